@@ -160,17 +160,21 @@ def root_gaps(rows):
 
 def summary(rows, rivals):
     unproved = [row["name"] for row in rows if not proved(row["dfsearch"])]
-    lines = [f"- **dfsearch** proves {len(rows) - len(unproved)} of {len(rows)} instances within its"
-             " limit" + (f", all but {'; '.join(unproved)}." if unproved else ".")]
+    proofs = [f"**dfsearch** {len(rows) - len(unproved)}"
+              + (f" (all but {'; '.join(unproved)})" if unproved else "")]
+    faster = []
     for rival in rivals:
         measured = [row for row in rows if rival in row["rivals"]]
         solved = [row for row in measured if proved(row["rivals"][rival])]
         wins = [row["name"] for row in solved if not proved(row["dfsearch"])
                 or row["rivals"][rival]["time"] < row["dfsearch"]["time"]]
-        lines.append(
-            f"- **{rival}** proves {len(solved)} of {len(measured)} instances within its limit and"
-            " is " + (f"faster than dfsearch on {len(wins)}: {'; '.join(wins)}." if wins
-                      else "faster than dfsearch on none."))
+        proofs.append(f"**{rival}** {len(solved)}"
+                      + (f" of {len(measured)}" if len(measured) < len(rows) else ""))
+        if wins:
+            faster.append(f"{rival} on {len(wins)}: {'; '.join(wins)}")
+    lines = [f"- Proved within the limit, of {len(rows)} instances: {', '.join(proofs)}. "
+             + (f"Faster than dfsearch: {'. '.join(faster)}." if faster
+                else "None of the others is faster than dfsearch on any.")]
     for row in rows:
         ours = row["dfsearch"]["objective"]
         better = {rival: 1 - r["evaluated"] / ours for rival, r in row["rivals"].items()

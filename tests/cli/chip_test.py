@@ -573,6 +573,18 @@ def random_system(draw):
         "network": [{"topology": "fully_connected", "degree": 4, "link": "intra"},
                     {"topology": draw.choice(("ring", "switch")), "degree": 8, "link": "inter"}]}
 
+    def test_a_technology_without_a_frequency_says_where_to_give_one(self):
+        self.write("c.yaml", """\
+system:
+  technology: {from: a100}
+  budget: {from: a100_h100}
+""")
+        error = self.run_tool("chip", "c.yaml", status=2).stderr
+        self.assertIn("c.yaml:2:3: technology: its core has no frequency, expected "
+                      "accelerator.frequency in the system", error)
+        self.assertNotIn("missing key 'frequency'", error)
+        self.run_tool("chip", "c.yaml", "--set", "system.accelerator.frequency=1.41 GHz")
+
 
 if __name__ == "__main__":
     main()

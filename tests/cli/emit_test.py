@@ -136,6 +136,9 @@ class Emit(CliTest):
                                      best[role]["tensor"] if framework == "vllm" else ranks)
                     self.assertEqual(int(found[pipeline]), best[role]["pipeline"])
                     self.assertIn(f"# {role}: {best[role]['replicas']} x ", text)
+                    length = {"vllm": "--max-model-len", "sglang": "--context-length",
+                              "trtllm": "--max_seq_len"}[framework]
+                    self.assertEqual(int(found[length]), 2000 + 500)
 
     def test_a_server_that_does_both(self):
         result = self.deployment("serving.modes=[aggregated]")

@@ -134,6 +134,46 @@ class Launch(CliTest):
                 error = self.run_tool("evaluate", SMALL, "--mapping", "a.sh", status=2).stderr
                 self.assertIn(message, error)
 
+    def test_selective_recomputation_of_fused_attention_is_none_with_a_note(self):
+        for flag in ("--recompute-granularity selective", "--recompute-activations"):
+            text = f"--tensor-model-parallel-size 8 --micro-batch-size 1 \\\n  {flag}\n"
+            self.write("a.sh", text)
+            words = ["evaluate", DENSE, "--mapping", "a.sh", "--set", "execution={}", "--set",
+                     "workload.attention=fused", "--json", "-"]
+            done = self.run_tool(*words, status=(0, 3))
+            self.assertRegex(done.stderr, r"^a.sh:2:3: recompute: selective is taken as none, as")
+            self.write("a.sh", "--tensor-model-parallel-size 8 --micro-batch-size 1\n")
+            plain = self.run_tool(*words, status=(0, 3))
+            self.assertEqual(plain.stderr, "")
+            self.assertEqual(json.loads(done.stdout)["plan"], json.loads(plain.stdout)["plan"])
+            # Without a framework's arguments it stays an error.
+            self.write("m.yaml", "plan: {recompute: selective}\n")
+            words[3] = "m.yaml"
+            self.assertIn("fused attention leaves nothing to select",
+                          self.run_tool(*words, status=2).stderr)
+
+    def test_misspelt_flags_are_told_with_the_nearest(self):
+        for text, notes in (
+                ("--tensor-model-paralel-size 8 --micro-batch-size 1",
+                 ["a.sh:1:1: --tensor-model-paralel-size: is not looked at, did you mean "
+                  "'--tensor-model-parallel-size'?"]),
+                ("--micro-batch-size 1\n--pipeline-parallel-size 2 --use-distributed-optimiser",
+                 ["a.sh:2:1: --pipeline-parallel-size: is not looked at, did you mean "
+                  "'--pipeline-model-parallel-size'?",
+                  "a.sh:2:28: --use-distributed-optimiser: is not looked at, did you mean "
+                  "'--use-distributed-optimizer'?"]),
+                # Flags of Megatron-LM that have nothing to do with the plan.
+                ("--micro-batch-size 1 --rampup-batch-size 1 --num-attention-heads 64 --optimizer "
+                 "adam --max-position-embeddings 8192 --num-query-groups 8 --num-experts 8", []),
+                ("[parallelism]\ntensor_parallel_degre = 8\npipeline_parallel_degree = 2",
+                 ["a.sh:2:1: parallelism.tensor_parallel_degre: is not looked at, did you mean "
+                  "'parallelism.tensor_parallel_degree'?"])):
+            with self.subTest(text):
+                self.write("a.sh", text + "\n")
+                done = self.run_tool("evaluate", DENSE, "--mapping", "a.sh", "--set", "training={}",
+                                     "--json", "-", status=(0, 3))
+                self.assertEqual(done.stderr.splitlines(), notes)
+
     def test_any_text_is_told_apart(self):
         for text in ("", "--", "'", "--a='", "[", "[]", "[x]", "[x]\n=", "[x]\ny=\"", "${", "--x ${:-",
                      "\\", "#", "--tensor-model-parallel-size", "--pipeline-model-parallel-layout t*",

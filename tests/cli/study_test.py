@@ -413,7 +413,8 @@ axes: [{{name: gap, key: search.gap, values: [0, 0.5]}}]
             self.assertRegex(done.stderr,
                              r"(?m)plans\.yaml:1:41: price: a point has none \(base=plan, gap=0\), "
                              r"expected step_time, utilization, tokens_per_second or "
-                             r"tokens_per_s_per_chip$")
+                             r"tokens_per_s_per_chip, or a config with 'price: \{accelerator: "
+                             r"DOLLARS\}'$")
             self.assertRegex(done.stderr, r"(?m)plans\.yaml:1:\d+: time_to_first_token: a point has")
         self.assertFalse(self.folder_of("plans").exists())
         # Without prices a mapping has none either, nor any quotient of it.
@@ -422,6 +423,23 @@ axes: [{{name: gap, key: search.gap, values: [0, 0.5]}}]
         self.write("small.yaml", "\n".join(line for line in SMALL.splitlines()
                                            if not line.startswith("price:")))
         self.assert_error("cost_efficiency: a point has none", "study", study, "--dry-run")
+
+    def test_paths_of_the_shelf_are_found_from_anywhere(self):
+        shelf = self.write("shelf.yaml", """\
+study: {name: shelf, front: [step_time]}
+base: {from: configs/gpt3_1t.yaml}
+axes: [{name: sram, key: system.accelerator.sram, values: [500 MB, 600 MB]}]
+""")
+        self.run_tool("study", shelf, "--dry-run")
+        self.write("own.yaml", "workload: {from: configs/workloads/gpt3_175b_prefill.yaml}\n"
+                               "system: {from: configs/systems/sn10_8x1_ring.yaml}\n")
+        self.assertIn("8 chips", self.run_tool("check", "own.yaml").stdout)
+        # A file of this path goes before; other paths are none of the shelf's.
+        (self.folder / "configs").mkdir()
+        self.write("configs/gpt3_1t.yaml", "workload: 1\n")
+        self.assert_error("workload", "study", shelf, "--dry-run")
+        self.write("own.yaml", "workload: {from: other/gpt3_175b_prefill.yaml}\n")
+        self.assert_error("cannot read", "own.yaml")
 
     def test_no_cell_is_a_formula_for_a_spreadsheet(self):
         text = """\

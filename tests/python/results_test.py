@@ -181,8 +181,14 @@ class Studies(unittest.TestCase):
     def test_it_is_proved(self):
         self.assertTrue(self.study.proved)
 
-    def test_rows_are_told_as_they_are_answered(self):
-        self.assertEqual(self.rows, self.study.rows)
+    def test_rows_are_told_as_they_are_answered_and_kept_in_the_order_of_points(self):
+        order = [json.dumps(row["point"]) for row in self.study.rows]
+        listed = [json.dumps({"sram": sram, "bandwidth": bandwidth, "link": link})
+                  for sram in ("320 MiB", "640 MiB", "1 GiB")
+                  for bandwidth in ("100 GB/s", "200 GB/s", "400 GB/s", "800 GB/s")
+                  for link in ("pcie", "nvlink")]
+        self.assertEqual(order, [point for point in listed if point in order])
+        self.assertCountEqual(order, [json.dumps(row["point"]) for row in self.rows])
         self.assertEqual(len(self.study), len(self.rows))
 
     def test_all_points(self):
@@ -233,6 +239,23 @@ class Studies(unittest.TestCase):
             self.assertEqual(row["step_time"], alone.step_time)
         with self.assertRaisesRegex(dfsearch.InputError, "axes"):
             dfsearch.study({"study": {"name": "none"}})
+
+    def test_a_base_may_be_a_whole_config(self):
+        base = {"workload": {"from": "llama3_8b_prefill"}, "system": {"from": "sn10_8x1_ring"}}
+        study = {"study": {"name": "own", "objective": "step_time", "solve": "all"}, "base": base,
+                 "axes": [{"name": "sram", "key": "system.accelerator.sram",
+                           "values": ["320 MiB", "640 MiB"]}]}
+        for row in dfsearch.study(study, threads=1).rows:
+            alone = dfsearch.solve(base, changes={"system.accelerator.sram": row["point"]["sram"]})
+            self.assertEqual(row["step_time"], alone.step_time)
+        # What is wrong stands in no line of a dictionary.
+        with self.assertRaises(dfsearch.InputError) as caught:
+            dfsearch.study({**study, "base": {**base, "sytem": {}}})
+        self.assertTrue(any("unknown key 'sytem'" in m for m in caught.exception.messages))
+        with self.assertRaises(dfsearch.InputError) as other:
+            dfsearch.solve({**base, "sytem": {}})
+        for error in (caught.exception, other.exception):
+            self.assertNotRegex(str(error), r":\d+:\d+:")
 
     def test_a_listener_that_raises(self):
         def listener(row):

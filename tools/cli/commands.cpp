@@ -52,6 +52,7 @@ int run_evaluate(const CommandLine& line) {
     check_output(line.html);
     const auto question = question_of(any);
     const Result result = question->evaluate(line.mapping);
+    print_notes(result.notes);
     Outputs outputs;
     write_answer(
         line, "", {}, [&] { return question->json(result); },

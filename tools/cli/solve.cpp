@@ -103,6 +103,7 @@ class Run {
   void load_hint() {
     LoadedHint loaded = question_->load_hint(line_.hint);
     options_.hint = std::move(loaded.hint);
+    print_notes(loaded.notes);
     if (loaded.dropped.empty()) return;
     print_error(line_.hint + ": the hint does not fit and is dropped: " + loaded.dropped + "\n");
   }

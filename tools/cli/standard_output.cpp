@@ -30,6 +30,10 @@ void print_error(std::string_view text) {
   }
 }
 
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) print_error(note + "\n");
+}
+
 bool rewrites_lines() {
   const char* terminal = std::getenv("TERM");
   return isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";

@@ -1,7 +1,9 @@
 #pragma once
 // Standard output and standard error; everything the program prints goes here.
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace dfsearch {
 
@@ -14,6 +16,9 @@ void print(std::string_view text);
 
 /// Where that fails there is nobody to tell.
 void print_error(std::string_view text);
+
+/// A line each.
+void print_notes(const std::vector<std::string>& notes);
 
 /// Whether standard error is a terminal where a line can be rewritten, which `TERM=dumb` denies.
 bool rewrites_lines();

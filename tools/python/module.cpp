@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
+#include <algorithm>
 
 #include <atomic>
 #include <chrono>
@@ -224,6 +225,7 @@ StudyAnswer run_study(const std::string& file, const std::string& text, int thre
     state.fingerprint = points.fingerprint();
     FrontOf front(study, state);
     StudyAnswer answer;
+    std::vector<std::pair<study::PointIndex, std::string>> rows;
     study::PointAnswers answers;  // without their rows
     const study::PointKnowledge knowledge{
         .growth = state.growth,
@@ -242,12 +244,16 @@ StudyAnswer run_study(const std::string& file, const std::string& text, int thre
           return points.solve(point, effort);
         },
         {.threads = threads, .deadline = deadline, .on_answer = [&](const study::PointAnswer& one) {
-           answer.rows.push_back(one.row);
+           rows.emplace_back(one.index, one.row);
            front.add(one.index, one.figures);
            study::PointAnswer& kept = answers[one.index] = one;
            kept.row.clear();
            if (on_row) on_row(one.row);
          }});
+    // In the order of the points; threads end theirs in any.
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& row : rows) answer.rows.push_back(std::move(row.second));
     state.count = source->count();
     state.ratios = ratios_of(study, points.grid(), answers);
     const std::vector<study::Front::Member> members = front.members();

@@ -40,11 +40,15 @@ class PlanCheck {
         messages_(messages),
         chips_(divisors(task.machine.chips)) {}
 
-  /// Each part stands on the parts before it.
+  /// A part that stands on a wrong one says nothing.
   void run() {
-    if (check_roles() && check_micro_batch() && check_layers() && check_chunks() &&
-        check_product() && check_rounds() && check_zero()) {
-      check_recompute();
+    const bool roles = check_roles(), schedule = check_schedule();
+    const bool samples = of(Role::Data).empty() || check_micro_batch();
+    const bool stages = of(Role::Pipeline).empty() || check_layers();
+    const bool chunks = of(Role::Pipeline).empty() || !stages || !schedule || check_chunks();
+    check_recompute();
+    if (roles && schedule && samples && stages && chunks && check_product() && check_rounds()) {
+      check_zero();
     }
   }
 
@@ -109,13 +113,15 @@ class PlanCheck {
   }
 
   bool check_roles() {
+    bool right = true;
     for (const Role role : kRoles) {
+      if (role == Role::Data && of(Role::Expert).empty()) continue;  // a multiple of those
       for (const std::int64_t degree : chips_) {
         if (is_legal(role, degree)) of(role).push_back(degree);
       }
-      if (of(role).empty()) return no_degree(role);
+      if (of(role).empty()) right = no_degree(role);
     }
-    return true;
+    return right;
   }
 
   bool no_degree(Role role) {
@@ -210,7 +216,7 @@ class PlanCheck {
                        [&](std::int64_t chunks) { return chunks > 1 && common % chunks == 0; });
   }
 
-  bool check_chunks() {
+  bool check_schedule() {
     if (!is_interleaved()) return true;
     const YamlEntry* chunks = entry("training", "chunks");
     const YamlEntry* schedule = entry("training", "schedule");
@@ -223,6 +229,13 @@ class PlanCheck {
       return wrong({chunks, schedule}, "chunks",
                    "expected at least 2, as the stages are interleaved, got 1");
     }
+    return true;
+  }
+
+  bool check_chunks() {
+    if (!is_interleaved()) return true;
+    const YamlEntry* chunks = entry("training", "chunks");
+    const YamlEntry* schedule = entry("training", "schedule");
     Degrees& pipeline = of(Role::Pipeline);
     std::erase_if(pipeline, [&](std::int64_t p) { return !can_interleave(p); });
     if (!pipeline.empty()) return true;

@@ -30,6 +30,12 @@ void settle_shares(const YamlEntry* section, const PerComponent<bool>& is_there,
   }
 }
 
+/// Whether a part of a technology stands elsewhere, where the reader of messages cannot help it.
+bool is_from_file(const YamlEntry& part, const YamlEntry& technology) {
+  const auto &of_part = part.value.place.source, &own = technology.place.source;
+  return of_part && own && *of_part != *own;
+}
+
 /// A technology of the wrong kind is not asked for the rest.
 PerComponent<bool> parts_of(const Technology& technology) {
   PerComponent<bool> is_there;
@@ -52,9 +58,15 @@ Technology read_technology(const YamlEntry& section, bool speed_is_given, InputM
   const YamlEntry* core = section.value.find("core");
   if (core && core->value.type == YamlNode::Type::Map && !speed_is_given) {
     MapReader reader(core->value, core->key, core->place, messages);
-    reader.required("power", "needed unless accelerator.frequency is given");
-    reader.required("frequency");
-    reader.required("voltage");
+    for (const char* key : {"power", "frequency", "voltage"}) {
+      if (is_from_file(*core, section) && !core->value.find(key)) {
+        messages.add(
+            section.place, section.key,
+            fmt::format("its core has no {}, expected accelerator.frequency in the system", key));
+      } else {
+        reader.required(key, "needed unless accelerator.frequency is given");
+      }
+    }
   }
   return technology;
 }

@@ -46,6 +46,9 @@ std::optional<BaseFile> base_file(const std::string& name, const fs::path& direc
   }
   fs::path file = (directory / name).lexically_normal();
   if (find_on_shelf(file)) return BaseFile{.file = file, .identity = file};
+  if (const ShelfFile* found = kind ? find_path_on_shelf(*kind, directory, name) : nullptr) {
+    return BaseFile{.file = found->source(), .identity = found->source()};
+  }
   // An override of a config of the shelf names a file of the user.
   if (is_on_shelf(directory)) file = fs::path(name).lexically_normal();
   std::error_code error;

@@ -1,5 +1,7 @@
 #include "io/config/hint_changes.hpp"
 
+#include <utility>
+
 #include "base/error.hpp"
 #include "io/emit/read_arguments.hpp"
 #include "io/text/json_text.hpp"
@@ -38,8 +40,10 @@ class Changes {
 PlanHint hint_changes(const std::filesystem::path& file) {
   const std::string text = read_file(file);
   const bool launches = are_launch_arguments(text);
+  LaunchArguments arguments;
+  if (launches) arguments = read_launch_arguments(text, file.string());
   const YamlNode root =
-      launches ? read_launch_arguments(text, file.string()) : parse_yaml(text, file.string(), true);
+      launches ? std::move(arguments.plan) : parse_yaml(text, file.string(), true);
   const auto map_of = [&](const char* key) -> const YamlNode* {
     const YamlEntry* entry = root.find(key);
     return entry && entry->value.type == YamlNode::Type::Map ? &entry->value : nullptr;
@@ -65,6 +69,8 @@ PlanHint hint_changes(const std::filesystem::path& file) {
                      "Megatron-LM or torchtitan");
   }
   PlanHint hint = changes.hint();
+  hint.launches = launches;
+  hint.notes = std::move(arguments.notes);
   if (launches && map_of("workload")) hint.workload = map_of("workload")->entries;
   return hint;
 }

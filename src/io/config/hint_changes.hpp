@@ -17,6 +17,8 @@ struct HintChange {
 struct PlanHint {
   std::vector<HintChange> changes;
   std::vector<YamlEntry> workload;  ///< of launch arguments: what the config must have as well
+  bool launches = false;            ///< they are launch arguments
+  std::vector<std::string> notes;   ///< on how these were taken
 };
 
 /// The decisions of a result (docs/results.md), or of YAML with its keys `parallelism`,

@@ -121,10 +121,14 @@ void check_objective(Objective objective, const YamlEntry& search, const YamlEnt
     messages.add(search.value.find("objective")->value.place, "objective", what);
   };
   if (objective == Objective::CostEfficiency && !price) {
-    missing("cost_efficiency needs prices, expected a section 'price'");
+    missing(
+        "cost_efficiency needs prices, expected 'price: {accelerator: DOLLARS}', or --set "
+        "price.accelerator=DOLLARS");
   }
   if (objective == Objective::PowerEfficiency && !power) {
-    missing("power_efficiency needs powers, expected a section 'power'");
+    missing(
+        "power_efficiency needs powers, expected 'power: {accelerator: WATTS}', or --set "
+        "power.accelerator=WATTS");
   }
 }
 
@@ -378,9 +382,13 @@ struct ConfigTemplate::State {
   std::map<std::string, std::shared_ptr<const YamlNode>> with_files;  // guarded by mutex
 };
 
-ConfigTemplate::ConfigTemplate(const fs::path& file) : state_(std::make_unique<State>()) {
+ConfigTemplate::ConfigTemplate(const fs::path& file)
+    : ConfigTemplate(file, load_config_tree(file)) {}
+
+ConfigTemplate::ConfigTemplate(const fs::path& file, YamlNode tree)
+    : state_(std::make_unique<State>()) {
   state_->file = file;
-  state_->tree = load_config_tree(file);
+  state_->tree = std::move(tree);
 }
 
 ConfigTemplate::ConfigTemplate(ConfigTemplate&&) noexcept = default;

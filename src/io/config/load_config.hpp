@@ -106,6 +106,8 @@ class ConfigTemplate {
  public:
   /// Parses the file.  Throws InputError.
   explicit ConfigTemplate(const std::filesystem::path& file);
+  /// The same of a part of another file.
+  ConfigTemplate(const std::filesystem::path& file, YamlNode tree);
   ConfigTemplate(ConfigTemplate&&) noexcept;
   ~ConfigTemplate();
 

@@ -164,6 +164,13 @@ bool is_shelf_name(std::string_view word) {
   return !word.empty() && word.find_first_of("./\\") == std::string_view::npos;
 }
 
+const ShelfFile* find_path_on_shelf(ShelfKind kind, const std::filesystem::path& base,
+                                    std::string_view word) {
+  std::error_code error;
+  if (!word.starts_with("configs/") || std::filesystem::exists(base / word, error)) return nullptr;
+  return find_on_shelf(kind, name_in(word, kind));
+}
+
 std::string not_on_shelf(ShelfKind kind, std::string_view name) {
   std::vector<std::string_view> names;
   for (const ShelfFile& file : shelf(kind)) names.push_back(file.name);

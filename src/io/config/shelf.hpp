@@ -54,6 +54,10 @@ bool is_on_shelf(const std::filesystem::path& path);
 /// Whether a `from:` names a file of the shelf: it then has neither a folder nor an ending.
 bool is_shelf_name(std::string_view word);
 
+/// The file that `configs/...` means where no file has that path, or null.
+const ShelfFile* find_path_on_shelf(ShelfKind kind, const std::filesystem::path& base,
+                                    std::string_view word);
+
 /// "there is no 'x' ...", for a name that is not on the shelf, with the nearest that is.
 std::string not_on_shelf(ShelfKind kind, std::string_view name);
 

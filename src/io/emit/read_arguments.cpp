@@ -10,6 +10,7 @@
 #include <charconv>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "io/emit/launch_flags.hpp"
 
@@ -188,6 +189,20 @@ bool is_toml(std::string_view text) {
   return false;
 }
 
+/// Whether a name differs by two letters, or lacks a word: frameworks have many more flags, so a
+/// nearest one means little.
+bool is_nearly(std::string_view given, std::string_view known) {
+  constexpr std::size_t kMost = 2;
+  if (edit_distance(given, known) <= kMost) return true;
+  // The first word that differs is left out of the known one.
+  std::size_t same = 0;
+  while (same < given.size() && given[same] == known[same]) ++same;
+  const std::size_t begin = known.find_last_of("-_.", same) + 1;
+  const std::size_t end = known.find_first_of("-_", begin);
+  if (begin < kMost + 1 || end == std::string_view::npos) return false;
+  return given == std::string(known.substr(0, begin)) + std::string(known.substr(end + 1));
+}
+
 /// What the flags say, as the tree of a mapping file.
 class PlanTree {
  public:
@@ -195,6 +210,7 @@ class PlanTree {
       : flags_(list.flags), messages_(list.messages), start_(list.at(1, 1)) {}
 
   [[nodiscard]] const Said* find(const std::string& flag) const {
+    asked_.insert(flag);
     const auto found = flags_.find(flag);
     return found == flags_.end() ? nullptr : &found->second;
   }
@@ -250,6 +266,19 @@ class PlanTree {
            fmt::format("expected {}, got {}", joined_choices(known), in_quotes(find(flag)->value)));
   }
   [[nodiscard]] YamlNode take() { return std::move(root_); }
+  /// Flags that nobody asked for and that are nearly ones that were.
+  [[nodiscard]] std::vector<std::string> misspelt() const {
+    std::vector<std::string> notes;
+    for (const auto& [flag, said] : flags_) {
+      if (asked_.contains(flag)) continue;
+      for (const std::string& known : asked_) {
+        if (flags_.contains(known) || !is_nearly(flag, known)) continue;
+        notes.push_back(fmt::format("{}: {}: is not looked at, did you mean '{}'?",
+                                    said.place.to_text(), escaped(flag), known));
+      }
+    }
+    return notes;
+  }
 
  private:
   void put_node(std::string_view path, YamlNode node, const std::string& flag) {
@@ -271,6 +300,7 @@ class PlanTree {
   const Flags& flags_;
   InputMessages& messages_;
   const Place start_;
+  mutable std::set<std::string> asked_;
   YamlNode root_{.type = YamlNode::Type::Map, .place = start_};
 };
 
@@ -455,7 +485,7 @@ bool are_launch_arguments(const std::string& text) {
   });
 }
 
-YamlNode read_launch_arguments(const std::string& text, const std::string& source) {
+LaunchArguments read_launch_arguments(const std::string& text, const std::string& source) {
   FlagList list(source);
   is_toml(text) ? read_toml(text, list) : read_shell(text, list);
   PlanTree tree(list);
@@ -469,7 +499,7 @@ YamlNode read_launch_arguments(const std::string& text, const std::string& sourc
     known->framework == Framework::Megatron ? put_megatron(tree) : put_torchtitan(tree);
   }
   list.messages.throw_if_any();
-  return tree.take();
+  return {tree.take(), tree.misspelt()};
 }
 
 }  // namespace dfsearch

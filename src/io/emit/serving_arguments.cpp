@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "io/emit/emitted.hpp"
 #include "model/serving/framework.hpp"
 
@@ -13,6 +15,7 @@ namespace {
 struct LaunchedRole : serving::Role {
   std::string name;
   bool has_fp8_cache = false;
+  std::int64_t longest = 0;  ///< tokens of a request, input and output; 0: not known
 };
 
 LaunchedRole role_of(const Json& json, const std::string& name, bool has_fp8_cache) {
@@ -53,6 +56,7 @@ std::string vllm(const LaunchedRole& role) {
   if (s.attention_data > 1) emitted.add("--data-parallel-size", s.attention_data);
   if (s.expert > 1) emitted.add("--enable-expert-parallel");
   if (role.has_fp8_cache) emitted.add("--kv-cache-dtype fp8");
+  if (role.longest > 0) emitted.add("--max-model-len", role.longest);
   emitted.add("--max-num-seqs", role.batch * s.pipeline);
   if (role.chunk > 0) {
     emitted.add("--enable-chunked-prefill");
@@ -77,6 +81,7 @@ std::string sglang(const LaunchedRole& role) {
   }
   if (s.expert > 1) emitted.add("--ep-size", s.expert);
   if (role.has_fp8_cache) emitted.add("--kv-cache-dtype fp8_e4m3");
+  if (role.longest > 0) emitted.add("--context-length", role.longest);
   emitted.add("--max-running-requests", role.batch * s.attention_data * s.pipeline);
   if (role.chunk > 0) {
     emitted.add("--enable-mixed-chunk");
@@ -92,6 +97,7 @@ std::string trtllm(const LaunchedRole& role) {
   emitted.add("--tp_size", s.stage_chips());
   emitted.add("--pp_size", s.pipeline);
   if (s.expert > 1) emitted.add("--ep_size", s.expert);
+  if (role.longest > 0) emitted.add("--max_seq_len", role.longest);
   emitted.add("--max_batch_size", role.batch);
   if (role.chunk > 0) emitted.add("--max_num_tokens", role.chunk + role.batch);
   std::vector<std::string> extra;
@@ -112,6 +118,16 @@ std::string text_of(const LaunchedRole& role, Framework framework) {
   return framework == Framework::Sglang ? sglang(role) : trtllm(role);
 }
 
+/// Servers take room for the longest request, which models otherwise set far beyond it.
+std::int64_t longest_request(const Json& result) {
+  std::int64_t longest = 0;
+  for (const Json& request : result.at("workload").value("requests", Json::array())) {
+    longest = std::max(longest, request.at("input").get<std::int64_t>() +
+                                    request.at("output").get<std::int64_t>());
+  }
+  return longest;
+}
+
 }  // namespace
 
 std::string number_of(const Json& result, const Json& deployment, const std::string& value) {
@@ -129,8 +145,10 @@ std::string serving_arguments(const Json& result, Framework framework) {
     if (!number.empty()) precision += fmt::format("# {} in {}\n", of.name, number);
   }
   const bool has_fp8_cache = number_of(result, best, "cache") == "fp8";
-  const auto text = [&](const Json& role, const std::string& name) {
-    return text_of(role_of(role, name, has_fp8_cache), framework);
+  const auto text = [&](const Json& given, const std::string& name) {
+    LaunchedRole role = role_of(given, name, has_fp8_cache);
+    role.longest = longest_request(result);
+    return text_of(role, framework);
   };
   if (best.at("mode") == "aggregated") return precision + text(best, "");
   return precision + text(best.at("prefill"), "prefill") + "\n" + text(best.at("decode"), "decode");

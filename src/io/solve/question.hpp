@@ -32,7 +32,8 @@ using Hint = std::variant<std::monostate, Mapping, Decisions, serving::Deploymen
 /// What a file with a hint came to.
 struct LoadedHint {
   Hint hint;
-  std::string dropped;  ///< why there is none; empty if there is one
+  std::string dropped;                  ///< why there is none; empty if there is one
+  std::vector<std::string> notes = {};  ///< on how the file was taken
 };
 
 /// What an interrupted search left: of mappings, of splits of a budget, of plans and executions.
@@ -85,6 +86,7 @@ struct Result {
   SearchStats stats;
   bool all_proved = true;                   ///< of several answers that were asked for
   StopReason last_stop = StopReason::None;  ///< of the search for the last of them
+  std::vector<std::string> notes;           ///< on how a given answer was taken
   std::exception_ptr callback_error;        ///< what a listener threw first; null: none did
   std::variant<SearchResult, JudgedMapping, DesignResult, training::PlanResult,
                calculon::ExecutionResult, serving::ServingResult>

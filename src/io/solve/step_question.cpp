@@ -37,6 +37,10 @@ struct Plans {
     if (!found.plan) return std::nullopt;
     return training::decisions_of(*found.plan);
   }
+  /// Whether attention writes scores, which selective recomputation leaves out.
+  static bool has_scores(const training::Task& task) {
+    return task.stack || (!task.pass.fused && task.style != Style::Dataflow);
+  }
   /// What launch arguments say of a workload.
   static std::int64_t given(const training::Task& task, const std::string& key) {
     if (key == "global_batch") return task.global_batch;
@@ -72,6 +76,7 @@ struct Executions {
     if (!found.execution) return std::nullopt;
     return calculon::decisions_of(*found.execution);
   }
+  static bool has_scores(const calculon::Task&) { return true; }
   static std::int64_t given(const calculon::Task& task, const std::string& key) {
     if (key == "global_batch") return task.choices.global_batch.value_or(0);
     return key == "sequence" ? task.transformer.sequence : task.transformer.layers;
@@ -103,18 +108,24 @@ class StepQuestion final : public Question {
 
   /// Where the hint leaves something open, the best step with what it says.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
-    const typename Kind::Found found = as_said(file);
+    std::vector<std::string> notes;
+    const typename Kind::Found found = as_said(file, notes);
     if (auto decisions = Kind::decisions(found)) {
-      return {.hint = std::move(*decisions), .dropped = ""};
+      return {.hint = std::move(*decisions), .dropped = "", .notes = std::move(notes)};
     }
     const std::string reason = reason_text(config_.task, found);
-    return {.hint = {}, .dropped = reason.empty() ? "no step is as it says" : reason};
+    return {.hint = {},
+            .dropped = reason.empty() ? "no step is as it says" : reason,
+            .notes = std::move(notes)};
   }
 
   [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {
-    typename Kind::Found found = as_said(file);
+    std::vector<std::string> notes;
+    typename Kind::Found found = as_said(file, notes);
     if (found.status == SearchStatus::Optimal) found.status = SearchStatus::Feasible;
-    return answer(std::move(found));
+    Result result = answer(std::move(found));
+    result.notes = std::move(notes);
+    return result;
   }
 
   [[nodiscard]] SavedState load_state(const std::filesystem::path& file) const override {
@@ -167,8 +178,11 @@ class StepQuestion final : public Question {
 
  private:
   /// The best of the steps that are as a file says.
-  [[nodiscard]] typename Kind::Found as_said(const std::filesystem::path& file) const {
-    const PlanHint hint = hint_changes(file);
+  [[nodiscard]] typename Kind::Found as_said(const std::filesystem::path& file,
+                                             std::vector<std::string>& notes) const {
+    PlanHint hint = hint_changes(file);
+    if (hint.launches) take_scores(hint);
+    notes = hint.notes;
     InputMessages others;
     for (const YamlEntry& entry : hint.workload) {
       const std::int64_t own = Kind::given(config_.task, entry.key);
@@ -199,6 +213,19 @@ class StepQuestion final : public Question {
       throw InputError(messages);
     }
     return {};
+  }
+
+  /// Selective recomputation computes scores again, which fused attention never keeps: frameworks
+  /// then compute nothing again.
+  void take_scores(PlanHint& hint) const {
+    if (Kind::has_scores(config_.task)) return;
+    for (HintChange& change : hint.changes) {
+      if (change.text != R"(training.recompute="selective")") continue;
+      change.text = R"(training.recompute="none")";
+      hint.notes.push_back(change.place.to_text() +
+                           ": recompute: selective is taken as none, as fused attention keeps no "
+                           "scores to compute again");
+    }
   }
 
   static Result answer(typename Kind::Found found) {

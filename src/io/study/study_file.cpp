@@ -63,12 +63,14 @@ class StudyReader {
   }
 
  private:
-  /// A file beside the study, or a config of the shelf by its name.
+  /// A file beside the study, or a config of the shelf by its name or its path there.
   [[nodiscard]] std::filesystem::path config_of(const std::string& word) const {
     std::filesystem::path beside = (file_.parent_path() / word).lexically_normal();
     std::error_code error;
     const bool named = is_shelf_name(word) && !std::filesystem::exists(beside, error);
-    return named ? find_input(word, ShelfKind::Configs) : beside;
+    if (named) return find_input(word, ShelfKind::Configs);
+    const ShelfFile* path = find_path_on_shelf(ShelfKind::Configs, file_.parent_path(), word);
+    return path ? std::filesystem::path(path->source()) : beside;
   }
 
   void add_base(std::string name, const YamlEntry& entry) {
@@ -105,8 +107,12 @@ class StudyReader {
       return add_base_axis(section);
     }
     if (value.type != YamlNode::Type::Map || value.find("from")) return add_base("", section);
+    if (value.find("workload") && value.find("system")) {
+      study_.bases.push_back({"base", file_, ConfigTemplate(file_, value), {}});
+      return;
+    }
     if (value.entries.empty()) {
-      messages_.add(section.place, "base", "expected {from: FILE}, or such maps by name");
+      messages_.add(section.place, "base", "expected {from: FILE}, such maps by name, or a config");
     }
     for (const YamlEntry& entry : value.entries) add_base(entry.key, entry);
     add_base_axis(section);

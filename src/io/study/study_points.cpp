@@ -28,6 +28,13 @@ using study::Growth;
 using study::PointFacts;
 using study::PointIndex;
 
+/// What gives a config a figure of dollars or watts.
+std::string source_of(study::Figure figure) {
+  const std::string_view unit = study::unit_of(figure);
+  if (unit.ends_with('$')) return ", or a config with 'price: {accelerator: DOLLARS}'";
+  return unit.ends_with('W') ? ", or a config with 'power: {accelerator: WATTS}'" : "";
+}
+
 /// Of a point at first: it is soon solved, or takes long.
 constexpr std::int64_t kShortNodes = 512;
 constexpr std::int64_t kFewPoints = 2'000;
@@ -176,9 +183,9 @@ void StudyPoints::check_figures(PointIndex point, const AnyConfig& config,
     if (std::find(figures.begin(), figures.end(), figure) != figures.end()) continue;
     std::vector<std::string_view> names;
     for (const study::Figure other : figures) names.push_back(study::name_of(other));
-    lacking.try_emplace(figure,
-                        fmt::format("{}: {}: a point has none ({}), expected {}", place.to_text(),
-                                    study::name_of(figure), name(point), joined_choices(names)));
+    lacking.try_emplace(figure, fmt::format("{}: {}: a point has none ({}), expected {}{}",
+                                            place.to_text(), study::name_of(figure), name(point),
+                                            joined_choices(names), source_of(figure)));
   }
 }
 

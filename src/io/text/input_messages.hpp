@@ -66,6 +66,9 @@ std::string without_place(const std::string& message, const std::string& source)
 /// "a, b or c".
 std::string joined_choices(std::span<const std::string_view> choices);
 
+/// Letters to put in, take out or change.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
 /// ", did you mean 'overlap'?" for the known name of least edit distance, else for the shortest that
 /// begins with what is given or has it inside, or nothing if none is near.
 std::string suggestion(std::string_view given, std::span<const std::string_view> known);

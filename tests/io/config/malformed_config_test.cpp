@@ -312,9 +312,11 @@ TEST_CASE("execution, sharding, equations and search") {
            "c.yaml:17:21: objective: expected step_time, cost_efficiency, power_efficiency or "
            "bottleneck, got 'speed'"},
           {"{partitions: 4}", "{}\nsearch: {objective: cost_efficiency}",
-           "c.yaml:17:21: objective: cost_efficiency needs prices, expected a section 'price'"},
+           "c.yaml:17:21: objective: cost_efficiency needs prices, expected 'price: {accelerator: "
+           "DOLLARS}', or --set price.accelerator=DOLLARS"},
           {"{partitions: 4}", "{}\nsearch: {objective: power_efficiency}",
-           "c.yaml:17:21: objective: power_efficiency needs powers, expected a section 'power'"},
+           "c.yaml:17:21: objective: power_efficiency needs powers, expected 'power: {accelerator: "
+           "WATTS}', or --set power.accelerator=WATTS"},
           {"{partitions: 4}", "{}\nsearch: {gap: -0.1}",
            "c.yaml:17:15: gap: expected a number from 0 to 1, got '-0.1'"},
           {"{partitions: 4}", "{}\nsearch: {time_limit: 20}",

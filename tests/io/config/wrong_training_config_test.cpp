@@ -272,6 +272,27 @@ TEST_CASE("wrong together, from the command line") {
         "or directory");
 }
 
+TEST_CASE("what is wrong by itself is told together") {
+  const std::string all = message(
+      kGoodPlan, {"workload.micro_batch=48", "parallelism.tensor=16", "parallelism.context=64",
+                  "training.layers=[6, 5, 1]", "training.recompute=selective"});
+  for (const char* part :
+       {"tensor: expected a divisor of the chips, 16, and of the heads, 4, got 16",
+        "context: expected a divisor of the chips, 16, and of the sequence, 32, got 64",
+        "micro_batch: expected a divisor of the 64 samples of a replica, got 48",
+        "layers: expected the layers of as many stages as a divisor of the chips, 16, got those of "
+        "3",
+        "recompute: fused attention leaves nothing to select"}) {
+    CAPTURE(part);
+    CHECK(all.find(part) != std::string::npos);
+  }
+  // What stands on something wrong says nothing.
+  CHECK(all.find("product") == std::string::npos);
+  CHECK(message(kGoodPlan, {"parallelism={expert: 2, data: 3}"}) ==
+        "--set parallelism={expert: 2, data: 3}: expert: expected 1, as the model has no experts, "
+        "got 2");
+}
+
 TEST_CASE("fused kernels and what does not go with them") {
   const std::string fused = "execution={style: dataflow, partitions: 4}";
   CHECK(message(kGoodPlan, {fused}) == "accepted");
@@ -407,7 +428,8 @@ TEST_CASE("a config is refused if and only if the search would have no plan to l
                          << told << "\n"
                          << test::joined(all));
     }
-    CHECK(told.find('\n') == std::string::npos);  // one message, the first that is missing
+    // A part is wrong once: five roles, micro-batch, layers, chunks and recomputation at most.
+    CHECK(std::count(told.begin(), told.end(), '\n') < 9);
   }
   CHECK(refused > 300);
   CHECK(accepted > 300);

@@ -17,6 +17,7 @@ import csv
 import io
 import json
 import os
+import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -54,9 +55,20 @@ def _text(config: Config) -> str:
     return config if is_text else ""
 
 
+def _of_dictionary(call: Callable[[], Any]) -> Any:
+    """What is wrong with a dictionary stands in no line."""
+    try:
+        return call()
+    except InputError as error:
+        raise InputError([re.sub(r"^(config|study):\d+:\d+: ", "", message)
+                          for message in error.messages]) from None
+
+
 def _load(config: Config, changes: Mapping[str, Any] | Iterable[str] | None) -> Any:
     given = _changes(changes)
     text = _text(config)
+    if isinstance(config, Mapping):
+        return _of_dictionary(lambda: _dfsearch.load_text(text, "config", given))
     if text:
         return _dfsearch.load_text(text, "config", given)
     if os.fspath(config).endswith(".onnx"):
@@ -157,14 +169,18 @@ def study(file: Config, *, threads: int | None = None,
     """Solves the points of a study, or as many of them as its exact front needs.
 
     file        a file, a name of the shelf, a text in YAML, or a dictionary, whose `from` are files
-                from here or names of the shelf
+                from here or names of the shelf, and whose `base` may be a whole config
     all         all points, and not only what the front needs
     only        the labels of an axis that stay: ["chip=h100,sn30"]
     on_point    called with each answered point, a row of results
     """
     text = _text(file)
-    return Study(_dfsearch.study("" if text else os.fspath(file), text, _threads(threads),
-                                 _limit(time_limit), all, list(only), _as_events(on_point)))
+
+    def run() -> Any:
+        return _dfsearch.study("" if text else os.fspath(file), text, _threads(threads),
+                               _limit(time_limit), all, list(only), _as_events(on_point))
+
+    return Study(_of_dictionary(run) if isinstance(file, Mapping) else run())
 
 
 def predict(table: str | os.PathLike[str], *,
