@@ -291,23 +291,33 @@ class LeastSum {
 };
 
 template <class Value>
+Values least_sum_in(const EliminationOrder& order, const std::vector<std::size_t>& sizes,
+                    const std::vector<SumTermOf<Value>>& terms, const Deadline& deadline) {
+  std::vector<typename LeastSum<Value>::Table> tables;
+  tables.reserve(terms.size());
+  for (const SumTermOf<Value>& term : terms) tables.push_back({term.variables, term.values});
+  return LeastSum<Value>(sizes, terms.size(), order, deadline).solve(std::move(tables));
+}
+
+template <class Value>
 std::optional<Values> least_sum_of(const std::vector<std::size_t>& sizes,
                                    const std::vector<SumTermOf<Value>>& terms, double most_steps,
                                    const Deadline& deadline) {
   std::vector<std::vector<std::size_t>> variables;
-  std::vector<typename LeastSum<Value>::Table> tables;
   variables.reserve(terms.size());
-  tables.reserve(terms.size());
-  for (const SumTermOf<Value>& term : terms) {
-    variables.push_back(term.variables);
-    tables.push_back({term.variables, term.values});
-  }
+  for (const SumTermOf<Value>& term : terms) variables.push_back(term.variables);
   const EliminationOrder order = find_elimination_order(sizes, variables, most_steps, deadline);
   if (order.effort > most_steps) return std::nullopt;
-  return LeastSum<Value>(sizes, terms.size(), order, deadline).solve(std::move(tables));
+  return least_sum_in(order, sizes, terms, deadline);
 }
 
 }  // namespace
+
+std::vector<std::uint8_t> least_sum(const std::vector<std::size_t>& sizes,
+                                    const std::vector<SumTerm>& terms,
+                                    const EliminationOrder& order, const Deadline& deadline) {
+  return least_sum_in(order, sizes, terms, deadline);
+}
 
 std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
                                                    const std::vector<SumTerm>& terms,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "base/elimination_order.hpp"
 
 namespace dfsearch {
 
@@ -33,6 +34,10 @@ std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t
                                                    const std::vector<SumTerm>& terms,
                                                    double most_steps,
                                                    const Deadline& deadline = {});
+/// The same in an order that was found before for the variables of these terms.
+std::vector<std::uint8_t> least_sum(const std::vector<std::size_t>& sizes,
+                                    const std::vector<SumTerm>& terms,
+                                    const EliminationOrder& order, const Deadline& deadline = {});
 /// The same for values that are compared one after the other: no number of the second
 /// outweighs the least difference of the first.
 std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/elimination_order.hpp"
 #include "base/least_sum.hpp"
 #include "engine/mapping/point_bound.hpp"
 #include "engine/sharding/value_times.hpp"
@@ -71,27 +72,31 @@ class JointTime {
     }
   }
 
-  [[nodiscard]] std::optional<Seconds> least(const Deadline& deadline) const {
+  [[nodiscard]] std::optional<Seconds> least(const Deadline& deadline,
+                                             const std::function<bool(Seconds)>& is_enough) {
     if (!can_all_) return std::nullopt;
+    const EliminationOrder order = find_order(deadline);
+    if (order.effort > kMostJointSteps) return std::nullopt;
     const bool hides_network = problem_.execution.overlap == Overlap::Perfect;
     JointWeights weights;
     weights.fill(hides_network ? JointParts{0.5, 0.5} : JointParts{1.0, 1.0});
-    double best = 0.0;
+    Seconds best{};
     double step = 0.25;
     for (int round = 0; round < (hides_network ? kWeightRounds : 1); ++round, step /= 2.0) {
-      const auto sums = least_weighted(weights, deadline);
-      if (!sums) return std::nullopt;
+      const JointWeights sums = least_weighted(weights, order, deadline);
       double time = 0.0;
       for (std::size_t phase = 0; phase < kPhases; ++phase) {
-        time += weights[phase].compute * (*sums)[phase].compute +
-                weights[phase].network * (*sums)[phase].network;
-        const bool more = (*sums)[phase].compute > (*sums)[phase].network;
+        time += weights[phase].compute * sums[phase].compute +
+                weights[phase].network * sums[phase].network;
+        const bool more = sums[phase].compute > sums[phase].network;
         weights[phase].compute += more ? step : -step;
         weights[phase].network = 1.0 - weights[phase].compute;
       }
-      best = std::max(best, time);
+      const double sure = less_roundings(2 * (choices_.size() + kRoundingsBesideTerms));
+      best = std::max(best, Seconds(time) * sure);
+      if (is_enough(best)) break;
     }
-    return Seconds(best) * less_roundings(2 * (choices_.size() + kRoundingsBesideTerms));
+    return best;
   }
 
  private:
@@ -137,28 +142,39 @@ class JointTime {
     return true;
   }
 
-  /// The sums of the sharding whose weighted sum is least.
-  [[nodiscard]] std::optional<JointWeights> least_weighted(const JointWeights& weights,
-                                                           const Deadline& deadline) const {
-    std::vector<SumTerm> terms;
+  /// Of the terms, of which it makes all but the values.
+  EliminationOrder find_order(const Deadline& deadline) {
+    std::vector<std::vector<std::size_t>> variables;
     for (const JointChoice& choice : choices_) {
       SumTerm term;
       for (const std::size_t k : choice.kernels) {
         if (sizes_[k] > 1) term.variables.push_back(k);
       }
       if (term.variables.empty()) continue;
-      const JointParts& weight = weights[choice.phase];
-      for (const JointParts& parts : choice.parts) {
-        term.values.push_back(weight.compute * parts.compute + weight.network * parts.network);
-      }
-      terms.push_back(std::move(term));
+      term.values.resize(choice.parts.size());
+      variables.push_back(term.variables);
+      terms_.push_back(std::move(term));
+      summed_.push_back(&choice);
     }
-    const auto values = least_sum(sizes_, terms, kMostJointSteps, deadline);
-    if (!values) return std::nullopt;
+    return find_elimination_order(sizes_, variables, kMostJointSteps, deadline);
+  }
+
+  /// The sums of the sharding whose weighted sum is least.
+  [[nodiscard]] JointWeights least_weighted(const JointWeights& weights,
+                                            const EliminationOrder& order,
+                                            const Deadline& deadline) {
+    for (std::size_t t = 0; t < terms_.size(); ++t) {
+      const JointParts& weight = weights[summed_[t]->phase];
+      std::transform(summed_[t]->parts.begin(), summed_[t]->parts.end(), terms_[t].values.begin(),
+                     [&weight](const JointParts& parts) {
+                       return weight.compute * parts.compute + weight.network * parts.network;
+                     });
+    }
+    const auto values = least_sum(sizes_, terms_, order, deadline);
     JointWeights sums{};
     for (const JointChoice& choice : choices_) {
       std::size_t index = 0;
-      for (const std::size_t k : choice.kernels) index = index * sizes_[k] + (*values)[k];
+      for (const std::size_t k : choice.kernels) index = index * sizes_[k] + values[k];
       sums[choice.phase].compute += choice.parts[index].compute;
       sums[choice.phase].network += choice.parts[index].network;
     }
@@ -171,14 +187,17 @@ class JointTime {
   const NetworkContext context_;
   std::vector<std::size_t> sizes_;
   std::vector<JointChoice> choices_;
+  std::vector<SumTerm> terms_;              // of those choices that leave any
+  std::vector<const JointChoice*> summed_;  // whose they are
   bool can_all_ = true;
 };
 
 }  // namespace
 
 std::optional<Seconds> least_joint_time(const Problem& problem, const LayerDecisions& decisions,
-                                        std::int64_t micro_batches, const Deadline& deadline) {
-  return JointTime(problem, decisions, micro_batches).least(deadline);
+                                        std::int64_t micro_batches, const Deadline& deadline,
+                                        const std::function<bool(Seconds)>& is_enough) {
+  return JointTime(problem, decisions, micro_batches).least(deadline, is_enough);
 }
 
 }  // namespace dfsearch

@@ -1,6 +1,7 @@
 #pragma once
 // What is sure about a sharding decided in part, whatever the fusion.
 
+#include <functional>
 #include <optional>
 
 #include "base/deadline.hpp"
@@ -12,9 +13,10 @@ namespace dfsearch {
 
 /// The time that a layer takes at least with one of the loops left of each kernel, as `evaluate`
 /// counts it: compute and network time of the whole of each phase, for shardings that make both
-/// small at once (docs/search.md, section 9).  Nothing where the tensors entangle too many kernels.
-/// Throws Stopped.
+/// small at once (docs/search.md, section 9).  A bound that `is_enough` is not improved.  Nothing
+/// where the tensors entangle too many kernels.  Throws Stopped.
 std::optional<Seconds> least_joint_time(const Problem& problem, const LayerDecisions& decisions,
-                                        std::int64_t micro_batches, const Deadline& deadline);
+                                        std::int64_t micro_batches, const Deadline& deadline,
+                                        const std::function<bool(Seconds)>& is_enough);
 
 }  // namespace dfsearch

@@ -337,7 +337,8 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
   std::optional<std::size_t> kernel = bound_lone_kernels(decided, step, child, expansion);
   if (!kernel && bounds().use(SearchBound::Multipliers)) {
     const auto least =
-        least_joint_time(problem_, decided, step.micro_batches, shared_->allowance.deadline);
+        least_joint_time(problem_, decided, step.micro_batches, shared_->allowance.deadline,
+                         [&](Seconds time) { return step.score(time) > expansion.cutoff(); });
     if (least) child.bound = std::max(child.bound, step.score(*least));
   }
   if (child.bound > expansion.cutoff()) {
