@@ -962,8 +962,10 @@ class PlainModel {
     double sum = 0.0;
     for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
       if (!is_along(d, Strategy::Tensor, axes)) continue;
-      const double hops = number(mapping_.network[d].degree) - 1.0;
-      sum += 2.0 * hops * problem_.system.network[d].latency.in_base_units();
+      const NetworkDimension& link = problem_.system.network[d];
+      const bool is_direct = link.topology == Topology::FullyConnected;
+      const double hops = is_direct ? 1.0 : number(mapping_.network[d].degree) - 1.0;
+      sum += 2.0 * hops * link.latency.in_base_units();
     }
     return sum;
   }
