@@ -26,13 +26,6 @@ The same problems, solved by dfsearch and, as the linear program of [milp.md](mi
 solvers that the distribution packages: each alone, on one thread and one machine, to a gap of 0.
 Network, micro-batch and tile are given: for the real layers they are those of dfsearch's optimum.
 The programs are linearised tightly and broken free of the symmetry of empty partitions.
-
-<!-- not run: it takes hours -->
-```sh
-./dev bench milp --record          # all instances, ten minutes for each solver and instance: hours
-./dev bench milp --short           # graphs of up to 18 kernels, ten seconds each: minutes
-./dev bench milp --large --record  # graphs of 50 to 100 kernels, ten minutes each: hours
-```
 """
 
 

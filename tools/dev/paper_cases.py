@@ -18,8 +18,6 @@ CASES = published_configs.ROOT / "tests" / "golden" / "papers.json"
 # Inputs of these were 32-bit floats; the configs have plain decimals.
 FLOATS = {"ratio", "machine", "memory_3d", "rail", "roofline", "fig8", "polynomial"}
 
-# What the program has not got, by group.
-MISSING = {}
 # Cases that the program answers otherwise, on purpose.
 OTHERWISE = {
     "all_gather SW 32 physical": "a switch sends all parts at once, so the first byte makes one hop",
@@ -388,8 +386,7 @@ def ask_space(program, _):
 
 
 def ask(program, case):
-    question = globals().get("ask_" + case["group"])
-    return question(program, case) if question else None
+    return globals()["ask_" + case["group"]](program, case)
 
 
 def differing(case, found):

@@ -171,8 +171,11 @@ def strategies_of_figure_7():
 
 def figure_7(tool):
     sizes = (4096, 8192, 16384, 32768)
-    rows = [[name, *map(seconds, sharded_steps(tool, sizes, degrees, loops))]
-            for name, degrees, loops in strategies_of_figure_7()]
+    names = {}  # of strategies that take the same times
+    for name, degrees, loops in strategies_of_figure_7():
+        steps = tuple(map(seconds, sharded_steps(tool, sizes, degrees, loops)))
+        names.setdefault(steps, []).append(name)
+    rows = [[", ".join(same), *steps] for steps, same in names.items()]
     return f"""## Figure 7: the same on 1, 2, 4 and 8 V100 of a DGX-1
 
 `{FIGURES}/deepflow_gemm_sharded.yaml`. RC-a-b divides the rows of the result into a and its columns
