@@ -91,6 +91,16 @@ class Checkpoints(CliTest):
         self.assertGreaterEqual(resumed["search"]["nodes"], stopped["search"]["nodes"] + 50)
         self.assertEqual(self.files(), ["c.ck", "endless.yaml", "hard.yaml", "r.json"])
 
+    def test_a_bound_that_was_proved_stays_proved(self):
+        # Those of shardings decided in part are not found again when their nodes are read.
+        config = "configs/transformers/llama3_70b.yaml"
+        stopped = self.result(config, "--deterministic", "--node-limit", "600", "--checkpoint",
+                              "c.ck", status=4)
+        resumed = self.result(config, "--deterministic", "--node-limit", "1", "--resume", "c.ck",
+                              status=4)
+        self.assertGreater(stopped["lower_bound"], 0)
+        self.assertGreaterEqual(resumed["lower_bound"], stopped["lower_bound"])
+
     def test_limits_are_those_of_the_run_and_counters_add_up(self):
         self.config = self.write("endless.yaml", ENDLESS)
         nodes = 0

@@ -145,6 +145,9 @@ class BestSearch {
   /// Brings the state up to date, the open nodes aside.
   void keep(const BranchAndBoundResult<MappingSolution>& result) {
     state_.begun = true;
+    if (result.lower_bound < Score::infinity()) {
+      state_.floor = std::max(state_.floor, result.lower_bound);
+    }
     state_.found_by = result.found_by;
     if (result.solution) state_.incumbent = *result.solution;
     SearchStats& stats = state_.stats;

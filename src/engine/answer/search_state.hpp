@@ -26,7 +26,7 @@ struct SearchState {
   using Entry = OpenNodes<MappingProblem::Node>::Entry;
   bool begun = false;  ///< else `open` stands for the root
   std::vector<Entry> open;
-  Score floor{};  ///< no mapping of the tree is below it; known before it began
+  Score floor{};  ///< no mapping of the tree is below it: proved before it began, or so far
   std::optional<MappingSolution> incumbent;
   char found_by = ' ';
   bool first_of_ties = false;  ///< `incumbent` is the answer, nothing is left to do
