@@ -93,6 +93,15 @@ class Launch(CliTest):
                          (1, "full", "least_kept", "1f1b"))
         self.run_tool(DENSE, "--hint", "run.sh", "--node-limit", "1", "--quiet", status=(0, 4))
 
+    def test_of_a_given_plan_nothing_is_said_of_others(self):
+        free = ("--set", "training={framework: megatron}")
+        again = self.evaluated(DENSE, SCRIPT, "run.sh", *free)
+        self.assertEqual((again["status"], again["framework"]), ("feasible", None))
+        report = self.run_tool("evaluate", DENSE, "--mapping", "run.sh", *free).stdout
+        self.assertNotRegex(report, "(?m)^framework")
+        # Another plan is faster, so a gain of nothing would have been wrong.
+        self.assertLess(self.solve(DENSE, *free, status=0)["step_time"], again["step_time"])
+
     def test_a_toml_as_users_have_it(self):
         again = self.evaluated(DENSE, TITAN, "run.toml", "--set", "training={}")
         self.assertEqual((again["parallelism"]["tensor"], again["parallelism"]["pipeline"]), (8, 2))

@@ -297,6 +297,19 @@ class Solve(CliTest):
         self.assertEqual(second["needed"], second["memory"]["second"])
         self.assertEqual([remedy["key"] for remedy in second["remedies"]], ["offload"])
 
+    def test_a_second_memory_is_advised_where_plans_would_use_it(self):
+        second = "or a second memory to offload to"
+        tight = "system.memory.capacity=1 MB"
+        for given, is_advised in (((), True), (("training.framework=torchtitan",), False),
+                                  (("execution={stack: te, chip: h100_80gb}",), False),
+                                  (("system.memory.second={capacity: 1 MB, bandwidth: 1 GB/s}",),
+                                   False)):
+            with self.subTest(given):
+                report = self.run_tool(self.config, *changes(tight, "training={}", *given),
+                                       status=3).stdout
+                self.assertIn("what helps    more chips", report)
+                self.assertEqual(second in re.sub(r"\s+", " ", report), is_advised)
+
     def test_limits(self):
         # First plans come before the proof.
         stopped = self.result(self.config, "--node-limit", "1", status=4)

@@ -43,10 +43,11 @@ struct StepSearch {
   int threads = 1;
   /// The same nodes in the same order for any number of threads.
   bool deterministic = false;
-  std::int64_t top = 1;  ///< so many parallelisms, each with its best step
-  bool count = false;    ///< count the steps that fit
-  bool floors = true;    ///< close nodes; else only memory does
-  bool robust = false;   ///< the plan of least regret as well, of a task with a stack
+  std::int64_t top = 1;       ///< so many parallelisms, each with its best step
+  bool count = false;         ///< count the steps that fit
+  bool floors = true;         ///< close nodes; else only memory does
+  bool robust = false;        ///< the plan of least regret as well, of a task with a stack
+  bool any_framework = true;  ///< the best plan of any framework as well, of a task with one
   /// First incumbent; dropped if it does not fit.
   std::optional<Decisions> hint = std::nullopt;
 

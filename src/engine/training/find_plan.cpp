@@ -67,7 +67,9 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
         .low = step_with(task, space.blocks(), *result.plan, stack::Scenario::low()),
         .high = step_with(task, space.blocks(), *result.plan, stack::Scenario::high())};
   }
-  if (result.plan && task.framework) result.any_framework = step_of_any(task, search, result);
+  if (result.plan && task.framework && search.any_framework) {
+    result.any_framework = step_of_any(task, search, result);
+  }
   if (result.plan && search.robust) result.robust = find_robust_plan(task, search, result);
   result.fusions_searched = rules.times().searched();
   const Deadline& deadline = search.limits.deadline;

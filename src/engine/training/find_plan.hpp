@@ -81,7 +81,7 @@ struct RobustPlan : FoundPlan {
 };
 
 struct PlanResult : FoundPlan {
-  std::optional<AnyFramework> any_framework;  ///< of a task with a framework that has a plan
+  std::optional<AnyFramework> any_framework;  ///< of a task with a framework, where asked for
   std::optional<StepInterval> interval;       ///< of the best plan; nothing without a stack
   std::optional<RobustPlan> robust;           ///< if asked for and there is a plan
   Scope scope;                          ///< what was fixed beforehand: the proof is for that alone

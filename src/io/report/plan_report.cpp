@@ -280,6 +280,12 @@ std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) 
                      to_text(lack.needed - lack.available));
 }
 
+/// Whether a plan would use a second memory that the machine does not have.
+bool may_offload(const Task& task) {
+  return !task.machine.second_memory() && !task.stack && !task.choices.offload &&
+         task.framework != Framework::Torchtitan;
+}
+
 std::string reason_lines(const Task& task, const PlanResult& result) {
   if (!result.misfit) {
     return labelled("reason", "not found before the limit or signal ended the search for it");
@@ -293,8 +299,10 @@ std::string reason_lines(const Task& task, const PlanResult& result) {
   }
   if (result.misfit->remedies.empty()) {
     text += labelled("what helps",
-                     "more chips, more memory or a second memory to offload to; of what is given, "
-                     "nothing that is left open alone is enough");
+                     std::string(may_offload(task)
+                                     ? "more chips, more memory or a second memory to offload to"
+                                     : "more chips or more memory") +
+                         "; of what is given, nothing that is left open alone is enough");
   }
   return text + "\n" + plan_lines(task, plan) +
          memory_lines(task, plan, misfit.memory, misfit.stage);

@@ -196,7 +196,8 @@ class StepQuestion final : public Question {
     try {
       const AnyConfig asked = changed_config(*config_.source, changes);
       if (const auto* config = std::get_if<typename Kind::Config>(&asked)) {
-        return Kind::find(config->task, {});
+        // Of a plan that is given nothing is said of others.
+        return Kind::find(config->task, {.any_framework = false});
       }
     } catch (const InputError& error) {
       std::vector<std::string> messages;
