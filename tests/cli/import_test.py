@@ -278,7 +278,8 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
                              self.run_tool("check", "c.yaml", *words[4:]).stdout.splitlines()[1:])
             # As a part of another config, too.
             self.write("part.yaml", "workload: {from: config.json, sequence: 1024, "
-                                    "global_batch: 8}\nsystem: {from: h100_dgx, chips: 8}\n")
+                                    "global_batch: 8}\nsystem: {from: h100_dgx, chips: 8}\n"
+                                    "training: {}\n")
             self.assertEqual(self.run_tool("check", "part.yaml").stdout.splitlines()[1:],
                              shown.splitlines()[1:])
             error = self.run_tool("config.json", status=2).stderr

@@ -20,12 +20,17 @@
 namespace dfsearch {
 namespace {
 
+// A step of training that is usual, where the model takes so long a sequence.
+constexpr std::int64_t kSequence = 8192;
+constexpr std::int64_t kBatch = 64;
+
 /// What a config leaves out is left out here.
 std::string section_of(const Imported& imported) {
   const Transformer& model = imported.model;
   WorkloadText text;
-  text.workload = {.kind = WorkloadKind::LlmTraining, .word = imported.word};
-  text.sequence = imported.sequence;
+  text.workload = {
+      .kind = WorkloadKind::LlmTraining, .word = imported.word, .global_batch = kBatch};
+  text.sequence = std::min(imported.sequence, kSequence);
   text.llm.model = model;
   if (model.kv_heads != model.heads) text.llm.kv_heads = model.kv_heads;
   if (model.value_dim != model.head_dim) text.llm.value_dim = model.value_dim;
@@ -79,9 +84,10 @@ std::string import_huggingface(const std::string& text, const std::string& name,
   const Workload workload = read_back(section, name);
   return fmt::format(
       "# A model of the type {} with {} parameters, made by dfsearch import.  The "
-      "kind, the\n# sequence (the most that the model takes) and the batch are "
-      "yours to choose.\n{}{}",
-      imported.family, workload.counts->parameters, notes, section);
+      "kind, the\n# sequence (of at most {}) and the batch are yours to choose.\n{}{}"
+      "# The plan of a step; without this section a mapping of fused kernels is searched.\n"
+      "training: {{}}\n",
+      imported.family, workload.counts->parameters, imported.sequence, notes, section);
 }
 
 }  // namespace dfsearch
