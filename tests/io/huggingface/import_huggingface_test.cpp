@@ -145,7 +145,10 @@ const std::string kGlm4 =
         "partial_rotary_factor": 0.5, "tie_word_embeddings": false})";
 
 Workload imported(const std::string& text) {
-  return parse_config(import_huggingface(text, "config.json") + kSystem, "c.yaml").problem.workload;
+  std::string config = import_huggingface(text, "config.json") + kSystem;
+  const std::string plan = "training: {}\n";
+  config.erase(config.find(plan), plan.size());
+  return parse_config(config, "c.yaml").problem.workload;
 }
 
 /// All messages, or "accepted".
