@@ -7,6 +7,7 @@ usage: launch_test.py DFSEARCH [TEST ...]
 
 import json
 import pathlib
+import re
 import unittest
 
 import support
@@ -101,6 +102,22 @@ class Launch(CliTest):
         self.assertNotRegex(report, "(?m)^framework")
         # Another plan is faster, so a gain of nothing would have been wrong.
         self.assertLess(self.solve(DENSE, *free, status=0)["step_time"], again["step_time"])
+
+    def test_a_hint_is_judged_beside_the_best(self):
+        again = self.evaluated(DENSE, SCRIPT, "run.sh")
+        best = self.solve(DENSE, status=0)["step_time"]
+        report = self.run_tool(DENSE, "--hint", "run.sh").stdout
+        found = re.search(r"(?m)^hint +(\S+) s, (\S+) % slower than the best found$", report)
+        self.assertAlmostEqual(float(found[1]), again["step_time"], delta=1e-3 * best)
+        self.assertAlmostEqual(float(found[2]), 100 * (again["step_time"] / best - 1), delta=1e-2)
+        self.assertNotRegex(self.run_tool(DENSE).stdout, "(?m)^hint")
+        # The best one itself.
+        self.run_tool(DENSE, "--quiet", "--json", "best.json")
+        self.assertRegex(self.run_tool(DENSE, "--hint", "best.json").stdout,
+                         r"(?m)^hint +\S+ s, and nothing faster was found$")
+        # What the config leaves to none of its plans.
+        self.assertRegex(self.run_tool(DENSE, "--hint", "run.sh", "--set", "training.zero=3").stdout,
+                         "(?m)^hint +fits, but")
 
     def test_a_toml_as_users_have_it(self):
         again = self.evaluated(DENSE, TITAN, "run.toml", "--set", "training={}")

@@ -310,6 +310,26 @@ class Solve(CliTest):
                 self.assertIn("what helps    more chips", report)
                 self.assertEqual(second in re.sub(r"\s+", " ", report), is_advised)
 
+    def test_rates_of_another_chip_are_told(self):
+        config = CONFIGS / "training" / "llama3_70b_2048_h100.yaml"
+        # Peaks of data sheets: 2250 TFLOP/s and 1979 (8 bits) are not 989; the same chip, or one
+        # with as much as that, is none to warn of.
+        for chip, precision, named in (("b200", "bf16", r"b200, whose peak is 2\.25 PFLOP/s"),
+                                       ("a100_80gb", "bf16", r"a100_80gb, whose peak is 312 T"),
+                                       ("b300", "bf16", r"b300, whose peak is 2\.25 PFLOP/s"),
+                                       ("h100_80gb", "bf16", None), ("h100_80gb", "fp8", None),
+                                       ("h200", "bf16", None)):
+            with self.subTest(chip=chip, precision=precision):
+                text = re.sub(r"\s+", " ", self.run_tool("check", config, "--set", "execution={"
+                              f"stack: te, chip: {chip}, precision: {precision}}}").stdout)
+                if named is None:
+                    self.assertNotIn("caution", text)
+                else:
+                    self.assertRegex(text, f"caution the rates are measured on {named}")
+                    self.assertIn("this machine's chips have one of 989.4 TFLOP/s", text)
+        for file in sorted((CONFIGS / "training").glob("*.yaml")):
+            self.assertNotIn("caution", self.run_tool("check", file).stdout)
+
     def test_limits(self):
         # First plans come before the proof.
         stopped = self.result(self.config, "--node-limit", "1", status=4)

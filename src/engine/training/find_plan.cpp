@@ -62,6 +62,10 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
         }
         found.cost = *cost;
       });
+  if (search.hint) {
+    const auto cost = rules.cost(*search.hint);
+    result.hint = cost ? Seconds(cost->in_base_units()) : Seconds::infinity();
+  }
   if (result.plan && task.stack) {
     result.interval = StepInterval{
         .low = step_with(task, space.blocks(), *result.plan, stack::Scenario::low()),

@@ -82,6 +82,7 @@ struct RobustPlan : FoundPlan {
 
 struct PlanResult : FoundPlan {
   std::optional<AnyFramework> any_framework;  ///< of a task with a framework, where asked for
+  std::optional<Seconds> hint;                ///< its step; infinite: none of the plans searched
   std::optional<StepInterval> interval;       ///< of the best plan; nothing without a stack
   std::optional<RobustPlan> robust;           ///< if asked for and there is a plan
   Scope scope;                          ///< what was fixed beforehand: the proof is for that alone

@@ -10,6 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -153,6 +156,19 @@ void set_rates(const RatesText& rates, Machine& machine) {
   }
 }
 
+/// The file that a measured chip comes from: a file that adds to another one has fewer keys left.
+std::string chip_name(const YamlEntry& chip) {
+  std::map<std::string, int> keys;
+  for (const YamlEntry& entry : chip.value.entries) {
+    const Place& place = entry.value.place;
+    const bool is_own = chip.place.source && place.source && *place.source == *chip.place.source;
+    if (place.source && !place.is_override() && !is_own) ++keys[*place.source];
+  }
+  const auto least = std::min_element(
+      keys.begin(), keys.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
+  return least == keys.end() ? "" : std::filesystem::path(least->first).stem().string();
+}
+
 void read_execution_of(const YamlEntry& section, Task& task, InputMessages& messages) {
   PlanExecutionText text;
   read_object(section, text, messages);
@@ -172,6 +188,7 @@ void read_execution_of(const YamlEntry& section, Task& task, InputMessages& mess
                                     .chip = *text.chip,
                                     .precision = text.precision.value_or(stack::Precision::Bf16),
                                     .scenario = {}});
+    task.stack->chip.name = chip_name(*section.value.find("chip"));
   }
 }
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -298,11 +300,11 @@ std::string reason_lines(const Task& task, const PlanResult& result) {
     text += labelled("what helps", remedy_text(remedy));
   }
   if (result.misfit->remedies.empty()) {
-    text += labelled("what helps",
-                     std::string(may_offload(task)
-                                     ? "more chips, more memory or a second memory to offload to"
-                                     : "more chips or more memory") +
-                         "; of what is given, nothing that is left open alone is enough");
+    text += labelled(
+        "what helps",
+        std::string(may_offload(task) ? "more chips, more memory or a second memory to offload to"
+                                      : "more chips or more memory") +
+            "; of what is given, nothing that is left open alone is enough");
   }
   return text + "\n" + plan_lines(task, plan) +
          memory_lines(task, plan, misfit.memory, misfit.stage);
@@ -314,6 +316,19 @@ std::string interval_line(const PlanResult& result) {
                   fmt::format("{} to {}: all constants of the stack at their low and "
                               "high ends",
                               to_text(result.interval->low), to_text(result.interval->high)));
+}
+
+/// What the hint was worth.
+std::string hint_line(const PlanResult& result) {
+  if (!result.hint) return "";
+  if (!(*result.hint < Seconds::infinity())) {
+    return labelled("hint", "fits, but what it says is none of the plans searched: it is left out");
+  }
+  const double more = *result.hint / result.cost->step_time - 1.0;
+  return labelled("hint",
+                  to_text(*result.hint) +
+                      (more > 0.0 ? fmt::format(", {} slower than the best found", percent(more))
+                                  : ", and nothing faster was found"));
 }
 
 /// The plan of least regret beside the best one.
@@ -350,6 +365,24 @@ std::string robust_lines(const Task& task, const PlanResult& result) {
          plan_lines(task, *robust.plan);
 }
 
+/// Where the measured rates are of an accelerator with another peak than the machine's.
+std::string other_chip_line(const Task& task) {
+  constexpr double kSame = 0.05;  // data sheets round, and say boost clocks or base ones
+  const stack::MeasuredChip& chip = task.stack->chip;
+  const FlopsPerSecond own = task.machine.matrix.peak;
+  const auto differs = [&](FlopsPerSecond peak) { return std::abs(own / peak - 1.0) > kSame; };
+  // A machine may be described by the products of the precision that is used.
+  const FlopsPerSecond peak = chip.peak[static_cast<std::size_t>(stack::Bits::Sixteen)];
+  const FlopsPerSecond used = chip.peak[static_cast<std::size_t>(task.stack->bits())];
+  if (!differs(peak) || !differs(used)) return "";
+  return labelled(
+      "caution",
+      fmt::format("the rates are measured on {}, whose peak is {}, and this machine's "
+                  "chips have one of {}: times are those of the measured chip, unless "
+                  "execution.chip is the machine's",
+                  chip.name.empty() ? "a chip" : chip.name, to_text(peak), to_text(own)));
+}
+
 std::string rates_line(const Task& task) {
   if (!task.stack) {
     const bool is_ideal = task.machine.matrix.efficiency.steps.empty();
@@ -359,7 +392,8 @@ std::string rates_line(const Task& task) {
   }
   return labelled("rates",
                   fmt::format("measured, with the software of a stack; linear layers in {}",
-                              name_of(task.stack->precision)));
+                              name_of(task.stack->precision))) +
+         other_chip_line(task);
 }
 
 }  // namespace
@@ -412,7 +446,8 @@ std::string plan_report(const Task& task, const PlanResult& result, const std::s
   if (result.cost) {
     const training::Cost& cost = *result.cost;
     const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
-    text += step_lines(certainty, cost.step_time, cost.utilization, peak) + interval_line(result) +
+    text += step_lines(certainty, cost.step_time, cost.utilization, peak) + hint_line(result) +
+            interval_line(result) +
             rate_line(cost.tokens_per_second, task.machine.chips, cost.price) + price_lines(cost);
     text += top_lines(result, kOne, kNone,
                       [](const FoundPlan& found) { return degrees_text(found.plan->degrees); });

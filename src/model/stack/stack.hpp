@@ -84,6 +84,7 @@ struct AttentionCurve {
 
 /// A chip as it was measured, and the links of its machine.
 struct MeasuredChip {
+  std::string name;                         ///< of its file; empty: it has none
   std::array<FlopsPerSecond, 3> peak{};     ///< by Bits, dense; 0: not of this chip
   std::array<Constant<double>, 3> clock;    ///< by Bits: what long runs sustain of the curve
   std::array<Curve<Flops>, 3> products;     ///< by Bits
