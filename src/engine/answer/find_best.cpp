@@ -206,8 +206,9 @@ class BestSearch {
     const Problem& problem = problem_.problem();
     const auto kernels = static_cast<std::int64_t>(problem.workload.graph.kernel_count());
     const std::int64_t usual = std::max(kernels, kKernelsOfTieNode);
-    const bool bounds_shardings =
-        problem.sharding == ShardingChoice::Joint && problem.execution.style == Style::Dataflow;
+    const bool bounds_shardings = problem.sharding == ShardingChoice::Joint &&
+                                  problem.execution.style == Style::Dataflow &&
+                                  problem.system.chips > 1;
     return kTieNodes * (kKernelsOfTieNode * kKernelsOfTieNode) / (usual * usual) /
            (bounds_shardings ? kTimesOfShardingNode : 1);
   }
