@@ -30,7 +30,7 @@ class Search final : public FusionSink {
       heap_.pop_back();
       if (node.bound > limit_) break;
       if (steps <= 0) {
-        // Of open nodes duals may say more than what the best fusion met takes.
+        // Duals may bound all open nodes above the best fusion met: then its time is the bound.
         found_.bound = std::min(bound(node), found_.fusion ? found_.fusion->time : kNever);
         for (const FusionNode& open : heap_) found_.bound = std::min(found_.bound, bound(open));
         return std::move(found_);

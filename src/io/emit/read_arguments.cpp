@@ -195,8 +195,8 @@ bool is_nearly(std::string_view given, std::string_view known) {
   constexpr std::size_t kMost = 2;
   if (edit_distance(given, known) <= kMost) return true;
   // The first word that differs is left out of the known one.
-  std::size_t same = 0;
-  while (same < given.size() && given[same] == known[same]) ++same;
+  const auto differs = std::mismatch(given.begin(), given.end(), known.begin(), known.end());
+  const auto same = static_cast<std::size_t>(differs.first - given.begin());
   const std::size_t begin = known.find_last_of("-_.", same) + 1;
   const std::size_t end = known.find_first_of("-_", begin);
   if (begin < kMost + 1 || end == std::string_view::npos) return false;

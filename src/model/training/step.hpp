@@ -51,7 +51,6 @@ struct BlockTime {
   StepParts parts;             ///< of both passes
 };
 
-/// The step of a plan but for its network and the layers of its stages.
 /// What a chip's optimizer does for a block in a step, without a stack.
 struct OptimizerWork {
   double updated = 0.0;  ///< elements
@@ -60,6 +59,7 @@ struct OptimizerWork {
 };
 OptimizerWork optimizer_work(const Task& task, const Plan& plan, const BlockProfile& block);
 
+/// The step of a plan but for its network and the layers of its stages.
 class StepModel {
  public:
   /// `shape` has everything but `layers` and `network`.  Refers to the task and the profiles.
