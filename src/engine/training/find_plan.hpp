@@ -48,11 +48,30 @@ struct Remedy {
   bool without_layers = false;  ///< without the layers that are given, which fit other stages
 };
 
+/// A plan that fits, and the bytes on its fullest stage.
+struct FittingPlan {
+  Plan plan;
+  Bytes needed{};
+};
+
+/// A number of the config with which, changed alone, some plan fits, or as far as none does.
+struct NumberChange {
+  enum class Kind : std::uint8_t { Memory, SecondMemory, Chips, Sequence, Batch };
+  Kind kind;
+  double given = 0.0;
+  double tried = 0.0;  ///< what is enough; without a plan the last that is not
+  std::optional<FittingPlan> with;
+  bool is_nearest = false;  ///< proved: nothing between what is given and this is enough
+};
+
 /// Of a task without a plan: the plan whose fullest stage needs the least share of a chip's memory.
 struct NearestMisfit {
   Plan plan;
   Misfit misfit;
   std::vector<Remedy> remedies;  ///< each alone makes some plan fit
+  std::vector<NumberChange> changes = {};
+  /// All numbers were tried before any limit; nothing where nobody asked.
+  std::optional<bool> changes_complete = std::nullopt;
 };
 
 /// The step of a plan with all constants of its stack at their low and at their high ends

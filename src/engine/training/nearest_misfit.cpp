@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -12,6 +14,9 @@
 
 namespace dfsearch::training {
 namespace {
+
+/// Of which memory the least is sought.
+enum class Measure : std::uint8_t { Fuller, First, Second };
 
 /// As even as can be, the later stages with more.
 std::vector<std::int64_t> even_layers(std::int64_t layers, std::int64_t stages) {
@@ -22,21 +27,34 @@ std::vector<std::int64_t> even_layers(std::int64_t layers, std::int64_t stages) 
   return even;
 }
 
-/// Of what a chip has, what it needs of the memory that is fuller: more than 1 does not fit.
-double share_of(const Machine& machine, const MemoryUse& use) {
+/// Of what a chip has, what it needs of the memory that is fuller: more than 1 does not fit.  Of one
+/// memory alone it counts while the other one holds what it has to.
+double share_of(const Machine& machine, const MemoryUse& use, Measure measure) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
   const double first = use.total() / machine.memory[0].capacity;
-  if (!(use.second > Bytes{})) return first;
-  return std::max(first, machine.second_memory() ? use.second / machine.memory[1].capacity
-                                                 : std::numeric_limits<double>::infinity());
+  double second = 0.0;
+  if (use.second > Bytes{}) {
+    second = machine.second_memory() ? use.second / machine.memory[1].capacity : kNever;
+  }
+  switch (measure) {
+    case Measure::First:
+      return second <= 1.0 ? first : kNever;
+    case Measure::Second:
+      return first <= 1.0 ? second : kNever;
+    case Measure::Fuller:
+      break;
+  }
+  return std::max(first, second);
 }
 
 /// The plans of a shape, which differ by the layers of their stages.
 class ShapeMemory {
  public:
-  ShapeMemory(const PlanSpace& space, const Plan& shape, const Profiles& profiles)
+  ShapeMemory(const PlanSpace& space, const Plan& shape, const Profiles& profiles, Measure measure)
       : space_(space),
         shape_(shape),
         profiles_(profiles),
+        measure_(measure),
         micro_batches_(space.task().global_batch / (shape.degrees.replicas() * shape.micro_batch)) {
   }
 
@@ -51,7 +69,7 @@ class ShapeMemory {
     for (std::size_t i = 0; i < contents.size(); ++i) {
       const auto stage = static_cast<std::int64_t>(i);
       const MemoryUse use = memory(stage, contents[i]);
-      const double share = share_of(space_.task().machine, use);
+      const double share = share_of(space_.task().machine, use, measure_);
       if (i > 0 && share <= fullest.share) continue;
       fullest = {.stage = {.stage = stage, .memory = use}, .share = share};
     }
@@ -74,8 +92,8 @@ class ShapeMemory {
       const StageLimits limits{.cost = [](const StageContent&) { return StageCost(); },
                                .holds =
                                    [&](std::int64_t stage, const StageContent& content) {
-                                     return share_of(space_.task().machine,
-                                                     memory(stage, content)) < below;
+                                     return share_of(space_.task().machine, memory(stage, content),
+                                                     measure_) < below;
                                    }};
       auto found = spread_layers(stages, space_.blocks().order, limits);
       if (!found) break;
@@ -93,6 +111,7 @@ class ShapeMemory {
   const PlanSpace& space_;
   const Plan& shape_;
   const Profiles& profiles_;
+  const Measure measure_;
   const std::int64_t micro_batches_;
 };
 
@@ -101,9 +120,12 @@ struct Found {
   ShapeMemory::Fullest fullest;
 };
 
-/// Of all plans the one that needs least, or one that fits where that is enough.
+/// Of all plans the one that needs least, or the first one that fits where that is enough.
 std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bool first_that_fits,
-                                  const Deadline& deadline) {
+                                  const Deadline& deadline, Measure measure = Measure::Fuller) {
+  // The share itself still fits where it is 1.
+  const double at_first =
+      first_that_fits ? std::nextafter(1.0, 2.0) : std::numeric_limits<double>::infinity();
   std::optional<Found> best;
   for (const Degrees& inner : space.inner_degrees()) {
     for (const Degrees& degrees : space.degrees(inner)) {
@@ -113,14 +135,13 @@ std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bo
           const Profiles profiles = shelf.profiles(degrees, layout, micro_batch, deadline);
           for (Plan& plan : space.shapes(degrees, micro_batch, layout)) {
             deadline.check();
-            const ShapeMemory memory(space, plan, profiles);
-            auto layers =
-                memory.least(best ? best->fullest.share : std::numeric_limits<double>::infinity());
+            const ShapeMemory memory(space, plan, profiles, measure);
+            auto layers = memory.least(best ? best->fullest.share : at_first);
             if (!layers) continue;
             const auto fullest = memory.fullest(*layers);
             plan.layers = std::move(*layers);
             best = Found{.plan = std::move(plan), .fullest = fullest};
-            if (first_that_fits && best->fullest.share <= 1.0) return best;
+            if (first_that_fits) return best;
           }
         }
       }
@@ -203,10 +224,8 @@ std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf&
     if (!choices) continue;
     Task task = space.task();
     task.choices = std::move(*choices);
-    const PlanSpace wider(task);
-    LayoutShelf of_wider(task, wider.blocks());
-    std::optional<Found> found = least_memory(wider, of_wider, true, deadline);
-    if (!found || found->fullest.share > 1.0) continue;
+    std::optional<FittingPlan> found = fitting_plan(task, deadline);
+    if (!found) continue;
     const Choices& given = space.task().choices;
     const bool of_degrees = kind == Remedy::Kind::Pipeline || kind == Remedy::Kind::Tensor ||
                             kind == Remedy::Kind::Context || kind == Remedy::Kind::Expert;
@@ -215,11 +234,31 @@ std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf&
     nearest.remedies.push_back(
         {.kind = kind,
          .plan = std::move(found->plan),
-         .needed = found->fullest.stage.memory.total(),
+         .needed = found->needed,
          .with_data = of_degrees && !data.allows(replicas),
          .without_layers = kind == Remedy::Kind::Pipeline && !given.layers.empty()});
   }
   return nearest;
+}
+
+std::optional<FittingPlan> fitting_plan(const Task& task, const Deadline& deadline) {
+  const PlanSpace space(task);
+  LayoutShelf shelf(task, space.blocks());
+  std::optional<Found> found = least_memory(space, shelf, true, deadline);
+  if (!found) return std::nullopt;
+  return FittingPlan{.plan = std::move(found->plan), .needed = found->fullest.stage.memory.total()};
+}
+
+std::optional<LeastMemory> least_of_memory(const Task& task, bool second,
+                                           const Deadline& deadline) {
+  const PlanSpace space(task);
+  LayoutShelf shelf(task, space.blocks());
+  std::optional<Found> found =
+      least_memory(space, shelf, false, deadline, second ? Measure::Second : Measure::First);
+  if (!found) return std::nullopt;
+  const MemoryUse& use = found->fullest.stage.memory;
+  return LeastMemory{.capacity = second ? use.second : use.total(),
+                     .with = {.plan = std::move(found->plan), .needed = use.total()}};
 }
 
 }  // namespace dfsearch::training

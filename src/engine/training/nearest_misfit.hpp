@@ -16,4 +16,16 @@ namespace dfsearch::training {
 std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf& shelf,
                                             const Deadline& deadline);
 
+/// Nothing if no plan fits.  Throws Stopped.
+std::optional<FittingPlan> fitting_plan(const Task& task, const Deadline& deadline);
+
+/// The capacity of one memory with which some plan fits into both, and no byte less of it would do.
+struct LeastMemory {
+  Bytes capacity{};
+  FittingPlan with;
+};
+
+/// Nothing if no plan fits into the other memory.  Throws Stopped.
+std::optional<LeastMemory> least_of_memory(const Task& task, bool second, const Deadline& deadline);
+
 }  // namespace dfsearch::training

@@ -17,6 +17,7 @@
 #include "base/units_text.hpp"
 #include "base/version.hpp"
 #include "io/report/answer_lines.hpp"
+#include "io/report/plan_remedies.hpp"
 #include "io/report/report_words.hpp"
 #include "io/result/plan_lack.hpp"
 #include "model/names.hpp"
@@ -37,7 +38,6 @@ using training::MemoryUse;
 using training::Misfit;
 using training::Plan;
 using training::PlanResult;
-using training::Remedy;
 using training::Role;
 using training::Task;
 
@@ -229,50 +229,6 @@ std::string memory_lines(const Task& task, const Plan& plan, const MemoryUse& us
   return text;
 }
 
-std::string remedy_text(const Remedy& remedy) {
-  const Plan& plan = remedy.plan;
-  const auto degree = [&](Role role) {
-    return fmt::format("{} {}", training::name_of(role),
-                       role == Role::Data ? plan.degrees.replicas() : plan.degrees[role]);
-  };
-  std::string what;
-  switch (remedy.kind) {
-    case Remedy::Kind::Recompute:
-      what = fmt::format("recompute {}", training::name_of(plan.recompute));
-      break;
-    case Remedy::Kind::Zero:
-      what = fmt::format("ZeRO {}", plan.zero);
-      break;
-    case Remedy::Kind::Offload:
-      what = fmt::format("offloading {}", offload_text(plan.offload));
-      break;
-    case Remedy::Kind::Pipeline:
-      what = degree(Role::Pipeline);
-      break;
-    case Remedy::Kind::Tensor:
-      what = degree(Role::Tensor);
-      break;
-    case Remedy::Kind::Context:
-      what = degree(Role::Context);
-      break;
-    case Remedy::Kind::Expert:
-      what = degree(Role::Expert);
-      break;
-    case Remedy::Kind::Layers:
-      what = "other layers for the stages";
-      break;
-    case Remedy::Kind::MicroBatch:
-      what = fmt::format("micro-batches of {}", plan.micro_batch);
-      break;
-    case Remedy::Kind::Schedule:
-      what = fmt::format("schedule {}", training::name_of(plan.schedule));
-      break;
-  }
-  if (remedy.with_data) what += " with " + degree(Role::Data);
-  if (remedy.without_layers) what += ", with other layers for the stages,";
-  return fmt::format("{} would fit: {} on the fullest stage", what, to_text(remedy.needed));
-}
-
 /// What a chip needs and has.
 std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) {
   const PlanLack lack = lack_of(task, misfit);
@@ -280,12 +236,6 @@ std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) 
                      among_stages(plan, " of ", misfit.stage, "fullest,"), to_text(lack.needed),
                      lack.needed.in_base_units(), lack.limit, to_text(lack.available),
                      to_text(lack.needed - lack.available));
-}
-
-/// Whether a plan would use a second memory that the machine does not have.
-bool may_offload(const Task& task) {
-  return !task.machine.second_memory() && !task.stack && !task.choices.offload &&
-         task.framework != Framework::Torchtitan;
 }
 
 std::string reason_lines(const Task& task, const PlanResult& result) {
@@ -296,17 +246,7 @@ std::string reason_lines(const Task& task, const PlanResult& result) {
   const Plan& plan = result.misfit->plan;
   std::string text =
       labelled("reason", lack_text(task, plan, misfit) + ", in the plan that needs least:");
-  for (const Remedy& remedy : result.misfit->remedies) {
-    text += labelled("what helps", remedy_text(remedy));
-  }
-  if (result.misfit->remedies.empty()) {
-    text += labelled(
-        "what helps",
-        std::string(may_offload(task) ? "more chips, more memory or a second memory to offload to"
-                                      : "more chips or more memory") +
-            "; of what is given, nothing that is left open alone is enough");
-  }
-  return text + "\n" + plan_lines(task, plan) +
+  return text + plan_remedy_lines(task, *result.misfit) + "\n" + plan_lines(task, plan) +
          memory_lines(task, plan, misfit.memory, misfit.stage);
 }
 

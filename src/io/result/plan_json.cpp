@@ -167,6 +167,39 @@ const char* key_of(training::Remedy::Kind kind) {
   return "";
 }
 
+/// As `--set` takes it.
+const char* key_of(training::NumberChange::Kind kind) {
+  using Kind = training::NumberChange::Kind;
+  switch (kind) {
+    case Kind::Memory:
+      return "system.memory.capacity";
+    case Kind::SecondMemory:
+      return "system.memory.second.capacity";
+    case Kind::Chips:
+      return "system.chips";
+    case Kind::Sequence:
+      return "workload.sequence";
+    case Kind::Batch:
+      return "workload.global_batch";
+  }
+  return "";
+}
+
+Json changes_json(const std::vector<training::NumberChange>& changes) {
+  Json list = Json::array();
+  for (const training::NumberChange& change : changes) {
+    Json json = {{"key", key_of(change.kind)},
+                 {"given", json_number(change.given)},
+                 {"tried", json_number(change.tried)},
+                 {"is_enough", change.with.has_value()},
+                 {"is_nearest", change.is_nearest},
+                 {"needed", change.with ? number(change.with->needed) : Json()}};
+    put_plan(json, change.with ? &change.with->plan : nullptr);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
 Json infeasible_json(const training::Task& task, const PlanResult& result) {
   if (!result.misfit) return {};
   Json remedies = Json::array();
@@ -184,6 +217,9 @@ Json infeasible_json(const training::Task& task, const PlanResult& result) {
                {"memory", memory_json(misfit.memory, misfit.stage)}};
   put_plan(json, &result.misfit->plan);
   json["remedies"] = std::move(remedies);
+  const std::optional<bool>& complete = result.misfit->changes_complete;
+  json["changes"] = complete ? changes_json(result.misfit->changes) : Json();
+  json["changes_complete"] = complete ? Json(*complete) : Json();
   return json;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "io/result/event_text.hpp"
 #include "io/result/execution_json.hpp"
 #include "io/result/plan_json.hpp"
+#include "io/solve/enough_numbers.hpp"
 #include "io/solve/question_parts.hpp"
 
 namespace dfsearch {
@@ -165,6 +167,11 @@ class StepQuestion final : public Question {
       };
     }
     typename Kind::Found found = Kind::find(config_.task, search);
+    if constexpr (std::is_same_v<typename Kind::Config, TrainingConfig>) {
+      if (asked.explain && found.misfit) {
+        find_enough_numbers(config_, search.limits.deadline, *found.misfit);
+      }
+    }
     return answer(std::move(found));
   }
 

@@ -1,0 +1,159 @@
+#include "io/report/plan_remedies.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/units_text.hpp"
+#include "io/report/answer_lines.hpp"
+#include "io/report/report_words.hpp"
+#include "model/training/names.hpp"
+
+namespace dfsearch {
+namespace {
+
+std::string plan_remedy_text(const training::Remedy& remedy) {
+  const training::Plan& plan = remedy.plan;
+  const auto degree = [&](training::Role role) {
+    return fmt::format("{} {}", training::name_of(role),
+                       role == training::Role::Data ? plan.degrees.replicas() : plan.degrees[role]);
+  };
+  std::string what;
+  switch (remedy.kind) {
+    case training::Remedy::Kind::Recompute:
+      what = fmt::format("recompute {}", training::name_of(plan.recompute));
+      break;
+    case training::Remedy::Kind::Zero:
+      what = fmt::format("ZeRO {}", plan.zero);
+      break;
+    case training::Remedy::Kind::Offload:
+      what = fmt::format("offloading {}", offload_text(plan.offload));
+      break;
+    case training::Remedy::Kind::Pipeline:
+      what = degree(training::Role::Pipeline);
+      break;
+    case training::Remedy::Kind::Tensor:
+      what = degree(training::Role::Tensor);
+      break;
+    case training::Remedy::Kind::Context:
+      what = degree(training::Role::Context);
+      break;
+    case training::Remedy::Kind::Expert:
+      what = degree(training::Role::Expert);
+      break;
+    case training::Remedy::Kind::Layers:
+      what = "other layers for the stages";
+      break;
+    case training::Remedy::Kind::MicroBatch:
+      what = fmt::format("micro-batches of {}", plan.micro_batch);
+      break;
+    case training::Remedy::Kind::Schedule:
+      what = fmt::format("schedule {}", training::name_of(plan.schedule));
+      break;
+  }
+  if (remedy.with_data) what += " with " + degree(training::Role::Data);
+  if (remedy.without_layers) what += ", with other layers for the stages,";
+  return fmt::format("{} would fit: {} on the fullest stage", what, to_text(remedy.needed));
+}
+
+/// The number with its unit and what it is of.
+std::string plan_number_text(training::NumberChange::Kind kind, double value) {
+  const auto bytes = [&] { return fmt::format("{} ({:.0f} B)", to_text(Bytes(value)), value); };
+  switch (kind) {
+    case training::NumberChange::Kind::Memory:
+      return fmt::format("memory of {} on each chip", bytes());
+    case training::NumberChange::Kind::SecondMemory:
+      return fmt::format("second memory of {} for each chip", bytes());
+    case training::NumberChange::Kind::Chips:
+      return fmt::format("{:.0f} chips", value);
+    case training::NumberChange::Kind::Sequence:
+      return fmt::format("sequence of {:.0f}", value);
+    case training::NumberChange::Kind::Batch:
+      return fmt::format("global batch of {:.0f}", value);
+  }
+  return "";
+}
+
+/// "24 chips would fit: 75 GB on the fullest stage; no fewer that the network allows do".
+std::string plan_change_text(const training::NumberChange& change) {
+  const std::string what = plan_number_text(change.kind, change.tried);
+  switch (change.kind) {
+    case training::NumberChange::Kind::Memory:
+    case training::NumberChange::Kind::SecondMemory:
+      return what + " would fit, and a byte less would not";
+    case training::NumberChange::Kind::Chips:
+      return fmt::format("{} would fit: {} on the fullest stage; {}", what,
+                         to_text(change.with->needed),
+                         change.is_nearest ? "of the counts that the network allows no smaller one "
+                                             "does"
+                                           : "not all smaller counts were tried");
+    case training::NumberChange::Kind::Sequence:
+    case training::NumberChange::Kind::Batch:
+      return fmt::format("{} would fit: {} on the fullest stage; it was halved until it did", what,
+                         to_text(change.with->needed));
+  }
+  return "";
+}
+
+/// "chips doubled up to 131072".
+std::string no_help_text(const training::NumberChange& change) {
+  const double tried = change.tried;
+  switch (change.kind) {
+    case training::NumberChange::Kind::Chips:
+      return fmt::format("chips doubled up to {:.0f}", tried);
+    case training::NumberChange::Kind::Sequence:
+      return fmt::format("a sequence halved down to {:.0f}", tried);
+    case training::NumberChange::Kind::Batch:
+      return fmt::format("a global batch halved down to {:.0f}", tried);
+    default:
+      return "";  // so much memory is always enough
+  }
+}
+
+/// What alone would be enough, and what would not.
+std::string plan_change_lines(const training::NearestMisfit& nearest) {
+  std::string text, others;
+  for (const training::NumberChange& change : nearest.changes) {
+    if (change.with) {
+      text += labelled("what helps", plan_change_text(change));
+    } else {
+      others += (others.empty() ? "" : "; ") + no_help_text(change);
+    }
+  }
+  if (!others.empty()) text += labelled("no help", others);
+  const bool is_said = std::any_of(nearest.changes.begin(), nearest.changes.end(),
+                                   [](const training::NumberChange& change) {
+                                     return change.kind == training::NumberChange::Kind::Chips &&
+                                            change.with && !change.is_nearest;
+                                   });
+  if (nearest.changes_complete == false && !is_said) {
+    text += labelled("not tried",
+                     "the other numbers: a second, or the limit of the search, came first");
+  }
+  return text;
+}
+
+/// Whether a plan would use a second memory that the machine does not have.
+bool may_offload(const training::Task& task) {
+  return !task.machine.second_memory() && !task.stack && !task.choices.offload &&
+         task.framework != Framework::Torchtitan;
+}
+
+}  // namespace
+
+std::string plan_remedy_lines(const training::Task& task, const training::NearestMisfit& nearest) {
+  std::string text;
+  for (const training::Remedy& remedy : nearest.remedies)
+    text += labelled("what helps", plan_remedy_text(remedy));
+  text += plan_change_lines(nearest);
+  if (!nearest.changes_complete && nearest.remedies.empty()) {
+    text += labelled("what helps", "of what is given, nothing that is left open alone is enough");
+  }
+  if (nearest.remedies.empty() && may_offload(task)) {
+    text += labelled("not tried", "a second memory to offload to (system.memory.second)");
+  }
+  return text;
+}
+
+}  // namespace dfsearch

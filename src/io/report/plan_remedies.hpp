@@ -1,0 +1,14 @@
+#pragma once
+// What would make some plan fit where none does.
+
+#include <string>
+
+#include "engine/training/find_plan.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch {
+
+/// The lines `what helps`, `no help` and `not tried` of a report.
+std::string plan_remedy_lines(const training::Task& task, const training::NearestMisfit& nearest);
+
+}  // namespace dfsearch

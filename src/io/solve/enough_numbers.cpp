@@ -1,0 +1,194 @@
+// Each number by itself: the config is read again with another value, as `--set` would, and asked
+// whether any plan fits.  No times are computed, so that a question takes milliseconds.
+//
+// Memory.  What the plan that needs least needs is enough, and no byte less; with two memories the
+// bytes are halved upon.
+// Chips.  Counts that the open dimension of the network allows: doubled until some plan fits, then
+// one after the other from the least that could hold the states of the model once.  More chips need
+// not fit where fewer do, since degrees divide them, so intervals of counts are not halved.
+// Sequence and batch.  Halves of what is given, if all chips have room for the states.
+
+#include "io/solve/enough_numbers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.hpp"
+#include "engine/training/nearest_misfit.hpp"
+#include "graph/workloads/llm/transformer.hpp"
+#include "io/result/plan_lack.hpp"
+
+namespace dfsearch {
+namespace {
+
+using training::FittingPlan;
+using training::NearestMisfit;
+using training::NumberChange;
+using training::Task;
+using Kind = NumberChange::Kind;
+
+constexpr Seconds kMostTime{1.0};
+constexpr std::int64_t kMostTriedChips = 131'072;
+constexpr std::int64_t kShortestSequence = 64;
+
+class EnoughNumbers {
+ public:
+  EnoughNumbers(const TrainingConfig& config, const Deadline& deadline, NearestMisfit& nearest)
+      : config_(config), deadline_(deadline.within(kMostTime)), nearest_(nearest) {}
+
+  /// Throws Stopped.
+  void find() {
+    find_memory();
+    find_chips();  // some count that is enough
+    find_halves(Kind::Sequence, "workload.sequence", config_.task.pass.tokens, kShortestSequence);
+    find_halves(Kind::Batch, "workload.global_batch", config_.task.global_batch, 1);
+    find_fewest_chips();
+    nearest_.changes_complete = true;
+  }
+
+ private:
+  /// Of a config that makes no sense nothing fits.
+  [[nodiscard]] std::optional<FittingPlan> with(const std::string& key, std::int64_t value) const {
+    deadline_.check();
+    try {
+      const AnyConfig changed = changed_config(*config_.source, {fmt::format("{}={}", key, value)});
+      return training::fitting_plan(std::get<TrainingConfig>(changed).task, deadline_);
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
+  }
+
+  void find_memory() {
+    const PlanLack lack = lack_of(config_.task, nearest_.misfit);
+    const bool is_first = std::string_view(lack.limit) == "memory";
+    NumberChange change{.kind = is_first ? Kind::Memory : Kind::SecondMemory,
+                        .given = lack.available.in_base_units(),
+                        .with = std::nullopt,
+                        .is_nearest = true};
+    if (config_.task.machine.second_memory()) {
+      auto least = training::least_of_memory(config_.task, !is_first, deadline_);
+      if (!least) return;
+      change.tried = least->capacity.in_base_units();
+      change.with = std::move(least->with);
+    } else {
+      change.tried = lack.needed.in_base_units();
+      change.with = FittingPlan{.plan = nearest_.plan, .needed = lack.needed};
+    }
+    nearest_.changes.push_back(std::move(change));
+  }
+
+  /// The chips of one member of the dimension that is left open; nothing if none is.
+  [[nodiscard]] std::optional<std::int64_t> open_unit() const {
+    const YamlEntry* system = config_.source->tree.find("system");
+    const YamlEntry* network = system != nullptr ? system->value.find("network") : nullptr;
+    if (network == nullptr) return std::nullopt;
+    const std::vector<YamlNode>& items = network->value.items;
+    for (std::size_t d = 0; d < items.size() && d < config_.task.machine.network.size(); ++d) {
+      const YamlEntry* mesh = items[d].find("width");
+      if (items[d].find("degree") == nullptr && mesh == nullptr) {
+        return config_.task.machine.chips / *config_.task.machine.network[d].degree;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Of the weights, gradients and states of the optimizer, whatever the plan, in all chips together.
+  [[nodiscard]] double least_states() const {
+    const Task& task = config_.task;
+    if (task.machine.second_memory()) return 0.0;
+    const double known = task.pass.word.in_base_units() + task.bytes.optimizer;
+    const double all =
+        task.stack ? stack::typical(task.stack->stack.state_bytes) : known + task.bytes.gradient;
+    return parameter_count(task.model) * std::max(known, all);
+  }
+
+  [[nodiscard]] double capacity() const {
+    return config_.task.machine.memory[0].capacity.in_base_units();
+  }
+
+  [[nodiscard]] std::optional<FittingPlan> with_chips(std::int64_t count) const {
+    return with("system.chips", count);
+  }
+
+  void find_chips() {
+    unit_ = open_unit();
+    if (!unit_) return;
+    least_chips_ = static_cast<std::int64_t>(
+        std::ceil(least_states() / capacity() / static_cast<double>(*unit_)) *
+        static_cast<double>(*unit_));
+    const std::int64_t given = config_.task.machine.chips;
+    NumberChange change{
+        .kind = Kind::Chips, .given = static_cast<double>(given), .with = std::nullopt};
+    std::int64_t enough = given;
+    while (!change.with && enough <= kMostTriedChips / 2) {
+      enough *= 2;
+      if (enough >= least_chips_) change.with = with_chips(enough);
+    }
+    if (enough == given) return;
+    change.tried = static_cast<double>(enough);
+    nearest_.changes.push_back(std::move(change));
+  }
+
+  /// Between what is given and what is enough, which takes longest.
+  void find_fewest_chips() {
+    const auto change =
+        std::find_if(nearest_.changes.begin(), nearest_.changes.end(),
+                     [](const NumberChange& c) { return c.kind == Kind::Chips && c.with; });
+    if (change == nearest_.changes.end()) return;
+    const auto enough = static_cast<std::int64_t>(change->tried);
+    std::int64_t count = std::max(config_.task.machine.chips + *unit_, least_chips_);
+    for (; count < enough; count += *unit_) {
+      auto found = with_chips(count);
+      if (!found) continue;
+      change->with = std::move(found);
+      change->tried = static_cast<double>(count);
+      break;
+    }
+    change->is_nearest = true;
+  }
+
+  void find_halves(Kind kind, const std::string& key, std::int64_t given, std::int64_t least) {
+    NumberChange change{.kind = kind, .given = static_cast<double>(given), .with = std::nullopt};
+    std::int64_t value = given;
+    // Where the states alone are too much, less to compute does not help.
+    const bool may_help =
+        least_states() <= capacity() * static_cast<double>(config_.task.machine.chips);
+    while (!change.with && value % 2 == 0 && value / 2 >= least) {
+      value /= 2;
+      if (may_help) change.with = with(key, value);
+    }
+    if (value == given) return;
+    change.tried = static_cast<double>(value);
+    nearest_.changes.push_back(std::move(change));
+  }
+
+  const TrainingConfig& config_;
+  const Deadline deadline_;
+  NearestMisfit& nearest_;
+  std::optional<std::int64_t> unit_;  // counts of chips are multiples of it
+  std::int64_t least_chips_ = 0;
+};
+
+}  // namespace
+
+void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline,
+                         NearestMisfit& nearest) {
+  if (config.source == nullptr) return;
+  nearest.changes_complete = false;
+  try {
+    EnoughNumbers(config, deadline, nearest).find();
+  } catch (const Stopped&) {
+    // What was found by then stays.
+  }
+}
+
+}  // namespace dfsearch
