@@ -122,6 +122,28 @@ class Checkpoints(CliTest):
         again = self.result(config, *infeasible, "--resume", "i.ck", status=3)
         self.assertEqual(without_search(again), without_search(first))
 
+    def test_the_same_command_goes_on_from_its_checkpoint(self):
+        self.config = self.write("endless.yaml", ENDLESS)
+        nodes = 0
+        for _ in range(3):
+            done = self.run_tool(self.config, "--node-limit", "100", "--checkpoint", "c.ck",
+                                 "--quiet", "--json", "-", status=4)
+            part = json.loads(done.stdout)
+            self.assertGreaterEqual(part["search"]["nodes"], nodes + 100)
+            told = f"c.ck: the search goes on from this checkpoint of the same config, which has {nodes}"
+            self.assertEqual(told in done.stderr, nodes > 0, done.stderr)
+            nodes = part["search"]["nodes"]
+        # The answer is that of a search that nothing interrupted.
+        free = self.write("free.yaml", FREE)
+        straight = self.result(free)
+        self.result(free, "--node-limit", "5", "--checkpoint", "f.ck", status=(0, 4, 5))
+        again = self.result(free, "--checkpoint", "f.ck")
+        self.assertEqual(without_search(again), without_search(straight))
+        before = (self.folder / "c.ck").read_bytes()
+        error = self.run_tool(free, "--checkpoint", "c.ck", status=2).stderr
+        self.assertIn("c.ck: is a checkpoint of another config", error)
+        self.assertEqual((self.folder / "c.ck").read_bytes(), before)
+
     def test_a_full_disk_is_told_and_keeps_the_old_file(self):
         self.config = self.write("endless.yaml", ENDLESS)
         self.run_tool(self.config, "--node-limit", "100", "--checkpoint", "c.ck", status=4)

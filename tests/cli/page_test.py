@@ -419,6 +419,16 @@ class Report(CliTest):
         (folder / "study.json").unlink()
         self.assertIn("study.json: cannot read", self.run_tool("report", "study", status=2).stderr)
 
+    def test_a_folder_of_results_is_served(self):
+        folder = self.folder / "results"
+        folder.mkdir()
+        error = self.run_tool("report", "results", status=2).stderr
+        self.assertIn("results: is a folder without the study.json of a study, expected a file that "
+                      "--json wrote; 'dfsearch serve results' shows", error)
+        (folder / "plan.json").write_text("{}")
+        error = self.run_tool("report", "results", status=2).stderr
+        self.assertIn("expected a result, such as results/plan.json; 'dfsearch serve results'", error)
+
     def test_a_large_study_is_thinned_but_for_its_front(self):
         results, front = study_folder.write(
             self.folder / "study", sram=range(20, 220), bandwidth=range(50, 450, 10),

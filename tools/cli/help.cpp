@@ -37,7 +37,7 @@ constexpr const char* kExamples = R"(  dfsearch --config gpt3_1t.yaml --threads 
   dfsearch configs/training/llama3_70b_2048_h100.yaml
   dfsearch configs/calculon_1t.yaml --count
   dfsearch configs/gpt3_1t_free.yaml --checkpoint run.ck
-  dfsearch configs/gpt3_1t_free.yaml --resume run.ck --checkpoint run.ck
+  dfsearch configs/gpt3_1t_free.yaml --checkpoint run.ck    # goes on from there
   dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json
   dfsearch export configs/gpt3_1t.yaml --mapping best.json -o fusion.mps
   dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json --solution fusion.sol

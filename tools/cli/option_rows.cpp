@@ -117,7 +117,9 @@ constexpr OptionRow kSolve[] = {
      text<&Line::mapping>},
     {"--hint", "FILE", "a mapping or plan to start from; dropped if it does not fit",
      text<&Line::hint>},
-    {"--checkpoint", "FILE", "keep the state of the search there; a kill loses seconds",
+    {"--checkpoint", "FILE",
+     "keep the state of the search there, and go on from the one that is there; a kill loses "
+     "seconds",
      text<&Line::checkpoint>},
     {"--resume", "FILE", "go on from such a state, with the same config", text<&Line::resume>},
     {"--events", "FILE|-", "what happens, as JSON lines; with - in place of the report",

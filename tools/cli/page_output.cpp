@@ -1,5 +1,8 @@
 #include "cli/page_output.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -60,6 +63,36 @@ void write_page(const CommandLine& line, const std::string& json,
   });
 }
 
+namespace {
+
+/// A folder of a study has its results in two files; any other is a folder of single ones.
+void check_is_study(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (const char* part : {"study.json", "results.ndjson"}) {
+    if (std::filesystem::exists(folder / part, error)) return;
+  }
+  std::vector<std::string> results;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".json") results.push_back(entry.path().string());
+  }
+  std::sort(results.begin(), results.end());
+  constexpr std::size_t kMostNamed = 3;
+  const std::size_t named = std::min(results.size(), kMostNamed);
+  const std::string files =
+      results.empty()
+          ? std::string("a file that --json wrote")
+          : fmt::format("a result, such as {}",
+                        fmt::join(results.begin(),
+                                  results.begin() + static_cast<std::ptrdiff_t>(named), " or "));
+  throw InputError(
+      fmt::format("{0}: is a folder without the study.json of a study, expected {1}; 'dfsearch "
+                  "serve {0}' shows "
+                  "all that is in it",
+                  folder.string(), files));
+}
+
+}  // namespace
+
 int run_report(const CommandLine& line) {
   const std::filesystem::path source = line.config;
   check_output(line.output);
@@ -74,6 +107,7 @@ int run_report(const CommandLine& line) {
     for (const std::string& file : line.more_configs) add(file);
     page = comparison_page(results);
   } else if (std::filesystem::is_directory(source, error)) {
+    check_is_study(source);
     const std::filesystem::path front = source / "front.json";
     page = study_page(
         read_file(source / "study.json"), read_file(source / "results.ndjson", kMostOfResults),

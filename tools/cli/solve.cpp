@@ -1,5 +1,7 @@
 #include "cli/solve.hpp"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <memory>
 #include <optional>
@@ -48,7 +50,10 @@ class Run {
       check_output(file);
     }
     if (!line.resume.empty()) state_ = question_->load_state(line.resume);
-    if (!line.checkpoint.empty()) check_replaceable(line.checkpoint, question_->fingerprint());
+    if (!line.checkpoint.empty()) {
+      const bool is_there = check_replaceable(line.checkpoint, question_->fingerprint());
+      if (is_there && line.resume.empty()) go_on_from(line.checkpoint);
+    }
     if (!line.hint.empty()) load_hint();
   }
 
@@ -97,6 +102,15 @@ class Run {
     options.robust = line.robust;
     options.bounds = line.bounds;
     return options;
+  }
+
+  /// What is there would be replaced by less.
+  void go_on_from(const std::string& file) {
+    state_ = question_->load_state(file);
+    print_error(
+        fmt::format("{}: the search goes on from this checkpoint of the same config, which "
+                    "has {} nodes; take the file away to begin anew\n",
+                    file, stats_of(*state_).nodes));
   }
 
   /// One that does not fit is dropped, and the user told why.

@@ -153,13 +153,13 @@ void read_framed(std::string_view bytes, const std::string& name, const Fingerpr
   });
 }
 
-void check_replaceable(const std::filesystem::path& file, const Fingerprint& problem) {
+bool check_replaceable(const std::filesystem::path& file, const Fingerprint& problem) {
   std::error_code error;
   if (std::filesystem::is_fifo(file, error)) {
     throw InputError(file.string() + ": is a pipe, expected a file for the checkpoint");
   }
   if (!std::filesystem::is_regular_file(file, error) || std::filesystem::is_empty(file, error)) {
-    return;
+    return false;
   }
   const std::string name = file.string();
   try {
@@ -168,6 +168,7 @@ void check_replaceable(const std::filesystem::path& file, const Fingerprint& pro
   } catch (const InputError& reason) {
     throw InputError(reason.messages().front() + "; it is not overwritten");
   }
+  return true;
 }
 
 Map binary(const std::string& bytes) {

@@ -28,8 +28,8 @@ void read_framed(std::string_view bytes, const std::string& name, const Fingerpr
                  const std::function<void(const nlohmann::json&)>& read);
 
 /// Throws InputError if the file holds something that a checkpoint of this problem must not
-/// replace: anything but one, or a checkpoint of another problem.
-void check_replaceable(const std::filesystem::path& file, const Fingerprint& problem);
+/// replace: anything but one, or a checkpoint of another problem.  Whether there is one of this.
+bool check_replaceable(const std::filesystem::path& file, const Fingerprint& problem);
 
 /// A number of the map as an integer; throws BadBytes for a real one, whose conversion may be
 /// undefined.
