@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/units.hpp"
@@ -54,12 +55,20 @@ constexpr bool is_gradient(CommunicationType type) {
 }
 /// Whether all chips of a copy take part.
 constexpr bool is_of_machine(CommunicationType type) { return type >= CommunicationType::AllToAll; }
+/// Whether a group of chips may do it.
+constexpr bool may_have_group(CommunicationType type) {
+  return type == CommunicationType::AllReduce || type == CommunicationType::AllGather ||
+         type == CommunicationType::AllToAll;
+}
 
 /// What a kernel communicates by itself, in place of the all-reduce that
 /// sharding K would bring.  It takes place once per layer and sample, not for each tile.
 struct Communication {
   CommunicationType type = CommunicationType::AllReduce;
   Bytes bytes{};  ///< not used by gradients
+  /// Among a group of chips, whatever their dimensions serve: from the inside out so many that are
+  /// members, so many places until the next of them, and so on; empty: as the type says.
+  std::vector<std::int64_t> group = {};
 
   friend bool operator==(const Communication&, const Communication&) = default;
 };

@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/outputs.hpp"
 #include "cli/standard_output.hpp"
+#include "io/config/config_tree.hpp"
 #include "io/config/foreign_file.hpp"
 #include "io/report/chip_list.hpp"
 #include "io/report/chip_text.hpp"
@@ -132,6 +133,14 @@ AnyConfig load_any_searchable(const CommandLine& line) {
                  : parse_any_config(line.imported, imported_name(line), line.overrides);
   if (auto* config = std::get_if<Config>(&any)) return with_runnable_chip(std::move(*config));
   return any;
+}
+
+std::vector<std::string> import_notes(const CommandLine& line) {
+  if (!line.imported.empty()) return notes_of_import(line.imported, imported_name(line));
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(line.config, error)) return {};
+  const ReadText read = read_config_text(line.config);
+  return notes_of_import(read.text, read.source);
 }
 
 Outcome with_chip(Outcome outcome, const Config& config) {

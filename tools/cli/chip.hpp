@@ -2,7 +2,9 @@
 // Configs whose chips are derived from a technology: loading them for a command, and the
 // command that shows the chips.
 
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "cli/options.hpp"
 #include "io/config/load_config.hpp"
@@ -22,6 +24,8 @@ Config load_runnable(const CommandLine& line);
 Config load_searchable(const CommandLine& line);
 /// The same of any model.
 AnyConfig load_any_searchable(const CommandLine& line);
+/// On a config that is the file of another program: what of it is left out.
+std::vector<std::string> import_notes(const CommandLine& line);
 
 /// The outcome with the chip of the config, if it has one; the config must outlive it.
 Outcome with_chip(Outcome outcome, const Config& config);

@@ -181,6 +181,7 @@ class Run {
 int run_solve(const CommandLine& line) {
   StartLimit start(line.time_limit);
   const AnyConfig config = load_any_searchable(line);
+  print_notes(import_notes(line));
   return Run(line, config, start).run();
 }
 

@@ -133,8 +133,8 @@ class SymmetryFinder {
         kernel.communication.has_value(), own.type, own.bytes.in_base_units(),
         kernel.memory.in_base_units(), kernel.repeat, kernel.steps, kernel.skip_weight,
         kernel.spread, kernel.second_communication.has_value(), second.type,
-        second.bytes.in_base_units(), kernel.sharded_memory.in_base_units(), sharding_[k],
-        pins.empty() ? std::nullopt : pins[k]);
+        second.bytes.in_base_units(), own.group, second.group,
+        kernel.sharded_memory.in_base_units(), sharding_[k], pins.empty() ? std::nullopt : pins[k]);
   }
 
   /// Kernels of one colour are alike and have neighbours of the same colours, as

@@ -1,3 +1,9 @@
+// What a chip did becomes a graph whose kernels run one by one.  A kernel takes its FLOP, and moves
+// `tensor_size` bytes in all (as the roofline of ASTRA-sim has it): half of them are those of its
+// tensors, which fusing saves, the rest is explicit traffic.  A collective that the next kernel waits
+// for is a kernel that does nothing else; one that has time until later works beside others, as far
+// as it can, and is left out.
+
 #include "io/chakra/import_trace.hpp"
 
 #include <chakra/chakra.pb.h>
@@ -6,13 +12,16 @@
 #include <google/protobuf/util/delimited_message_util.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "base/error.hpp"
 #include "graph/workload.hpp"
+#include "io/chakra/trace_groups.hpp"
 #include "io/config/graph_text.hpp"
+#include "io/config/import_comments.hpp"
 #include "io/text/input_messages.hpp"
 
 namespace dfsearch {
@@ -74,19 +83,33 @@ std::int64_t in_rows(std::int64_t elements, std::int64_t columns) {
   return std::max<std::int64_t>((elements + columns / 2) / columns, 1);
 }
 
-/// Whether a node says that it has no FLOP.
-bool says_no_flop(const chakra::Node& node) {
-  return count_of(node, "num_ops") == 0 &&
+/// As a look-up or a copy does.
+bool only_moves(const chakra::Node& node) {
+  return count_of(node, "num_ops") == 0 && count_of(node, "tensor_size") > 0 &&
          std::any_of(node.attr().begin(), node.attr().end(),
                      [](const auto& attribute) { return attribute.name() == "num_ops"; });
 }
-/// Traces of plans once said the time of a part of the model and nothing else.
-bool is_of_old_plan(const chakra::Node& node) {
-  return node.duration_micros() > 0 && says_no_flop(node);
+
+std::string text_of(const chakra::Node& node, const std::string& name) {
+  for (const chakra::Attribute& attribute : node.attr()) {
+    if (attribute.name() == name) return attribute.string_val();
+  }
+  return "";
 }
-/// As a look-up or a copy does.
-bool only_moves(const chakra::Node& node) {
-  return says_no_flop(node) && count_of(node, "tensor_size") > 0;
+
+/// By CollectiveCommType of the schema; a reduce-scatter takes as long as an all-gather.
+std::optional<CommunicationType> collective_of(const chakra::Node& node) {
+  switch (count_of(node, "comm_type")) {
+    case 0:
+      return CommunicationType::AllReduce;
+    case 2:
+    case 7:
+      return CommunicationType::AllGather;
+    case 6:
+      return CommunicationType::AllToAll;
+    default:
+      return std::nullopt;
+  }
 }
 
 bool is_of_host(const chakra::Node& node) {
@@ -97,14 +120,15 @@ bool is_of_host(const chakra::Node& node) {
 
 class TraceGraph {
  public:
-  TraceGraph(const std::string& bytes, std::string name)
-      : name_(std::move(name)), nodes_(nodes_of(bytes, name_)) {
+  TraceGraph(const std::string& bytes, std::string name, TraceGroups groups)
+      : name_(std::move(name)), nodes_(nodes_of(bytes, name_)), groups_(std::move(groups)) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!places_.emplace(nodes_[i].id(), i).second) refuse(i, "its id stands twice");
       while (bytes_of(nodes_[i]) / columns_ > kMostOfColumn && columns_ < kMostColumns) {
         columns_ *= 2;
       }
     }
+    order_ = order();
   }
 
   Workload workload() {
@@ -114,45 +138,75 @@ class TraceGraph {
     std::vector<std::set<std::size_t>> reach(
         nodes_.size());  // kernels whose output a node hands on
     std::vector<Kernel> kernels;
-    std::vector<std::int64_t> rows;  // of the output of each, that are handed on; 0: all
+    std::vector<std::int64_t> moved;  // bytes of each
     std::vector<Tensor> tensors;
-    for (const std::size_t i : order()) {
+    const std::vector<bool> is_awaited = awaited();
+    for (const std::size_t i : order_) {
       std::set<std::size_t> inputs;
       for (const std::uint64_t dep : nodes_[i].data_deps()) {
         const std::set<std::size_t>& from = reach[place(i, dep)];
         inputs.insert(from.begin(), from.end());
       }
-      if (nodes_[i].type() != chakra::COMP_NODE || is_of_host(nodes_[i]) || only_moves(nodes_[i])) {
+      if (!computes(i)) {
         reach[i] = std::move(inputs);
+        if (auto kernel = exchange_of(i, is_awaited[i])) {
+          kernels.push_back(std::move(*kernel));
+          moved.push_back(0);
+          workload.network_use = NetworkUse::Data;
+        }
         continue;
       }
       const std::size_t kernel = kernels.size();
       kernels.push_back(kernel_of(i, inputs.size()));
-      const std::int64_t handed = in_rows(bytes_of(nodes_[i]), kernels.back().n);
-      rows.push_back(handed < kernels.back().m ? handed : 0);
+      moved.push_back(count_of(nodes_[i], "tensor_size"));
       int operand = 1;
       for (const std::size_t from : inputs) {
         const int most = most_operands(kernels.back().kind);
-        tensors.push_back({.from = KernelId(from),
-                           .to = KernelId(kernel),
-                           .operand = std::min(operand++, most),
-                           .value = 0,
-                           .rows = rows[from]});
+        tensors.push_back(
+            {.from = KernelId(from), .to = KernelId(kernel), .operand = std::min(operand++, most)});
       }
-      if (tensors.size() > kMostTensors)
-
+      if (tensors.size() > kMostTensors) {
         throw InputError(name_ +
                          ": has more than 1000000 tensors; import the trace of one layer or step");
-
+      }
       reach[i] = {kernel};
     }
-    if (kernels.empty())
+    if (std::none_of(order_.begin(), order_.end(), [&](std::size_t i) { return computes(i); })) {
       throw InputError(name_ +
                        ": has no node that computes, of type COMP_NODE and not of the host "
                        "(is_cpu_op); expected a trace of a device");
-
+    }
+    share_bytes(moved, kernels, tensors);
     workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
     return workload;
+  }
+
+  /// What is in no kernel, as comments; known once the workload is.
+  [[nodiscard]] std::string comments() const {
+    std::string text;
+    if (exchanges_ > 0) {
+      const std::string chips =
+          groups_.chips() > 0 ? fmt::format("{} chips", groups_.chips()) : std::string("all chips");
+      text += fmt::format("# {}{} that all do the same, with {} collectives.\n", kOfOneChip, chips,
+                          exchanges_);
+    }
+    std::vector<std::string> left_out;
+    if (messages_ > 0) {
+      left_out.push_back(fmt::format(
+          "{} messages between stages, and what the chip waits for in the pipeline", messages_));
+    }
+    if (beside_ > 0) {
+      left_out.push_back(fmt::format("{} collectives that go on beside other work", beside_));
+    }
+    if (others_ > 0) {
+      left_out.push_back(fmt::format(
+          "{} collectives that are no all_reduce, all_gather, reduce_scatter or all_to_all",
+          others_));
+    }
+    if (!left_out.empty()) {
+      text += fmt::format("# {}{}.\n", kLeftOut, fmt::join(left_out, "; "));
+    }
+    return text;
   }
 
  private:
@@ -164,6 +218,77 @@ class TraceGraph {
     const auto found = places_.find(dep);
     if (found == places_.end()) refuse(i, fmt::format("needs node {}, which is not there", dep));
     return found->second;
+  }
+
+  [[nodiscard]] bool computes(std::size_t i) const {
+    return nodes_[i].type() == chakra::COMP_NODE && !is_of_host(nodes_[i]) &&
+           !only_moves(nodes_[i]);
+  }
+
+  /// Of each node whether what computes next waits for it, or nothing computes behind it.
+  [[nodiscard]] std::vector<bool> awaited() const {
+    std::vector<std::size_t> first_user(nodes_.size(), nodes_.size());  // as a place in the order
+    std::vector<bool> result(nodes_.size(), false);
+    std::size_t next = nodes_.size();
+    for (std::size_t at = order_.size(); at-- > 0;) {
+      const std::size_t i = order_[at];
+      result[i] = first_user[i] == next;
+      const std::size_t user = computes(i) ? at : first_user[i];
+      if (computes(i)) next = at;
+      for (const std::uint64_t dep : nodes_[i].data_deps()) {
+        std::size_t& first = first_user[place(i, dep)];
+        first = std::min(first, user);
+      }
+    }
+    return result;
+  }
+
+  /// A collective as a kernel, if it takes time.
+  std::optional<Kernel> exchange_of(std::size_t i, bool is_awaited) {
+    const chakra::Node& node = nodes_[i];
+    if (node.type() == chakra::COMM_SEND_NODE || node.type() == chakra::COMM_RECV_NODE) ++messages_;
+    if (node.type() != chakra::COMM_COLL_NODE) return std::nullopt;
+    const TraceGroups::Group group = groups_.find(text_of(node, "pg_name"));
+    const std::int64_t bytes = count_of(node, "comm_size");
+    if (group.members == 1 || bytes < 1) return std::nullopt;
+    const auto type = collective_of(node);
+    if (!type) return ++others_, std::nullopt;
+    if (!is_awaited) return ++beside_, std::nullopt;
+    ++exchanges_;
+    // Each chip puts in its share of what is gathered.
+    const bool is_gather = count_of(node, "comm_type") == 2;
+    const double whole =
+        is_gather ? static_cast<double>(std::max<std::int64_t>(group.members, 1)) : 1.0;
+    Kernel kernel{.name = fmt::format("{}_{}", escaped(node.name()), node.id())};
+    kernel.tiled = Loop::None;
+    kernel.communication = Communication{
+        .type = *type, .bytes = Bytes(static_cast<double>(bytes) * whole), .group = group.counts};
+    return kernel;
+  }
+
+  /// Half of what both ends of a tensor move is that tensor, in whole rows.
+  static void share_bytes(const std::vector<std::int64_t>& moved, std::vector<Kernel>& kernels,
+                          std::vector<Tensor>& tensors) {
+    std::vector<std::int64_t> inputs(kernels.size(), 0), outputs(kernels.size(), 0);
+    for (const Tensor& tensor : tensors) {
+      ++outputs[tensor.from.index()];
+      ++inputs[tensor.to.index()];
+    }
+    std::vector<std::int64_t> left = moved;
+    std::vector<std::int32_t> values(kernels.size(), 0);  // each tensor is a value of its own
+    for (Tensor& tensor : tensors) {
+      const std::size_t from = tensor.from.index(), to = tensor.to.index();
+      const std::int64_t columns = kernels[from].n;
+      const std::int64_t bytes =
+          std::min(moved[from] / (2 * outputs[from]), moved[to] / (2 * inputs[to]));
+      tensor.value = values[from]++;
+      tensor.rows = std::max<std::int64_t>(bytes / columns, 1);
+      left[from] -= tensor.rows * columns;
+      left[to] -= tensor.rows * columns;
+    }
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      kernels[k].memory = Bytes(static_cast<double>(std::max<std::int64_t>(left[k], 0)));
+    }
   }
 
   /// Every node behind those it needs.
@@ -197,11 +322,6 @@ class TraceGraph {
   [[nodiscard]] Kernel kernel_of(std::size_t i, std::size_t inputs) const {
     const std::int64_t flop = count_of(nodes_[i], "num_ops");
     const std::int64_t bytes = bytes_of(nodes_[i]);
-    if (flop < 1 && is_of_old_plan(nodes_[i])) {
-      refuse(i,
-             "has a time and no FLOP, as a trace that 'dfsearch emit --for chakra' makes of an old "
-             "result; solve the plan's config again and emit that");
-    }
     if (flop < 1 || flop > kMostCount * 1024 || bytes > kMostCount) {
       refuse(i,
              "expected num_ops, its FLOP, from 1 to 2^50, and a tensor_size of at most 2^40; a "
@@ -209,7 +329,7 @@ class TraceGraph {
              "dfsearch import MODEL.onnx, dfsearch.read_torch, or its kernels as 'kind: graph' "
              "(docs/formats.md)");
     }
-    // FLOP of an element of the output, which is as large as the rows that tensors carry.
+    // FLOP of a byte.
     const std::int64_t each = flop / bytes;
     Kernel kernel{.name = fmt::format("{}_{}", escaped(nodes_[i].name()), nodes_[i].id())};
     kernel.n = bytes / columns_ < kLeastOfColumn ? 1 : columns_;
@@ -220,7 +340,7 @@ class TraceGraph {
       kernel.k = each / 2;
       kernel.m = in_rows(flop / (2 * kernel.k), kernel.n);
     } else {
-      kernel.m = in_rows(std::max(flop, bytes), kernel.n);
+      kernel.m = in_rows(flop, kernel.n);
       kernel.kind = inputs > 1 ? KernelKind::Elementwise2 : KernelKind::Elementwise;
     }
     return kernel;
@@ -229,13 +349,23 @@ class TraceGraph {
   const std::string name_;
   const std::vector<chakra::Node> nodes_;
   std::unordered_map<std::uint64_t, std::size_t> places_;
+  const TraceGroups groups_;
+  std::vector<std::size_t> order_;
   std::int64_t columns_ = 1;  // of large kernels, which go by tiles
+  int exchanges_ = 0, messages_ = 0, beside_ = 0, others_ = 0;
 };
+
+// Extents are made up, so there are no cycles to count; plans add up both times of a kernel, too.
+constexpr std::string_view kExecution =
+    "execution: {style: kernel_by_kernel, overlap: none, compute_utilization: 1}\n";
 
 }  // namespace
 
-std::string import_trace(const std::string& bytes, const std::string& name) {
-  return graph_yaml(TraceGraph(bytes, name).workload());
+std::string import_trace(const std::string& bytes, const std::string& name,
+                         const TraceGroups& groups) {
+  TraceGraph graph(bytes, name, groups);
+  const Workload workload = graph.workload();
+  return graph.comments() + graph_yaml(workload) + std::string(kExecution);
 }
 
 }  // namespace dfsearch

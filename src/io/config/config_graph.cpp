@@ -150,7 +150,12 @@ TensorList tensors_of(const WorkloadText& text, KernelNames& names, Report& repo
 }  // namespace
 
 void check_communication(void* object, Report& report) {
-  const auto& [type, bytes] = *static_cast<const Communication*>(object);
+  const auto& [type, bytes, group] = *static_cast<const Communication*>(object);
+  if (!group.empty() && !may_have_group(type)) {
+    report.at_key(&group, fmt::format("is of all_reduce, all_gather and all_to_all alone, and this "
+                                      "is a {}",
+                                      name_of(type)));
+  }
   if (is_gradient(type) && report.given(&bytes)) {
     report.at_key(&bytes,
                   fmt::format("a {} is as large as the output of the kernel, expected no bytes",

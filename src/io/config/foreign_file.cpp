@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "io/chakra/import_trace.hpp"
 #include "io/config/file_kind.hpp"
+#include "io/config/import_comments.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
 #include "io/huggingface/import_huggingface.hpp"
 #include "io/text/input_messages.hpp"
@@ -17,6 +18,19 @@ namespace dfsearch {
 namespace {
 
 bool is_trace(std::string_view name) { return name.ends_with(".et"); }
+
+/// Those of PREFIX.json beside PREFIX.N.et, if it is there.
+TraceGroups groups_beside(const std::string& name) {
+  std::string file = name.substr(0, name.size() - std::string_view(".et").size());
+  if (const auto digits = file.find_last_not_of("0123456789");
+      digits != std::string::npos && digits + 1 < file.size() && file[digits] == '.') {
+    file.resize(digits);
+  }
+  file += ".json";
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return {};
+  return {read_file(file), file};
+}
 
 /// The first line that says something.
 std::string_view first_line(std::string_view text) {
@@ -61,7 +75,7 @@ std::string_view foreign_kind(std::string_view name, std::string_view text) {
 }
 
 std::string imported_text(const std::string& text, const std::string& name) {
-  if (is_trace(name)) return import_trace(text, name);
+  if (is_trace(name)) return import_trace(text, name, groups_beside(name));
   try {
     if (!is_huggingface_config(text, name)) return import_dfmodel(text, name);
     const std::filesystem::path beside = std::filesystem::path(name).parent_path() / kOptimizerFile;
@@ -77,6 +91,21 @@ std::string imported_text(const std::string& text, const std::string& name) {
                      "; expected a setup of DFModel (protobuf text) or the config.json of a model "
                      "of Hugging Face");
   }
+}
+
+std::vector<std::string> notes_of_import(const std::string& text, const std::string& source) {
+  std::vector<std::string> notes;
+  if (!source.ends_with(kAsImported)) return notes;
+  const std::string name = source.substr(0, source.size() - kAsImported.size());
+  for (std::size_t at = 0; text.compare(at, 2, "# ") == 0;) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at + 2, end - at - 2);
+    for (const std::string_view begin : {kLeftOut, kOfOneChip}) {
+      if (line.starts_with(begin)) notes.push_back(name + ": " + line);
+    }
+    at = std::min(end + 1, text.size());
+  }
+  return notes;
 }
 
 std::string imported_file(const std::filesystem::path& file) {

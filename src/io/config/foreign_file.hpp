@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dfsearch {
 
@@ -19,6 +20,10 @@ std::string_view foreign_kind(std::string_view name, std::string_view text);
 std::string imported_text(const std::string& text, const std::string& name);
 /// The same of a file.
 std::string imported_file(const std::filesystem::path& file);
+
+/// What the comments of an imported text say of what is not in it, one a line; of other texts
+/// nothing.  `source` is that of messages, with kAsImported.
+std::vector<std::string> notes_of_import(const std::string& text, const std::string& source);
 
 /// Models of ONNX are read by the package of Python, not by the library.
 bool is_onnx(std::string_view name);

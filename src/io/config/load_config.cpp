@@ -63,6 +63,15 @@ void settle_strategies(const Workload& workload, Machine& system, const YamlEntr
   }
 }
 
+/// Where all chips work on samples of their own each has one, unless the config says how many.
+void settle_batch(const Machine& system, const YamlEntry& section, Workload& workload) {
+  const bool has_preset =
+      workload.kind == WorkloadKind::Graph && !section.value.find("global_batch");
+  if (has_preset && workload.network_use == NetworkUse::Data) {
+    workload.global_batch = system.chips / workload.copies;
+  }
+}
+
 /// The data degree, if the config fixes it.
 std::optional<std::int64_t> data_degree(const Workload& workload, const Machine& system) {
   if (workload.network_use == NetworkUse::Data) return system.chips / workload.copies;
@@ -248,6 +257,7 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   reader.finish();
   if (workload && system) {
     settle_strategies(*workload, *system, *root.find("system"), messages);
+    settle_batch(*system, *root.find("workload"), *workload);
     check_batch(*workload, *system, *root.find("workload"), messages);
     if (system->chips % workload->copies == 0) {
       check_networks(*system, system->chips / workload->copies, *root.find("system"), messages);

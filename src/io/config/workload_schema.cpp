@@ -188,10 +188,15 @@ const Schema& schema_of<ModelCounts>() {
 template <>
 const Schema& schema_of<Communication>() {
   using C = Communication;
+  static constexpr Type kGroup = list_type<std::int64_t, Form::List>({}, 32);
   static constexpr Field kFields[] = {
       field<&C::type>("type", "", kNeeded),
       field<&C::bytes>("bytes", "none for gradients",
-                       {.limits = kTraffic, .preset = "required, but none for gradients"})};
+                       {.limits = kTraffic, .preset = "required, but none for gradients"}),
+      field<&C::group>("group",
+                       "of chips, for all_reduce, all_gather and all_to_all: from the inside of "
+                       "the machine out so many members, so many places until the next, and so on",
+                       {.type = &kGroup, .preset = "as the type says"})};
   static const Schema kSchema = schema<C>("communication", kFields, &check_communication);
   return kSchema;
 }
@@ -448,7 +453,8 @@ const Schema& graph_schema() {
       kKind,
       kWord,
       common<&Workload::layers>("layers", "such graphs, one after the other"),
-      common<&Workload::global_batch>(kBatch.key, kBatch.doc),
+      common<&Workload::global_batch>(kBatch.key, kBatch.doc,
+                                      {.preset = "1, with `network: data` one for each chip"}),
       kMicroBatch,
       field<&W::sequence>("sequence", "extent of the loop that is cut into tiles", {.preset = "1"}),
       kTile,

@@ -161,6 +161,20 @@ void set_input_sizes(const DataflowGraph& graph, KernelId id, Bytes word,
   }
 }
 
+/// A group of chips has no field.
+void refuse_groups(const DataflowGraph& graph, Complaints& complaints) {
+  const auto has_group = [](const std::optional<Communication>& own) {
+    return own && !own->group.empty();
+  };
+  for (const Kernel& kernel : graph.kernels()) {
+    if (!has_group(kernel.communication) && !has_group(kernel.second_communication)) continue;
+    complaints.add("workload.kernels",
+                   fmt::format("{} communicates in a group of chips, which no setup has, expected "
+                               "no 'group'",
+                               kernel.name));
+  }
+}
+
 /// What only layers by rule have (docs/transformers.md).
 void refuse_rules(const DataflowGraph& graph, Complaints& complaints) {
   for (const Kernel& kernel : graph.kernels()) {
@@ -219,6 +233,7 @@ void add_kernel(const Problem& problem, KernelId id, dfmodel::DataflowGraph& set
 void export_graph(const Problem& problem, dfmodel::DataflowGraph& setup, Complaints& complaints) {
   const DataflowGraph& graph = problem.workload.graph;
   refuse_rules(graph, complaints);
+  refuse_groups(graph, complaints);
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
     add_kernel(problem, KernelId(i), setup, complaints);
   }

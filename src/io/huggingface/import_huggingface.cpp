@@ -11,6 +11,7 @@
 
 #include "io/config/config_workload.hpp"
 #include "io/config/graph_text.hpp"
+#include "io/config/import_comments.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/huggingface/model_families.hpp"
 #include "io/huggingface/quantization.hpp"
@@ -74,7 +75,7 @@ std::string import_huggingface(const std::string& text, const std::string& name,
     precision = precision_of_optimizer(file);
     file.messages().throw_if_any();
   }
-  if (!imported.left_out.empty()) notes += "# Left out: " + imported.left_out + ".\n";
+  if (!imported.left_out.empty()) notes += "# " + std::string(kLeftOut) + imported.left_out + ".\n";
   if (!precision.empty()) {
     notes +=
         "# It is quantized; beside 'model' a workload of kind llm_serving has\n#   precision: " +

@@ -16,6 +16,26 @@ MachineNetwork::MachineNetwork(const Machine& system,
   for (std::size_t d = 0; d < network.size(); ++d) links_.push_back(system.network[d].bandwidth);
 }
 
+Collectives MachineNetwork::group(const std::vector<std::int64_t>& counts) const {
+  std::vector<double> degrees;
+  std::size_t at = 0;
+  std::int64_t count = counts.empty() ? 1 : counts.front();
+  for (const Collectives::Dimension& dimension : all_.dimensions()) {
+    auto places = static_cast<std::int64_t>(dimension.degree);
+    std::int64_t members = 1;
+    while (places > 1 && at < counts.size()) {
+      // What does not divide the places takes as many of them as it can.
+      const std::int64_t part = std::min(count, places);
+      if (at % 2 == 0) members *= part;
+      places /= part;
+      count = (count + part - 1) / part;
+      if (count == 1 && ++at < counts.size()) count = counts[at];
+    }
+    degrees.push_back(static_cast<double>(members));
+  }
+  return all_.of_degrees(degrees);
+}
+
 // Per dimension: chips first exchange along the innermost dimension, then along the next; each step
 // moves all that a chip sends, Nc * a, and the steps of many messages overlap.
 // docs/model.md (18), (19)

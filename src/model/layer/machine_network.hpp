@@ -22,6 +22,10 @@ class MachineNetwork {
 
   [[nodiscard]] const ChipGrid& grid() const { return grid_; }
 
+  /// The chips of a group (Communication::group), each dimension by the part that they fill; places
+  /// beyond the machine are left out.
+  [[nodiscard]] Collectives group(const std::vector<std::int64_t>& counts) const;
+
   /// The time in which every chip sends every other so many bytes.
   [[nodiscard]] Seconds all_to_all(Bytes pair) const;
   /// The time of bytes / X to all chips along side Y; over a link of dimension 1, and nothing

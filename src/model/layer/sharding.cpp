@@ -30,10 +30,21 @@ Bytes whole_output_bytes(const Kernel& kernel, Bytes word) {
   return output_bytes(shard_of(kernel, Loop::None, 1, 1), word);
 }
 
+/// Among the chips of a group alone.
+Seconds time_in_group(const NetworkContext& context, const Communication& own, double steps) {
+  const Collectives group = context.machine.group(own.group);
+  if (own.type == CommunicationType::AllReduce)
+    return group.all_reduce(own.bytes) + steps * group.all_reduce_latency();
+  if (own.type == CommunicationType::AllGather)
+    return group.all_gather(own.bytes) + steps * group.gather_latency();
+  return group.all_to_all(own.bytes) + steps * group.exchange_latency();
+}
+
 /// `output` is that of the kernel over all tiles.
 /// docs/model.md (35), (36)
 Seconds own_time(const NetworkContext& context, const Communication& own, double steps,
                  Bytes output) {
+  if (!own.group.empty()) return time_in_group(context, own, steps);
   const double chips = static_cast<double>(context.machine.grid().chips());
   const double micro_batches = static_cast<double>(context.micro_batches);
   const Equations& equations = context.problem.equations;

@@ -34,6 +34,19 @@ Collectives::Collectives(std::vector<Dimension> dimensions) : dimensions_(std::m
   for (const Dimension& d : dimensions_) members_ *= static_cast<std::int64_t>(d.degree);
 }
 
+Collectives Collectives::of_degrees(const std::vector<double>& degrees) const {
+  Collectives parts = *this;
+  parts.dimensions_.clear();
+  parts.members_ = 1;
+  for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+    if (degrees[d] <= 1.0) continue;
+    parts.dimensions_.push_back(dimensions_[d]);
+    parts.dimensions_.back().degree = degrees[d];
+    parts.members_ *= static_cast<std::int64_t>(degrees[d]);
+  }
+  return parts;
+}
+
 // docs/model.md (13)
 Seconds Collectives::all_gather(Bytes whole) const {
   Seconds time{};

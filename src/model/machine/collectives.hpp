@@ -31,6 +31,9 @@ class Collectives {
   /// These dimensions, of degrees above 1, innermost first.
   explicit Collectives(std::vector<Dimension> dimensions);
 
+  /// Parts of these dimensions, each of the degree at its place.
+  [[nodiscard]] Collectives of_degrees(const std::vector<double>& degrees) const;
+
   /// Those of degrees above 1.
   [[nodiscard]] const std::vector<Dimension>& dimensions() const { return dimensions_; }
   /// The product of the degrees.

@@ -22,7 +22,7 @@ bool divides_batch(const Problem& problem, const NetworkChoice& network) {
 /// Whether a kernel is spread over all chips or talks to all of them.
 bool uses_whole_machine(const DataflowGraph& graph) {
   const auto of_machine = [](const std::optional<Communication>& own) {
-    return own && is_of_machine(own->type);
+    return own && (is_of_machine(own->type) || !own->group.empty());
   };
   return std::any_of(graph.kernels().begin(), graph.kernels().end(), [&](const Kernel& kernel) {
     return kernel.spread != Spread::Tensor || of_machine(kernel.communication) ||
