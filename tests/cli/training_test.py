@@ -180,6 +180,41 @@ class Solve(CliTest):
                 report = self.run_tool(self.config, *told).stdout
                 self.assertRegex(report, rf"framework +{framework}; the best plan of any is .* better")
 
+    def test_interleaved_stages_of_megatron_are_equal(self):
+        # With a stack chunks may differ, but not under Megatron: its best plan is the best of those
+        # without chunks, and of those whose equal stages are given one after the other.
+        differ = False
+        for layers, batch, memory in ((19, 32, "80 GB"), (14, 16, "20 GB"), (12, 8, "40 GB")):
+            config = self.write("c.yaml", f"""\
+workload: {{model: llama3_8b, layers: {layers}, global_batch: {batch}}}
+system: {{from: h100_dgx, chips: 16, memory: {{capacity: {memory}}}}}
+execution: {{stack: te, chip: h100_80gb}}
+parallelism: {{tensor: [1, 2], context: 1, pipeline: [2, 4, 8, 16]}}
+training: {{recompute: full, zero: [0, 1]}}
+""")
+            with self.subTest(layers):
+                found = self.result(config, *changes("training.framework=megatron"))
+                self.write("r.json", json.dumps(found))
+                text = self.run_tool("emit", "r.json", "--for", "megatron").stdout
+                self.assertNotIn("not interleaved", text)
+                steps = [self.result(config, *changes("training.schedule=1f1b"), status=(0, 3))
+                         ["step_time"]]
+                for stages in (2, 4, 8, 16):
+                    if layers % stages:
+                        continue
+                    each = layers // stages
+                    for chunks in (c for c in range(2, each + 1) if each % c == 0):
+                        given = self.run_tool(config, *changes(
+                            "training.schedule=interleaved", f"training.chunks={chunks}",
+                            f"training.layers={[each] * stages}", f"parallelism.pipeline={stages}"),
+                            "--json", "-", status=(0, 2, 3))
+                        if given.returncode == 0:
+                            steps.append(json.loads(given.stdout)["step_time"])
+                self.assertEqual(found["step_time"], min(step for step in steps if step))
+                free = self.result(config)["plan"]
+                differ = differ or (free["chunks"] > 1 and len(set(free["layers"])) > 1)
+        self.assertTrue(differ)
+
     def test_what_a_framework_never_runs_is_an_error(self):
         wrong = self.run_tool(self.config, *changes(
             "training.framework=torchtitan", "training.schedule=zb_h1", "training.zero=1",

@@ -87,7 +87,8 @@ class ShapeMemory {
       below = share;
       best = std::move(layers);
     }
-    const bool is_open = given.empty() && stages > 1 && (shape_.chunks == 1 || space_.task().stack);
+    const bool is_open =
+        given.empty() && stages > 1 && (shape_.chunks == 1 || space_.task().has_uneven_chunks());
     while (is_open) {
       const StageLimits limits{.cost = [](const StageContent&) { return StageCost(); },
                                .holds =

@@ -198,8 +198,9 @@ bool PlanRules::has(const Plan& plan) const {
   const std::vector<std::int64_t>& given = space_.task().choices.layers;
   const std::int64_t all = space_.blocks().layers();
   const std::int64_t stages = plan.degrees[Role::Pipeline];
+  const bool is_uneven = space_.task().has_uneven_chunks();
   const auto divides = [&](std::int64_t layers) {
-    return layers >= 0 && (space_.task().stack || layers % plan.chunks == 0);
+    return layers >= 0 && (is_uneven || layers % plan.chunks == 0);
   };
   const std::vector<std::vector<Division>> networks =
       has(kShape, plan) ? space_.networks(plan.degrees) : std::vector<std::vector<Division>>();
@@ -208,7 +209,7 @@ bool PlanRules::has(const Plan& plan) const {
          (given.empty() || plan.layers == given) &&
          std::all_of(plan.layers.begin(), plan.layers.end(), divides) &&
          std::accumulate(plan.layers.begin(), plan.layers.end(), std::int64_t{0}) == all &&
-         (plan.chunks == 1 || space_.task().stack || plan.layers.front() * stages == all);
+         (plan.chunks == 1 || is_uneven || plan.layers.front() * stages == all);
 }
 
 void PlanRules::branch_root(const PlanNode& node, const PlanBranching& branching) const {

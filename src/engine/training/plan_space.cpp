@@ -196,9 +196,10 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   if (!choices.schedules.empty()) {
     schedules = allowed(std::vector(kSchedules.begin(), kSchedules.end()), choices.schedules);
   }
-  // With a stack chunks that are given need not divide the layers of a stage.
+  // Chunks that are given need not divide the layers of a stage if they may differ.
+  const bool is_uneven = task_.has_uneven_chunks();
   std::vector<std::int64_t> chunk_counts = choices.chunks;
-  if (!task_.stack || chunk_counts.empty()) {
+  if (!is_uneven || chunk_counts.empty()) {
     const std::int64_t most = std::max<std::int64_t>(blocks_.layers() / stages, 1);
     chunk_counts = allowed(divisors(most), choices.chunks);
   }
@@ -214,10 +215,9 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
       for (const Schedule schedule : schedules) {
         plan.schedule = schedule;
         for (const std::int64_t chunks : chunk_counts) {
-          if (!is_possible(schedule, chunks, micro_batches, stages, blocks_.layers(),
-                           task_.stack.has_value()))
+          if (!is_possible(schedule, chunks, micro_batches, stages, blocks_.layers(), is_uneven))
             continue;
-          if (schedule == Schedule::Interleaved && !are_alike(choices.layers) && !task_.stack)
+          if (schedule == Schedule::Interleaved && !are_alike(choices.layers) && !is_uneven)
             continue;
           plan.chunks = chunks;
           for (const Offload& offload : offloads) {

@@ -199,11 +199,11 @@ class PlanCheck {
              return schedule == Schedule::Interleaved;
            }));
   }
-  /// Whether some chunks divide the layers of every one of so many stages; with a stack they only
-  /// have to have one each.
+  /// Whether some chunks divide the layers of every one of so many stages; where they may
+  /// differ they only have to have one each.
   [[nodiscard]] bool can_interleave(std::int64_t stages) const {
     if (stages == 1) return false;
-    if (task_.stack) {
+    if (task_.has_uneven_chunks()) {
       const std::int64_t least = choices_.chunks.empty() ? 2 : choices_.chunks.front();
       return task_.model.layers >= stages * std::max<std::int64_t>(least, 2);
     }

@@ -7,8 +7,13 @@
 
 namespace dfsearch::training {
 
+/// Whether interleaved stages have equal chunks: those of Megatron do, unless a layout names the
+/// layers of every chunk, which a plan does not.
+constexpr bool has_equal_chunks(Framework framework) { return framework == Framework::Megatron; }
+
 /// Whether a framework runs the layout, schedule, ZeRO and offload of a plan together.  Layouts of
-/// the front are no library's; stages of any layers are every framework's.
+/// the front are no library's; stages of any layers are every framework's, but for interleaved ones
+/// of equal chunks.
 constexpr bool runs(Framework framework, const Plan& plan) {
   if (plan.layout > TensorLayout::WholeExperts) return false;
   const bool is_plain = plan.schedule == Schedule::OneForwardOneBackward;

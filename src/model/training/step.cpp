@@ -294,7 +294,7 @@ std::optional<StepModel::Result> StepModel::step(const Groups& groups, Seconds m
   const std::int64_t stages = this->stages();
   const StageLimits limits = this->limits(groups);
   std::vector<std::int64_t> layers = task_.choices.layers;
-  const bool uneven = shape_.schedule != Schedule::Interleaved || task_.stack;
+  const bool uneven = shape_.schedule != Schedule::Interleaved || task_.has_uneven_chunks();
   if (layers.empty() && stages > 1 && uneven) {
     return spread_layers(stages, order_, limits, most);
   }

@@ -60,6 +60,11 @@ struct Task {
   std::optional<stack::Setup> stack;
   Choices choices;
   std::optional<Framework> framework;  ///< that is to run the plan; left out: any
+
+  /// Whether interleaved stages and their chunks may differ by their layers.
+  [[nodiscard]] bool has_uneven_chunks() const {
+    return stack.has_value() && !(framework && has_equal_chunks(*framework));
+  }
 };
 
 }  // namespace dfsearch::training
