@@ -81,6 +81,34 @@ class Emit(CliTest):
         self.assertEqual(found["--data-parallel-sharding-strategy"], "optim_grads_params")
         self.assertEqual(found["--recompute-granularity"], "selective")
 
+    def test_megatron_starts_the_processes_of_each_node(self):
+        result = self.plan()  # 16 chips, eight to a node
+        text = self.emit(result, "megatron").stdout
+        self.assertIn("torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py", text)
+        result["machine"]["network"][0] |= {"degree": 16, "topology": "torus2d"}
+        text = self.emit(result, "megatron").stdout
+        self.assertIn("torchrun pretrain_gpt.py", text)
+        self.assertIn("# give torchrun the --nnodes and --nproc_per_node of your machine: 16 ", text)
+
+    def test_megatron_says_how_context_ranks_exchange(self):
+        # With a stack a ring; without one what the exchanges of the plan are.
+        self.assertNotIn("--cp-comm-type", self.emit(self.plan(context=1), "megatron").stdout)
+        found = arguments(self.emit(self.plan(context=2), "megatron").stdout)
+        self.assertEqual(found["--cp-comm-type"], "p2p")
+        model = {"kind": "llm_training", "hidden": 1024, "head_dim": 64, "layers": 4,
+                 "vocabulary": 32768, "sequence": 8192, "global_batch": 4}
+        for heads, kv_heads, said in ((16, 16, "a2a"), (16, 1, ("p2p", "all_gather"))):
+            config = {"workload": {**model, "heads": heads, "kv_heads": kv_heads},
+                      "system": {"from": "h100_dgx", "chips": 8},
+                      "parallelism": {"context": 8}, "training": {"framework": "megatron"}}
+            self.write("c.json", json.dumps(config))
+            result = json.loads(self.run_tool("c.json", "--quiet", "--json", "-").stdout)
+            found = arguments(self.emit(result, "megatron").stdout)
+            kinds = {each["exchange"] for part in result["work"]["parts"].values()
+                     for each in part["exchanges"] if each["role"] == "context"}
+            self.assertEqual(found["--cp-comm-type"] == "a2a", "all_to_all" in kinds)
+            self.assertIn(found["--cp-comm-type"], said)
+
     def test_megatron_places_uneven_stages(self):
         plan = self.plan(layers=[0, 2, 2, 1], pipeline=4, schedule="1f1b", chunks=1)
         layout = arguments(self.emit(plan, "megatron").stdout)["--pipeline-model-parallel-layout"]
@@ -157,6 +185,9 @@ class Emit(CliTest):
             text = self.emit(result, framework).stdout
             self.assertIn(said, text)
             self.assertIn("# weights in fp8\n", text)
+            self.assertEqual("--quantization fp8" in text, framework != "trtllm")
+        plain = self.emit(self.deployment("workload.precision={cache: fp8}"), "vllm").stdout
+        self.assertNotIn("--quantization", plain)
         self.assertIn('"precision": "fp8"', self.emit(result, "inferencex").stdout)
 
     def test_rows_of_inferencex(self):
@@ -204,6 +235,15 @@ class Emit(CliTest):
                                (["emit", "r.json", "--for", "vllm"], "llm_serving")):
             with self.subTest(words):
                 self.assertIn(message, self.run_tool(*words, status=2).stderr)
+
+    def test_a_file_without_a_result(self):
+        for text, message in (("", "r.json: is empty, expected a JSON object, as --json FILE"),
+                              (" \n", "r.json: is empty"), ("[]", "r.json: is no result"),
+                              ("{", "r.json: is no JSON")):
+            with self.subTest(text):
+                self.write("r.json", text)
+                self.assertIn(message, self.run_tool("emit", "r.json", "--for", "vllm",
+                                                     status=2).stderr)
 
     def test_arguments_go_to_a_file(self):
         self.write("r.json", json.dumps(self.plan()))

@@ -14,14 +14,13 @@ namespace {
 /// `name` is prefill or decode, or empty: both.
 struct LaunchedRole : serving::Role {
   std::string name;
-  bool has_fp8_cache = false;
+  bool has_fp8_weights = false, has_fp8_cache = false;
   std::int64_t longest = 0;  ///< tokens of a request, input and output; 0: not known
 };
 
-LaunchedRole role_of(const Json& json, const std::string& name, bool has_fp8_cache) {
+LaunchedRole role_of(const Json& json, const std::string& name) {
   LaunchedRole role;
   role.name = name;
-  role.has_fp8_cache = has_fp8_cache;
   role.structure.tensor = json.at("tensor");
   role.structure.pipeline = json.at("pipeline");
   role.structure.attention_data = json.at("attention_data");
@@ -55,6 +54,7 @@ std::string vllm(const LaunchedRole& role) {
   emitted.add("--pipeline-parallel-size", s.pipeline);
   if (s.attention_data > 1) emitted.add("--data-parallel-size", s.attention_data);
   if (s.expert > 1) emitted.add("--enable-expert-parallel");
+  if (role.has_fp8_weights) emitted.add("--quantization fp8");
   if (role.has_fp8_cache) emitted.add("--kv-cache-dtype fp8");
   if (role.longest > 0) emitted.add("--max-model-len", role.longest);
   emitted.add("--max-num-seqs", role.batch * s.pipeline);
@@ -80,6 +80,7 @@ std::string sglang(const LaunchedRole& role) {
     emitted.add("--dp-size", s.attention_data);
   }
   if (s.expert > 1) emitted.add("--ep-size", s.expert);
+  if (role.has_fp8_weights) emitted.add("--quantization fp8");
   if (role.has_fp8_cache) emitted.add("--kv-cache-dtype fp8_e4m3");
   if (role.longest > 0) emitted.add("--context-length", role.longest);
   emitted.add("--max-running-requests", role.batch * s.attention_data * s.pipeline);
@@ -144,9 +145,10 @@ std::string serving_arguments(const Json& result, Framework framework) {
     const std::string number = number_of(result, best, std::string(of.name));
     if (!number.empty()) precision += fmt::format("# {} in {}\n", of.name, number);
   }
-  const bool has_fp8_cache = number_of(result, best, "cache") == "fp8";
   const auto text = [&](const Json& given, const std::string& name) {
-    LaunchedRole role = role_of(given, name, has_fp8_cache);
+    LaunchedRole role = role_of(given, name);
+    role.has_fp8_weights = number_of(result, best, "weights") == "fp8";
+    role.has_fp8_cache = number_of(result, best, "cache") == "fp8";
     role.longest = longest_request(result);
     return text_of(role, framework);
   };

@@ -80,12 +80,49 @@ void check_layout(const LaunchedPlan& plan, Emitted& emitted) {
   }
 }
 
+/// How context ranks come to the keys and values of all tokens, as Transformer Engine calls it.
+/// With a stack they go around a ring, of which a result has no exchanges (docs/truth.md).
+std::string context_exchange(const LaunchedPlan& plan) {
+  const Json& work = plan.result.at("work");
+  if (!work.is_object()) return "p2p";
+  bool is_ring = false;
+  for (const Json& part : work.at("parts")) {
+    for (const Json& each : part.at("exchanges")) {
+      if (each.at("role") != "context") continue;
+      if (each.at("exchange") == "all_to_all") return "a2a";
+      is_ring = is_ring || each.at("beside").get<bool>();
+    }
+  }
+  return is_ring ? "p2p" : "all_gather";
+}
+
+/// `torchrun` with the processes of a node, which are the chips of the innermost dimension, if the
+/// machine is made of such.
+std::string torchrun(const LaunchedPlan& plan, Emitted& emitted) {
+  const Json& machine = plan.result.at("machine");
+  const Json& network = machine.at("network");
+  const std::int64_t chips = machine.at("chips");
+  constexpr std::int64_t kMostOfNode = 16;
+  std::int64_t node = 1;
+  if (!network.empty()) node = network[0].at("degree");
+  const std::string topology = network.empty() ? "" : network[0].at("topology");
+  const bool is_grid = topology == "mesh" || topology == "torus2d";
+  if (is_grid || node > kMostOfNode || chips % node != 0) {
+    emitted.lack(fmt::format(
+        "give torchrun the --nnodes and --nproc_per_node of your machine: {} processes in all",
+        chips));
+    return "torchrun";
+  }
+  return fmt::format("torchrun --nnodes {} --nproc_per_node {}", chips / node, node);
+}
+
 std::string megatron(const LaunchedPlan& plan) {
   Emitted emitted;
   check_layout(plan, emitted);
   const bool whole = plan.layout == "whole_experts";
   for (const auto& [flag, value] : counts_of(plan, Framework::Megatron)) emitted.add(flag, value);
   if (plan.tensor > 1 && plan.layout != "least_sent") emitted.add("--sequence-parallel");
+  if (plan.context > 1) emitted.add("--cp-comm-type", context_exchange(plan));
   if (plan.expert > 1 || whole) {
     emitted.add("--expert-model-parallel-size", whole ? plan.expert * plan.tensor : plan.expert);
     emitted.add("--expert-tensor-parallel-size", whole ? std::int64_t{1} : plan.tensor);
@@ -121,8 +158,10 @@ std::string megatron(const LaunchedPlan& plan) {
   if (plan.offloads("weights")) emitted.lack("weights stay on the chip");
   // Its arguments.py asks for the one with FSDP, and for the other with tensor or context ranks.
   const int connections = plan.zero > 1 ? 8 : 1;
+  const std::string command = torchrun(plan, emitted);
   return command_text(
-      fmt::format("CUDA_DEVICE_MAX_CONNECTIONS={} torchrun pretrain_gpt.py", connections), emitted);
+      fmt::format("CUDA_DEVICE_MAX_CONNECTIONS={} {} pretrain_gpt.py", connections, command),
+      emitted);
 }
 
 std::string torchtitan(const LaunchedPlan& plan) {

@@ -16,6 +16,9 @@ std::string what_is_wrong(const Json::exception& error) {
 }
 
 Json parse_json_object(const std::string& text, const std::string& name) {
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw InputError(name + ": is empty, expected a JSON object, as --json FILE writes one");
+  }
   const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
     if (depth > kDeepestValue) throw InputError(name + ": is nested too deep to be a result");
     return true;
