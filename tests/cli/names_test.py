@@ -21,6 +21,19 @@ def without_search(result):
 class Names(CliTest):
     """Every test runs in an empty folder."""
 
+    def test_unknown_values_come_with_a_near_one(self):
+        self.write("c.yaml", "workload: {model: llama3_8b, global_batch: 64}\n"
+                   "system: {from: h100_dgx, chips: 8}\ntraining: {}\n")
+        for change, near in (("workload.model=llama4", "llama3_8b"),
+                             ("workload.model=mixtral", "mixtral_8x7b"),
+                             ("execution={stack: t, chip: h100_80gb}", "te"),
+                             ("execution={stack: te, chip: h100_80}", "h100_80gb")):
+            with self.subTest(change):
+                error = self.run_tool("c.yaml", "--set", change, status=2).stderr
+                self.assertTrue(error.endswith(f", did you mean '{near}'?\n"), error)
+        error = self.run_tool("c.yaml", "--set", "workload.model=quux", status=2).stderr
+        self.assertNotIn("did you mean", error)
+
     def test_the_command_of_the_readme_runs_anywhere(self):
         by_path = self.result("--config", CONFIGS / "gpt3_1t.yaml", "--threads", "2")
         for name in ("gpt3_1t.yaml", "gpt3_1t", "configs/gpt3_1t.yaml", "./configs/gpt3_1t.yaml",

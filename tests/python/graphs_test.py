@@ -7,11 +7,13 @@ usage: graphs_test.py DFSEARCH, with the package in PYTHONPATH
 import importlib.util
 import json
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
 import types
 import unittest
+import warnings
 
 import dfsearch
 
@@ -195,6 +197,55 @@ class Onnx(unittest.TestCase):
         self.assertIn("det: the operator Det is not known", message)
         config = dfsearch.read_onnx(strange, unknown="elementwise")
         self.assertEqual(set(by_name(config)), {"first", "det", "last"})
+
+    def test_unknown_operators_on_the_command_line(self):
+        strange = model([helper.make_node("Relu", ["x"], ["a"], "first"),
+                         helper.make_node("Acosh", ["a"], ["b"], "last")], {"x": [4, 6, 6]}, ["b"])
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "m.onnx")
+            onnx.save(strange, str(file))
+
+            def said(*words):
+                return subprocess.run([PROGRAM, *words], text=True, capture_output=True)
+            told = said("import", str(file))
+            self.assertEqual(told.returncode, 2)
+            self.assertIn("(--unknown elementwise on the command line)", told.stderr)
+            made = said("import", str(file), "--unknown", "elementwise")
+            self.assertEqual(json.loads(made.stdout),
+                             dfsearch.read_onnx(strange, unknown="elementwise"))
+            at_once = said(str(file), "--unknown", "elementwise", "--system", "sn10_8x1_ring",
+                           "--quiet", "--json", "-")
+            self.assertEqual(json.loads(at_once.stdout)["status"], "optimal")
+            self.assertIn("did you mean 'elementwise'?",
+                          said("import", str(file), "--unknown", "elementwis").stderr)
+            self.assertIn("--unknown: only models of ONNX",
+                          said("gpt3_1t", "--unknown", "refuse").stderr)
+
+    def test_damaged_files_are_told_in_one_line(self):
+        whole = model([helper.make_node("MatMul", ["x", "w"], ["a"], "first"),
+                       helper.make_node("Relu", ["a"], ["b"], "last")], {"x": [4, 6], "w": [6, 8]},
+                      ["b"]).SerializeToString()
+        draw = random.Random(7)
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            file = pathlib.Path(folder, "m.onnx")
+            refused = 0
+            for _ in range(2000):
+                damaged = bytearray(whole)
+                for _ in range(draw.randint(1, 4)):
+                    damaged[draw.randrange(len(damaged))] = draw.randrange(256)
+                file.write_bytes(damaged[:draw.randint(1, 2 * len(damaged))])
+                try:
+                    dfsearch.read_onnx(file, unknown="elementwise")
+                except dfsearch.InputError as error:  # and nothing else
+                    refused += 1
+                    self.assertLess(len(str(error)), 2000)
+            self.assertGreater(refused, 500)
+            file.write_bytes(b"\xf4" + whole)  # warns of bytes that are left over
+            command = [sys.executable, "-m", "dfsearch", "import", str(file)]
+            told = subprocess.run(command, text=True, capture_output=True)
+            self.assertEqual((told.returncode, told.stderr.count("\n")), (2, 1), told.stderr)
+            self.assertIn("m.onnx: is no model of ONNX", told.stderr)
 
     def test_names_that_stand_twice_and_files_that_are_none(self):
         node = helper.make_node

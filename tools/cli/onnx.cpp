@@ -49,6 +49,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 std::string read_onnx(const CommandLine& line) {
   std::vector<std::string> words = {"", "-m", "dfsearch", "import", line.config};
   for (const std::string& size : line.sizes) words.insert(words.end(), {"--size", size});
+  if (!line.unknown_operators.empty())
+    words.insert(words.end(), {"--unknown", line.unknown_operators});
   std::string why = "there is none";
   for (const char* interpreter : kInterpreters) {
     words.front() = interpreter;
@@ -74,6 +76,8 @@ std::string read_onnx(const CommandLine& line) {
 void import_onnx(CommandLine& line) {
   if (is_onnx(line.config)) {
     line.imported = read_onnx(line);
+  } else if (!line.unknown_operators.empty()) {
+    usage_error("--unknown: only models of ONNX have operators, expected MODEL.onnx");
   } else if (!line.sizes.empty()) {
     usage_error("--size: only models of ONNX have dimensions with names, expected MODEL.onnx");
   }

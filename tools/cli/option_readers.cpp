@@ -76,6 +76,15 @@ void system_name(CommandLine& line, const std::string&, const std::string& value
   line.overrides.push_back("system=" + Json({{"from", from}}).dump());
 }
 
+void unknown_operators(CommandLine& line, const std::string& option, const std::string& value) {
+  constexpr std::array<std::string_view, 2> kNames = {"refuse", "elementwise"};
+  if (std::find(kNames.begin(), kNames.end(), value) == kNames.end()) {
+    usage_error(fmt::format("{}: expected {}, got {}{}", option, joined_choices(kNames),
+                            in_quotes(value), suggestion(value, kNames)));
+  }
+  line.unknown_operators = value;
+}
+
 void objective(CommandLine& line, const std::string&, const std::string& value) {
   line.overrides.push_back("search.objective=" + value);
 }

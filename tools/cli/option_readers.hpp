@@ -10,6 +10,8 @@ namespace dfsearch {
 
 void drop_bound(CommandLine& line, const std::string& option, const std::string& value);
 void system_name(CommandLine& line, const std::string&, const std::string& value);
+/// What becomes of operators of ONNX that are not known.
+void unknown_operators(CommandLine& line, const std::string& option, const std::string& value);
 void objective(CommandLine& line, const std::string&, const std::string& value);
 void graph_format(CommandLine& line, const std::string& option, const std::string& value);
 void model_format(CommandLine& line, const std::string& option, const std::string& value);

@@ -80,6 +80,11 @@ constexpr OptionRow kSize{"--size", "NAME=VALUE",
                           "of a dimension that a model of ONNX names; repeatable",
                           append<&Line::sizes>, true};
 
+constexpr OptionRow kUnknown{"--unknown", "refuse|elementwise",
+                             "what becomes of operators of a model of ONNX that are not known "
+                             "(refuse)",
+                             unknown_operators};
+
 constexpr OptionRow kConfig[] = {
     {"--config", "CONFIG", "the config, as the word CONFIG says it", text<&Line::config_option>},
     {"--set", "KEY=VALUE", "override a key of the config, system.network.0.degree=16; repeatable",
@@ -88,7 +93,8 @@ constexpr OptionRow kConfig[] = {
      "the machine, in place of that of the config: one of 'dfsearch list systems' or a file",
      system_name},
     {"--chips", "N", "its number of chips", chips},
-    kSize};
+    kSize,
+    kUnknown};
 
 constexpr OptionRow kSolve[] = {
     {"--threads", "N", "worker threads, 1 to 1024 (all hardware threads)", threads<&Line::threads>},
@@ -166,6 +172,7 @@ constexpr OptionRow kGraph[] = {
 
 constexpr OptionRow kImport[] = {
     kSize,
+    kUnknown,
     {"-o,--output", "FILE|-", "where to write the config, or the section (-)",
      text<&Line::output>}};
 

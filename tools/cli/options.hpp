@@ -75,6 +75,7 @@ struct CommandLine {
   std::vector<std::string> more_configs;  ///< after the first, for chip, study and report
   std::vector<std::string> overrides;
   std::vector<std::string> sizes;  ///< NAME=VALUE, of dimensions that a model of ONNX names
+  std::string unknown_operators;   ///< of a model of ONNX: refuse or elementwise; empty: not given
   std::string imported;            ///< the text of a config that is a model of ONNX
   std::string json;
   std::string html;

@@ -15,14 +15,35 @@ namespace {
 /// The shortest name that begins with what is given, or else has it inside; empty if none does.
 std::string_view shortest_with(std::string_view given, std::span<const std::string_view> known) {
   constexpr std::size_t kFewLetters = 3;
-  if (given.size() < kFewLetters) return {};
+  if (given.empty()) return {};
   const auto rank = [&](std::string_view name) {
     return std::pair(!name.starts_with(given), name.size());
   };
   std::string_view best;
   for (const std::string_view name : known) {
-    if (name.find(given) == std::string_view::npos) continue;
+    const std::size_t at = name.find(given);
+    if (at == std::string_view::npos) continue;
+    // Few letters mean little unless they are nearly all of it.
+    if (given.size() < kFewLetters && (at > 0 || name.size() > given.size() + 1)) continue;
     if (best.empty() || rank(name) < rank(best)) best = name;
+  }
+  return best;
+}
+
+/// Of the names that begin as more than half of what is given does the nearest, of equal ones the
+/// last; empty if none does.
+std::string_view begins_alike(std::string_view given, std::span<const std::string_view> known) {
+  constexpr std::size_t kFewLetters = 3;
+  std::string_view best;
+  std::size_t least = 0;
+  for (const std::string_view name : known) {
+    const auto differs = std::mismatch(given.begin(), given.end(), name.begin(), name.end());
+    const auto same = static_cast<std::size_t>(differs.first - given.begin());
+    if (same < kFewLetters || 2 * same <= given.size()) continue;
+    const std::size_t distance = edit_distance(given, name);
+    if (!best.empty() && distance > least) continue;
+    best = name;
+    least = distance;
   }
   return best;
 }
@@ -165,6 +186,7 @@ std::string suggestion(std::string_view given, std::span<const std::string_view>
     }
   }
   if (nearest.empty()) nearest = shortest_with(given, known);
+  if (nearest.empty()) nearest = begins_alike(given, known);
   return nearest.empty() ? std::string() : fmt::format(", did you mean '{}'?", nearest);
 }
 

@@ -70,7 +70,8 @@ std::string joined_choices(std::span<const std::string_view> choices);
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// ", did you mean 'overlap'?" for the known name of least edit distance, else for the shortest that
-/// begins with what is given or has it inside, or nothing if none is near.
+/// begins with what is given or has it inside, or for one that begins alike, or nothing if none is
+/// near.
 std::string suggestion(std::string_view given, std::span<const std::string_view> known);
 
 }  // namespace dfsearch

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
@@ -159,7 +160,7 @@ class _Graph:
                              read // max(1, math.prod(shape)) if sums else 1)
         else:
             return self.refuse(name, f"the operator {kind} is not known; unknown='elementwise' "
-                               "(--unknown of python3 -m dfsearch import) takes it as such")
+                               "(--unknown elementwise on the command line) takes it as such")
         for other, other_shape in outputs[1:]:
             self.view(other, self.values[output], other_shape)
 
@@ -243,13 +244,26 @@ def read_onnx(model: Any, *, sizes: Mapping[str, int] | None = None, sequence: i
     if not isinstance(model, onnx.ModelProto):
         path = os.fspath(model)
         try:
-            model = onnx.load(path, load_external_data=False)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", RuntimeWarning)  # of bytes that are left over
+                model = onnx.load(path, load_external_data=False)
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from error
         except Exception as error:  # of protobuf, whatever the release calls it
             raise InputError(f"{path}: is no model of ONNX") from error
         _drop_weights(model)
-    model = _with_sizes(onnx, model, dict(sizes or {}))
+    try:
+        return _config_of(onnx, model, dict(sizes or {}), sequence, unknown)
+    except (AttributeError, IndexError, KeyError, TypeError, UnicodeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"is a damaged model of ONNX, whose graph makes no sense: {error}"
+                         ) from error
+
+
+def _config_of(onnx: Any, model: Any, sizes: dict[str, int], sequence: int | None,
+               unknown: str) -> dict:
+    model = _with_sizes(onnx, model, sizes)
     shapes = {info.name: _onnx_shape(info)
               for info in [*model.graph.value_info, *model.graph.output]}
 
