@@ -266,7 +266,19 @@ class Studies(unittest.TestCase):
 
     @unittest.skipUnless(HAS_PANDAS, "pandas is not installed")
     def test_a_frame(self):
-        self.assertEqual(len(self.study.frame()), len(self.study))
+        frame = self.study.frame()
+        self.assertEqual(len(frame), len(self.study))
+        with open(pathlib.Path(self.folder.name) / "results.csv", encoding="utf-8") as file:
+            head = next(csv.reader(file))
+        for axis in self.study.summary["axes"]:
+            self.assertIn(axis["name"], head)
+            self.assertIn(axis["name"], frame.columns)
+        numbers = dfsearch.study({"study": {"name": "two", "objective": "step_time", "solve": "all"},
+                                  "base": {"from": "gpt3_175b_kernel_by_kernel_8x1"},
+                                  "axes": [{"name": "cores", "key": "system.accelerator.cores",
+                                            "values": [320, 640]}]}).frame()
+        self.assertEqual(list(numbers["cores"]), [320, 640])
+        self.assertEqual(numbers["cores"].dtype.kind, "i")
 
 
 class Tables(unittest.TestCase):

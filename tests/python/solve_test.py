@@ -321,6 +321,21 @@ class Evaluate(unittest.TestCase):
             best.save(file)
             self.assertEqual(dfsearch.evaluate(GRAPH, file).step_time, best.step_time)
 
+    def test_notes_on_launch_arguments(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = os.path.join(folder, "run.sh")
+            with open(script, "w", encoding="utf-8") as file:
+                file.write("torchrun pretrain_gpt.py --tensor-model-parallel-size 4 "
+                           "--pipeline-model-paralel-size 1 --micro-batch-size 1\n")
+            config = CONFIGS / "training/qwen3_30b_16_h100.yaml"
+            stack = {"execution": {"stack": "te", "chip": "h100_80gb"}}
+            for result in (dfsearch.evaluate(config, script, changes=stack),
+                           dfsearch.solve(config, hint=script, changes=stack)):
+                self.assertTrue(any("did you mean '--pipeline-model-parallel-size'?" in note
+                                    for note in result.notes), result.notes)
+                self.assertTrue(result.report.startswith(result.notes[0] + "\n"))
+            self.assertEqual(dfsearch.solve(GRAPH).notes, [])
+
     def test_no_temporary_file_stays(self):
         before = set(os.listdir(tempfile.gettempdir()))
         dfsearch.evaluate(GRAPH, dfsearch.solve(GRAPH).to_dict())

@@ -2,6 +2,7 @@
 // makes objects of them.  Searches run without the interpreter's lock, on a thread of their own, so
 // that the calling thread sees Ctrl-C.
 
+#include <fmt/format.h>
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -24,6 +25,7 @@
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "io/config/config_tree.hpp"
+#include "io/config/foreign_file.hpp"
 #include "io/config/load_config.hpp"
 #include "io/config/shelf.hpp"
 #include "io/html/run_page.hpp"
@@ -87,12 +89,15 @@ auto interruptible(const Work& work) {
 struct Loaded {
   AnyConfig config;
   std::string title, text;
+  std::vector<std::string> notes = {};  ///< on a file of another program
 };
 
 /// What is no file may be one of the shelf.
 Loaded load_file(const std::string& name, const std::vector<std::string>& changes) {
   const std::filesystem::path file = find_input(name, ShelfKind::Configs);
-  return {load_any_config(file, changes), file.stem().string(), read_config_text(file).text};
+  const ReadText read = read_config_text(file);
+  return {load_any_config(file, changes), file.stem().string(), read.text,
+          notes_of_import(read.text, read.source)};
 }
 
 Loaded load_text(const std::string& text, const std::filesystem::path& name,
@@ -102,6 +107,7 @@ Loaded load_text(const std::string& text, const std::filesystem::path& name,
 
 struct Answer {
   std::string json, report, title, config;
+  std::vector<std::string> notes;  ///< on how files were taken
   bool has_answer = false;
 
   /// Made when it is asked for, as it is large.
@@ -118,11 +124,17 @@ struct Answer {
   }
 };
 
-Answer written(const Loaded& loaded, const Question& question, const Result& result) {
+/// `notes`: those on what was given beside the config.
+Answer written(const Loaded& loaded, const Question& question, const Result& result,
+               std::vector<std::string> notes) {
+  notes.insert(notes.begin(), loaded.notes.begin(), loaded.notes.end());
+  std::string report = fmt::format("{}\n", fmt::join(notes, "\n"));
+  if (notes.empty()) report.clear();
   return {.json = question.json(result),
-          .report = question.report(result, loaded.title, false),
+          .report = report + question.report(result, loaded.title, false),
           .title = loaded.title,
           .config = loaded.text,
+          .notes = std::move(notes),
           .has_answer = result.objective.has_value()};
 }
 
@@ -155,7 +167,12 @@ Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event)
     limits.gap = asked.gap.value_or(settings.gap);
     if (asked.nodes) limits.nodes = *asked.nodes;
     options.limits = limits;
-    if (!asked.hint.empty()) options.hint = question->load_hint(asked.hint).hint;
+    LoadedHint hint;
+    if (!asked.hint.empty()) hint = question->load_hint(asked.hint);
+    if (!hint.dropped.empty()) {
+      hint.notes.push_back(asked.hint + ": the hint does not fit and is dropped: " + hint.dropped);
+    }
+    options.hint = std::move(hint.hint);
     const auto tell = [&](const std::string& event) {
       try {
         on_event(event);
@@ -172,7 +189,7 @@ Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event)
     if (asked.what_if) check_what_if(loaded.config);
     const Result result = question->solve(options);
     if (result.callback_error) std::rethrow_exception(result.callback_error);
-    Answer answer = written(loaded, *question, result);
+    Answer answer = written(loaded, *question, result, std::move(hint.notes));
     if (asked.what_if && result.objective) {
       const std::vector<WhatIfMore> more = what_if(loaded.config, options);
       answer.json = with_what_if(answer.json, more);
@@ -185,7 +202,8 @@ Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event)
 Answer evaluate(const Loaded& loaded, const std::filesystem::path& file) {
   const py::gil_scoped_release unlocked;
   const std::unique_ptr<const Question> question = question_of(loaded.config);
-  return written(loaded, *question, question->evaluate(file));
+  const Result result = question->evaluate(file);
+  return written(loaded, *question, result, result.notes);
 }
 
 std::string chip(const std::string& name, const std::vector<std::string>& changes) {
@@ -298,6 +316,7 @@ void define(py::module_& module) {
   py::class_<Answer>(module, "Answer")
       .def_readonly("json", &Answer::json)
       .def_readonly("report", &Answer::report)
+      .def_readonly("notes", &Answer::notes)
       .def("page", &Answer::page);
   py::class_<StudyAnswer>(module, "StudyAnswer")
       .def_readonly("study", &StudyAnswer::study)

@@ -112,6 +112,12 @@ class Result:
         return (self._values.get("serving") or {}).get("front", [])
 
     @property
+    def notes(self) -> list[str]:
+        """On how the files that were given were taken, such as arguments that are nearly known; the
+        report begins with them."""
+        return list(self._answer.notes)
+
+    @property
     def report(self) -> str:
         """The text that the program prints."""
         return self._answer.report
@@ -214,14 +220,26 @@ class Study:
                 f"{', proved' if self.proved else ''}>")
 
     def frame(self) -> Any:
-        """A pandas.DataFrame with a row for each answered point."""
-        return _pandas().DataFrame([_flat(row) for row in self.rows])
+        """A pandas.DataFrame with a row for each answered point; axes have their names, as in
+        results.csv."""
+        return _pandas().DataFrame([self._columns(row) for row in self.rows])
+
+    def _columns(self, row: dict) -> dict:
+        """Labels of axes, as numbers where all of an axis are; then the other keys of a row."""
+        columns: dict = {}
+        for axis in self.summary["axes"]:
+            label = row["point"][axis["name"]]
+            if all(isinstance(_number(each), float) for each in axis["labels"]):
+                number = float(label)
+                label = int(number) if number.is_integer() else number
+            columns[axis["name"]] = label
+        return {**columns, **_flat({key: row[key] for key in row if key != "point"})}
 
     def plot(self, x: str, y: str, axes: Any = None) -> Any:
         """Two figures of all points, those of the front marked; returns the axes of matplotlib."""
         axes = _axes(axes)
         for points, marker in ((self.rows, "."), (self.front, "o")):
-            flat = [_flat(row) for row in points]
+            flat = [self._columns(row) for row in points]
             flat = [row for row in flat if row.get(x) is not None and row.get(y) is not None]
             axes.plot([row[x] for row in flat], [row[y] for row in flat], marker, linestyle="none")
         axes.set_xlabel(x)
