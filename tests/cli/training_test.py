@@ -180,6 +180,32 @@ class Solve(CliTest):
                 report = self.run_tool(self.config, *told).stdout
                 self.assertRegex(report, rf"framework +{framework}; the best plan of any is .* better")
 
+    def test_nothing_is_found_for_a_framework_that_it_cannot_run(self):
+        cannot = ("is not there", "are not interleaved", "is none that", "stay on the chip",
+                  "nothing is", "goes with", "run 1f1b", "divide the weights", "least_kept")
+        found = 0
+        models = ("model: llama3_8b, layers: 7", "model: qwen3_30b_a3b, layers: 5")
+        for model in models:
+            for chips, batch, memory, ranks in ((8, 16, 40, "[2, 4]"), (16, 48, 16, "1"),
+                                                (16, 32, 24, "2")):
+                config = self.write("c.yaml", f"""\
+workload: {{{model}, global_batch: {batch}}}
+system: {{from: h100_dgx, chips: {chips}, memory: {{capacity: {memory} GB}}}}
+execution: {{stack: te, chip: h100_80gb}}
+parallelism: {{tensor: {ranks}}}
+training: {{}}
+""")
+                for framework in ("megatron", "torchtitan", "deepspeed"):
+                    with self.subTest(model=model, chips=chips, framework=framework):
+                        done = self.run_tool(config, *changes(f"training.framework={framework}"),
+                                             "--json", "r.json", "--quiet", status=(0, 3))
+                        if done.returncode == 0:
+                            found += 1
+                            text = self.run_tool("emit", "r.json", "--for", framework).stdout
+                            for lack in cannot:
+                                self.assertNotIn(lack, text)
+        self.assertGreater(found, 12)
+
     def test_interleaved_stages_of_megatron_are_equal(self):
         # With a stack chunks may differ, but not under Megatron: its best plan is the best of those
         # without chunks, and of those whose equal stages are given one after the other.
