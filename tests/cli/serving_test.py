@@ -539,6 +539,31 @@ class ServingTest(CliTest):
 
 
 class Waiting(CliTest):
+    def test_what_is_known_to_be_off_stands_beside_what_is_recommended(self):
+        page = (ROOT / "docs" / "serving.md").read_text()
+        off = float(re.search(r"^ +\d+ +([\d.]+) .* disaggregated$", page, re.M)[1])
+        config = ROOT / "configs" / "serving" / "llama3_70b_16_h100.yaml"
+        report = re.sub(r"\s+", " ", self.run_tool(config).stdout)
+        told = re.search(r"prefill is apart is (\d+) % off.* It is ([\d.]+) % better than the best "
+                         r"aggregated one by the model, (less|more) than that error", report)
+        self.assertEqual(int(told[1]), round(off))
+        alone = [self.result(config, "--set", f"serving.modes={mode}")["tokens_per_second"]
+                 for mode in ("disaggregated", "aggregated")]
+        ahead = 100.0 * (alone[0] / alone[1] - 1.0)
+        self.assertAlmostEqual(float(told[2]), ahead, delta=0.01)
+        self.assertEqual(told[3], "less" if ahead < int(told[1]) else "more")
+        self.assertNotIn("caution", self.run_tool(
+            config, "--set", "serving.modes=aggregated").stdout)
+
+    def test_chips_that_stay_idle_are_told(self):
+        config = ROOT / "configs" / "serving" / "llama3_70b_16_h100.yaml"
+        result = self.result(config, "--set", "serving.pools.0.chips=19")
+        used = result["serving"]["figures"]["chips"]
+        self.assertLess(used, 19)
+        report = self.run_tool(config, "--set", "serving.pools.0.chips=19").stdout
+        self.assertIn(f"\nidle          {19 - used} of 19 chips h100\n", report)
+        self.assertNotIn("\nidle ", self.run_tool(config).stdout)
+
     def test_prompts_that_wait_without_end_are_told(self):
         for limits, waits in (("{tpot: 50 ms}", True), ("{tpot: 50 ms, ttft: 2 s}", False)):
             report = self.run_tool(CONFIG, "--quiet", "--set", f"serving.limits={limits}",

@@ -205,16 +205,61 @@ std::string cost_line(const Figures& figures) {
   return text.empty() ? "" : labelled("cost", text);
 }
 
+/// By how much the answer is better than that of the other mode, as a share; infinite where that one
+/// has none.
+double ahead_of(const Task& task, const serving::ServingResult& result, const Figures& other) {
+  const double own = value_of(task.objective, task.front, *result.figures);
+  return value_of(task.objective, task.front, other) / own - 1.0;
+}
+
 /// What the other mode could do.
 std::string modes_lines(const Task& task, const serving::ServingResult& result) {
   std::string text;
   for (const auto& best : result.best_of_mode) {
     if (!best || best->deployment == *result.deployment) continue;
-    text += labelled(name_of(best->deployment.mode),
-                     fmt::format("at best {}: {}", value_text(task, best->figures),
-                                 deployment_text(task, best->deployment)));
+    text += labelled(
+        name_of(best->deployment.mode),
+        fmt::format("at best {}, which the deployment above betters by {}: {}",
+                    value_text(task, best->figures), percent(ahead_of(task, result, best->figures)),
+                    deployment_text(task, best->deployment)));
   }
   return text;
+}
+
+/// How far off such deployments are, where they are what is recommended.
+std::string apart_line(const Task& task, const serving::ServingResult& result) {
+  // docs/serving.md, section 8; a test compares it with the table there.
+  constexpr double kOff = 0.48;
+  std::string than;
+  for (const auto& best : result.best_of_mode) {
+    if (!best || best->deployment.mode != serving::Mode::Aggregated) continue;
+    const double ahead = ahead_of(task, result, best->figures);
+    than = fmt::format(". It is {} better than the best aggregated one by the model, {} that error",
+                       percent(ahead), ahead < kOff ? "less than" : "more than");
+  }
+  return labelled(
+      "caution",
+      fmt::format("the time per token of measured deployments whose prefill is apart is {:.0f} % "
+                  "off, and most are slower than this (docs/serving.md, section 8){}; --set "
+                  "serving.modes=aggregated leaves them out",
+                  100.0 * kOff, than));
+}
+
+/// Of each pool the chips that the deployment does not use.
+std::string idle_line(const Task& task, const Deployment& deployment) {
+  std::vector<std::int64_t> used(task.pools.size());
+  used[deployment.decode.structure.pool] += deployment.decode.chips();
+  if (deployment.mode == serving::Mode::Disaggregated) {
+    used[deployment.prefill.structure.pool] += deployment.prefill.chips();
+  }
+  std::string text;
+  for (std::size_t p = 0; p < used.size(); ++p) {
+    const serving::Pool& pool = task.pools[p];
+    if (used[p] >= pool.chips) continue;
+    text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", pool.chips - used[p],
+                        plural(pool.chips, "chip"), pool.name);
+  }
+  return text.empty() ? "" : labelled("idle", text);
 }
 
 /// What the framework that was asked for costs.
@@ -411,12 +456,9 @@ std::string serving_report(const Task& task, const serving::ServingResult& resul
   } else if (result.deployment) {
     const Deployment& best = *result.deployment;
     const Figures& figures = *result.figures;
-    text += labelled("deployment", deployment_text(task, best));
+    text += labelled("deployment", deployment_text(task, best)) + idle_line(task, best);
     if (best.mode == serving::Mode::Disaggregated && !result.is_given) {
-      text +=
-          labelled("caution",
-                   "measured deployments whose prefill is apart are slower than this "
-                   "(docs/serving.md, section 8); --set serving.modes=aggregated leaves them out");
+      text += apart_line(task, result);
     }
     if (!std::isfinite(figures.ttft)) {
       text +=
