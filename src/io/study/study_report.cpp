@@ -40,11 +40,26 @@ std::vector<std::string> point_words(const Study& study, const study::Grid& grid
   return words;
 }
 
+std::map<study::Rates, std::int64_t> counts_of_rates(const study::PointAnswers& answers) {
+  std::map<study::Rates, std::int64_t> counts;
+  for (const auto& [index, answer] : answers) {
+    if (answer.rates != study::Rates::Unknown) ++counts[answer.rates];
+  }
+  return counts;
+}
+
 /// Rows of figures and points.
 class PointTable {
  public:
-  PointTable(const Study& study, const study::Grid& grid, std::vector<study::Figure> figures)
-      : study_(study), grid_(grid), figures_(std::move(figures)), table_(header_of(figures_)) {}
+  /// With several rates among the answers each row says its own.
+  PointTable(const Study& study, const study::Grid& grid, std::vector<study::Figure> figures,
+             const study::PointAnswers& answers)
+      : study_(study),
+        grid_(grid),
+        figures_(std::move(figures)),
+        answers_(answers),
+        tells_rates_(counts_of_rates(answers).size() > 1),
+        table_(header_of(figures_, tells_rates_)) {}
 
   /// `remark` stands behind the point.
   void add(study::PointIndex point, const study::Figures& figures, const std::string& remark = "") {
@@ -52,19 +67,27 @@ class PointTable {
     for (const study::Figure figure : figures_) {
       cells.push_back(figures.has(figure) ? figure_text(figure, figures[figure]) : "none");
     }
+    if (tells_rates_) {
+      const auto answer = answers_.find(point);
+      const bool is_known =
+          answer != answers_.end() && answer->second.rates != study::Rates::Unknown;
+      cells.emplace_back(is_known ? study::name_of(answer->second.rates) : "");
+    }
     if (!remark.empty()) words.push_back("(" + remark + ")");
     table_.add(std::move(cells), std::move(words));
   }
   [[nodiscard]] std::string text() const { return table_.text(); }
 
  private:
-  static std::vector<std::string> header_of(const std::vector<study::Figure>& figures) {
+  static std::vector<std::string> header_of(const std::vector<study::Figure>& figures,
+                                            bool tells_rates) {
     std::vector<std::string> header;
     for (const study::Figure figure : figures) {
       std::string name(study::name_of(figure));
       std::replace(name.begin(), name.end(), '_', ' ');
       header.push_back(std::move(name));
     }
+    if (tells_rates) header.emplace_back("rates");
     header.emplace_back("point");
     return header;
   }
@@ -72,12 +95,15 @@ class PointTable {
   const Study& study_;
   const study::Grid& grid_;
   const std::vector<study::Figure> figures_;
+  const study::PointAnswers& answers_;
+  const bool tells_rates_;
   TextTable table_;
 };
 
 std::string front_table(const Study& study, const study::Grid& grid,
-                        const std::vector<study::Front::Member>& front) {
-  PointTable table(study, grid, study.goal.figures);
+                        const std::vector<study::Front::Member>& front,
+                        const study::PointAnswers& answers) {
+  PointTable table(study, grid, study.goal.figures, answers);
   for (std::size_t i = 0; i < front.size() && i < kMostRows; ++i) {
     table.add(front[i].index, front[i].figures);
   }
@@ -92,7 +118,9 @@ std::string front_table(const Study& study, const study::Grid& grid,
 std::string remark_on(const Study& study, const study::PointAnswer& answer) {
   if (answer.status == study::PointStatus::Infeasible ||
       answer.status == study::PointStatus::Failed) {
-    return study::name_of(answer.status);
+    // What would help is in the report of the point alone.
+    const std::string reason = answer.reason.substr(0, answer.reason.find(". "));
+    return study::name_of(answer.status) + (reason.empty() ? "" : ": " + reason);
   }
   if (study::is_stopped(answer.status)) return "not proved";
   return study.goal.allows(answer.figures) ? "" : "outside the limits";
@@ -145,14 +173,15 @@ std::string points_table(const Study& study, const study::Grid& grid, const Stud
     figures = {*known};
   }
   const bool single = figures.size() == 1;
-  if (!single && !lists_all) return front.empty() ? "" : "\n" + front_table(study, grid, front);
+  if (!single && !lists_all)
+    return front.empty() ? "" : "\n" + front_table(study, grid, front, answers);
   const auto others = other_points(study, answers, front, lists_all);
   std::string text;
-  PointTable table(study, grid, figures);
+  PointTable table(study, grid, figures, answers);
   if (single) {
     for (const auto& member : front) table.add(member.index, member.figures);
   } else if (!front.empty()) {
-    text = "\n" + front_table(study, grid, front);
+    text = "\n" + front_table(study, grid, front, answers);
   }
   for (const study::PointAnswer* other : others) {
     table.add(other->index, other->figures, remark_on(study, *other));
@@ -192,10 +221,7 @@ LabelsOfRates labels_of_rates(const StudyAxis& axis, std::size_t at, const study
 /// What must not be compared is said where it is.
 std::string rates_line(const Study& study, const study::Grid& grid,
                        const study::PointAnswers& answers) {
-  std::map<study::Rates, std::int64_t> counts;
-  for (const auto& [index, answer] : answers) {
-    if (answer.rates != study::Rates::Unknown) ++counts[answer.rates];
-  }
+  const std::map<study::Rates, std::int64_t> counts = counts_of_rates(answers);
   if (counts.size() < 2) return "";
   LabelsOfRates labels;
   for (std::size_t a = 0; a < study.axes.size() && labels.empty(); ++a) {
@@ -275,7 +301,12 @@ std::string study_report(const Study& study, const study::Grid& grid, const Stud
   std::string sure = state.is_exact()    ? "exact"
                      : state.is_proved() ? "within the gap asked for"
                                          : "not exact: some points are not proved";
-  if (state.is_proved() && state.count.scoped > 0) sure += ", for what its points fix (scope)";
+  if (state.is_proved() && state.count.scoped > 0) {
+    sure += fmt::format(
+        " for what was searched; in {} of the points something was fixed before the search: see "
+        "'scope' in results.jsonl",
+        state.count.scoped == state.count.points ? "all" : fmt::format("{}", state.count.scoped));
+  }
   text += single ? labelled("best", sure)
                  : labelled("front", fmt::format("{} points, {}", front.size(), sure));
   return text + table;
