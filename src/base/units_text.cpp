@@ -290,7 +290,7 @@ std::string shown(double value, std::string_view unit, Shown prefixes) {
 
 template <>
 Seconds parse_quantity<Seconds>(std::string_view text) {
-  return Seconds(parse(text, time_unit, "20 min", "s, ms, us, ns, min, h"));
+  return Seconds(parse(text, time_unit, "500 ms' or '20 min", "s, ms, us, ns, min, h"));
 }
 
 template <>

@@ -162,7 +162,7 @@ TEST_CASE("a number without a unit is refused") {
   CHECK(refusal<BytesPerSecond>("900") == "expected a quantity like '900 GB/s', got '900'");
   CHECK(refusal<Bytes>("640") == "expected a quantity like '640 MiB', got '640'");
   CHECK(refusal<Hertz>("1.25") == "expected a quantity like '1.25 GHz', got '1.25'");
-  CHECK(refusal<Seconds>("0") == "expected a quantity like '20 min', got '0'");
+  CHECK(refusal<Seconds>("0") == "expected a quantity like '500 ms' or '20 min', got '0'");
 }
 
 TEST_CASE("what is no finite non-negative number is refused") {
@@ -185,7 +185,8 @@ TEST_CASE("what is no finite non-negative number is refused") {
 
 TEST_CASE("a unit of something else, or none, is refused with the ones there are") {
   CHECK(refusal<Seconds>("5 sec") ==
-        "expected a quantity like '20 min', got '5 sec': the unit 'sec' is not one of s, ms, us, "
+        "expected a quantity like '500 ms' or '20 min', got '5 sec': the unit 'sec' is not one of "
+        "s, ms, us, "
         "ns, min, h");
   for (const std::string text : {"5 GB", "5 Gbps", "5 gb/s", "5 GB/S", "5 KB/s", "5 GB/s!",
                                  "5 GB/s GB/s", "5 GB/ms", "5 kiB/s", "5 /s", "5 mB/s"}) {

@@ -5,6 +5,8 @@ usage: solve_test.py DFSEARCH [TEST ...]
 """
 
 import json
+import pathlib
+import re
 import unittest
 
 import support
@@ -22,6 +24,9 @@ PARTITION_KEYS = (
     "index kernels compute memory network time bound_by sram pieces flop memory_bytes network_bytes "
     "register_bytes cores dataflow"
 ).split()
+
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def without_search(result):
@@ -163,7 +168,7 @@ class MappingFiles(CliTest):
         hinted = self.result(config, "--hint", "m.json")
         self.assertEqual(without_search(hinted), without_search(found))
         done = self.run_tool(config, "--set", "execution.partitions=41", "--hint", "m.json")
-        self.assertEqual(done.stderr, "")
+        self.assertIn("'dfsearch evaluate CONFIG --mapping FILE' says what it is worth", done.stderr)
         too_small = ["--set", "system.accelerator.sram=20 MB"]
         done = self.run_tool(config, *too_small, "--hint", "m.json")
         self.assertIn("m.json: the hint does not fit and is dropped: SRAM: ", done.stderr)
@@ -261,6 +266,28 @@ class ExitStatus(CliTest):
                 enough = round(change["enough"])
                 self.run_tool(config, "--set", f"{key}={enough} B")
                 self.run_tool(config, "--set", f"{key}={enough - 1} B", status=3)
+
+    def test_the_report_says_which_rates_it_is_of(self):
+        config = self.write("c.yaml", SMALL)
+        self.assertIn("\nrates         ideal, the peaks of the cores", self.run_tool(config).stdout)
+        text = self.run_tool(config, "--set", "execution.compute_utilization=0.8").stdout
+        self.assertIn("\nrates         ideal, but for compute at 80 % of the peak", text)
+
+    def test_equal_rows_of_a_long_table_are_one(self):
+        dlrm = ROOT / "configs" / "dlrm.yaml"
+        partitions = self.result(dlrm)["partitions"]
+        report = self.run_tool(dlrm).stdout
+        self.assertIn("\npartitions, for one batch of a chip\n", report)
+        rows = re.findall(r"^ *(\d+)(?:-(\d+))? .* (?:compute|memory|network) ", report, re.M)
+        covered = [i for first, last in rows
+                   for i in range(int(first), int(last or first) + 1)]
+        self.assertEqual(covered, [partition["index"] for partition in partitions])
+        self.assertLess(len(rows), len(partitions) / 2)
+        counts = [int(n) for n in re.findall(r"\((\d+) alike\)", report)]
+        self.assertEqual(sum(counts) + len(rows) - len(counts), len(partitions))
+        # What needs more than the chip has is said to be cut into pieces.
+        self.assertRegex(re.sub(r"\s+", " ", report),
+                         r"SRAM at most 104.9 MB of 118.5 MB .* partitions with \* up to 132.6 MB")
 
     def test_limits_are_four(self):
         config = self.write("hard.yaml", random_graph())

@@ -401,6 +401,41 @@ training: {{recompute: full, zero: [0, 1]}}
         self.run_tool(config, "--chips", "16", status=3)
         self.run_tool(config, "--chips", "24")
 
+    def test_fewer_chips_than_a_switch_joins_are_a_part_of_it(self):
+        text = """\
+            workload: {model: llama3_8b, global_batch: 64, mask: causal}
+            system: {from: h100_dgx, chips: %d}
+            training: {}
+            """
+        part = self.write("part.yaml", text % 4)
+        report = re.sub(r"\s+", " ", self.run_tool(part).stdout)
+        self.assertIn("switch of 4 (in place of 8) at 450 GB/s; switch of 1", report)
+        # The same machine written out.
+        given = self.result(part, "--set", "system.network.0.degree=4")
+        self.assertEqual(without_effort(given), without_effort(self.result(part)))
+        # Six of eight are no part, nor are twelve; the message has what would be one.
+        for chips, degree in ((6, 2), (12, 4)):
+            wrong = self.run_tool(part, "--chips", chips, status=2).stderr
+            self.assertIn(f"--set system.network.0.degree={degree} takes so many in place of 8",
+                          wrong)
+            self.run_tool("check", part, "--chips", chips, "--set",
+                          f"system.network.0.degree={degree}")
+        # A part of a ring is none.
+        ring = self.run_tool(part, "--system", "tpu_v5e", "--chips", 4, status=2).stderr
+        self.assertIn("expected a divisor", ring)
+        missing = self.write("none.yaml", text.replace("system: {from: h100_dgx, chips: %d}", ""))
+        self.assertIn("missing key 'chips': add --chips N",
+                      self.run_tool(missing, "--system", "h100_dgx", status=2).stderr)
+
+    def test_rates_are_called_scaled_where_the_page_of_systems_does(self):
+        page = (ROOT / "docs" / "systems.md").read_text()
+        config = CONFIGS / "training" / "llama3_70b_2048_h100.yaml"
+        for chip in ("h100", "h200", "b200", "b300", "gb200", "gb300"):
+            row = re.search(rf"^\| \[{chip}_(?:dgx|nvl72)\].*\| (\w+) \|$", page, re.M)
+            report = self.run_tool("check", config, "--set",
+                                   f"execution={{stack: te, chip: {chip}}}").stdout
+            self.assertRegex(report, rf"(?m)^rates +{row[1]}\b", chip)
+
     def test_two_memories_each_need_what_they_are_told_and_no_byte_less(self):
         for limits in (("40 MB", "10 GB"), ("600 MB", "1 MB")):
             given = changes(f"system.memory.capacity={limits[0]}",

@@ -40,6 +40,15 @@ def source_of(name, figure):
     return re.sub(r"\n#\s+", " ", found[1])
 
 
+def is_scaled(curves):
+    """What reports of the chip say, from the file or the one that it adds to."""
+    text = curves.read_text(encoding="utf-8")
+    if "\nscaled: true\n" in text:
+        return True
+    base = re.search(r"^from: (\w+)$", text, re.MULTILINE)
+    return bool(base) and is_scaled(curves.parent / f"{base[1]}.yaml")
+
+
 def check_sources(name):
     """Each figure has one; measured and scaled rates name a file of curves."""
     rates = [source_of(name, figure) for figure in FIGURES][-1]
@@ -47,6 +56,8 @@ def check_sources(name):
     if not rates.startswith("ideal") and not (curves and (ROOT / curves[2]).exists()):
         sys.exit(f"configs/systems/{name}.yaml: rates: expected 'ideal...', or measured or scaled "
                  f"and a file of configs/curves, got '{rates}'")
+    if curves and (curves[1] == "scaled") != is_scaled(ROOT / curves[2]):
+        sys.exit(f"configs/systems/{name}.yaml: rates: {curves[1]}, and {curves[2]} says otherwise")
 
 
 def quantity(number, unit):

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "io/schema/read_schema.hpp"
 #include "model/machine/machine_schema.hpp"
@@ -108,6 +109,16 @@ Place place_of_degrees(const YamlEntry& section) {
   return network->value.place;
 }
 
+/// The innermost degree that would divide the chips, as `--set` takes it.
+std::string smaller_degree(const Machine& system, std::int64_t chips) {
+  const NetworkDimension& inner = system.network.front();
+  if (!inner.degree || inner.mesh) return "";
+  const std::int64_t divisor = std::gcd(*inner.degree, chips);
+  if (divisor == *inner.degree || divisor == 1) return "";
+  return fmt::format(": --set system.network.0.degree={} takes so many in place of {}", divisor,
+                     *inner.degree);
+}
+
 /// Ways to write a number as a product of so many factors, in their order.
 double products(std::int64_t number, std::size_t factors) {
   double ways = 1.0;
@@ -152,6 +163,26 @@ std::vector<NetworkDimension> read_network(const YamlEntry& section, const Techn
   return network;
 }
 
+void take_part(Machine& system, std::int64_t copies) {
+  const bool is_open =
+      std::any_of(system.network.begin(), system.network.end(),
+                  [](const NetworkDimension& dimension) { return !dimension.degree; });
+  if (!is_open) return;
+  std::vector<NetworkDimension> network = system.network;
+  std::int64_t left = system.chips / copies;
+  for (NetworkDimension& dimension : network) {
+    if (!dimension.degree) continue;
+    if (left < *dimension.degree && *dimension.degree % left == 0 &&
+        dimension.topology != Topology::Ring && !dimension.mesh && !dimension.measured) {
+      dimension.whole = dimension.degree;
+      dimension.degree = left;
+    }
+    if (left % *dimension.degree != 0) return;
+    left /= *dimension.degree;
+  }
+  system.network = std::move(network);
+}
+
 void check_degrees(const Machine& system, std::int64_t copies, const YamlEntry& section,
                    InputMessages& messages) {
   const Place place = place_of_degrees(section);
@@ -170,8 +201,9 @@ void check_degrees(const Machine& system, std::int64_t copies, const YamlEntry& 
   if (given < system.network.size()) {
     if (std::fmod(static_cast<double>(chips), product) == 0.0) return;
     messages.add(place, "network",
-                 fmt::format("the product of the degrees given is {}, expected a divisor of {}, {}",
-                             product_text, all, chips));
+                 fmt::format("the product of the degrees given is {}, expected a divisor of {}, "
+                             "{}{}",
+                             product_text, all, chips, smaller_degree(system, chips)));
     return;
   }
   if (product == static_cast<double>(chips)) return;

@@ -39,7 +39,15 @@ void check_units(const Accelerator& accelerator, const Place& place, InputMessag
 Accelerator read_accelerator(const YamlEntry& section, std::int64_t& bundle,
                              InputMessages& messages) {
   AcceleratorText text;
-  MapReader reader(section, messages);
+  YamlEntry known = section;
+  if (const YamlEntry* peak = section.value.find("peak")) {
+    messages.add(peak->place, "accelerator",
+                 "there is no key 'peak': it is 2 * lanes * stages * cores * frequency, expected "
+                 "these; beside 'training' "
+                 "execution.efficiency.matrix, with peak and efficiency, gives one");
+    std::erase_if(known.value.entries, [](const YamlEntry& entry) { return entry.key == "peak"; });
+  }
+  MapReader reader(known, messages);
   read_object(reader, text);
   bundle = text.bundle;
   check_units(text.accelerator, reader.place(), messages);
@@ -119,8 +127,8 @@ std::optional<SystemText> read_system(const YamlEntry& section, std::optional<st
   SystemText text;
   Machine& system = text.system;
   const bool whole = use == SystemUse::Whole;
-  system.chips =
-      (whole ? reader.required_count("chips") : reader.optional_count("chips")).value_or(1);
+  if (whole) reader.required("chips", section.value.place.is_override() ? "add --chips N" : "");
+  system.chips = reader.optional_count("chips").value_or(1);
   const YamlEntry* technology = reader.optional("technology");
   if (technology) {
     text.design = read_design(reader, *technology, system.memory, messages);
@@ -146,6 +154,7 @@ std::optional<SystemText> read_system(const YamlEntry& section, std::optional<st
                    fmt::format("expected a multiple of the copies of the workload, {}, got {}",
                                *copies, system.chips));
     } else {
+      if (!text.design) take_part(system, *copies);
       check_degrees(system, *copies, section, messages);
     }
   }

@@ -126,7 +126,9 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
   if (open > 1) {
     messages.add(
         section.value.find("network")->value.place, "network",
-        fmt::format("expected the degrees of all dimensions but one, got {} without", open));
+        fmt::format("expected the degrees of all dimensions but one, got {} without; --set "
+                    "system.network.0.degree=N gives that of the innermost",
+                    open));
     return;
   }
   std::vector<bool> divided;

@@ -217,6 +217,7 @@ constexpr std::array<std::pair<std::string_view, ShelfKind>, 3> kRates = {
 YamlEntry* spelled_out(YamlEntry* entry) {
   if (!entry || entry->value.type != YamlNode::Type::Scalar) return entry;
   YamlNode& node = entry->value;
+  if (node.scalar.empty()) return entry;  // whoever reads it says what was expected
   YamlNode map;
   map.type = YamlNode::Type::Map;
   map.place = node.place;
@@ -400,6 +401,17 @@ YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<
   for (const auto& [key, kind] : kRates) {
     YamlEntry* rates = rates_of(root, key);
     if (!rates) continue;
+    const bool is_empty =
+        rates->value.type == YamlNode::Type::Null ||
+        (rates->value.type == YamlNode::Type::Scalar && rates->value.scalar.empty());
+    if (is_empty) {
+      const char* folder = kind == ShelfKind::Stacks   ? "stacks"
+                           : kind == ShelfKind::Curves ? "curves"
+                                                       : "efficiencies";
+      messages.add(rates->value.place, key,
+                   fmt::format("expected a name of configs/{} or a map, got nothing", folder));
+      continue;
+    }
     resolve_from(rates->value, folder_of(*rates, file.parent_path()), kind, open, messages);
   }
   // Without its file, all that can be said of a section is what it lacks.

@@ -331,7 +331,10 @@ std::string rates_line(const Task& task) {
                                  ": no stack given (docs/truth.md)");
   }
   return labelled("rates",
-                  fmt::format("measured, with the software of a stack; linear layers in {}",
+                  fmt::format("{}, with the software of a stack; linear layers in {}",
+                              task.stack->chip.scaled
+                                  ? "scaled from those measured on another chip (docs/systems.md)"
+                                  : "measured",
                               name_of(task.stack->precision))) +
          other_chip_line(task);
 }
@@ -357,8 +360,10 @@ std::string task_text(const Task& task) {
                            to_text(second->bandwidth));
   }
   for (const NetworkDimension& dimension : task.machine.network) {
-    machine += fmt::format("; {} of {} at {}", topology_name(dimension), extent_text(dimension),
-                           to_text(dimension.bandwidth));
+    machine +=
+        fmt::format("; {} of {}{} at {}", topology_name(dimension), extent_text(dimension),
+                    dimension.whole ? fmt::format(" (in place of {})", *dimension.whole) : "",
+                    to_text(dimension.bandwidth));
   }
   return labelled("workload", shape) + model_line(count(model, task.pass.tokens, task.pass.word)) +
          labelled("machine", machine) + rates_line(task) +

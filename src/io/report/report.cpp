@@ -69,9 +69,20 @@ std::string machine_text(const Machine& system) {
     const NetworkDimension& dimension = system.network[d];
     text += fmt::format("{} {}", d == 0 ? ";" : ",",
                         topology_text(dimension.topology, dimension.degree));
+    if (dimension.whole) text += fmt::format(" (in place of {})", *dimension.whole);
     if (dimension.bandwidth > BytesPerSecond{}) text += " at " + to_text(dimension.bandwidth);
   }
   return text;
+}
+
+/// Nothing of a mapping is measured.
+std::string given_rates_line(const Problem& problem) {
+  if (!(problem.system.accelerator.peak() > FlopsPerSecond{})) return "";
+  const std::optional<double>& share = problem.execution.compute_utilization;
+  return labelled("rates", share ? fmt::format("ideal, but for compute at {} of the peak of the "
+                                               "chip (execution.compute_utilization)",
+                                               percent(*share))
+                                 : "ideal, the peaks of the cores, of memory and of links");
 }
 
 // How sure it is.
@@ -226,6 +237,16 @@ std::string stage_lines(const Outcome& outcome) {
   return "\nstages, for one sample\n" + table.text();
 }
 
+/// What the table of partitions is for.
+const char* unit_of(const Workload& workload) {
+  if (is_dlrm(workload.kind)) return "one batch of a chip";
+  const bool is_whole = workload.kind == WorkloadKind::Hpl || workload.kind == WorkloadKind::Fft;
+  return is_whole ? "one pass over all kernels" : "one layer and one sample";
+}
+
+/// More rows than a reader looks at one by one.
+constexpr std::size_t kLongTable = 16;
+
 std::string partition_lines(const Outcome& outcome) {
   const Cost& cost = *outcome.cost;
   const bool with_cores = !cost.cores.empty();
@@ -235,21 +256,46 @@ std::string partition_lines(const Outcome& outcome) {
   Seconds memory{};
   Seconds network{};
   bool has_pieces = false;
-  for (const PartitionCost& partition : cost.partitions) {
-    compute += partition.compute;
-    memory += partition.memory;
-    network += partition.network;
-    has_pieces = has_pieces || partition.pieces > 1.0;
-    table.add({std::to_string(outcome.mapping->partition[partition.kernels.front().index()]),
-               to_text(partition.compute), to_text(partition.memory), to_text(partition.network),
-               to_text(partition.time), name_of(partition.bound_by),
-               to_text(partition.sram) + (partition.pieces > 1.0 ? "*" : "")},
-              kernel_words(outcome, partition));
+  const auto number_of = [&](const PartitionCost& partition) {
+    return std::to_string(outcome.mapping->partition[partition.kernels.front().index()]);
+  };
+  const auto figures_of = [](const PartitionCost& partition) {
+    return std::vector<std::string>{
+        to_text(partition.compute),  to_text(partition.memory),
+        to_text(partition.network),  to_text(partition.time),
+        name_of(partition.bound_by), to_text(partition.sram) + (partition.pieces > 1.0 ? "*" : "")};
+  };
+  for (std::size_t i = 0; i < cost.partitions.size();) {
+    const std::vector<std::string> figures = figures_of(cost.partitions[i]);
+    // Of a long table rows that look the same and follow each other are one.
+    std::size_t end = i + 1;
+    if (cost.partitions.size() > kLongTable) {
+      while (end < cost.partitions.size() && figures_of(cost.partitions[end]) == figures) ++end;
+    }
+    std::vector<std::string> cells = {number_of(cost.partitions[i])};
+    std::vector<std::string> kernels = kernel_words(outcome, cost.partitions[i]);
+    if (end - i > 1) {
+      cells.front() += "-" + number_of(cost.partitions[end - 1]);
+      kernels.emplace_back("...");
+      const auto last = kernel_words(outcome, cost.partitions[end - 1]);
+      kernels.insert(kernels.end(), last.begin(), last.end());
+      kernels.push_back(fmt::format("({} alike)", end - i));
+    }
+    cells.insert(cells.end(), figures.begin(), figures.end());
+    table.add(std::move(cells), std::move(kernels));
+    for (; i < end; ++i) {
+      const PartitionCost& partition = cost.partitions[i];
+      compute += partition.compute;
+      memory += partition.memory;
+      network += partition.network;
+      has_pieces = has_pieces || partition.pieces > 1.0;
+    }
   }
   table.add({"sum", to_text(compute), to_text(memory), to_text(network), to_text(cost.layer_time),
              "", ""},
             {});
-  std::string text = "\npartitions, for one layer and one sample\n" + table.text();
+  std::string text =
+      fmt::format("\npartitions, for {}\n", unit_of(outcome.problem->workload)) + table.text();
   if (has_pieces) {
     text += "* fits because its weight is cut into pieces that take turns\n";
   }
@@ -272,13 +318,19 @@ std::string intensity_line(const Cost& cost) {
 std::string capacity_lines(const Outcome& outcome) {
   const Cost& cost = *outcome.cost;
   const Machine& system = outcome.problem->system;
-  Bytes sram{};
+  Bytes sram{}, in_pieces{};
   for (const PartitionCost& partition : cost.partitions) {
-    if (partition.pieces == 1.0) sram = std::max(sram, partition.sram);
+    Bytes& most = partition.pieces == 1.0 ? sram : in_pieces;
+    most = std::max(most, partition.sram);
   }
   const Bytes chip = system.accelerator.sram;
-  std::string text = labelled("SRAM", fmt::format("at most {} of {} ({})", to_text(sram),
-                                                  to_text(chip), percent(sram / chip)));
+  std::string held =
+      fmt::format("at most {} of {} ({})", to_text(sram), to_text(chip), percent(sram / chip));
+  if (in_pieces > Bytes{}) {
+    held += fmt::format("; of partitions with * up to {}, in pieces that take turns",
+                        to_text(in_pieces));
+  }
+  std::string text = labelled("SRAM", held);
   const Bytes used = cost.weights + cost.activations + cost.stored;
   const Bytes capacity = system.memory_capacity();
   const std::string limit =
@@ -397,7 +449,7 @@ std::string reason_lines(const Outcome& outcome) {
 std::string problem_text(const Problem& problem) {
   return labelled("workload", workload_text(problem.workload)) +
          (problem.workload.counts ? model_line(*problem.workload.counts) : "") +
-         labelled("machine", machine_text(problem.system));
+         labelled("machine", machine_text(problem.system)) + given_rates_line(problem);
 }
 
 std::string report_text(const Outcome& outcome, const std::string& title, bool with_details) {

@@ -37,7 +37,7 @@ class MappingQuestion final : public Question {
     if (const auto* reason = std::get_if<Infeasible>(&verdict)) {
       return {.hint = {}, .dropped = infeasible_text(config_.problem, *reason)};
     }
-    return {.hint = std::move(mapping), .dropped = ""};
+    return {.hint = std::move(mapping), .dropped = "", .notes = {kHintNote}};
   }
 
   /// Stages that divide the graph have one answer, and floors alone can be left out.

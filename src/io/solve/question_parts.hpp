@@ -7,6 +7,11 @@
 
 namespace dfsearch {
 
+/// Of plans alone the report judges a hint.
+inline constexpr const char* kHintNote =
+    "the hint is where the search begins, and the report does not judge it: 'dfsearch evaluate "
+    "CONFIG --mapping FILE' says what it is worth";
+
 std::unique_ptr<const Question> mapping_question(const Config& config);
 std::unique_ptr<const Question> split_question(const Config& config);
 std::unique_ptr<const Question> serving_question(const ServingConfig& config);

@@ -48,7 +48,7 @@ class ServingQuestion final : public Question {
               .dropped = std::string(name_of(*config_.task.framework)) + " does not run it"};
     }
     const serving::Figures figures = serving::evaluate(config_.task, deployment);
-    if (figures.feasible()) return {.hint = deployment, .dropped = ""};
+    if (figures.feasible()) return {.hint = deployment, .dropped = "", .notes = {kHintNote}};
     std::string broken;
     for (const serving::Broken limit : figures.broken) {
       broken += (broken.empty() ? "it breaks " : ", ") + std::string(name_of(limit));

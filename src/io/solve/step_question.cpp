@@ -113,6 +113,7 @@ class StepQuestion final : public Question {
     std::vector<std::string> notes;
     const typename Kind::Found found = as_said(file, notes);
     if (auto decisions = Kind::decisions(found)) {
+      if (!Kind::kIsRobust) notes.emplace_back(kHintNote);
       return {.hint = std::move(*decisions), .dropped = "", .notes = std::move(notes)};
     }
     const std::string reason = reason_text(config_.task, found);

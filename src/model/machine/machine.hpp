@@ -87,6 +87,8 @@ struct NetworkDimension {
   std::optional<Mesh> mesh = std::nullopt;
   /// In place of the topology, in Calculon's equations.
   std::optional<MeasuredNetwork> measured = std::nullopt;
+  /// The members that the machine has, where fewer of them are used.
+  std::optional<std::int64_t> whole = std::nullopt;
 };
 
 /// Dollars or watts of a chip by its TFLOP/s, as a polynomial.

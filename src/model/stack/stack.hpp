@@ -95,6 +95,7 @@ struct MeasuredChip {
   BytesPerSecond memory{};
   Bytes usable{};                   ///< what a process may hold of the memory
   bool grace = false;               ///< its host is one
+  bool scaled = false;              ///< kernels are those of another chip, by the peaks
   std::vector<std::string> fitted;  ///< keys whose values runs decided
   // A domain is what one switch joins.
   std::int64_t domain = 8;

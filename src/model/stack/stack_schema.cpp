@@ -175,6 +175,7 @@ const Schema& schema_of<MeasuredChip>() {
       field<&M::usable>("usable", "of the memory, by a process",
                         {.limits = kSizeLimits, .flags = kRequired}),
       field<&M::grace>("grace", "whether its host is a Grace"),
+      field<&M::scaled>("scaled", "whether its rates are scaled from those of another chip"),
       field<&M::domain>("domain", "chips that one switch joins", {.limits = {1, 1e6}}),
       field<&M::base>("base", "of a collective", {.limits = kLatencyLimits, .flags = kRequired}),
       field<&M::hop>("hop", "of each member of a collective but one",

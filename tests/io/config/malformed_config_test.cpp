@@ -320,7 +320,7 @@ TEST_CASE("execution, sharding, equations and search") {
           {"{partitions: 4}", "{}\nsearch: {gap: -0.1}",
            "c.yaml:17:15: gap: expected a number from 0 to 1, got '-0.1'"},
           {"{partitions: 4}", "{}\nsearch: {time_limit: 20}",
-           "c.yaml:17:22: time_limit: expected a quantity like '20 min', got '20'"},
+           "c.yaml:17:22: time_limit: expected a quantity like '500 ms' or '20 min', got '20'"},
           {"{partitions: 4}", "{}\nsearch: {time_limit: 0 s}",
            "c.yaml:17:22: time_limit: expected a quantity from 1 ms to 1e+09 s, got '0 s'"},
           {"{partitions: 4}", "{}\nseach: {gap: 0}",

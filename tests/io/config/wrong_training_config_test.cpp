@@ -78,7 +78,8 @@ TEST_CASE("wrong workloads, machines and rates") {
        "c.yaml:11:10: chips: expected at most 16777216 beside 'training', got 1099511627776"},
       {"chips: 16", "chips: 12",
        "c.yaml:15:5: network: the product of the degrees given is 8, expected a divisor of "
-       "the number of chips, 12"},
+       "the number of chips, 12: --set "
+       "system.network.0.degree=4 takes so many in place of 8"},
       {"chips: 16", "chips: 0",
        "c.yaml:11:10: chips: expected a whole number from 1 to 2^40, got '0'"},
       {"degree: 8, bandwidth: 300 GB/s, latency: 5 us}\n    - {topology: ring, bandwidth: "
@@ -88,13 +89,15 @@ TEST_CASE("wrong workloads, machines and rates") {
        "c.yaml:15:5: network: the product of the degrees is 23 * 1 = 23, expected the "
        "number of chips, 16"},
       {"degree: 8, ", "",
-       "c.yaml:15:5: network: expected the degrees of all dimensions but one, got 2 without"},
+       "c.yaml:15:5: network: expected the degrees of all dimensions but one, got 2 without; --set "
+       "system.network.0.degree=N gives that of the innermost"},
       {"capacity: 80 GB", "capacity: 80",
        "c.yaml:13:41: capacity: expected a quantity like '640 MiB', got '80'"},
       {"  accelerator: {cores: 4, lanes: 2, stages: 2, frequency: 1 GHz, sram: 1 MB}\n", "",
        "c.yaml:10:1: system: missing key 'accelerator'"},
       {"latency: 5 us", "latency: -5 us",
-       "c.yaml:15:67: latency: expected a quantity like '20 min', got '-5 us', which is "
+       "c.yaml:15:67: latency: expected a quantity like '500 ms' or '20 min', got '-5 us', which "
+       "is "
        "negative"},
       {"latency: 5 us", "strategy: tensr",
        "c.yaml:15:68: strategy: expected tensor, context, expert, data or pipeline, got "
