@@ -14,9 +14,6 @@
 #include "engine/tables/fusion_bounds.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
 
 #include "engine/tables/most_beside.hpp"
 
@@ -55,7 +52,7 @@ class ShareBuilder {
     share.kernels[phase(kernel)] = 1;
     share.lonely[phase(kernel)] = kernel.lonely ? 1 : 0;
     if (!kernel.lonely) share.sram[phase(kernel)] += kernel.weight;
-    share.bound[kMemoryRow] += kernel.explicit_memory + transfers_without_room(p);
+    share.bound[kMemoryRow] += kernel.explicit_memory;
     forced_memory_[p] += kernel.explicit_memory;
   }
 
@@ -116,55 +113,6 @@ class ShareBuilder {
         if (!tables_.bounds().use(kBoundOfRow[row])) share.bound[row] = 0;
       }
     }
-  }
-
-  /// A producer with many consumers: the least that its tensors move through
-  /// memory because SRAM has no room for all of the consumers beside it, always
-  /// crossing ones aside.
-  [[nodiscard]] Ticks transfers_without_room(std::size_t producer) const {
-    if (!tables_.bounds().use(SearchBound::Fanout)) return 0;
-    struct Consumer {
-      Ticks transfers = 0;
-      Bytes room{};  // that it takes when it is fused with the producer
-    };
-    std::map<std::uint32_t, Consumer> consumers;
-    Bytes room = tables_.sram() - tables_.kernel(producer).weight;
-    for (const Arc& arc : tables_.inputs(producer)) room -= arc.streamed;
-    for (const Arc& arc : tables_.outputs(producer)) {
-      room -= arc.streamed;
-      if (arc.transfer == 0 || !tables_.may_share(producer, arc.other)) continue;
-      Consumer& consumer = consumers[arc.other];
-      if (consumer.transfers == 0) consumer.room = tables_.kernel(arc.other).weight;
-      consumer.transfers += arc.transfer + arc.opposite;  // a store and a load
-      consumer.room += arc.fused - arc.streamed;
-    }
-    std::vector<Consumer> list;
-    Ticks forced = 0;
-    Bytes wanted{};
-    for (const auto& [position, consumer] : consumers) {
-      list.push_back(consumer);
-      forced += consumer.transfers;
-      wanted += consumer.room;
-    }
-    if (wanted <= room) return 0;
-    const auto density = [](const Consumer& consumer) {
-      return consumer.room > Bytes{}
-                 ? static_cast<double>(consumer.transfers) / consumer.room.in_base_units()
-                 : std::numeric_limits<double>::infinity();
-    };
-    std::sort(list.begin(), list.end(),
-              [&](const Consumer& a, const Consumer& b) { return density(a) > density(b); });
-    for (const Consumer& consumer : list) {
-      if (consumer.room > room) {
-        // The fraction that fits, rounded up and one more for its own rounding.
-        const double part = room > Bytes{} ? room / consumer.room : 0.0;
-        forced -= static_cast<Ticks>(std::ceil(static_cast<double>(consumer.transfers) * part)) + 1;
-        break;
-      }
-      forced -= consumer.transfers;
-      room -= consumer.room;
-    }
-    return std::max<Ticks>(0, forced);
   }
 
   const FusionTables& tables_;

@@ -224,35 +224,6 @@ TEST_CASE("which pairs may share a partition is what each pair by itself tells")
   CHECK(too_far > 1000);
 }
 
-TEST_CASE("of many consumers some are not fused with their producer") {
-  // Outputs of 1 B, double buffered 6 B in all; 1 s to store and 1 s to load.
-  Problem problem = lone_weights(4);
-  std::vector<Kernel> kernels = problem.workload.graph.kernels();
-  kernels[0] = elementwise("a", 1, 1);
-  for (std::int64_t i = 1; i < 4; ++i) kernels[static_cast<std::size_t>(i)].n = i;
-  problem.workload.graph = DataflowGraph(kernels, {tensor(0, 1), tensor(0, 2), tensor(0, 3)});
-  const auto memory_row = [&](double sram) {
-    problem.system.accelerator.sram = Bytes(sram);
-    return row_of(problem, kMemoryRow);
-  };
-  CHECK(memory_row(36.0) == 0.0);
-  CHECK(memory_row(31.0) == 1.0);  // half a consumer has no room
-  CHECK(memory_row(26.0) == 2.0);
-  CHECK(memory_row(16.0) == 4.0);
-  CHECK(memory_row(15.0) == 6.0);  // none fits
-
-  SearchBounds bounds;
-  bounds.drop(SearchBound::Fanout);
-  problem.system.accelerator.sram = Bytes(16.0);
-  const auto context = MappingProblem(problem, {}, bounds).open(outer_points(problem).front());
-  CHECK(whole(context->tables).bound[kMemoryRow] == 0);
-
-  // Consumers that can be exchanged join the producer in their order only, so the
-  // last one is not with it.
-  change_kernels(problem, [](auto& k) { k[1].n = k[2].n = k[3].n = 1; });
-  CHECK(memory_row(31.0) == 2.0);
-}
-
 TEST_CASE("the least number of partitions counts SRAM, cores, lonely kernels and phases") {
   Problem problem = lone_weights(4);
   problem.system.accelerator.sram = Bytes(40.0);
