@@ -1,4 +1,4 @@
-// Column generation as in partition_duals.cpp, with two relaxations: sets may have gaps, so all are
+// Column generation (column_generation.hpp) with two relaxations: sets may have gaps, so all are
 // found by labels (frontier_pricing.hpp); and where most kernels look alike, they and their
 // neighbours, those have the same dual wherever they are, so the linear program has few rows.
 // Both only take bounds away, and what is left is proved: no set at all is overpaid.
@@ -65,7 +65,7 @@ std::optional<std::vector<FrontierPricing>> frontier_pricings(const FusionTables
   return pricings;
 }
 
-FrontierDualSearch::FrontierDualSearch(const FusionTables& tables) : tables_(tables) {
+FrontierDualSearch::FrontierDualSearch(const FusionTables& tables) : ColumnGeneration(tables) {
   KernelClasses classes =
       are_mostly_alike(tables) ? kernels_by(kernel_looks(tables)) : exchanged_kernels(tables);
   // Where most kernels are alike, the linear program has few rows and needs few columns, but growing
@@ -75,65 +75,19 @@ FrontierDualSearch::FrontierDualSearch(const FusionTables& tables) : tables_(tab
   auto frontiers = frontier_pricings(tables);
   if (!frontiers) return;
   frontiers_ = std::move(*frontiers);
-  pricing_.emplace(tables, PartitionPricing::Sets::Any);
-  program_.emplace(tables, *pricing_, std::move(classes));
-  stage_ = Stage::Program;
+  begin(std::move(classes), nullptr, nullptr);
 }
 
-bool FrontierDualSearch::advance(std::int64_t steps) {
-  steps_ = steps;
-  while (steps_ > 0 && stage_ != Stage::Ended && !proved_) {
-    tables_.deadline().check();
-    switch (stage_) {
-      case Stage::Program:
-        solve_program();
-        break;
-      case Stage::Growth:
-        grow_columns();
-        break;
-      case Stage::Beams:
-        search_beams();
-        break;
-      case Stage::Proof:
-        prove();
-        break;
-      case Stage::Ended:
-        break;
-    }
-  }
-  return stage_ == Stage::Ended;
-}
-
-void FrontierDualSearch::solve_program() {
-  switch (program_->solve(steps_)) {
-    case CoveringLp::Outcome::Solved:
-      stage_ = grows_ ? Stage::Growth : Stage::Beams;
-      beam_ = 0;
-      return;
-    case CoveringLp::Outcome::OutOfSteps:
-      return;
-    case CoveringLp::Outcome::Failed:
-      stage_ = Stage::Ended;
-      return;
-  }
-}
-
-/// Greedy pricing comes first: it is quick, and labels then start from a program that has most of
-/// its columns.
-void FrontierDualSearch::grow_columns() {
-  if (program_->grow(steps_)) {
-    stage_ = Stage::Program;
-  } else if (steps_ > 0) {
-    grows_ = false;
-    stage_ = Stage::Beams;
-  }
+bool FrontierDualSearch::grows_next() {
+  beam_ = 0;
+  return grows_;
 }
 
 /// A call that the steps do not suffice for begins again.  That none is overpaid counts at the
 /// program's own duals only.
-void FrontierDualSearch::search_beams() {
+void FrontierDualSearch::price() {
   if (beam_ == kBeams.size()) {
-    stage_ = Stage::Proof;
+    prove();
     return;
   }
   const Duals low = lower_duals();
@@ -152,21 +106,21 @@ void FrontierDualSearch::prove() {
   if (!is_none_overpaid(duals, 0)) return;
   keep(made_right(duals));
   beam_ = 0;
-  stage_ = ++spared_ < kSpared.size() ? Stage::Beams : Stage::Ended;
+  if (++spared_ == kSpared.size()) end();
 }
 
 /// If not, what comes next is decided.
 bool FrontierDualSearch::is_none_overpaid(const Duals& duals, std::size_t beam) {
   switch (add_overpaid(duals, beam)) {
     case Met::Some:
-      stage_ = Stage::Program;
+      solve_again();
       return false;
     case Met::None:
       return true;
     case Met::OutOfSteps:
       return false;
     case Met::TooMany:
-      stage_ = Stage::Ended;
+      end();
       return false;
   }
   return false;
@@ -213,10 +167,6 @@ PartitionDuals FrontierDualSearch::made_right(const Duals& proved) const {
   }
   set_gains(tables_, duals);
   return duals;
-}
-
-std::optional<PartitionDuals> FrontierDualSearch::take() {
-  return std::exchange(proved_, std::nullopt);
 }
 
 }  // namespace dfsearch

@@ -21,10 +21,10 @@ constexpr std::size_t kSmallestOfOthers = 64;
 // whole search of fewer.
 constexpr std::int64_t kFewNodes = 1'024;
 constexpr std::chrono::microseconds kSoon{1'000};
-// All duals that are not known by then, after some tenths of a second, may never be; those of more
-// kernels take longer.
+// All duals that are not known by then, after some tenths of a second, may never be.  Those of more
+// kernels take so long that the weaker ones had better come first.
 constexpr int kAttemptOfFrontiers = 13;
-constexpr int kAttemptOfLargeFrontiers = 14;
+constexpr int kAttemptOfLargeFrontiers = 8;
 constexpr std::size_t kKernelsOfLargeFrontiers = 256;
 constexpr std::size_t kKernelsOfUsualNode = 32;
 
@@ -192,10 +192,10 @@ void LazyDuals::spend_steps() {
 
 void LazyDuals::begin_with_large() {
   stage_ = Stage::Frontiers;
-  if (are_mostly_alike(tables_) || !PartitionDualSearch::is_possible(tables_)) return;
-  search_ = std::make_unique<PartitionDualSearch>(tables_, nullptr, &work_);
-  if (search_->has_ended()) {
-    search_.reset();
+  if (are_mostly_alike(tables_) || !ExactDualSearch::is_possible(tables_)) return;
+  exact_ = std::make_unique<ExactDualSearch>(tables_, nullptr, &work_);
+  if (exact_->has_ended()) {
+    exact_.reset();
     stage_ = Stage::Ended;
     return;
   }
@@ -232,17 +232,17 @@ void LazyDuals::go_on_with_frontiers() {
 
 void LazyDuals::go_on_with_all() {
   const std::int64_t steps = std::exchange(steps_left_, 0);
-  if (!search_) {
-    if (!PartitionDualSearch::is_possible(tables_)) {
+  if (!exact_) {
+    if (!ExactDualSearch::is_possible(tables_)) {
       stage_ = Stage::Ended;
       return;
     }
-    search_ = std::make_unique<PartitionDualSearch>(
+    exact_ = std::make_unique<ExactDualSearch>(
         tables_, duals_.empty() ? nullptr : &duals_.back().found, &work_);
   }
-  if (!search_->advance(steps)) return;
-  auto duals = search_->take();
-  search_.reset();
+  if (!exact_->advance(steps)) return;
+  auto duals = exact_->take();
+  exact_.reset();
   if (!duals && std::exchange(are_frontiers_left_, false)) {
     stage_ = Stage::Frontiers;
     return;

@@ -11,8 +11,8 @@
 #include <mutex>
 
 #include "base/shared_work.hpp"
+#include "engine/duals/exact_duals.hpp"
 #include "engine/duals/frontier_duals.hpp"
-#include "engine/duals/partition_duals.hpp"
 #include "engine/fusion/cover_search.hpp"
 #include "engine/fusion/fusion_tree.hpp"
 
@@ -104,7 +104,7 @@ class LazyDuals {
   bool are_frontiers_left_ = false;  // for when all duals take long
   // Each with room of its own, as most points are dropped before they need it.
   std::unique_ptr<FrontierDualSearch> frontiers_;  // while it goes on
-  std::unique_ptr<PartitionDualSearch> search_;    // while it goes on
+  std::unique_ptr<ExactDualSearch> exact_;         // while it goes on
   std::unique_ptr<CoverSearch> covers_;            // while it goes on
   // What was found, and after how many attempts: each better than the one before.
   template <class T>

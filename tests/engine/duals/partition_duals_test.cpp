@@ -1,6 +1,6 @@
 // Dual values against every set of kernels that may be a partition and every way to go on.
 
-#include "engine/duals/partition_duals.hpp"
+#include "engine/duals/exact_duals.hpp"
 
 #include <doctest/doctest.h>
 
@@ -74,14 +74,14 @@ Problem long_chain(std::uint64_t seed) {
 }
 
 std::optional<PartitionDuals> find_duals(const FusionTables& tables) {
-  PartitionDualSearch search(tables);
+  ExactDualSearch search(tables);
   REQUIRE(search.advance(kEnoughRounds));
   return search.take();
 }
 
 /// Each call twice as long as the one before.
 std::optional<PartitionDuals> find_duals_bit_by_bit(const FusionTables& tables, int& calls) {
-  PartitionDualSearch search(tables);
+  ExactDualSearch search(tables);
   std::int64_t steps = 1;
   for (; !search.advance(steps); ++calls) {
     steps *= 2;
@@ -271,8 +271,8 @@ TEST_CASE("whoever helps, the duals are the same, bit by bit" * doctest::test_su
       const Problem problem = long_chain(seed);
       const auto context = test::open_point(problem, seed);
       const FusionTables& tables = context->tables;
-      PartitionDualSearch alone(tables);
-      PartitionDualSearch shared(tables, nullptr, &work);
+      ExactDualSearch alone(tables);
+      ExactDualSearch shared(tables, nullptr, &work);
       std::mt19937_64 random(seed);
       bool ended = false;
       for (int call = 0; call < 40 && !ended; ++call) {
@@ -372,7 +372,7 @@ TEST_CASE("a search for duals ends with the deadline of its tables, and for good
     LazyDuals duals(context->tables);
     const LazyDuals::Found before = duals.after(1);
     stop = true;
-    REQUIRE_THROWS_AS(PartitionDualSearch(context->tables).advance(kEnoughRounds), Stopped);
+    REQUIRE_THROWS_AS(ExactDualSearch(context->tables).advance(kEnoughRounds), Stopped);
     if (before.duals != nullptr) ++found;
     // Asked for more, it throws once and then gives what it had.
     try {
@@ -444,7 +444,7 @@ TEST_CASE("where the program would have too many rows nothing is prepared for it
     const MappingProblem search(problem, {}, {}, {.memory = &budget});
     const auto context = search.open(outer_points(problem).front());
     const Bytes before = budget.most();
-    REQUIRE(PartitionDualSearch::is_possible(context->tables) == (kernels <= 512));
+    REQUIRE(ExactDualSearch::is_possible(context->tables) == (kernels <= 512));
     LazyDuals duals(context->tables);
     static_cast<void>(duals.after(2));
     REQUIRE((budget.most() > before) == (kernels <= 768));  // of frontiers

@@ -22,7 +22,7 @@ constexpr std::int64_t kEnoughCovers = 100'000'000;
 
 /// As good as duals can be, or too low by up to a quarter.
 std::optional<PartitionDuals> some_duals(const FusionTables& tables, std::mt19937_64& random) {
-  PartitionDualSearch search(tables);
+  ExactDualSearch search(tables);
   REQUIRE(search.advance(kEnoughCovers));
   auto duals = search.take();
   if (!duals || test::pick(random, 0, 2) == 0) return duals;
