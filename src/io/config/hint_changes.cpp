@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/emit/argument_text.hpp"
 #include "io/emit/read_arguments.hpp"
 #include "io/text/json_text.hpp"
 #include "io/text/read_file.hpp"

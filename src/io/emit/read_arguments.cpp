@@ -1,6 +1,6 @@
 // Options of Megatron-LM (core 0.13: megatron/training/arguments.py) and sections of torchtitan
-// (torchtitan/config/job_config.py): their words, then what these say of a plan.  Rows with one
-// count each are shared with what is written (launch_flags.hpp).
+// (torchtitan/config/job_config.py): what they say of a plan.  Rows with one count each are shared
+// with what is written (launch_flags.hpp).
 
 #include "io/emit/read_arguments.hpp"
 
@@ -9,185 +9,13 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <memory>
 #include <set>
 
+#include "io/emit/argument_text.hpp"
 #include "io/emit/launch_flags.hpp"
 
 namespace dfsearch {
 namespace {
-
-struct Said {
-  std::string value;
-  Place place;
-};
-/// By flag; those of torchtitan by "section.key".
-using Flags = std::map<std::string, Said>;
-
-struct ShellWord {
-  std::string text;
-  int line = 1, column = 1;
-};
-
-bool is_name(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_';
-  });
-}
-
-/// Words of a shell script; quotes, brackets of arrays and ends of lines are no part of them, but
-/// single quotes hold a word together.
-std::vector<ShellWord> shell_words(const std::string& text) {
-  std::vector<ShellWord> words;
-  ShellWord word;
-  int line = 1, column = 0;
-  bool quoted = false, comment = false;
-  const auto end = [&] {
-    if (!word.text.empty()) words.push_back(std::move(word));
-    word.text.clear();
-  };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    ++column;
-    const bool is_end = c == '\n';
-    if (is_end) comment = false;
-    if (c == '#' && word.text.empty() && !quoted) comment = true;
-    const bool joins =
-        c == '\\' && i + 1 < text.size() && (text[i + 1] == '\n' || text[i + 1] == '\r');
-    if (c == '\'' && !comment) {
-      quoted = !quoted;
-    } else if (!comment && !quoted &&
-               (joins || c == ';' || c == '(' || c == ')' ||
-                std::isspace(static_cast<unsigned char>(c)) != 0)) {
-      end();
-    } else if (!comment && (quoted || c != '"')) {
-      if (word.text.empty()) word.line = line, word.column = column;
-      word.text += c;
-    }
-    if (is_end) ++line, column = 0;
-  }
-  end();
-  return words;
-}
-
-/// $NAME and ${NAME} and ${NAME:-PRESET} of variables set before.
-std::string expanded(const std::string& text, const std::map<std::string, std::string>& variables) {
-  if (!text.starts_with('$')) return text;
-  std::string name = text.substr(1);
-  std::string preset = text;
-  if (name.starts_with('{') && name.ends_with('}')) name = name.substr(1, name.size() - 2);
-  if (const auto colon = name.find(":-"); colon != std::string::npos) {
-    preset = name.substr(colon + 2);
-    name.resize(colon);
-  }
-  const auto found = variables.find(name);
-  return found == variables.end() ? preset : found->second;
-}
-
-class FlagList {
- public:
-  explicit FlagList(const std::string& source)
-      : source_(std::make_shared<const std::string>(source)) {}
-
-  void add(const std::string& flag, Said said) {
-    const auto [entry, is_new] = flags.try_emplace(flag, said);
-    if (!is_new && entry->second.value != said.value) {
-      messages.add(said.place, flag,
-                   fmt::format("is {} here and {} at {}", in_quotes(said.value),
-                               in_quotes(entry->second.value), entry->second.place.to_text()));
-    }
-  }
-  [[nodiscard]] Place at(int line, int column) const { return {source_, line, column}; }
-
-  Flags flags;
-  InputMessages messages;
-
- private:
-  std::shared_ptr<const std::string> source_;
-};
-
-void read_shell(const std::string& text, FlagList& list) {
-  std::map<std::string, std::string> variables;
-  std::vector<ShellWord> words = shell_words(text);
-  for (ShellWord& word : words) {
-    const auto equals = word.text.find('=');
-    if (equals == std::string::npos || !is_name(word.text.substr(0, equals))) continue;
-    // The first flag of several in a variable.
-    std::string value = word.text.substr(equals + 1);
-    if (value.starts_with("--")) {
-      word.text = std::move(value);
-    } else {
-      variables[word.text.substr(0, equals)] = expanded(value, variables);
-    }
-  }
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const ShellWord& word = words[i];
-    if (!word.text.starts_with("--")) continue;
-    const auto equals = word.text.find('=');
-    std::string flag = word.text.substr(0, equals), value;
-    if (equals != std::string::npos) {
-      value = word.text.substr(equals + 1);
-    } else if (i + 1 < words.size() && !words[i + 1].text.starts_with("--")) {
-      value = words[i + 1].text;
-    }
-    if (flag.find('.') != std::string::npos) flag.erase(0, 2);
-    list.add(flag, {expanded(value, variables), list.at(word.line, word.column)});
-  }
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-/// The next line, taken off.
-std::string_view take_line(std::string_view& text) {
-  const auto end = std::min(text.find('\n'), text.size());
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return line;
-}
-
-/// The name between the brackets of a line that begins a section, else nothing.
-std::string_view section_of(std::string_view line) {
-  line = trimmed(line.substr(0, line.find('#')));
-  if (line.size() < 3 || line.front() != '[' || line.back() != ']') return {};
-  line = line.substr(1, line.size() - 2);
-  std::string name(line);
-  std::erase(name, '.');
-  return is_name(name) ? line : std::string_view();
-}
-
-/// Sections with `key = value`; of lists the first line is taken as the value.
-void read_toml(std::string_view text, FlagList& list) {
-  std::string section;
-  for (int number = 1; !text.empty(); ++number) {
-    const std::string_view line = take_line(text);
-    const std::string_view name = section_of(line);
-    const auto equals = line.find('=');
-    if (!name.empty()) section = name;
-    if (!name.empty() || equals == std::string_view::npos || trimmed(line).starts_with('#'))
-      continue;
-    std::string_view value = trimmed(line.substr(equals + 1));
-    if (value.starts_with('"') || value.starts_with('\'')) {
-      value = value.substr(1, value.find(value.front(), 1) - 1);
-    } else {
-      value = trimmed(value.substr(0, value.find('#')));
-    }
-    list.add(
-        section + "." + std::string(trimmed(line.substr(0, equals))),
-        {std::string(value), list.at(number, static_cast<int>(line.find_first_not_of(" \t")) + 1)});
-  }
-}
-
-bool is_toml(std::string_view text) {
-  while (!text.empty()) {
-    const std::string_view line = trimmed(take_line(text));
-    if (!line.empty() && !line.starts_with('#')) return !section_of(line).empty();
-  }
-  return false;
-}
 
 /// Whether a name differs by two letters, or lacks a word: frameworks have many more flags, so a
 /// nearest one means little.
@@ -209,14 +37,14 @@ class PlanTree {
   explicit PlanTree(FlagList& list)
       : flags_(list.flags), messages_(list.messages), start_(list.at(1, 1)) {}
 
-  [[nodiscard]] const Said* find(const std::string& flag) const {
+  [[nodiscard]] const FlagValue* find(const std::string& flag) const {
     asked_.insert(flag);
     const auto found = flags_.find(flag);
     return found == flags_.end() ? nullptr : &found->second;
   }
   /// The preset for a flag that is not there.
   std::int64_t count(const std::string& flag, std::int64_t preset) {
-    const Said* said = find(flag);
+    const FlagValue* said = find(flag);
     if (!said) return preset;
     std::int64_t value = 0;
     const char* end = said->value.data() + said->value.size();
@@ -227,7 +55,7 @@ class PlanTree {
     return preset;
   }
   void refuse(const std::string& flag, const std::string& what) {
-    const Said* said = find(flag);
+    const FlagValue* said = find(flag);
     messages_.add(said ? said->place : start_, flag, what);
   }
   /// `path` is a key, or two with a point between; `flag` says where it comes from.
@@ -352,7 +180,7 @@ void put_megatron_stages(PlanTree& tree) {
        {"--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers"}) {
     if (tree.find(end)) tree.refuse(end, "expected " + layout + " for stages of different sizes");
   }
-  if (const Said* said = tree.find(layout)) {
+  if (const FlagValue* said = tree.find(layout)) {
     const std::vector<std::string> list = layers_of(said->value);
     if (static_cast<std::int64_t>(list.size()) != stages) {
       return tree.refuse(
@@ -372,7 +200,7 @@ void put_megatron_memory(PlanTree& tree) {
   const std::string granularity = "--recompute-granularity";
   std::string recompute = "none", from = "--recompute-activations";
   if (tree.find(from)) recompute = "selective";
-  if (const Said* said = tree.find(granularity)) {
+  if (const FlagValue* said = tree.find(granularity)) {
     if (tree.find(from) && said->value != recompute) {
       tree.refuse(granularity, "expected selective beside " + from);
     }
@@ -384,11 +212,12 @@ void put_megatron_memory(PlanTree& tree) {
       tree.refuse("--recompute-num-layers", "expected 1: a plan keeps the input of each layer");
     }
   }
-  if (const Said* said = tree.find("--recompute-method"); said && said->value != "uniform") {
+  if (const FlagValue* said = tree.find("--recompute-method"); said && said->value != "uniform") {
     tree.refuse("--recompute-method",
                 "expected uniform: a plan computes again in all layers or in none");
   }
-  if (const Said* said = tree.find("--recompute-modules"); said && said->value != "core_attn") {
+  if (const FlagValue* said = tree.find("--recompute-modules");
+      said && said->value != "core_attn") {
     tree.refuse("--recompute-modules", "expected core_attn, got " + in_quotes(said->value));
   }
   tree.put("plan.recompute", recompute, from);
@@ -405,7 +234,7 @@ void put_megatron_memory(PlanTree& tree) {
   const std::string fraction = "--optimizer-offload-fraction";
   if (tree.find("--cpu-offloading-num-layers")) offload.emplace_back("activations");
   if (tree.find("--optimizer-cpu-offload")) offload.emplace_back("optimizer");
-  if (const Said* said = tree.find(fraction);
+  if (const FlagValue* said = tree.find(fraction);
       said && said->value.find_first_not_of("1.0") != std::string::npos) {
     tree.refuse(fraction, "expected 1.0: a plan moves all states of the optimizer or none");
   }
@@ -453,7 +282,7 @@ void put_torchtitan(PlanTree& tree) {
   }
   if (!all) tree.put("parallelism.data", replicas * divided, shards);
   const bool divides = all || divided > 1 || tree.count(section + "context_parallel_degree", 1) > 1;
-  const Said* after = tree.find(reshard);
+  const FlagValue* after = tree.find(reshard);
   const bool keeps = after && after->value != "default" ? after->value == "never" : stages > 1;
   tree.put("plan.zero", !divides ? 0 : keeps ? 2 : 3, after ? reshard : shards);
   tree.put("plan.layout", "least_kept");
@@ -466,28 +295,14 @@ void put_torchtitan(PlanTree& tree) {
       stages > 1 ? section + "pipeline_parallel_microbatch_size" : "training.local_batch_size";
   if (stages > 1 || tree.find(micro)) tree.put("micro_batch", tree.count(micro, 1), micro);
   const std::string mode = "activation_checkpoint.mode";
-  if (const Said* said = tree.find(mode)) tree.put("plan.recompute", said->value, mode);
+  if (const FlagValue* said = tree.find(mode)) tree.put("plan.recompute", said->value, mode);
 }
 
 }  // namespace
 
-bool are_launch_arguments(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || text[first] == '{') return false;
-  if (is_toml(text)) return true;
-  const std::vector<ShellWord> words = shell_words(text);
-  return std::any_of(words.begin(), words.end(), [](const ShellWord& word) {
-    const auto flag = word.text.find("--");
-    const bool begins =
-        flag == 0 || (flag != std::string::npos && flag > 0 && word.text[flag - 1] == '=');
-    return begins && flag + 2 < word.text.size() &&
-           std::isalpha(static_cast<unsigned char>(word.text[flag + 2])) != 0;
-  });
-}
-
 LaunchArguments read_launch_arguments(const std::string& text, const std::string& source) {
   FlagList list(source);
-  is_toml(text) ? read_toml(text, list) : read_shell(text, list);
+  read_flags(text, list);
   PlanTree tree(list);
   const auto has = [&](const FlagRow& row) { return tree.find(std::string(row.flag)) != nullptr; };
   const auto* known = std::find_if(std::begin(kFlagRows), std::end(kFlagRows), has);

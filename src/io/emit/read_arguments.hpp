@@ -9,9 +9,6 @@
 
 namespace dfsearch {
 
-/// Whether a text has options of a command, in a shell script or alone, or is TOML of torchtitan.
-bool are_launch_arguments(const std::string& text);
-
 /// What arguments say, and what their user should know of how they were taken.
 struct LaunchArguments {
   YamlNode plan;
@@ -22,8 +19,8 @@ struct LaunchArguments {
 /// `workload` what must be the config's own: `global_batch`, `sequence`, `layers`.  What the
 /// arguments leave to the framework by a rule that a plan cannot say stays out.  Arguments that do
 /// not change the plan are not looked at, with a note on those that are nearly ones that do;
-/// `source` is their file.  Throws InputError for values
-/// that contradict each other, or that no plan has, and for arguments of no framework known.
+/// `source` is their file.  Throws InputError for values that contradict each other, or that no plan
+/// has, and for arguments of no framework known.
 LaunchArguments read_launch_arguments(const std::string& text, const std::string& source);
 
 }  // namespace dfsearch
