@@ -159,6 +159,27 @@ class Predict(CliTest):
         self.assertIn("expected 17 cells, got 16", message(HEADER + ROW.replace("a,", "", 1)))
         self.assertIn("expected a line with the names of columns", message(""))
 
+    def test_the_report_says_what_would_explain_the_error_of_a_run(self):
+        header, row = HEADER[:-1] + ",step_s\n", ROW[:-1]
+        for step in (0.05, 3.0, 9.0):
+            table = self.write("r.csv", header + row + f",{step}\n")
+            report = self.run_tool("predict", table, "-o", "o.csv", "--worst", "1").stdout
+            with open(self.folder / "o.csv", newline="") as file:
+                said = next(csv.DictReader(file))
+            parts = {key: float(said[key]) for key in said if key.endswith("_s")
+                     and key not in ("step_s", "predicted_s", "low_s", "high_s")}
+            largest = max(parts.values())
+            factor = (largest + step - float(said["predicted_s"])) / largest
+            with self.subTest(step):
+                if factor > 0:
+                    told = re.search(r"; ([0-9.]+) times as long it would agree", report)
+                    self.assertAlmostEqual(float(told[1]), factor, delta=0.02)
+                else:
+                    self.assertIn("; no time of it alone would agree", report)
+                # Six FLOP for each of about 6.4e9 weights and each of 64 times 2,048 tokens.
+                least = 6 * 6.4e9 * 64 * 2048 / (8 * 989.4e12)
+                self.assertEqual("faster than the peak of its chips allows" in report, step < least)
+
     def test_pages_are_written_whole_or_not_at_all(self):
         table = self.write("runs.csv", HEADER + ROW)
         for words in (("--html", "-"), ("--html", "a", "-o", "a"), ("--html", "none/page.html"),

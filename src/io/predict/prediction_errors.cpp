@@ -10,6 +10,8 @@
 #include <map>
 #include <tuple>
 
+#include "model/training/evaluate.hpp"
+
 namespace dfsearch {
 namespace {
 
@@ -190,6 +192,27 @@ MemoryErrors memory_errors(const std::vector<MeasuredRun>& runs, const Predictio
     sum.bias /= static_cast<double>(sum.measured);
   }
   return sum;
+}
+
+std::optional<double> factor_of_largest_part(const MeasuredRun& run, const Prediction& prediction) {
+  const double share = largest_part(prediction.typical).second;
+  const double missing = *run.step / prediction.typical.step.in_base_units() - 1.0;
+  const double factor = 1.0 + missing / share;
+  return factor > 0.0 ? std::optional(factor) : std::nullopt;
+}
+
+std::vector<std::size_t> beyond_peak(const std::vector<MeasuredRun>& runs) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!is_timed(runs[i])) continue;
+    const stack::Setup& software = *runs[i].task->stack;
+    const FlopsPerSecond peak = software.chip.peak[static_cast<std::size_t>(software.bits())];
+    if (!(peak > FlopsPerSecond{})) continue;
+    const Seconds least =
+        training::model_flops(*runs[i].task) / (peak * static_cast<double>(runs[i].gpus));
+    if (Seconds(*runs[i].step) < least) found.push_back(i);
+  }
+  return found;
 }
 
 std::vector<std::size_t> farthest_off(const std::vector<MeasuredRun>& runs,

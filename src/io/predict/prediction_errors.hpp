@@ -77,6 +77,13 @@ struct MemoryErrors {
 };
 MemoryErrors memory_errors(const std::vector<MeasuredRun>& runs, const Predictions& predictions);
 
+/// What the time of the largest part would have to be multiplied by for the step to take what was
+/// measured, all else as predicted; nothing if no time of that part alone would do.
+std::optional<double> factor_of_largest_part(const MeasuredRun& run, const Prediction& prediction);
+
+/// Indices of timed runs whose model takes longer than measured at the peak of all their chips.
+std::vector<std::size_t> beyond_peak(const std::vector<MeasuredRun>& runs);
+
 /// Indices of timed runs, those that are farthest off first.
 std::vector<std::size_t> farthest_off(const std::vector<MeasuredRun>& runs,
                                       const Predictions& predictions, std::size_t most);

@@ -48,18 +48,36 @@ std::string memory_text(const MemoryErrors& memory) {
   return text;
 }
 
+std::string explanation(std::optional<double> factor) {
+  return factor ? fmt::format("{:.2f} times as long it would agree", *factor)
+                : "no time of it alone would agree";
+}
+
+std::string peak_text(const std::vector<MeasuredRun>& runs) {
+  const std::vector<std::size_t> beyond = beyond_peak(runs);
+  if (beyond.empty()) return "";
+  return fmt::format(
+      "{} faster than the peak of {} chips allows, {} first: is step_s in seconds, are "
+      "gpus, global_batch and precision right?\n",
+      beyond.size() == 1 ? "1 run is" : fmt::format("{} runs are", beyond.size()),
+      beyond.size() == 1 ? "its" : "their", runs[beyond.front()].id);
+}
+
 std::string worst_runs(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
                        std::size_t most) {
   const std::vector<std::size_t> order = farthest_off(runs, predictions, most);
   if (order.empty()) return "";
-  TextTable table({"measured s", "predicted", "error %", "run, and its largest part"});
+  TextTable table({"measured s", "predicted", "error %",
+                   "run, its largest part, and what would explain the error"});
   for (const std::size_t i : order) {
     const training::RunTime& time = predictions[i]->typical;
     const auto [part, share] = largest_part(time);
     table.add(
         {fmt::format("{:.4g}", *runs[i].step), fmt::format("{:.4g}", time.step.in_base_units()),
          signed_percent(error_of(runs[i], *predictions[i]))},
-        {runs[i].id + ":", fmt::format("{} {} %", part, percent_of(share))});
+        {runs[i].id + ":",
+         fmt::format("{} {} %; {}", part, percent_of(share),
+                     explanation(factor_of_largest_part(runs[i], *predictions[i])))});
   }
   return "\nfarthest off\n" + table.text();
 }
@@ -111,6 +129,7 @@ std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predic
                         plural(static_cast<std::int64_t>(too_large), "run"),
                         too_large == 1 ? "does" : "do");
   }
+  text += peak_text(runs);
   for (const RunGroup group : groups) {
     text += "\n" + table_of_errors(errors_by(runs, predictions, group));
   }
