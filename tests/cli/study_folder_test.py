@@ -49,7 +49,7 @@ class StudyFolderTest(StudyCase):
                 (json.dumps(first | {"index": 1e300}), "expected a whole number"),
                 (json.dumps(first | {"index": first["index"] + 1}), "expected link "),
                 (json.dumps(first | {"step_time": 1e-9}), "fingerprint"),
-                ("[" * 100000, "nested too deep"), ("7", "expected a JSON object"), ("", "no JSON")):
+                ("[" * 100000, "nested too deep"), ("7", "expected a JSON object"), ("", "is empty")):
             rows.write_text(whole + line + "\n")
             self.assert_error("results.ndjson:26:1: ", "study", self.study, "-o",
                               self.folder_of("hand"), "--all")
