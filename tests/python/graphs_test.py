@@ -20,6 +20,7 @@ import dfsearch
 PROGRAM = sys.argv.pop(1)
 HAS_ONNX = importlib.util.find_spec("onnx") is not None
 if HAS_ONNX:
+    import numpy
     import onnx
     from onnx import TensorProto, helper
 
@@ -197,6 +198,70 @@ class Onnx(unittest.TestCase):
         self.assertIn("det: the operator Det is not known", message)
         config = dfsearch.read_onnx(strange, unknown="elementwise")
         self.assertEqual(set(by_name(config)), {"first", "det", "last"})
+
+    def test_operators_that_onnx_does_not_know_have_the_shape_of_their_first_input(self):
+        node = helper.make_node
+        of_microsoft = {"Gelu": (), "FastGelu": ("bias",), "BiasGelu": ("bias",), "QuickGelu": (),
+                        "SkipLayerNormalization": ("x", "bias"),
+                        "SkipSimplifiedLayerNormalization": ("x", "bias")}
+        of_onnx = {"Gelu": 20, "Swish": 24, "Mish": 18, "RMSNormalization": 23,
+                   "SimplifiedLayerNormalization": 13, "LayerNormalization": 13}
+        cases = [(kind, "com.microsoft", 13, more) for kind, more in of_microsoft.items()]
+        cases += [(kind, "", opset, ("bias",) if "Norm" in kind else ())
+                  for kind, opset in of_onnx.items()]
+        for kind, domain, opset, more in cases:
+            made = model([node("MatMul", ["x", "w"], ["h"], "up"),
+                          node(kind, ["h", *more], ["a"], "act", domain=domain),
+                          node("MatMul", ["a", "w"], ["y"], "down")],
+                         {"x": ["batch", 8, 64]}, ["y"], [weight("w", 64, 64), weight("bias", 64)],
+                         opset=opset)
+            if domain:
+                made.opset_import.append(helper.make_opsetid(domain, 1))
+            kernels = by_name(dfsearch.read_onnx(made, sizes={"batch": 2}))
+            sums = {"RMS": 1, "Sim": 1, "Lay": 2}.get(kind[:3], 1 if "Simplified" in kind else
+                                                      2 if "Norm" in kind else 0)
+            self.assertEqual([kernels["act"].get(k, 0) for k in ("outer", "M", "N", "coupled")],
+                             [1, 64, 2 * 8, sums], kind)
+            self.assertEqual([kernels["down"][k] for k in ("M", "K", "N")], [64, 64, 2 * 8], kind)
+
+    def test_shapes_that_cannot_be_inferred_are_broadcast_or_said_by_the_model(self):
+        def strange(left, right, said=None):
+            made = model([helper.make_node("Relu", ["x"], ["a"], "first"),
+                          helper.make_node("Mix", ["a", "b"], ["m"], "mix", domain="own"),
+                          helper.make_node("Tanh", ["m"], ["y"], "last")],
+                         {"x": left, "b": right}, ["y"])
+            made.opset_import.append(helper.make_opsetid("own", 1))
+            if said:
+                made.graph.value_info.append(
+                    helper.make_tensor_value_info("m", TensorProto.FLOAT, said))
+            return made
+
+        def elements(config, name):
+            kernel = by_name(config)[name]
+            return [kernel["outer"], kernel["N"], kernel["M"]]
+        for left, right in (([4, 1, 6], [5, 6]), ([3, 4, 5, 6], [1, 1, 6]), ([2, 7], [1])):
+            config = dfsearch.read_onnx(strange(left, right), unknown="elementwise")
+            shape = [1, 1, *numpy.broadcast_shapes(left, right)]
+            if len(shape) == 5:  # samples of three dimensions are columns
+                shape[-2:] = [shape[-3] * shape[-2], shape[-1]]
+                shape[-3] = 1
+            wanted = [_product(shape[:-2]), *shape[-2:]]
+            for name in ("mix", "last"):
+                self.assertEqual(elements(config, name), wanted, (left, right))
+        message = self.refused(strange([4, 6], [6]))
+        for part in ("mix: the shape of 'm', of the operator Mix, cannot be inferred",
+                     "--unknown elementwise", "a value_info of the model"):
+            self.assertIn(part, message)
+        self.assertEqual(message.count("cannot be inferred"), 1)
+        # [4, 6] and [5] have no shape in common.
+        message = self.refused(strange([4, 6], [5]), unknown="elementwise")
+        self.assertIn("expected a value_info", message)
+        self.assertNotIn("--unknown", message)
+        said = dfsearch.read_onnx(strange([4, 6], ["n"], ["n", 3]), sizes={"n": 5},
+                                  unknown="elementwise")
+        for name in ("mix", "last"):
+            self.assertEqual(elements(said, name), [1, 5, 3])
+        self.assertIn("the operator Mix is not known", self.refused(strange([4], [5], [3])))
 
     def test_unknown_operators_on_the_command_line(self):
         strange = model([helper.make_node("Relu", ["x"], ["a"], "first"),

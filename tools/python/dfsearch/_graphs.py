@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ._errors import InputError
+from ._shapes import drop_weights, is_known_to, shape_of, with_shapes
 
 Shape = Sequence[int]
 
@@ -29,19 +30,25 @@ _VIEWS = set("""Cast Dropout Expand Flatten Identity Reshape Slice Split Squeeze
     getitem lift_fresh_copy permute reshape select slice split split_with_sizes squeeze t to
     transpose type_as unflatten unsqueeze view flatten chunk""".split())
 _ELEMENTWISE = set("""Abs Add And ArgMax ArgMin AveragePool BatchNormalization Ceil Clip Concat Cos
-    CumSum Div Elu Equal Erf Exp Floor Gather GatherElements GatherND Gelu GlobalAveragePool
+    CumSum Div Elu Equal Erf Exp Floor Gather GatherElements GatherND GlobalAveragePool
     GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish LRN LeakyRelu Less LessOrEqual Log Max
     MaxPool Mean Min Mod Mul Neg Not OneHot Or PRelu Pad Pow Reciprocal Relu Resize Round Selu
-    Sigmoid Sign Sin Softplus Sqrt Sub Sum Swish Tanh Tile TopK Trilu Where Xor
+    Sigmoid Sign Sin Softplus Sqrt Sub Sum Tanh Tile TopK Trilu Where Xor
     ScatterElements ScatterND DequantizeLinear QuantizeLinear DynamicQuantizeLinear
     abs add amax amin argmax bitwise_not bitwise_and avg_pool2d adaptive_avg_pool2d cat clamp cos
     constant_pad_nd copy cumsum div embedding eq erf exp fill ge gelu gt hardsigmoid hardswish
     index index_select le leaky_relu log logical_and logical_not lt masked_fill max_pool2d
     max_pool2d_with_indices maximum minimum mul ne neg one_hot pow reciprocal relu remainder
     rsqrt rsub scatter sigmoid silu sin sqrt stack sub tanh topk tril triu where gather""".split())
+# Outputs have the shape of the first input, which onnx knows of some since a later release and of
+# those of com.microsoft never; with the sums as below.
+_AS_FIRST = {"BiasGelu": 0, "FastGelu": 0, "Gelu": 0, "Mish": 0, "QuickGelu": 0, "Swish": 0,
+             "RotaryEmbedding": 0, "LayerNormalization": 2, "GroupNormalization": 2,
+             "RMSNormalization": 1, "SimplifiedLayerNormalization": 1, "SkipLayerNormalization": 2,
+             "SkipSimplifiedLayerNormalization": 1}
 # Each row depends on so many sums over all of it.
-_COUPLED = {"Softmax": 2, "LogSoftmax": 2, "LayerNormalization": 2, "InstanceNormalization": 2,
-            "GroupNormalization": 2, "SimplifiedLayerNormalization": 1, "LpNormalization": 1,
+_COUPLED = {**_AS_FIRST, "Softmax": 2, "LogSoftmax": 2, "InstanceNormalization": 2,
+            "LpNormalization": 1,
             "_softmax": 2, "softmax": 2, "_log_softmax": 2, "log_softmax": 2,
             "native_layer_norm": 2, "layer_norm": 2, "group_norm": 2, "native_group_norm": 2,
             "batch_norm": 0, "_native_batch_norm_legit_no_training": 0, "rms_norm": 1}
@@ -251,7 +258,7 @@ def read_onnx(model: Any, *, sizes: Mapping[str, int] | None = None, sequence: i
             raise InputError(f"{path}: {error.strerror}") from error
         except Exception as error:  # of protobuf, whatever the release calls it
             raise InputError(f"{path}: is no model of ONNX") from error
-        _drop_weights(model)
+        drop_weights(model)
     try:
         return _config_of(onnx, model, dict(sizes or {}), sequence, unknown)
     except (AttributeError, IndexError, KeyError, TypeError, UnicodeError, ValueError) as error:
@@ -263,8 +270,8 @@ def read_onnx(model: Any, *, sizes: Mapping[str, int] | None = None, sequence: i
 
 def _config_of(onnx: Any, model: Any, sizes: dict[str, int], sequence: int | None,
                unknown: str) -> dict:
-    model = _with_sizes(onnx, model, sizes)
-    shapes = {info.name: _onnx_shape(info)
+    nodes, model = with_shapes(onnx, model, sizes, _AS_FIRST, unknown == "elementwise")
+    shapes = {info.name: shape_of(info)
               for info in [*model.graph.value_info, *model.graph.output]}
 
     def add_to(graph: _Graph) -> None:
@@ -272,9 +279,9 @@ def _config_of(onnx: Any, model: Any, sizes: dict[str, int], sequence: int | Non
             graph.known(weight.name, tuple(weight.dims))
         for given in model.graph.input:
             if given.name not in graph.values:
-                graph.values[given.name] = _Value(_onnx_shape(given))
-        for node in model.graph.node:
-            _add_onnx(onnx, graph, node, shapes)
+                graph.values[given.name] = _Value(shape_of(given))
+        for node in nodes:
+            _add_onnx(onnx, graph, node, shapes, is_known_to(onnx, model, node))
 
     graph = _Graph.read(sequence, unknown, add_to)
     words = [onnx.TensorProto.DataType.Name(w.data_type) for w in model.graph.initializer
@@ -283,67 +290,8 @@ def _config_of(onnx: Any, model: Any, sizes: dict[str, int], sequence: int | Non
     return graph.config(max(set(bits), key=bits.count) if bits else 16)
 
 
-def _drop_weights(model: Any) -> None:
-    """Leaves the numbers of small tensors alone, with which shapes are computed."""
-    constants = [a.t for node in model.graph.node if node.op_type == "Constant"
-                 for a in node.attribute if a.name == "value"]
-    for tensor in [*model.graph.initializer, *constants]:
-        if math.prod(tensor.dims) > 4096:
-            for field in ("raw_data", "float_data", "double_data", "int32_data", "int64_data",
-                          "uint64_data", "string_data", "external_data", "data_location"):
-                tensor.ClearField(field)
-
-
-def _onnx_shape(info: Any) -> Optional[tuple]:
-    if not info.type.tensor_type.HasField("shape"):
-        return None
-    dims = info.type.tensor_type.shape.dim
-    return tuple(d.dim_value if d.HasField("dim_value") else None for d in dims)
-
-
-def _with_sizes(onnx: Any, model: Any, sizes: dict[str, int]) -> Any:
-    """A copy with numbers in place of names, and with the shapes of all tensors."""
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    _drop_weights(copy)
-    named = {d.dim_param for given in copy.graph.input
-             for d in given.type.tensor_type.shape.dim if d.HasField("dim_param")}
-    missing, strange = sorted(named - set(sizes)), sorted(set(sizes) - named)
-    wrong = [f"sizes: expected a whole number from 1 for {name}, got {size}"
-             for name, size in sizes.items() if not isinstance(size, int) or size < 1]
-    wrong += [f"sizes: the model names no dimension '{name}'" for name in strange]
-    wrong += [f"sizes: the dimension '{name}' has no size, expected --size {name}=N, or "
-              f"sizes={{'{name}': N}} in Python" for name in missing]
-    if wrong:
-        raise InputError("\n".join(wrong))
-    for given in copy.graph.input:
-        for dim in given.type.tensor_type.shape.dim:
-            if dim.HasField("dim_param"):
-                dim.dim_value = sizes[dim.dim_param]
-    del copy.graph.value_info[:]
-    for output in copy.graph.output:  # found again, in numbers
-        output.type.tensor_type.ClearField("shape")
-    shapes_read = [node for node in copy.graph.node if node.op_type == "Shape"]
-    while True:  # shapes that the graph computes with are numbers once their tensor's are
-        try:
-            inferred = onnx.shape_inference.infer_shapes(copy, data_prop=True)
-        except Exception as error:
-            raise InputError(f"shapes of the model: {error}") from error
-        known = {info.name: _onnx_shape(info)
-                 for info in [*inferred.graph.value_info, *copy.graph.input]}
-        ready = [node for node in shapes_read
-                 if None not in (known.get(node.input[0]) or (None,)) and not node.attribute]
-        if not ready:
-            return inferred
-        for node in ready:
-            shapes_read.remove(node)
-            copy.graph.node.remove(node)
-            copy.graph.initializer.append(onnx.helper.make_tensor(
-                node.output[0], onnx.TensorProto.INT64, [len(known[node.input[0]])],
-                known[node.input[0]]))
-
-
-def _add_onnx(onnx: Any, graph: _Graph, node: Any, shapes: Mapping[str, Optional[tuple]]) -> None:
+def _add_onnx(onnx: Any, graph: _Graph, node: Any, shapes: Mapping[str, Optional[tuple]],
+              is_known: bool) -> None:
     kind, outputs = node.op_type, [name for name in node.output if name]
     name = node.name or outputs[0]
     inputs = [graph.values[i] for i in node.input if i in graph.values]
@@ -354,7 +302,8 @@ def _add_onnx(onnx: Any, graph: _Graph, node: Any, shapes: Mapping[str, Optional
         return
     unknown = [o for o in outputs if shapes.get(o) is None or None in shapes[o]]
     if unknown:
-        graph.refuse(name, f"the shape of '{unknown[0]}' cannot be inferred")
+        graph.refuse(name, f"the shape of '{unknown[0]}', of the operator {kind}, cannot be "
+                     f"inferred: {_remedy(graph, is_known)}")
         for output in outputs:
             graph.known(output, ())
         return
@@ -373,6 +322,13 @@ def _add_onnx(onnx: Any, graph: _Graph, node: Any, shapes: Mapping[str, Optional
     for output, shape in sized:
         if output not in graph.values:  # refused
             graph.known(output, shape)
+
+
+def _remedy(graph: _Graph, is_known: bool) -> str:
+    if is_known or graph.as_elementwise:
+        return "expected a value_info of the model with its sizes"
+    return ("unknown='elementwise' (--unknown elementwise on the command line) takes that of its "
+            "inputs, else a value_info of the model says it")
 
 
 # --- torch.export ---------------------------------------------------------------------------------
