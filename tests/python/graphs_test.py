@@ -263,6 +263,22 @@ class Onnx(unittest.TestCase):
             self.assertEqual(elements(said, name), [1, 5, 3])
         self.assertIn("the operator Mix is not known", self.refused(strange([4], [5], [3])))
 
+    def test_of_what_cannot_be_inferred_each_operator_is_told_once(self):
+        node, end, nodes = helper.make_node, "x", []
+        for i in range(5):  # what comes after the first one has no shape either
+            nodes += [node("Odd", [end], [f"o{i}"], f"odd{i}", domain="own"),
+                      node("Gelu", [f"o{i}"], [f"g{i}"], f"gelu{i}"),
+                      node("Add", [f"g{i}", "x"], [f"s{i}"], f"sum{i}")]
+            end = f"s{i}"
+        nodes.append(node("Strange", [end, "x"], ["y"], "last", domain="own"))
+        made = model(nodes, {"x": [4, 6]}, ["y"])
+        made.opset_import.append(helper.make_opsetid("own", 1))
+        first, last = self.refused(made).splitlines()
+        self.assertTrue(first.startswith("odd0: the shape of 'o0', of the operator Odd"), first)
+        self.assertTrue(first.endswith(" (and 4 more)"), first)
+        self.assertTrue(last.startswith("last: the shape of 'y', of the operator Strange"), last)
+        self.assertEqual(len(by_name(dfsearch.read_onnx(made, unknown="elementwise"))), 16)
+
     def test_unknown_operators_on_the_command_line(self):
         strange = model([helper.make_node("Relu", ["x"], ["a"], "first"),
                          helper.make_node("Acosh", ["a"], ["b"], "last")], {"x": [4, 6, 6]}, ["b"])

@@ -76,14 +76,16 @@ class _Graph:
         self.as_elementwise = unknown == "elementwise"
         self.is_flat = is_flat
         self.values: dict[str, _Value] = {}
-        self.refused: list[str] = []
+        self.lost: set[str] = set()  # what has no shape, and what follows
+        self.refused: dict[str, list[str]] = {}
         self.kernels: list[dict] = []
         self._tensors: list[dict] = []
         self._names: set[str] = set()
         self._parts: dict[tuple[int, int], int] = {}
 
-    def refuse(self, node: str, why: str) -> None:
-        self.refused.append(f"{node}: {why}")
+    def refuse(self, node: str, why: str, kind: str = "") -> None:
+        """With an operator `kind` only of its first node."""
+        self.refused.setdefault(kind or f"{node}: {why}", []).append(f"{node}: {why}")
 
     def view(self, output: str, source: _Value, shape: Shape) -> None:
         self.values[output] = _Value(shape, source.kernel, source.is_known)
@@ -167,7 +169,7 @@ class _Graph:
                              read // max(1, math.prod(shape)) if sums else 1)
         else:
             return self.refuse(name, f"the operator {kind} is not known; unknown='elementwise' "
-                               "(--unknown elementwise on the command line) takes it as such")
+                               "(--unknown elementwise on the command line) takes it as such", kind)
         for other, other_shape in outputs[1:]:
             self.view(other, self.values[output], other_shape)
 
@@ -184,7 +186,9 @@ class _Graph:
 
     def config(self, word_bits: int) -> dict:
         if self.refused:
-            raise InputError("\n".join(self.refused))
+            raise InputError("\n".join(
+                f"{alike[0]} (and {len(alike) - 1} more)" if len(alike) > 1 else alike[0]
+                for alike in self.refused.values()))
         if not self.kernels:
             raise InputError("the graph computes nothing: no operator has an input of the model")
         workload = {"kind": "graph", "word": f"{word_bits // 8} B"}
@@ -296,14 +300,17 @@ def _add_onnx(onnx: Any, graph: _Graph, node: Any, shapes: Mapping[str, Optional
     name = node.name or outputs[0]
     inputs = [graph.values[i] for i in node.input if i in graph.values]
     attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-    if all(value.is_known for value in inputs) or kind in ("Shape", "Size"):
+    is_lost = not graph.lost.isdisjoint(node.input)
+    if not is_lost and (all(value.is_known for value in inputs) or kind in ("Shape", "Size")):
         for output in outputs:
             graph.known(output, shapes.get(output) or ())
         return
     unknown = [o for o in outputs if shapes.get(o) is None or None in shapes[o]]
-    if unknown:
+    if unknown and not (is_lost and (is_known or kind in _AS_FIRST)):
         graph.refuse(name, f"the shape of '{unknown[0]}', of the operator {kind}, cannot be "
-                     f"inferred: {_remedy(graph, is_known)}")
+                     f"inferred: {_remedy(graph, is_known)}", kind)
+    if unknown or is_lost:
+        graph.lost.update(outputs)
         for output in outputs:
             graph.known(output, ())
         return
