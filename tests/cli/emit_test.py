@@ -109,6 +109,33 @@ class Emit(CliTest):
             self.assertEqual(found["--cp-comm-type"] == "a2a", "all_to_all" in kinds)
             self.assertIn(found["--cp-comm-type"], said)
 
+    def test_the_precision_that_the_step_rests_on_is_said(self):
+        result = self.plan()
+        self.assertEqual(result["workload"]["precision"], "bf16")
+        # Recipes by their names in Transformer Engine and in Megatron's --fp8-recipe.
+        for precision, recipe in (("bf16", None), ("fp8", "delayed"), ("fp8-cs", "tensorwise"),
+                                  ("fp8-mx", "blockwise"), ("mxfp8", "mxfp8")):
+            with self.subTest(precision):
+                result["workload"]["precision"] = precision
+                found = arguments(self.emit(result, "megatron").stdout)
+                self.assertIn("--bf16", found)
+                self.assertEqual(found.get("--fp8-recipe"), recipe)
+                self.assertEqual(found.get("--fp8-format"), recipe and "hybrid")
+                for other in ("torchtitan", "deepspeed"):
+                    self.assertEqual(f"linear layers are in {precision}" in
+                                     self.emit(result, other).stdout, recipe is not None)
+        result["workload"]["precision"] = "fp16"
+        self.assertIn("--fp16", arguments(self.emit(result, "megatron").stdout))
+        self.assertIn("fp16", json.loads(self.emit(result, "deepspeed").stdout))
+
+    def test_a_result_is_not_written_over(self):
+        text = json.dumps(self.plan())
+        self.write("r.json", text)
+        for framework, name in (("chakra", "r"), ("chakra", "./r"), ("megatron", "r.json")):
+            said = self.run_tool("emit", "r.json", "--for", framework, "-o", name, status=2).stderr
+            self.assertIn("over the result that is read", said)
+            self.assertEqual((self.folder / "r.json").read_text(), text)
+
     def test_megatron_places_uneven_stages(self):
         plan = self.plan(layers=[0, 2, 2, 1], pipeline=4, schedule="1f1b", chunks=1)
         layout = arguments(self.emit(plan, "megatron").stdout)["--pipeline-model-parallel-layout"]

@@ -1,8 +1,12 @@
 #include "cli/commands.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <variant>
 
 #include "base/error.hpp"
@@ -129,7 +133,22 @@ int run_import(const CommandLine& line) {
   return kProved;
 }
 
+/// What is emitted must not replace the result that it is made of.
+void refuse_own_input(const CommandLine& line) {
+  const std::string of_groups = line.output + ".json";  // beside traces of Chakra
+  for (const std::string& file : {line.output, of_groups}) {
+    std::error_code error;
+    const bool is_written = file != of_groups || *line.emit_for == EmitFormat::Chakra;
+    if (!is_written || !std::filesystem::equivalent(file, line.config, error)) continue;
+    throw InputError(
+        fmt::format("emit: -o {} would write {} over the result that is read, expected "
+                    "another name",
+                    line.output, in_quotes(file)));
+  }
+}
+
 int run_emit(const CommandLine& line) {
+  refuse_own_input(line);
   check_output(line.output);
   emit_result(read_file(line.config), line.config, *line.emit_for,
               [&](const std::string& ending, const std::string& bytes) {

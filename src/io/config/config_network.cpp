@@ -172,8 +172,8 @@ void take_part(Machine& system, std::int64_t copies) {
   std::int64_t left = system.chips / copies;
   for (NetworkDimension& dimension : network) {
     if (!dimension.degree) continue;
-    if (left < *dimension.degree && *dimension.degree % left == 0 &&
-        dimension.topology != Topology::Ring && !dimension.mesh && !dimension.measured) {
+    if (left < *dimension.degree && dimension.topology != Topology::Ring && !dimension.mesh &&
+        !dimension.measured) {
       dimension.whole = dimension.degree;
       dimension.degree = left;
     }

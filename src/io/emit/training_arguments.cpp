@@ -116,9 +116,39 @@ std::string torchrun(const LaunchedPlan& plan, Emitted& emitted) {
   return fmt::format("torchrun --nnodes {} --nproc_per_node {}", chips / node, node);
 }
 
+/// That of linear layers, by the name of its recipe; empty where the plan rests on none.
+std::string precision_of(const LaunchedPlan& plan) {
+  const Json& workload = plan.result.at("workload");
+  if (!workload.contains("precision") || !workload["precision"].is_string()) return "";
+  return workload["precision"];
+}
+
+/// Flags of Megatron by precision: products of 8 bits go on top of words of two bytes.
+void add_precision(const LaunchedPlan& plan, Emitted& emitted) {
+  constexpr std::pair<std::string_view, std::string_view> kRecipes[] = {
+      {"fp8", "delayed"}, {"fp8-cs", "tensorwise"}, {"fp8-mx", "blockwise"}, {"mxfp8", "mxfp8"}};
+  const std::string precision = precision_of(plan);
+  if (precision.empty()) return;
+  emitted.add(precision == "fp16" ? "--fp16" : "--bf16");
+  for (const auto& [ours, theirs] : kRecipes) {
+    if (precision != ours) continue;
+    emitted.add("--fp8-format", std::string("hybrid"));
+    emitted.add("--fp8-recipe", std::string(theirs));
+  }
+  if (precision == "nvfp4") emitted.lack("linear layers in nvfp4, which these arguments lack");
+}
+
+/// Where products of less than two bytes are not said.
+void check_precision(const LaunchedPlan& plan, Emitted& emitted) {
+  const std::string precision = precision_of(plan);
+  if (precision.empty() || precision == "bf16" || precision == "fp16") return;
+  emitted.lack("linear layers are in " + precision + ": the step was timed with that");
+}
+
 std::string megatron(const LaunchedPlan& plan) {
   Emitted emitted;
   check_layout(plan, emitted);
+  add_precision(plan, emitted);
   const bool whole = plan.layout == "whole_experts";
   for (const auto& [flag, value] : counts_of(plan, Framework::Megatron)) emitted.add(flag, value);
   if (plan.tensor > 1 && plan.layout != "least_sent") emitted.add("--sequence-parallel");
@@ -167,6 +197,7 @@ std::string megatron(const LaunchedPlan& plan) {
 std::string torchtitan(const LaunchedPlan& plan) {
   Emitted emitted;
   check_layout(plan, emitted);
+  check_precision(plan, emitted);
   if (plan.zero == 1) emitted.lack("ZeRO 1 is not there; FSDP that keeps the weights gathered is");
   std::string_view schedule = kTorchtitanSchedules[0].first;
   for (const auto& [theirs, ours] : kTorchtitanSchedules) {
@@ -208,6 +239,7 @@ std::string torchtitan(const LaunchedPlan& plan) {
 std::string deepspeed(const LaunchedPlan& plan) {
   Emitted emitted;
   check_layout(plan, emitted);
+  check_precision(plan, emitted);
   if (plan.schedule != "1f1b") emitted.lack("pipelines run 1f1b, not " + plan.schedule);
   if (plan.expert > 1) {
     emitted.lack(
@@ -225,7 +257,7 @@ std::string deepspeed(const LaunchedPlan& plan) {
   Json json = {{"train_batch_size", plan.global_batch},
                {"train_micro_batch_size_per_gpu", plan.micro_batch},
                {"gradient_accumulation_steps", plan.micro_batches},
-               {"bf16", {{"enabled", true}}},
+               {precision_of(plan) == "fp16" ? "fp16" : "bf16", {{"enabled", true}}},
                {"zero_optimization", zero}};
   if (plan.tensor > 1) json["tensor_parallel"] = {{"autotp_size", plan.tensor}};
   if (plan.context > 1) json["sequence_parallel_size"] = plan.context;

@@ -305,6 +305,37 @@ std::string robust_lines(const Task& task, const PlanResult& result) {
          plan_lines(task, *robust.plan);
 }
 
+/// Memory and links have the rates that were measured on a chip and its node: what the machine says
+/// of them counts for capacity and topology alone.
+std::string other_links_line(const Task& task) {
+  constexpr double kSame = 0.15;
+  constexpr double kSameInNode = 0.5;  // `bus` is what collectives reach
+  const stack::MeasuredChip& chip = task.stack->chip;
+  const auto differs = [](BytesPerSecond a, BytesPerSecond b, double most) {
+    return std::abs(a / b - 1.0) > most;
+  };
+  std::vector<std::string> unused;
+  const BytesPerSecond memory = task.machine.memory[0].bandwidth;
+  if (chip.memory > BytesPerSecond{} && differs(memory, chip.memory, kSame)) {
+    unused.push_back(fmt::format("memory at {}, not {}", to_text(chip.memory), to_text(memory)));
+  }
+  std::int64_t within = 1;
+  for (const NetworkDimension& dimension : task.machine.network) {
+    const bool is_node = within < chip.domain;
+    const BytesPerSecond measured = !is_node           ? chip.nic
+                                    : chip.bus.empty() ? BytesPerSecond{}
+                                                       : chip.bus.back();
+    if (dimension.degree) within *= *dimension.degree;
+    if (!(measured > BytesPerSecond{})) continue;
+    if (!differs(dimension.bandwidth, measured, is_node ? kSameInNode : kSame)) continue;
+    unused.push_back(fmt::format("links {} at {}, not {}", is_node ? "in a node" : "between nodes",
+                                 to_text(measured), to_text(dimension.bandwidth)));
+  }
+  if (unused.empty()) return "";
+  return labelled("caution", fmt::format("times are those of the measured {}: {}", chip.name,
+                                         fmt::join(unused, "; ")));
+}
+
 /// Where the measured rates are of an accelerator with another peak than the machine's.
 std::string other_chip_line(const Task& task) {
   constexpr double kSame = 0.05;  // data sheets round, and say boost clocks or base ones
@@ -327,7 +358,8 @@ std::string rates_line(const Task& task) {
   if (!task.stack) {
     const bool is_ideal = task.machine.matrix.efficiency.steps.empty();
     return labelled("rates", std::string(is_ideal ? "ideal, the peaks of the chip"
-                                                  : "of kernels alone, by a curve of efficiency") +
+                                                  : "of kernels alone, by the curve of efficiency "
+                                                    "that the config gives") +
                                  ": no stack given (docs/truth.md)");
   }
   return labelled("rates",
@@ -336,7 +368,7 @@ std::string rates_line(const Task& task) {
                                   ? "scaled from those measured on another chip (docs/systems.md)"
                                   : "measured",
                               name_of(task.stack->precision))) +
-         other_chip_line(task);
+         other_chip_line(task) + other_links_line(task);
 }
 
 }  // namespace
@@ -391,8 +423,12 @@ std::string plan_report(const Task& task, const PlanResult& result, const std::s
   if (result.cost) {
     const training::Cost& cost = *result.cost;
     const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
-    text += step_lines(certainty, cost.step_time, cost.utilization, peak) + hint_line(result) +
-            interval_line(result) +
+    text += step_lines(certainty, cost.step_time, cost.utilization, peak);
+    if (certainty.is_given()) {
+      text +=
+          labelled("best", "not searched for: a search with it as --hint says how far it is off");
+    }
+    text += hint_line(result) + interval_line(result) +
             rate_line(cost.tokens_per_second, task.machine.chips, cost.price) + price_lines(cost);
     text += top_lines(result, kOne, kNone,
                       [](const FoundPlan& found) { return degrees_text(found.plan->degrees); });

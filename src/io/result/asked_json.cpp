@@ -38,8 +38,10 @@ Json asked_workload_json(const calculon::Task& task) {
 }
 
 Json asked_workload_json(const training::Task& task) {
-  return workload_json(WorkloadKind::LlmTraining, task.model.layers, task.pass.tokens,
-                       task.global_batch);
+  Json json = workload_json(WorkloadKind::LlmTraining, task.model.layers, task.pass.tokens,
+                            task.global_batch);
+  json["precision"] = task.stack ? Json(name_of(task.stack->precision)) : Json();
+  return json;
 }
 
 Json asked_workload_json(const serving::Task& task) {

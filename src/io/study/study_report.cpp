@@ -304,7 +304,7 @@ std::string study_report(const Study& study, const study::Grid& grid, const Stud
   if (state.is_proved() && state.count.scoped > 0) {
     sure += fmt::format(
         " for what was searched; in {} of the points something was fixed before the search: see "
-        "'scope' in results.jsonl",
+        "'scope' in results.ndjson",
         state.count.scoped == state.count.points ? "all" : fmt::format("{}", state.count.scoped));
   }
   text += single ? labelled("best", sure)
