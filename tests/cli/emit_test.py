@@ -128,6 +128,35 @@ class Emit(CliTest):
         self.assertIn("--fp16", arguments(self.emit(result, "megatron").stdout))
         self.assertIn("fp16", json.loads(self.emit(result, "deepspeed").stdout))
 
+    def test_a_search_emits_its_answer(self):
+        for config, framework in ((PLAN, "megatron"), (PLAN, "torchtitan"), (SERVING, "vllm")):
+            with self.subTest(framework):
+                self.run_tool(config, "--emit", f"{framework}=out.txt", "--json", "r.json",
+                              "--quiet")
+                later = self.run_tool("emit", "r.json", "--for", framework).stdout
+                self.assertEqual((self.folder / "out.txt").read_text(), later)
+        self.run_tool(PLAN, "--set", "execution=null", "--emit", "chakra=t", "--json", "r.json",
+                      "--quiet")
+        self.run_tool("emit", "r.json", "--for", "chakra", "-o", "u")
+        names = sorted(path.name[1:] for path in self.folder.glob("t.*"))
+        self.assertGreater(len(names), 2)
+        for name in names:
+            self.assertEqual((self.folder / f"t{name}").read_bytes(),
+                             (self.folder / f"u{name}").read_bytes())
+
+    def test_a_search_that_cannot_emit_does_not_begin(self):
+        for config, words, said in (
+                (SERVING, "megatron=a", "expected a config with 'training'"),
+                (PLAN, "vllm=a", "expected a config of kind llm_serving"),
+                (PLAN, "megatron", "expected FRAMEWORK=FILE"),
+                (PLAN, "megatron=-", "expected FRAMEWORK=FILE"),
+                (PLAN, "megatorn=a", "megatron"), (PLAN, "megatron=none/a", "none/a")):
+            with self.subTest(words):
+                self.assertIn(said, self.run_tool(config, "--emit", words, status=2).stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        shared = self.run_tool(PLAN, "--emit", "megatron=a", "--json", "a", status=2).stderr
+        self.assertIn("both go to 'a'", shared)
+
     def test_a_result_is_not_written_over(self):
         text = json.dumps(self.plan())
         self.write("r.json", text)

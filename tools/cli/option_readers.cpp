@@ -45,7 +45,7 @@ void refuse_shared_outputs(const CommandLine& line) {
       std::pair("--json", &line.json),       std::pair("--html", &line.html),
       std::pair("--mapping", &line.mapping), std::pair("--checkpoint", &line.checkpoint),
       std::pair("--events", &line.events),   std::pair("-o", &output),
-      std::pair("--fit", &line.fit)};
+      std::pair("--fit", &line.fit),         std::pair("--emit", &line.emitted)};
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     for (std::size_t j = i + 1; j < outputs.size(); ++j) {
       const std::string& file = *outputs[i].second;
@@ -193,6 +193,16 @@ void holdout(CommandLine& line, const std::string& option, const std::string& va
 
 void emit_for(CommandLine& line, const std::string& option, const std::string& value) {
   line.emit_for = choice<EmitFormat>(option, value);
+}
+
+/// megatron=launch.sh
+void emit_to(CommandLine& line, const std::string& option, const std::string& value) {
+  const std::size_t equals = value.find('=');
+  line.emit_for = choice<EmitFormat>(option, value.substr(0, equals));
+  if (equals != std::string::npos) line.emitted = value.substr(equals + 1);
+  if (line.emitted.empty() || line.emitted == "-") {
+    usage_error(fmt::format("{}: expected FRAMEWORK=FILE, got {}", option, in_quotes(value)));
+  }
 }
 
 /// 3/16: the third of sixteen.

@@ -25,6 +25,7 @@ void word_size(CommandLine& line, const std::string& option, const std::string& 
 void run_group(CommandLine& line, const std::string& option, const std::string& value);
 void holdout(CommandLine& line, const std::string& option, const std::string& value);
 void emit_for(CommandLine& line, const std::string& option, const std::string& value);
+void emit_to(CommandLine& line, const std::string& option, const std::string& value);
 void shard(CommandLine& line, const std::string& option, const std::string& value);
 void study_task(CommandLine& line, StudyLine::Task task);
 

@@ -103,6 +103,7 @@ struct CommandLine {
   std::int64_t port = 0;                                ///< to serve at; 0: any that is free
   bool published = false;                               ///< their times as DeepFlow has them, too
   std::optional<EmitFormat> emit_for;                   ///< who reads what is written
+  std::string emitted;                                  ///< by solve: where; empty: not asked for
   Shell shell = Shell::Bash;                            ///< for whom words are completed
   GraphFormat format = GraphFormat::Yaml;
   std::optional<ModelFormat> model_format;  ///< left out: as the name of the output ends

@@ -21,6 +21,7 @@
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
 #include "io/checkpoint/checkpoint_frame.hpp"
+#include "io/emit/emit_result.hpp"
 #include "io/result/event_text.hpp"
 #include "io/solve/question.hpp"
 #include "io/solve/what_if.hpp"
@@ -48,6 +49,10 @@ class Run {
     if (line.what_if) check_what_if(config);
     for (const std::string& file : {line.json, line.html, line.mapping, line.checkpoint}) {
       check_output(file);
+    }
+    if (!line.emitted.empty()) {
+      check_emitted();
+      check_output(line.emitted);
     }
     if (!line.resume.empty()) state_ = question_->load_state(line.resume);
     if (!line.checkpoint.empty()) {
@@ -102,6 +107,17 @@ class Run {
     options.robust = line.robust;
     options.bounds = line.bounds;
     return options;
+  }
+
+  /// Before the search: whether the framework has a use for the answer.
+  void check_emitted() const {
+    if (emits_plans(*line_.emit_for) ? std::holds_alternative<TrainingConfig>(config_)
+                                     : std::holds_alternative<ServingConfig>(config_)) {
+      return;
+    }
+    throw InputError(
+        fmt::format("{}: --emit {}: expected a config {}", line_.config, name_of(*line_.emit_for),
+                    emits_plans(*line_.emit_for) ? "with 'training'" : "of kind llm_serving"));
   }
 
   /// What is there would be replaced by less.
@@ -164,6 +180,13 @@ class Run {
           return more_.empty() ? report : report + what_if_text(more_, *result.objective);
         },
         outputs);
+    if (line_.emitted.empty() || !result.objective) return;
+    outputs.attempt([&] {
+      emit_result(question_->json(result), line_.config, *line_.emit_for,
+                  [&](const std::string& ending, const std::string& bytes) {
+                    write_output(line_.emitted + ending, bytes);
+                  });
+    });
   }
 
   const CommandLine& line_;

@@ -21,6 +21,11 @@ std::string command_text(const std::string& command, const Emitted& emitted) {
   return text + "\n";
 }
 
+bool emits_plans(EmitFormat format) {
+  if (format == EmitFormat::Chakra) return true;
+  return format != EmitFormat::InferenceX && trains(static_cast<Framework>(format));
+}
+
 void emit_result(const std::string& result, const std::string& name, EmitFormat format,
                  const TakeFile& take) {
   const Json json = parse_json_object(result, name);
@@ -29,7 +34,7 @@ void emit_result(const std::string& result, const std::string& name, EmitFormat 
   };
   const auto framework = static_cast<Framework>(format);
   const bool rows = format == EmitFormat::InferenceX;
-  const bool of_plan = format == EmitFormat::Chakra || (!rows && trains(framework));
+  const bool of_plan = emits_plans(format);
   if (of_plan && !has(json, "plan")) {
     throw InputError(
         fmt::format("{}: expected the result of a config with 'training' that has a "

@@ -25,6 +25,9 @@ constexpr auto words(EmitFormat) {
   return all;
 }
 
+/// Whether it is made of a plan of training; else of a deployment.
+bool emits_plans(EmitFormat format);
+
 /// Called once for each file: what its name ends in, nothing if there is one alone, and its bytes.
 using TakeFile = std::function<void(const std::string& ending, const std::string& bytes)>;
 
