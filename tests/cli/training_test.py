@@ -318,6 +318,15 @@ training: {{recompute: full, zero: [0, 1]}}
             self.assertEqual(self.result(config, *change)["step_time"], whole)
         self.assertNotIn("caution", self.run_tool(config).stdout)
 
+    def test_a_mapping_of_training_names_the_plan_where_there_is_one(self):
+        hint = "a plan of a step of training counts all: --set training={}"
+        for config, has_plan in (("transformers/llama3_70b", True), ("gpt3_1t", False)):
+            path = CONFIGS / f"{config}.yaml"
+            report = self.run_tool(path, "--node-limit", "200", "--quiet", status=(0, 4)).stdout
+            self.assertIn("not counted: gradients", report)
+            self.assertEqual(hint in re.sub(r"\s+", " ", report), has_plan)
+            self.run_tool("check", path, "--set", "training={}", status=0 if has_plan else 2)
+
     def test_on_chip_memory_is_said_not_to_count(self):
         report = self.run_tool(self.config).stdout
         self.assertEqual(report.count("not modelled"), 1)

@@ -344,9 +344,12 @@ std::string capacity_lines(const Outcome& outcome) {
                                          cost.spilled ? "; the second tier is in use" : ""));
   const std::vector<std::string_view> missing = not_counted_in_memory(*outcome.problem);
   if (!missing.empty()) {
-    text += labelled("", fmt::format("not counted: {}; a plan of a step of training counts all: "
-                                     "--set training={{}}",
-                                     fmt::join(missing, ", ")));
+    // Plans are of models by rule.
+    const bool has_plan = outcome.problem->workload.counts.has_value();
+    text += labelled("", fmt::format("not counted: {}{}", fmt::join(missing, ", "),
+                                     has_plan ? "; a plan of a step of training counts all: "
+                                                "--set training={}"
+                                              : ""));
   }
   return text + intensity_line(cost);
 }
