@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Plans for a framework: the best of what it can run, and nothing that it cannot.
+
+usage: plan_frameworks_test.py DFSEARCH [TEST ...]
+"""
+
+import json
+
+import support
+from plan_case import PlanCase, changes
+
+
+class Frameworks(PlanCase):
+    def test_a_framework_gets_the_best_of_what_it_runs(self):
+        layouts = "training.layout=[least_sent, least_kept]"
+        lists = {
+            "megatron": [["training.schedule=[1f1b, interleaved]", layouts]],
+            "torchtitan": [["training.schedule=[1f1b, interleaved, gpipe]", *ranks, *zero]
+                           for ranks in (["parallelism.tensor=1"], ["training.layout=least_kept"])
+                           for zero in (["training.zero=[2, 3]"],
+                                        ["training.zero=0", "parallelism.context=1"])],
+            "deepspeed": [["training.schedule=1f1b", "training.zero=[0, 1]", layouts],
+                          ["training.schedule=1f1b", "parallelism.pipeline=1", layouts]]}
+        best_of_any = self.result(self.config)["step_time"]
+        for framework, choices in lists.items():
+            # Memory that makes ZeRO and stages matter, and one that does not.
+            for memory in ("2 GB", "600 MB"):
+                with self.subTest(framework=framework, memory=memory):
+                    given = [f"system.memory.capacity={memory}"]
+                    steps = [self.result(self.config, *changes(*given, *one), status=(0, 3))
+                             ["step_time"] for one in choices]
+                    best = min(step for step in steps if step is not None)
+                    found = self.result(self.config,
+                                        *changes(*given, f"training.framework={framework}"))
+                    self.assertEqual(found["step_time"], best)
+                    any_of_all = self.result(self.config, *changes(*given))["step_time"]
+                    self.assertEqual(found["framework"],
+                                     {"name": framework, "step_time_of_any": any_of_all,
+                                      "lower_bound_of_any": any_of_all,
+                                      "gain": best / any_of_all - 1.0})
+                    if memory == "2 GB":
+                        self.assertEqual(any_of_all, best_of_any)
+
+    def test_a_framework_can_run_what_is_found_for_it(self):
+        for framework in ("megatron", "torchtitan", "deepspeed"):
+            with self.subTest(framework):
+                told = changes("system.memory.second={bandwidth: 40 GB/s, capacity: 1 TB}",
+                               "system.memory.capacity=600 MB", f"training.framework={framework}")
+                self.write("r.json", self.run_tool(self.config, *told, "--json", "-").stdout)
+                text = self.run_tool("emit", "r.json", "--for", framework).stdout
+                for lack in ("is not there", "is none that", "stay on the chip", "nothing is",
+                             "goes with", "run 1f1b"):
+                    self.assertNotIn(lack, text)
+                report = self.run_tool(self.config, *told).stdout
+                self.assertRegex(report, rf"framework +{framework}; the best plan of any is .* better")
+
+    def test_nothing_is_found_for_a_framework_that_it_cannot_run(self):
+        cannot = ("is not there", "are not interleaved", "is none that", "stay on the chip",
+                  "nothing is", "goes with", "run 1f1b", "divide the weights", "least_kept")
+        found = 0
+        models = ("model: llama3_8b, layers: 7", "model: qwen3_30b_a3b, layers: 5")
+        for model in models:
+            for chips, batch, memory, ranks in ((8, 16, 40, "[2, 4]"), (16, 48, 16, "1"),
+                                                (16, 32, 24, "2")):
+                config = self.write("c.yaml", f"""\
+workload: {{{model}, global_batch: {batch}}}
+system: {{from: h100_dgx, chips: {chips}, memory: {{capacity: {memory} GB}}}}
+execution: {{stack: te, chip: h100_80gb}}
+parallelism: {{tensor: {ranks}}}
+training: {{}}
+""")
+                for framework in ("megatron", "torchtitan", "deepspeed"):
+                    with self.subTest(model=model, chips=chips, framework=framework):
+                        done = self.run_tool(config, *changes(f"training.framework={framework}"),
+                                             "--json", "r.json", "--quiet", status=(0, 3))
+                        if done.returncode == 0:
+                            found += 1
+                            text = self.run_tool("emit", "r.json", "--for", framework).stdout
+                            for lack in cannot:
+                                self.assertNotIn(lack, text)
+        self.assertGreater(found, 12)
+
+    def test_interleaved_stages_of_megatron_are_equal(self):
+        # With a stack chunks may differ, but not under Megatron: its best plan is the best of those
+        # without chunks, and of those whose equal stages are given one after the other.
+        differ = False
+        for layers, batch, memory in ((19, 32, "80 GB"), (14, 16, "20 GB"), (12, 8, "40 GB")):
+            config = self.write("c.yaml", f"""\
+workload: {{model: llama3_8b, layers: {layers}, global_batch: {batch}}}
+system: {{from: h100_dgx, chips: 16, memory: {{capacity: {memory}}}}}
+execution: {{stack: te, chip: h100_80gb}}
+parallelism: {{tensor: [1, 2], context: 1, pipeline: [2, 4, 8, 16]}}
+training: {{recompute: full, zero: [0, 1]}}
+""")
+            with self.subTest(layers):
+                found = self.result(config, *changes("training.framework=megatron"))
+                self.write("r.json", json.dumps(found))
+                text = self.run_tool("emit", "r.json", "--for", "megatron").stdout
+                self.assertNotIn("not interleaved", text)
+                steps = [self.result(config, *changes("training.schedule=1f1b"), status=(0, 3))
+                         ["step_time"]]
+                for stages in (2, 4, 8, 16):
+                    if layers % stages:
+                        continue
+                    each = layers // stages
+                    for chunks in (c for c in range(2, each + 1) if each % c == 0):
+                        given = self.run_tool(config, *changes(
+                            "training.schedule=interleaved", f"training.chunks={chunks}",
+                            f"training.layers={[each] * stages}", f"parallelism.pipeline={stages}"),
+                            "--json", "-", status=(0, 2, 3))
+                        if given.returncode == 0:
+                            steps.append(json.loads(given.stdout)["step_time"])
+                self.assertEqual(found["step_time"], min(step for step in steps if step))
+                free = self.result(config)["plan"]
+                differ = differ or (free["chunks"] > 1 and len(set(free["layers"])) > 1)
+        self.assertTrue(differ)
+
+    def test_what_a_framework_never_runs_is_an_error(self):
+        wrong = self.run_tool(self.config, *changes(
+            "training.framework=torchtitan", "training.schedule=zb_h1", "training.zero=1",
+            "training.layout=front_1"), status=2).stderr
+        self.assertEqual(wrong.count("torchtitan runs none of these"), 3)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Plans that do not fit: why, what would fit, and machines of fewer chips.
+
+usage: plan_memory_test.py DFSEARCH [TEST ...]
+"""
+
+import re
+
+import support
+from plan_case import PlanCase, changes, without_effort
+
+
+class Memory(PlanCase):
+    def test_nothing_fits(self):
+        given = changes("system.memory.capacity=600 MB", "training={zero: 0, recompute: none}",
+                        "parallelism={tensor: 1, context: 1, pipeline: 2, data: 8}")
+        result = self.result(self.config, *given, status=3)
+        self.assertEqual(result["status"], "infeasible")
+        for key in ("objective", "lower_bound", "gap", "plan", "time", "memory"):
+            self.assertIsNone(result[key])
+        why = result["infeasible"]
+        self.assertEqual((why["limit"], why["available"]), ("memory", 600e6))
+        self.assertGreater(why["needed"], why["available"])
+        report = self.run_tool(self.config, *given, status=3).stdout
+        flat = re.sub(r"\s+", " ", report)
+        self.assertIn(f"a chip of stage {why['stage']}, the fullest, needs", flat)
+        self.assertIn(f"({why['needed']:.0f} bytes) of memory, and has 600 MB:", flat)
+        self.assertIn("what helps", report)
+        self.assertTrue(why["remedies"])
+        # With so much it fits, and with a byte less it does not.
+        needed = int(why["needed"])
+        self.assertEqual(needed, why["needed"])
+        for change, status in ((0, 0), (-1, 3)):
+            self.run_tool(self.config, *given, "--set",
+                          f"system.memory.capacity={needed + change} B", status=status)
+        second = self.result(self.config, *changes(
+            "system.memory.second={capacity: 1 MB, bandwidth: 1 GB/s}",
+            "training.offload=[weights]"), status=3)["infeasible"]
+        self.assertEqual((second["limit"], second["available"]), ("second memory", 1e6))
+        self.assertEqual(second["needed"], second["memory"]["second"])
+        self.assertEqual([remedy["key"] for remedy in second["remedies"]], ["offload"])
+
+    def test_numbers_that_are_enough_are_and_what_is_nearer_is_not(self):
+        given = changes("system.memory.capacity=60 MB", "workload.global_batch=48")
+        why = self.result(self.config, *given, status=3)["infeasible"]
+        self.assertTrue(why["changes_complete"])
+        numbers = {change["key"]: change for change in why["changes"]}
+        self.assertEqual(list(numbers), ["system.memory.capacity", "system.chips",
+                                         "workload.sequence", "workload.global_batch"])
+        memory = numbers["system.memory.capacity"]
+        self.assertEqual(memory["tried"], why["needed"])
+        self.assertEqual(memory["given"], 60e6)
+        # Every count that a switch of 8 chips allows is searched by itself; some have no degrees.
+        chips = numbers["system.chips"]
+        self.assertTrue(chips["is_enough"] and chips["is_nearest"])
+        self.assertGreater(chips["tried"], 24)
+        for count in range(16, chips["tried"] + 1, 8):
+            with self.subTest(chips=count):
+                self.run_tool(self.config, *given, "--set", f"system.chips={count}",
+                              status=0 if count == chips["tried"] else (2, 3))
+        report = re.sub(r"\s+", " ", self.run_tool(self.config, *given, status=3).stdout)
+        self.assertIn(f"what helps {chips['tried']} chips would fit:", report)
+        for key in ("workload.sequence", "workload.global_batch"):
+            change = numbers[key]
+            value = change["given"] // 2
+            while value >= change["tried"]:
+                enough = change["is_enough"] and value == change["tried"]
+                self.run_tool(self.config, *given, "--set", f"{key}={value}",
+                              status=0 if enough else 3)
+                value //= 2
+
+    def test_a_70b_model_on_8_h100_is_told_to_take_24(self):
+        # 16 bytes a parameter and 2 of gradients: 70.6e9 * 18 B are 15.9 chips of 80 GB by
+        # themselves, so 16 have no room for what is kept.
+        config = self.write("llama.yaml", """\
+            workload: {model: llama3_70b, global_batch: 128, mask: causal}
+            system: {from: h100_dgx, chips: 8}
+            training: {}
+            """)
+        numbers = {change["key"]: change for change in
+                   self.result(config, status=3)["infeasible"]["changes"]}
+        self.assertEqual(numbers["system.chips"]["tried"], 24)
+        self.run_tool(config, "--chips", "16", status=3)
+        self.run_tool(config, "--chips", "24")
+
+    def test_fewer_chips_than_a_switch_joins_are_a_part_of_it(self):
+        text = """\
+            workload: {model: llama3_8b, global_batch: 64, mask: causal}
+            system: {from: h100_dgx, chips: %d}
+            training: {}
+            """
+        part = self.write("part.yaml", text % 4)
+        report = re.sub(r"\s+", " ", self.run_tool(part).stdout)
+        self.assertIn("switch of 4 (in place of 8) at 450 GB/s; switch of 1", report)
+        # The same machine written out.
+        for chips in (4, 6):
+            given = self.result(part, "--chips", chips, "--set", f"system.network.0.degree={chips}")
+            self.assertEqual(without_effort(given),
+                             without_effort(self.result(part, "--chips", chips)))
+        # Twelve of eight are no part; the message has what would be one.
+        wrong = self.run_tool(part, "--chips", 12, status=2).stderr
+        self.assertIn("--set system.network.0.degree=4 takes so many in place of 8", wrong)
+        self.run_tool("check", part, "--chips", 12, "--set", "system.network.0.degree=4")
+        # A part of a ring is none.
+        ring = self.run_tool(part, "--system", "tpu_v5e", "--chips", 4, status=2).stderr
+        self.assertIn("expected a divisor", ring)
+        missing = self.write("none.yaml", text.replace("system: {from: h100_dgx, chips: %d}", ""))
+        self.assertIn("missing key 'chips': add --chips N",
+                      self.run_tool(missing, "--system", "h100_dgx", status=2).stderr)
+
+    def test_two_memories_each_need_what_they_are_told_and_no_byte_less(self):
+        for limits in (("40 MB", "10 GB"), ("600 MB", "1 MB")):
+            given = changes(f"system.memory.capacity={limits[0]}",
+                            f"system.memory.second={{capacity: {limits[1]}, bandwidth: 1 GB/s}}",
+                            "training.offload=[weights]")
+            why = self.result(self.config, *given, status=3)["infeasible"]
+            for change in why["changes"]:
+                if "memory" not in change["key"]:
+                    continue
+                enough = round(change["tried"])
+                for less, status in ((0, 0), (1, 3)):
+                    self.run_tool(self.config, *given, "--set",
+                                  f"{change['key']}={enough - less} B", status=status)
+
+    def test_a_second_memory_is_advised_where_plans_would_use_it(self):
+        second = "a second memory to offload to"
+        tight = "system.memory.capacity=1 MB"
+        for given, is_advised in (((), True), (("training.framework=torchtitan",), False),
+                                  (("execution={stack: te, chip: h100_80gb}",), False),
+                                  (("system.memory.second={capacity: 1 MB, bandwidth: 1 GB/s}",),
+                                   False)):
+            with self.subTest(given):
+                report = self.run_tool(self.config, *changes(tight, "training={}", *given),
+                                       status=3).stdout
+                self.assertIn("what helps    memory of", report)
+                self.assertEqual(second in re.sub(r"\s+", " ", report), is_advised)
+
+
+if __name__ == "__main__":
+    support.main()
