@@ -32,6 +32,12 @@ bool may_grow(const Problem& problem, Strategy strategy) {
 /// Whether more chips would have a part each of the kernel.
 bool may_split(const Kernel& kernel) { return shardable_loops(kernel).back() != Loop::None; }
 
+/// Whether SRAM would limit nothing with each kernel in a partition of its own: then kernels stream.
+bool streams_one_by_one(const Problem& problem) {
+  return problem.execution.style == Style::Dataflow && !problem.divides_graph() &&
+         problem.equations.lone_kernels == LoneKernels::Streamed;
+}
+
 /// "More SRAM, a smaller tile or a larger tensor degree would help."
 std::string help_text(const std::vector<std::string>& helps) {
   std::string text = "More " + helps.front();
@@ -55,6 +61,9 @@ std::string sram_text(const Problem& problem, const Infeasible& reason) {
   const bool splits =
       is_alone ? may_split(*alone) : std::any_of(kernels.begin(), kernels.end(), may_split);
   if (splits && may_grow(problem, Strategy::Tensor)) helps.emplace_back("a larger tensor degree");
+  if (streams_one_by_one(problem)) {
+    helps.emplace_back("kernels one by one (execution.style=kernel_by_kernel)");
+  }
   return fmt::format("SRAM: {} needs at least {}, the chip has {}: {}. {}", reason.where,
                      to_text(Bytes(reason.needed)), to_text(Bytes(reason.available)),
                      too_much(reason), help_text(helps));

@@ -45,7 +45,11 @@ TEST_CASE("no advice is given against what the config says") {
   problem.system.network[0].strategy = Strategy::Data;
   ends(all, "too much. More memory would help.");
   const Infeasible sram{.resource = Resource::Sram, .needed = 3e6, .available = 1e6, .where = "A"};
+  problem.equations.lone_kernels = LoneKernels::Whole;
   ends(sram, "too much. More SRAM or a smaller tile would help.");
+  problem.equations.lone_kernels = LoneKernels::Streamed;
+  ends(sram, "or kernels one by one (execution.style=kernel_by_kernel) would help.");
+  problem.equations.lone_kernels = LoneKernels::Whole;
   problem.system.network[0].strategy.reset();
   ends(sram, "too much. More SRAM, a smaller tile or a larger tensor degree would help.");
   problem.parallelism[static_cast<std::size_t>(Strategy::Tensor)].values = {2};
