@@ -69,6 +69,16 @@ class Memory(PlanCase):
                               status=0 if enough else 3)
                 value //= 2
 
+    def test_what_memory_does_not_count_makes_no_number_greater(self):
+        # Learned positions beside a tied embedding are in no memory of a single stage.
+        given = changes("system.memory.capacity=60 MB", "workload.global_batch=48",
+                        "workload.tied=true", "parallelism.pipeline=1", "system.chips=8")
+        few, many = ({change["key"]: change for change in self.result(
+            self.config, *given, *more, status=3)["infeasible"]["changes"]}
+                     for more in ([], changes("workload.positions=100000")))
+        self.assertTrue(few["system.chips"]["is_enough"])
+        self.assertEqual(few["system.chips"], many["system.chips"])
+
     def test_a_70b_model_on_8_h100_is_told_to_take_24(self):
         # 16 bytes a parameter and 2 of gradients: 70.6e9 * 18 B are 15.9 chips of 80 GB by
         # themselves, so 16 have no room for what is kept.

@@ -101,14 +101,19 @@ class EnoughNumbers {
     return std::nullopt;
   }
 
-  /// Of the weights, gradients and states of the optimizer, whatever the plan, in all chips together.
+  /// A bound of the weights, gradients and states of the optimizer in all chips together, whatever
+  /// the plan.  Learned positions stay out, as the memory of a single stage with a tied embedding
+  /// does not count them.
   [[nodiscard]] double least_states() const {
     const Task& task = config_.task;
     if (task.machine.second_memory()) return 0.0;
     const double known = task.pass.word.in_base_units() + task.bytes.optimizer;
     const double all =
         task.stack ? stack::typical(task.stack->stack.state_bytes) : known + task.bytes.gradient;
-    return parameter_count(task.model) * std::max(known, all);
+    constexpr double kRoundings = 1.0 - 1e-9;  // of sums here and there
+    Transformer counted = task.model;
+    counted.positions = 0;
+    return parameter_count(counted) * std::max(known, all) * kRoundings;
   }
 
   [[nodiscard]] double capacity() const {
