@@ -58,7 +58,7 @@ void ColumnGeneration::grow_columns() {
   if (program_->grow(steps_)) {
     solve_again();
   } else if (steps_ > 0) {
-    has_grown(before - steps_);
+    growth_found_nothing(before - steps_);
     stage_ = Stage::Pricing;
   }
 }

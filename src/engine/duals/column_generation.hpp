@@ -47,7 +47,7 @@ class ColumnGeneration {
   /// The program has been solved.  Whether greedy pricing comes next.
   [[nodiscard]] virtual bool grows_next() = 0;
   /// Greedy pricing has found nothing in so many steps.
-  virtual void has_grown(std::int64_t steps) = 0;
+  virtual void growth_found_nothing(std::int64_t steps) = 0;
   /// Looks for columns at the duals of the program, and proves them where there are none: solves the
   /// program again, goes on pricing, or ends.
   virtual void price() = 0;

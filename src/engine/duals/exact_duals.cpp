@@ -1,4 +1,5 @@
-// Exact pricing: an enumeration finds the partitions that are overpaid.
+// Exact pricing: the partitions that are overpaid are enumerated along a path decomposition
+// (partition_pricing.hpp, docs/duals.md, sections 3 and 4).
 //
 // Kernels that may be exchanged need no different duals, as the mean over all exchanges of
 // good duals is as good: they are of one class, which has one row in the program.

@@ -30,7 +30,7 @@ class FrontierDualSearch final : public ColumnGeneration {
 
  private:
   [[nodiscard]] bool grows_next() override;
-  void has_grown(std::int64_t /*steps*/) override { grows_ = false; }
+  void growth_found_nothing(std::int64_t /*steps*/) override { grows_ = false; }
   void price() override;
 
   [[nodiscard]] Duals lower_duals() const;
