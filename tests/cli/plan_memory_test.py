@@ -69,15 +69,18 @@ class Memory(PlanCase):
                               status=0 if enough else 3)
                 value //= 2
 
-    def test_what_memory_does_not_count_makes_no_number_greater(self):
-        # Learned positions beside a tied embedding are in no memory of a single stage.
+    def test_learned_positions_count_beside_a_tied_embedding(self):
+        # 100,000 of them of 1,024 are 102.4 million parameters more, on every chip.
         given = changes("system.memory.capacity=60 MB", "workload.global_batch=48",
                         "workload.tied=true", "parallelism.pipeline=1", "system.chips=8")
+        more = changes("workload.positions=100000")
         few, many = ({change["key"]: change for change in self.result(
-            self.config, *given, *more, status=3)["infeasible"]["changes"]}
-                     for more in ([], changes("workload.positions=100000")))
-        self.assertTrue(few["system.chips"]["is_enough"])
-        self.assertEqual(few["system.chips"], many["system.chips"])
+            self.config, *given, *positions, status=3)["infeasible"]["changes"]}["system.chips"]
+                     for positions in ([], more))
+        self.assertTrue(few["is_enough"])
+        self.assertGreater(many["tried"], few["tried"])
+        self.run_tool(self.config, *given, *more, "--chips", many["tried"])
+        self.run_tool(self.config, *given, *more, "--chips", few["tried"], status=3)
 
     def test_a_70b_model_on_8_h100_is_told_to_take_24(self):
         # 16 bytes a parameter and 2 of gradients: 70.6e9 * 18 B are 15.9 chips of 80 GB by

@@ -74,6 +74,7 @@ Json work_json(const training::Task& task, const training::Plan& plan,
       }
     }
     const double word = task.pass.word.in_base_units();
+    const double parameters = parameters_in(task, plan.degrees, block);
     const std::int64_t count = part == Part::Layer        ? blocks.order.layers
                                : part == Part::OtherLayer ? blocks.order.other_layers
                                                           : 1;
@@ -87,9 +88,9 @@ Json work_json(const training::Task& task, const training::Plan& plan,
         {"backward_bytes", number(backward.moved)},
         {"optimizer_flop", number(optimizer.flop)},
         {"optimizer_bytes", number(optimizer.moved)},
-        {"gradients", json_number(block.parameters * task.bytes.sent)},
+        {"gradients", json_number(parameters * task.bytes.sent)},
         {"expert_gradients", json_number(block.expert_parameters * task.bytes.sent)},
-        {"weights", json_number(block.parameters * word)},
+        {"weights", json_number(parameters * word)},
         {"expert_weights", json_number(block.expert_parameters * word)},
         {"exchanges", std::move(exchanges)}};
   }

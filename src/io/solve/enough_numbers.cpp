@@ -102,8 +102,7 @@ class EnoughNumbers {
   }
 
   /// A bound of the weights, gradients and states of the optimizer in all chips together, whatever
-  /// the plan.  Learned positions stay out, as the memory of a single stage with a tied embedding
-  /// does not count them.
+  /// the plan.  A stack counts no learned positions.
   [[nodiscard]] double least_states() const {
     const Task& task = config_.task;
     if (task.machine.second_memory()) return 0.0;
@@ -112,7 +111,7 @@ class EnoughNumbers {
         task.stack ? stack::typical(task.stack->stack.state_bytes) : known + task.bytes.gradient;
     constexpr double kRoundings = 1.0 - 1e-9;  // of sums here and there
     Transformer counted = task.model;
-    counted.positions = 0;
+    if (task.stack) counted.positions = 0;
     return parameter_count(counted) * std::max(known, all) * kRoundings;
   }
 

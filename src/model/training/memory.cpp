@@ -13,10 +13,6 @@ struct Parameters {
   double all = 0.0;
   double of_experts = 0.0;
 
-  void add(const BlockProfile& block, double times) {
-    all += block.parameters * times;
-    of_experts += block.expert_parameters * times;
-  }
   /// Bytes of so many for each element, divided among the chips that share it or not.
   [[nodiscard]] Bytes bytes(double each, bool divided, const Degrees& degrees) const {
     if (!divided) return Bytes(each * (all + of_experts));
@@ -28,13 +24,15 @@ struct Parameters {
 Parameters parameters_of(const Task& task, const Degrees& degrees, const Profiles& profiles,
                          const StageContent& content) {
   Parameters sum;
-  sum.add(of(profiles, Part::Layer), number(content.layers));
-  sum.add(of(profiles, Part::OtherLayer), number(content.other_layers));
-  if (content.first) sum.add(of(profiles, Part::First), 1.0);
-  // A head that has the weight of the embedding shares it with it on one stage.
-  const bool has_it = task.model.tied && degrees[Role::Pipeline] == 1;
-  if (content.last) sum.add(of(profiles, Part::Last), 1.0);
-  if (content.last && has_it) sum.all -= of(profiles, Part::First).parameters;
+  const auto add = [&](Part part, double times) {
+    const BlockProfile& block = of(profiles, part);
+    sum.all += parameters_in(task, degrees, block) * times;
+    sum.of_experts += block.expert_parameters * times;
+  };
+  add(Part::Layer, number(content.layers));
+  add(Part::OtherLayer, number(content.other_layers));
+  if (content.first) add(Part::First, 1.0);
+  if (content.last) add(Part::Last, 1.0);
   return sum;
 }
 

@@ -44,8 +44,11 @@ class Profiler {
 
   void add_kernel(KernelId id) {
     // docs/training.md (1)
-    (block_.is_grouped(id) ? profile_.expert_parameters : profile_.parameters) +=
-        shares_.parameters(id);
+    const double parameters = shares_.parameters(id);
+    (block_.is_grouped(id) ? profile_.expert_parameters : profile_.parameters) += parameters;
+    if (block_.part() == Part::Last && graph_.kernel(id).has_weight()) {
+      profile_.head_parameters += parameters;
+    }
     const Block::Pass pass = block_.pass(id);
     if (pass == Block::Pass::None) return;
     const Extents extents = shares_.extents(id);

@@ -61,6 +61,7 @@ struct BlockProfile {
   Bytes working{};                 ///< the most that a backward kernel reads and writes
   double parameters = 0.0;         ///< elements that every replica has
   double expert_parameters = 0.0;  ///< elements that the replicas of an expert have
+  double head_parameters = 0.0;    ///< of `parameters`: the weight of the head
   std::vector<BlockExchange> exchanges;
   stack::BlockWork work;  ///< with a stack in place of times and exchanges
 };
@@ -70,6 +71,13 @@ using Profiles = std::array<BlockProfile, kParts.size()>;
 
 inline const BlockProfile& of(const Profiles& profiles, Part part) {
   return profiles[static_cast<std::size_t>(part)];
+}
+
+/// Elements that every replica of a part has: a single stage has the weight of a tied embedding and
+/// head once, as part of the embedding.
+inline double parameters_in(const Task& task, const Degrees& degrees, const BlockProfile& block) {
+  const bool shares = task.model.tied && degrees[Role::Pipeline] == 1;
+  return block.parameters - (shares ? block.head_parameters : 0.0);
 }
 
 /// Degrees divide what their role says; the layouts are those of the block for them.

@@ -22,6 +22,7 @@ Profiles stack_profiles(const Task& task, const Degrees& degrees, TensorLayout l
     profile.work = work;
     profile.parameters = work.parameters;
     profile.expert_parameters = work.expert_parameters;
+    if (part == Part::Last) profile.head_parameters = work.parameters;
     profile.kept = part == Part::Last ? work.logits : work.kept;
     profile.kept_scores = work.kept_scores;
     profile.input = work.input;

@@ -182,7 +182,7 @@ StepModel::Aside StepModel::stack_aside(const Times& times, const Groups& groups
   Aside aside;
   Seconds forward{}, backward{};
   const auto add = [&](Part part, const BlockTime& time, double count) {
-    all += of(profiles_, part).parameters * count;
+    all += parameters_in(task_, shape_.degrees, of(profiles_, part)) * count;
     experts += of(profiles_, part).expert_parameters * count;
     aside.optimizer += time.optimizer * count;
     forward += time.forward_kernels * count;
@@ -193,10 +193,6 @@ StepModel::Aside StepModel::stack_aside(const Times& times, const Groups& groups
   if (content.first) add(Part::First, times.first, 1.0);
   if (content.last) add(Part::Last, times.last, 1.0);
   const bool is_one_stage = content.first && content.last;
-  if (is_one_stage && task_.model.tied) {
-    all -= of(profiles_, Part::First).parameters;
-    aside.optimizer -= times.first.optimizer;
-  }
   aside.host = stack::typical(setup.stack.host_step) * setup.scenario.host;
   const double stages = number(shape_.degrees[Role::Pipeline]);
   aside.filling = stack_hop(groups) *

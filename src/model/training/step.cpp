@@ -126,7 +126,7 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
 }
 
 OptimizerWork optimizer_work(const Task& task, const Plan& plan, const BlockProfile& block) {
-  const double all = block.parameters, experts = block.expert_parameters;
+  const double all = parameters_in(task, plan.degrees, block), experts = block.expert_parameters;
   const double updated = plan.zero == 0 ? all + experts
                                         : all / sharing_chips(plan.degrees, false) +
                                               experts / sharing_chips(plan.degrees, true);
@@ -227,7 +227,7 @@ StepModel::Aside StepModel::aside(const Times& times, const Groups& groups,
   double all = 0.0, experts = 0.0;
   Aside aside;
   const auto add = [&](Part part, const BlockTime& time, double count) {
-    all += of(profiles_, part).parameters * count;
+    all += parameters_in(task_, shape_.degrees, of(profiles_, part)) * count;
     experts += of(profiles_, part).expert_parameters * count;
     aside.optimizer += time.optimizer * count;
     aside.copies += time.optimizer_copies * count;
@@ -265,6 +265,11 @@ StepModel::Aside StepModel::aside(const Times& times, const Groups& groups,
                   .forward_hidden = forward,
                   .backward = gathered + reduced,
                   .backward_hidden = backward};
+  }
+  // The first and the last stage each have the weight of a tied embedding and head.
+  if (task_.model.tied && stages() > 1 && (content.first || content.last)) {
+    const Bytes half(of(profiles_, Part::Last).head_parameters * task_.bytes.sent / 2.0);
+    aside.once += groups.pipeline.hop(half) * 2.0;
   }
   return aside;
 }

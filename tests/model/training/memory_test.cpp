@@ -186,6 +186,47 @@ TEST_CASE("ZeRO divides 16 or 18 bytes a parameter among the replicas") {
   CHECK(states(3) == List{2 * parameters / 64, 4 * parameters / 64, 12 * parameters / 64});
 }
 
+TEST_CASE("a single stage has the weight of a tied embedding and head once") {
+  Transformer model = test::gpt(1600, 48, 25, 50257);
+  model.positions = 1024;
+  const double head = 50257.0 * 1600.0;
+  const double parameters = 1557611200.0;  // of the published checkpoint of GPT-2 XL
+  const auto on = [&](std::int64_t stages, bool tied) {
+    model.tied = tied;
+    const Task task = test::training_task(model, 1024, 8);
+    const Blocks blocks = blocks_of(task);
+    Plan plan;
+    plan.degrees[Role::Pipeline] = stages;
+    const Profiles profiles = profiles_of(task, blocks, plan.degrees, plan.layout);
+    const std::vector<std::int64_t> layers(static_cast<std::size_t>(stages), 48 / stages);
+    double elements = 0.0;
+    std::int64_t stage = 0;
+    for (const StageContent& content : contents_of(layers, 1, blocks.order)) {
+      const MemoryUse use = stage_memory(task, plan, profiles, content, stage++, 1);
+      CHECK(use.optimizer / use.weights == 6.0);
+      elements += use.weights.in_base_units() / 2.0;
+    }
+    const Groups groups = Groups::anywhere(task.machine, plan.degrees);
+    const StepModel step(task, plan, profiles, blocks.order);
+    return std::pair(elements, step.step(groups)->step);
+  };
+  CHECK(on(1, true).first == parameters);
+  CHECK(on(1, false).first == parameters + head);
+  CHECK(on(2, true).first == parameters + head);
+  CHECK(on(2, false).first == parameters + head);
+  // The optimizer updates it once: it reads and writes states of 12 bytes, and reads a gradient of
+  // 4 and writes a weight of 2.
+  const Task task = test::training_task(model, 1024, 8);
+  const Seconds once = task.machine.vector.time(Flops(11.0 * head)) +
+                       task.machine.memory[0].time(Bytes(30.0 * head));
+  CHECK((on(1, false).second - on(1, true).second) / once == doctest::Approx(1.0));
+  // Two stages send each other half of its gradients, and then half of the sum.
+  Degrees two;
+  two[Role::Pipeline] = 2;
+  const Seconds half = Groups::anywhere(task.machine, two).pipeline.hop(Bytes(4.0 * head / 2.0));
+  CHECK((on(2, true).second - on(2, false).second) / (half * 2.0) == doctest::Approx(1.0));
+}
+
 TEST_CASE("experts are divided among the chips that share no samples, the rest is not") {
   const Task task = test::training_task(test::mixtral_8x7b(), 1024, 64);
   const Blocks blocks = blocks_of(task);
