@@ -90,6 +90,50 @@ class Emit(CliTest):
         self.assertIn("torchrun pretrain_gpt.py", text)
         self.assertIn("# give torchrun the --nnodes and --nproc_per_node of your machine: 16 ", text)
 
+    def test_ranks_are_numbered_as_the_plan_has_them_in_the_network(self):
+        # 16 chips, eight to a node.  Rank r is chip r % 8 of node r // 8.
+        result = self.plan()
+        for network, flag, said in (
+                ([{"tensor": 2, "data": 4}, {"data": 2}], False, False),
+                ([{"tensor": 2, "data": 4}, {"pipeline": 2}], False, False),
+                ([{"tensor": 8}, {"context": 2}], False, False),
+                ([{"pipeline": 8}, {"data": 2}], True, False),
+                ([{"tensor": 2, "pipeline": 4}, {"pipeline": 2}], False, False),
+                ([{"tensor": 4, "pipeline": 2}, {"data": 2}], True, False),
+                ([{"data": 8}, {"tensor": 2}], False, True),
+                ([{"context": 2, "data": 4}, {"tensor": 2}], False, True),
+                ([{"pipeline": 2, "data": 4}, {"pipeline": 2}], False, False)):
+            with self.subTest(network):
+                result["network"] = network
+                for role in ("tensor", "context", "expert", "pipeline", "data"):
+                    result["parallelism"][role] = math.prod(d.get(role, 1) for d in network)
+                for order, is_ours in ((("tensor", "context", "data", "pipeline"), not flag),
+                                       (("tensor", "context", "pipeline", "data"), flag)):
+                    if is_ours and not said:
+                        self.check_numbers(network, order)
+                text = self.emit(result, "megatron").stdout
+                self.assertEqual("--use-tp-pp-dp-mapping" in text, flag)
+                self.assertEqual("# ranks are numbered tensor, context, data" in text, said)
+                for framework in ("torchtitan", "deepspeed"):
+                    self.assertEqual("ranks are numbered tensor, context, data" in
+                                     self.emit(result, framework).stdout, flag or said)
+
+    def check_numbers(self, network, order):
+        """Counts ranks one by one: how many of each role there are in a node and beside it."""
+        degrees = [math.prod(d.get(role, 1) for d in network) for role in order]
+        places = {}
+        for rank in range(16):
+            digits, left = [], rank
+            for degree in degrees:
+                digits.append(left % degree)
+                left //= degree
+            places[tuple(digits)] = (rank % 8, rank // 8)
+        for i, role in enumerate(order):
+            group = [place for digits, place in places.items()
+                     if not any(d for j, d in enumerate(digits) if j != i)]
+            self.assertEqual([len({place[d] for place in group}) for d in (0, 1)],
+                             [d.get(role, 1) for d in network])
+
     def test_megatron_says_how_context_ranks_exchange(self):
         # With a stack a ring; without one what the exchanges of the plan are.
         self.assertNotIn("--cp-comm-type", self.emit(self.plan(context=1), "megatron").stdout)

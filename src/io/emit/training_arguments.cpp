@@ -10,6 +10,7 @@
 
 #include "io/emit/emitted.hpp"
 #include "io/emit/launch_flags.hpp"
+#include "io/emit/rank_order.hpp"
 
 namespace dfsearch {
 namespace {
@@ -78,6 +79,17 @@ void check_layout(const LaunchedPlan& plan, Emitted& emitted) {
     emitted.lack("the layout of tensors, " + plan.layout +
                  ", is none that libraries have; search with a stack for one that is");
   }
+}
+
+/// The order in which libraries number their ranks unless told otherwise.
+bool has_usual_order(const LaunchedPlan& plan) {
+  return is_numbered_so(plan.result, {"tensor", "context", "expert", "data", "pipeline"});
+}
+
+void check_order(const LaunchedPlan& plan, Emitted& emitted) {
+  if (has_usual_order(plan)) return;
+  emitted.lack("ranks are numbered tensor, context, data, pipeline; the step was timed with " +
+               placement_text(plan.result) + ", the innermost dimension first");
 }
 
 /// How context ranks come to the keys and values of all tokens, as Transformer Engine calls it.
@@ -186,6 +198,12 @@ std::string megatron(const LaunchedPlan& plan) {
     emitted.add("--cpu-offloading-num-layers", plan.layers.front());
   }
   if (plan.offloads("weights")) emitted.lack("weights stay on the chip");
+  if (!has_usual_order(plan) &&
+      is_numbered_so(plan.result, {"tensor", "context", "expert", "pipeline", "data"})) {
+    emitted.add("--use-tp-pp-dp-mapping");
+  } else {
+    check_order(plan, emitted);
+  }
   // Its arguments.py asks for the one with FSDP, and for the other with tensor or context ranks.
   const int connections = plan.zero > 1 ? 8 : 1;
   const std::string command = torchrun(plan, emitted);
@@ -197,6 +215,7 @@ std::string megatron(const LaunchedPlan& plan) {
 std::string torchtitan(const LaunchedPlan& plan) {
   Emitted emitted;
   check_layout(plan, emitted);
+  check_order(plan, emitted);
   check_precision(plan, emitted);
   if (plan.zero == 1) emitted.lack("ZeRO 1 is not there; FSDP that keeps the weights gathered is");
   std::string_view schedule = kTorchtitanSchedules[0].first;
@@ -239,6 +258,7 @@ std::string torchtitan(const LaunchedPlan& plan) {
 std::string deepspeed(const LaunchedPlan& plan) {
   Emitted emitted;
   check_layout(plan, emitted);
+  check_order(plan, emitted);
   check_precision(plan, emitted);
   if (plan.schedule != "1f1b") emitted.lack("pipelines run 1f1b, not " + plan.schedule);
   if (plan.expert > 1) {
