@@ -21,6 +21,7 @@ constexpr std::size_t kSmallestOfOthers = 64;
 // whole search of fewer.
 constexpr std::int64_t kFewNodes = 1'024;
 constexpr std::chrono::microseconds kSoon{1'000};
+constexpr std::chrono::microseconds kAtOnce{100};
 // All duals that are not known by then, after some tenths of a second, may never be.  Those of more
 // kernels take so long that the weaker ones had better come first.
 constexpr int kAttemptOfFrontiers = 13;
@@ -55,9 +56,16 @@ std::int64_t LazyDuals::steps_of(int attempts) const {
 
 LazyDuals::Found LazyDuals::after(int attempts) {
   if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   while (is_left(attempts)) go_on();
   return found(attempts);
+}
+
+/// Once no other thread is at it: an attempt may take seconds, in which this one takes part.
+std::unique_lock<std::mutex> LazyDuals::locked() {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  while (!lock && !lock.try_lock()) static_cast<void>(work_.help_within(kAtOnce));
+  return lock;
 }
 
 /// Nodes that others expand beside an attempt take none of the time that it is in proportion to:
@@ -103,7 +111,7 @@ void LazyDuals::help_to_the_end() {
 
 LazyDuals::Found LazyDuals::of_alike(int attempts, Ticks enough) {
   if (tables_.size() < kSmallestOfOthers || !tables_.bounds().use(SearchBound::Duals)) return {};
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   if (stage_ == Stage::Large) {
     if (!are_mostly_alike(tables_)) return {};
     begin_with_large();
@@ -155,7 +163,7 @@ LazyDuals::Found LazyDuals::found(int attempts) const {
 
 LazyDuals::Found LazyDuals::after_at_least(int attempts) {
   static_cast<void>(after(attempts));
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = locked();
   return found(attempts_);
 }
 

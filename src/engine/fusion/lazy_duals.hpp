@@ -76,6 +76,7 @@ class LazyDuals {
   // Frontiers give weaker duals than All, but give them sooner.
   enum class Stage : std::uint8_t { Large, Frontiers, All, Covers, Ended };
 
+  [[nodiscard]] std::unique_lock<std::mutex> locked();
   [[nodiscard]] bool is_left(int attempts) const;
   void go_on();
   [[nodiscard]] Found found(int attempts) const;

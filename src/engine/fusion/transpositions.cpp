@@ -58,6 +58,7 @@ bool Transpositions::admit(const FusionNode& node) {
   if (found == stripe.fronts.end()) {
     const std::size_t bytes = bytes_of(ideal);
     if (stripe.fronts.size() < kStripeLimit && !allowance_.is_tight(bytes)) {
+      if (stripe.fronts.size() == kFewFronts) stripe.fronts.reserve(kStripeLimit);
       stripe.fronts[kept_in(stripe, ideal)].push_back(reached);
       if (allowance_.memory != nullptr) allowance_.memory->add(bytes);
     }

@@ -44,19 +44,21 @@ LayerTimes::Entry& LayerTimes::entry(Part part, const Degrees& degrees, TensorLa
   return entry;
 }
 
-const BlockProfile& LayerTimes::least(Entry& entry, Schedule schedule, const Deadline& deadline) {
-  const std::lock_guard lock(entry.making);
-  std::optional<BlockProfile>& least = entry.least[waits(schedule)];
-  if (least) return *least;
+void LayerTimes::search(Entry& entry, Schedule schedule, Others others, const Deadline& deadline) {
   for (const FusedKind kind : kFusedKinds) {
     const auto i = static_cast<std::size_t>(kind);
-    if (entry.part->passes[i].is_empty() || !has(schedule, kind) || entry.is_searched[i]) continue;
+    if (entry.part->passes[i].is_empty() || !has(schedule, kind)) continue;
+    std::unique_lock lock(entry.searching[i], std::defer_lock);
+    if (others == Others::Await) {
+      lock.lock();
+    } else if (!lock.try_lock()) {
+      continue;
+    }
+    if (entry.is_searched[i]) continue;
     entry.fusion[i] = least_mapping(*entry.part, kind, true, deadline);
     entry.is_searched[i] = true;
     searched_.fetch_add(1, std::memory_order_relaxed);
   }
-  least = fused(*entry.part, entry.fusion, schedule);
-  return *least;
 }
 
 template <class ProfileOf>
@@ -80,8 +82,20 @@ Profiles LayerTimes::floor(const Plan& plan, const Deadline& deadline) {
 }
 
 Profiles LayerTimes::least(const Plan& plan, const Deadline& deadline) {
-  return profiles(plan, deadline,
-                  [&](Entry& entry) { return least(entry, plan.schedule, deadline); });
+  const auto search_then = [&](Others others, const auto& profile_of) {
+    return profiles(plan, deadline, [&](Entry& entry) {
+      search(entry, plan.schedule, others, deadline);
+      return profile_of(entry);
+    });
+  };
+  // What another thread searches is waited for when nothing else of the plan is left to search.
+  search_then(Others::Skip, [](const Entry&) { return BlockProfile{}; });
+  return search_then(Others::Await, [&](Entry& entry) {
+    const std::lock_guard lock(entry.making);
+    std::optional<BlockProfile>& least = entry.least[waits(plan.schedule)];
+    if (!least) least = fused(*entry.part, entry.fusion, plan.schedule);
+    return *least;
+  });
 }
 
 Fusions LayerTimes::fusions(const Plan& plan, const Deadline& deadline) {

@@ -54,13 +54,17 @@ class LayerTimes {
     std::unique_ptr<const FusedPart> part;
     std::array<BlockProfile, 2> floor;                 ///< with gradients that wait: the second
     std::array<std::optional<BlockProfile>, 2> least;  ///< with gradients that wait: the second
+    // The fusion of each pass, guarded by a mutex of its own; written once.
+    std::array<std::mutex, kFusedKinds.size()> searching;
+    std::array<bool, kFusedKinds.size()> is_searched{};
     PartFusion fusion;
-    std::array<bool, kFusedKinds.size()> is_searched{};  ///< the fusion
   };
   /// The entry with its part and floor.
   Entry& entry(Part part, const Degrees& degrees, TensorLayout layout, std::int64_t micro_batch,
                const Deadline& deadline);
-  const BlockProfile& least(Entry& entry, Schedule schedule, const Deadline& deadline);
+  /// Whether passes that another thread is searching are waited for.
+  enum class Others : std::uint8_t { Skip, Await };
+  void search(Entry& entry, Schedule schedule, Others others, const Deadline& deadline);
   /// Of each part that the model has what `profile_of` takes from its entry.
   template <class ProfileOf>
   Profiles profiles(const Plan& plan, const Deadline& deadline, const ProfileOf& profile_of);

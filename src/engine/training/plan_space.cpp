@@ -237,12 +237,16 @@ std::vector<std::vector<Division>> PlanSpace::networks(const Degrees& degrees) c
 }
 
 std::vector<Division> PlanSpace::placed(std::size_t dimension, const Degrees& degrees) const {
-  const std::lock_guard lock(mutex_);
-  const auto [entry, is_new] = placed_.try_emplace({dimension, degrees});
-  if (is_new) {
-    entry->second = unbeaten_divisions(*task_.machine.network[dimension].mesh, degrees);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = placed_.find({dimension, degrees});
+    if (found != placed_.end()) return found->second;
   }
-  return entry->second;
+  std::vector<Division> divisions =
+      unbeaten_divisions(*task_.machine.network[dimension].mesh, degrees);
+  const std::lock_guard lock(mutex_);
+  placed_.try_emplace({dimension, degrees}, divisions);
+  return divisions;
 }
 
 }  // namespace dfsearch::training

@@ -48,7 +48,7 @@ class PlanSpace {
   /// whole experts.
   [[nodiscard]] std::vector<TensorLayout> stack_layouts(const Degrees& degrees) const;
 
-  /// On the mesh that is a dimension; found once.
+  /// On the mesh that is a dimension; kept once found.
   [[nodiscard]] std::vector<Division> placed(std::size_t dimension, const Degrees& degrees) const;
 
   const Task& task_;

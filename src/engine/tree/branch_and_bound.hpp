@@ -398,22 +398,16 @@ class BranchAndBound {
     return true;
   }
 
-  [[nodiscard]] bool is_outdated([[maybe_unused]] const Node& node) const {
+  /// Whether the node is known to be useless by now, and is dropped.
+  bool drop_outdated([[maybe_unused]] const Node& node) {
     if constexpr (LearningProblem<P>) {
       const Score bound = problem_.bound_now(node);
       check(bound, node);
-      return bound > cutoff();
+      if (!(bound > cutoff())) return false;
+      pruned_.fetch_add(1, std::memory_order_relaxed);
+      return true;
     }
     return false;
-  }
-
-  /// Whether the node is known to be useless by now.  Then others that wait may be, too, as many
-  /// as were made while that was found out: all of these are dropped.
-  bool drop_outdated(const Entry& entry) {
-    if (!is_outdated(entry.node)) return false;
-    const auto is_outdated = [this](const Node& node) { return this->is_outdated(node); };
-    pruned_.fetch_add(1 + open_.discard_if(is_outdated), std::memory_order_relaxed);
-    return true;
   }
 
   void work(int worker) {
@@ -425,7 +419,7 @@ class BranchAndBound {
           open_.close();
           continue;
         }
-        if (drop_all_from(*entry) || drop_outdated(*entry)) continue;
+        if (drop_all_from(*entry) || drop_outdated(entry->node)) continue;
         expand(std::move(*entry), sink);
         admit_children(sink);
         count(sink);
@@ -461,7 +455,7 @@ class BranchAndBound {
       while (batch.size() < kNodesPerRound) {
         auto entry = open_.pop();
         if (!entry || drop_all_from(*entry)) break;
-        if (!drop_outdated(*entry)) batch.push_back(std::move(*entry));
+        if (!drop_outdated(entry->node)) batch.push_back(std::move(*entry));
       }
       if (batch.empty()) {
         open_.release();

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -68,11 +67,14 @@ class OpenNodes {
   /// Takes all open nodes, in the order in which they were handed in.  Until they
   /// are put back they count as open.
   [[nodiscard]] std::vector<Entry> take_all() {
-    const std::lock_guard lock(mutex_);
-    DFSEARCH_ASSERT(away_ == 0 && busy_ == 0 && !held_.front());
-    away_ = heap_.size();
-    if (!heap_.empty()) away_bound_ = heap_.front().bound;
-    std::vector<Slot> slots = std::exchange(heap_, {});
+    std::vector<Slot> slots;
+    {
+      const std::lock_guard lock(mutex_);
+      DFSEARCH_ASSERT(away_ == 0 && busy_ == 0 && !held_.front());
+      away_ = heap_.size();
+      if (!heap_.empty()) away_bound_ = heap_.front().bound;
+      slots.swap(heap_);
+    }
     std::sort(slots.begin(), slots.end(),
               [](const Slot& a, const Slot& b) { return a.sequence < b.sequence; });
     std::vector<Entry> entries;
@@ -84,10 +86,11 @@ class OpenNodes {
   /// Puts back what `take_all` took; workers may come (again), also after `close`.
   void put_back(std::vector<Entry>&& entries) {
     std::vector<Slot> slots = wrapped(entries);
+    make_room(slots);
+    std::make_heap(slots.begin(), slots.end(), later);
     const std::lock_guard lock(mutex_);
     DFSEARCH_ASSERT(heap_.empty() && slots.size() == away_);
-    heap_ = std::move(slots);
-    std::make_heap(heap_.begin(), heap_.end(), later);
+    heap_.swap(slots);
     away_ = 0;
     away_bound_ = Score::infinity();
     closed_ = false;
@@ -131,19 +134,6 @@ class OpenNodes {
     return static_cast<std::int64_t>(dropped.size());
   }
 
-  /// Drops the open nodes of which this is true, and returns how many.
-  template <class Predicate>
-  std::int64_t discard_if(Predicate predicate) {
-    std::vector<Slot> dropped;
-    const std::lock_guard lock(mutex_);
-    const auto first = std::partition(heap_.begin(), heap_.end(),
-                                      [&](const Slot& slot) { return !predicate(*slot.node); });
-    std::move(first, heap_.end(), std::back_inserter(dropped));
-    heap_.erase(first, heap_.end());
-    std::make_heap(heap_.begin(), heap_.end(), later);
-    return static_cast<std::int64_t>(dropped.size());
-  }
-
   /// The least bound of all open and held nodes; infinite when there are none,
   /// 0 before the first push.
   [[nodiscard]] Score lower_bound() const {
@@ -160,12 +150,15 @@ class OpenNodes {
   }
 
  private:
-  /// What the heap moves about: the node itself stays where it is.
+  static constexpr std::size_t kFewSlots = 4'096;
+  // Searches go on depth first before there are so many.
+  static constexpr std::size_t kMostSlots = std::size_t{1} << 21;
+
+  /// What the heap moves about: the entry itself stays where it is.
   struct Slot {
     Score bound;
     std::uint64_t sequence = 0;
-    std::unique_ptr<Node> node;
-    MemoryCharge memory;
+    std::unique_ptr<Entry> entry;
   };
 
   static bool later(const Slot& a, const Slot& b) {
@@ -177,21 +170,27 @@ class OpenNodes {
     std::vector<Slot> slots;
     slots.reserve(entries.size());
     for (Entry& entry : entries) {
-      slots.push_back({entry.bound, entry.sequence, std::make_unique<Node>(std::move(entry.node)),
-                       std::move(entry.memory)});
+      const Score bound = entry.bound;
+      const std::uint64_t sequence = entry.sequence;
+      slots.push_back({bound, sequence, std::make_unique<Entry>(std::move(entry))});
     }
     entries.clear();
     return slots;
   }
 
   static Entry unwrapped(Slot&& slot) {
-    return {.bound = slot.bound,
-            .sequence = slot.sequence,
-            .node = std::move(*slot.node),
-            .memory = std::move(slot.memory)};
+    slot.entry->sequence = slot.sequence;
+    return std::move(*slot.entry);
+  }
+
+  /// While there are few, room for all: to move many slots to a larger place would take the time of
+  /// those that wait for the mutex.  Pages that are not written take no memory.
+  static void make_room(std::vector<Slot>& slots) {
+    if (slots.size() > kFewSlots && slots.capacity() < kMostSlots) slots.reserve(kMostSlots);
   }
 
   void put(std::vector<Slot>& slots) {
+    make_room(heap_);
     for (Slot& slot : slots) {
       slot.sequence = next_sequence_++;
       heap_.push_back(std::move(slot));

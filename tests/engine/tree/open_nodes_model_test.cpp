@@ -268,21 +268,6 @@ class DiscardAbove : public Command {
   double cutoff_ = *rc::gen::resize(100, rc::gen::inRange(0, 6));
 };
 
-class DiscardOdd : public Command {
- public:
-  void checkPreconditions(const Twin& twin) const override { RC_PRE(!twin.away); }
-  void apply(Twin& twin) const override { std::erase_if(twin.open, is_odd); }
-  void run(const Twin& twin, Real& real) const override {
-    const auto odd = std::count_if(twin.open.begin(), twin.open.end(), is_odd);
-    RC_ASSERT(real.nodes.discard_if([](int node) { return node % 2 == 1; }) == odd);
-    check_alike(nextState(twin), real);
-  }
-  void show(std::ostream& out) const override { out << "discard odd ones"; }
-
- private:
-  static bool is_odd(const Twin::Open& open) { return open.node % 2 == 1; }
-};
-
 class Close : public Command {
  public:
   void apply(Twin& twin) const override { twin.closed = true; }
@@ -307,7 +292,7 @@ TEST_CASE("open nodes are those of a list that is sorted each time") {
             twin, real,
             rc::state::gen::execOneOfWithArgs<Push, Exchange, Exchange, Exchange, Exchange, Pop,
                                               Pop, Release, Release, TakeAll, PutBack, PutBack,
-                                              DiscardAbove, DiscardOdd, Close>());
+                                              DiscardAbove, Close>());
       },
       1000);
 }
