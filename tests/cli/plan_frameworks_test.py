@@ -7,7 +7,24 @@ usage: plan_frameworks_test.py DFSEARCH [TEST ...]
 import json
 
 import support
-from plan_case import PlanCase, changes
+from plan_case import ROLES, PlanCase, changes
+
+# The first one runs fastest.
+USUAL = ("tensor", "context", "expert", "data", "pipeline")
+STAGES_INSIDE = ("tensor", "context", "expert", "pipeline", "data")
+
+
+def places(degrees, order, node):
+    """Counts one by one: what ranks that are numbered so have in a node and beside it."""
+    of = dict(zip(ROLES, degrees))
+    inside, beside = {}, {}
+    step = 1
+    for role in order:
+        chips = [digit * step for digit in range(of[role])]
+        inside[role] = len({chip % node for chip in chips})
+        beside[role] = len({chip // node for chip in chips})
+        step *= of[role]
+    return tuple(inside[role] for role in ROLES), tuple(beside[role] for role in ROLES)
 
 
 class Frameworks(PlanCase):
@@ -79,6 +96,32 @@ training: {{}}
                             for lack in cannot:
                                 self.assertNotIn(lack, text)
         self.assertGreater(found, 12)
+
+    def test_ranks_lie_where_the_framework_numbers_them(self):
+        differ = 0
+        for degrees in ((2, 1, 1, 2, 4), (4, 1, 1, 2, 2), (1, 2, 1, 4, 2), (1, 1, 1, 2, 8),
+                        (1, 1, 1, 8, 2), (1, 1, 1, 4, 4)):
+            given = changes(*(f"parallelism.{role}={degree}" for role, degree in zip(ROLES, degrees)
+                              if role != "expert"))
+            free = self.result(self.config, *given, *changes("training.schedule=1f1b"))
+            for framework, orders in (("megatron", (USUAL, STAGES_INSIDE)),
+                                      ("deepspeed", (USUAL,))):
+                with self.subTest(degrees=degrees, framework=framework):
+                    found = self.result(self.config, *given, *changes(
+                        f"training.framework={framework}", "training.schedule=1f1b"))
+                    network = tuple(tuple(of.get(role, 1) for role in ROLES)
+                                    for of in found["network"])
+                    self.assertIn(network, [places(degrees, order, 8) for order in orders])
+                    self.assertGreaterEqual(found["step_time"], free["step_time"])
+                    differ += found["network"] != free["network"]
+        self.assertGreater(differ, 0)
+
+    def test_places_that_the_framework_does_not_have_leave_no_plan(self):
+        pins = changes("system.network.0.strategy=pipeline", "system.network.1.strategy=tensor")
+        self.run_tool(self.config, *pins)
+        report = self.run_tool(self.config, *pins, *changes("training.framework=megatron"),
+                               status=3).stdout
+        self.assertIn("no plan has these degrees in this network", report)
 
     def test_interleaved_stages_of_megatron_are_equal(self):
         # With a stack chunks may differ, but not under Megatron: its best plan is the best of those

@@ -6,6 +6,7 @@
 
 #include "base/divisors.hpp"
 #include "model/training/mesh_division.hpp"
+#include "model/training/rank_order.hpp"
 #include "model/training/schedule.hpp"
 
 namespace dfsearch::training {
@@ -233,7 +234,11 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
 
 std::vector<std::vector<Division>> PlanSpace::networks(const Degrees& degrees) const {
   const auto placed = [this](std::size_t d, const Degrees& of) { return this->placed(d, of); };
-  return NetworkEnumeration(task_, degrees, placed).run();
+  std::vector<std::vector<Division>> found = NetworkEnumeration(task_, degrees, placed).run();
+  if (task_.framework) {
+    std::erase_if(found, [&](const auto& network) { return !numbers(*task_.framework, network); });
+  }
+  return found;
 }
 
 std::vector<Division> PlanSpace::placed(std::size_t dimension, const Degrees& degrees) const {

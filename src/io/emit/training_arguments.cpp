@@ -10,7 +10,8 @@
 
 #include "io/emit/emitted.hpp"
 #include "io/emit/launch_flags.hpp"
-#include "io/emit/rank_order.hpp"
+#include "model/training/names.hpp"
+#include "model/training/rank_order.hpp"
 
 namespace dfsearch {
 namespace {
@@ -81,15 +82,44 @@ void check_layout(const LaunchedPlan& plan, Emitted& emitted) {
   }
 }
 
-/// The order in which libraries number their ranks unless told otherwise.
-bool has_usual_order(const LaunchedPlan& plan) {
-  return is_numbered_so(plan.result, {"tensor", "context", "expert", "data", "pipeline"});
+std::vector<training::Division> network_of(const Json& result) {
+  std::vector<training::Division> network;
+  for (const Json& dimension : result.at("network")) {
+    training::Division& division = network.emplace_back();
+    for (const training::Role role : training::kRoles) {
+      division[role] = dimension.value(training::name_of(role), std::int64_t{1});
+    }
+    // Which order is no matter: ranks of a mesh are placed by its user.
+    if (dimension.contains("order")) division.order = {training::Role::Tensor};
+  }
+  return network;
 }
 
-void check_order(const LaunchedPlan& plan, Emitted& emitted) {
-  if (has_usual_order(plan)) return;
+/// "tensor 4 x data 2, then data 128": the innermost dimension first.
+std::string placement_text(const std::vector<training::Division>& network) {
+  std::string text;
+  for (const training::Division& division : network) {
+    std::string inside;
+    for (const training::Role role : training::kRoles) {
+      if (division[role] == 1) continue;
+      inside += fmt::format("{}{} {}", inside.empty() ? "" : " x ", training::name_of(role),
+                            division[role]);
+    }
+    if (!inside.empty()) text += (text.empty() ? "" : ", then ") + inside;
+  }
+  return text;
+}
+
+/// Whether the usual order of ranks is to be used; says where no order of the framework has them as
+/// they are in the network of the plan.
+bool check_order(const LaunchedPlan& plan, Framework framework, Emitted& emitted) {
+  const std::vector<training::Division> network = network_of(plan.result);
+  if (training::numbers(framework, network)) {
+    return training::is_numbered_so(network, training::kUsualOrder);
+  }
   emitted.lack("ranks are numbered tensor, context, data, pipeline; the step was timed with " +
-               placement_text(plan.result) + ", the innermost dimension first");
+               placement_text(network) + ", the innermost dimension first");
+  return true;
 }
 
 /// How context ranks come to the keys and values of all tokens, as Transformer Engine calls it.
@@ -198,12 +228,7 @@ std::string megatron(const LaunchedPlan& plan) {
     emitted.add("--cpu-offloading-num-layers", plan.layers.front());
   }
   if (plan.offloads("weights")) emitted.lack("weights stay on the chip");
-  if (!has_usual_order(plan) &&
-      is_numbered_so(plan.result, {"tensor", "context", "expert", "pipeline", "data"})) {
-    emitted.add("--use-tp-pp-dp-mapping");
-  } else {
-    check_order(plan, emitted);
-  }
+  if (!check_order(plan, Framework::Megatron, emitted)) emitted.add("--use-tp-pp-dp-mapping");
   // Its arguments.py asks for the one with FSDP, and for the other with tensor or context ranks.
   const int connections = plan.zero > 1 ? 8 : 1;
   const std::string command = torchrun(plan, emitted);
@@ -215,7 +240,7 @@ std::string megatron(const LaunchedPlan& plan) {
 std::string torchtitan(const LaunchedPlan& plan) {
   Emitted emitted;
   check_layout(plan, emitted);
-  check_order(plan, emitted);
+  check_order(plan, Framework::Torchtitan, emitted);
   check_precision(plan, emitted);
   if (plan.zero == 1) emitted.lack("ZeRO 1 is not there; FSDP that keeps the weights gathered is");
   std::string_view schedule = kTorchtitanSchedules[0].first;
@@ -258,7 +283,7 @@ std::string torchtitan(const LaunchedPlan& plan) {
 std::string deepspeed(const LaunchedPlan& plan) {
   Emitted emitted;
   check_layout(plan, emitted);
-  check_order(plan, emitted);
+  check_order(plan, Framework::Deepspeed, emitted);
   check_precision(plan, emitted);
   if (plan.schedule != "1f1b") emitted.lack("pipelines run 1f1b, not " + plan.schedule);
   if (plan.expert > 1) {

@@ -239,6 +239,11 @@ std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) 
 }
 
 std::string reason_lines(const Task& task, const PlanResult& result) {
+  if (result.candidates == 0) {
+    return labelled("reason",
+                    "no plan has these degrees in this network, with this batch, schedule "
+                    "and framework");
+  }
   if (!result.misfit) {
     return labelled("reason", "not found before the limit or signal ended the search for it");
   }
