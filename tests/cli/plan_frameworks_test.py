@@ -116,6 +116,21 @@ training: {{}}
                     differ += found["network"] != free["network"]
         self.assertGreater(differ, 0)
 
+    def test_a_plan_at_another_place_than_its_file_has_it_is_said_to_be(self):
+        given = changes("parallelism.pipeline=8", "parallelism.data=2")
+        deepspeed = changes("training.framework=deepspeed")
+        evaluate = ("evaluate", self.config, *given, "--mapping")
+        self.run_tool(self.config, *given, *deepspeed, "--quiet", "--json", "r.json")
+        self.assertIn("r.json:", self.run_tool(*evaluate, "r.json").stderr)
+        self.assertNotIn("best place", self.run_tool(*evaluate, "r.json", *deepspeed).stderr)
+        # The best place has the stages inside a node.
+        script = "--pipeline-model-parallel-size 8 --micro-batch-size 1"
+        self.write("a.sh", script)
+        self.assertIn("a.sh: the plan is timed at its best place in the network, where these",
+                      self.run_tool(*evaluate, "a.sh").stderr)
+        self.write("a.sh", script + " --use-tp-pp-dp-mapping")
+        self.assertNotIn("best place", self.run_tool(*evaluate, "a.sh").stderr)
+
     def test_places_that_the_framework_does_not_have_leave_no_plan(self):
         pins = changes("system.network.0.strategy=pipeline", "system.network.1.strategy=tensor")
         self.run_tool(self.config, *pins)

@@ -2,6 +2,7 @@
 // A step that was found once, as values for the config that asks for one.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ struct HintChange {
 struct PlanHint {
   std::vector<HintChange> changes;
   std::vector<YamlEntry> workload;  ///< of launch arguments: what the config must have as well
+  std::optional<YamlNode> network;  ///< how its dimensions are divided; not among the changes
   bool launches = false;            ///< they are launch arguments
+  bool stages_inside = false;       ///< these number stages inside replicas (rank_order.hpp)
   std::vector<std::string> notes;   ///< on how these were taken
 };
 

@@ -18,6 +18,8 @@
 #include "io/result/plan_json.hpp"
 #include "io/solve/enough_numbers.hpp"
 #include "io/solve/question_parts.hpp"
+#include "model/training/names.hpp"
+#include "model/training/rank_order.hpp"
 
 namespace dfsearch {
 namespace {
@@ -60,6 +62,19 @@ struct Plans {
     return plan_report(task, found, title);
   }
 };
+
+/// Whether a network of a file has the roles of each dimension that a plan has.
+bool is_network_of(const training::Plan& plan, const YamlNode& network) {
+  if (network.items.size() != plan.network.size()) return false;
+  for (std::size_t d = 0; d < plan.network.size(); ++d) {
+    for (const training::Role role : training::kRoles) {
+      const YamlEntry* given = network.items[d].find(training::name_of(role));
+      const std::string count = given != nullptr ? given->value.scalar : "1";
+      if (count != std::to_string(plan.network[d][role])) return false;
+    }
+  }
+  return true;
+}
 
 /// The same of executions.
 struct Executions {
@@ -205,7 +220,11 @@ class StepQuestion final : public Question {
       const AnyConfig asked = changed_config(*config_.source, changes);
       if (const auto* config = std::get_if<typename Kind::Config>(&asked)) {
         // Of a plan that is given nothing is said of others.
-        return Kind::find(config->task, {.any_framework = false});
+        typename Kind::Found found = Kind::find(config->task, {.any_framework = false});
+        if constexpr (std::is_same_v<typename Kind::Config, TrainingConfig>) {
+          if (found.plan) note_place(hint, *found.plan, file, notes);
+        }
+        return found;
       }
     } catch (const InputError& error) {
       std::vector<std::string> messages;
@@ -222,6 +241,22 @@ class StepQuestion final : public Question {
       throw InputError(messages);
     }
     return {};
+  }
+
+  /// A plan is timed at its best place in the network, which the file may not have.
+  static void note_place(const PlanHint& hint, const training::Plan& plan,
+                         const std::filesystem::path& file, std::vector<std::string>& notes) {
+    const std::string best = "the plan is timed at its best place in the network, ";
+    if (hint.network && !is_network_of(plan, *hint.network)) {
+      notes.push_back(hint.network->place.to_text() + ": network: " + best +
+                      "which is another one");
+    }
+    const training::RankOrder order =
+        hint.stages_inside ? training::kStagesInside : training::kUsualOrder;
+    if (hint.launches && !training::is_numbered_so(plan.network, order)) {
+      notes.push_back(file.string() + ": " + best +
+                      "where these arguments do not number its ranks");
+    }
   }
 
   /// Selective recomputation computes scores again, which fused attention never keeps: frameworks
