@@ -26,18 +26,34 @@ enum class SearchStatus : std::uint8_t {
   NoSolution,  ///< stopped without a mapping
 };
 
-/// The best mapping found and how sure it is.  `mapping` and `cost` are there for
-/// Optimal and Feasible.
-struct BestMapping {
+/// How sure an answer is, whatever was sought: SearchStatus::Optimal within the gap asked for.
+struct Certainty {
   SearchStatus status = SearchStatus::NoSolution;
   StopReason stopped_by = StopReason::None;
+  Score lower_bound{};
+  double gap = 0.0;  ///< (objective - lower_bound) / objective
+
+  /// It was costed and nothing was searched, so no bound is known.
+  [[nodiscard]] bool is_given() const {
+    return status == SearchStatus::Feasible && stopped_by == StopReason::None;
+  }
+};
+
+/// What every search tells beside its answers.
+struct SearchEnd {
+  Scope scope;                         ///< what was fixed beforehand: the proof is for that alone
+  bool alternatives_complete = false;  ///< it is proved that nothing beyond the answers fits
+  SearchStats stats;
+  std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
+};
+
+/// The best mapping found.  `mapping` and `cost` are there for Optimal and Feasible.
+struct BestMapping : Certainty {
   std::optional<Mapping> mapping;
   std::optional<Cost> cost;
-  Score lower_bound{};
   /// Of the mapping's network, tile and micro-batch, before any branching; nothing where the
   /// limits came first.
   std::optional<Score> root_bound;
-  double gap = 0.0;  ///< (objective - lower_bound) / objective
 };
 
 /// The best of any framework, beside that of the one that was asked for.
@@ -69,8 +85,7 @@ struct FeasibleChange {
 };
 
 /// What `solve` found: the best answer, and others with other parallelisms.
-struct SearchResult : BestMapping {
-  Scope scope;  ///< what was fixed beforehand: the proof is for that alone
+struct SearchResult : BestMapping, SearchEnd {
   /// If asked for and the scope is not empty, the best mapping with nothing fixed beforehand, as
   /// far as a fixed effort leads; nothing where the limits came first.  Of one that is not better
   /// only the bound is kept.
@@ -85,17 +100,12 @@ struct SearchResult : BestMapping {
   SearchBounds bounds;            ///< that were used
   /// The best mapping with another parallelism than those before, best first.
   std::vector<BestMapping> alternatives;
-  /// It is proved that no parallelism beyond those fits.
-  bool alternatives_complete = false;
-  SearchStats stats;
   Efforts efforts{};  ///< of the counted parts, in this run
   Bytes memory_limit = Bytes::infinity();
   Bytes memory_used{};  ///< the most that the search kept at once (base/memory_budget.hpp)
   /// What the search kept.  Freeing gigabytes takes seconds, so that is left to whoever has the
   /// result: it may be dropped after the answer has been written, or never.
   std::shared_ptr<const void> leftovers;
-  /// What a listener of SearchOptions threw first; null: none did.
-  std::exception_ptr callback_error;
 };
 
 }  // namespace dfsearch

@@ -180,11 +180,8 @@ int run_chip(const CommandLine& line) {
     list.push_back(config_json(title_of(one), config));
   }
   const bool single = files.size() == 1;
-  const std::string json = json_text(single ? list.front() : list);
-  if (!line.json.empty() && line.json != "-") write_file(line.json, json);
-  print(line.json == "-" ? json
-        : single         ? whole_text(title_of(one), configs.front())
-                         : list_text(files, configs));
+  write_json_or(line.json, json_text(single ? list.front() : list),
+                single ? whole_text(title_of(one), configs.front()) : list_text(files, configs));
   return status;
 }
 

@@ -36,6 +36,4 @@ int report_no_chip(const CommandLine& line, const Config& config);
 /// The chip of a config that may have nothing else.  Throws InputError, and NoSuchChip.
 Config load_chip(const CommandLine& line);
 
-int run_chip(const CommandLine& line);
-
 }  // namespace dfsearch

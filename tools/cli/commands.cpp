@@ -11,20 +11,10 @@
 
 #include "base/error.hpp"
 #include "cli/chip.hpp"
-#include "cli/exit_status.hpp"
-#include "cli/gemm.hpp"
 #include "cli/help.hpp"
-#include "cli/list.hpp"
-#include "cli/mesh.hpp"
-#include "cli/onnx.hpp"
+#include "cli/option_rows.hpp"
 #include "cli/outputs.hpp"
-#include "cli/page_output.hpp"
-#include "cli/predict.hpp"
-#include "cli/serve.hpp"
-#include "cli/solve.hpp"
 #include "cli/standard_output.hpp"
-#include "cli/study.hpp"
-#include "cli/study_cluster.hpp"
 #include "io/config/config_schema.hpp"
 #include "io/config/foreign_file.hpp"
 #include "io/config/graph_text.hpp"
@@ -48,6 +38,29 @@ std::optional<Mapping> load_given_mapping(const CommandLine& line, const Problem
   if (line.mapping.empty()) return std::nullopt;
   return load_mapping(line.mapping, problem);
 }
+
+/// What has layers only.
+void refuse_stages(const Config& config, const char* what) {
+  if (!config.problem.divides_graph()) return;
+  throw InputError(std::string(what) +
+                   ": has no stages that divide the graph, expected 'stages: layers'");
+}
+
+/// What is emitted must not replace the result that it is made of.
+void refuse_own_input(const CommandLine& line) {
+  const std::string of_groups = line.output + ".json";  // beside traces of Chakra
+  for (const std::string& file : {line.output, of_groups}) {
+    std::error_code error;
+    const bool is_written = file != of_groups || *line.emit_for == EmitFormat::Chakra;
+    if (!is_written || !std::filesystem::equivalent(file, line.config, error)) continue;
+    throw InputError(
+        fmt::format("emit: -o {} would write {} over the result that is read, expected "
+                    "another name",
+                    line.output, in_quotes(file)));
+  }
+}
+
+}  // namespace
 
 int run_evaluate(const CommandLine& line) {
   if (line.solution.empty()) {
@@ -84,21 +97,6 @@ int run_check(const CommandLine& line) {
   return kProved;
 }
 
-void write_output(const std::string& file, const std::string& text) {
-  if (file == "-") {
-    print(text);
-  } else {
-    write_file(file, text);
-  }
-}
-
-/// What has layers only.
-void refuse_stages(const Config& config, const char* what) {
-  if (!config.problem.divides_graph()) return;
-  throw InputError(std::string(what) +
-                   ": has no stages that divide the graph, expected 'stages: layers'");
-}
-
 int run_graph(const CommandLine& line) {
   const Config config = load_runnable(line);
   const Workload& workload = config.problem.workload;
@@ -131,20 +129,6 @@ int run_import(const CommandLine& line) {
   const std::string text = line.imported.empty() ? imported_file(line.config) : line.imported;
   write_output(line.output, text);
   return kProved;
-}
-
-/// What is emitted must not replace the result that it is made of.
-void refuse_own_input(const CommandLine& line) {
-  const std::string of_groups = line.output + ".json";  // beside traces of Chakra
-  for (const std::string& file : {line.output, of_groups}) {
-    std::error_code error;
-    const bool is_written = file != of_groups || *line.emit_for == EmitFormat::Chakra;
-    if (!is_written || !std::filesystem::equivalent(file, line.config, error)) continue;
-    throw InputError(
-        fmt::format("emit: -o {} would write {} over the result that is read, expected "
-                    "another name",
-                    line.output, in_quotes(file)));
-  }
 }
 
 int run_emit(const CommandLine& line) {
@@ -188,59 +172,20 @@ int run_export(const CommandLine& line) {
   return kProved;
 }
 
-}  // namespace
-
-namespace {
-
-int run_command(const CommandLine& line) {
-  switch (line.command) {
-    case Command::Solve:
-      refuse_many_processes("solve");
-      return run_solve(line);
-    case Command::Evaluate:
-      return run_evaluate(line);
-    case Command::Check:
-      return run_check(line);
-    case Command::Graph:
-      return run_graph(line);
-    case Command::Import:
-      return run_import(line);
-    case Command::Export:
-      return run_export(line);
-    case Command::Chip:
-      return run_chip(line);
-    case Command::Gemm:
-      return run_gemm(line);
-    case Command::Mesh:
-      return run_mesh(line);
-    case Command::Predict:
-      return run_predict(line);
-    case Command::Emit:
-      return run_emit(line);
-    case Command::Study:
-      return run_study(line.study);
-    case Command::Completion:
-      print(completion_text(line.shell));
-      return kProved;
-    case Command::List:
-      return run_list(line);
-    case Command::Schema:
-      print(config_schema());
-      return kProved;
-    case Command::Report:
-      return run_report(line);
-    case Command::Serve:
-      return run_serve(line);
-  }
-  return kInternalError;
+int run_completion(const CommandLine& line) {
+  print(completion_text(line.shell));
+  return kProved;
 }
 
-}  // namespace
+int run_schema(const CommandLine&) {
+  print(config_schema());
+  return kProved;
+}
 
 int run(CommandLine line) {
   import_onnx(line);
   try {
-    return run_command(line);
+    return line.command->run(line);
   } catch (const NoSuchChip& none) {
     return report_no_chip(line, none.config);
   }

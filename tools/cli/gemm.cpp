@@ -1,4 +1,4 @@
-#include "cli/gemm.hpp"
+#include "cli/commands.hpp"
 
 #include <fmt/format.h>
 
@@ -10,12 +10,9 @@
 #include "base/error.hpp"
 #include "base/units_text.hpp"
 #include "cli/chip.hpp"
-#include "cli/commands.hpp"
 #include "cli/outputs.hpp"
-#include "cli/standard_output.hpp"
 #include "io/text/json_text.hpp"
 #include "io/text/text_table.hpp"
-#include "io/text/write_file.hpp"
 #include "model/layer/level_traffic.hpp"
 #include "model/names.hpp"
 #include "technology/gemm.hpp"
@@ -45,13 +42,11 @@ std::vector<std::string> level_names(const Chip& chip) {
 }
 
 Json intensities_json(const std::vector<GemmIntensities>& all) {
-  Json list = Json::array();
-  for (const GemmIntensities& of : all) {
+  return json_list(all, [](const GemmIntensities& of) -> Json {
     Json strategies = Json::object();
     for (const auto& [name, quartiles] : of.strategies) append(strategies, name, quartiles);
-    list.push_back({{"chips", of.chips}, {"all", of.all}, {"strategies", std::move(strategies)}});
-  }
-  return list;
+    return {{"chips", of.chips}, {"all", of.all}, {"strategies", std::move(strategies)}};
+  });
 }
 
 std::string intensities_table(const std::vector<TimedGemm>& gemms) {
@@ -80,13 +75,12 @@ Json gemm_json(const TimedGemm& gemm, const std::vector<std::string>& names) {
     append(bytes, names[x], json_number(gemm.own.levels[x].bytes.in_base_units()));
     append(times, names[x], json_number(gemm.own.levels[x].time.in_base_units()));
   }
-  return {
-      {"shape", Json::array({gemm.shape.m, gemm.shape.k, gemm.shape.n})},
-      {"bytes", std::move(bytes)},
-      {"times", std::move(times)},
-      {"time", json_number(gemm.own.time.in_base_units())},
-      {"published_time", gemm.published ? json_number(gemm.published->in_base_units()) : Json()},
-      {"intensities", intensities_json(gemm.intensities)}};
+  return {{"shape", Json::array({gemm.shape.m, gemm.shape.k, gemm.shape.n})},
+          {"bytes", std::move(bytes)},
+          {"times", std::move(times)},
+          {"time", json_number(gemm.own.time.in_base_units())},
+          {"published_time", or_null(gemm.published)},
+          {"intensities", intensities_json(gemm.intensities)}};
 }
 
 std::string gemm_table(const std::vector<TimedGemm>& gemms, const std::vector<std::string>& names,
@@ -203,19 +197,13 @@ int run_gemm(const CommandLine& line) {
     if (!lstms.back().published) throw InputError(line.config + kNoPublishedTime);
   }
   const std::vector<std::string> names = level_names(chip);
-  Json lstm_list = Json::array();
-  for (const TimedLstm& lstm : lstms) lstm_list.push_back(lstm_json(lstm));
-  Json list = Json::array();
-  for (const TimedGemm& gemm : gemms) list.push_back(gemm_json(gemm, names));
+  Json list = json_list(gemms, [&](const TimedGemm& gemm) { return gemm_json(gemm, names); });
   Json all = {{"config", title_of(line)}, {"gemms", std::move(list)}};
-  if (!lstms.empty()) all["lstms"] = std::move(lstm_list);
-  const std::string json = json_text(all);
-  if (!line.json.empty() && line.json != "-") write_file(line.json, json);
-  print(line.json == "-"
-            ? json
-            : title_of(line) + "\n" + (gemms.empty() ? "" : gemm_table(gemms, names, published)) +
-                  (line.shared_by.empty() ? "" : intensities_table(gemms)) +
-                  (lstms.empty() ? "" : lstms_table(lstms, published)));
+  if (!lstms.empty()) all["lstms"] = json_list(lstms, lstm_json);
+  write_json_or(line.json, json_text(all),
+                title_of(line) + "\n" + (gemms.empty() ? "" : gemm_table(gemms, names, published)) +
+                    (line.shared_by.empty() ? "" : intensities_table(gemms)) +
+                    (lstms.empty() ? "" : lstms_table(lstms, published)));
   return kProved;
 }
 

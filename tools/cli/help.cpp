@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/version.hpp"
+#include "cli/commands.hpp"
 #include "io/text/text_table.hpp"
 
 namespace dfsearch {
@@ -259,7 +260,7 @@ std::string help_text(const CommandRow& command) {
   text += "\n" + options_text(command.options);
   if (command.takes_config) text += options_text(config_rows());
   text += "  -h, --help             this text\n";
-  if (command.command == Command::Solve) {
+  if (command.run == run_solve) {
     text += "\n" + entry("", kProgress, 0) + "\nbounds, with their sections of docs/search.md\n" +
             bounds_text() + "\nexit status\n" + kExitStatus;
   }

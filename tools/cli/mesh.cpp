@@ -1,4 +1,4 @@
-#include "cli/mesh.hpp"
+#include "cli/commands.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/exit_status.hpp"
 #include "cli/outputs.hpp"
 #include "cli/standard_output.hpp"
 #include "io/text/json_text.hpp"
@@ -60,12 +59,10 @@ int run_mesh(const CommandLine& line) {
   }
   const auto best = std::min_element(
       all.begin(), all.end(), [](const auto& a, const auto& b) { return a.value() < b.value(); });
-  Json list = Json::array();
-  for (const LoadedPlacement& of : all) list.push_back(placement_json(of));
-  const std::string json =
-      json_text({{"best", placement_json(*best)}, {"placements", std::move(list)}});
-  if (!line.json.empty() && line.json != "-") write_file(line.json, json);
-  print(line.json == "-" ? json : placement_table(all) + "\nbest\n" + placement_table({*best}));
+  write_json_or(
+      line.json,
+      json_text({{"best", placement_json(*best)}, {"placements", json_list(all, placement_json)}}),
+      placement_table(all) + "\nbest\n" + placement_table({*best}));
   return kProved;
 }
 

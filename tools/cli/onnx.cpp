@@ -1,7 +1,7 @@
 // The reader is part of the package of Python (tools/python/dfsearch/_graphs.py), as the shapes of a
 // model are inferred by the package onnx.
 
-#include "cli/onnx.hpp"
+#include "cli/commands.hpp"
 
 #include <algorithm>
 #include <cstdlib>

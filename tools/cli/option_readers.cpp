@@ -20,27 +20,15 @@ namespace {
 
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
 
-/// The value of a word.
-template <HasWords E>
-E choice(const std::string& option, const std::string& value) {
-  std::vector<std::string_view> names;
-  for (const auto& word : words(E{})) {
-    if (value == word.name) return word.value;
-    names.emplace_back(word.name);
-  }
-  usage_error(fmt::format("{}: expected {}, got {}{}", option, joined_choices(names),
-                          in_quotes(value), suggestion(value, names)));
-}
-
-/// Two outputs in one file would destroy each other; some are files in any case.
-void refuse_shared_outputs(const CommandLine& line) {
+/// Two outputs in one file would destroy each other; some are files in any case.  `output` is that of
+/// a command that does not write to standard output without it.
+void refuse_shared_outputs(const CommandLine& line, const std::string& output) {
   for (const auto& [option, file] :
        {std::pair("--html", &line.html), std::pair("--mapping", &line.mapping),
         std::pair("--checkpoint", &line.checkpoint), std::pair("--resume", &line.resume),
         std::pair("--fit", &line.fit)}) {
     if (*file == "-") usage_error(fmt::format("{}: expected a file, got '-'", option));
   }
-  const std::string output = line.command == Command::Predict ? line.output : "";
   const std::array outputs = {
       std::pair("--json", &line.json),       std::pair("--html", &line.html),
       std::pair("--mapping", &line.mapping), std::pair("--checkpoint", &line.checkpoint),
@@ -64,8 +52,7 @@ void drop_bound(CommandLine& line, const std::string& option, const std::string&
     if (bound.name == value) return line.bounds.drop(bound.bound);
     names.push_back(bound.name);
   }
-  usage_error(fmt::format("{}: expected {}, got {}{}", option, joined_choices(names),
-                          in_quotes(value), suggestion(value, names)));
+  refuse_word(option, value, names);
 }
 
 /// The whole section; a file of the user counts from here.
@@ -79,26 +66,13 @@ void system_name(CommandLine& line, const std::string&, const std::string& value
 void unknown_operators(CommandLine& line, const std::string& option, const std::string& value) {
   constexpr std::array<std::string_view, 2> kNames = {"refuse", "elementwise"};
   if (std::find(kNames.begin(), kNames.end(), value) == kNames.end()) {
-    usage_error(fmt::format("{}: expected {}, got {}{}", option, joined_choices(kNames),
-                            in_quotes(value), suggestion(value, kNames)));
+    refuse_word(option, value, kNames);
   }
   line.unknown_operators = value;
 }
 
 void objective(CommandLine& line, const std::string&, const std::string& value) {
   line.overrides.push_back("search.objective=" + value);
-}
-
-void graph_format(CommandLine& line, const std::string& option, const std::string& value) {
-  line.format = choice<GraphFormat>(option, value);
-}
-
-void model_format(CommandLine& line, const std::string& option, const std::string& value) {
-  line.model_format = choice<ModelFormat>(option, value);
-}
-
-void model_part(CommandLine& line, const std::string& option, const std::string& value) {
-  line.part = choice<ModelPart>(option, value);
 }
 
 constexpr std::int64_t kMostSide = 128;  // of a mesh
@@ -173,10 +147,6 @@ void word_size(CommandLine& line, const std::string& option, const std::string& 
   }
 }
 
-void run_group(CommandLine& line, const std::string& option, const std::string& value) {
-  line.run_groups.push_back(choice<RunGroup>(option, value));
-}
-
 void holdout(CommandLine& line, const std::string& option, const std::string& value) {
   const std::size_t equals = value.find('=');
   if (equals != std::string::npos && equals > 0) {
@@ -191,14 +161,10 @@ void holdout(CommandLine& line, const std::string& option, const std::string& va
   }
 }
 
-void emit_for(CommandLine& line, const std::string& option, const std::string& value) {
-  line.emit_for = choice<EmitFormat>(option, value);
-}
-
 /// megatron=launch.sh
 void emit_to(CommandLine& line, const std::string& option, const std::string& value) {
   const std::size_t equals = value.find('=');
-  line.emit_for = choice<EmitFormat>(option, value.substr(0, equals));
+  line.emit_for = parse_word<EmitFormat>(option, value.substr(0, equals));
   if (equals != std::string::npos) line.emitted = value.substr(equals + 1);
   if (line.emitted.empty() || line.emitted == "-") {
     usage_error(fmt::format("{}: expected FRAMEWORK=FILE, got {}", option, in_quotes(value)));
@@ -227,7 +193,7 @@ void study_task(CommandLine& line, StudyLine::Task task) {
 void finish_solve(CommandLine& line) {
   if (line.threads == 0) line.threads = parse_threads("");
   if (line.quiet && line.verbose) usage_error("--quiet and --verbose exclude each other");
-  refuse_shared_outputs(line);
+  refuse_shared_outputs(line, "");
 }
 
 void finish_evaluate(CommandLine& line) {
@@ -268,7 +234,7 @@ void finish_mesh(CommandLine& line) {
 
 void finish_predict(CommandLine& line) {
   if (line.threads == 0) line.threads = parse_threads("");
-  refuse_shared_outputs(line);
+  refuse_shared_outputs(line, line.output);
   if (!line.fit.empty()) return;
   if (!line.fit_stack.empty()) usage_error("--stack: only with --fit");
   if (line.held_out.share > 0.0 || !line.held_out.column.empty()) {
@@ -291,13 +257,14 @@ void finish_list(CommandLine& line) {
   for (const ShelfKind kind : line.kinds) names.emplace_back(name_of(kind));
   const auto found = std::find(names.begin(), names.end(), line.config);
   if (found == names.end()) {
-    usage_error(fmt::format("list: expected {}, got {}{}", joined_choices(names),
-                            in_quotes(line.config), suggestion(line.config, names)));
+    refuse_word("list", line.config, names);
   }
   line.kinds = {line.kinds[static_cast<std::size_t>(found - names.begin())]};
 }
 
-void finish_completion(CommandLine& line) { line.shell = choice<Shell>("completion", line.config); }
+void finish_completion(CommandLine& line) {
+  line.shell = parse_word<Shell>("completion", line.config);
+}
 
 void finish_study(CommandLine& line) {
   using Task = StudyLine::Task;
@@ -314,9 +281,9 @@ void finish_study(CommandLine& line) {
   if (!line.more_configs.empty()) {
     usage_error("study: one study is enough, got also " + in_quotes(line.more_configs[0]));
   }
-  study.file = find_input(line.config, ShelfKind::Studies).string();
+  line.config = find_input(line.config, ShelfKind::Studies).string();
   if (study.task == Task::Run && study.output.empty()) {
-    study.output = std::filesystem::path(study.file).stem().string();
+    study.output = std::filesystem::path(line.config).stem().string();
     study.output_is_named = false;
   }
 }

@@ -13,18 +13,13 @@ void system_name(CommandLine& line, const std::string&, const std::string& value
 /// What becomes of operators of ONNX that are not known.
 void unknown_operators(CommandLine& line, const std::string& option, const std::string& value);
 void objective(CommandLine& line, const std::string&, const std::string& value);
-void graph_format(CommandLine& line, const std::string& option, const std::string& value);
-void model_format(CommandLine& line, const std::string& option, const std::string& value);
-void model_part(CommandLine& line, const std::string& option, const std::string& value);
 void mesh_axis(CommandLine& line, const std::string& option, const std::string& value);
 void open_axis(CommandLine& line, const std::string& option, const std::string& value);
 void shape(CommandLine& line, const std::string& option, const std::string& value);
 void lstm_model(CommandLine& line, const std::string& option, const std::string& value);
 void sharing_chips(CommandLine& line, const std::string& option, const std::string& value);
 void word_size(CommandLine& line, const std::string& option, const std::string& value);
-void run_group(CommandLine& line, const std::string& option, const std::string& value);
 void holdout(CommandLine& line, const std::string& option, const std::string& value);
-void emit_for(CommandLine& line, const std::string& option, const std::string& value);
 void emit_to(CommandLine& line, const std::string& option, const std::string& value);
 void shard(CommandLine& line, const std::string& option, const std::string& value);
 void study_task(CommandLine& line, StudyLine::Task task);

@@ -1,7 +1,10 @@
 #include "cli/option_rows.hpp"
 
 #include <limits>
+#include <optional>
+#include <vector>
 
+#include "cli/commands.hpp"
 #include "cli/option_readers.hpp"
 #include "cli/option_values.hpp"
 
@@ -14,39 +17,50 @@ constexpr std::int64_t kMostNodes = std::numeric_limits<std::int64_t>::max();
 using Line = CommandLine;
 using Text = std::string;
 
-// What options of many commands do with their text.
+// What options of many commands do with their text.  `members` lead to what they set, that of a
+// study through Line::study.
 
-template <auto member>
+template <auto... members>
 void text(Line& line, const Text&, const Text& value) {
-  line.*member = value;
+  (line.*....*members) = value;
 }
-template <auto member>
+template <auto... members>
 void flag(Line& line, const Text&, const Text&) {
-  line.*member = true;
+  (line.*....*members) = true;
+}
+template <auto... members>
+void append(Line& line, const Text&, const Text& value) {
+  (line.*....*members).push_back(value);
+}
+template <class E>
+void take(E& to, const Text& option, const Text& value) {
+  to = parse_word<E>(option, value);
+}
+template <class E>
+void take(std::optional<E>& to, const Text& option, const Text& value) {
+  to = parse_word<E>(option, value);
+}
+template <class E>
+void take(std::vector<E>& to, const Text& option, const Text& value) {
+  to.push_back(parse_word<E>(option, value));
 }
 template <auto member>
-void append(Line& line, const Text&, const Text& value) {
-  (line.*member).push_back(value);
+void word(Line& line, const Text& option, const Text& value) {
+  take(line.*member, option, value);
 }
 template <auto member, std::int64_t most>
 void count(Line& line, const Text& option, const Text& value) {
   line.*member = parse_count(option, value, most);
 }
-template <auto member>
-void threads(Line& line, const Text&, const Text& value) {
-  line.*member = parse_threads(value);
-}
-template <auto member>
-void gap(Line& line, const Text&, const Text& value) {
-  line.*member = parse_gap(value);
-}
-template <auto member>
+template <auto... members>
 void time(Line& line, const Text& option, const Text& value) {
-  line.*member = parse_time(option, value);
+  (line.*....*members) = parse_time(option, value);
 }
-template <auto member>
+
+void threads(Line& line, const Text&, const Text& value) { line.threads = parse_threads(value); }
+void gap(Line& line, const Text&, const Text& value) { line.gap = parse_gap(value); }
 void memory(Line& line, const Text&, const Text& value) {
-  line.*member = parse_memory_limit(value);
+  line.memory_limit = parse_memory_limit(value);
 }
 
 void chips(Line& line, const Text& option, const Text& value) {
@@ -60,16 +74,7 @@ void port(Line& line, const Text& option, const Text& value) {
   line.port = value == "0" ? 0 : parse_count(option, value, kMostPort);
 }
 
-// The rows.  Of a study the members are those of its own line.
-
-template <auto member>
-void study_text(Line& line, const Text&, const Text& value) {
-  line.study.*member = value;
-}
-template <auto member>
-void study_flag(Line& line, const Text&, const Text&) {
-  line.study.*member = true;
-}
+// The rows.
 
 constexpr OptionRow kJson{"--json", "FILE|-",
                           "the result as JSON (docs/results.md); with - in place of the report",
@@ -97,15 +102,14 @@ constexpr OptionRow kConfig[] = {
     kUnknown};
 
 constexpr OptionRow kSolve[] = {
-    {"--threads", "N", "worker threads, 1 to 1024 (all hardware threads)", threads<&Line::threads>},
-    {"--gap", "G", "stop once (best - lower bound) / best is at most G, from 0 to 1 (0)",
-     gap<&Line::gap>},
+    {"--threads", "N", "worker threads, 1 to 1024 (all hardware threads)", threads},
+    {"--gap", "G", "stop once (best - lower bound) / best is at most G, from 0 to 1 (0)", gap},
     {"--time-limit", "T", "stop after so long, a quantity such as '20 min' or '90 s'",
      time<&Line::time_limit>},
     {"--memory-limit", "B",
      "near so many bytes kept by the search, a quantity such as '4 GiB', it goes on with less "
      "(half of the machine)",
-     memory<&Line::memory_limit>},
+     memory},
     {"--node-limit", "N", "stop after so many nodes of the search",
      count<&Line::node_limit, kMostNodes>},
     {"--objective", "O",
@@ -169,7 +173,7 @@ constexpr OptionRow kGraph[] = {
     {"--format", "F",
      "yaml or json: a config of 'kind: graph' with exact numbers; dot: a picture for Graphviz; "
      "dfmodel: the whole config as a setup (yaml)",
-     graph_format},
+     word<&Line::format>},
     {"--mapping", "FILE", "for dot: cluster the kernels by partition", text<&Line::mapping>},
     kOutput};
 
@@ -180,8 +184,9 @@ constexpr OptionRow kImport[] = {
      text<&Line::output>}};
 
 constexpr OptionRow kExport[] = {
-    {"--part", "P", "fusion: partitions and cores of a layer, or sharding (fusion)", model_part},
-    {"--format", "F", "mps or lp (as FILE ends, else mps)", model_format},
+    {"--part", "P", "fusion: partitions and cores of a layer, or sharding (fusion)",
+     word<&Line::part>},
+    {"--format", "F", "mps or lp (as FILE ends, else mps)", word<&Line::model_format>},
     {"--mapping", "FILE",
      "network, tile, micro-batch and sharding of a result; needed where the config leaves them "
      "open",
@@ -218,7 +223,7 @@ constexpr OptionRow kGemm[] = {
 
 constexpr OptionRow kPredict[] = {
     {"--by", "GROUP", "the table of errors by source, model, gpu or gpus (source); repeatable",
-     run_group, true},
+     word<&Line::run_groups>, true},
     {"--worst", "N", "tell the N runs that are farthest off, and the largest part of each (5)",
      count<&Line::worst, kMostAnswers>},
     {"--html", "PAGE", "predicted against measured times, and the tables, as a page",
@@ -234,14 +239,14 @@ constexpr OptionRow kPredict[] = {
      holdout},
     {"--stacks", "DIR", "DIR/NAME.yaml goes before the stack or chip NAME of the shelf",
      text<&Line::stacks>},
-    {"--threads", "N", "worker threads (all hardware threads)", threads<&Line::threads>},
+    {"--threads", "N", "worker threads (all hardware threads)", threads},
     {"--quiet", "", "no progress", flag<&Line::quiet>}};
 
 constexpr OptionRow kEmit[] = {
     {"--for", "FRAMEWORK",
      "arguments of megatron, torchtitan or deepspeed, or of vllm, sglang or trtllm; chakra: traces "
      "of the step of a plan; inferencex: rows of a deployment or a front",
-     emit_for},
+     word<&Line::emit_for>},
     {"-o,--output", "FILE|-",
      "where to write (-); comments say what the framework cannot do. Of chakra a prefix: FILE.N.et "
      "for each chip N, and FILE.json with their groups",
@@ -251,7 +256,7 @@ constexpr OptionRow kStudy[] = {
     {"-o,--output", "DIR",
      "the folder for results.ndjson, results.csv, front.json and study.json (the name of STUDY); "
      "the same command goes on with a study that was stopped",
-     study_text<&StudyLine::output>},
+     text<&Line::study, &StudyLine::output>},
     {"--points", "", "list the points",
      [](Line& line, const Text&, const Text&) { study_task(line, StudyLine::Task::List); }},
     {"--print", "POINT",
@@ -263,34 +268,21 @@ constexpr OptionRow kStudy[] = {
     {"--dry-run", "", "check the study, and say which axes bound boxes of points",
      [](Line& line, const Text&, const Text&) { study_task(line, StudyLine::Task::DryRun); }},
     {"--only", "AXIS=LABEL,...", "the points with these labels only; repeatable",
-     [](Line& line, const Text&, const Text& value) { line.study.only.push_back(value); }, true},
+     append<&Line::study, &StudyLine::only>, true},
     {"--all", "", "solve all points, not only those that the front needs",
-     study_flag<&StudyLine::all>},
+     flag<&Line::study, &StudyLine::all>},
     {"--shard", "K/N", "the K-th of N parts; 'study merge' puts their folders together", shard},
-    {"--threads", "N", "points side by side, a thread each (all hardware threads)",
-     [](Line& line, const Text&, const Text& value) { line.study.threads = parse_threads(value); }},
-    {"--gap", "G", "of each point, as for solve",
-     [](Line& line, const Text&, const Text& value) { line.study.gap = parse_gap(value); }},
-    {"--time-limit", "T", "stop the whole run after so long",
-     [](Line& line, const Text& option, const Text& value) {
-       line.study.time_limit = parse_time(option, value);
-     }},
+    {"--threads", "N", "points side by side, a thread each (all hardware threads)", threads},
+    {"--gap", "G", "of each point, as for solve", gap},
+    {"--time-limit", "T", "stop the whole run after so long", time<&Line::time_limit>},
     {"--point-time-limit", "T", "stop a point after so long",
-     [](Line& line, const Text& option, const Text& value) {
-       line.study.point_time_limit = parse_time(option, value);
-     }},
-    {"--node-limit", "N", "stop a point after so many nodes",
-     [](Line& line, const Text& option, const Text& value) {
-       line.study.node_limit = parse_count(option, value, kMostNodes);
-     }},
-    {"--memory-limit", "B", "of all points that are solved at once, as for solve",
-     [](Line& line, const Text&, const Text& value) {
-       line.study.memory_limit = parse_memory_limit(value);
-     }},
+     time<&Line::study, &StudyLine::point_time_limit>},
+    {"--node-limit", "N", "stop a point after so many nodes", count<&Line::node_limit, kMostNodes>},
+    {"--memory-limit", "B", "of all points that are solved at once, as for solve", memory},
     {"--deterministic", "",
      "no times in the results: the same bytes, once sorted, for any number of threads",
-     study_flag<&StudyLine::deterministic>},
-    {"--quiet", "", "no progress", study_flag<&StudyLine::quiet>}};
+     flag<&Line::deterministic>},
+    {"--quiet", "", "no progress", flag<&Line::quiet>}};
 
 constexpr OptionRow kList[] = {
     {"--json", "FILE|-", "the list as JSON; with - in place of the table", text<&Line::json>}};
@@ -341,43 +333,44 @@ constexpr UsageRow kCompletionUsage[] = {
     {"SHELL", "for bash, zsh or fish; 'manual': a manual page"}};
 
 constexpr CommandRow kCommands[] = {
-    {Command::Solve, "solve", kSolveUsage, "config", kSolve, finish_solve},
-    {Command::Evaluate, "evaluate", kEvaluateUsage, "config", kEvaluate, finish_evaluate},
-    {Command::Check, "check", kCheckUsage, "config", {}, nullptr},
-    {Command::Graph, "graph", kGraphUsage, "config", kGraph, finish_graph},
-    {Command::Import, "import", kImportUsage, "setup", kImport, nullptr,
+    {run_solve, "solve", kSolveUsage, "config", kSolve, finish_solve},
+    {run_evaluate, "evaluate", kEvaluateUsage, "config", kEvaluate, finish_evaluate},
+    {run_check, "check", kCheckUsage, "config", {}, nullptr},
+    {run_graph, "graph", kGraphUsage, "config", kGraph, finish_graph},
+    {run_import, "import", kImportUsage, "setup", kImport, nullptr,
      "All of these stand for a CONFIG as well: dfsearch config.json --system h100_dgx --chips 8.",
      false},
-    {Command::Export, "export", kExportUsage, "config", kExport, nullptr},
-    {Command::Chip, "chip", kChipUsage, "config", kChip, nullptr,
+    {run_export, "export", kExportUsage, "config", kExport, nullptr},
+    {run_chip, "chip", kChipUsage, "config", kChip, nullptr,
      "A config of a chip needs its system only (docs/technology.md).  Of several each is a row of "
-     "one table; a folder stands for all configs in it."},
-    {Command::Gemm, "gemm", kGemmUsage, "config", kGemm, finish_gemm},
-    {Command::Mesh, "mesh", kMeshUsage, "mesh", kMesh, finish_mesh,
+     "one table; a folder stands for all configs in it.",
+     true, true},
+    {run_gemm, "gemm", kGemmUsage, "config", kGemm, finish_gemm},
+    {run_mesh, "mesh", kMeshUsage, "mesh", kMesh, finish_mesh,
      "Axes count from 0 and are placed in every order, innermost first, column after column: all "
      "upwards, or every second one downwards as a snake.",
      false},
-    {Command::Predict, "predict", kPredictUsage, "table of runs", kPredict, finish_predict,
+    {run_predict, "predict", kPredictUsage, "table of runs", kPredict, finish_predict,
      "A table of training runs (docs/truth.md); of deployments that serve (docs/serving.md) with "
      "-o "
      "and --worst alone.",
      false},
-    {Command::Emit, "emit", kEmitUsage, "result", kEmit, finish_emit,
+    {run_emit, "emit", kEmitUsage, "result", kEmit, finish_emit,
      "RESULT is what --json wrote of a plan of training or a deployment.", false},
-    {Command::Study, "study", kStudyUsage, "study", kStudy, finish_study, "", false},
-    {Command::List, "list", kListUsage, "kind", kList, finish_list,
+    {run_study, "study", kStudyUsage, "study", kStudy, finish_study, "", false, true},
+    {run_list, "list", kListUsage, "kind", kList, finish_list,
      "A KIND is systems, workloads or studies (all of these), or configs; all have their names in "
      "every folder: 'dfsearch NAME', 'dfsearch study NAME', and in a CONFIG 'system: {from: "
      "NAME}'.",
      false},
-    {Command::Schema, "schema", kSchemaUsage, "schema", {}, nullptr, "", false},
-    {Command::Report, "report", kReportUsage, "result", kReport, nullptr,
+    {run_schema, "schema", kSchemaUsage, "schema", {}, nullptr, "", false},
+    {run_report, "report", kReportUsage, "result", kReport, nullptr,
      "RESULT is what --json wrote, or the folder of a study.  The graph is drawn by Graphviz where "
      "it is installed.",
-     false},
-    {Command::Serve, "serve", kServeUsage, "folder", kServe, nullptr,
+     false, true},
+    {run_serve, "serve", kServeUsage, "folder", kServe, nullptr,
      "It prints its address, reads DIR alone, changes nothing, and ends by Ctrl-C.", false},
-    {Command::Completion,
+    {run_completion,
      "completion",
      kCompletionUsage,
      "shell",

@@ -31,7 +31,7 @@ struct UsageRow {
 };
 
 struct CommandRow {
-  Command command;
+  int (*run)(const CommandLine& line);
   const char* name;
   std::span<const UsageRow> usages;
   const char* input;  ///< what it takes one of, "config"
@@ -39,6 +39,7 @@ struct CommandRow {
   void (*finish)(CommandLine& line);  ///< what several options say together; null: nothing
   const char* note = "";              ///< what its help says beside the options
   bool takes_config = true;           ///< and --config and --set
+  bool takes_several = false;         ///< of its inputs
 };
 
 /// In the order of the help; the first one is meant where none is named.

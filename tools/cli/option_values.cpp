@@ -22,6 +22,12 @@ void usage_error(const std::string& message) {
   throw InputError(std::vector<std::string>{message, kSeeHelp});
 }
 
+void refuse_word(const std::string& option, const std::string& word,
+                 std::span<const std::string_view> known) {
+  usage_error(fmt::format("{}: expected {}, got {}{}", option, joined_choices(known),
+                          in_quotes(word), suggestion(word, known)));
+}
+
 std::int64_t parse_count(const std::string& option, const std::string& text, std::int64_t most) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -3,11 +3,14 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "base/words.hpp"
 
 namespace dfsearch {
 
@@ -24,6 +27,21 @@ int parse_threads(const std::string& text);
 double parse_gap(const std::string& text);
 Seconds parse_time(const std::string& option, const std::string& text);
 Bytes parse_memory_limit(const std::string& text);
+
+/// Throws for a word that is none of those an option, or an input, may have.
+[[noreturn]] void refuse_word(const std::string& option, const std::string& word,
+                              std::span<const std::string_view> known);
+
+/// The value of an enumeration that a word names.
+template <HasWords E>
+E parse_word(const std::string& option, const std::string& text) {
+  std::vector<std::string_view> names;
+  for (const auto& word : words(E{})) {
+    if (text == word.name) return word.value;
+    names.emplace_back(word.name);
+  }
+  refuse_word(option, text, names);
+}
 
 /// A parse error of `convert` about the value of an option, with its name.
 template <class Convert>

@@ -112,15 +112,13 @@ std::string input_name(const CommandRow& command) {
 
 void take_inputs(const CommandRow& command, const std::vector<std::string>& inputs,
                  CommandLine& line) {
-  const bool several = command.command == Command::Chip || command.command == Command::Study ||
-                       command.command == Command::Report;
   const std::string name = input_name(command);
   if (!inputs.empty()) {
     line.config = inputs.front();
     line.more_configs.assign(inputs.begin() + 1, inputs.end());
   }
   const bool takes_none = name.empty();
-  if ((line.more_configs.size() > 0 && !several) || (takes_none && !inputs.empty())) {
+  if ((line.more_configs.size() > 0 && !command.takes_several) || (takes_none && !inputs.empty())) {
     usage_error(fmt::format("{}: one {} is enough, got also {}", command.name, command.input,
                             in_quotes(inputs.back())));
   }
@@ -161,7 +159,7 @@ std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const
                                   [&](const CommandRow& row) { return words[0] == row.name; });
   const bool is_named = found != rows.end();
   const CommandRow& command = is_named ? *found : rows.front();
-  line.command = command.command;
+  line.command = &command;
   if (is_named) {
     words.erase(words.begin());
   } else {

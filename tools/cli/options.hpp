@@ -20,25 +20,7 @@
 
 namespace dfsearch {
 
-enum class Command {
-  Solve,
-  Evaluate,
-  Check,
-  Graph,
-  Import,
-  Export,
-  Chip,
-  Gemm,
-  Mesh,
-  Predict,
-  Emit,
-  Study,
-  List,
-  Schema,
-  Report,
-  Serve,
-  Completion
-};
+struct CommandRow;
 
 /// Who completes words; the last one reads pages.
 enum class Shell { Bash, Zsh, Fish, Manual };
@@ -68,7 +50,7 @@ constexpr auto words(ModelPart) {
 /// What was asked for.  Names of files are as given; empty: not given, "-" for
 /// standard output where a result goes.
 struct CommandLine {
-  Command command = Command::Solve;
+  const CommandRow* command = nullptr;    ///< of option_rows.hpp
   std::string words;                      ///< the command itself, as a shell takes it
   std::string config;                     ///< the input: a setup for import, a result for report
   std::string config_option;              ///< of --config; `config` then is the same
@@ -108,7 +90,7 @@ struct CommandLine {
   GraphFormat format = GraphFormat::Yaml;
   std::optional<ModelFormat> model_format;  ///< left out: as the name of the output ends
   ModelPart part = ModelPart::Fusion;
-  int threads = 0;  ///< at least 1 once the line is read
+  int threads = 0;  ///< 0: left out; of a search at least 1 once the line is read
   std::optional<double> gap;
   std::optional<Seconds> time_limit;
   std::optional<Bytes> memory_limit;  ///< left out: that of the config, or half of the machine
@@ -121,7 +103,7 @@ struct CommandLine {
   bool deterministic = false;
   bool quiet = false;
   bool verbose = false;
-  StudyLine study;
+  StudyLine study;  ///< what studies have beside these
 };
 
 /// What --help and --version print.

@@ -18,6 +18,19 @@ void check_output(const std::string& file) {
   if (!file.empty() && file != "-") check_writable(file);
 }
 
+void write_output(const std::string& file, const std::string& text) {
+  if (file == "-") {
+    print(text);
+  } else {
+    write_file(file, text);
+  }
+}
+
+void write_json_or(const std::string& json_file, const std::string& json, const std::string& text) {
+  if (!json_file.empty() && json_file != "-") write_file(json_file, json);
+  print(json_file == "-" ? json : text);
+}
+
 void write_answer(const CommandLine& line, const std::string& mapping,
                   const std::vector<SearchPoint>& history, const MakeText& make_json,
                   const MakeText& make_report, Outputs& outputs) {

@@ -21,6 +21,12 @@ std::string title_of(const CommandLine& line);
 /// none.
 void check_output(const std::string& file);
 
+/// To a file, or to standard output for "-".
+void write_output(const std::string& file, const std::string& text);
+
+/// Prints the text, or what `--json` says: JSON in its place, or into a file beside it.
+void write_json_or(const std::string& json_file, const std::string& json, const std::string& text);
+
 /// Writes every output that was asked for, also when another one fails: a
 /// result that took hours must not be lost to a full disk.
 class Outputs {

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "cli/exit_status.hpp"
+#include "cli/commands.hpp"
 #include "cli/graphviz.hpp"
-#include "cli/standard_output.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/load_config.hpp"
 #include "io/html/study_page.hpp"
@@ -119,11 +118,7 @@ int run_report(const CommandLine& line) {
     parts.title = source.filename().string();
     page = page_of(std::move(parts), Deadline());
   }
-  if (line.output == "-") {
-    print(page);
-  } else {
-    write_file(line.output, page);
-  }
+  write_output(line.output, page);
   return kProved;
 }
 

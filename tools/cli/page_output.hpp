@@ -17,7 +17,4 @@ inline constexpr const char* kNoFront = R"({"objective": [], "exact": false, "po
 void write_page(const CommandLine& line, const std::string& json,
                 const std::vector<SearchPoint>& history, Outputs& outputs);
 
-/// The command `report`: the page of a result, or of the folder of a study.
-int run_report(const CommandLine& line);
-
 }  // namespace dfsearch

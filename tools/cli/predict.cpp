@@ -1,4 +1,4 @@
-#include "cli/predict.hpp"
+#include "cli/commands.hpp"
 
 #include <fmt/format.h>
 #include <oneapi/tbb/task_arena.h>
@@ -9,7 +9,6 @@
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
-#include "cli/exit_status.hpp"
 #include "cli/outputs.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/signals.hpp"

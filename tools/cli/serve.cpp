@@ -1,4 +1,4 @@
-#include "cli/serve.hpp"
+#include "cli/commands.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "cli/exit_status.hpp"
 #include "cli/load_module.hpp"
 #include "cli/served_folder.hpp"
 #include "cli/standard_output.hpp"

@@ -1,4 +1,4 @@
-#include "cli/solve.hpp"
+#include "cli/commands.hpp"
 
 #include <fmt/format.h>
 
@@ -14,12 +14,12 @@
 #include "cli/checkpoint_output.hpp"
 #include "cli/chip.hpp"
 #include "cli/events.hpp"
-#include "cli/exit_status.hpp"
 #include "cli/outputs.hpp"
 #include "cli/progress.hpp"
 #include "cli/search_setup.hpp"
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
+#include "cli/study_cluster.hpp"
 #include "io/checkpoint/checkpoint_frame.hpp"
 #include "io/emit/emit_result.hpp"
 #include "io/result/event_text.hpp"
@@ -82,7 +82,7 @@ class Run {
     if (events.is_on()) {
       const StopReason reason = result.last_stop;
       if (reason != StopReason::None) events.write(stop_event(result.stats.time, reason));
-      events.write(done_event(end_of(result, result.objective)));
+      events.write(done_event(result, result.objective, result.stats));
     }
     if (line_.what_if && result.objective) more_ = what_if(config_, options_);
     Outputs outputs(limits.deadline);
@@ -202,6 +202,7 @@ class Run {
 }  // namespace
 
 int run_solve(const CommandLine& line) {
+  refuse_many_processes("solve");
   StartLimit start(line.time_limit);
   const AnyConfig config = load_any_searchable(line);
   print_notes(import_notes(line));

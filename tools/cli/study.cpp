@@ -1,4 +1,4 @@
-#include "cli/study.hpp"
+#include "cli/commands.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "cli/exit_status.hpp"
 #include "cli/machine_memory.hpp"
 #include "cli/option_values.hpp"
 #include "cli/signals.hpp"
@@ -40,21 +39,21 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostRows = std::size_t{4} << 30;  // bytes of results.ndjson
 
-Study load(const StudyLine& line) {
-  Study study = load_study(line.file);
-  for (const std::string& labels : line.only) restrict_to(study, labels);
-  if (line.all) study.solves_all = true;
+Study load(const CommandLine& line) {
+  Study study = load_study(line.config);
+  for (const std::string& labels : line.study.only) restrict_to(study, labels);
+  if (line.study.all) study.solves_all = true;
   return study;
 }
 
-int threads_of(const StudyLine& line) {
-  return line.threads.value_or(threads_of_a_process(parse_threads("")));
+int threads_of(const CommandLine& line) {
+  return line.threads > 0 ? line.threads : threads_of_a_process(parse_threads(""));
 }
 
-PointSearch search_of(const StudyLine& line, StartLimit& start) {
+PointSearch search_of(const CommandLine& line, StartLimit& start) {
   PointSearch search;
   search.deadline = start.begin_search(line.time_limit.value_or(Seconds::infinity()));
-  search.time_limit = line.point_time_limit.value_or(Seconds::infinity());
+  search.time_limit = line.study.point_time_limit.value_or(Seconds::infinity());
   search.node_limit = line.node_limit;
   search.memory_limit = line.memory_limit.value_or(0.5 * machine_memory());
   search.gap = line.gap;
@@ -110,7 +109,7 @@ study::SolvePoint solver_of(const StudyPoints& points) {
 }
 
 /// A process that solves points for another one.
-int serve(const StudyLine& line, study::Cluster& cluster) {
+int serve(const CommandLine& line, study::Cluster& cluster) {
   // The first one has checked all before it begins.
   if (!cluster.wait_for_begin()) return kProved;
   StartLimit start(line.time_limit);
@@ -126,15 +125,15 @@ int serve(const StudyLine& line, study::Cluster& cluster) {
 /// One run of a study, or a part of it.
 class StudyRun {
  public:
-  StudyRun(const StudyLine& line, const Study& study, const PointSearch& search,
+  StudyRun(const CommandLine& line, const Study& study, const PointSearch& search,
            const StudyPoints& points, study::Cluster* cluster)
       : line_(line),
         study_(study),
         search_(search),
         points_(points),
         cluster_(cluster),
-        folder_(line.output) {
-    state_.part = {line.shard.part, line.shard.of};
+        folder_(line.study.output) {
+    state_.part = {line.study.shard.part, line.study.shard.of};
     state_.fingerprint = points.fingerprint();
     state_.growth = points.growth();
     knowledge_.growth = state_.growth;
@@ -142,7 +141,7 @@ class StudyRun {
   }
 
   int run() {
-    if (!line_.output_is_named) refuse_other_files();
+    if (!line_.study.output_is_named) refuse_other_files();
     make_folder(folder_);
     refuse_another_study();
     Journal journal(folder_, points_.grid());
@@ -219,7 +218,7 @@ class StudyRun {
     return exit_status(state_);
   }
 
-  const StudyLine& line_;
+  const CommandLine& line_;
   const Study& study_;
   const PointSearch& search_;
   const StudyPoints& points_;
@@ -254,9 +253,9 @@ int dry_run(const Study& study, const StudyPoints& points) {
   return kProved;
 }
 
-int run_merge(const StudyLine& line) {
-  const fs::path folder = line.output;
-  const std::vector<fs::path> folders(line.folders.begin(), line.folders.end());
+int run_merge(const CommandLine& line) {
+  const fs::path folder = line.study.output;
+  const std::vector<fs::path> folders(line.study.folders.begin(), line.study.folders.end());
   const MergedStudy merged = merge_shards(folders);
   make_folder(folder);
   if (std::error_code error; fs::exists(folder / "study.json", error)) {
@@ -279,22 +278,22 @@ int run_merge(const StudyLine& line) {
 
 }  // namespace
 
-int run_study(const StudyLine& line) {
+int run_study(const CommandLine& line) {
   const std::unique_ptr<study::Cluster> cluster = open_cluster();
   if (cluster && cluster->rank() > 0) return serve(line, *cluster);
-  if (line.task == StudyLine::Task::Merge) return run_merge(line);
+  if (line.study.task == StudyLine::Task::Merge) return run_merge(line);
   StartLimit start(line.time_limit);
   const Study study = load(line);
   const PointSearch search = search_of(line, start);
   const StudyPoints points(study, search);
-  if (line.task == StudyLine::Task::Print) {
-    print(points.config_text(points.find(line.point)));
+  if (line.study.task == StudyLine::Task::Print) {
+    print(points.config_text(points.find(line.study.point)));
     return kProved;
   }
   try {
-    if (line.task == StudyLine::Task::List) return list_points(points, search.deadline);
+    if (line.study.task == StudyLine::Task::List) return list_points(points, search.deadline);
     points.check();
-    if (line.task == StudyLine::Task::DryRun) return dry_run(study, points);
+    if (line.study.task == StudyLine::Task::DryRun) return dry_run(study, points);
     return StudyRun(line, study, search, points, cluster.get()).run();
   } catch (const Stopped&) {
     print_error("study: stopped before the first point\n");

@@ -1,5 +1,5 @@
 #pragma once
-// What the command line of `dfsearch study` says.
+// What the command line of `dfsearch study` says beside what those of other commands do.
 
 #include <cstdint>
 #include <optional>
@@ -26,22 +26,14 @@ struct StudyLine {
     Merge,  ///< of folders
   };
   Task task = Task::Run;
-  std::string file;
   std::vector<std::string> folders;  ///< to be merged
   std::string output;                ///< a folder; left out: the name of the study's file
   bool output_is_named = true;
   std::string point;
   std::vector<std::string> only;
   StudyShard shard;
-  std::optional<int> threads;  ///< of each process; left out: those of the machine
-  std::optional<double> gap;
-  std::optional<Seconds> time_limit;
   std::optional<Seconds> point_time_limit;
-  std::optional<std::int64_t> node_limit;
-  std::optional<Bytes> memory_limit;
   bool all = false;
-  bool deterministic = false;
-  bool quiet = false;
 };
 
 }  // namespace dfsearch

@@ -17,27 +17,15 @@
 
 namespace dfsearch::calculon {
 
-/// The best execution found and how sure it is: SearchStatus::Optimal within the gap asked for.
-struct FoundExecution {
-  SearchStatus status = SearchStatus::NoSolution;
-  StopReason stopped_by = StopReason::None;
+/// The best execution found.
+struct FoundExecution : Certainty {
   std::optional<Execution> execution;
   std::optional<Cost> cost;
-  Score lower_bound{};
-  double gap = 0.0;
 };
 
-struct ExecutionResult : FoundExecution {
-  Scope scope;  ///< what was fixed beforehand: the proof is for that alone
+struct ExecutionResult : FoundExecution, StepsEnd {
   std::vector<FoundExecution> alternatives;  ///< with other degrees, best first
-  bool alternatives_complete = false;        ///< no parallelism beyond those fits
   std::optional<NearestMisfit> misfit;       ///< for Infeasible, unless there is no candidate
-  std::optional<std::int64_t> candidates;    ///< nothing where the limits came first
-  std::optional<std::int64_t> feasible;      ///< likewise, and where nobody asked
-  std::int64_t evaluated = 0;                ///< executions whose step time was computed
-  std::int64_t measured = 0;                 ///< executions whose memory was computed
-  SearchStats stats;
-  std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
 };
 
 /// The winner is costed again by `evaluate`; a difference is an InternalError.

@@ -67,11 +67,11 @@ class StepFinder {
         state_.finished.resize(i);
         return;
       }
-      add({.status = SearchStatus::Optimal,
-           .decisions = old.decisions,
-           .cost = cost,
-           .lower_bound = old.lower_bound,
-           .gap = relative_gap(cost, old.lower_bound)});
+      add({{.status = SearchStatus::Optimal,
+            .lower_bound = old.lower_bound,
+            .gap = relative_gap(cost, old.lower_bound)},
+           old.decisions,
+           cost});
     }
   }
 
@@ -86,7 +86,7 @@ class StepFinder {
   bool find_next() {
     const bool is_first = answers_.list.empty();
     const Found found = search_tree();
-    StepAnswer answer{.stopped_by = found.stopped_by, .lower_bound = found.lower_bound};
+    StepAnswer answer{{.stopped_by = found.stopped_by, .lower_bound = found.lower_bound}};
     if (found.solution) {
       answer.decisions = found.solution->decisions;
       answer.cost = found.cost;
@@ -97,7 +97,7 @@ class StepFinder {
       answer.status = SearchStatus::Infeasible;
     }
     if (answer.status == SearchStatus::Infeasible && !is_first) {
-      answers_.complete = true;
+      answers_.alternatives_complete = true;
       return false;
     }
     const bool is_proved = answer.status == SearchStatus::Optimal;
@@ -108,7 +108,7 @@ class StepFinder {
     if (last.stopped_by != StopReason::None) {
       // Good enough, but equal costs were still to be compared: its tree stays the one to go on
       // with, and of the next answer nothing is known.
-      answers_.list.push_back({.stopped_by = last.stopped_by, .lower_bound = last.lower_bound});
+      answers_.list.push_back({{.stopped_by = last.stopped_by, .lower_bound = last.lower_bound}});
       return false;
     }
     state_.finished.push_back({.decisions = *last.decisions, .lower_bound = last.lower_bound});

@@ -68,23 +68,22 @@ struct StepSearch {
   StepState* resume = nullptr;
 };
 
-/// The best step found and how sure it is: SearchStatus::Optimal within the gap asked for.
-struct StepAnswer {
-  SearchStatus status = SearchStatus::NoSolution;
-  StopReason stopped_by = StopReason::None;
+/// The best step found.
+struct StepAnswer : Certainty {
   std::optional<Decisions> decisions;
   Score cost = Score::infinity();
-  Score lower_bound{};
-  double gap = 0.0;
 };
 
-struct StepAnswers {
+/// What a search for steps tells beside its answers.
+struct StepsEnd : SearchEnd {
+  std::int64_t measured = 0;   ///< steps, but for their last decisions, whose memory was computed
+  std::int64_t evaluated = 0;  ///< steps whose time was computed
+  std::optional<std::int64_t> candidates;  ///< nothing where the limits came first
+  std::optional<std::int64_t> feasible;    ///< likewise, and where nobody asked
+};
+
+struct StepAnswers : StepsEnd {
   std::vector<StepAnswer> list;  ///< best first, at least one, at most `top`
-  bool complete = false;         ///< no degrees beyond those of the list have a step that fits
-  std::int64_t measured = 0;     ///< steps, but for their last decisions, whose memory was computed
-  std::int64_t evaluated = 0;    ///< steps whose time was computed
-  SearchStats stats;
-  std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
 };
 
 /// Puts the answers into a result of plans or executions: a Found with alternatives.  `decide` gives
@@ -93,10 +92,7 @@ template <class Found, class Result, class Decide>
 void put_answers(StepAnswers answers, Result& result, const Decide& decide) {
   const auto typed = [&](const StepAnswer& answer) {
     Found found;
-    found.status = answer.status;
-    found.stopped_by = answer.stopped_by;
-    found.lower_bound = answer.lower_bound;
-    found.gap = answer.gap;
+    static_cast<Certainty&>(found) = answer;
     if (answer.decisions) decide(answer, found);
     return found;
   };
@@ -104,11 +100,7 @@ void put_answers(StepAnswers answers, Result& result, const Decide& decide) {
   for (std::size_t i = 1; i < answers.list.size(); ++i) {
     result.alternatives.push_back(typed(answers.list[i]));
   }
-  result.alternatives_complete = answers.complete;
-  result.measured = answers.measured;
-  result.evaluated = answers.evaluated;
-  result.stats = answers.stats;
-  result.callback_error = answers.callback_error;
+  static_cast<StepsEnd&>(result) = std::move(answers);
 }
 
 /// Finds the best steps.  Throws InputError for a state to resume that is none of these rules'.

@@ -208,7 +208,8 @@ class Finder {
     }
     take_counts(tree);
     if (is_first) tell_checkpoint(tree, Seconds{});
-    FoundDeployment found{.stopped_by = tree.stopped_by()};
+    FoundDeployment found;
+    found.stopped_by = tree.stopped_by();
     const bool stopped = found.stopped_by != StopReason::None;
     found.lower_bound = Score(tree.lower_bound());
     found.gap = tree.gap();

@@ -44,14 +44,10 @@ struct ServingSearch {
 };
 
 /// The best deployment found and how sure it is.
-struct FoundDeployment {
-  SearchStatus status = SearchStatus::NoSolution;
-  StopReason stopped_by = StopReason::None;
+struct FoundDeployment : Certainty {
   std::optional<Deployment> deployment;
   std::optional<Figures> figures;
   Score cost = Score::infinity();  ///< value_of
-  Score lower_bound{};
-  double gap = 0.0;
 };
 
 struct FrontPoint {
@@ -103,12 +99,10 @@ struct FleetPart {
   Figures figures;  ///< of one, at its capacity
 };
 
-struct ServingResult : FoundDeployment {
+struct ServingResult : FoundDeployment, SearchEnd {
   bool is_given = false;  ///< the deployment was given, and nothing searched
-  Scope scope;            ///< always empty: nothing is fixed beforehand
   /// With other structures than those before, best first.
   std::vector<FoundDeployment> alternatives;
-  bool alternatives_complete = false;
   std::vector<FrontPoint> front;  ///< of the objective `front`, the fastest for a user first
   /// The best of each mode, where both are searched and one objective is asked for.
   std::array<std::optional<FrontPoint>, 2> best_of_mode;
@@ -124,8 +118,6 @@ struct ServingResult : FoundDeployment {
   std::int64_t leaves = 0;
   std::array<std::int64_t, kClosed> closed{};
   std::array<std::int64_t, kBroken> cut{};  ///< batches that break a limit, and all above them
-  SearchStats stats;
-  std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
 };
 
 /// Throws InputError for choices without any legal structure.  Every answer is costed again by

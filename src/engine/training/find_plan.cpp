@@ -49,7 +49,6 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
   LayoutShelf shelf(task, space.blocks());
   const PlanRules rules(space, shelf);
   PlanResult result;
-  result.scope = scope_of(space);
   put_answers<FoundPlan>(
       find_steps(rules, search), result, [&](const StepAnswer& answer, FoundPlan& found) {
         // The judge: the model decides what the winner costs.
@@ -62,6 +61,7 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
         }
         found.cost = *cost;
       });
+  result.scope = scope_of(space);
   if (search.hint) {
     const auto cost = rules.cost(*search.hint);
     result.hint = cost ? Seconds(cost->in_base_units()) : Seconds::infinity();

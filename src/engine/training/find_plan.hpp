@@ -16,15 +16,11 @@
 
 namespace dfsearch::training {
 
-/// The best plan found and how sure it is: SearchStatus::Optimal within the gap asked for.
-struct FoundPlan {
-  SearchStatus status = SearchStatus::NoSolution;
-  StopReason stopped_by = StopReason::None;
+/// The best plan found.
+struct FoundPlan : Certainty {
   std::optional<Plan> plan;
   std::optional<Cost> cost;
   Fusions fusions;  ///< of the plan; empty where kernels run one by one
-  Score lower_bound{};
-  double gap = 0.0;
 };
 
 /// A choice that is given, and what becomes possible without it.
@@ -99,22 +95,14 @@ struct RobustPlan : FoundPlan {
   [[nodiscard]] const Outcome& worst_of_typical() const;
 };
 
-struct PlanResult : FoundPlan {
+struct PlanResult : FoundPlan, StepsEnd {
   std::optional<AnyFramework> any_framework;  ///< of a task with a framework, where asked for
   std::optional<Seconds> hint;                ///< its step; infinite: none of the plans searched
   std::optional<StepInterval> interval;       ///< of the best plan; nothing without a stack
   std::optional<RobustPlan> robust;           ///< if asked for and there is a plan
-  Scope scope;                          ///< what was fixed beforehand: the proof is for that alone
-  std::vector<FoundPlan> alternatives;  ///< with other degrees, best first
-  bool alternatives_complete = false;   ///< no parallelism beyond those fits
-  std::optional<NearestMisfit> misfit;  ///< for Infeasible, unless there is no plan at all
-  std::optional<std::int64_t> candidates;  ///< nothing where the limits came first
-  std::optional<std::int64_t> feasible;    ///< likewise, and where nobody asked
-  std::int64_t measured = 0;   ///< plans, but for layers and network, whose memory was computed
-  std::int64_t evaluated = 0;  ///< plans whose step time was computed
-  std::int64_t fusions_searched = 0;  ///< passes of parts whose fusion was searched for
-  SearchStats stats;
-  std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
+  std::vector<FoundPlan> alternatives;        ///< with other degrees, best first
+  std::optional<NearestMisfit> misfit;        ///< for Infeasible, unless there is no plan at all
+  std::int64_t fusions_searched = 0;          ///< passes of parts whose fusion was searched for
 };
 
 /// The winner is costed again by `evaluate`; a difference is an InternalError.  Only a task with a

@@ -39,11 +39,9 @@ Json columns_of_runs(const std::vector<MeasuredRun>& runs, const Predictions& pr
 Json errors_json(const std::vector<MeasuredRun>& runs, const Predictions& predictions) {
   Json all = Json::object();
   for (const auto& word : words(RunGroup{})) {
-    Json& rows = all[std::string(word.name)] = Json::array();
-    for (const GroupErrors& of : errors_by(runs, predictions, word.value)) {
-      rows.push_back(
-          Json::array({of.runs, of.error, of.median, of.bias, of.worst, of.held, of.name}));
-    }
+    all[word.name] = json_list(errors_by(runs, predictions, word.value), [](const GroupErrors& of) {
+      return Json::array({of.runs, of.error, of.median, of.bias, of.worst, of.held, of.name});
+    });
   }
   return all;
 }
@@ -53,10 +51,9 @@ Json errors_json(const std::vector<MeasuredRun>& runs, const Predictions& predic
 std::string prediction_page(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
                             RunGroup group, const std::string& title, const std::string& command) {
   const std::vector<std::size_t> timed = farthest_off(runs, predictions, runs.size());
-  Json orders = Json::array();
-  for (const PlanOrder& order : orders_of_plans(runs, predictions)) {
-    orders.push_back(Json::array({order.pairs, order.right, order.regret, order.name}));
-  }
+  Json orders = json_list(orders_of_plans(runs, predictions), [](const PlanOrder& order) {
+    return Json::array({order.pairs, order.right, order.regret, order.name});
+  });
   const MemoryErrors memory = memory_errors(runs, predictions);
   return html_page(page_assets::predictions(), {{"dfsearch", kVersion},
                                                 {"title", title},

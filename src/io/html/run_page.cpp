@@ -15,13 +15,10 @@ Json text_json(const std::string& text) { return text.empty() ? Json() : Json(te
 
 /// Lists of time, nodes, incumbent and lower bound.
 Json history_json(const std::vector<SearchPoint>& history) {
-  Json list = Json::array();
-  for (const SearchPoint& point : history) {
-    list.push_back(Json::array({json_number(point.time), point.nodes,
-                                point.incumbent ? json_number(*point.incumbent) : Json(),
-                                json_number(point.lower_bound)}));
-  }
-  return list;
+  return json_list(history, [](const SearchPoint& point) {
+    return Json::array({json_number(point.time), point.nodes, or_null(point.incumbent),
+                        json_number(point.lower_bound)});
+  });
 }
 
 Json result_of_text(const std::string& text, const std::string& name) {
@@ -38,11 +35,11 @@ Json result_of_text(const std::string& text, const std::string& name) {
 }  // namespace
 
 std::string comparison_page(const std::vector<std::pair<std::string, std::string>>& results) {
-  Json list = Json::array();
-  for (const auto& [name, text] : results) {
-    list.push_back({{"name", std::filesystem::path(name).stem().string()},
-                    {"result", result_of_text(text, name)}});
-  }
+  Json list = json_list(results, [](const auto& result) -> Json {
+    const auto& [name, text] = result;
+    return {{"name", std::filesystem::path(name).stem().string()},
+            {"result", result_of_text(text, name)}};
+  });
   return html_page(page_assets::comparison(), {{"dfsearch", kVersion}, {"results", list}});
 }
 

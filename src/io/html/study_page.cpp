@@ -108,14 +108,12 @@ std::vector<Json::json_pointer> places_of_figure(const std::string& name) {
 /// One number, or null, for each result.
 Json figures_of(const std::vector<Json>& rows, const std::string& name) {
   const std::vector<Json::json_pointer> places = places_of_figure(name);
-  Json values = Json::array();
-  for (const Json& row : rows) {
+  return json_list(rows, [&](const Json& row) {
     const auto place = std::find_if(places.begin(), places.end(), [&](const auto& at) {
       return row.contains(at) && row.at(at).is_number();
     });
-    values.push_back(place == places.end() ? Json() : row.at(*place));
-  }
-  return values;
+    return place == places.end() ? Json() : row.at(*place);
+  });
 }
 
 std::string base64(const std::string& bytes) {
@@ -170,23 +168,21 @@ Json places_on(const Json& axis, const std::vector<Json>& rows) {
   for (const Json& label : axis.at("labels")) {
     place_of.emplace(label.get<std::string>(), static_cast<std::int64_t>(place_of.size()));
   }
-  Json places = Json::array();
-  for (const Json& row : rows) {
+  return json_list(rows, [&](const Json& row) {
     const auto found = place_of.find(row.at("point").value(name, std::string()));
-    places.push_back(found == place_of.end() ? -1 : found->second);
-  }
-  return places;
+    return found == place_of.end() ? -1 : found->second;
+  });
 }
 
 Json columns_json(const Json& study, const Json& front, const std::vector<Json>& rows) {
-  Json columns = {{"index", Json::array()},
+  const auto index_of = [](const Json& row) { return row.at("index"); };
+  Json columns = {{"index", json_list(rows, index_of)},
                   {"status", texts_of(rows, "status")},
                   {"reason", texts_of(rows, "reason")},
                   {"rates", texts_of(rows, "rates")},
-                  {"places", Json::array()},
+                  {"places", json_list(study.at("axes"),
+                                       [&](const Json& axis) { return places_on(axis, rows); })},
                   {"figures", Json::object()}};
-  for (const Json& row : rows) columns["index"].push_back(row.at("index"));
-  for (const Json& axis : study.at("axes")) columns["places"].push_back(places_on(axis, rows));
   for (const std::string& name : figure_names(study, rows)) {
     const Json values = figures_of(rows, name);
     const bool is_nothing = std::all_of(values.begin(), values.end(), [](const Json& value) {
@@ -206,11 +202,10 @@ Json columns_json(const Json& study, const Json& front, const std::vector<Json>&
 }
 
 Json front_json_of(const Json& front) {
-  Json indices = Json::array();
-  for (const Json& point : front.at("points")) indices.push_back(point.at("index"));
   return {{"exact", front.value("exact", Json(false))},
           {"objective", front.at("objective")},
-          {"index", std::move(indices)}};
+          {"index",
+           json_list(front.at("points"), [](const Json& point) { return point.at("index"); })}};
 }
 
 }  // namespace

@@ -11,13 +11,14 @@ Seconds seconds(Score score) { return Seconds(score.in_base_units()); }
 
 }  // namespace
 
-std::string result_line(const Certainty& certainty, std::string_view one, std::string_view none) {
+std::string result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
+                        std::string_view none) {
   std::string text;
   switch (certainty.status) {
     case SearchStatus::Optimal:
       text = certainty.gap > 0.0
                  ? fmt::format("within the gap asked for: gap {}", percent(certainty.gap))
-                 : optimal_text(certainty.scope);
+                 : optimal_text(scope);
       break;
     case SearchStatus::Feasible:
       text = certainty.is_given()
@@ -26,7 +27,7 @@ std::string result_line(const Certainty& certainty, std::string_view one, std::s
                                percent(certainty.gap));
       break;
     case SearchStatus::Infeasible:
-      text = nothing_fits_text(certainty.scope, none);
+      text = nothing_fits_text(scope, none);
       break;
     case SearchStatus::NoSolution:
       text = fmt::format("{} before {} was found; none takes less than {}",
@@ -34,7 +35,7 @@ std::string result_line(const Certainty& certainty, std::string_view one, std::s
                          to_text(seconds(certainty.lower_bound)));
       break;
   }
-  return labelled("result", text) + scope_line(certainty.scope);
+  return labelled("result", text) + scope_line(scope);
 }
 
 std::string step_lines(const Certainty& certainty, Seconds step_time, double utilization,
@@ -73,10 +74,18 @@ std::string rate_line(double tokens, std::int64_t chips, Dollars price) {
   return labelled("rate", text);
 }
 
-std::string effort_line(const SearchStats& stats, std::int64_t measured, std::int64_t evaluated) {
-  return labelled("search", fmt::format("{} in {} on {}; {} memories and {} step times computed",
-                                        plural(stats.nodes, "node"), to_text(stats.time),
-                                        plural(stats.threads, "thread"), measured, evaluated));
+std::string space_line(const StepsEnd& end, std::string_view one) {
+  if (!end.candidates) return "";
+  std::string text = plural(*end.candidates, one);
+  if (end.feasible) text += fmt::format(", {} fit", *end.feasible);
+  return labelled("space", text);
+}
+
+std::string effort_line(const StepsEnd& end) {
+  return labelled("search",
+                  fmt::format("{} in {} on {}; {} memories and {} step times computed",
+                              plural(end.stats.nodes, "node"), to_text(end.stats.time),
+                              plural(end.stats.threads, "thread"), end.measured, end.evaluated));
 }
 
 }  // namespace dfsearch

@@ -11,7 +11,7 @@
 #include "base/units.hpp"
 #include "base/units_text.hpp"
 #include "engine/names.hpp"
-#include "engine/search_result.hpp"
+#include "engine/plan/step_search.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/offload_names.hpp"
 #include "model/framework.hpp"
@@ -19,31 +19,9 @@
 
 namespace dfsearch {
 
-/// How sure an answer is.
-struct Certainty {
-  SearchStatus status = SearchStatus::NoSolution;
-  StopReason stopped_by = StopReason::None;
-  Score lower_bound{};
-  double gap = 0.0;
-  Scope scope;
-
-  /// It was costed and nothing was searched, so no bound is known.
-  [[nodiscard]] bool is_given() const {
-    return status == SearchStatus::Feasible && stopped_by == StopReason::None;
-  }
-};
-
-template <class Result>
-Certainty certainty_of(const Result& result) {
-  return {.status = result.status,
-          .stopped_by = result.stopped_by,
-          .lower_bound = result.lower_bound,
-          .gap = result.gap,
-          .scope = result.scope};
-}
-
 /// The lines `result` and `scope`; `one` is what is searched, "a plan", and `none` "no plan".
-std::string result_line(const Certainty& certainty, std::string_view one, std::string_view none);
+std::string result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
+                        std::string_view none);
 
 /// The lines `step time` and `lower bound`; `peak` is that of all chips.
 std::string step_lines(const Certainty& certainty, Seconds step_time, double utilization,
@@ -73,16 +51,10 @@ std::string framework_line(Framework framework, const AnyFramework& any, Score f
 std::string rate_line(double tokens, std::int64_t chips, Dollars price);
 
 /// The line `space`: how many there are, and how many of them fit where that was asked.
-template <class Result>
-std::string space_line(const Result& result, std::string_view one) {
-  if (!result.candidates) return "";
-  std::string text = plural(*result.candidates, one);
-  if (result.feasible) text += fmt::format(", {} fit", *result.feasible);
-  return labelled("space", text);
-}
+std::string space_line(const StepsEnd& end, std::string_view one);
 
 /// The line `search`.
-std::string effort_line(const SearchStats& stats, std::int64_t measured, std::int64_t evaluated);
+std::string effort_line(const StepsEnd& end);
 
 /// The best of other parallelisms; `degrees` makes the text of an answer's degrees.
 template <class Result, class DegreesText>

@@ -162,12 +162,11 @@ std::string reason_text(const calculon::Task&, const ExecutionResult& result) {
 std::string execution_report(const Task& task, const ExecutionResult& result,
                              const std::string& title) {
   std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + task_text(task);
-  const Certainty certainty = certainty_of(result);
-  text += "\n" + result_line(certainty, kOne, kNone);
+  text += "\n" + result_line(result, result.scope, kOne, kNone);
   if (result.status == SearchStatus::Infeasible) text += reason_lines(result);
   if (result.cost) {
     const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
-    text += step_lines(certainty, result.cost->step_time, result.cost->utilization, peak);
+    text += step_lines(result, result.cost->step_time, result.cost->utilization, peak);
     text += top_lines(result, kOne, kNone,
                       [](const FoundExecution& found) { return degrees_text(*found.execution); });
     text += "\n";
@@ -178,8 +177,7 @@ std::string execution_report(const Task& task, const ExecutionResult& result,
       text += memory_lines("second memory", memory.second, task.machine.memory[1].capacity);
     }
   }
-  return text + "\n" + space_line(result, "candidate") +
-         effort_line(result.stats, result.measured, result.evaluated);
+  return text + "\n" + space_line(result, "candidate") + effort_line(result);
 }
 
 }  // namespace dfsearch

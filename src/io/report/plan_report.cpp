@@ -422,14 +422,13 @@ std::string reason_text(const Task& task, const PlanResult& result) {
 
 std::string plan_report(const Task& task, const PlanResult& result, const std::string& title) {
   std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + task_text(task);
-  const Certainty certainty = certainty_of(result);
-  text += "\n" + result_line(certainty, kOne, kNone);
+  text += "\n" + result_line(result, result.scope, kOne, kNone);
   if (result.status == SearchStatus::Infeasible) text += reason_lines(task, result);
   if (result.cost) {
     const training::Cost& cost = *result.cost;
     const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
-    text += step_lines(certainty, cost.step_time, cost.utilization, peak);
-    if (certainty.is_given()) {
+    text += step_lines(result, cost.step_time, cost.utilization, peak);
+    if (result.is_given()) {
       text +=
           labelled("best", "not searched for: a search with it as --hint says how far it is off");
     }
@@ -446,8 +445,7 @@ std::string plan_report(const Task& task, const PlanResult& result, const std::s
     }
     text += robust_lines(task, result);
   }
-  return text + "\n" + space_line(result, "plan") +
-         effort_line(result.stats, result.measured, result.evaluated);
+  return text + "\n" + space_line(result, "plan") + effort_line(result);
 }
 
 }  // namespace dfsearch

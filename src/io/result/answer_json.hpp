@@ -18,9 +18,7 @@ namespace dfsearch {
 
 /// The names of what was fixed beforehand.
 inline Json scope_json(const Scope& scope) {
-  Json list = Json::array();
-  for (const FixedBeforehand& fixed : scope) list.push_back(fixed.name);
-  return list;
+  return json_list(scope, [](const FixedBeforehand& fixed) -> Json { return fixed.name; });
 }
 
 inline Json stop_json(StopReason reason) {
@@ -62,11 +60,9 @@ void put_answer(Json& json, const Result& result) {
   json["objective_name"] = "step_time";
   json["objective"] = cost != nullptr ? number(cost->step_time) : Json();
   // Nothing is known of what was given but its cost.
-  const bool is_given =
-      result.status == SearchStatus::Feasible && result.stopped_by == StopReason::None;
-  const bool is_bounded = result.status != SearchStatus::Infeasible && !is_given;
+  const bool is_bounded = result.status != SearchStatus::Infeasible && !result.is_given();
   json["lower_bound"] = is_bounded ? number(result.lower_bound) : Json();
-  json["gap"] = cost != nullptr && !is_given ? json_number(result.gap) : Json();
+  json["gap"] = cost != nullptr && !result.is_given() ? json_number(result.gap) : Json();
   json["step_time"] = json["objective"];
   json["utilization"] = cost != nullptr ? json_number(cost->utilization) : Json();
 }
@@ -96,10 +92,6 @@ Json top_json(const Result& result, const PutRest& put_rest) {
   put(result);
   for (const auto& found : result.alternatives) put(found);
   return list;
-}
-
-inline Json count_json(const std::optional<std::int64_t>& count) {
-  return count ? Json(*count) : Json();
 }
 
 /// How many answers there are to choose from, in powers of ten; null if that is not known.

@@ -18,11 +18,6 @@ Json workload_json(WorkloadKind kind, std::int64_t layers, std::int64_t sequence
           {"global_batch", std::move(batch)}};
 }
 
-Json optional_json(const std::optional<double>& value) {
-  return value ? json_number(*value) : Json();
-}
-Json optional_json(const std::optional<Seconds>& time) { return time ? number(*time) : Json(); }
-
 }  // namespace
 
 Json asked_workload_json(const Workload& workload) {
@@ -32,9 +27,8 @@ Json asked_workload_json(const Workload& workload) {
 Json asked_workload_json(const calculon::Task& task) {
   const auto kind =
       task.transformer.training ? WorkloadKind::LlmTraining : WorkloadKind::LlmPrefill;
-  const auto& batch = task.choices.global_batch;
   return workload_json(kind, task.transformer.layers, task.transformer.sequence,
-                       batch ? Json(*batch) : Json());
+                       or_null(task.choices.global_batch));
 }
 
 Json asked_workload_json(const training::Task& task) {
@@ -45,11 +39,9 @@ Json asked_workload_json(const training::Task& task) {
 }
 
 Json asked_workload_json(const serving::Task& task) {
-  Json requests = Json::array();
-  for (const serving::RequestClass& of : task.requests) {
-    requests.push_back(
-        {{"input", of.input}, {"output", of.output}, {"prefix", of.prefix}, {"share", of.share}});
-  }
+  Json requests = json_list(task.requests, [](const serving::RequestClass& of) -> Json {
+    return {{"input", of.input}, {"output", of.output}, {"prefix", of.prefix}, {"share", of.share}};
+  });
   // A deployment names what is left open.
   Json precision = Json::object();
   for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
@@ -59,30 +51,28 @@ Json asked_workload_json(const serving::Task& task) {
           {"layers", task.model.layers},
           {"precision", std::move(precision)},
           {"requests", std::move(requests)},
-          {"rate", optional_json(task.rate)},
-          {"concurrency", optional_json(task.concurrency)}};
+          {"rate", or_null(task.rate)},
+          {"concurrency", or_null(task.concurrency)}};
 }
 
 Json asked_pools_json(const serving::Task& task) {
-  Json pools = Json::array();
-  for (const serving::Pool& pool : task.pools) {
-    pools.push_back({{"name", pool.name},
-                     {"chips", pool.chips},
-                     {"peak", number(pool.peak_of(task.precisions[0].of_products()))},
-                     {"memory", tier_json(pool.machine.memory[0])},
-                     {"usable", number(pool.usable())},
-                     {"network", network_json(pool.machine)},
-                     {"price", json_number(pool.price)},
-                     {"power", number(pool.power)}});
-  }
-  return pools;
+  return json_list(task.pools, [&](const serving::Pool& pool) -> Json {
+    return {{"name", pool.name},
+            {"chips", pool.chips},
+            {"peak", number(pool.peak_of(task.precisions[0].of_products()))},
+            {"memory", tier_json(pool.machine.memory[0])},
+            {"usable", number(pool.usable())},
+            {"network", network_json(pool.machine)},
+            {"price", json_number(pool.price)},
+            {"power", number(pool.power)}};
+  });
 }
 
 Json asked_limits_json(const serving::Limits& limits) {
-  return {{"ttft", optional_json(limits.ttft)},
-          {"tpot", optional_json(limits.tpot)},
-          {"e2e", optional_json(limits.e2e)},
-          {"cost", optional_json(limits.cost)}};
+  return {{"ttft", or_null(limits.ttft)},
+          {"tpot", or_null(limits.tpot)},
+          {"e2e", or_null(limits.e2e)},
+          {"cost", or_null(limits.cost)}};
 }
 
 Json tier_json(const MemoryTier& tier) {
@@ -92,14 +82,12 @@ Json tier_json(const MemoryTier& tier) {
 }
 
 Json network_json(const Machine& machine) {
-  Json list = Json::array();
-  for (const NetworkDimension& dimension : machine.network) {
-    list.push_back({{"topology", dimension.measured ? Json() : topology_name(dimension)},
-                    {"degree", dimension.degree ? Json(*dimension.degree) : Json()},
-                    {"bandwidth", number(dimension.bandwidth)},
-                    {"latency", number(dimension.latency)}});
-  }
-  return list;
+  return json_list(machine.network, [](const NetworkDimension& dimension) -> Json {
+    return {{"topology", dimension.measured ? Json() : topology_name(dimension)},
+            {"degree", or_null(dimension.degree)},
+            {"bandwidth", number(dimension.bandwidth)},
+            {"latency", number(dimension.latency)}};
+  });
 }
 
 Json sram_json(const Machine& machine) {
@@ -123,13 +111,12 @@ Json asked_machine_json(const Machine& machine) {
 
 Json asked_graph_json(const Workload& workload) {
   const DataflowGraph& graph = workload.graph;
-  Json kernels = Json::array();
-  for (const Kernel& kernel : graph.kernels()) {
-    kernels.push_back({{"name", kernel.name},
-                       {"kind", name_of(kernel.kind)},
-                       {"phase", name_of(kernel.phase)},
-                       {"flop", number(kernel_flops(kernel))}});
-  }
+  Json kernels = json_list(graph.kernels(), [](const Kernel& kernel) -> Json {
+    return {{"name", kernel.name},
+            {"kind", name_of(kernel.kind)},
+            {"phase", name_of(kernel.phase)},
+            {"flop", number(kernel_flops(kernel))}};
+  });
   Json tensors = Json::array();
   for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
     const Tensor& tensor = graph.tensors()[t];

@@ -31,19 +31,17 @@ Json core_json(const ChipCore& core) {
 }
 
 Json levels_json(const std::vector<ChipLevel>& levels) {
-  Json list = Json::array();
-  for (const ChipLevel& level : levels) {
-    list.push_back({{"name", name_of(level.name)},
-                    {"scope", name_of(level.scope)},
-                    {"banks", level.banks},
-                    {"capacity", number(level.capacity)},
-                    {"share", number(level.share)},
-                    {"leakage", number(level.leakage)},
-                    {"raw_bandwidth", number(level.raw_bandwidth)},
-                    {"bandwidth", number(level.bandwidth)},
-                    {"latency", number(level.latency)}});
-  }
-  return list;
+  return json_list(levels, [](const ChipLevel& level) -> Json {
+    return {{"name", name_of(level.name)},
+            {"scope", name_of(level.scope)},
+            {"banks", level.banks},
+            {"capacity", number(level.capacity)},
+            {"share", number(level.share)},
+            {"leakage", number(level.leakage)},
+            {"raw_bandwidth", number(level.raw_bandwidth)},
+            {"bandwidth", number(level.bandwidth)},
+            {"latency", number(level.latency)}};
+  });
 }
 
 Json memory_json(const ChipMemory& memory) {
@@ -77,7 +75,7 @@ Json link_json(const ChipLink& link) {
 Json power_json(const Technology& technology, const Chip& chip) {
   Json powers = Json::object();
   const auto add = [&](Component part) {
-    append(powers, name_of(part), chip.power[part] ? number(*chip.power[part]) : Json());
+    append(powers, name_of(part), or_null(chip.power[part]));
   };
   add(Component::Core);
   for (const ChipLevel& level : chip.levels) add(component_of(level.name));
@@ -89,10 +87,9 @@ Json power_json(const Technology& technology, const Chip& chip) {
 }
 
 Json system_json(const Chip& chip, const Machine& system) {
-  Json network = Json::array();
-  for (const NetworkDimension& dimension : system.network) {
-    network.push_back(number(dimension.bandwidth));
-  }
+  Json network = json_list(system.network, [](const NetworkDimension& dimension) {
+    return number(dimension.bandwidth);
+  });
   const Accelerator& accelerator = system.accelerator;
   return {{"accelerator",
            {{"cores", accelerator.cores},
@@ -108,14 +105,12 @@ Json system_json(const Chip& chip, const Machine& system) {
 }
 
 Json shortages_json(const std::vector<Shortage>& shortages) {
-  Json list = Json::array();
-  for (const Shortage& shortage : shortages) {
-    list.push_back({{"part", shortage.part ? Json(name_of(*shortage.part)) : Json()},
-                    {"budget", name_of(shortage.budget)},
-                    {"needed", json_number(shortage.needed)},
-                    {"available", json_number(shortage.available)}});
-  }
-  return list;
+  return json_list(shortages, [](const Shortage& shortage) -> Json {
+    return {{"part", name_or_null(shortage.part)},
+            {"budget", name_of(shortage.budget)},
+            {"needed", json_number(shortage.needed)},
+            {"available", json_number(shortage.available)}};
+  });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/result/answer_json.hpp"
 #include "io/result/chip_json.hpp"
 #include "io/result/event_json.hpp"
 #include "io/result/mapping_json.hpp"
@@ -125,20 +126,16 @@ std::string stop_event(Seconds time, StopReason reason) {
   return line(json);
 }
 
-SearchEnd end_of(const SearchResult& result) {
-  return end_of(result, result.cost ? std::optional(result.cost->objective) : std::nullopt);
-}
-
-std::string done_event(const SearchEnd& end) {
-  Json json = event("done", end.stats.time);
-  const bool stopped = end.stopped_by != StopReason::None;
-  json["status"] = name_of(end.status);
-  json["stopped_by"] = stopped ? Json(name_of(end.stopped_by)) : Json();
-  json["nodes"] = end.stats.nodes;
-  json["objective"] = end.objective ? number(*end.objective) : Json();
-  const bool bounded = end.status != SearchStatus::Infeasible;
-  json["lower_bound"] = bounded ? number(end.lower_bound) : Json();
-  json["gap"] = end.objective ? Json(end.gap) : Json();
+std::string done_event(const Certainty& certainty, std::optional<Score> objective,
+                       const SearchStats& stats) {
+  Json json = event("done", stats.time);
+  json["status"] = name_of(certainty.status);
+  json["stopped_by"] = stop_json(certainty.stopped_by);
+  json["nodes"] = stats.nodes;
+  json["objective"] = or_null(objective);
+  const bool bounded = certainty.status != SearchStatus::Infeasible;
+  json["lower_bound"] = bounded ? number(certainty.lower_bound) : Json();
+  json["gap"] = objective ? Json(certainty.gap) : Json();
   return line(json);
 }
 

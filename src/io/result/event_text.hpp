@@ -33,27 +33,9 @@ std::string checkpoint_event(const SearchStats& stats, const std::string& file,
 /// A limit or a signal has ended the search.
 std::string stop_event(Seconds time, StopReason reason);
 
-/// How a search ended, whatever was sought.
-struct SearchEnd {
-  SearchStatus status = SearchStatus::NoSolution;
-  StopReason stopped_by = StopReason::None;
-  SearchStats stats;
-  std::optional<Score> objective;
-  Score lower_bound{};
-  double gap = 0.0;
-};
-/// Of any result; `objective` is that of its best answer, if it has one.
-template <class Result>
-SearchEnd end_of(const Result& result, std::optional<Score> objective) {
-  return {.status = result.status,
-          .stopped_by = result.stopped_by,
-          .stats = result.stats,
-          .objective = objective,
-          .lower_bound = result.lower_bound,
-          .gap = result.gap};
-}
-SearchEnd end_of(const SearchResult& result);
-std::string done_event(const SearchEnd& end);
+/// `objective` is that of the best answer, if there is one.
+std::string done_event(const Certainty& certainty, std::optional<Score> objective,
+                       const SearchStats& stats);
 
 // Of a search for whole steps.
 std::string start_event(const training::Task& task, const std::string& title, int threads,

@@ -114,8 +114,8 @@ std::string execution_json(const calculon::Task& task, const ExecutionResult& re
   json["memory_parts"] = cost != nullptr ? Json{{"first", parts_json(cost->memory.first)},
                                                 {"second", parts_json(cost->memory.second)}}
                                          : Json();
-  json["candidates"] = count_json(result.candidates);
-  json["feasible"] = count_json(result.feasible);
+  json["candidates"] = or_null(result.candidates);
+  json["feasible"] = or_null(result.feasible);
   json["top"] = top_json(result, put_found);
   json["top_complete"] = result.alternatives_complete;
   json["infeasible"] = infeasible_json(result);

@@ -15,11 +15,9 @@ Json parallelism_json(const Mapping& mapping) {
 }
 
 Json network_json(const Mapping& mapping) {
-  Json list = Json::array();
-  for (const Mapping::Dimension& dimension : mapping.network) {
-    list.push_back({{"degree", dimension.degree}, {"strategy", name_of(dimension.strategy)}});
-  }
-  return list;
+  return json_list(mapping.network, [](const Mapping::Dimension& dimension) -> Json {
+    return {{"degree", dimension.degree}, {"strategy", name_of(dimension.strategy)}};
+  });
 }
 
 }  // namespace dfsearch

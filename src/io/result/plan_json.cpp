@@ -35,21 +35,18 @@ Json parallelism_json(const Degrees& degrees) {
 
 /// How each dimension is divided among the roles, innermost first; `data` without `expert`.
 Json network_json(const Plan& plan) {
-  Json list = Json::array();
-  for (const Division& dimension : plan.network) {
+  return json_list(plan.network, [](const Division& dimension) {
     Json roles = Json::object();
     for (const Role role : kRoles) {
       if (dimension[role] > 1) roles[training::name_of(role)] = dimension[role];
     }
     if (!dimension.order.empty()) {
-      Json order = Json::array();
-      for (const Role role : dimension.order) order.push_back(training::name_of(role));
-      roles["order"] = std::move(order);
+      roles["order"] =
+          json_list(dimension.order, [](Role role) { return training::name_of(role); });
       roles["fill"] = name_of(dimension.fill);
     }
-    list.push_back(std::move(roles));
-  }
-  return list;
+    return roles;
+  });
 }
 
 /// With the keys of the section `training`, where the object can stand.
@@ -74,22 +71,20 @@ void put_plan(Json& json, const Plan* plan) {
 /// The partitions of each part; null where kernels run one by one.
 Json fusion_json(const training::Task& task, const PlanResult& result) {
   if (task.style == Style::KernelByKernel || !result.cost) return {};
-  Json parts = Json::array();
-  for (const auto& part : training::fused_summary(task, *result.plan, result.fusions)) {
-    Json partitions = Json::array();
-    for (const auto& partition : part.partitions) {
-      partitions.push_back({{"kernels", partition.kernels},
-                            {"time", number(partition.time)},
-                            {"bound_by", name_of(partition.bound_by)},
-                            {"sram", number(partition.sram)}});
-    }
-    parts.push_back({{"part", part.part},
-                     {"pass", training::name_of(part.kind)},
-                     {"time", number(part.time)},
-                     {"tile", part.partitions.empty() ? Json() : Json(part.tile)},
-                     {"partitions", std::move(partitions)}});
-  }
-  return parts;
+  const auto partition_json = [](const auto& partition) -> Json {
+    return {{"kernels", partition.kernels},
+            {"time", number(partition.time)},
+            {"bound_by", name_of(partition.bound_by)},
+            {"sram", number(partition.sram)}};
+  };
+  const auto parts = training::fused_summary(task, *result.plan, result.fusions);
+  return json_list(parts, [&](const auto& part) -> Json {
+    return {{"part", part.part},
+            {"pass", training::name_of(part.kind)},
+            {"time", number(part.time)},
+            {"tile", part.partitions.empty() ? Json() : Json(part.tile)},
+            {"partitions", json_list(part.partitions, partition_json)}};
+  });
 }
 
 Json time_json(const training::StepParts& parts) {
@@ -127,15 +122,14 @@ Json robust_json(const training::RobustPlan& robust) {
                {"lower_bound", json_number(robust.lower_bound.in_base_units() - 1.0)},
                {"step_time", number(robust.cost->step_time)}};
   put_plan(json, &*robust.plan);
-  Json scenarios = Json::array();
-  for (const training::RobustPlan::Outcome& outcome : robust.outcomes) {
-    scenarios.push_back({{"name", outcome.scenario},
-                         {"best", number(outcome.best)},
-                         {"lower_bound", number(outcome.least)},
-                         {"typical_best", number(outcome.typical_best)},
-                         {"robust", number(outcome.robust)}});
-  }
-  json["scenarios"] = std::move(scenarios);
+  const auto outcome_json = [](const training::RobustPlan::Outcome& outcome) -> Json {
+    return {{"name", outcome.scenario},
+            {"best", number(outcome.best)},
+            {"lower_bound", number(outcome.least)},
+            {"typical_best", number(outcome.typical_best)},
+            {"robust", number(outcome.robust)}};
+  };
+  json["scenarios"] = json_list(robust.outcomes, outcome_json);
   json["nodes"] = robust.nodes;
   return json;
 }
@@ -186,8 +180,7 @@ const char* key_of(training::NumberChange::Kind kind) {
 }
 
 Json changes_json(const std::vector<training::NumberChange>& changes) {
-  Json list = Json::array();
-  for (const training::NumberChange& change : changes) {
+  return json_list(changes, [](const training::NumberChange& change) {
     Json json = {{"key", key_of(change.kind)},
                  {"given", json_number(change.given)},
                  {"tried", json_number(change.tried)},
@@ -195,19 +188,17 @@ Json changes_json(const std::vector<training::NumberChange>& changes) {
                  {"is_nearest", change.is_nearest},
                  {"needed", change.with ? number(change.with->needed) : Json()}};
     put_plan(json, change.with ? &change.with->plan : nullptr);
-    list.push_back(std::move(json));
-  }
-  return list;
+    return json;
+  });
 }
 
 Json infeasible_json(const training::Task& task, const PlanResult& result) {
   if (!result.misfit) return {};
-  Json remedies = Json::array();
-  for (const training::Remedy& remedy : result.misfit->remedies) {
+  Json remedies = json_list(result.misfit->remedies, [](const training::Remedy& remedy) {
     Json json = {{"key", key_of(remedy.kind)}, {"needed", number(remedy.needed)}};
     put_plan(json, &remedy.plan);
-    remedies.push_back(std::move(json));
-  }
+    return json;
+  });
   const training::Misfit& misfit = result.misfit->misfit;
   const PlanLack lack = lack_of(task, misfit);
   Json json = {{"limit", lack.limit},
@@ -219,7 +210,7 @@ Json infeasible_json(const training::Task& task, const PlanResult& result) {
   json["remedies"] = std::move(remedies);
   const std::optional<bool>& complete = result.misfit->changes_complete;
   json["changes"] = complete ? changes_json(result.misfit->changes) : Json();
-  json["changes_complete"] = complete ? Json(*complete) : Json();
+  json["changes_complete"] = or_null(complete);
   return json;
 }
 
@@ -267,8 +258,8 @@ std::string plan_json(const training::Task& task, const PlanResult& result) {
     json["not_modelled"].push_back("system.accelerator.sram");
   json["search"] = search_json(result.stats, result.measured, result.evaluated);
   json["search"]["fusions"] = result.fusions_searched;
-  json["search"]["candidates"] = count_json(result.candidates);
-  json["search"]["feasible"] = count_json(result.feasible);
+  json["search"]["candidates"] = or_null(result.candidates);
+  json["search"]["feasible"] = or_null(result.feasible);
   json["search"]["space"] = counted_space(result.candidates);
   return json_text(json);
 }

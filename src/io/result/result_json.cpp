@@ -42,6 +42,12 @@ std::vector<std::pair<std::int64_t, std::vector<KernelId>>> kernels_by_partition
   return groups;
 }
 
+Json names_json(const Outcome& outcome, const std::vector<KernelId>& kernels) {
+  return json_list(kernels, [&](KernelId kernel) {
+    return outcome.problem->workload.graph.kernel(kernel).name;
+  });
+}
+
 Json partitions_json(const Outcome& outcome) {
   const DataflowGraph& graph = outcome.problem->workload.graph;
   const std::vector<CoreGrid>& cores =
@@ -49,12 +55,10 @@ Json partitions_json(const Outcome& outcome) {
   const auto groups = kernels_by_partition(*outcome.mapping);
   Json list = Json::array();
   for (std::size_t p = 0; p < groups.size(); ++p) {
-    Json names = Json::array();
     Json core_map = Json::object();
     Json dataflow_map = Json::object();
-    for (const KernelId kernel : groups[p].second) {
-      names.push_back(graph.kernel(kernel).name);
-      if (cores.empty()) continue;
+    for (std::size_t k = 0; !cores.empty() && k < groups[p].second.size(); ++k) {
+      const KernelId kernel = groups[p].second[k];
       const CoreGrid& grid = cores[kernel.index()];
       append(core_map, graph.kernel(kernel).name, Json::array({grid.lanes, grid.stages}));
     }
@@ -64,7 +68,7 @@ Json partitions_json(const Outcome& outcome) {
       append(dataflow_map, graph.kernel(cost->kernels[i]).name, name_of(*cost->dataflows[i]));
     }
     list.push_back({{"index", groups[p].first},
-                    {"kernels", std::move(names)},
+                    {"kernels", names_json(outcome, groups[p].second)},
                     {"compute", cost != nullptr ? number(cost->compute) : Json()},
                     {"memory", cost != nullptr ? number(cost->memory) : Json()},
                     {"network", cost != nullptr ? number(cost->network) : Json()},
@@ -85,20 +89,14 @@ Json partitions_json(const Outcome& outcome) {
 /// Null unless stages divide the graph.
 Json stages_json(const Outcome& outcome) {
   if (outcome.cost == nullptr || outcome.cost->stages.empty()) return {};
-  Json list = Json::array();
-  for (const StageCost& stage : outcome.cost->stages) {
-    Json names = Json::array();
-    for (const KernelId kernel : stage.kernels) {
-      names.push_back(outcome.problem->workload.graph.kernel(kernel).name);
-    }
-    list.push_back({{"kernels", std::move(names)},
-                    {"work", number(stage.work)},
-                    {"transfer", number(stage.transfer)},
-                    {"time", number(stage.time)},
-                    {"weights", number(stage.weights)},
-                    {"activations", number(stage.activations)}});
-  }
-  return list;
+  return json_list(outcome.cost->stages, [&](const StageCost& stage) -> Json {
+    return {{"kernels", names_json(outcome, stage.kernels)},
+            {"work", number(stage.work)},
+            {"transfer", number(stage.transfer)},
+            {"time", number(stage.time)},
+            {"weights", number(stage.weights)},
+            {"activations", number(stage.activations)}};
+  });
 }
 
 Json sharding_json(const Outcome& outcome) {
@@ -111,16 +109,14 @@ Json sharding_json(const Outcome& outcome) {
 }
 
 Json changes_json(const std::vector<FeasibleChange>& changes) {
-  Json list = Json::array();
-  for (const FeasibleChange& change : changes) {
+  return json_list(changes, [](const FeasibleChange& change) -> Json {
     const bool degree = change.what == Raised::Degree;
-    list.push_back({{"raise", name_of(change.what)},
-                    {"dimension", degree ? Json(change.dimension) : Json()},
-                    {"from", json_number(change.from)},
-                    {"at_least", json_number(change.at_least)},
-                    {"enough", json_number(change.enough)}});
-  }
-  return list;
+    return {{"raise", name_of(change.what)},
+            {"dimension", degree ? Json(change.dimension) : Json()},
+            {"from", json_number(change.from)},
+            {"at_least", json_number(change.at_least)},
+            {"enough", json_number(change.enough)}};
+  });
 }
 
 /// Budgets that make no chip, or none onto which a mapping fits.
@@ -173,9 +169,8 @@ Json beyond_json(const SearchResult& search) {
 /// One of the best parallelisms.
 Json ranked_mapping_json(const BestMapping& found) {
   const Cost* cost = found.cost ? &*found.cost : nullptr;
-  const bool stopped = found.stopped_by != StopReason::None;
   return {{"status", name_of(found.status)},
-          {"stopped_by", stopped ? Json(name_of(found.stopped_by)) : Json()},
+          {"stopped_by", stop_json(found.stopped_by)},
           {"objective", cost != nullptr ? number(cost->objective) : Json()},
           {"lower_bound", number(found.lower_bound)},
           {"gap", cost != nullptr ? json_number(found.gap) : Json()},
@@ -220,7 +215,7 @@ Json search_json(const SearchResult& search) {
       {"incumbents", stats.incumbents},
       {"first_incumbent", number(stats.first_incumbent)},
       {"best_incumbent", number(stats.best_incumbent)},
-      {"root_bound", search.root_bound ? number(*search.root_bound) : Json()},
+      {"root_bound", or_null(search.root_bound)},
       {"pruned",
        {{"outer_points", stats.outer_points - stats.outer_points_opened},
         {"bound", stats.pruned_by_bound},
@@ -284,8 +279,7 @@ std::string result_json(const Outcome& outcome) {
   Json result = Json::object();
   result["dfsearch"] = kVersion;
   result["status"] = name_of(outcome.status);
-  const bool stopped = search != nullptr && search->stopped_by != StopReason::None;
-  result["stopped_by"] = stopped ? Json(name_of(search->stopped_by)) : Json();
+  result["stopped_by"] = search != nullptr ? stop_json(search->stopped_by) : Json();
   result["scope"] = scope_json(search != nullptr ? search->scope : Scope{});
   result["beyond_scope"] = search != nullptr ? beyond_json(*search) : Json();
   result["objective_name"] = name_of(outcome.problem->objective);

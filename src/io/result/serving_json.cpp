@@ -87,8 +87,8 @@ Json figures_json(const Deployment& deployment, const Figures& figures) {
   put("dollars_per_mtoken", figures.dollars_per_mtoken);
   put("dollars_per_mtoken_total", figures.dollars_per_mtoken_total);
   put("joule_per_token", figures.joule_per_token);
-  json["infeasible"] = Json::array();
-  for (const serving::Broken broken : figures.broken) json["infeasible"].push_back(name_of(broken));
+  json["infeasible"] =
+      json_list(figures.broken, [](serving::Broken broken) { return name_of(broken); });
   return json;
 }
 
@@ -165,30 +165,25 @@ Json found_json(const Task& task, const serving::FoundDeployment& found, bool is
 }
 
 Json remedies_json(const Task& task, const serving::ServingResult& result) {
-  Json list = Json::array();
-  for (const serving::Remedy& remedy : result.remedies) {
-    list.push_back({{"limit", name_of(remedy.limit)},
-                    {"given", json_number(remedy.given)},
-                    {"enough", json_number(remedy.enough)},
-                    {"deployment", deployment_json(task, remedy.deployment)},
-                    {"of", ""}});
-  }
-  return list;
+  return json_list(result.remedies, [&](const serving::Remedy& remedy) -> Json {
+    return {{"limit", name_of(remedy.limit)},
+            {"given", json_number(remedy.given)},
+            {"enough", json_number(remedy.enough)},
+            {"deployment", deployment_json(task, remedy.deployment)},
+            {"of", ""}};
+  });
 }
 
 Json gains_json(const Task& task, const serving::ServingResult& result) {
-  Json list = Json::array();
-  for (const serving::TenthMore& gain : result.gains) {
+  return json_list(result.gains, [&](const serving::TenthMore& gain) -> Json {
     const auto value = [&] {
       return shown(task.objective, value_of(task.objective, task.front, gain.best->figures));
     };
-    list.push_back(
-        {{"more", gain.more},
-         {"pool", task.pools[gain.pool].name},
-         {"value", gain.best ? json_number(value()) : Json()},
-         {"deployment", gain.best ? deployment_json(task, gain.best->deployment) : Json()}});
-  }
-  return list;
+    return {{"more", gain.more},
+            {"pool", task.pools[gain.pool].name},
+            {"value", gain.best ? json_number(value()) : Json()},
+            {"deployment", gain.best ? deployment_json(task, gain.best->deployment) : Json()}};
+  });
 }
 
 Json asked_fleet_json(const serving::Fleet& fleet) {
@@ -204,31 +199,28 @@ Json asked_fleet_json(const serving::Fleet& fleet) {
 
 /// Each model with its deployments, so many of each.
 Json fleet_json(const serving::Fleet& fleet, const serving::ServingResult& result) {
-  Json list = Json::array();
-  for (const serving::FleetPart& part : result.fleet) {
+  return json_list(result.fleet, [&](const serving::FleetPart& part) -> Json {
     const Task& task = fleet.models[part.model];
-    list.push_back({{"model", fleet.names[part.model]},
-                    {"rate", json_number(*task.rate)},
-                    {"count", part.count},
-                    {"deployment", deployment_json(task, part.deployment)},
-                    {"capacity", json_number(part.figures.capacity)},
-                    {"ttft", json_number(part.figures.ttft)},
-                    {"tpot", json_number(part.figures.tpot)},
-                    {"chips", part.figures.chips}});
-  }
-  return list;
+    return {{"model", fleet.names[part.model]},
+            {"rate", json_number(*task.rate)},
+            {"count", part.count},
+            {"deployment", deployment_json(task, part.deployment)},
+            {"capacity", json_number(part.figures.capacity)},
+            {"ttft", json_number(part.figures.ttft)},
+            {"tpot", json_number(part.figures.tpot)},
+            {"chips", part.figures.chips}};
+  });
 }
 
 Json fleet_remedies_json(const serving::ServingResult& result) {
-  Json list = Json::array();
-  for (const auto& [limit, of, given, enough] : result.fleet_remedies) {
-    list.push_back({{"limit", limit},
-                    {"given", json_number(given)},
-                    {"enough", json_number(enough)},
-                    {"deployment", nullptr},
-                    {"of", of}});
-  }
-  return list;
+  return json_list(result.fleet_remedies, [](const serving::FleetRemedy& remedy) -> Json {
+    const auto& [limit, of, given, enough] = remedy;
+    return {{"limit", limit},
+            {"given", json_number(given)},
+            {"enough", json_number(enough)},
+            {"deployment", nullptr},
+            {"of", of}};
+  });
 }
 
 template <std::size_t n, class E>
@@ -243,7 +235,7 @@ Json counts_json(const std::array<std::int64_t, n>& counts) {
 Json search_json(const serving::ServingResult& result) {
   Json json = search_json(result.stats, 0, result.leaves);
   json["deployments"] = json_number(result.deployments);
-  json["feasible"] = count_json(result.feasible);
+  json["feasible"] = or_null(result.feasible);
   json["space"] = counted_space(result.deployments);
   json["intervals"] = result.stats.nodes;
   json["leaves"] = result.leaves;
@@ -277,23 +269,21 @@ std::string serving_json(const Task& task, const serving::Fleet& fleet,
   json["lower_bound"] = valued && !result.is_given ? number(result.lower_bound) : Json();
   json["gap"] =
       (result.deployment || valued) && !result.is_given ? json_number(result.gap) : Json();
+  const auto one_point = [&](const auto& point) { return point_json(task, point); };
   Json serving = found_json(task, result, result.is_given);
   serving["objective"] = name_of(task.objective);
   serving["time_to_first_token"] = one ? json_number(result.figures->ttft) : Json();
   serving["time_per_output_token"] = one ? json_number(result.figures->tpot) : Json();
   serving["breakdown"] = one ? breakdown_json(task, *result.deployment) : Json();
   serving["front_axis"] = name_of(task.front);
-  serving["front"] = Json::array();
-  for (const auto& point : result.front) serving["front"].push_back(point_json(task, point));
+  serving["front"] = json_list(result.front, one_point);
   serving["excluded"] = excluded_json(task, result);
-  serving["measured"] = Json::array();
-  for (const MeasuredPoint& point : measured) {
-    serving["measured"].push_back(
-        {{"name", point.name},
-         {"tokens_per_s_per_user", json_number(point.tokens_per_s_per_user)},
-         {"tokens_per_s_per_chip", json_number(point.tokens_per_s_per_chip)},
-         {"dollars_per_mtoken", json_number(point.dollars_per_mtoken)}});
-  }
+  serving["measured"] = json_list(measured, [](const MeasuredPoint& point) -> Json {
+    return {{"name", point.name},
+            {"tokens_per_s_per_user", json_number(point.tokens_per_s_per_user)},
+            {"tokens_per_s_per_chip", json_number(point.tokens_per_s_per_chip)},
+            {"dollars_per_mtoken", json_number(point.dollars_per_mtoken)}};
+  });
   serving["best_of_mode"] = Json::object();
   for (const auto& best : result.best_of_mode) {
     if (!best) continue;
@@ -314,10 +304,7 @@ std::string serving_json(const Task& task, const serving::Fleet& fleet,
                          {"value_of_any", value(any->best)},
                          {"bound_of_any", value(any->lower_bound)},
                          {"gain", json_number(any->gain)},
-                         {"of_any", Json::array()}};
-    for (const auto& point : result.of_any) {
-      json["framework"]["of_any"].push_back(point_json(task, point));
-    }
+                         {"of_any", json_list(result.of_any, one_point)}};
   }
   json["tokens_per_second"] = one ? json_number(result.figures->tokens_per_s) : Json();
   json["top"] = Json::array();

@@ -10,11 +10,6 @@
 namespace dfsearch {
 namespace {
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
 void append_figures(Json& object, const SystemFigures& figures) {
   const Machine& machine = figures.machine;
   Json memory = tier_json(machine.memory[0]);
@@ -35,11 +30,10 @@ void append_figures(Json& object, const WorkloadFigures& figures) {
 }
 
 void append_figures(Json& object, const StudyFigures& figures) {
-  Json dimensions = Json::array();
-  for (const DimensionOfStudy& dimension : figures.dimensions) {
-    dimensions.push_back({{"axes", dimension.axes}, {"choices", dimension.choices}});
-  }
-  append(object, "dimensions", std::move(dimensions));
+  append(object, "dimensions",
+         json_list(figures.dimensions, [](const DimensionOfStudy& dimension) -> Json {
+           return {{"axes", dimension.axes}, {"choices", dimension.choices}};
+         }));
 }
 
 Json file_json(const ShelfFile& file) {
@@ -55,9 +49,7 @@ Json file_json(const ShelfFile& file) {
 std::string shelf_json(std::span<const ShelfKind> kinds) {
   Json lists = Json::object();
   for (const ShelfKind kind : kinds) {
-    Json list = Json::array();
-    for (const ShelfFile& file : shelf(kind)) list.push_back(file_json(file));
-    append(lists, name_of(kind), std::move(list));
+    append(lists, name_of(kind), json_list(shelf(kind), file_json));
   }
   return json_text(lists);
 }

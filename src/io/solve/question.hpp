@@ -76,18 +76,11 @@ struct JudgedMapping {
 };
 
 /// What was found, and how sure it is.
-struct Result {
-  SearchStatus status = SearchStatus::NoSolution;
-  StopReason stopped_by = StopReason::None;
-  std::optional<Score> objective;  ///< of the best answer, if there is one
-  Score lower_bound{};
-  double gap = 0.0;  ///< (objective - lower_bound) / objective
-  Scope scope;       ///< what was fixed beforehand: the proof is for that alone
-  SearchStats stats;
+struct Result : Certainty, SearchEnd {
+  std::optional<Score> objective;           ///< of the best answer, if there is one
   bool all_proved = true;                   ///< of several answers that were asked for
   StopReason last_stop = StopReason::None;  ///< of the search for the last of them
   std::vector<std::string> notes;           ///< on how a given answer was taken
-  std::exception_ptr callback_error;        ///< what a listener threw first; null: none did
   std::variant<SearchResult, JudgedMapping, DesignResult, training::PlanResult,
                calculon::ExecutionResult, serving::ServingResult>
       found;

@@ -45,19 +45,14 @@ void check_bounds(const SolveOptions& asked, std::string_view whose);
 template <class Found>
 Result result_of(const Found& found, std::optional<Score> objective) {
   Result result;
-  result.status = found.status;
-  result.stopped_by = found.stopped_by;
+  static_cast<Certainty&>(result) = found;
+  static_cast<SearchEnd&>(result) = found;
   result.objective = objective;
-  result.lower_bound = found.lower_bound;
-  result.gap = found.gap;
-  result.scope = found.scope;
-  result.stats = found.stats;
   result.last_stop =
       found.alternatives.empty() ? found.stopped_by : found.alternatives.back().stopped_by;
   for (const auto& other : found.alternatives) {
     result.all_proved = result.all_proved && other.status == SearchStatus::Optimal;
   }
-  result.callback_error = found.callback_error;
   return result;
 }
 

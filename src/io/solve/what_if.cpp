@@ -138,13 +138,9 @@ std::string what_if_text(const std::vector<WhatIfMore>& rows, Score objective) {
 
 std::string with_what_if(const std::string& json, const std::vector<WhatIfMore>& rows) {
   Json result = Json::parse(json);
-  Json list = Json::array();
-  for (const WhatIfMore& row : rows) {
-    list.push_back({{"more", row.more},
-                    {"objective", row.objective ? number(*row.objective) : Json()},
-                    {"proved", row.is_proved}});
-  }
-  result["what_if"] = std::move(list);
+  result["what_if"] = json_list(rows, [](const WhatIfMore& row) -> Json {
+    return {{"more", row.more}, {"objective", or_null(row.objective)}, {"proved", row.is_proved}};
+  });
   return json_text(result);
 }
 

@@ -54,29 +54,19 @@ AxisValues values_of(const StudyAxis& axis) {
 
 Json values_json(const StudyAxis& axis) {
   const AxisValues known = values_of(axis);
-  if (known.values.empty()) return {};
-  Json list = Json::array();
-  for (const double value : known.values) list.push_back(json_number(value));
-  return list;
+  return known.values.empty() ? Json() : json_list(known.values, json_number);
 }
 
 Json names_json(const std::vector<study::Figure>& figures) {
-  Json list = Json::array();
-  for (const study::Figure figure : figures) list.push_back(study::name_of(figure));
-  return list;
+  return json_list(figures, [](study::Figure figure) { return study::name_of(figure); });
 }
 
 Json axes_json(const Study& study, const StudyState& state) {
-  Json axes = Json::array();
-  for (const StudyAxis& axis : study.axes) {
-    axes.push_back({{"name", axis.name},
-                    {"key", axis.key.empty() ? Json() : Json(axis.key)},
-                    {"dimension", axis.dimension},
-                    {"growth", name_of(state.growth[axis.dimension])},
-                    {"labels", axis.labels},
-                    {"values", values_json(axis)}});
-  }
-  return axes;
+  return json_list(study.axes, [&](const StudyAxis& axis) -> Json {
+    return {{"name", axis.name},           {"key", axis.key.empty() ? Json() : Json(axis.key)},
+            {"dimension", axis.dimension}, {"growth", name_of(state.growth[axis.dimension])},
+            {"labels", axis.labels},       {"values", values_json(axis)}};
+  });
 }
 
 Json limits_json(const study::Goal& goal) {
@@ -150,8 +140,7 @@ Decided decided_of(const Json& row) {
 }
 
 Json ratios_json(const std::vector<RatioResult>& ratios) {
-  Json list = Json::array();
-  for (const RatioResult& ratio : ratios) {
+  return json_list(ratios, [](const RatioResult& ratio) {
     Json object = {{"name", ratio.name}, {"of", ratio.of}, {"over", ratio.over}};
     for (const auto& [figure, value] : ratio.values) {
       object[std::string(study::name_of(figure))] = json_number(value);
@@ -162,9 +151,8 @@ Json ratios_json(const std::vector<RatioResult>& ratios) {
                                                       {"agrees", *ratio.agrees(figure)}};
     }
     object["printed"] = std::move(printed);
-    list.push_back(std::move(object));
-  }
-  return list;
+    return object;
+  });
 }
 
 }  // namespace
@@ -180,8 +168,7 @@ std::string study_json(const Study& study, const StudyState& state) {
         {"unit", study::unit_of(figure)},
         {"better", study::more_is_better(figure) ? "more" : "less"}};
   }
-  Json bases = Json::array();
-  for (const StudyBase& base : study.bases) bases.push_back(base.name);
+  Json bases = json_list(study.bases, [](const StudyBase& base) { return base.name; });
   const study::StudyCount& count = state.count;
   const Json json = {{"dfsearch", kVersion},
                      {"study", study.name},

@@ -2,7 +2,9 @@
 // JSON as text that people can read too: what fits stays on one line.
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <type_traits>
 
 namespace dfsearch {
 
@@ -26,6 +28,33 @@ Json json_number(double value);
 template <class Quantity>
 requires requires(Quantity quantity) { quantity.in_base_units(); }
 Json number(Quantity quantity) { return json_number(quantity.in_base_units()); }
+
+/// Null for nothing.
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  if (!value) return {};
+  if constexpr (requires { value->in_base_units(); }) {
+    return number(*value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return json_number(*value);
+  } else {
+    return Json(*value);
+  }
+}
+
+/// The word of a value of an enumeration, or null for nothing.
+template <class E>
+Json name_or_null(const std::optional<E>& value) {
+  return value ? Json(name_of(*value)) : Json();
+}
+
+/// A list of what `json_of` makes of each element.
+template <class Range, class JsonOf>
+Json json_list(const Range& range, const JsonOf& json_of) {
+  Json list = Json::array();
+  for (const auto& element : range) list.push_back(json_of(element));
+  return list;
+}
 
 /// Appends without looking whether the key is there: ordered_json searches it
 /// in a list, which is quadratic for the thousands of kernels of a whole model.

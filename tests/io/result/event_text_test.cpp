@@ -28,7 +28,7 @@ TEST_CASE("every event is one line with its kind and its time") {
        {start_event(problem, "a\nb.yaml", 2, stats), progress_event({.time = Seconds(2.5)}),
         incumbent_event({.time = Seconds(2.5)}, example_mapping()),
         checkpoint_event(stats, "x.ck", 7, 100), stop_event(stats.time, StopReason::Signal),
-        done_event(end_of(result))}) {
+        done_event(result, std::nullopt, result.stats)}) {
     const auto event = parsed(line);
     CHECK(event["event"].is_string());
     CHECK(event["time"] == 2.5);
