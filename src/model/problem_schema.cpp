@@ -34,8 +34,7 @@ constexpr Type kStages{
 
 }  // namespace
 
-template <>
-const Schema& schema_of<Equations>() {
+const Schema& schema_of(Rows<Equations>) {
   using E = Equations;
   static constexpr Field kFields[] = {
       field<&E::all_reduce_passes>("all_reduce_passes", "how often an all-reduce sends the data",
@@ -79,8 +78,7 @@ const Schema& schema_of<Equations>() {
   return kSchema;
 }
 
-template <>
-const Schema& schema_of<Execution>() {
+const Schema& schema_of(Rows<Execution>) {
   using E = Execution;
   static constexpr Field kFields[] = {
       field<&E::style>("style", "fuse the kernels of a partition, or run every kernel alone"),
@@ -102,8 +100,7 @@ const Schema& schema_of<Execution>() {
       field<&E::levels>("levels",
                         "what moves through the on-chip levels takes time as well "
                         "([technology.md](technology.md), section 4)")};
-  static const Schema kSchema = schema<Execution>("execution", kFields);
-  return kSchema;
+  return schema<Execution, kFields>("execution");
 }
 
 }  // namespace dfsearch

@@ -85,10 +85,8 @@ constexpr auto words(SpilledTime) {
   return named<SpilledTime>({{"sum", SpilledTime::Sum}, {"mean", SpilledTime::Mean}});
 }
 
-template <>
-const Schema& schema_of<Equations>();
-template <>
-const Schema& schema_of<Execution>();
+const Schema& schema_of(Rows<Equations>);
+const Schema& schema_of(Rows<Execution>);
 
 template <>
 struct TypeOf<DegreeChoice> {

@@ -1,13 +1,11 @@
 #pragma once
 // What a config may say, declared once: a key is a row of a table beside its struct.
 //
-//   template <>
-//   const Schema& schema_of<SecondMemory>() {
+//   const Schema& schema_of(Rows<SecondMemory>) {
 //     static constexpr Field kFields[] = {
 //         field<&SecondMemory::bandwidth>("bandwidth", "of a chip", {.flags = kRequired, ...}),
 //         field<&SecondMemory::capacity>("capacity", "of a chip", {.flags = kRequired, ...})};
-//     static const Schema kSchema = schema<SecondMemory>("second memory", kFields);
-//     return kSchema;
+//     return schema<SecondMemory, kFields>("second memory");
 //   }
 //
 // The reader, the JSON Schema and the tables of docs/formats.md walk the rows at run time.  All
@@ -163,6 +161,12 @@ template <class T>
 Schema schema(std::string_view name, std::span<const Field> fields,
               void (*check)(void*, Report&) = nullptr) {
   return {.name = name, .fields = fields, .fresh = &detail::fresh<T>, .check = check};
+}
+/// The one that there is of a struct.
+template <class T, const auto& fields>
+const Schema& schema(std::string_view name, void (*check)(void*, Report&) = nullptr) {
+  static const Schema kSchema = schema<T>(name, fields, check);
+  return kSchema;
 }
 
 }  // namespace dfsearch

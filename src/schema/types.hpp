@@ -18,9 +18,16 @@ namespace dfsearch {
 
 struct Schema;
 
-/// The rows of a struct.
+/// Whose rows: a struct has them by a function `const Schema& schema_of(Rows<T>)` beside it, in this
+/// namespace.
 template <class T>
-const Schema& schema_of();
+struct Rows {};
+template <class T>
+const Schema& schema_of(Rows<T>);  // of other types, which have none
+template <class T>
+const Schema& schema_of() {
+  return schema_of(Rows<T>{});
+}
 
 /// The largest extent, degree or count anywhere in a config; with it no sum or
 /// product of two leaves the range of an integer unnoticed.

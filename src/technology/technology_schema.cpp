@@ -81,8 +81,7 @@ const Schema& budget_area() {
                                        kShare),
       element<5, &B::area, &Areas::of>("intra", kFraction, kShare),
       element<6, &B::area, &Areas::of>("inter", kFraction, kShare)};
-  static const Schema kSchema = schema<B>("area of a budget", kFields, check_areas);
-  return kSchema;
+  return schema<B, kFields>("area of a budget", check_areas);
 }
 
 const Schema& budget_power() {
@@ -97,8 +96,7 @@ const Schema& budget_power() {
       element<4, &B::power, &Powers::of>("memory", kFraction, kShare),
       element<5, &B::power, &Powers::of>("intra", kFraction, kShare),
       element<6, &B::power, &Powers::of>("inter", kFraction, kShare)};
-  static const Schema kSchema = schema<B>("power of a budget", kFields);
-  return kSchema;
+  return schema<B, kFields>("power of a budget");
 }
 
 const Schema& budget_edge() {
@@ -107,8 +105,7 @@ const Schema& budget_edge() {
   static constexpr Field kFields[] = {element<4, &B::edge, &Edges::of>("memory", kFraction, kShare),
                                       element<5, &B::edge, &Edges::of>("intra", kFraction, kShare),
                                       element<6, &B::edge, &Edges::of>("inter", kFraction, kShare)};
-  static const Schema kSchema = schema<B>("edge of a budget", kFields);
-  return kSchema;
+  return schema<B, kFields>("edge of a budget");
 }
 
 constexpr Type kAreaType{.form = Form::Object, .schema = &budget_area};
@@ -117,8 +114,7 @@ constexpr Type kEdgeType{.form = Form::Object, .schema = &budget_edge};
 
 }  // namespace
 
-template <>
-const Schema& schema_of<TechnologyEquations>() {
+const Schema& schema_of(Rows<TechnologyEquations>) {
   using E = TechnologyEquations;
   static constexpr Field kFields[] = {
       field<&E::link_ports>("link_ports", "how many ports the wires of a link are divided among"),
@@ -137,8 +133,7 @@ const Schema& schema_of<TechnologyEquations>() {
   return kSchema;
 }
 
-template <>
-const Schema& schema_of<Transistors>() {
+const Schema& schema_of(Rows<Transistors>) {
   using T = Transistors;
   static constexpr Field kFields[] = {
       field<&T::frequency>("frequency",
@@ -150,12 +145,10 @@ const Schema& schema_of<Transistors>() {
       whole("margin", "above the threshold, of the least operating voltage", kMarginType,
             {.limits = kMargin, .with = "voltage"}),
       field<&T::maximum>("maximum_voltage", "", {.limits = kVoltage, .preset = "none"})};
-  static const Schema kSchema = schema<T>("transistors", kFields, check_voltages);
-  return kSchema;
+  return schema<T, kFields>("transistors", check_voltages);
 }
 
-template <>
-const Schema& schema_of<CoreTechnology>() {
+const Schema& schema_of(Rows<CoreTechnology>) {
   using C = CoreTechnology;
   static constexpr Field kFields[] = {
       field<&C::lanes>("lanes", "width of its array", {.limits = kSide, .flags = kRequired}),
@@ -174,12 +167,10 @@ const Schema& schema_of<CoreTechnology>() {
                              {.limits = kUtilization}),
       field<&C::fma>("fma", "width of the multiply-add unit, for the published GEMM only",
                      {.limits = kSide, .flags = kNoCost})};
-  static const Schema kSchema = schema<C>("core of a technology", kFields);
-  return kSchema;
+  return schema<C, kFields>("core of a technology");
 }
 
-template <>
-const Schema& schema_of<LevelTechnology>() {
+const Schema& schema_of(Rows<LevelTechnology>) {
   using L = LevelTechnology;
   static constexpr Field kFields[] = {
       field<&L::scope>("scope", "who has one of its own", {.flags = kRequired}),
@@ -196,12 +187,10 @@ const Schema& schema_of<LevelTechnology>() {
       field<&L::utilization>("utilization", "share of the bandwidth that is reached",
                              {.limits = kUtilization}),
       field<&L::latency>("latency", "of one access", {.limits = kLatencyLimits})};
-  static const Schema kSchema = schema<L>("level of a technology", kFields);
-  return kSchema;
+  return schema<L, kFields>("level of a technology");
 }
 
-template <>
-const Schema& schema_of<MemoryTechnology>() {
+const Schema& schema_of(Rows<MemoryTechnology>) {
   using M = MemoryTechnology;
   static constexpr Field kFields[] = {
       field<&M::stack>("stack", "what one holds", {.limits = kSizeLimits, .flags = kRequired}),
@@ -219,12 +208,10 @@ const Schema& schema_of<MemoryTechnology>() {
       field<&M::utilization>("utilization", "share of the bandwidth that is reached",
                              {.limits = kUtilization}),
       field<&M::latency>("latency", "of one access", {.limits = kLatencyLimits})};
-  static const Schema kSchema = schema<M>("memory of a technology", kFields);
-  return kSchema;
+  return schema<M, kFields>("memory of a technology");
 }
 
-template <>
-const Schema& schema_of<LinkTechnology>() {
+const Schema& schema_of(Rows<LinkTechnology>) {
   using L = LinkTechnology;
   static constexpr Field kFields[] = {
       field<&L::area>("area", "of one wire's driver on the die",
@@ -239,12 +226,10 @@ const Schema& schema_of<LinkTechnology>() {
       field<&L::latency>("latency",
                          "shown of the chip; messages take that of their dimension of the network",
                          {.limits = kLatencyLimits})};
-  static const Schema kSchema = schema<L>("link of a technology", kFields);
-  return kSchema;
+  return schema<L, kFields>("link of a technology");
 }
 
-template <>
-const Schema& schema_of<Technology>() {
+const Schema& schema_of(Rows<Technology>) {
   using T = Technology;
   static constexpr Extra kPart{.flags = kFromFile};
   static constexpr Field kFields[] = {
@@ -255,19 +240,16 @@ const Schema& schema_of<Technology>() {
       field<&T::memory>("memory", "stacks beside the die", kPart),
       element<0, &T::links>("intra", "links inside the package", kPart),
       element<1, &T::links>("inter", "links out of the package", kPart)};
-  static const Schema kSchema = schema<T>("technology", kFields);
-  return kSchema;
+  return schema<T, kFields>("technology");
 }
 
-template <>
-const Schema& schema_of<Budget>() {
+const Schema& schema_of(Rows<Budget>) {
   static constexpr Field kFields[] = {
       whole("area", "of the die", kAreaType, {.flags = kRequired}),
       whole("power", "of a chip", kPowerType, {.flags = kRequired}),
       whole("edge", "of the die", kEdgeType, {.preset = "searched"}),
       field<&Budget::step>("step", "the grid for shares that are left out", {.limits = {1e-4, 1}})};
-  static const Schema kSchema = schema<Budget>("budget", kFields);
-  return kSchema;
+  return schema<Budget, kFields>("budget");
 }
 
 }  // namespace dfsearch

@@ -24,22 +24,14 @@ constexpr auto words(VoltageFloor) {
 }
 
 /// The switches of the section `equations` that are about chips.
-template <>
-const Schema& schema_of<TechnologyEquations>();
-template <>
-const Schema& schema_of<Transistors>();
-template <>
-const Schema& schema_of<CoreTechnology>();
-template <>
-const Schema& schema_of<LevelTechnology>();
-template <>
-const Schema& schema_of<MemoryTechnology>();
-template <>
-const Schema& schema_of<LinkTechnology>();
-template <>
-const Schema& schema_of<Technology>();
-template <>
-const Schema& schema_of<Budget>();
+const Schema& schema_of(Rows<TechnologyEquations>);
+const Schema& schema_of(Rows<Transistors>);
+const Schema& schema_of(Rows<CoreTechnology>);
+const Schema& schema_of(Rows<LevelTechnology>);
+const Schema& schema_of(Rows<MemoryTechnology>);
+const Schema& schema_of(Rows<LinkTechnology>);
+const Schema& schema_of(Rows<Technology>);
+const Schema& schema_of(Rows<Budget>);
 
 /// A plain number is a fraction, anything else an amount.
 template <class Q>

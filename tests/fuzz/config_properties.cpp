@@ -13,13 +13,8 @@
 #include "io/config/graph_text.hpp"
 #include "io/dfmodel/export_dfmodel.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
-#include "io/report/execution_report.hpp"
-#include "io/report/plan_report.hpp"
 #include "io/report/report.hpp"
-#include "io/report/serving_report.hpp"
-#include "io/result/execution_json.hpp"
-#include "io/result/plan_json.hpp"
-#include "io/result/serving_json.hpp"
+#include "io/result/result_json.hpp"
 
 namespace dfsearch::fuzz {
 namespace {
@@ -105,7 +100,7 @@ void require_finite(const Result& result) {
 }  // namespace
 
 void check_config(const Config& config) {
-  require(!problem_text(config.problem).empty(), "a problem can be described");
+  require(!asked_text(config.problem).empty(), "a problem can be described");
   const DataflowGraph& graph = config.problem.workload.graph;
   if (graph.kernel_count() > kMostKernels || graph.tensor_count() > kMostKernels) return;
   check_graph_text(config.problem);
@@ -117,16 +112,16 @@ void check_config(const Config& config) {
 void check_task(const calculon::Task& task) {
   const auto search = short_search<StepSearch>();
   const calculon::ExecutionResult result = calculon::find_execution(task, search);
-  require(!execution_report(task, result, "input").empty(), "a result can be reported");
-  require(!execution_json(task, result).empty(), "a result can be written");
+  require(!report_text(task, result, "input").empty(), "a result can be reported");
+  require(!result_json(task, result).empty(), "a result can be written");
   require_finite(result);
 }
 
 void check_task(const training::Task& task) {
   const training::PlanResult result = training::find_plan(task, short_search<StepSearch>());
-  require(!task_text(task).empty(), "a task can be described");
-  require(!plan_report(task, result, "input").empty(), "a result can be reported");
-  require(!plan_json(task, result).empty(), "a result can be written");
+  require(!asked_text(task).empty(), "a task can be described");
+  require(!report_text(task, result, "input").empty(), "a result can be reported");
+  require(!result_json(task, result).empty(), "a result can be written");
   require_finite(result);
 }
 
@@ -138,9 +133,9 @@ void check_task(const serving::Task& task) {
   } catch (const InputError&) {
     return;  // nothing to choose from
   }
-  require(!task_text(task).empty(), "a task can be described");
-  require(!serving_report(task, result, "input").empty(), "a result can be reported");
-  require(!serving_json(task, {}, {}, result).empty(), "a result can be written");
+  require(!asked_text(task).empty(), "a task can be described");
+  require(!report_text(task, result, "input").empty(), "a result can be reported");
+  require(!result_json(task, {}, {}, result).empty(), "a result can be written");
 }
 
 }  // namespace dfsearch::fuzz

@@ -167,7 +167,7 @@ void add_plan_pins(std::vector<NamedCheck>& checks) {
     return true;
   }));
   checks.push_back(pin_plan("offload", [](Json& config, const PlanAnswer& answer) {
-    const training::Offload& offload = answer.result.plan->offload;
+    const Offload& offload = answer.result.plan->offload;
     Json list = Json::array();
     const bool given[] = {offload.weights, offload.activations, offload.optimizer};
     for (int i = 0; i < 3; ++i) {

@@ -117,7 +117,7 @@ void pin_some(Draws& draws, Task& task) {
   if (draws.chance(20)) choices.micro_batches = {draws.pick(1, 2)};
   if (draws.chance(20)) choices.layouts = {training::TensorLayout::LeastKept};
   if (draws.chance(15))
-    choices.offload = training::Offload{.optimizer = task.machine.second_memory() != nullptr};
+    choices.offload = Offload{.optimizer = task.machine.second_memory() != nullptr};
   if (draws.chance(15)) choices.degrees[0] = {.values = {draws.pick(1, 2)}};
 }
 

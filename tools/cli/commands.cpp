@@ -29,7 +29,6 @@
 #include "io/text/write_file.hpp"
 #include "milp/fusion_model.hpp"
 #include "milp/sharding_model.hpp"
-#include "model/evaluate.hpp"
 
 namespace dfsearch {
 namespace {
@@ -37,6 +36,13 @@ namespace {
 std::optional<Mapping> load_given_mapping(const CommandLine& line, const Problem& problem) {
   if (line.mapping.empty()) return std::nullopt;
   return load_mapping(line.mapping, problem);
+}
+
+/// What a solver found for an exported program.
+Result judged_solution(const CommandLine& line, const Problem& problem) {
+  const std::optional<Mapping> given = load_given_mapping(line, problem);
+  return judged(problem, mapping_of(load_solution(line.solution, problem.workload.graph), problem,
+                                    given ? &*given : nullptr));
 }
 
 /// What has layers only.
@@ -63,31 +69,21 @@ void refuse_own_input(const CommandLine& line) {
 }  // namespace
 
 int run_evaluate(const CommandLine& line) {
-  if (line.solution.empty()) {
-    const AnyConfig any = load_any_searchable(line);
-    check_output(line.json);
-    check_output(line.html);
-    const auto question = question_of(any);
-    const Result result = question->evaluate(line.mapping);
-    print_notes(result.notes);
-    Outputs outputs;
-    write_answer(
-        line, "", {}, [&] { return question->json(result); },
-        [&] { return question->report(result, title_of(line), line.verbose); }, outputs);
-    outputs.throw_if_any_failed();
-    return result.status == SearchStatus::Feasible ? kProved : exit_status(result.status);
-  }
-  const Config config = load_runnable(line);
-  const std::optional<Mapping> given = load_given_mapping(line, config.problem);
-  const Mapping mapping = mapping_of(load_solution(line.solution, config.problem.workload.graph),
-                                     config.problem, given ? &*given : nullptr);
+  const bool is_solved = !line.solution.empty();
+  const AnyConfig config = is_solved ? AnyConfig(load_runnable(line)) : load_any_searchable(line);
+  const auto question = question_of(config);
+  Result result;
+  if (is_solved) result = judged_solution(line, std::get<Config>(config).problem);
   check_output(line.json);
   check_output(line.html);
-  const std::variant<Cost, Infeasible> verdict = evaluate(config.problem, mapping);
+  if (!is_solved) result = question->evaluate(line.mapping);
+  print_notes(result.notes);
   Outputs outputs;
-  write_outcome(line, with_chip(Outcome::of(config.problem, mapping, verdict), config), outputs);
+  write_answer(
+      line, "", {}, [&] { return question->json(result); },
+      [&] { return question->report(result, title_of(line), line.verbose); }, outputs);
   outputs.throw_if_any_failed();
-  return std::holds_alternative<Cost>(verdict) ? kProved : kInfeasible;
+  return result.status == SearchStatus::Feasible ? kProved : exit_status(result.status);
 }
 
 int run_check(const CommandLine& line) {

@@ -17,31 +17,6 @@
 #include "io/text/offload_names.hpp"
 
 namespace dfsearch {
-namespace calculon {
-
-auto words(Recompute) {
-  return named<Recompute>({{name_of(Recompute::Full), Recompute::Full},
-                           {name_of(Recompute::Attention), Recompute::Attention},
-                           {name_of(Recompute::None), Recompute::None}});
-}
-auto words(Communication) {
-  return named<Communication>(
-      {{name_of(Communication::AllReduce), Communication::AllReduce},
-       {name_of(Communication::PointToPoint), Communication::PointToPoint},
-       {name_of(Communication::ReduceScatter), Communication::ReduceScatter}});
-}
-auto words(Overlap) {
-  return named<Overlap>({{name_of(Overlap::None), Overlap::None},
-                         {name_of(Overlap::Ring), Overlap::Ring},
-                         {name_of(Overlap::Pipe), Overlap::Pipe}});
-}
-
-}  // namespace calculon
-
-template <>
-struct TypeOf<calculon::Offload> {
-  static constexpr Type type = kOffloadType<calculon::Offload>;
-};
 
 namespace {
 
@@ -51,12 +26,9 @@ using calculon::ModelShape;
 using calculon::Overlap;
 using calculon::Recompute;
 
-constexpr Type kTraining{.form = Form::Choice,
-                         .put = TypeOf<bool>::type.put,
-                         .get = TypeOf<bool>::type.get,
-                         .choices = [] {
-                           return std::vector<Choice>{{"llm_training", 1}, {"llm_prefill", 0}};
-                         }};
+constexpr Type kTraining = flag_type([] {
+  return std::vector<Choice>{{"llm_training", 1}, {"llm_prefill", 0}};
+});
 constexpr Type kMaybe = [] {
   Type type = TypeOf<std::optional<bool>>::type;
   type.inner = &kYesOrNoType;
@@ -307,8 +279,7 @@ class ChoicesReader {
 
 }  // namespace
 
-template <>
-const Schema& schema_of<ModelShape>() {
+const Schema& schema_of(Rows<ModelShape>) {
   using M = ModelShape;
   static constexpr Extra kNeeded{.flags = kRequired};
   static constexpr Field kFields[] = {
@@ -320,12 +291,10 @@ const Schema& schema_of<ModelShape>() {
       field<&M::heads>("heads", "", kNeeded),
       field<&M::head_dim>("head_dim", "", kNeeded),
       field<&M::layers>("layers", "equal blocks", kNeeded)};
-  static const Schema kSchema = schema<M>("transformer", kFields);
-  return kSchema;
+  return schema<M, kFields>("transformer");
 }
 
-template <>
-const Schema& schema_of<ExecutionChoices>() {
+const Schema& schema_of(Rows<ExecutionChoices>) {
   using C = ExecutionChoices;
   static constexpr Extra kOpen{.preset = "searched"};
   static constexpr Extra kOpenFlag{.type = &kMaybe, .preset = "searched"};
@@ -365,8 +334,7 @@ const Schema& schema_of<ExecutionChoices>() {
       field<&C::offload>(
           "offload", "what is kept in the second memory; `none` is the same as `[]`: nothing is",
           kOpen)};
-  static const Schema kSchema = schema<C>("execution of Calculon's model", kFields);
-  return kSchema;
+  return schema<C, kFields>("execution of Calculon's model");
 }
 
 ExecutionChoices read_execution_choices(const YamlEntry& section, const ModelShape& transformer,

@@ -8,10 +8,8 @@
 
 namespace dfsearch {
 
-template <>
-const Schema& schema_of<calculon::ModelShape>();
-template <>
-const Schema& schema_of<calculon::ExecutionChoices>();
+const Schema& schema_of(Rows<calculon::ModelShape>);
+const Schema& schema_of(Rows<calculon::ExecutionChoices>);
 
 /// Reads a whole config whose `from:` files are in place; what is wrong goes into the messages.
 CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,

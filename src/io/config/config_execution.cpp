@@ -84,8 +84,7 @@ constexpr Type kLoopPins = map_to(TypeOf<LoopPair>::type);
 
 }  // namespace
 
-template <>
-const Schema& schema_of<ExecutionText>() {
+const Schema& schema_of(Rows<ExecutionText>) {
   using E = ExecutionText;
   static constexpr Field kFields[] = {
       keys_of<&E::execution>(),
@@ -94,12 +93,10 @@ const Schema& schema_of<ExecutionText>() {
                                  {.limits = kLatencyLimits}),
       by_hand("pins", "partitions of kernels, counted from 0", kPins,
               {.limits = {0, static_cast<double>(kLargestCount)}, .preset = "none"})};
-  static const Schema kSchema = schema<E>("execution", kFields);
-  return kSchema;
+  return schema<E, kFields>("execution");
 }
 
-template <>
-const Schema& schema_of<ShardingText>() {
+const Schema& schema_of(Rows<ShardingText>) {
   static constexpr Field kFields[] = {
       field<&ShardingText::axes>(
           "axes",
@@ -107,22 +104,18 @@ const Schema& schema_of<ShardingText>() {
           "first axis, all others the second, and a kernel is sharded on a loop along each",
           {.limits = {1, kTensorAxes}}),
       by_hand("pins", "the sharded loop of kernels", kLoopPins, {.preset = "none"})};
-  static const Schema kSchema = schema<ShardingText>("sharding", kFields);
-  return kSchema;
+  return schema<ShardingText, kFields>("sharding");
 }
 
-template <>
-const Schema& schema_of<EquationsText>() {
+const Schema& schema_of(Rows<EquationsText>) {
   static constexpr Field kFields[] = {by_hand("preset", "what holds for all other switches",
                                               TypeOf<Preset>::type, {.preset = "physical"}),
                                       keys_of<&EquationsText::equations>(),
                                       keys_of<&EquationsText::technology>()};
-  static const Schema kSchema = schema<EquationsText>("equations", kFields);
-  return kSchema;
+  return schema<EquationsText, kFields>("equations");
 }
 
-template <>
-const Schema& schema_of<SearchSettings>() {
+const Schema& schema_of(Rows<SearchSettings>) {
   using S = SearchSettings;
   static constexpr Field kFields[] = {
       field<&S::gap>("gap", "stop when (incumbent - lower bound) / incumbent is at most this",
@@ -133,12 +126,10 @@ const Schema& schema_of<SearchSettings>() {
                               "near so many bytes kept by the search it goes on with less: depth "
                               "first, and remembering nothing new",
                               {.limits = kMemoryLimits, .preset = "half of the machine"})};
-  static const Schema kSchema = schema<S>("search", kFields);
-  return kSchema;
+  return schema<S, kFields>("search");
 }
 
-template <>
-const Schema& schema_of<SearchText>() {
+const Schema& schema_of(Rows<SearchText>) {
   using S = SearchText;
   static constexpr Field kFields[] = {
       field<&S::sharding>(
@@ -154,8 +145,7 @@ const Schema& schema_of<SearchText>() {
                            "watt; needs a `price` or `power` above 0; or the time of the slowest "
                            "stage for a sample, with `stages: graph`"),
       keys_of<&S::settings>()};
-  static const Schema kSchema = schema<S>("search of mappings", kFields);
-  return kSchema;
+  return schema<S, kFields>("search of mappings");
 }
 
 ExecutionText read_execution(const YamlEntry& section, InputMessages& messages) {

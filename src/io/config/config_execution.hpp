@@ -40,16 +40,11 @@ struct SearchText {
   SearchSettings settings = {};
 };
 
-template <>
-const Schema& schema_of<ExecutionText>();
-template <>
-const Schema& schema_of<ShardingText>();
-template <>
-const Schema& schema_of<EquationsText>();
-template <>
-const Schema& schema_of<SearchSettings>();
-template <>
-const Schema& schema_of<SearchText>();
+const Schema& schema_of(Rows<ExecutionText>);
+const Schema& schema_of(Rows<ShardingText>);
+const Schema& schema_of(Rows<EquationsText>);
+const Schema& schema_of(Rows<SearchSettings>);
+const Schema& schema_of(Rows<SearchText>);
 
 ExecutionText read_execution(const YamlEntry& section, InputMessages& messages);
 /// `execution: {pins: ...}`; reports kernels that `graph` does not have.

@@ -263,8 +263,7 @@ std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMess
   return text.degrees;
 }
 
-template <>
-const Schema& schema_of<DimensionText>() {
+const Schema& schema_of(Rows<DimensionText>) {
   using D = DimensionText;
   static constexpr Field kFields[] = {
       whole("topology",
@@ -295,20 +294,17 @@ const Schema& schema_of<DimensionText>() {
           "of one message over one link; which exchanges pay it is the switch `latency` of "
           "`equations`",
           {.limits = kLatencyLimits})};
-  static const Schema kSchema = schema<D>("dimension", kFields);
-  return kSchema;
+  return schema<D, kFields>("dimension");
 }
 
-template <>
-const Schema& schema_of<ParallelismText>() {
+const Schema& schema_of(Rows<ParallelismText>) {
   using P = ParallelismText;
   static constexpr Extra kAnyDegree{.preset = "any"};
   static constexpr Field kFields[] = {
       element<0, &P::degrees>("tensor", "degrees that the search may choose", kAnyDegree),
       element<1, &P::degrees>("pipeline", "degrees that the search may choose", kAnyDegree),
       element<2, &P::degrees>("data", "degrees that the search may choose", kAnyDegree)};
-  static const Schema kSchema = schema<P>("parallelism", kFields);
-  return kSchema;
+  return schema<P, kFields>("parallelism");
 }
 
 }  // namespace dfsearch

@@ -24,10 +24,8 @@ struct ParallelismText {
   std::array<DegreeChoice, 3> degrees;  ///< by Strategy
 };
 
-template <>
-const Schema& schema_of<DimensionText>();
-template <>
-const Schema& schema_of<ParallelismText>();
+const Schema& schema_of(Rows<DimensionText>);
+const Schema& schema_of(Rows<ParallelismText>);
 
 inline constexpr Type kNetworkType = list_of(TypeOf<DimensionText>::type);
 

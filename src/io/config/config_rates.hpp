@@ -78,15 +78,12 @@ template <class Work>
 const Schema& curve_schema(std::string_view name) {
   static constexpr Field kFields[] = {field<&CurveText<Work>::efficiency>(
       "efficiency", "share of the peak by the work of one kernel", {.flags = kRequired})};
-  static const Schema kSchema = schema<CurveText<Work>>(name, kFields, &check_curve<Work>);
-  return kSchema;
+  return schema<CurveText<Work>, kFields>(name, &check_curve<Work>);
 }
-template <>
-inline const Schema& schema_of<CurveText<Flops>>() {
+inline const Schema& schema_of(Rows<CurveText<Flops>>) {
   return curve_schema<Flops>("efficiency of an engine");
 }
-template <>
-inline const Schema& schema_of<CurveText<Bytes>>() {
+inline const Schema& schema_of(Rows<CurveText<Bytes>>) {
   return curve_schema<Bytes>("efficiency of a memory");
 }
 

@@ -24,8 +24,7 @@ constexpr Type kPresetOrSwitches = either(TypeOf<Preset>::type, kObject<Equation
 
 }  // namespace
 
-template <>
-const Schema& schema_of<ConfigText>() {
+const Schema& schema_of(Rows<ConfigText>) {
   static constexpr Field kFields[] = {
       by_hand("workload", "what is computed", kWorkloadType,
               {.flags = kRequired | kFromFile | kFromModel}),
@@ -38,12 +37,10 @@ const Schema& schema_of<ConfigText>() {
       by_hand("search", "what is searched and minimised, and when to stop", kObject<SearchText>),
       by_hand("sharding", "pins of sharded loops", kObject<ShardingText>),
       by_hand("parallelism", "which degrees the search may choose", kObject<ParallelismText>)};
-  static const Schema kSchema = schema<ConfigText>("config", kFields);
-  return kSchema;
+  return schema<ConfigText, kFields>("config");
 }
 
-template <>
-const Schema& schema_of<PlanConfigText>() {
+const Schema& schema_of(Rows<PlanConfigText>) {
   static constexpr Field kFields[] = {
       by_hand("workload", "the model that is trained", kWorkloadType,
               {.flags = kRequired | kFromFile | kFromModel}),
@@ -55,12 +52,10 @@ const Schema& schema_of<PlanConfigText>() {
       by_hand("training", "what of the plan is given", kObject<training::Task>,
               {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};
-  static const Schema kSchema = schema<PlanConfigText>("config of a plan", kFields);
-  return kSchema;
+  return schema<PlanConfigText, kFields>("config of a plan");
 }
 
-template <>
-const Schema& schema_of<ExecutionConfigText>() {
+const Schema& schema_of(Rows<ExecutionConfigText>) {
   static constexpr Field kFields[] = {
       by_hand("workload", "the model", kObject<calculon::ModelShape>,
               {.flags = kRequired | kFromFile}),
@@ -69,20 +64,17 @@ const Schema& schema_of<ExecutionConfigText>() {
       by_hand("calculon", "what of the execution is given", kObject<calculon::ExecutionChoices>,
               {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};
-  static const Schema kSchema = schema<ExecutionConfigText>("config of an execution", kFields);
-  return kSchema;
+  return schema<ExecutionConfigText, kFields>("config of an execution");
 }
 
-template <>
-const Schema& schema_of<ServingConfigText>() {
+const Schema& schema_of(Rows<ServingConfigText>) {
   static constexpr Field kFields[] = {
       by_hand("workload", "the model and what is asked of it", kObject<ServedText>),
       by_hand("fleet", "several models, in place of `workload`", kObject<FleetText>),
       by_hand("serving", "the chips, and what of the deployment is given", kObject<ServingText>,
               {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};
-  static const Schema kSchema = schema<ServingConfigText>("config of a deployment", kFields);
-  return kSchema;
+  return schema<ServingConfigText, kFields>("config of a deployment");
 }
 
 std::string config_schema() {

@@ -9,8 +9,7 @@ namespace dfsearch {
 
 /// The sections of a config of a mapping.
 struct ConfigText {};
-template <>
-const Schema& schema_of<ConfigText>();
+const Schema& schema_of(Rows<ConfigText>);
 
 /// The JSON Schema of configs, whatever they ask for: `dfsearch schema`.
 std::string config_schema();

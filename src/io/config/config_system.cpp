@@ -215,41 +215,34 @@ void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& se
   }
 }
 
-template <>
-const Schema& schema_of<AcceleratorText>() {
+const Schema& schema_of(Rows<AcceleratorText>) {
   static constexpr Field kFields[] = {
       keys_of<&AcceleratorText::accelerator>(),
       field<&AcceleratorText::bundle>("bundle",
                                       "cores that share a memory of a level of scope `bundle`")};
-  static const Schema kSchema = schema<AcceleratorText>("accelerator", kFields);
-  return kSchema;
+  return schema<AcceleratorText, kFields>("accelerator");
 }
 
-template <>
-const Schema& schema_of<GivenValues>() {
+const Schema& schema_of(Rows<GivenValues>) {
   using G = GivenValues;
   static constexpr Field kFields[] = {
       field<&G::cores>("cores", "of a chip", {.preset = "derived"}),
       field<&G::frequency>("frequency", "of a chip",
                            {.limits = kFrequencyLimits, .preset = "derived"}),
       field<&G::sram>("sram", "of a chip", {.limits = kSizeLimits, .preset = "derived"})};
-  static const Schema kSchema = schema<G>("given accelerator", kFields);
-  return kSchema;
+  return schema<G, kFields>("given accelerator");
 }
 
-template <>
-const Schema& schema_of<MemoryTier>() {
+const Schema& schema_of(Rows<MemoryTier>) {
   static constexpr Field kFields[] = {
       field<&MemoryTier::bandwidth>("bandwidth", "at most that of the first tier",
                                     {.limits = kBandwidthLimits, .flags = kRequired}),
       field<&MemoryTier::capacity>("capacity", "of a chip",
                                    {.limits = kSizeLimits, .flags = kRequired})};
-  static const Schema kSchema = schema<MemoryTier>("second memory", kFields);
-  return kSchema;
+  return schema<MemoryTier, kFields>("second memory");
 }
 
-template <>
-const Schema& schema_of<MemoryText>() {
+const Schema& schema_of(Rows<MemoryText>) {
   using M = MemoryText;
   static constexpr Field kFields[] = {
       field<&M::first, &MemoryTier::bandwidth>("bandwidth", "of a chip",
@@ -260,12 +253,10 @@ const Schema& schema_of<MemoryText>() {
       field<&M::second>("second",
                         "a slower tier behind a limited first one; once more is held than that "
                         "has, traffic goes to both in proportion to their capacities")};
-  static const Schema kSchema = schema<M>("memory", kFields);
-  return kSchema;
+  return schema<M, kFields>("memory");
 }
 
-template <>
-const Schema& schema_of<GivenMemory>() {
+const Schema& schema_of(Rows<GivenMemory>) {
   using M = MemoryText;
   static constexpr Field kFields[] = {
       field<&M::first, &MemoryTier::bandwidth>("bandwidth", "of a chip",
@@ -273,12 +264,10 @@ const Schema& schema_of<GivenMemory>() {
       field<&M::first, &MemoryTier::capacity>("capacity", "of a chip",
                                               {.limits = kSizeLimits, .preset = "derived"}),
       kMemoryLatency, field<&M::second>("second", "a slower tier behind the first")};
-  static const Schema kSchema = schema<M>("given memory", kFields);
-  return kSchema;
+  return schema<M, kFields>("given memory");
 }
 
-template <>
-const Schema& schema_of<KnownSystem>() {
+const Schema& schema_of(Rows<KnownSystem>) {
   static constexpr Field kFields[] = {
       by_hand("chips", "of the machine", TypeOf<std::int64_t>::type, {.flags = kRequired}),
       by_hand("accelerator", "a chip", TypeOf<AcceleratorText>::type, {.flags = kRequired}),
@@ -287,12 +276,10 @@ const Schema& schema_of<KnownSystem>() {
               {.preset = "none"}),
       by_hand("network", "dimensions, innermost first", kNetworkType,
               {.preset = "none, for one chip"})};
-  static const Schema kSchema = schema<KnownSystem>("system", kFields);
-  return kSchema;
+  return schema<KnownSystem, kFields>("system");
 }
 
-template <>
-const Schema& schema_of<DerivedSystem>() {
+const Schema& schema_of(Rows<DerivedSystem>) {
   static constexpr Field kFields[] = {
       by_hand("chips", "of the machine", TypeOf<std::int64_t>::type),
       by_hand(
@@ -306,8 +293,7 @@ const Schema& schema_of<DerivedSystem>() {
       by_hand("memory", "what is known of it", TypeOf<GivenMemory>::type),
       by_hand("levels", "what is known of them", TypeOf<GivenLevelsText>::type),
       by_hand("network", "dimensions, innermost first", kNetworkType)};
-  static const Schema kSchema = schema<DerivedSystem>("system of a technology", kFields);
-  return kSchema;
+  return schema<DerivedSystem, kFields>("system of a technology");
 }
 
 const Type kSystemType =

@@ -38,14 +38,11 @@ struct MemoryText {
 };
 /// The same of a chip that is derived from a technology.
 struct GivenMemory;
-template <>
-const Schema& schema_of<AcceleratorText>();
-template <>
-const Schema& schema_of<GivenValues>();
-template <>
-const Schema& schema_of<MemoryText>();
-template <>
-const Schema& schema_of<GivenMemory>();
+const Schema& schema_of(Rows<AcceleratorText>);
+const Schema& schema_of(Rows<GivenValues>);
+const Schema& schema_of(Rows<MemoryTier>);
+const Schema& schema_of(Rows<MemoryText>);
+const Schema& schema_of(Rows<GivenMemory>);
 /// Whether a config is read for its chip alone: then it need not say how many there are.
 enum class SystemUse : std::uint8_t { Whole, ChipAlone };
 

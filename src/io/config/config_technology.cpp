@@ -114,8 +114,7 @@ std::vector<OnChipLevel> read_levels(const YamlEntry& section, std::int64_t core
   return levels;
 }
 
-template <>
-const Schema& schema_of<LevelText>() {
+const Schema& schema_of(Rows<LevelText>) {
   using L = LevelText;
   static constexpr Field kFields[] = {
       field<&L::scope>("scope", "who has one of its own", {.flags = kRequired}),
@@ -124,37 +123,30 @@ const Schema& schema_of<LevelText>() {
       field<&L::bandwidth>("bandwidth", "of the chip",
                            {.limits = kBandwidthLimits, .flags = kRequired}),
       field<&L::latency>("latency", "of one access", {.limits = kLatencyLimits})};
-  static const Schema kSchema = schema<L>("level", kFields);
-  return kSchema;
+  return schema<L, kFields>("level");
 }
 
-template <>
-const Schema& schema_of<LevelsText>() {
+const Schema& schema_of(Rows<LevelsText>) {
   static constexpr Field kFields[] = {element<0, &LevelsText::levels>("registers", ""),
                                       element<1, &LevelsText::levels>("L1", ""),
                                       element<2, &LevelsText::levels>("L2", "")};
-  static const Schema kSchema = schema<LevelsText>("levels", kFields);
-  return kSchema;
+  return schema<LevelsText, kFields>("levels");
 }
 
-template <>
-const Schema& schema_of<GivenLevel>() {
+const Schema& schema_of(Rows<GivenLevel>) {
   static constexpr Field kFields[] = {
       field<&GivenLevel::capacity>("capacity", "of all of them",
                                    {.limits = kSizeLimits, .preset = "derived"}),
       field<&GivenLevel::bandwidth>("bandwidth", "of the chip",
                                     {.limits = kBandwidthLimits, .preset = "derived"})};
-  static const Schema kSchema = schema<GivenLevel>("given level", kFields);
-  return kSchema;
+  return schema<GivenLevel, kFields>("given level");
 }
 
-template <>
-const Schema& schema_of<GivenLevelsText>() {
+const Schema& schema_of(Rows<GivenLevelsText>) {
   static constexpr Field kFields[] = {element<0, &GivenLevelsText::levels>("registers", ""),
                                       element<1, &GivenLevelsText::levels>("L1", ""),
                                       element<2, &GivenLevelsText::levels>("L2", "")};
-  static const Schema kSchema = schema<GivenLevelsText>("given levels", kFields);
-  return kSchema;
+  return schema<GivenLevelsText, kFields>("given levels");
 }
 
 void check_design(const ChipDesign& design, const Machine& system, const YamlEntry& section,

@@ -27,14 +27,10 @@ struct LevelsText {
 struct GivenLevelsText {
   std::array<GivenLevel, kLevelNames.size()> levels;
 };
-template <>
-const Schema& schema_of<LevelText>();
-template <>
-const Schema& schema_of<LevelsText>();
-template <>
-const Schema& schema_of<GivenLevel>();
-template <>
-const Schema& schema_of<GivenLevelsText>();
+const Schema& schema_of(Rows<LevelText>);
+const Schema& schema_of(Rows<LevelsText>);
+const Schema& schema_of(Rows<GivenLevel>);
+const Schema& schema_of(Rows<GivenLevelsText>);
 
 /// Without `speed_is_given` a core needs all that its frequency is derived from.
 Technology read_technology(const YamlEntry& section, bool speed_is_given, InputMessages& messages);

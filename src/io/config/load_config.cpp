@@ -306,38 +306,35 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse
       .source = std::make_shared<const std::string>(file.string()), .line = 1, .column = 1};
   AnyConfig config;
   const YamlNode* calculon = calculon_preset(root);
-  if (calculon && wanted == Wanted::FirstModel) {
-    messages.add(calculon->place, "equations",
-                 "expected physical or published here, as calculon has no mapping and no graph: "
-                 "only solve, evaluate and check take it");
-  } else if (calculon) {
-    CalculonConfig whole = read_calculon_config(root, start, messages);
+  const YamlEntry* workload = root.find("workload");
+  const YamlEntry* plan = root.find("training");
+  const bool is_served = !calculon && is_serving_config(root);
+  const bool is_first = !calculon && !is_served && !plan;
+  // Of all kinds but mappings the text is kept, to be changed once more.
+  const auto read_with = [&](const auto& read) {
+    auto whole = read(root, start, messages);
     whole.source =
         std::make_shared<const ConfigSource>(ConfigSource{.file = file, .tree = std::move(root)});
     config = std::move(whole);
-  } else if (is_serving_config(root)) {
-    if (wanted == Wanted::FirstModel) {
-      messages.add(root.find("workload") ? root.find("workload")->place : start, "workload",
-                   "a deployment has no mapping: only solve, evaluate and check take it");
-    } else {
-      ServingConfig whole = read_serving_config(root, start, messages);
-      whole.source =
-          std::make_shared<const ConfigSource>(ConfigSource{.file = file, .tree = std::move(root)});
-      config = std::move(whole);
-    }
-  } else if (const YamlEntry* plan = root.find("training")) {
-    if (wanted == Wanted::FirstModel) {
-      messages.add(
-          plan->place, "training",
-          "a plan of training steps has no mapping: only solve, evaluate and check take it");
-    } else {
-      TrainingConfig whole = read_training_config(root, start, messages);
-      whole.source =
-          std::make_shared<const ConfigSource>(ConfigSource{.file = file, .tree = std::move(root)});
-      config = std::move(whole);
-    }
-  } else {
+  };
+  if (is_first) {
     config = read_config(root, start, use, messages);
+  } else if (wanted == Wanted::FirstModel && calculon) {
+    messages.add(calculon->place, "equations",
+                 "expected physical or published here, as calculon has no mapping and no graph: "
+                 "only solve, evaluate and check take it");
+  } else if (wanted == Wanted::FirstModel && is_served) {
+    messages.add(workload ? workload->place : start, "workload",
+                 "a deployment has no mapping: only solve, evaluate and check take it");
+  } else if (wanted == Wanted::FirstModel) {
+    messages.add(plan->place, "training",
+                 "a plan of training steps has no mapping: only solve, evaluate and check take it");
+  } else if (calculon) {
+    read_with(read_calculon_config);
+  } else if (is_served) {
+    read_with(read_serving_config);
+  } else {
+    read_with(read_training_config);
   }
   messages.throw_if_any();
   return config;

@@ -54,10 +54,6 @@ struct TypeOf<TensorLayout> {
           },
       .choices = &layout_names};
 };
-template <>
-struct TypeOf<training::Offload> {
-  static constexpr Type type = kOffloadType<training::Offload>;
-};
 
 namespace {
 
@@ -99,8 +95,8 @@ void check_framework(const Task& task, Report& report) {
                 [](Plan& plan, training::Schedule value) { plan.schedule = value; })) {
     complain(&choices.schedules);
   }
-  if (none_runs(choices.offload ? std::vector{*choices.offload} : std::vector<training::Offload>(),
-                [](Plan& plan, training::Offload value) { plan.offload = value; })) {
+  if (none_runs(choices.offload ? std::vector{*choices.offload} : std::vector<Offload>(),
+                [](Plan& plan, Offload value) { plan.offload = value; })) {
     complain(&choices.offload);
   }
 }
@@ -178,8 +174,7 @@ void check_rates(void* object, Report& report) {
 
 }  // namespace
 
-template <>
-const Schema& schema_of<Task>() {
+const Schema& schema_of(Rows<Task>) {
   using C = training::Choices;
   using S = StateBytes;
   static constexpr Extra kOpen{.preset = "searched"};
@@ -230,12 +225,10 @@ const Schema& schema_of<Task>() {
           "sent_gradient", "an element of the gradients that replicas send each other", kBytes),
       field<&Task::bytes, &S::optimizer>(
           "optimizer", "the states of an element: master weight and both moments", kBytes)};
-  static const Schema kSchema = schema<Task>("training", kFields, &check_plan);
-  return kSchema;
+  return schema<Task, kFields>("training", &check_plan);
 }
 
-template <>
-const Schema& schema_of<training::Choices>() {
+const Schema& schema_of(Rows<training::Choices>) {
   static constexpr Extra kAnyDegree{.preset = "any"};
   static constexpr Field kFields[] = {
       element<0, &training::Choices::degrees>("tensor", "features", kAnyDegree),
@@ -244,35 +237,28 @@ const Schema& schema_of<training::Choices>() {
       element<3, &training::Choices::degrees>(
           "data", "samples: all replicas, those that divide the experts included", kAnyDegree),
       element<4, &training::Choices::degrees>("pipeline", "stages of layers", kAnyDegree)};
-  static const Schema kSchema = schema<training::Choices>("parallelism of a plan", kFields);
-  return kSchema;
+  return schema<training::Choices, kFields>("parallelism of a plan");
 }
 
 const Field kRoleOfDimension{.key = "strategy", .type = &TypeOf<std::optional<Role>>::type};
 
-template <>
-const Schema& schema_of<EngineText>() {
+const Schema& schema_of(Rows<EngineText>) {
   static constexpr Field kFields[] = {
       field<&EngineText::peak>("peak", "only where the machine's is not meant",
                                {.limits = {1, 1e24}, .preset = "that of the machine"}),
       keys_of<&EngineText::curve>()};
-  static const Schema kSchema = schema<EngineText>("rates of an engine", kFields);
-  return kSchema;
+  return schema<EngineText, kFields>("rates of an engine");
 }
 
-template <>
-const Schema& schema_of<VectorText>() {
+const Schema& schema_of(Rows<VectorText>) {
   static constexpr Field kFields[] = {
       field<&VectorText::of_matrix>("of_matrix", "its peak over that of `matrix`",
                                     {.limits = {1e-9, 1e3}, .preset = "0.5"}),
       keys_of<&VectorText::engine>()};
-  static const Schema kSchema =
-      schema<VectorText>("rates of the vector engine", kFields, &check_vector);
-  return kSchema;
+  return schema<VectorText, kFields>("rates of the vector engine", &check_vector);
 }
 
-template <>
-const Schema& schema_of<RatesText>() {
+const Schema& schema_of(Rows<RatesText>) {
   static constexpr Field kFields[] = {
       field<&RatesText::matrix>(
           "matrix",
@@ -288,12 +274,10 @@ const Schema& schema_of<RatesText>() {
                                 {.preset = "the bandwidth"}),
       field<&RatesText::second>("second", "the same of the second memory",
                                 {.preset = "the bandwidth"})};
-  static const Schema kSchema = schema<RatesText>("rates of a chip", kFields);
-  return kSchema;
+  return schema<RatesText, kFields>("rates of a chip");
 }
 
-template <>
-const Schema& schema_of<PlanExecutionText>() {
+const Schema& schema_of(Rows<PlanExecutionText>) {
   using E = PlanExecutionText;
   static constexpr Field kFields[] = {
       field<&E::style>("style",
@@ -325,8 +309,7 @@ const Schema& schema_of<PlanExecutionText>() {
       field<&E::chip>("chip", "the measured chip, a file of `configs/curves/`; beside `stack`",
                       {.preset = "none", .with = "stack", .flags = kFromFile | kFileName}),
       field<&E::precision>("precision", "of linear layers; beside `stack`", {.preset = "bf16"})};
-  static const Schema kSchema = schema<E>("execution of a plan", kFields, &check_rates);
-  return kSchema;
+  return schema<E, kFields>("execution of a plan", &check_rates);
 }
 
 }  // namespace dfsearch

@@ -36,20 +36,14 @@ struct PlanExecutionText {
   std::optional<stack::Precision> precision;
 };
 
-template <>
-const Schema& schema_of<EngineText>();
-template <>
-const Schema& schema_of<VectorText>();
-template <>
-const Schema& schema_of<RatesText>();
-template <>
-const Schema& schema_of<PlanExecutionText>();
+const Schema& schema_of(Rows<EngineText>);
+const Schema& schema_of(Rows<VectorText>);
+const Schema& schema_of(Rows<RatesText>);
+const Schema& schema_of(Rows<PlanExecutionText>);
 /// The section `training`, with what other sections said in the task.
-template <>
-const Schema& schema_of<training::Task>();
+const Schema& schema_of(Rows<training::Task>);
 /// The section `parallelism`, a degree for every role.
-template <>
-const Schema& schema_of<training::Choices>();
+const Schema& schema_of(Rows<training::Choices>);
 /// A dimension of the network may say which role it serves.
 extern const Field kRoleOfDimension;
 

@@ -29,8 +29,7 @@ void check_pool_system(void* object, Report& report) {
 
 }  // namespace
 
-template <>
-const Schema& schema_of<PoolDimensionText>() {
+const Schema& schema_of(Rows<PoolDimensionText>) {
   using D = PoolDimensionText;
   static constexpr Field kFields[] = {
       field<&D::dimension, &NetworkDimension::topology>("topology", "how its members are joined"),
@@ -40,12 +39,10 @@ const Schema& schema_of<PoolDimensionText>() {
           "bandwidth", "of one link, one way", {.limits = kBandwidthLimits, .flags = kRequired}),
       field<&D::dimension, &NetworkDimension::latency>("latency", "of one message over one link",
                                                        {.limits = kLatencyLimits})};
-  static const Schema kSchema = schema<D>("dimension of a pool", kFields);
-  return kSchema;
+  return schema<D, kFields>("dimension of a pool");
 }
 
-template <>
-const Schema& schema_of<PeaksText>() {
+const Schema& schema_of(Rows<PeaksText>) {
   using P = PeaksText;
   static constexpr Extra kPeak{.limits = {1.0, 1e24}, .preset = "that of bf16"};
   static constexpr Field kFields[] = {
@@ -53,12 +50,10 @@ const Schema& schema_of<PeaksText>() {
       element<2, &P::of>("fp8", "", kPeak),   element<3, &P::of>("int8", "", kPeak),
       element<4, &P::of>("nvfp4", "", kPeak), element<5, &P::of>("mxfp4", "", kPeak),
       element<6, &P::of>("fp4", "", kPeak),   element<7, &P::of>("int4", "", kPeak)};
-  static const Schema kSchema = schema<P>("peaks", kFields);
-  return kSchema;
+  return schema<P, kFields>("peaks");
 }
 
-template <>
-const Schema& schema_of<serving::Shares>() {
+const Schema& schema_of(Rows<serving::Shares>) {
   using S = serving::Shares;
   static constexpr Field kFields[] = {
       field<&S::matrix>("matrix", "of the peak, by products", {.limits = kServedShare}),
@@ -75,12 +70,10 @@ const Schema& schema_of<serving::Shares>() {
                         {.limits = kServedShare}),
       field<&S::cache>("cache", "by keys and values", {.limits = kServedShare}),
       field<&S::network>("network", "of the bandwidth of links", {.limits = kServedShare})};
-  static const Schema kSchema = schema<S>("shares", kFields);
-  return kSchema;
+  return schema<S, kFields>("shares");
 }
 
-template <>
-const Schema& schema_of<serving::Engine>() {
+const Schema& schema_of(Rows<serving::Engine>) {
   using E = serving::Engine;
   static constexpr Extra kTime{.limits = kHostTime};
   static constexpr Field kFields[] = {
@@ -93,22 +86,18 @@ const Schema& schema_of<serving::Engine>() {
       field<&E::usable>("usable", "share of the memory", {.limits = kServedShare}),
       field<&E::reserved>("reserved", "of the memory, for other things", {.limits = {0, 1e24}}),
       field<&E::shares>("shares", "what is reached of each resource")};
-  static const Schema kSchema = schema<E>("serving engine", kFields);
-  return kSchema;
+  return schema<E, kFields>("serving engine");
 }
 
-template <>
-const Schema& schema_of<serving::LayerExecution>() {
+const Schema& schema_of(Rows<serving::LayerExecution>) {
   using E = serving::LayerExecution;
   static constexpr Field kFields[] = {
       field<&E::style>("style", "kernels of a layer one after the other, or all of them at once"),
       field<&E::overlap>("overlap", "of compute, memory and network of a layer, with dataflow")};
-  static const Schema kSchema = schema<E>("execution of layers", kFields);
-  return kSchema;
+  return schema<E, kFields>("execution of layers");
 }
 
-template <>
-const Schema& schema_of<PoolSystemText>() {
+const Schema& schema_of(Rows<PoolSystemText>) {
   using P = PoolSystemText;
   static const Type kPeaks = either(TypeOf<FlopsPerSecond>::type, TypeOf<PeaksText>::type);
   static const Field kFields[] = {
@@ -128,19 +117,16 @@ const Schema& schema_of<PoolSystemText>() {
       field<&P::engine>("engine", "the software that serves, or a file of the shelf",
                         {.preset = "none", .flags = kFromFile | kFileName}),
       field<&P::execution>("execution", "how a chip runs a layer")};
-  static const Schema kSchema = schema<P>("system of a pool", kFields, &check_pool_system);
-  return kSchema;
+  return schema<P, kFields>("system of a pool", &check_pool_system);
 }
 
-template <>
-const Schema& schema_of<PoolText>() {
+const Schema& schema_of(Rows<PoolText>) {
   using P = PoolText;
   static constexpr Field kFields[] = {
       field<&P::name>("name", "different for each pool", {.flags = kRequired}),
       field<&P::chips>("chips", "of the pool", {.limits = {1, 16777216}, .flags = kRequired}),
       field<&P::system>("system", "a chip and its network", {.flags = kRequired | kFromFile})};
-  static const Schema kSchema = schema<P>("pool", kFields);
-  return kSchema;
+  return schema<P, kFields>("pool");
 }
 
 }  // namespace dfsearch

@@ -230,16 +230,13 @@ Transformer ServingModelText::model() const {
   return model;
 }
 
-template <>
-const Schema& schema_of<ServingModelText>() {
+const Schema& schema_of(Rows<ServingModelText>) {
   static constexpr Type kModel{.form = Form::Object, .schema = &served_model_rows};
   static constexpr Field kFields[] = {field<&ServingModelText::llm>("", "", {.type = &kModel})};
-  static const Schema kSchema = schema<ServingModelText>("served model", kFields, &check_model);
-  return kSchema;
+  return schema<ServingModelText, kFields>("served model", &check_model);
 }
 
-template <>
-const Schema& schema_of<serving::RequestClass>() {
+const Schema& schema_of(Rows<serving::RequestClass>) {
   using R = serving::RequestClass;
   static constexpr Field kFields[] = {
       field<&R::input>("input", "tokens", {.limits = kTokens, .flags = kRequired}),
@@ -247,8 +244,7 @@ const Schema& schema_of<serving::RequestClass>() {
       field<&R::prefix>("prefix", "tokens of the input that are in the cache",
                         {.limits = kNoneOrMore}),
       field<&R::share>("share", "of all requests, in proportion", {.limits = {1e-9, 1e9}})};
-  static const Schema kSchema = schema<R>("class of requests", kFields, &check_request);
-  return kSchema;
+  return schema<R, kFields>("class of requests", &check_request);
 }
 
 /// All combinations, the last key fastest.
@@ -273,8 +269,7 @@ std::vector<serving::Precision> PrecisionText::all() const {
   return list;
 }
 
-template <>
-const Schema& schema_of<PrecisionText>() {
+const Schema& schema_of(Rows<PrecisionText>) {
   using P = PrecisionText;
   static constexpr Type kNumbers = list_type<Number, Form::Values>({}, serving::kNumbers);
   static constexpr Extra kBf16{.type = &kNumbers, .preset = "bf16"};
@@ -287,12 +282,10 @@ const Schema& schema_of<PrecisionText>() {
       field<&P::activations>("activations", "between kernels", kBf16),
       field<&P::attention>("attention", "products of attention", kBf16),
       field<&P::communication>("communication", "what chips send each other", kBf16)};
-  static const Schema kSchema = schema<P>("precision", kFields, &check_precision);
-  return kSchema;
+  return schema<P, kFields>("precision", &check_precision);
 }
 
-template <>
-const Schema& schema_of<SpeculationText>() {
+const Schema& schema_of(Rows<SpeculationText>) {
   using S = SpeculationText;
   static constexpr Type kDepths = list_type<std::int64_t, Form::Values>({}, 32);
   static constexpr Field kFields[] = {
@@ -309,12 +302,10 @@ const Schema& schema_of<SpeculationText>() {
                             "if the one before was",
                             {.limits = {0, 1}}),
       field<&S::draft>("draft", "the small model", {.preset = "none"})};
-  static const Schema kSchema = schema<S>("speculation", kFields, &check_speculation);
-  return kSchema;
+  return schema<S, kFields>("speculation", &check_speculation);
 }
 
-template <>
-const Schema& schema_of<ServedText>() {
+const Schema& schema_of(Rows<ServedText>) {
   using S = ServedText;
   static const Field kFields[] = {
       field<&S::kind>("kind", "llm_serving", {.flags = kRequired}),
@@ -336,52 +327,42 @@ const Schema& schema_of<ServedText>() {
                         {.limits = {1e-3, 1e9}, .preset = "without end"}),
       field<&S::precision>("precision", "of each kind of value, one or a list to choose from"),
       field<&S::speculation>("speculation", "drafted tokens that a pass checks")};
-  static const Schema kSchema = schema<S>("served workload", kFields, &check_served);
-  return kSchema;
+  return schema<S, kFields>("served workload", &check_served);
 }
 
-template <>
-const Schema& schema_of<FleetModelText>() {
+const Schema& schema_of(Rows<FleetModelText>) {
   using M = FleetModelText;
   static constexpr Field kFields[] = {
       field<&M::name>("name", "different for each model", kMust),
       field<&M::workload>("workload", "the model and its rate", kMust),
       field<&M::limits>("limits", "in place of those of all")};
-  static const Schema kSchema = schema<M>("model of a fleet", kFields);
-  return kSchema;
+  return schema<M, kFields>("model of a fleet");
 }
 
-template <>
-const Schema& schema_of<serving::Budget>() {
+const Schema& schema_of(Rows<serving::Budget>) {
   using B = serving::Budget;
   static const Field kFields[] = {
       field<&B::price>("price", "of all chips in use",
                        {.type = &kPriceOrNone, .limits = {0, 1e12}, .preset = "none"}),
       field<&B::power>("power", "that they draw", {.limits = {0, 1e12}, .preset = "none"}),
       field<&B::chips>("chips", "how many", {.preset = "none"})};
-  static const Schema kSchema = schema<B>("budget of a fleet", kFields);
-  return kSchema;
+  return schema<B, kFields>("budget of a fleet");
 }
 
-template <>
-const Schema& schema_of<FleetText>() {
+const Schema& schema_of(Rows<FleetText>) {
   using F = FleetText;
   static constexpr Field kFields[] = {field<&F::budget>("budget", "of all models together"),
                                       field<&F::models>("models", "that share the pools",
                                                         {.type = &kModelList, .flags = kRequired})};
-  static const Schema kSchema = schema<F>("fleet", kFields, &check_fleet);
-  return kSchema;
+  return schema<F, kFields>("fleet", &check_fleet);
 }
 
-template <>
-const Schema& schema_of<serving::RoleChoices>() {
+const Schema& schema_of(Rows<serving::RoleChoices>) {
   using C = serving::RoleChoices;
-  static const Schema kSchema = schema<C>("choices of a role", kChoices<C>);
-  return kSchema;
+  return schema<C, kChoices<C>>("choices of a role");
 }
 
-template <>
-const Schema& schema_of<serving::Limits>() {
+const Schema& schema_of(Rows<serving::Limits>) {
   using L = serving::Limits;
   static constexpr Extra kTime{.limits = {1e-9, 1e9}, .preset = "none"};
   static constexpr Field kFields[] = {
@@ -390,24 +371,20 @@ const Schema& schema_of<serving::Limits>() {
       field<&L::e2e>("e2e", "time of a request", kTime),
       field<&L::cost>("cost", "dollars for a million tokens of output",
                       {.limits = {1e-12, 1e12}, .preset = "none"})};
-  static const Schema kSchema = schema<L>("limits of serving", kFields);
-  return kSchema;
+  return schema<L, kFields>("limits of serving");
 }
 
-template <>
-const Schema& schema_of<serving::Utilization>() {
+const Schema& schema_of(Rows<serving::Utilization>) {
   using U = serving::Utilization;
   static constexpr Field kFields[] = {
       field<&U::prefill>("prefill", "of replicas that prefill", {.limits = kServedShare}),
       field<&U::decode>("decode", "of those that decode", {.limits = kServedShare}),
       field<&U::mixed>("mixed", "iterations that may have a chunk of prefill",
                        {.limits = kServedShare})};
-  static const Schema kSchema = schema<U>("utilization", kFields);
-  return kSchema;
+  return schema<U, kFields>("utilization");
 }
 
-template <>
-const Schema& schema_of<ServingText>() {
+const Schema& schema_of(Rows<ServingText>) {
   using S = ServingText;
   using T = serving::Task;
   static constexpr Type kModes = list_type<serving::Mode, Form::Values>({}, 2);
@@ -435,8 +412,7 @@ const Schema& schema_of<ServingText>() {
                           "model, lengths and chips the chart of a front shows",
                           {.preset = "none"}),
       field<&S::task, &T::utilization>("utilization", "shares of capacity that may be used")};
-  static const Schema kSchema = schema<S>("deployment", kFields, &check_serving);
-  return kSchema;
+  return schema<S, kFields>("deployment", &check_serving);
 }
 
 }  // namespace dfsearch

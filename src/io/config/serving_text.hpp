@@ -98,43 +98,24 @@ struct ServingText {
   std::string measured;
 };
 
-template <>
-const Schema& schema_of<serving::RequestClass>();
-template <>
-const Schema& schema_of<PrecisionText>();
-template <>
-const Schema& schema_of<serving::Shares>();
-template <>
-const Schema& schema_of<serving::Engine>();
-template <>
-const Schema& schema_of<serving::LayerExecution>();
-template <>
-const Schema& schema_of<serving::RoleChoices>();
-template <>
-const Schema& schema_of<serving::Limits>();
-template <>
-const Schema& schema_of<serving::Utilization>();
-template <>
-const Schema& schema_of<SpeculationText>();
-template <>
-const Schema& schema_of<PoolDimensionText>();
-template <>
-const Schema& schema_of<PeaksText>();
-template <>
-const Schema& schema_of<PoolSystemText>();
-template <>
-const Schema& schema_of<ServingModelText>();
-template <>
-const Schema& schema_of<ServedText>();
-template <>
-const Schema& schema_of<FleetModelText>();
-template <>
-const Schema& schema_of<serving::Budget>();
-template <>
-const Schema& schema_of<FleetText>();
-template <>
-const Schema& schema_of<PoolText>();
-template <>
-const Schema& schema_of<ServingText>();
+const Schema& schema_of(Rows<serving::RequestClass>);
+const Schema& schema_of(Rows<PrecisionText>);
+const Schema& schema_of(Rows<serving::Shares>);
+const Schema& schema_of(Rows<serving::Engine>);
+const Schema& schema_of(Rows<serving::LayerExecution>);
+const Schema& schema_of(Rows<serving::RoleChoices>);
+const Schema& schema_of(Rows<serving::Limits>);
+const Schema& schema_of(Rows<serving::Utilization>);
+const Schema& schema_of(Rows<SpeculationText>);
+const Schema& schema_of(Rows<PoolDimensionText>);
+const Schema& schema_of(Rows<PeaksText>);
+const Schema& schema_of(Rows<PoolSystemText>);
+const Schema& schema_of(Rows<ServingModelText>);
+const Schema& schema_of(Rows<ServedText>);
+const Schema& schema_of(Rows<FleetModelText>);
+const Schema& schema_of(Rows<serving::Budget>);
+const Schema& schema_of(Rows<FleetText>);
+const Schema& schema_of(Rows<PoolText>);
+const Schema& schema_of(Rows<ServingText>);
 
 }  // namespace dfsearch

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <system_error>
 
 #include "base/error.hpp"
@@ -11,29 +12,24 @@
 namespace dfsearch {
 namespace {
 
-/// What one of a kind is called.
-const char* single_of(ShelfKind kind) {
-  switch (kind) {
-    case ShelfKind::Systems:
-      return "system";
-    case ShelfKind::Workloads:
-      return "workload";
-    case ShelfKind::Efficiencies:
-      return "set of rates";
-    case ShelfKind::Curves:
-      return "measured chip";
-    case ShelfKind::Stacks:
-      return "stack";
-    case ShelfKind::Engines:
-      return "engine";
-    case ShelfKind::Studies:
-      return "study";
-    case ShelfKind::Parts:
-      return "part of a technology";
-    case ShelfKind::Configs:
-      return "config";
-  }
-  return "";
+struct KindRow {
+  ShelfKind kind;
+  const char* folder;  ///< under configs/
+  const char* single;  ///< what one of the kind is called
+};
+constexpr KindRow kKinds[] = {{ShelfKind::Systems, "systems", "system"},
+                              {ShelfKind::Workloads, "workloads", "workload"},
+                              {ShelfKind::Efficiencies, "efficiencies", "set of rates"},
+                              {ShelfKind::Curves, "curves", "measured chip"},
+                              {ShelfKind::Stacks, "stacks", "stack"},
+                              {ShelfKind::Engines, "engines", "engine"},
+                              {ShelfKind::Studies, "studies", "study"},
+                              {ShelfKind::Parts, "technologies", "part of a technology"},
+                              {ShelfKind::Configs, "configs", "config"}};
+
+const KindRow& row_of_kind(ShelfKind kind) {
+  return *std::find_if(std::begin(kKinds), std::end(kKinds),
+                       [&](const KindRow& row) { return row.kind == kind; });
 }
 
 constexpr std::string_view kShelfFolder = "shelf:/";
@@ -97,29 +93,7 @@ std::string nearest_of(std::string_view word, ShelfKind kind) {
 
 }  // namespace
 
-const char* name_of(ShelfKind kind) {
-  switch (kind) {
-    case ShelfKind::Systems:
-      return "systems";
-    case ShelfKind::Workloads:
-      return "workloads";
-    case ShelfKind::Efficiencies:
-      return "efficiencies";
-    case ShelfKind::Curves:
-      return "curves";
-    case ShelfKind::Stacks:
-      return "stacks";
-    case ShelfKind::Engines:
-      return "engines";
-    case ShelfKind::Studies:
-      return "studies";
-    case ShelfKind::Parts:
-      return "technologies";
-    case ShelfKind::Configs:
-      return "configs";
-  }
-  return "";
-}
+const char* name_of(ShelfKind kind) { return row_of_kind(kind).folder; }
 
 std::string ShelfFile::source() const { return std::string(kShelfFolder) + path_of(*this); }
 
@@ -146,10 +120,8 @@ const ShelfFile* find_on_shelf(const std::filesystem::path& source) {
   if (!is_on_shelf(source)) return nullptr;
   const std::string name = source.lexically_normal().string();
   if (!name.starts_with(kShelfFolder)) return nullptr;
-  for (const ShelfKind kind : {ShelfKind::Systems, ShelfKind::Workloads, ShelfKind::Efficiencies,
-                               ShelfKind::Curves, ShelfKind::Stacks, ShelfKind::Engines,
-                               ShelfKind::Studies, ShelfKind::Parts, ShelfKind::Configs}) {
-    for (const ShelfFile& file : shelf(kind)) {
+  for (const KindRow& row : kKinds) {
+    for (const ShelfFile& file : shelf(row.kind)) {
       if (path_of(file) == std::string_view(name).substr(kShelfFolder.size())) return &file;
     }
   }
@@ -177,7 +149,7 @@ std::string not_on_shelf(ShelfKind kind, std::string_view name) {
   return fmt::format(
       "there is no {} {} on the shelf, expected a name of configs/{} or the path of a file, like "
       "'./NAME' or 'NAME.yaml'{}",
-      single_of(kind), in_quotes(name), name_of(kind), suggestion(name, names));
+      row_of_kind(kind).single, in_quotes(name), name_of(kind), suggestion(name, names));
 }
 
 std::filesystem::path find_input(const std::string& word, ShelfKind kind) {
@@ -203,8 +175,8 @@ std::filesystem::path find_input(const std::string& word, ShelfKind kind) {
                                  in_quotes(word), joined_choices(names)));
   }
   throw InputError(fmt::format("{}: there is no such file, and no {} of this name on the shelf{}{}",
-                               in_quotes(word), single_of(kind), use_of_other_kind(word, kind),
-                               nearest_of(word, kind)));
+                               in_quotes(word), row_of_kind(kind).single,
+                               use_of_other_kind(word, kind), nearest_of(word, kind)));
 }
 
 std::vector<std::string_view> model_names() {

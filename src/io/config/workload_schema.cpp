@@ -70,8 +70,7 @@ constexpr Field kCopies = common<&Workload::copies>(
 
 }  // namespace
 
-template <>
-const Schema& schema_of<Experts>() {
+const Schema& schema_of(Rows<Experts>) {
   using E = Experts;
   static constexpr Field kFields[] = {
       field<&E::count>("count", "", kNeeded),
@@ -82,23 +81,19 @@ const Schema& schema_of<Experts>() {
       field<&E::dense_layers>("dense_layers", "", {.limits = kFromZero}),
       field<&E::router_bias>("router_bias", ""),
       field<&E::imbalance>("imbalance", "", {.limits = {1, 1e6}})};
-  static const Schema kSchema = schema<E>("experts", kFields, &check_experts);
-  return kSchema;
+  return schema<E, kFields>("experts", &check_experts);
 }
 
-template <>
-const Schema& schema_of<LatentAttention>() {
+const Schema& schema_of(Rows<LatentAttention>) {
   using L = LatentAttention;
   static constexpr Field kFields[] = {
       field<&L::query_rank>("query_rank", "", {.limits = kFromZero}),
       field<&L::key_value_rank>("key_value_rank", "", kNeeded),
       field<&L::rope_dim>("rope_dim", "", kNeeded)};
-  static const Schema kSchema = schema<L>("latent attention", kFields);
-  return kSchema;
+  return schema<L, kFields>("latent attention");
 }
 
-template <>
-const Schema& schema_of<LlmText>() {
+const Schema& schema_of(Rows<LlmText>) {
   using L = LlmText;
   using T = Transformer;
   static constexpr Field kFields[] = {
@@ -153,23 +148,19 @@ const Schema& schema_of<LlmText>() {
           "keys and values made of a vector of `key_value_rank` elements, queries of one of "
           "`query_rank` (0: of the input); `rope_dim` of `head_dim` elements carry the position",
           kRule)};
-  static const Schema kSchema = schema<L>("transformer by rule", kFields);
-  return kSchema;
+  return schema<L, kFields>("transformer by rule");
 }
 
-template <>
-const Schema& schema_of<Serving>() {
+const Schema& schema_of(Rows<Serving>) {
   using S = Serving;
   static constexpr Field kFields[] = {
       field<&S::decode>("pass", "", {.type = &kPass, .flags = kRequired}),
       field<&S::tokens>("tokens", ""),
       field<&S::boundary>("boundary", "what a stage hands the next for it", {.limits = kTraffic})};
-  static const Schema kSchema = schema<S>("serving", kFields);
-  return kSchema;
+  return schema<S, kFields>("serving");
 }
 
-template <>
-const Schema& schema_of<ModelCounts>() {
+const Schema& schema_of(Rows<ModelCounts>) {
   using C = ModelCounts;
   static constexpr Extra kCount{.limits = kParameters, .flags = kRequired};
   static constexpr Extra kFlop{.type = &kPlainNumber<Flops>, .limits = kWork, .flags = kRequired};
@@ -181,12 +172,10 @@ const Schema& schema_of<ModelCounts>() {
       field<&C::causal_training_flop_per_token>("causal_training_flop_per_token", "", kFlop),
       field<&C::cache_bytes_per_token>("cache_bytes_per_token", "",
                                        {.limits = kTraffic, .flags = kRequired})};
-  static const Schema kSchema = schema<C>("counts", kFields);
-  return kSchema;
+  return schema<C, kFields>("counts");
 }
 
-template <>
-const Schema& schema_of<Communication>() {
+const Schema& schema_of(Rows<Communication>) {
   using C = Communication;
   static constexpr Type kGroup = list_type<std::int64_t, Form::List>({}, 32);
   static constexpr Field kFields[] = {
@@ -197,24 +186,20 @@ const Schema& schema_of<Communication>() {
                        "of chips, for all_reduce, all_gather and all_to_all: from the inside of "
                        "the machine out so many members, so many places until the next, and so on",
                        {.type = &kGroup, .preset = "as the type says"})};
-  static const Schema kSchema = schema<C>("communication", kFields, &check_communication);
-  return kSchema;
+  return schema<C, kFields>("communication", &check_communication);
 }
 
 constexpr Type kCommunications = list_type<Communication, Form::Values>({}, 2);
 
-template <>
-const Schema& schema_of<Attention>() {
+const Schema& schema_of(Rows<Attention>) {
   using A = Attention;
   static constexpr Field kFields[] = {field<&A::keys>("keys", "", kNeeded),
                                       field<&A::window>("window", "", {.preset = "all"}),
                                       field<&A::causal>("causal", "")};
-  static const Schema kSchema = schema<A>("attention of a kernel", kFields);
-  return kSchema;
+  return schema<A, kFields>("attention of a kernel");
 }
 
-template <>
-const Schema& schema_of<KernelText>() {
+const Schema& schema_of(Rows<KernelText>) {
   static constexpr Field kFields[] = {
       own<&Kernel::name>("name", "different for each kernel", kNeeded),
       own<&Kernel::kind>(
@@ -288,12 +273,10 @@ const Schema& schema_of<KernelText>() {
           {.preset = "`weight_of`"}),
       field<&K::partition>("partition", "a pin, from 0; one in `execution` goes before it",
                            {.limits = kFromZero, .preset = "searched"})};
-  static const Schema kSchema = schema<K>("kernel", kFields, &settle_kernel);
-  return kSchema;
+  return schema<K, kFields>("kernel", &settle_kernel);
 }
 
-template <>
-const Schema& schema_of<TensorText>() {
+const Schema& schema_of(Rows<TensorText>) {
   using T = TensorText;
   static constexpr Field kFields[] = {
       field<&T::from>("from", "a kernel, by its name", kNeeded),
@@ -316,8 +299,7 @@ const Schema& schema_of<TensorText>() {
                             "one of the layer before"),
       field<&T::next_step>("next_step",
                            "it leads to the next step of a kernel, of as many `steps`")};
-  static const Schema kSchema = schema<T>("tensor", kFields);
-  return kSchema;
+  return schema<T, kFields>("tensor");
 }
 
 namespace {
@@ -340,8 +322,7 @@ const Schema& llm_schema() {
       field<&W::llm, &LlmText::pass, &TransformerPass::causal>(
           "mask", "whether fused attention computes masked pairs",
           {.type = &kMask, .flags = kByRule})};
-  static const Schema kSchema = schema<W>("llm", kFields, &settle_llm);
-  return kSchema;
+  return schema<W, kFields>("llm", &settle_llm);
 }
 
 const Schema& decode_schema() {
@@ -357,8 +338,7 @@ const Schema& decode_schema() {
       keys_of<&W::llm>(),
       field<&W::llm, &LlmText::pass, &TransformerPass::tokens>(
           "batch", "samples whose tokens are computed together, as one of `global_batch`", kRule)};
-  static const Schema kSchema = schema<W>("llm decode", kFields, &settle_llm);
-  return kSchema;
+  return schema<W, kFields>("llm decode", &settle_llm);
 }
 
 const Schema& dlrm_schema() {
@@ -390,8 +370,7 @@ const Schema& dlrm_schema() {
           "local_batch", "samples that a chip takes at a time", kNeeded),
       common<&Workload::global_batch>("global_batch", "local batches of a step", kNeeded),
       kCopies};
-  static const Schema kSchema = schema<W>("dlrm", kFields, &settle_dlrm);
-  return kSchema;
+  return schema<W, kFields>("dlrm", &settle_dlrm);
 }
 
 const Schema& hpl_schema() {
@@ -404,8 +383,7 @@ const Schema& hpl_schema() {
                                            "steps that are computed, at most `n` / `block`",
                                            {.limits = {1, kMostSteps}, .flags = kRequired}),
       kCopies};
-  static const Schema kSchema = schema<W>("hpl", kFields, &settle_hpl);
-  return kSchema;
+  return schema<W, kFields>("hpl", &settle_hpl);
 }
 
 const Schema& fft_schema() {
@@ -418,8 +396,7 @@ const Schema& fft_schema() {
           "radix", "size of the butterflies",
           {.limits = {2, static_cast<double>(kLargestCount)}, .flags = kRequired}),
       kCopies};
-  static const Schema kSchema = schema<W>("fft", kFields, &settle_fft);
-  return kSchema;
+  return schema<W, kFields>("fft", &settle_fft);
 }
 
 const Schema& lstm_schema() {
@@ -444,8 +421,7 @@ const Schema& lstm_schema() {
       common<&Workload::global_batch>("global_batch", "local batches of a step", kNeeded),
       kMicroBatch,
       kCopies};
-  static const Schema kSchema = schema<W>("lstm", kFields, &settle_lstm);
-  return kSchema;
+  return schema<W, kFields>("lstm", &settle_lstm);
 }
 
 const Schema& graph_schema() {
@@ -477,8 +453,7 @@ const Schema& graph_schema() {
                          {.type = &kKernels, .flags = kRequired}),
       field<&W::tensors>("tensors", "what they hand each other",
                          {.type = &kTensors, .flags = kRequired})};
-  static const Schema kSchema = schema<W>("graph", kFields, &settle_graph);
-  return kSchema;
+  return schema<W, kFields>("graph", &settle_graph);
 }
 
 /// In the order of the kinds.

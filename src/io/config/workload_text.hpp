@@ -85,8 +85,7 @@ struct WorkloadText {
 /// `left_out`.
 Json written_graph(const Workload& workload, unsigned left_out = 0);
 
-template <>
-const Schema& schema_of<LlmText>();
+const Schema& schema_of(Rows<LlmText>);
 
 /// By the key `kind`.
 extern const Type kWorkloadType;

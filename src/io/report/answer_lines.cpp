@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "io/report/scope_text.hpp"
+#include "io/text/offload_names.hpp"
 
 namespace dfsearch {
 namespace {
@@ -11,31 +12,30 @@ Seconds seconds(Score score) { return Seconds(score.in_base_units()); }
 
 }  // namespace
 
-std::string result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
-                        std::string_view none) {
-  std::string text;
+std::string result_text(const Certainty& certainty, const Scope& scope, const Sought& sought) {
+  const std::string gap = "gap " + percent(certainty.gap);
+  const std::string stop = stop_text(certainty.stopped_by);
+  const auto& [one, none, least, distance] = sought;
   switch (certainty.status) {
     case SearchStatus::Optimal:
-      text = certainty.gap > 0.0
-                 ? fmt::format("within the gap asked for: gap {}", percent(certainty.gap))
-                 : optimal_text(scope);
-      break;
+      if (!(certainty.gap > 0.0)) return optimal_text(scope);
+      return "within the gap asked for: " + gap + (distance.empty() ? "" : ", " + distance);
     case SearchStatus::Feasible:
-      text = certainty.is_given()
-                 ? fmt::format("{} that was given, which fits", one)
-                 : fmt::format("{} with {}; gap {}", stop_text(certainty.stopped_by), one,
-                               percent(certainty.gap));
-      break;
+      if (distance.empty() && certainty.is_given())
+        return fmt::format("{} that was given, which fits", one);
+      return fmt::format("{} with {}; {}", stop, one, distance.empty() ? gap : distance);
     case SearchStatus::Infeasible:
-      text = nothing_fits_text(scope, none);
-      break;
+      return nothing_fits_text(scope, none);
     case SearchStatus::NoSolution:
-      text = fmt::format("{} before {} was found; none takes less than {}",
-                         stop_text(certainty.stopped_by), one,
-                         to_text(seconds(certainty.lower_bound)));
       break;
   }
-  return labelled("result", text) + scope_line(scope);
+  return fmt::format("{} before {} was found; none takes less than {}", stop, one, least);
+}
+
+std::string result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
+                        std::string_view none) {
+  const Sought sought{.one = one, .none = none, .least = to_text(seconds(certainty.lower_bound))};
+  return labelled("result", result_text(certainty, scope, sought)) + scope_line(scope);
 }
 
 std::string step_lines(const Certainty& certainty, Seconds step_time, double utilization,
@@ -72,6 +72,14 @@ std::string rate_line(double tokens, std::int64_t chips, Dollars price) {
     text += fmt::format(", {:.4g} for a dollar", tokens / price.in_base_units());
   }
   return labelled("rate", text);
+}
+
+std::string offload_text(const Offload& offload) {
+  std::string text;
+  for (const auto& [name, is_on] : kOffloads) {
+    if (offload.*is_on) text += (text.empty() ? "" : ", ") + std::string(name);
+  }
+  return text.empty() ? "nothing" : text;
 }
 
 std::string space_line(const StepsEnd& end, std::string_view one) {

@@ -13,13 +13,25 @@
 #include "engine/names.hpp"
 #include "engine/plan/step_search.hpp"
 #include "io/report/report_words.hpp"
-#include "io/text/offload_names.hpp"
 #include "model/framework.hpp"
+#include "model/offload.hpp"
 #include "model/scope.hpp"
 
 namespace dfsearch {
 
-/// The lines `result` and `scope`; `one` is what is searched, "a plan", and `none` "no plan".
+/// What is searched, in words.
+struct Sought {
+  std::string_view one;   ///< "a plan"
+  std::string_view none;  ///< "no plan"
+  std::string least;      ///< that none takes less than: the lower bound with its unit
+  std::string distance =
+      "";  ///< how far what was found may be from the best; empty: the gap says it
+};
+
+/// How sure it is, in a phrase.
+std::string result_text(const Certainty& certainty, const Scope& scope, const Sought& sought);
+
+/// The lines `result` and `scope` of a search for steps, of which no more is known.
 std::string result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
                         std::string_view none);
 
@@ -84,13 +96,6 @@ std::string part_line(std::string_view name, Quantity part, Quantity whole) {
 }
 
 /// "weights, optimizer", or "nothing".
-template <class Offload>
-std::string offload_text(const Offload& offload) {
-  std::string text;
-  for (const auto& [name, is_on] : kOffloads<Offload>) {
-    if (offload.*is_on) text += (text.empty() ? "" : ", ") + std::string(name);
-  }
-  return text.empty() ? "nothing" : text;
-}
+std::string offload_text(const Offload& offload);
 
 }  // namespace dfsearch

@@ -1,7 +1,7 @@
 // What was asked, how sure the answer is, the execution, where its time goes, what it keeps in
 // memory, and what it took to find.
 
-#include "io/report/execution_report.hpp"
+#include "io/report/report.hpp"
 
 #include <fmt/format.h>
 
@@ -145,7 +145,7 @@ std::string reason_lines(const ExecutionResult& result) {
 
 }  // namespace
 
-std::string task_text(const Task& task) {
+std::string asked_text(const Task& task) {
   const calculon::ModelShape& model = task.transformer;
   return labelled("workload",
                   fmt::format("{}: {}, hidden {}, MLP {}, {} of {}, sequence {}",
@@ -159,9 +159,8 @@ std::string reason_text(const calculon::Task&, const ExecutionResult& result) {
   return result.misfit ? misfit_text(result.misfit->misfit) : "";
 }
 
-std::string execution_report(const Task& task, const ExecutionResult& result,
-                             const std::string& title) {
-  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + task_text(task);
+std::string report_text(const Task& task, const ExecutionResult& result, const std::string& title) {
+  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + asked_text(task);
   text += "\n" + result_line(result, result.scope, kOne, kNone);
   if (result.status == SearchStatus::Infeasible) text += reason_lines(result);
   if (result.cost) {

@@ -1,7 +1,7 @@
 // What was asked, how sure the answer is, the plan, where its time goes, what the fullest stage
 // holds, and what it took to find.
 
-#include "io/report/plan_report.hpp"
+#include "io/report/report.hpp"
 
 #include <fmt/format.h>
 
@@ -378,7 +378,7 @@ std::string rates_line(const Task& task) {
 
 }  // namespace
 
-std::string task_text(const Task& task) {
+std::string asked_text(const Task& task) {
   const Transformer& model = task.model;
   std::string shape = fmt::format("llm_training: {}, hidden {}, {} of {}, sequence {}",
                                   plural(model.layers, "layer"), model.hidden,
@@ -420,8 +420,8 @@ std::string reason_text(const Task& task, const PlanResult& result) {
   return lack_text(task, result.misfit->plan, result.misfit->misfit);
 }
 
-std::string plan_report(const Task& task, const PlanResult& result, const std::string& title) {
-  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + task_text(task);
+std::string report_text(const Task& task, const PlanResult& result, const std::string& title) {
+  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + asked_text(task);
   text += "\n" + result_line(result, result.scope, kOne, kNone);
   if (result.status == SearchStatus::Infeasible) text += reason_lines(task, result);
   if (result.cost) {

@@ -104,22 +104,11 @@ std::string status_text(const Outcome& outcome) {
                                                     : "the mapping does not fit";
   }
   const SearchResult& result = *outcome.search;
-  switch (result.status) {
-    case SearchStatus::Optimal:
-      if (result.gap <= 0.0) return optimal_text(result.scope);
-      return fmt::format("within the gap asked for: gap {}, {}", percent(result.gap),
-                         distance_text(result));
-    case SearchStatus::Feasible:
-      return fmt::format("{} with a mapping; {}", stop_text(result.stopped_by),
-                         distance_text(result));
-    case SearchStatus::Infeasible:
-      return nothing_fits_text(result.scope, "no mapping");
-    case SearchStatus::NoSolution:
-      return fmt::format("{} before a mapping was found; none takes less than {}",
-                         stop_text(result.stopped_by),
-                         objective_text(outcome.problem->objective, result.lower_bound));
-  }
-  return "";
+  return result_text(result, result.scope,
+                     {.one = "a mapping",
+                      .none = "no mapping",
+                      .least = objective_text(outcome.problem->objective, result.lower_bound),
+                      .distance = result.cost ? distance_text(result) : ""});
 }
 
 // The mapping, from the outside in.
@@ -451,7 +440,7 @@ std::string reason_lines(const Outcome& outcome) {
 
 }  // namespace
 
-std::string problem_text(const Problem& problem) {
+std::string asked_text(const Problem& problem) {
   return labelled("workload", workload_text(problem.workload)) +
          (problem.workload.counts ? model_line(*problem.workload.counts) : "") +
          labelled("machine", machine_text(problem.system)) + given_rates_line(problem);
@@ -459,7 +448,7 @@ std::string problem_text(const Problem& problem) {
 
 std::string report_text(const Outcome& outcome, const std::string& title, bool with_details) {
   std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title);
-  text += problem_text(*outcome.problem);
+  text += asked_text(*outcome.problem);
   if (outcome.split != nullptr) {
     text += labelled("splits", splits_text(*outcome.split));
   }

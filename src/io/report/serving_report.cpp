@@ -1,7 +1,7 @@
 // What was asked, how sure the answer is, the deployment or the front, its latencies and rates,
 // where an iteration goes, and what it took to find.
 
-#include "io/report/serving_report.hpp"
+#include "io/report/report.hpp"
 
 #include <fmt/format.h>
 
@@ -369,7 +369,7 @@ std::string pool_lines(const Task& task) {
 
 }  // namespace
 
-std::string task_text(const Task& task) {
+std::string asked_text(const Task& task) {
   const serving::Means means(task.requests);
   std::string asked = fmt::format("{:.6g} tokens in, {:.6g} out", means.input, means.output);
   if (means.fresh < means.input) asked += fmt::format(", {:.6g} cached", means.input - means.fresh);
@@ -388,8 +388,8 @@ std::string task_text(const Task& task) {
   return text + pool_lines(task);
 }
 
-std::string fleet_report(const serving::Fleet& fleet, const serving::ServingResult& result,
-                         const std::string& title) {
+std::string report_text(const serving::Fleet& fleet, const serving::ServingResult& result,
+                        const std::string& title) {
   const Task& first = fleet.models.front();
   std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title);
   for (std::size_t m = 0; m < fleet.models.size(); ++m) {
@@ -443,9 +443,9 @@ std::string fleet_report(const serving::Fleet& fleet, const serving::ServingResu
                                                to_text(result.stats.time)));
 }
 
-std::string serving_report(const Task& task, const serving::ServingResult& result,
-                           const std::string& title) {
-  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + task_text(task);
+std::string report_text(const Task& task, const serving::ServingResult& result,
+                        const std::string& title) {
+  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + asked_text(task);
   text += labelled("objective", name_of(task.objective));
   text += "\n" + status_line(task, result);
   if (result.status == SearchStatus::Infeasible && !result.is_given) {

@@ -26,9 +26,8 @@ inline Json stop_json(StopReason reason) {
 }
 
 /// A list of words.
-template <class Offload>
-Json offload_json(const Offload& offload) {
-  return written(kOffloadType<Offload>, &offload);
+inline Json offload_json(const Offload& offload) {
+  return written(TypeOf<Offload>::type, &offload);
 }
 
 /// Puts what the machine costs and draws; `cost` is null where nothing was found.

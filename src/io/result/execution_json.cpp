@@ -1,4 +1,4 @@
-#include "io/result/execution_json.hpp"
+#include "io/result/result_json.hpp"
 
 #include "base/version.hpp"
 #include "io/result/answer_json.hpp"
@@ -94,7 +94,7 @@ std::string incumbent_event(const Progress& progress, const calculon::Execution&
   return line(json);
 }
 
-std::string execution_json(const calculon::Task& task, const ExecutionResult& result) {
+std::string result_json(const calculon::Task& task, const ExecutionResult& result) {
   const calculon::Cost* cost = result.cost ? &*result.cost : nullptr;
   Json json = Json::object();
   json["dfsearch"] = kVersion;

@@ -1,4 +1,4 @@
-#include "io/result/plan_json.hpp"
+#include "io/result/result_json.hpp"
 
 #include "base/version.hpp"
 #include "io/result/answer_json.hpp"
@@ -134,47 +134,34 @@ Json robust_json(const training::RobustPlan& robust) {
   return json;
 }
 
-const char* key_of(training::Remedy::Kind kind) {
+constexpr auto key_words(training::Remedy::Kind) {
   using Kind = training::Remedy::Kind;
-  switch (kind) {
-    case Kind::Recompute:
-      return "recompute";
-    case Kind::Zero:
-      return "zero";
-    case Kind::Offload:
-      return "offload";
-    case Kind::Pipeline:
-      return "pipeline";
-    case Kind::Tensor:
-      return "tensor";
-    case Kind::Context:
-      return "context";
-    case Kind::Expert:
-      return "expert";
-    case Kind::Layers:
-      return "layers";
-    case Kind::MicroBatch:
-      return "micro_batch";
-    case Kind::Schedule:
-      return "schedule";
-  }
-  return "";
+  return named<Kind>({{"recompute", Kind::Recompute},
+                      {"zero", Kind::Zero},
+                      {"offload", Kind::Offload},
+                      {"pipeline", Kind::Pipeline},
+                      {"tensor", Kind::Tensor},
+                      {"context", Kind::Context},
+                      {"expert", Kind::Expert},
+                      {"layers", Kind::Layers},
+                      {"micro_batch", Kind::MicroBatch},
+                      {"schedule", Kind::Schedule}});
 }
 
 /// As `--set` takes it.
-const char* key_of(training::NumberChange::Kind kind) {
+constexpr auto key_words(training::NumberChange::Kind) {
   using Kind = training::NumberChange::Kind;
-  switch (kind) {
-    case Kind::Memory:
-      return "system.memory.capacity";
-    case Kind::SecondMemory:
-      return "system.memory.second.capacity";
-    case Kind::Chips:
-      return "system.chips";
-    case Kind::Sequence:
-      return "workload.sequence";
-    case Kind::Batch:
-      return "workload.global_batch";
+  return named<Kind>({{"system.memory.capacity", Kind::Memory},
+                      {"system.memory.second.capacity", Kind::SecondMemory},
+                      {"system.chips", Kind::Chips},
+                      {"workload.sequence", Kind::Sequence},
+                      {"workload.global_batch", Kind::Batch}});
+}
+
+template <class Kind>
+const char* key_of(Kind kind) {
+  for (const auto& word : key_words(Kind{})) {
+    if (word.value == kind) return word.name;
   }
   return "";
 }
@@ -222,7 +209,7 @@ std::string incumbent_event(const Progress& progress, const Plan& plan) {
   return line(json);
 }
 
-std::string plan_json(const training::Task& task, const PlanResult& result) {
+std::string result_json(const training::Task& task, const PlanResult& result) {
   const training::Cost* cost = result.cost ? &*result.cost : nullptr;
   Json json = Json::object();
   json["dfsearch"] = kVersion;

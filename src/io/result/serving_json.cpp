@@ -1,4 +1,4 @@
-#include "io/result/serving_json.hpp"
+#include "io/result/result_json.hpp"
 
 #include <cmath>
 
@@ -253,9 +253,9 @@ std::string incumbent_event(const Progress& progress, const serving::Task& task,
   return line(json);
 }
 
-std::string serving_json(const Task& task, const serving::Fleet& fleet,
-                         const std::vector<MeasuredPoint>& measured,
-                         const serving::ServingResult& result) {
+std::string result_json(const Task& task, const serving::Fleet& fleet,
+                        const std::vector<MeasuredPoint>& measured,
+                        const serving::ServingResult& result) {
   Json json = Json::object();
   json["dfsearch"] = kVersion;
   json["status"] = name_of(result.status);

@@ -13,17 +13,9 @@ using training::Part;
 using training::Role;
 
 const char* exchange_name(Exchange exchange) {
-  switch (exchange) {
-    case Exchange::AllGather:
-      return "all_gather";
-    case Exchange::ReduceScatter:
-      return "reduce_scatter";
-    case Exchange::AllReduce:
-      return "all_reduce";
-    case Exchange::AllToAll:
-      break;
-  }
-  return "all_to_all";
+  if (exchange == Exchange::AllGather) return "all_gather";
+  if (exchange == Exchange::ReduceScatter) return "reduce_scatter";
+  return exchange == Exchange::AllReduce ? "all_reduce" : "all_to_all";
 }
 
 /// `bytes` are what each chip puts in.

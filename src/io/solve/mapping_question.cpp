@@ -19,7 +19,7 @@ class MappingQuestion final : public Question {
  public:
   explicit MappingQuestion(const Config& config) : config_(config) {}
 
-  [[nodiscard]] std::string text() const override { return problem_text(config_.problem); }
+  [[nodiscard]] std::string text() const override { return asked_text(config_.problem); }
   [[nodiscard]] ProgressScale scale() const override { return scale_of(config_.problem); }
   [[nodiscard]] std::string start_event(const std::string& title, int threads,
                                         const SearchStats& before) const override {
@@ -83,14 +83,7 @@ class MappingQuestion final : public Question {
   }
 
   [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {
-    Mapping mapping = load_mapping(file, config_.problem);
-    auto verdict = dfsearch::evaluate(config_.problem, mapping);
-    Result result;
-    const Cost* cost = std::get_if<Cost>(&verdict);
-    result.status = cost != nullptr ? SearchStatus::Feasible : SearchStatus::Infeasible;
-    if (cost != nullptr) result.objective = cost->objective;
-    result.found = JudgedMapping{std::move(mapping), std::move(verdict)};
-    return result;
+    return judged(config_.problem, load_mapping(file, config_.problem));
   }
 
   [[nodiscard]] std::string json(const Result& result) const override {
@@ -127,6 +120,16 @@ class MappingQuestion final : public Question {
 };
 
 }  // namespace
+
+Result judged(const Problem& problem, Mapping mapping) {
+  auto verdict = evaluate(problem, mapping);
+  Result result;
+  const Cost* cost = std::get_if<Cost>(&verdict);
+  result.status = cost != nullptr ? SearchStatus::Feasible : SearchStatus::Infeasible;
+  if (cost != nullptr) result.objective = cost->objective;
+  result.found = JudgedMapping{std::move(mapping), std::move(verdict)};
+  return result;
+}
 
 SearchOptions mapping_options(const SolveOptions& asked, const SearchSettings& settings) {
   auto options = search_options<SearchOptions>(asked, settings);

@@ -86,6 +86,9 @@ struct Result : Certainty, SearchEnd {
       found;
 };
 
+/// A mapping as the model judges it.
+Result judged(const Problem& problem, Mapping mapping);
+
 /// Refers to the config.  Any thread.
 class Question {
  public:

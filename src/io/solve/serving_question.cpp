@@ -8,10 +8,10 @@
 #include "io/checkpoint/step_checkpoint.hpp"
 #include "io/config/tree_fingerprint.hpp"
 #include "io/predict/serving_table.hpp"
-#include "io/report/serving_report.hpp"
+#include "io/report/report.hpp"
 #include "io/result/deployment_file.hpp"
 #include "io/result/event_text.hpp"
-#include "io/result/serving_json.hpp"
+#include "io/result/result_json.hpp"
 #include "io/solve/question_parts.hpp"
 #include "io/text/read_file.hpp"
 #include "model/serving/framework.hpp"
@@ -29,7 +29,7 @@ class ServingQuestion final : public Question {
     check_service_columns(*measured_, messages);
   }
 
-  [[nodiscard]] std::string text() const override { return task_text(config_.task); }
+  [[nodiscard]] std::string text() const override { return asked_text(config_.task); }
   [[nodiscard]] ProgressScale scale() const override { return {}; }
   [[nodiscard]] std::string start_event(const std::string& title, int threads,
                                         const SearchStats& before) const override {
@@ -127,14 +127,14 @@ class ServingQuestion final : public Question {
   [[nodiscard]] std::string json(const Result& result) const override {
     std::vector<MeasuredPoint> measured;
     if (measured_) measured = measured_points(*measured_, config_.task);
-    return serving_json(config_.task, config_.fleet, measured,
-                        std::get<serving::ServingResult>(result.found));
+    return result_json(config_.task, config_.fleet, measured,
+                       std::get<serving::ServingResult>(result.found));
   }
   [[nodiscard]] std::string report(const Result& result, const std::string& title,
                                    bool) const override {
     const auto& found = std::get<serving::ServingResult>(result.found);
-    return is_fleet() ? fleet_report(config_.fleet, found, title)
-                      : serving_report(config_.task, found, title);
+    return is_fleet() ? report_text(config_.fleet, found, title)
+                      : report_text(config_.task, found, title);
   }
 
  private:

@@ -18,7 +18,7 @@ class SplitQuestion final : public Question {
   explicit SplitQuestion(const Config& config)
       : search_(config.search), problem_(config.problem), design_(*config.design) {}
 
-  [[nodiscard]] std::string text() const override { return problem_text(problem_); }
+  [[nodiscard]] std::string text() const override { return asked_text(problem_); }
   /// The peak of the machine is what is searched, so the log tells no utilization.
   [[nodiscard]] ProgressScale scale() const override {
     return {.objective = problem_.objective, .work = {}, .peak = {}};

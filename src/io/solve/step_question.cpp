@@ -11,11 +11,9 @@
 #include "io/checkpoint/step_checkpoint.hpp"
 #include "io/config/hint_changes.hpp"
 #include "io/config/tree_fingerprint.hpp"
-#include "io/report/execution_report.hpp"
-#include "io/report/plan_report.hpp"
+#include "io/report/report.hpp"
 #include "io/result/event_text.hpp"
-#include "io/result/execution_json.hpp"
-#include "io/result/plan_json.hpp"
+#include "io/result/result_json.hpp"
 #include "io/solve/enough_numbers.hpp"
 #include "io/solve/question_parts.hpp"
 #include "model/training/names.hpp"
@@ -53,13 +51,6 @@ struct Plans {
   static ProgressScale scale(const training::Task& task) {
     return {.work = training::model_flops(task),
             .peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips)};
-  }
-  static std::string json(const training::Task& task, const Found& found) {
-    return plan_json(task, found);
-  }
-  static std::string report(const training::Task& task, const Found& found,
-                            const std::string& title) {
-    return plan_report(task, found, title);
   }
 };
 
@@ -99,13 +90,6 @@ struct Executions {
     return key == "sequence" ? task.transformer.sequence : task.transformer.layers;
   }
   static ProgressScale scale(const calculon::Task&) { return {}; }
-  static std::string json(const calculon::Task& task, const Found& found) {
-    return execution_json(task, found);
-  }
-  static std::string report(const calculon::Task& task, const Found& found,
-                            const std::string& title) {
-    return execution_report(task, found, title);
-  }
 };
 
 template <class Kind>
@@ -113,7 +97,7 @@ class StepQuestion final : public Question {
  public:
   explicit StepQuestion(const typename Kind::Config& config) : config_(config) {}
 
-  [[nodiscard]] std::string text() const override { return task_text(config_.task); }
+  [[nodiscard]] std::string text() const override { return asked_text(config_.task); }
   [[nodiscard]] ProgressScale scale() const override { return Kind::scale(config_.task); }
   [[nodiscard]] std::string start_event(const std::string& title, int threads,
                                         const SearchStats& before) const override {
@@ -192,11 +176,11 @@ class StepQuestion final : public Question {
   }
 
   [[nodiscard]] std::string json(const Result& result) const override {
-    return Kind::json(config_.task, std::get<typename Kind::Found>(result.found));
+    return result_json(config_.task, std::get<typename Kind::Found>(result.found));
   }
   [[nodiscard]] std::string report(const Result& result, const std::string& title,
                                    bool) const override {
-    return Kind::report(config_.task, std::get<typename Kind::Found>(result.found), title);
+    return report_text(config_.task, std::get<typename Kind::Found>(result.found), title);
   }
 
  private:

@@ -7,43 +7,43 @@
 #include <utility>
 #include <vector>
 
+#include "model/offload.hpp"
 #include "schema/types.hpp"
 
 namespace dfsearch {
 
-/// Every model has an Offload of its own, with the same three members.
-template <class Offload>
 inline constexpr std::array<std::pair<std::string_view, bool Offload::*>, 3> kOffloads = {
     {{"weights", &Offload::weights},
      {"activations", &Offload::activations},
      {"optimizer", &Offload::optimizer}}};
 
 /// `[weights, optimizer]`, or `none`.
-template <class Offload>
-inline constexpr Type kOffloadType{
-    .form = Form::Words,
-    .put =
-        [](void* member, std::int64_t index) {
-          static_cast<Offload*>(member)
-                  ->*kOffloads<Offload>[static_cast<std::size_t>(index)]
-                  .second = true;
-        },
-    .get =
-        [](const void* member) {
-          std::int64_t bits = 0;
-          for (std::size_t i = 0; i < kOffloads<Offload>.size(); ++i) {
-            const bool on = static_cast<const Offload*>(member)->*kOffloads<Offload>[i].second;
-            if (on) bits |= std::int64_t{1} << i;
-          }
-          return bits;
-        },
-    .choices =
-        [] {
-          std::vector<Choice> choices;
-          for (const auto& [name, member] : kOffloads<Offload>) {
-            choices.push_back({name, static_cast<std::int64_t>(choices.size())});
-          }
-          return choices;
-        }};
+template <>
+struct TypeOf<Offload> {
+  static constexpr Type type{
+      .form = Form::Words,
+      .put =
+          [](void* member, std::int64_t index) {
+            static_cast<Offload*>(member)->*kOffloads[static_cast<std::size_t>(index)].second =
+                true;
+          },
+      .get =
+          [](const void* member) {
+            std::int64_t bits = 0;
+            for (std::size_t i = 0; i < kOffloads.size(); ++i) {
+              const bool on = static_cast<const Offload*>(member)->*kOffloads[i].second;
+              if (on) bits |= std::int64_t{1} << i;
+            }
+            return bits;
+          },
+      .choices =
+          [] {
+            std::vector<Choice> choices;
+            for (const auto& [name, member] : kOffloads) {
+              choices.push_back({name, static_cast<std::int64_t>(choices.size())});
+            }
+            return choices;
+          }};
+};
 
 }  // namespace dfsearch

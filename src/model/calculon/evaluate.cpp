@@ -12,22 +12,6 @@ constexpr double kFewestOffloaded = 3.0;  // blocks of a stage
 
 }  // namespace
 
-const char* name_of(Limit limit) {
-  switch (limit) {
-    case Limit::FirstMemory:
-      return "memory";
-    case Limit::SecondMemory:
-      return "second memory";
-    case Limit::NetworkSize:
-      return "network size";
-    case Limit::NetworkFill:
-      return "network fill";
-    case Limit::Blocks:
-      return "blocks of a stage";
-  }
-  return "";
-}
-
 // docs/calculon.md (C19)
 std::optional<Misfit> memory_misfit(const Machine& machine, const Execution& execution,
                                     const Schedule& schedule, const MemoryUse& use) {

@@ -33,7 +33,13 @@ enum class Limit : std::uint8_t {
   NetworkFill,   ///< chips that do not divide a network that must be filled
   Blocks,        ///< blocks of a stage, too few for offloading
 };
-const char* name_of(Limit limit);
+constexpr auto words(Limit) {
+  return named<Limit>({{"memory", Limit::FirstMemory},
+                       {"second memory", Limit::SecondMemory},
+                       {"network size", Limit::NetworkSize},
+                       {"network fill", Limit::NetworkFill},
+                       {"blocks of a stage", Limit::Blocks}});
+}
 
 /// Why an execution does not fit.
 struct Misfit {

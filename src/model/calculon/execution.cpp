@@ -71,40 +71,4 @@ std::optional<Execution> execution_of(const std::vector<std::int64_t>& decisions
   return e;
 }
 
-const char* name_of(Recompute recompute) {
-  switch (recompute) {
-    case Recompute::Full:
-      return "full";
-    case Recompute::Attention:
-      return "attn";
-    case Recompute::None:
-      return "none";
-  }
-  return "";
-}
-
-const char* name_of(Communication communication) {
-  switch (communication) {
-    case Communication::AllReduce:
-      return "ar";
-    case Communication::PointToPoint:
-      return "p2p";
-    case Communication::ReduceScatter:
-      return "rs";
-  }
-  return "";
-}
-
-const char* name_of(Overlap overlap) {
-  switch (overlap) {
-    case Overlap::None:
-      return "none";
-    case Overlap::Ring:
-      return "ring";
-    case Overlap::Pipe:
-      return "pipe";
-  }
-  return "";
-}
-
 }  // namespace dfsearch::calculon

@@ -7,6 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/words.hpp"
+#include "model/offload.hpp"
+
 namespace dfsearch::calculon {
 
 /// Bytes of one element: all values are half precision, states of the optimizer 32 bits.
@@ -32,16 +35,6 @@ enum class Communication : std::uint8_t { AllReduce, PointToPoint, ReduceScatter
 
 /// How the exchanges of tensor parallelism hide behind the matrix products next to them.
 enum class Overlap : std::uint8_t { None, Ring, Pipe };
-
-/// What is kept in the second memory and fetched block by block.
-struct Offload {
-  bool weights = false;
-  bool activations = false;
-  bool optimizer = false;
-
-  [[nodiscard]] bool any() const { return weights || activations || optimizer; }
-  friend bool operator==(const Offload&, const Offload&) = default;
-};
 
 /// The kinds of parallelism, as indices of Execution::networks.
 enum class Axis : std::uint8_t { Tensor, Pipeline, Data };
@@ -83,9 +76,19 @@ inline constexpr std::size_t kMicroBatchDecisions = 5;
 inline constexpr std::size_t kScheduleDecisions = 6;
 inline constexpr std::size_t kShapeDecisions = 15;
 
-/// The names that configs and results use.
-const char* name_of(Recompute recompute);
-const char* name_of(Communication communication);
-const char* name_of(Overlap overlap);
+// The names that configs and results use.
+constexpr auto words(Recompute) {
+  return named<Recompute>(
+      {{"full", Recompute::Full}, {"attn", Recompute::Attention}, {"none", Recompute::None}});
+}
+constexpr auto words(Communication) {
+  return named<Communication>({{"ar", Communication::AllReduce},
+                               {"p2p", Communication::PointToPoint},
+                               {"rs", Communication::ReduceScatter}});
+}
+constexpr auto words(Overlap) {
+  return named<Overlap>(
+      {{"none", Overlap::None}, {"ring", Overlap::Ring}, {"pipe", Overlap::Pipe}});
+}
 
 }  // namespace dfsearch::calculon

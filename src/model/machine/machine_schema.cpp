@@ -143,8 +143,7 @@ constexpr std::array kUnits = {
 
 }  // namespace
 
-template <>
-const Schema& schema_of<Accelerator>() {
+const Schema& schema_of(Rows<Accelerator>) {
   using A = Accelerator;
   static constexpr Field kFields[] = {
       field<&A::cores>("cores", "of a chip", {.flags = kRequired}),
@@ -156,12 +155,10 @@ const Schema& schema_of<Accelerator>() {
       field<&A::dataflow>("dataflow",
                           "which operand of a product stays in the arrays, where cycles are "
                           "counted; of each kernel the best for its cores")};
-  static const Schema kSchema = schema<Accelerator>("accelerator", kFields);
-  return kSchema;
+  return schema<Accelerator, kFields>("accelerator");
 }
 
-template <>
-const Schema& schema_of<RateByPeak>() {
+const Schema& schema_of(Rows<RateByPeak>) {
   using R = RateByPeak;
   static constexpr Field kFields[] = {
       field<&R::polynomial>("polynomial", "its coefficients, the highest power first",
@@ -170,20 +167,11 @@ const Schema& schema_of<RateByPeak>() {
                        {.type = &kChipPoints, .preset = "none"}),
       field<&R::degree>("degree", "of the fit", {.limits = {1, kMostDegree}}),
       whole("of", "what it is a polynomial of", kOfTflops, {.flags = kRequired})};
-  static const Schema kSchema = schema<R>("rate by peak", kFields, settle_rate);
-  return kSchema;
+  return schema<R, kFields>("rate by peak", settle_rate);
 }
 
-template <>
-const Schema& schema_of<Price>() {
-  static const Schema kSchema = schema<Price>("price", kUnits<Price, Dollars>);
-  return kSchema;
-}
+const Schema& schema_of(Rows<Price>) { return schema<Price, kUnits<Price, Dollars>>("price"); }
 
-template <>
-const Schema& schema_of<Power>() {
-  static const Schema kSchema = schema<Power>("power", kUnits<Power, Watts>);
-  return kSchema;
-}
+const Schema& schema_of(Rows<Power>) { return schema<Power, kUnits<Power, Watts>>("power"); }
 
 }  // namespace dfsearch

@@ -14,13 +14,9 @@ inline constexpr Interval kSizeLimits{1, 1e24};
 inline constexpr Interval kFrequencyLimits{1, 1e18};
 inline constexpr Interval kLatencyLimits{0, 1e3};
 
-template <>
-const Schema& schema_of<Accelerator>();
-template <>
-const Schema& schema_of<RateByPeak>();
-template <>
-const Schema& schema_of<Price>();
-template <>
-const Schema& schema_of<Power>();
+const Schema& schema_of(Rows<Accelerator>);
+const Schema& schema_of(Rows<RateByPeak>);
+const Schema& schema_of(Rows<Price>);
+const Schema& schema_of(Rows<Power>);
 
 }  // namespace dfsearch

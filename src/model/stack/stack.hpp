@@ -161,14 +161,9 @@ struct Setup {
 }  // namespace dfsearch::stack
 
 namespace dfsearch {
-template <>
-const Schema& schema_of<stack::Curve<Flops>>();
-template <>
-const Schema& schema_of<stack::Curve<Bytes>>();
-template <>
-const Schema& schema_of<stack::AttentionCurve>();
-template <>
-const Schema& schema_of<stack::MeasuredChip>();
-template <>
-const Schema& schema_of<stack::Stack>();
+const Schema& schema_of(Rows<stack::Curve<Flops>>);
+const Schema& schema_of(Rows<stack::Curve<Bytes>>);
+const Schema& schema_of(Rows<stack::AttentionCurve>);
+const Schema& schema_of(Rows<stack::MeasuredChip>);
+const Schema& schema_of(Rows<stack::Stack>);
 }  // namespace dfsearch

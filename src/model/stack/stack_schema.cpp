@@ -120,23 +120,15 @@ const Schema& curve_schema() {
                      {.limits = kShare, .preset = "those of `share`"}),
       field<&C::high>("high", "the highest ones",
                       {.limits = kShare, .preset = "those of `share`"})};
-  static const Schema kSchema = schema<C>("curve", kFields, &check_curve<Work>);
-  return kSchema;
+  return schema<C, kFields>("curve", &check_curve<Work>);
 }
 
 }  // namespace
 
-template <>
-const Schema& schema_of<Curve<Flops>>() {
-  return curve_schema<Flops>();
-}
-template <>
-const Schema& schema_of<Curve<Bytes>>() {
-  return curve_schema<Bytes>();
-}
+const Schema& schema_of(Rows<Curve<Flops>>) { return curve_schema<Flops>(); }
+const Schema& schema_of(Rows<Curve<Bytes>>) { return curve_schema<Bytes>(); }
 
-template <>
-const Schema& schema_of<AttentionCurve>() {
+const Schema& schema_of(Rows<AttentionCurve>) {
   using A = AttentionCurve;
   static constexpr Field kFields[] = {
       field<&A::tokens>("tokens", "of a sample", {.limits = kTokens, .flags = kRequired}),
@@ -144,12 +136,10 @@ const Schema& schema_of<AttentionCurve>() {
                          {.limits = kShare, .flags = kRequired}),
       field<&A::backward>("backward", "the same of five products",
                           {.limits = kShare, .flags = kRequired})};
-  static const Schema kSchema = schema<A>("curve of attention", kFields, &check_attention);
-  return kSchema;
+  return schema<A, kFields>("curve of attention", &check_attention);
 }
 
-template <>
-const Schema& schema_of<MeasuredChip>() {
+const Schema& schema_of(Rows<MeasuredChip>) {
   using M = MeasuredChip;
   static constexpr Field kFields[] = {
       element<0, &M::peak>("peak_16bit", "dense products", {.limits = kRates, .flags = kRequired}),
@@ -187,12 +177,10 @@ const Schema& schema_of<MeasuredChip>() {
       field<&M::nic>("nic", "a chip's link out of its domain, one way, nominal",
                      {.limits = kBandwidthLimits, .flags = kRequired}),
       field<&M::fitted>("fitted", "keys whose values measured runs decided", {.preset = "none"})};
-  static const Schema kSchema = schema<M>("measured chip", kFields, &check_chip);
-  return kSchema;
+  return schema<M, kFields>("measured chip", &check_chip);
 }
 
-template <>
-const Schema& schema_of<Stack>() {
+const Schema& schema_of(Rows<Stack>) {
   using S = Stack;
   static constexpr Field kFields[] = {
       field<&S::attention>("attention", "the kernel", {.flags = kRequired}),
@@ -251,8 +239,7 @@ const Schema& schema_of<Stack>() {
                              {.limits = {1, 100}, .preset = "20"}),
       field<&S::fitted>("fitted", "keys of constants that measured runs decide",
                         {.preset = "none"})};
-  static const Schema kSchema = schema<S>("stack", kFields, &check_stack);
-  return kSchema;
+  return schema<S, kFields>("stack", &check_stack);
 }
 
 const Field* stack::constant_of_stack(std::string_view key) {

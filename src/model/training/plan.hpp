@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/machine/mesh_placement.hpp"
+#include "model/offload.hpp"
 
 namespace dfsearch::training {
 
@@ -66,16 +67,6 @@ enum class Recompute : std::uint8_t {
   EverySecondProduct,  ///< half of a layer but attention; for plans that were run, not searched
 };
 inline constexpr std::array kRecomputes = {Recompute::None, Recompute::Selective, Recompute::Full};
-
-/// What has its place in the second memory.
-struct Offload {
-  bool weights = false;
-  bool activations = false;
-  bool optimizer = false;
-
-  [[nodiscard]] bool any() const { return weights || activations || optimizer; }
-  friend auto operator<=>(const Offload&, const Offload&) = default;
-};
 
 /// How values lie among the tensor ranks: by the layout that sends least, by the one that keeps
 /// least, or by one of the front between the two (docs/training.md, section 2).  With a stack the

@@ -17,7 +17,6 @@ namespace dfsearch::test {
 using calculon::Communication;
 using calculon::Execution;
 using calculon::ExecutionChoices;
-using calculon::Offload;
 using calculon::Overlap;
 using calculon::Recompute;
 using calculon::Task;

@@ -140,7 +140,7 @@ TEST_CASE("all decisions are read") {
   CHECK(choices.data_overlap == true);
   CHECK(choices.fused == false);
   CHECK(choices.sharding == true);
-  CHECK(choices.offload == calculon::Offload{.weights = true, .optimizer = true});
+  CHECK(choices.offload == Offload{.weights = true, .optimizer = true});
 }
 
 TEST_CASE("what is left out is open, and none is the same as an empty list") {
@@ -150,7 +150,7 @@ TEST_CASE("what is left out is open, and none is the same as an empty list") {
   CHECK_FALSE(open.redo.has_value());
   CHECK(open.fused);
   for (const char* none : {"calculon.offload=none", "calculon.offload=[]"}) {
-    CHECK(task_of(kGood, {none}).choices.offload == calculon::Offload{});
+    CHECK(task_of(kGood, {none}).choices.offload == Offload{});
   }
   CHECK_FALSE(task_of(kGood, {"system.memory.second=null"}).machine.second_memory() != nullptr);
   CHECK(task_of(kGood, {"equations={preset: calculon}"}).machine.chips == 16);

@@ -77,7 +77,7 @@ TEST_CASE("what a plan may be is read, one value or several") {
   CHECK(one.layouts == std::vector{training::TensorLayout::LeastKept});
   CHECK(one.zeros == std::vector{2});
   CHECK(one.layers == std::vector<std::int64_t>{6, 6});
-  CHECK(one.offload == training::Offload{.weights = true, .optimizer = true});
+  CHECK(one.offload == Offload{.weights = true, .optimizer = true});
   const training::Choices lists = choices_of(
       "{schedule: [1f1b, zb_h1, gpipe], chunks: [1, 2], recompute: [none, full], "
       "layout: [least_sent, least_kept, front_2], zero: [0, 1, 3], offload: none}");
@@ -90,7 +90,7 @@ TEST_CASE("what a plan may be is read, one value or several") {
   CHECK(lists.layouts ==
         std::vector{TensorLayout::LeastSent, TensorLayout::LeastKept, training::front_layout(2)});
   CHECK(lists.zeros == std::vector{0, 1, 3});
-  CHECK(lists.offload == training::Offload{});
+  CHECK(lists.offload == Offload{});
 }
 
 TEST_CASE("what is left out is open, or as it mostly is") {

@@ -1,7 +1,7 @@
 // Reports of plans where the words depend on the machine and on how the search ended.  The whole
 // report of a config is on docs/results.md, which a test compares.
 
-#include "io/report/plan_report.hpp"
+#include "io/report/report.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "io/config/load_config.hpp"
-#include "io/result/plan_json.hpp"
+#include "io/result/result_json.hpp"
 #include "io/text/json_text.hpp"
 #include "io/text/text_table.hpp"
 
@@ -36,8 +36,8 @@ struct Solved {
   training::Task task;
   training::PlanResult result;
 
-  [[nodiscard]] std::string report() const { return plan_report(task, result, "example"); }
-  [[nodiscard]] Json json() const { return Json::parse(plan_json(task, result)); }
+  [[nodiscard]] std::string report() const { return report_text(task, result, "example"); }
+  [[nodiscard]] Json json() const { return Json::parse(result_json(task, result)); }
 };
 
 Solved solve(const std::vector<std::string>& overrides, StepSearch search = {}) {
