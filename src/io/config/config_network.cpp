@@ -149,12 +149,7 @@ std::vector<NetworkDimension> read_network(const YamlEntry& section, const Techn
                                            std::vector<DimensionPorts>& ports,
                                            InputMessages& messages) {
   std::vector<NetworkDimension> network;
-  if (section.value.type != YamlNode::Type::Sequence) {
-    messages.add(
-        section.value.place, section.key,
-        "expected a list of dimensions, innermost first, got " + section.value.description());
-    return network;
-  }
+  if (!holds_list(section, "a list of dimensions, innermost first", messages)) return network;
   for (const YamlNode& item : section.value.items) {
     const DimensionText text = read_dimension(item, technology, messages);
     network.push_back(text.dimension);

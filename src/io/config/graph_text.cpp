@@ -13,6 +13,7 @@
 #include "graph/shapes.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/write_schema.hpp"
+#include "io/text/joined.hpp"
 #include "io/text/json_text.hpp"
 
 namespace dfsearch {
@@ -51,11 +52,7 @@ std::string flow(const Json& value) {
     const auto& text = value.get_ref<const std::string&>();
     return is_quantity(text) ? text : yaml_word(text);
   }
-  if (value.is_array()) {
-    std::string list;
-    for (const Json& item : value) list += (list.empty() ? "" : ", ") + flow(item);
-    return "[" + list + "]";
-  }
+  if (value.is_array()) return "[" + joined(value, ", ", flow) + "]";
   if (!value.is_object()) return json_line(value);
   std::string out = "{";
   for (const auto& item : value.items()) {

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "io/emit/argument_text.hpp"
 #include "io/emit/read_arguments.hpp"
+#include "io/text/joined.hpp"
 #include "io/text/json_text.hpp"
 #include "io/text/read_file.hpp"
 #include "io/text/yaml_tree.hpp"
@@ -15,9 +16,7 @@ namespace {
 /// On one line.
 std::string flow_text(const YamlNode& node) {
   if (node.type == YamlNode::Type::Scalar) return json_string(node.scalar);
-  std::string text;
-  for (const YamlNode& item : node.items) text += (text.empty() ? "" : ", ") + flow_text(item);
-  return '[' + text + ']';
+  return '[' + joined(node.items, ", ", flow_text) + ']';
 }
 
 class Changes {

@@ -8,8 +8,10 @@
 #include <dfmodel/dfmodel.pb.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "base/error.hpp"
@@ -23,34 +25,22 @@ double output_bytes(const Kernel& kernel, Bytes word) {
   return output_size(kernel, word).in_base_units();
 }
 
-void set_sharding(Loop loop, dfmodel::KernelBody& body) {
-  switch (loop) {
-    case Loop::None:
-      return body.set_sharding(dfmodel::KernelBody::NO_SHARDING);
-    case Loop::Outer:
-      return body.set_sharding(dfmodel::KernelBody::OUTER_SHARDING);
-    case Loop::K:
-      return body.set_sharding(dfmodel::KernelBody::K_SHARDING);
-    case Loop::M:
-      return body.set_sharding(dfmodel::KernelBody::M_SHARDING);
-    case Loop::N:
-      return body.set_sharding(dfmodel::KernelBody::N_SHARDING);
-  }
-}
+/// What a setup calls the loop that is sharded, and the one that is tiled.
+struct LoopRow {
+  Loop loop;
+  dfmodel::KernelBody::Sharding sharding;
+  dfmodel::KernelBody::Tiling tiling;
+};
 
-void set_tiling(Loop loop, dfmodel::KernelBody& body) {
-  switch (loop) {
-    case Loop::None:
-      return body.set_tiling(dfmodel::KernelBody::NO_TILING);
-    case Loop::Outer:
-      return body.set_tiling(dfmodel::KernelBody::OUTER_TILING);
-    case Loop::K:
-      return body.set_tiling(dfmodel::KernelBody::K_TILING);
-    case Loop::M:
-      return body.set_tiling(dfmodel::KernelBody::M_TILING);
-    case Loop::N:
-      return body.set_tiling(dfmodel::KernelBody::N_TILING);
-  }
+const LoopRow& row_of(Loop loop) {
+  using Body = dfmodel::KernelBody;
+  static constexpr LoopRow kRows[] = {{Loop::Outer, Body::OUTER_SHARDING, Body::OUTER_TILING},
+                                      {Loop::M, Body::M_SHARDING, Body::M_TILING},
+                                      {Loop::K, Body::K_SHARDING, Body::K_TILING},
+                                      {Loop::N, Body::N_SHARDING, Body::N_TILING},
+                                      {Loop::None, Body::NO_SHARDING, Body::NO_TILING}};
+  return *std::find_if(std::begin(kRows), std::end(kRows),
+                       [&](const LoopRow& row) { return row.loop == loop; });
 }
 
 /// The share of one chip, such that all shares together give `bytes` again if any
@@ -217,9 +207,9 @@ void add_kernel(const Problem& problem, KernelId id, dfmodel::DataflowGraph& set
                                 static_cast<double>(kernel.k) * workload.word.in_base_units());
   }
   body.set_output_tensor_size(output_bytes(kernel, workload.word));
-  set_tiling(kernel.tiled, body);
+  body.set_tiling(row_of(kernel.tiled).tiling);
   if (!problem.sharding_pins.empty() && problem.sharding_pins[id.index()]) {
-    set_sharding(problem.sharding_pins[id.index()]->loops[0], body);
+    body.set_sharding(row_of(problem.sharding_pins[id.index()]->loops[0]).sharding);
   }
   set_communication(problem, kernel, body);
   set_second_communication(kernel, body);

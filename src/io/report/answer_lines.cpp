@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "io/report/scope_text.hpp"
+#include "io/text/joined.hpp"
 #include "io/text/offload_names.hpp"
 
 namespace dfsearch {
@@ -75,10 +76,9 @@ std::string rate_line(double tokens, std::int64_t chips, Dollars price) {
 }
 
 std::string offload_text(const Offload& offload) {
-  std::string text;
-  for (const auto& [name, is_on] : kOffloads) {
-    if (offload.*is_on) text += (text.empty() ? "" : ", ") + std::string(name);
-  }
+  const std::string text = joined(kOffloads, ", ", [&](const auto& of) {
+    return offload.*of.second ? of.first : std::string_view();
+  });
   return text.empty() ? "nothing" : text;
 }
 

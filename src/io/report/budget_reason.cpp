@@ -2,6 +2,7 @@
 
 #include "io/report/chip_text.hpp"
 #include "io/report/infeasible_text.hpp"
+#include "io/text/joined.hpp"
 
 namespace dfsearch {
 
@@ -13,10 +14,7 @@ const std::vector<Shortage>& shortages_of(const Outcome& outcome) {
 
 std::string budget_reason(const Outcome& outcome) {
   if (outcome.status != SearchStatus::Infeasible) return "";
-  std::string lacks;
-  for (const Shortage& shortage : shortages_of(outcome)) {
-    lacks += (lacks.empty() ? "" : "; ") + shortage_text(shortage);
-  }
+  const std::string lacks = joined(shortages_of(outcome), "; ", shortage_text);
   if (outcome.split == nullptr) return lacks.empty() ? "" : "there is no such chip: " + lacks;
   const std::string none = "no split of the budgets makes a chip";
   if (!lacks.empty()) return none + "; with the most that each part can have: " + lacks;

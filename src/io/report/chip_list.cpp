@@ -7,6 +7,7 @@
 #include "base/units_text.hpp"
 #include "io/report/chip_text.hpp"
 #include "io/report/report_words.hpp"
+#include "io/text/joined.hpp"
 #include "io/text/text_table.hpp"
 
 namespace dfsearch {
@@ -65,11 +66,9 @@ std::string held_by(const Chip& chip) {
 
 /// The bandwidth of a port of each kind of link that the network has.
 std::string ports_text(const Chip& chip) {
-  std::string text;
-  for (const auto& link : chip.links) {
-    if (!link || link->ports == 0) continue;
-    text += (text.empty() ? "" : ", ") + to_text(link->port_bandwidth);
-  }
+  const std::string text = joined(chip.links, ", ", [](const auto& link) {
+    return link && link->ports > 0 ? to_text(link->port_bandwidth) : "";
+  });
   return text.empty() ? "-" : text;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units_text.hpp"
+#include "io/text/joined.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
 
@@ -40,11 +41,7 @@ bool streams_one_by_one(const Problem& problem) {
 
 /// "More SRAM, a smaller tile or a larger tensor degree would help."
 std::string help_text(const std::vector<std::string>& helps) {
-  std::string text = "More " + helps.front();
-  for (std::size_t i = 1; i < helps.size(); ++i) {
-    text += (i + 1 < helps.size() ? ", " : " or ") + helps[i];
-  }
-  return text + " would help.";
+  return "More " + listed(helps, " or ") + " would help.";
 }
 
 std::string sram_text(const Problem& problem, const Infeasible& reason) {
@@ -198,10 +195,8 @@ std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
 }
 
 std::string changes_text(const Problem& problem, const std::vector<FeasibleChange>& changes) {
-  std::string text;
-  for (const FeasibleChange& change : changes) {
-    text += (text.empty() ? "" : "; or ") + change_text(problem, change);
-  }
+  std::string text = joined(
+      changes, "; or ", [&](const FeasibleChange& change) { return change_text(problem, change); });
   if (changes.size() > 1) text += ". Each alone would do";
   return text.empty() ? text : text + ".";
 }

@@ -20,6 +20,7 @@
 #include "io/report/plan_remedies.hpp"
 #include "io/report/report_words.hpp"
 #include "io/result/plan_lack.hpp"
+#include "io/text/joined.hpp"
 #include "model/names.hpp"
 #include "model/training/fused_summary.hpp"
 #include "model/training/layout_shelf.hpp"
@@ -63,12 +64,10 @@ std::string extent_text(const NetworkDimension& dimension) {
 /// Where the roles are on a mesh.
 std::string place_text(const Division& division) {
   if (division.order.empty()) return "";
-  std::string text;
-  for (const Role role : division.order) {
-    text += (text.empty() ? "" : ", ") + std::string(training::name_of(role));
-  }
-  return fmt::format(" ({} from the inside out{})", text,
-                     division.fill == MeshFill::Snake ? ", as a snake" : "");
+  return fmt::format(
+      " ({} from the inside out{})",
+      joined(division.order, ", ", [](Role role) { return training::name_of(role); }),
+      division.fill == MeshFill::Snake ? ", as a snake" : "");
 }
 
 /// "switch of 8: tensor 8; switch of 256: data 64 x pipeline 4", innermost dimension first.
@@ -105,13 +104,8 @@ std::string layers_text(const std::vector<std::int64_t>& layers) {
 }
 
 /// "NORM_1, NORM_2 and PROJ", or "nothing".
-std::string listed(const std::vector<std::string>& names) {
-  if (names.empty()) return "nothing";
-  std::string text = names.front();
-  for (std::size_t i = 1; i < names.size(); ++i) {
-    text += (i + 1 < names.size() ? ", " : " and ") + names[i];
-  }
-  return text;
+std::string kernels_text(const std::vector<std::string>& names) {
+  return names.empty() ? "nothing" : listed(names, " and ");
 }
 
 std::string layout_text(const Task& task, const Plan& plan) {
@@ -133,7 +127,8 @@ std::string layout_text(const Task& task, const Plan& plan) {
   const auto layouts = shelf.layouts(part, plan.degrees, plan.layout);
   const training::LayoutSummary summary = training::summary_of(*blocks[part], *layouts.tensor);
   return fmt::format("{}: {} kept whole on every tensor rank, {} gathered again",
-                     training::name_of(plan.layout), listed(summary.whole), listed(summary.again));
+                     training::name_of(plan.layout), kernels_text(summary.whole),
+                     kernels_text(summary.again));
 }
 
 std::string plan_lines(const Task& task, const Plan& plan) {

@@ -24,6 +24,7 @@
 #include "io/report/report_words.hpp"
 #include "io/report/scope_text.hpp"
 #include "io/report/sharding_text.hpp"
+#include "io/text/joined.hpp"
 #include "io/text/objective_text.hpp"
 #include "io/text/text_table.hpp"
 #include "model/design_space.hpp"
@@ -201,12 +202,10 @@ std::string binding_text(const TimeShares& shares) {
                                                         {shares.transfer, StepBound::Transfer}}};
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string text;
-  for (const auto& [share, bound] : parts) {
-    if (!(share > 0.0)) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(bound), percent(share));
-  }
-  return text + " of the step time";
+  const auto part_text = [](const auto& part) {
+    return part.first > 0.0 ? fmt::format("{} {}", name_of(part.second), percent(part.first)) : "";
+  };
+  return joined(parts, ", ", part_text) + " of the step time";
 }
 
 /// What each stage takes, where they divide the graph.

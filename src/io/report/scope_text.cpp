@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "io/report/report_words.hpp"
+#include "io/text/joined.hpp"
 #include "io/text/objective_text.hpp"
 
 namespace dfsearch {
@@ -10,13 +11,7 @@ namespace {
 
 /// "search.sharding: joint".
 std::string keys_of(const Scope& scope) {
-  std::string text;
-  for (const FixedBeforehand& fixed : scope) {
-    if (fixed.searched_by.empty()) continue;
-    if (!text.empty()) text += ", ";
-    text += fixed.searched_by;
-  }
-  return text;
+  return joined(scope, ", ", [](const FixedBeforehand& fixed) { return fixed.searched_by; });
 }
 
 std::string line(const Scope& scope, const std::string& beyond) {

@@ -14,6 +14,7 @@
 #include "engine/names.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/report_words.hpp"
+#include "io/text/joined.hpp"
 #include "io/text/text_table.hpp"
 #include "model/serving/steady_state.hpp"
 
@@ -92,10 +93,10 @@ std::string value_text(const Task& task, const Figures& figures) {
 std::string status_line(const Task& task, const serving::ServingResult& result) {
   std::string text;
   if (result.is_given) {
-    for (const Broken broken : result.figures->broken) {
-      text += (text.empty() ? "the deployment breaks " : ", ") + std::string(name_of(broken));
-    }
-    return labelled("result", text.empty() ? "the deployment keeps all limits" : text);
+    const auto broken =
+        joined(result.figures->broken, ", ", [](Broken limit) { return name_of(limit); });
+    return labelled("result", broken.empty() ? "the deployment keeps all limits"
+                                             : "the deployment breaks " + broken);
   }
   switch (result.status) {
     case SearchStatus::Optimal:

@@ -10,6 +10,7 @@
 #include "graph/names.hpp"
 #include "io/config/shelf_figures.hpp"
 #include "io/report/report_words.hpp"
+#include "io/text/joined.hpp"
 #include "io/text/text_table.hpp"
 #include "model/names.hpp"
 
@@ -39,12 +40,9 @@ std::string aligned(const std::vector<Row>& rows) {
 }
 
 std::string memory_text(const std::vector<MemoryTier>& memory) {
-  std::string text;
-  for (const MemoryTier& tier : memory) {
-    text += fmt::format("{}{} at {}", text.empty() ? "" : " + ", to_text(tier.capacity),
-                        to_text(tier.bandwidth));
-  }
-  return text;
+  return joined(memory, " + ", [](const MemoryTier& tier) {
+    return fmt::format("{} at {}", to_text(tier.capacity), to_text(tier.bandwidth));
+  });
 }
 
 /// "switch of 8 at 450 GB/s", without the degree where the config has it.
@@ -55,11 +53,7 @@ std::string dimension_text(const NetworkDimension& dimension) {
 }
 
 std::string network_text(const std::vector<NetworkDimension>& network) {
-  std::string text;
-  for (const NetworkDimension& dimension : network) {
-    text += (text.empty() ? "" : ", ") + dimension_text(dimension);
-  }
-  return text.empty() ? "none" : text;
+  return network.empty() ? "none" : joined(network, ", ", dimension_text);
 }
 
 Row row_of_system(const ShelfFile& file) {
@@ -88,12 +82,11 @@ Row row_of_workload(const ShelfFile& file) {
 }
 
 Row row_of_study(const ShelfFile& file) {
-  std::string points;
-  for (const DimensionOfStudy& dimension : study_figures(file).dimensions) {
-    points += fmt::format("{}{} {}", points.empty() ? "" : " x ", dimension.choices,
-                          fmt::join(dimension.axes, "+"));
-  }
-  return {std::string(file.name), points, std::string(file.description())};
+  const auto points_of = [](const DimensionOfStudy& dimension) {
+    return fmt::format("{} {}", dimension.choices, fmt::join(dimension.axes, "+"));
+  };
+  return {std::string(file.name), joined(study_figures(file).dimensions, " x ", points_of),
+          std::string(file.description())};
 }
 
 Row header_of(ShelfKind kind) {
@@ -118,13 +111,11 @@ Row row_of(const ShelfFile& file) {
 }  // namespace
 
 std::string shelf_list(std::span<const ShelfKind> kinds) {
-  std::string text;
-  for (const ShelfKind kind : kinds) {
+  return joined(kinds, "\n", [](ShelfKind kind) {
     std::vector<Row> rows = {header_of(kind)};
     for (const ShelfFile& file : shelf(kind)) rows.push_back(row_of(file));
-    text += (text.empty() ? "" : "\n") + aligned(rows);
-  }
-  return text;
+    return aligned(rows);
+  });
 }
 
 }  // namespace dfsearch

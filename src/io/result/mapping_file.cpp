@@ -231,11 +231,7 @@ class MappingReader {
                                 ended ? ", its status is " + in_quotes(status->value.scalar) : ""));
       return;
     }
-    if (list->value.type != YamlNode::Type::Sequence) {
-      messages_.add(list->value.place, list->key,
-                    "expected a list of {kernels: [...]}, got " + list->value.description());
-      return;
-    }
+    if (!holds_list(*list, "a list of {kernels: [...]}", messages_)) return;
     const std::size_t before = messages_.count();
     mapping_.partition.assign(graph().kernel_count(), -1);
     cores_.assign(graph().kernel_count(), std::nullopt);
@@ -264,11 +260,7 @@ class MappingReader {
   }
 
   void read_kernels(const YamlEntry& list, std::int64_t index) {
-    if (list.value.type != YamlNode::Type::Sequence) {
-      messages_.add(list.value.place, list.key,
-                    "expected a list of names, got " + list.value.description());
-      return;
-    }
+    if (!holds_list(list, "a list of names", messages_)) return;
     for (const YamlNode& item : list.value.items) {
       if (item.type != YamlNode::Type::Scalar) {
         messages_.add(item.place, list.key, "expected a name, got " + item.description());
@@ -284,11 +276,7 @@ class MappingReader {
   }
 
   void read_cores(const YamlEntry& map, std::int64_t index) {
-    if (map.value.type != YamlNode::Type::Map) {
-      messages_.add(map.value.place, map.key,
-                    "expected {kernel: [lanes, stages]}, got " + map.value.description());
-      return;
-    }
+    if (!holds_map(map, "{kernel: [lanes, stages]}", messages_)) return;
     for (const YamlEntry& entry : map.value.entries) {
       const auto kernel = find_kernel(entry.key, entry.place, map.key);
       if (!kernel) continue;
@@ -322,11 +310,7 @@ class MappingReader {
   bool read_sharding(MapReader& map) {
     const YamlEntry* entry = given(map, "sharding");
     if (entry == nullptr) return false;
-    if (entry->value.type != YamlNode::Type::Map) {
-      messages_.add(entry->value.place, entry->key,
-                    "expected {kernel: loop}, got " + entry->value.description());
-      return true;
-    }
+    if (!holds_map(*entry, "{kernel: loop}", messages_)) return true;
     const std::size_t before = messages_.count();
     std::vector<bool> named(graph().kernel_count());
     mapping_.sharding.assign(graph().kernel_count(), Loop::None);

@@ -13,6 +13,7 @@
 #include "io/result/event_text.hpp"
 #include "io/result/result_json.hpp"
 #include "io/solve/question_parts.hpp"
+#include "io/text/joined.hpp"
 #include "io/text/read_file.hpp"
 #include "model/serving/framework.hpp"
 #include "model/serving/steady_state.hpp"
@@ -49,11 +50,8 @@ class ServingQuestion final : public Question {
     }
     const serving::Figures figures = serving::evaluate(config_.task, deployment);
     if (figures.feasible()) return {.hint = deployment, .dropped = "", .notes = {kHintNote}};
-    std::string broken;
-    for (const serving::Broken limit : figures.broken) {
-      broken += (broken.empty() ? "it breaks " : ", ") + std::string(name_of(limit));
-    }
-    return {.hint = {}, .dropped = broken};
+    const auto name = [](serving::Broken limit) { return name_of(limit); };
+    return {.hint = {}, .dropped = "it breaks " + joined(figures.broken, ", ", name)};
   }
 
   /// What was found is all that is kept: with it a search of seconds closes most of its intervals

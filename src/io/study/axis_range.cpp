@@ -87,11 +87,7 @@ std::vector<YamlNode> read_axis_values(MapReader& reader, const Place& place,
   const YamlEntry* list = reader.optional("values");
   if (!list) return read_range(reader, place, messages);
   std::vector<YamlNode> values;
-  if (list->value.type != YamlNode::Type::Sequence || list->value.items.empty()) {
-    messages.add(list->value.place, "values",
-                 "expected a list of values, got " + list->value.description());
-    return values;
-  }
+  if (!holds_some_list(*list, "a list of values", messages)) return values;
   for (const YamlNode& item : list->value.items) {
     if (item.type == YamlNode::Type::Scalar) {
       values.push_back(item);

@@ -19,11 +19,7 @@ class AxesReader {
   AxesReader(Study& study, InputMessages& messages) : study_(study), messages_(messages) {}
 
   void read(const YamlEntry& section) {
-    if (section.value.type != YamlNode::Type::Sequence || section.value.items.empty()) {
-      messages_.add(section.value.place, "axes",
-                    "expected a list of axes, got " + section.value.description());
-      return;
-    }
+    if (!holds_some_list(section, "a list of axes", messages_)) return;
     for (const YamlNode& item : section.value.items) {
       read_axis({.key = "axes", .place = item.place, .value = item});
     }
@@ -69,12 +65,7 @@ class AxesReader {
   }
 
   void read_choices(const YamlEntry& choices, StudyAxis& axis) {
-    if (choices.value.type != YamlNode::Type::Map || choices.value.entries.empty()) {
-      messages_.add(
-          choices.value.place, "choices",
-          "expected a map of names and what they set, got " + choices.value.description());
-      return;
-    }
+    if (!holds_some_map(choices, "a map of names and what they set", messages_)) return;
     for (const YamlEntry& choice : choices.value.entries) {
       axis.labels.push_back(choice.key);
       axis.changes.push_back(read_changes(choice, axis.name + "=" + choice.key, messages_));
@@ -91,11 +82,7 @@ class AxesReader {
 std::vector<Override> read_changes(const YamlEntry& section, const std::string& owner,
                                    InputMessages& messages) {
   std::vector<Override> changes;
-  if (section.value.type != YamlNode::Type::Map) {
-    messages.add(section.value.place, section.key,
-                 "expected a map of keys and values, got " + section.value.description());
-    return changes;
-  }
+  if (!holds_map(section, "a map of keys and values", messages)) return changes;
   for (const YamlEntry& entry : section.value.entries) {
     Override change{.text = owner + ": " + entry.key,
                     .path = components_of(entry.key),

@@ -73,11 +73,7 @@ Json read_chart(const YamlNode& item, const Study& study, InputMessages& message
 }  // namespace
 
 void read_study_charts(const YamlEntry& section, Study& study, InputMessages& messages) {
-  if (section.value.type != YamlNode::Type::Sequence) {
-    messages.add(section.value.place, section.key,
-                 "expected a list of charts, got " + section.value.description());
-    return;
-  }
+  if (!holds_list(section, "a list of charts", messages)) return;
   for (const YamlNode& item : section.value.items) {
     study.charts.push_back(read_chart(item, study, messages));
   }

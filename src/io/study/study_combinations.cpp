@@ -58,12 +58,7 @@ class CombinationsReader {
   void read_zip(const YamlEntry& section) {
     const auto& items = section.value.items;
     const bool nested = !items.empty() && items.front().type == YamlNode::Type::Sequence;
-    if (section.value.type != YamlNode::Type::Sequence || items.empty()) {
-      messages_.add(
-          section.value.place, "zip",
-          "expected a list of axes, or lists of them, got " + section.value.description());
-      return;
-    }
+    if (!holds_some_list(section, "a list of axes, or lists of them", messages_)) return;
     if (!nested) return zip_axes(section.value);
     for (const YamlNode& list : items) {
       if (list.type != YamlNode::Type::Sequence || list.items.empty()) {
@@ -92,12 +87,7 @@ class CombinationsReader {
   }
 
   void read_except(const YamlEntry& section) {
-    if (section.value.type != YamlNode::Type::Sequence) {
-      messages_.add(
-          section.value.place, "except",
-          "expected a list of maps of axes and labels, got " + section.value.description());
-      return;
-    }
+    if (!holds_list(section, "a list of maps of axes and labels", messages_)) return;
     for (const YamlNode& item : section.value.items) {
       study_.excluded.push_back(read_selection(item, "except", study_, messages_));
     }

@@ -78,11 +78,7 @@ class GoalReader {
 
   /// Figures with ranges like ..20e6 or 0.5..; in SI base units and dollars.
   void read_limits(const YamlEntry& limits) {
-    if (limits.value.type != YamlNode::Type::Map) {
-      messages_.add(limits.value.place, "limits",
-                    "expected a map of figures and ranges, got " + limits.value.description());
-      return;
-    }
+    if (!holds_map(limits, "a map of figures and ranges", messages_)) return;
     const std::vector<std::string_view> names = figure_names();
     for (const YamlEntry& entry : limits.value.entries) {
       const auto found = std::find(names.begin(), names.end(), entry.key);

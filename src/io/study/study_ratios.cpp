@@ -25,11 +25,7 @@ class RatiosReader {
   RatiosReader(Study& study, InputMessages& messages) : study_(study), messages_(messages) {}
 
   void read(const YamlEntry& section) {
-    if (section.value.type != YamlNode::Type::Sequence) {
-      messages_.add(section.value.place, section.key,
-                    "expected a list of ratios, got " + section.value.description());
-      return;
-    }
+    if (!holds_list(section, "a list of ratios", messages_)) return;
     if (!study_.solves_all) {
       messages_.add(section.place, section.key,
                     "a ratio is of all points of its groups, expected 'solve: all'");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/text/joined.hpp"
 
 namespace dfsearch {
 namespace {
@@ -149,12 +150,7 @@ std::string without_place(const std::string& message, const std::string& source)
 }
 
 std::string joined_choices(std::span<const std::string_view> choices) {
-  std::string text;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    if (i > 0) text += i + 1 == choices.size() ? " or " : ", ";
-    text += choices[i];
-  }
-  return text;
+  return listed(choices, " or ");
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

@@ -13,6 +13,12 @@ void expected(const YamlEntry& entry, std::string_view what, InputMessages& mess
                fmt::format("expected {}, got {}", what, entry.value.description()));
 }
 
+bool told_unless(bool right, const YamlEntry& entry, std::string_view what,
+                 InputMessages& messages) {
+  if (!right) expected(entry, what, messages);
+  return right;
+}
+
 /// Digits only: no exponent, no fraction, and no leading zero, which older YAML
 /// reads as octal.
 std::optional<std::int64_t> whole_number(std::string_view text) {
@@ -45,6 +51,19 @@ Place place_of_conflict(std::initializer_list<const YamlEntry*> entries) {
     if (!first) first = entry;
   }
   return first ? first->value.place : Place{};
+}
+
+bool holds_list(const YamlEntry& entry, std::string_view what, InputMessages& messages) {
+  return told_unless(entry.value.type == YamlNode::Type::Sequence, entry, what, messages);
+}
+bool holds_map(const YamlEntry& entry, std::string_view what, InputMessages& messages) {
+  return told_unless(entry.value.type == YamlNode::Type::Map, entry, what, messages);
+}
+bool holds_some_list(const YamlEntry& entry, std::string_view what, InputMessages& messages) {
+  return told_unless(!entry.value.items.empty(), entry, what, messages);
+}
+bool holds_some_map(const YamlEntry& entry, std::string_view what, InputMessages& messages) {
+  return told_unless(!entry.value.entries.empty(), entry, what, messages);
 }
 
 std::optional<std::string> read_word(const YamlEntry& entry, InputMessages& messages) {

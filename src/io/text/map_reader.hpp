@@ -39,6 +39,13 @@ struct Range {
 /// line gave, since the others agreed without it, or else at the first there is.
 Place place_of_conflict(std::initializer_list<const YamlEntry*> entries);
 
+/// Whether a value is a list, or a map; else a message says what was expected in its place.
+bool holds_list(const YamlEntry& entry, std::string_view what, InputMessages& messages);
+bool holds_map(const YamlEntry& entry, std::string_view what, InputMessages& messages);
+/// The same of one that has something in it.
+bool holds_some_list(const YamlEntry& entry, std::string_view what, InputMessages& messages);
+bool holds_some_map(const YamlEntry& entry, std::string_view what, InputMessages& messages);
+
 // Readers of single values: nothing, and a message, if the value is wrong.
 
 std::optional<std::string> read_word(const YamlEntry& entry, InputMessages& messages);

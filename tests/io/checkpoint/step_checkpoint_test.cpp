@@ -25,7 +25,7 @@ namespace {
 const Fingerprint kConfig{{"workload", 1}, {"system", 2}};
 
 std::int64_t finished_of(const StepAnswers& answers) {
-  return static_cast<std::int64_t>(answers.list.size()) + (answers.complete ? 1 : 0);
+  return static_cast<std::int64_t>(answers.list.size()) + (answers.alternatives_complete ? 1 : 0);
 }
 
 /// The same search in runs of so many nodes.
