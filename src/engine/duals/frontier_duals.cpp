@@ -25,8 +25,6 @@ constexpr std::array<std::size_t, 2> kBeams = {32, 256};
 // Duals a little too low, by these powers of two, are soon proved: sets that just pay need not all
 // be told apart then.
 constexpr std::array kSpared = {2, 4, 5, 6, 8, 10, 63};
-// From this place on sets are looked for half way: duals further below are sooner proved without.
-constexpr std::size_t kSmoothed = 4;
 constexpr std::size_t kPerRound = 12;
 
 /// The same SRAM for tensors between kernels of the same classes, the least: else hardly two sets
@@ -83,16 +81,13 @@ bool FrontierDualSearch::grows_next() {
   return grows_;
 }
 
-/// A call that the steps do not suffice for begins again.  That none is overpaid counts at the
-/// program's own duals only.
+/// A call that the steps do not suffice for begins again.
 void FrontierDualSearch::price() {
   if (beam_ == kBeams.size()) {
     prove();
-    return;
+  } else if (is_none_overpaid(lower_duals(), kBeams[beam_])) {
+    ++beam_;
   }
-  const Duals low = lower_duals();
-  const Duals& priced = spared_ < kSmoothed ? low : smoothing_.towards(low);
-  if (is_none_overpaid(priced, kBeams[beam_]) && priced == low) ++beam_;
 }
 
 Duals FrontierDualSearch::lower_duals() const {

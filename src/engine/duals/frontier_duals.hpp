@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/duals/column_generation.hpp"
-#include "engine/duals/dual_smoothing.hpp"
 #include "engine/duals/frontier_pricing.hpp"
 #include "engine/duals/partition_duals.hpp"
 #include "engine/tables/fusion_tables.hpp"
@@ -42,7 +41,6 @@ class FrontierDualSearch final : public ColumnGeneration {
   [[nodiscard]] PartitionDuals made_right(const Duals& proved) const;
 
   std::vector<FrontierPricing> frontiers_;
-  DualSmoothing smoothing_;
   bool grows_ = true;                                       // until that finds nothing
   std::size_t beam_ = 0;                                    // place
   std::size_t spared_ = 0;                                  // place

@@ -81,7 +81,7 @@ class Transpositions {
   static constexpr std::size_t kStripeLimit = std::size_t{1} << 16;
   /// A table that has outgrown them gets room for all that it may hold: to hash more of them anew
   /// would take the time of threads that wait.
-  static constexpr std::size_t kFewFronts = std::size_t{1} << 12;
+  static constexpr std::size_t kFewFronts = std::size_t{1} << 10;
 
   [[nodiscard]] Ideal ideal_of(const FusionNode& node, KernelSet& representative) const;
   static std::size_t bytes_of(const Ideal& ideal);
