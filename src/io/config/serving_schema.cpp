@@ -9,6 +9,7 @@
 #include "io/config/serving_units.hpp"
 #include "model/machine/machine_schema.hpp"
 #include "model/problem_schema.hpp"
+#include "schema/report.hpp"
 
 namespace dfsearch {
 namespace {

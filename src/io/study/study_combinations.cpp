@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/text/map_reader.hpp"
+
 namespace dfsearch {
 namespace {
 
