@@ -177,11 +177,12 @@ def one_chip(graph, sram="24 MiB", bandwidth="100 GB/s"):
                             "memory": {"bandwidth": bandwidth}})
 
 
-def eight_chips(graph, sram):
-    return of_graph(graph, {
+def eight_chips(graph, sram, sharding="joint"):
+    config = of_graph(graph, {
         "chips": 8, "accelerator": {**CHIP, "sram": sram}, "memory": {"bandwidth": "200 GB/s"},
         "network": [{"topology": "ring", "degree": 8, "bandwidth": "50 GB/s",
                      "strategy": "tensor"}]})
+    return {**config, "search": {"sharding": sharding}}
 
 
 def training(layers):
@@ -215,9 +216,10 @@ def instances():
     found["series_parallel_60"] = lambda: one_chip(series_parallel(60, 1))
     found["series_parallel_240"] = lambda: one_chip(series_parallel(240, 1))
     for how in ("fan", "tree", "chain"):
-        found[f"experts_64_{how}"] = lambda h=how: eight_chips(experts(64, h, False), "16 MiB")
-        found[f"experts_64_{how}_training"] = (
-            lambda h=how: eight_chips(experts(64, h, True), "16 MiB"))
+        for kind, trains in (("", False), ("_training", True)):
+            for word, sharding in (("", "least_bytes"), ("_joint", "joint")):
+                found[f"experts_64_{how}{kind}{word}"] = (
+                    lambda h=how, t=trains, s=sharding: eight_chips(experts(64, h, t), "16 MiB", s))
     found["tables_800"] = lambda: one_chip(tables(800, 1), "640 MiB", "2 TB/s")
     return found
 

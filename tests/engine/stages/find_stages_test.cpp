@@ -51,7 +51,8 @@ void check_stages_found(const SearchResult& result, const test::BestStages& best
 
 }  // namespace
 
-TEST_CASE("stages that divide the graph are the best of all, for any number of threads") {
+TEST_CASE("stages that divide the graph are the best of all, for any number of threads" *
+          doctest::test_suite("slow")) {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   StageWorldCounts worlds;
   int more_priced = 0;

@@ -207,8 +207,8 @@ TEST_CASE("a single stage has the weight of a tied embedding and head once") {
       elements += use.weights.in_base_units() / 2.0;
     }
     const Groups groups = Groups::anywhere(task.machine, plan.degrees);
-    const StepModel step(task, plan, profiles, blocks.order);
-    return std::pair(elements, step.step(groups)->step);
+    return std::pair(elements,
+                     StepModel(task, plan, profiles, blocks.order).detail(groups, layers));
   };
   CHECK(on(1, true).first == parameters);
   CHECK(on(1, false).first == parameters + head);
@@ -219,12 +219,13 @@ TEST_CASE("a single stage has the weight of a tied embedding and head once") {
   const Task task = test::training_task(model, 1024, 8);
   const Seconds once = task.machine.vector.time(Flops(11.0 * head)) +
                        task.machine.memory[0].time(Bytes(30.0 * head));
-  CHECK((on(1, false).second - on(1, true).second) / once == doctest::Approx(1.0));
-  // Two stages send each other half of its gradients, and then half of the sum.
+  CHECK((on(1, false).second.step - on(1, true).second.step) / once == doctest::Approx(1.0));
+  // Two stages send each other half of its gradients, of two bytes, and then half of the sum.
   Degrees two;
   two[Role::Pipeline] = 2;
-  const Seconds half = Groups::anywhere(task.machine, two).pipeline.hop(Bytes(4.0 * head / 2.0));
-  CHECK((on(2, true).second - on(2, false).second) / (half * 2.0) == doctest::Approx(1.0));
+  const Seconds half = Groups::anywhere(task.machine, two).pipeline.hop(Bytes(2.0 * head / 2.0));
+  CHECK(on(2, true).second.parts.data / (half * 2.0) == doctest::Approx(1.0));
+  CHECK(on(2, false).second.parts.data == Seconds{});
 }
 
 TEST_CASE("experts are divided among the chips that share no samples, the rest is not") {
