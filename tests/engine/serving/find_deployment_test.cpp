@@ -135,7 +135,8 @@ TEST_CASE("the best deployment and the front are those of all deployments") {
   CHECK(with_answer > 150);
 }
 
-TEST_CASE("a framework has the best of the deployments that it runs, beside the best of any") {
+TEST_CASE("a framework has the best of the deployments that it runs, beside the best of any" *
+          doctest::test_suite("slow")) {
   std::mt19937_64 random(6);
   int narrowed = 0, worse = 0;
   for (int world = 0; world < 300; ++world) {
