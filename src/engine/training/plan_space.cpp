@@ -236,7 +236,8 @@ std::vector<std::vector<Division>> PlanSpace::networks(const Degrees& degrees) c
   const auto placed = [this](std::size_t d, const Degrees& of) { return this->placed(d, of); };
   std::vector<std::vector<Division>> found = NetworkEnumeration(task_, degrees, placed).run();
   if (task_.framework) {
-    std::erase_if(found, [&](const auto& network) { return !numbers(*task_.framework, network); });
+    std::erase_if(found,
+                  [&](const auto& network) { return !can_number(*task_.framework, network); });
   }
   return found;
 }

@@ -70,7 +70,7 @@ PlanHint hint_changes(const std::filesystem::path& file) {
   }
   PlanHint hint = changes.hint();
   hint.launches = launches;
-  hint.stages_inside = launches && text.find("--use-tp-pp-dp-mapping") != std::string::npos;
+  hint.stages_inside = arguments.stages_inside;
   if (const YamlEntry* network = root.find("network")) hint.network = network->value;
   hint.notes = std::move(arguments.notes);
   if (launches && map_of("workload")) hint.workload = map_of("workload")->entries;

@@ -313,8 +313,9 @@ LaunchArguments read_launch_arguments(const std::string& text, const std::string
   } else {
     known->framework == Framework::Megatron ? put_megatron(tree) : put_torchtitan(tree);
   }
+  const bool stages_inside = tree.find(std::string(kStagesInsideFlag)) != nullptr;
   list.messages.throw_if_any();
-  return {tree.take(), tree.misspelt()};
+  return {.plan = tree.take(), .stages_inside = stages_inside, .notes = tree.misspelt()};
 }
 
 }  // namespace dfsearch

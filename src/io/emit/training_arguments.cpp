@@ -114,7 +114,7 @@ std::string placement_text(const std::vector<training::Division>& network) {
 /// they are in the network of the plan.
 bool check_order(const LaunchedPlan& plan, Framework framework, Emitted& emitted) {
   const std::vector<training::Division> network = network_of(plan.result);
-  if (training::numbers(framework, network)) {
+  if (training::can_number(framework, network)) {
     return training::is_numbered_so(network, training::kUsualOrder);
   }
   emitted.lack("ranks are numbered tensor, context, data, pipeline; the step was timed with " +
@@ -228,7 +228,7 @@ std::string megatron(const LaunchedPlan& plan) {
     emitted.add("--cpu-offloading-num-layers", plan.layers.front());
   }
   if (plan.offloads("weights")) emitted.lack("weights stay on the chip");
-  if (!check_order(plan, Framework::Megatron, emitted)) emitted.add("--use-tp-pp-dp-mapping");
+  if (!check_order(plan, Framework::Megatron, emitted)) emitted.add(std::string(kStagesInsideFlag));
   // Its arguments.py asks for the one with FSDP, and for the other with tensor or context ranks.
   const int connections = plan.zero > 1 ? 8 : 1;
   const std::string command = torchrun(plan, emitted);

@@ -22,6 +22,19 @@
 namespace dfsearch {
 namespace {
 
+/// Whether a network of a file has the roles of each dimension that a plan has.
+bool is_network_of(const training::Plan& plan, const YamlNode& network) {
+  if (network.items.size() != plan.network.size()) return false;
+  for (std::size_t d = 0; d < plan.network.size(); ++d) {
+    for (const training::Role role : training::kRoles) {
+      const YamlEntry* given = network.items[d].find(training::name_of(role));
+      const std::string count = given != nullptr ? given->value.scalar : "1";
+      if (count != std::to_string(plan.network[d][role])) return false;
+    }
+  }
+  return true;
+}
+
 /// What the search for plans of training has of its own.
 struct Plans {
   using Config = TrainingConfig;
@@ -53,19 +66,6 @@ struct Plans {
             .peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips)};
   }
 };
-
-/// Whether a network of a file has the roles of each dimension that a plan has.
-bool is_network_of(const training::Plan& plan, const YamlNode& network) {
-  if (network.items.size() != plan.network.size()) return false;
-  for (std::size_t d = 0; d < plan.network.size(); ++d) {
-    for (const training::Role role : training::kRoles) {
-      const YamlEntry* given = network.items[d].find(training::name_of(role));
-      const std::string count = given != nullptr ? given->value.scalar : "1";
-      if (count != std::to_string(plan.network[d][role])) return false;
-    }
-  }
-  return true;
-}
 
 /// The same of executions.
 struct Executions {

@@ -1,6 +1,7 @@
-// Ranks are numbers in a mixed radix, of the degrees of the roles, and chips in another one, of the
-// dimensions.  A role that takes the digits from `from` to `to` of the numbers has in a dimension as
-// many chips as the two intervals overlap by.
+// Ranks are numbers in two mixed radices: one of the degrees of the roles, the other of the chips of
+// each dimension.  A role runs through the numbers in steps of `from` up to `to`, a dimension in
+// steps of `begin` up to `end`.  By the factor by which these two intervals overlap, so many chips of
+// the role are in the dimension.
 
 #include "model/training/rank_order.hpp"
 
@@ -27,7 +28,7 @@ bool is_numbered_so(const std::vector<Division>& network, RankOrder order) {
   return true;
 }
 
-bool numbers(Framework framework, const std::vector<Division>& network) {
+bool can_number(Framework framework, const std::vector<Division>& network) {
   return is_numbered_so(network, kUsualOrder) ||
          (framework == Framework::Megatron && is_numbered_so(network, kStagesInside));
 }

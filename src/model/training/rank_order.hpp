@@ -24,6 +24,6 @@ inline constexpr RankOrder kStagesInside = {Role::Tensor, Role::Context, Role::E
 bool is_numbered_so(const std::vector<Division>& network, RankOrder order);
 
 /// Whether a framework has an order that numbers them so.
-bool numbers(Framework framework, const std::vector<Division>& network);
+bool can_number(Framework framework, const std::vector<Division>& network);
 
 }  // namespace dfsearch::training
