@@ -95,6 +95,7 @@ void LazyImprovement::attempt() {
   }
   CountedCall call(tables_.allowance().efforts, SearchBound::Moves);
   const bool has_cooled = moves_->advance(steps_of_attempt(tables_));
+  cut_again();
   const Fusion& best = moves_->best();
   const std::lock_guard lock(mutex_);
   const bool is_better = found_.empty() || best.time < found_.back()->time;
@@ -103,6 +104,16 @@ void LazyImprovement::attempt() {
   if (!has_cooled) return;
   ended_ = walks_ == kWalks;
   if (!ended_) moves_ = std::make_unique<MoveSearch>(tables_, *first_, ++walks_);
+}
+
+/// Moves change a boundary at a time; all boundaries between partitions are then put where they are
+/// best for the order that moves have found (Prins 2004, of vehicle routes: order first, split second).
+void LazyImprovement::cut_again() {
+  const Fusion& best = moves_->best();
+  const bool is_new = found_.empty() || best.time < found_.back()->time;
+  if (!is_new || !tables_.bounds().use(SearchBound::Segments)) return;
+  auto cut = best_segments(tables_, best);
+  if (cut && cut->time < best.time) moves_->go_on_from(std::move(*cut));
 }
 
 /// Whether there is anything to begin with.

@@ -12,7 +12,8 @@
 
 namespace dfsearch {
 
-/// What simulated annealing makes of the best segments of some tables, to which it refers.  Any
+/// What simulated annealing makes of the best segments of some tables, to which it refers, cut into
+/// segments again.  Any
 /// thread may use it.
 class LazyImprovement {
  public:
@@ -38,6 +39,7 @@ class LazyImprovement {
 
  private:
   void attempt();
+  void cut_again();
   [[nodiscard]] bool start();
   [[nodiscard]] bool is_enough(int attempts);
   [[nodiscard]] std::shared_ptr<const Fusion> best_after(int attempts);

@@ -72,6 +72,12 @@ void MoveSearch::begin_round() {
   heat_ = round.heat * static_cast<double>(parts_.time()) / static_cast<double>(parts_.count());
 }
 
+void MoveSearch::go_on_from(Fusion better) {
+  best_ = std::move(better);
+  parts_.restore(best_);
+  least_ = best_.time;
+}
+
 /// To the next block; false after the last.
 bool MoveSearch::cool() {
   if (blocks_left_ > 0) {

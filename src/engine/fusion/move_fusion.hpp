@@ -31,6 +31,9 @@ class MoveSearch {
   /// last call remains.
   bool advance(std::int64_t steps);
 
+  /// The next moves begin at this fusion, which is better than the best so far.
+  void go_on_from(Fusion better);
+
   /// The best so far, costed by the tables.
   [[nodiscard]] const Fusion& best() const { return best_; }
 

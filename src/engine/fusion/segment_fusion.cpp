@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -47,8 +48,9 @@ struct Segment {
 
 class SegmentPath {
  public:
-  explicit SegmentPath(const FusionTables& tables)
+  SegmentPath(const FusionTables& tables, std::vector<std::size_t> order)
       : tables_(tables),
+        order_(std::move(order)),
         rules_(tables),
         counts_(tables.has_halves() ||
                 tables.partition_limit() < static_cast<std::int64_t>(tables.size())),
@@ -80,7 +82,9 @@ class SegmentPath {
   using Indices = std::vector<std::int64_t>;
   static constexpr std::int64_t kUnreached = std::numeric_limits<std::int64_t>::max();
 
-  [[nodiscard]] bool is_backward(std::size_t p) const { return tables_.kernel(p).backward; }
+  [[nodiscard]] bool is_backward(std::size_t place) const {
+    return tables_.kernel(order_[place]).backward;
+  }
 
   /// Of each number of kernels the end of a path to it.
   [[nodiscard]] std::vector<Vertex> origin() const {
@@ -112,7 +116,7 @@ class SegmentPath {
     OpenPartition partition(tables_, KernelSet(tables_.size()));
     for (std::size_t begin = 0; begin < tables_.size(); ++begin) {
       if (least_used_[begin] < kUnreached) visit_from(begin, partition, visit);
-      partition.put_before(begin);
+      partition.put_before(order_[begin]);
     }
   }
 
@@ -124,10 +128,10 @@ class SegmentPath {
     bool alone = false;
     for (std::size_t end = begin; end < tables_.size() && !alone; ++end) {
       if (is_backward(end) != is_backward(begin)) break;
-      if (!partition.put_in_if_fits(end)) {
+      if (!partition.put_in_if_fits(order_[end])) {
         alone = true;
-        if (end > begin || !tables_.kernel(end).escapes) break;
-        partition.put_in(end);
+        if (end > begin || !tables_.kernel(order_[end]).escapes) break;
+        partition.put_in(order_[end]);
       }
       if (!partition.fits_in_memory()) continue;
       tables_.deadline().check();
@@ -250,18 +254,33 @@ class SegmentPath {
     for (std::size_t s = 0; s < path.size(); ++s) {
       fusion.time += path[s].time;
       for (std::size_t p = path[s].begin; p < path[s].end; ++p) {
-        fusion.partition[tables_.id(p).index()] = (*indices)[s];
+        fusion.partition[tables_.id(order_[p]).index()] = (*indices)[s];
       }
     }
     return fusion;
   }
 
   const FusionTables& tables_;
+  const std::vector<std::size_t> order_;  // kernels, each after its producers
   const PartitionRules rules_;
   const bool counts_;                     // else every kernel may have a partition of its own
   std::vector<std::int64_t> least_used_;  // of each number of kernels: indices gone by then
   std::vector<Segment> segments_;         // that paths are made of, if they count
 };
+
+/// As the tables have them: each kernel after its producers.
+std::vector<std::size_t> order_of_tables(const FusionTables& tables) {
+  std::vector<std::size_t> order(tables.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+std::optional<Fusion> segments_of(const FusionTables& tables, std::vector<std::size_t> order) {
+  CountedCall call(tables.allowance().efforts, SearchBound::Segments);
+  auto found = SegmentPath(tables, std::move(order)).find();
+  call.found(found.has_value());
+  return found;
+}
 
 }  // namespace
 
@@ -269,10 +288,15 @@ std::optional<Fusion> best_segments(const FusionTables& tables) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
     if (tables.kernel(p).pin >= 0) return std::nullopt;
   }
-  CountedCall call(tables.allowance().efforts, SearchBound::Segments);
-  auto found = SegmentPath(tables).find();
-  call.found(found.has_value());
-  return found;
+  return segments_of(tables, order_of_tables(tables));
+}
+
+std::optional<Fusion> best_segments(const FusionTables& tables, const Fusion& fusion) {
+  std::vector<std::size_t> order = order_of_tables(tables);
+  const auto partition = [&](std::size_t p) { return fusion.partition[tables.id(p).index()]; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return partition(a) < partition(b); });
+  return segments_of(tables, std::move(order));
 }
 
 }  // namespace dfsearch

@@ -1,5 +1,5 @@
 #pragma once
-// A good first fusion, found at once.
+// The best fusion of one order of the kernels, found at once.
 
 #include <optional>
 
@@ -14,5 +14,9 @@ namespace dfsearch {
 /// partitions, mostly about as many as there may be, or nothing if segments are millions.  Throws
 /// Stopped by the deadline of the tables.
 std::optional<Fusion> best_segments(const FusionTables& tables);
+
+/// The same in the order in which `fusion` has the kernels, of which none is pinned: no slower than
+/// it, unless partitions are scarce or one of its has kernels of both phases.
+std::optional<Fusion> best_segments(const FusionTables& tables, const Fusion& fusion);
 
 }  // namespace dfsearch

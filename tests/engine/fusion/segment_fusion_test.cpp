@@ -13,7 +13,9 @@
 #include <variant>
 #include <vector>
 
+#include "engine/fusion/move_fusion.hpp"
 #include "engine/fusion/open_partition.hpp"
+#include "engine/fusion/partition_sequence.hpp"
 #include "engine/mapping/mapping_problem.hpp"
 #include "model/evaluate.hpp"
 #include "support/model_worlds.hpp"
@@ -22,10 +24,11 @@
 namespace dfsearch {
 namespace {
 
-/// The least time over all cuts into segments of one phase, each at the earliest
+/// The least time over all cuts of an order into segments of one phase, each at the earliest
 /// index it may have; as the plain model sees it.
 std::optional<Ticks> best_cut(const Problem& problem, const MappingProblem& search,
-                              const FusionTables& tables, OuterPoint point) {
+                              const FusionTables& tables, OuterPoint point,
+                              const std::vector<std::size_t>& order) {
   const std::size_t count = tables.size();
   const bool halves =
       problem.equations.phases == SplitPhases::Halves && problem.workload.graph.has_backward();
@@ -40,13 +43,13 @@ std::optional<Ticks> best_cut(const Problem& problem, const MappingProblem& sear
     bool mixed = false;
     for (std::size_t p = 0; p < count; ++p) {
       const bool cut = p > 0 && (cuts >> (p - 1) & 1U) != 0;
-      const bool backward = tables.kernel(p).backward;
-      mixed |= p > 0 && !cut && backward != tables.kernel(p - 1).backward;
+      const bool backward = tables.kernel(order[p]).backward;
+      mixed |= p > 0 && !cut && backward != tables.kernel(order[p - 1]).backward;
       index += cut;
       if (halves && backward && (p == 0 || cut)) {
         index = std::max(index, problem.partition_limit() / 2);
       }
-      solution.fusion.partition[tables.id(p).index()] = index;
+      solution.fusion.partition[tables.id(order[p]).index()] = index;
     }
     if (mixed) continue;
     const auto judged = evaluate(problem, search.mapping(solution));
@@ -54,6 +57,23 @@ std::optional<Ticks> best_cut(const Problem& problem, const MappingProblem& sear
     if (cost != nullptr && (!best || cost->layer_ticks < *best)) best = cost->layer_ticks;
   }
   return best;
+}
+
+std::vector<std::size_t> order_of(const FusionTables& tables) {
+  std::vector<std::size_t> order(tables.size());
+  for (std::size_t p = 0; p < order.size(); ++p) order[p] = p;
+  return order;
+}
+
+/// Partition by partition.
+std::vector<std::size_t> order_of(const FusionTables& tables, const Fusion& fusion) {
+  std::vector<std::size_t> order;
+  for (std::int64_t index = 0; order.size() < tables.size(); ++index) {
+    for (std::size_t p = 0; p < tables.size(); ++p) {
+      if (fusion.partition[tables.id(p).index()] == index) order.push_back(p);
+    }
+  }
+  return order;
 }
 
 }  // namespace
@@ -77,7 +97,8 @@ TEST_CASE("the best segments are the best of all ways to cut the order") {
     const auto context = search.open(point);
     if (context->tables.capacity_for_activations() < Bytes{}) continue;
     const auto segments = best_segments(context->tables);
-    const auto expected = best_cut(problem, search, context->tables, point);
+    const auto expected =
+        best_cut(problem, search, context->tables, point, order_of(context->tables));
     REQUIRE(segments.has_value() == expected.has_value());
     if (!segments) {
       ++none;
@@ -101,6 +122,75 @@ TEST_CASE("the best segments are the best of all ways to cut the order") {
   CHECK(none > 300);
   CHECK(scarce > 300);
   CHECK(halved > 300);
+}
+
+/// Of an order that is drawn, cut anywhere; nothing if it is not allowed.
+std::optional<Fusion> drawn_fusion(const FusionTables& tables, std::mt19937_64& random) {
+  KernelSet done(tables.size());
+  std::vector<KernelSet> sets;
+  while (done.size() < tables.size()) {
+    std::vector<std::size_t> ready;
+    for (std::size_t p = 0; p < tables.size(); ++p) {
+      const auto& inputs = tables.inputs(p);
+      const bool is_ready = std::all_of(inputs.begin(), inputs.end(),
+                                        [&](const Arc& arc) { return done.contains(arc.other); });
+      if (is_ready && !done.contains(p)) ready.push_back(p);
+    }
+    const std::size_t next = ready[static_cast<std::size_t>(
+        test::pick(random, 0, static_cast<std::int64_t>(ready.size()) - 1))];
+    if (sets.empty() || test::pick(random, 0, 2) > 0) sets.emplace_back(tables.size());
+    sets.back().insert(next);
+    done.insert(next);
+  }
+  return fusion_of(tables, sets);
+}
+
+TEST_CASE("the order of any fusion is cut again in the best of all ways") {
+  std::mt19937_64 random(1);
+  int same = 0;
+  int better = 0;
+  int mixed = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    Problem problem = test::random_problem(seed, {.kernels = 9, .assignments = 1e9});
+    problem.execution.style = Style::Dataflow;
+    problem.execution.pins.clear();
+    const MappingProblem search(problem);
+    const OuterPoint point = outer_points(problem).back();
+    const auto context = search.open(point);
+    const FusionTables& tables = context->tables;
+    if (tables.capacity_for_activations() < Bytes{}) continue;
+    const auto drawn = drawn_fusion(tables, random);
+    if (!drawn) continue;
+    const auto again = best_segments(tables, *drawn);
+    const auto expected = best_cut(problem, search, tables, point, order_of(tables, *drawn));
+    REQUIRE(again.has_value() == expected.has_value());
+    if (!again) {
+      ++mixed;  // segments are of one phase
+      continue;
+    }
+    CHECK(again->time == *expected);
+    const auto judged =
+        evaluate(problem, search.mapping({.cost = {},
+                                          .point = point,
+                                          .sharding = first_sharding(tables.decisions().sharding),
+                                          .fusion = *again}));
+    REQUIRE(std::holds_alternative<Cost>(judged));
+    CHECK(std::get<Cost>(judged).layer_ticks == again->time);
+    same += again->time == drawn->time;
+    better += again->time < drawn->time;
+    if (!MoveSearch::is_possible(tables)) continue;
+    // It is a beginning like any other.
+    MoveSearch moves(tables, *drawn, seed);
+    moves.go_on_from(*again);
+    CHECK(moves.best().time == again->time);
+    while (!moves.advance(1'000)) {
+    }
+    CHECK(moves.best().time <= again->time);
+  }
+  CHECK(same > 30);
+  CHECK(better > 300);
+  CHECK(mixed < 30);
 }
 
 TEST_CASE("kernels that are pinned have no segments") {
