@@ -51,16 +51,16 @@ void ColumnGeneration::solve_program() {
   }
 }
 
-/// Greedy pricing comes first: it is quick, and whoever prices then starts from a program that has
-/// most of its columns.
+/// Greedy pricing comes first, at first from neighbour to neighbour: it is quick, and whoever prices
+/// then starts from a program that has most of its columns.
 void ColumnGeneration::grow_columns() {
+  using Reach = PartitionGrowth::Reach;
   const std::int64_t before = steps_;
-  if (program_->grow(steps_)) {
-    solve_again();
-  } else if (steps_ > 0) {
-    growth_found_nothing(before - steps_);
-    stage_ = Stage::Pricing;
-  }
+  if (program_->grow(Reach::Near, steps_)) return solve_again();
+  if (steps_ > 0 && grows_far() && program_->grow(Reach::Far, steps_)) return solve_again();
+  if (steps_ <= 0) return;
+  growth_found_nothing(before - steps_);
+  stage_ = Stage::Pricing;
 }
 
 }  // namespace dfsearch

@@ -74,7 +74,7 @@ bool ColumnProgram::take_duals() {
 
 /// All that are grown at once count, if there are more than wanted: so it does not matter who
 /// grew them.
-bool ColumnProgram::grow(std::int64_t& steps) {
+bool ColumnProgram::grow(PartitionGrowth::Reach reach, std::int64_t& steps) {
   if (!tables_.bounds().use(SearchBound::Growth)) return false;
   CountedCall call(tables_.allowance().efforts, SearchBound::Growth);
   const std::size_t at_once = tables_.size() >= kShared ? kAtOnce : 1;
@@ -82,7 +82,7 @@ bool ColumnProgram::grow(std::int64_t& steps) {
   std::size_t tried = 0;
   while (tried < alike_.size() && found.size() < kGrown && steps > 0) {
     const std::size_t count = std::min(at_once, alike_.size() - tried);
-    for (Grown& one : grown(next_start_ + 1, count, duals_, kNoise)) {
+    for (Grown& one : grown(next_start_ + 1, count, duals_, kNoise, reach)) {
       if (steps <= 0) break;
       ++tried;
       next_start_ = (next_start_ + 1) % alike_.size();
@@ -99,7 +99,8 @@ bool ColumnProgram::grow(std::int64_t& steps) {
 }
 
 void ColumnProgram::begin_with(const Duals& duals, std::int64_t& steps) {
-  for (const Grown& one : grown(0, alike_.size(), duals, -kGreatestDual)) {
+  for (const Grown& one :
+       grown(0, alike_.size(), duals, -kGreatestDual, PartitionGrowth::Reach::Far)) {
     steps -= one.steps;
     if (one.partition && one.partition->size > 1) add(*one.partition);
   }
@@ -107,15 +108,15 @@ void ColumnProgram::begin_with(const Duals& duals, std::int64_t& steps) {
 
 /// From so many classes, this one first.
 std::vector<ColumnProgram::Grown> ColumnProgram::grown(std::size_t first, std::size_t count,
-                                                       const Duals& duals,
-                                                       FineTicks threshold) const {
+                                                       const Duals& duals, FineTicks threshold,
+                                                       PartitionGrowth::Reach reach) const {
   std::vector<Grown> all(count);
   SharedWork alone;
   const bool is_shared = work_ != nullptr && tables_.size() >= kShared;
   (is_shared ? *work_ : alone).run(count, [&](std::size_t i) {
     std::int64_t steps = 0;
     const std::size_t start = alike_[(first + i) % alike_.size()].front();
-    all[i].partition = growth_.grow(start, duals, threshold, steps);
+    all[i].partition = growth_.grow(start, duals, threshold, reach, steps);
     all[i].steps = -steps;
   });
   return all;

@@ -33,7 +33,7 @@ class ColumnProgram {
 
   /// Grows some partitions that the duals overpay, each time from other kernels, and adds them.
   /// Whether there are any.
-  bool grow(std::int64_t& steps);
+  bool grow(PartitionGrowth::Reach reach, std::int64_t& steps);
   void add(const PartitionColumn& partition);
   /// Adds a partition grown from each class, the one of least reduced cost:
   /// the program need not find those of all other duals first.
@@ -53,7 +53,7 @@ class ColumnProgram {
     std::int64_t steps = 0;  // that it took
   };
   [[nodiscard]] std::vector<Grown> grown(std::size_t first, std::size_t count, const Duals& duals,
-                                         FineTicks threshold) const;
+                                         FineTicks threshold, PartitionGrowth::Reach reach) const;
 
   const FusionTables& tables_;
   PartitionGrowth growth_;

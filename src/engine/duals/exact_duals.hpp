@@ -26,6 +26,7 @@ class ExactDualSearch final : public ColumnGeneration {
   enum class Round : std::uint8_t { Columns, Proof, Raising };
 
   [[nodiscard]] bool grows_next() override;
+  [[nodiscard]] bool grows_far() const override { return true; }
   void growth_found_nothing(std::int64_t steps) override { steps_of_growth_ = steps; }
   void price() override;
 

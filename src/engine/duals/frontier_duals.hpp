@@ -29,6 +29,8 @@ class FrontierDualSearch final : public ColumnGeneration {
 
  private:
   [[nodiscard]] bool grows_next() override;
+  /// Beams of labels soon find the others.
+  [[nodiscard]] bool grows_far() const override { return false; }
   void growth_found_nothing(std::int64_t /*steps*/) override { grows_ = false; }
   void price() override;
 

@@ -34,6 +34,8 @@ class Growing {
         before_(inside_),
         after_(inside_),
         partners_(inside_),
+        neighbours_(inside_),
+        candidates_(inside_),
         joining_(inside_),
         inside_then_(inside_) {
     for (std::size_t p = 0; p < tables.size(); ++p) partners_.insert(p);
@@ -42,11 +44,13 @@ class Growing {
   }
 
   /// The best kernel to join; nothing if none fits.
-  std::optional<std::size_t> choose(std::int64_t& steps) {
+  std::optional<std::size_t> choose(PartitionGrowth::Reach reach, std::int64_t& steps) {
     std::optional<std::size_t> best;
     FineTicks most = 0;
     std::int64_t tried = 0;
-    partners_.for_each([&](std::size_t p) {
+    candidates_ = partners_;
+    if (reach == PartitionGrowth::Reach::Near) candidates_ &= neighbours_;
+    candidates_.for_each([&](std::size_t p) {
       ++tried;
       const auto sums = with(p);
       if (!sums) return;
@@ -144,6 +148,7 @@ class Growing {
     after_ |= pricing_.descendants(p);
     partners_ &= pricing_.partners(p);
     const auto fuse = [&](const Arc& arc) {
+      neighbours_.insert(arc.other);
       Added& neighbour = added_[arc.other];
       neighbour.memory -= arc.transfer + arc.opposite;
       neighbour.sram += arc.fused - 2.0 * arc.streamed;
@@ -163,9 +168,11 @@ class Growing {
   const Overlap overlap_;
   std::vector<Added> added_;  // by each kernel beside those inside
   KernelSet inside_;
-  KernelSet before_;    // inside and all before it
-  KernelSet after_;     // inside and all after it
-  KernelSet partners_;  // that may share a partition with all inside
+  KernelSet before_;      // inside and all before it
+  KernelSet after_;       // inside and all after it
+  KernelSet partners_;    // that may share a partition with all inside
+  KernelSet neighbours_;  // of any inside
+  KernelSet candidates_;  // scratch
   PartitionSums totals_;
   FineTicks charge_ = 0;
   KernelSet joining_;      // scratch
@@ -186,7 +193,7 @@ PartitionGrowth::PartitionGrowth(const FusionTables& tables, const PartitionPric
 }
 
 std::optional<PartitionColumn> PartitionGrowth::grow(std::size_t start, const Duals& duals,
-                                                     FineTicks threshold,
+                                                     FineTicks threshold, Reach reach,
                                                      std::int64_t& steps) const {
   if (tables_.kernel(start).lonely) return std::nullopt;
   Growing set(tables_, pricing_, duals, alone_, start);
@@ -194,7 +201,7 @@ std::optional<PartitionColumn> PartitionGrowth::grow(std::size_t start, const Du
   PartitionSums totals = set.totals();
   FineTicks most = set.excess();
   for (int patience = kPatience; patience > 0; --patience) {
-    const auto next = set.choose(steps);
+    const auto next = set.choose(reach, steps);
     if (!next) break;
     set.join(*next);
     // What was kept of each kernel is rounded elsewhere.

@@ -18,10 +18,15 @@ class PartitionGrowth {
  public:
   PartitionGrowth(const FusionTables& tables, const PartitionPricing& pricing);
 
+  /// Near: only neighbours of a set join it, which takes a fraction of the time.  Far: any kernels,
+  /// which a set can be better with if some need time to compute and others time to load.
+  enum class Reach : std::uint8_t { Near, Far };
+
   /// The best set met on the way from this kernel to one that nothing more goes into; nothing if
   /// its excess is not above the threshold.  Counts `steps` down.
   [[nodiscard]] std::optional<PartitionColumn> grow(std::size_t start, const Duals& duals,
-                                                    FineTicks threshold, std::int64_t& steps) const;
+                                                    FineTicks threshold, Reach reach,
+                                                    std::int64_t& steps) const;
 
   /// What a kernel adds to the sums of a set.
   struct Added {

@@ -41,11 +41,12 @@ LazyDuals::LazyDuals(const FusionTables& tables) : tables_(tables) {
   if (tables.size() >= kSmallestOfOthers) stage_ = Stage::Large;
 }
 
-int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before, std::size_t kernels) {
+int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before, std::size_t kernels,
+                            std::int64_t steps_of_moves) {
   if (before == 0) return kMostAttempts;
   constexpr std::int64_t kMany = std::int64_t{1} << 40;  // more make no difference
-  const auto times =
-      static_cast<std::uint64_t>(std::min(nodes / before, kMany) * weight_of_node(kernels));
+  const auto times = static_cast<std::uint64_t>(
+      std::min(nodes / before, kMany) * weight_of_node(kernels) + steps_of_moves / kSteps);
   return std::min(kMostAttempts, static_cast<int>(std::bit_width(times)));
 }
 
@@ -57,8 +58,18 @@ std::int64_t LazyDuals::steps_of(int attempts) const {
 LazyDuals::Found LazyDuals::after(int attempts) {
   if (attempts == 0 || !tables_.bounds().use(SearchBound::Duals)) return {};
   const std::unique_lock lock = locked();
+  return found(made(attempts));
+}
+
+/// Makes so many attempts, and more as long as the last one has proved duals along frontiers: labels
+/// that are soon enumerated for these are so for slightly higher duals.  How many it were.
+int LazyDuals::made(int attempts) {
   while (is_left(attempts)) go_on();
-  return found(attempts);
+  while (attempts < kMostAttempts && proving_[static_cast<std::size_t>(attempts)]) {
+    ++attempts;
+    while (is_left(attempts)) go_on();
+  }
+  return attempts;
 }
 
 /// Once no other thread is at it: an attempt may take seconds, in which this one takes part.
@@ -70,14 +81,15 @@ std::unique_lock<std::mutex> LazyDuals::locked() {
 
 /// Nodes that others expand beside an attempt take none of the time that it is in proportion to:
 /// if they counted, two threads would begin with the next one before they used what this one found.
-LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before) {
+LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before,
+                                     std::int64_t steps_of_moves) {
   if (!tables_.bounds().use(SearchBound::Duals)) return {};
   if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
     const std::int64_t begin = nodes.load(std::memory_order_relaxed);
     rest_from_.store(begin + std::max(begin - beside_, kFewNodes), std::memory_order_relaxed);
     try {
-      const int due = attempts_due(begin - beside_, before, tables_.size());
-      while (is_left(due)) go_on();
+      const int due = attempts_due(begin - beside_, before, tables_.size(), steps_of_moves);
+      static_cast<void>(made(due));
     } catch (...) {
       rest_from_.store(kNoRest, std::memory_order_relaxed);
       throw;
@@ -215,6 +227,7 @@ void LazyDuals::keep(PartitionDuals duals) {
   const PartitionRules rules(tables_);
   if (!duals_.empty() && duals.bound(rules) < duals_.back().found.bound(rules)) return;
   duals_.push_back({.attempts = attempts_, .found = std::move(duals)});
+  if (stage_ == Stage::Frontiers) proving_.set(static_cast<std::size_t>(attempts_));
 }
 
 void LazyDuals::keep(Fusion fusion) {

@@ -3,6 +3,7 @@
 // search that wants them.
 
 #include <atomic>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -36,7 +37,8 @@ class LazyDuals {
 
   /// The same with the attempts that are due after the nodes counted, less those that other threads
   /// expanded beside an attempt, if nobody else is at it; else what is known so far.
-  [[nodiscard]] Found when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before);
+  [[nodiscard]] Found when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before,
+                               std::int64_t steps_of_moves = 0);
 
   /// What is known so far.
   [[nodiscard]] Found known();
@@ -62,10 +64,11 @@ class LazyDuals {
   [[nodiscard]] Found after_at_least(int attempts);
 
   static constexpr int kMostAttempts = 20;
-  /// How many attempts are due after so many nodes of a search among so many kernels; the first
-  /// one is due after `before` nodes, which take longer the more kernels there are.
+  /// How many attempts are due after so many nodes of a search among so many kernels, and so many
+  /// steps of moves; the first one is due after `before` nodes, which take longer the more kernels
+  /// there are.
   [[nodiscard]] static int attempts_due(std::int64_t nodes, std::int64_t before,
-                                        std::size_t kernels);
+                                        std::size_t kernels, std::int64_t steps_of_moves = 0);
   /// About how many steps so many attempts take; those that found nothing left to do take none.
   [[nodiscard]] std::int64_t steps_of(int attempts) const;
 
@@ -78,6 +81,7 @@ class LazyDuals {
 
   [[nodiscard]] std::unique_lock<std::mutex> locked();
   [[nodiscard]] bool is_left(int attempts) const;
+  int made(int attempts);
   void go_on();
   [[nodiscard]] Found found(int attempts) const;
   void begin_attempt();
@@ -114,6 +118,7 @@ class LazyDuals {
     T found;
   };
   std::list<After<PartitionDuals>> duals_;
+  std::bitset<kMostAttempts + 1> proving_;  // attempts that proved duals along frontiers
   std::list<After<Fusion>> fusions_;
   std::list<After<Ticks>> least_;
   // What all of that has found; guarded by a mutex of its own, which nobody holds for long.

@@ -55,6 +55,11 @@ int LazyImprovement::attempts_due(std::int64_t found, std::int64_t branched,
   return static_cast<int>(std::min(kMostAttempts, std::max(due, beside_duals)));
 }
 
+std::int64_t LazyImprovement::steps_of(int attempts) const {
+  const bool are_few = static_cast<std::int64_t>(tables_.size()) < kSmallGraph;
+  return are_few || !is_possible() ? 0 : attempts * steps_of_attempt(tables_);
+}
+
 std::shared_ptr<const Fusion> LazyImprovement::after(int attempts, Make make) {
   if (attempts == 0 || is_enough(attempts)) return best_after(attempts);
   std::unique_lock working(working_, std::defer_lock);
@@ -116,9 +121,13 @@ void LazyImprovement::cut_again() {
   if (cut && cut->time < best.time) moves_->go_on_from(std::move(*cut));
 }
 
+bool LazyImprovement::is_possible() const {
+  return tables_.bounds().use(SearchBound::Moves) && MoveSearch::is_possible(tables_);
+}
+
 /// Whether there is anything to begin with.
 bool LazyImprovement::start() {
-  if (!tables_.bounds().use(SearchBound::Moves) || !MoveSearch::is_possible(tables_)) return false;
+  if (!is_possible()) return false;
   first_ = best_segments(tables_);
   if (first_) moves_ = std::make_unique<MoveSearch>(tables_, *first_);
   return first_.has_value();

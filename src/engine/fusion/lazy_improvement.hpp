@@ -36,10 +36,14 @@ class LazyImprovement {
   /// many steps have been spent on duals.
   [[nodiscard]] int attempts_due(std::int64_t found, std::int64_t branched,
                                  std::int64_t steps_of_duals) const;
+  /// About how many steps so many attempts take in a large graph; 0 in a small one, where duals need
+  /// not keep up with them.
+  [[nodiscard]] std::int64_t steps_of(int attempts) const;
 
  private:
   void attempt();
   void cut_again();
+  [[nodiscard]] bool is_possible() const;
   [[nodiscard]] bool start();
   [[nodiscard]] bool is_enough(int attempts);
   [[nodiscard]] std::shared_ptr<const Fusion> best_after(int attempts);

@@ -208,7 +208,9 @@ class MappingProblem {
              std::vector<std::int64_t>&& partition, const Cost& cost, char found_by,
              Sink& expansion) const;
   void branch_fusion(const Node& node, Sink& expansion) const;
-  void improve(const Node& node, std::int64_t steps_of_duals, Sink& expansion) const;
+  [[nodiscard]] int moves_due(const Node& node, std::int64_t steps_of_duals,
+                              const Sink& expansion) const;
+  void improve(const Node& node, int attempts, Sink& expansion) const;
   void rest(const Node& node, Sink& expansion) const;
   void evaluate_kernel_by_kernel(const Node& node, std::vector<LoopPair>&& sharding, char found_by,
                                  Sink& expansion) const;

@@ -113,6 +113,19 @@ bool put_back(const MappingProblem::Node& node, const LazyDuals::Found& found, A
   return true;
 }
 
+/// Uses what is known of the point.  Whether the node waits again for its turn.
+bool learn(const MappingProblem::Node& node, const LazyDuals::Found& found,
+           Expansion<MappingProblem::Node, MappingSolution>& expansion) {
+  if (found.duals != nullptr) tell(*node.context, found);
+  Adapter adapter(node, expansion, 'T', found.duals);
+  // Not again and again as one of many equals.
+  if (found.fusion != nullptr && found.fusion->time <= adapter.limit() &&
+      (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
+    Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
+  }
+  return put_back(node, found, adapter);
+}
+
 }  // namespace
 
 bool overfull(const FusionTables& tables) {
@@ -186,37 +199,30 @@ void MappingProblem::bound_by_alike(Node& root, Sink& expansion) const {
 
 void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   if (!node.fusion.opened && node.context->transpositions.superseded(node.fusion)) return;
-  node.context->branched.fetch_add(1, std::memory_order_relaxed);
-  if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
   // A point whose first bound is the cutoff already is hardly ever rid of nodes by duals.
   const bool is_reached = !(node.context->score(node.context->root_bound) < expansion.cutoff());
   const std::int64_t before = effort_.nodes_before_duals * (is_reached ? kLaterIfReached : 1);
   const std::atomic<std::int64_t>& nodes = node.context->admitted;
-  LazyDuals& duals = node.context->point->duals;
+  const std::int64_t steps_of_moves =
+      node.context->point->improvement.steps_of(moves_due(node, 0, expansion));
   const int due = LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,
-                                          node.context->tables.size());
+                                          node.context->tables.size(), steps_of_moves);
+  LazyDuals& duals = node.context->point->duals;
   // In a reproducible search the attempts come first: whether they end early must be known.
-  LazyDuals::Found found;
-  if (expansion.is_reproducible()) found = duals.after(due);
-  improve(node, duals.steps_of(due), expansion);
-  LazyDuals::Found known;
+  LazyDuals::Found found = expansion.is_reproducible() ? duals.after(due) : duals.known();
+  // There may be many nodes from before these duals: none of them waits for moves.
+  if (learn(node, found, expansion)) return;
+  node.context->branched.fetch_add(1, std::memory_order_relaxed);
+  if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
+  improve(node, moves_due(node, duals.steps_of(due), expansion), expansion);
   if (!expansion.is_reproducible()) {
-    // The bound of a node in hand is that of the whole search, as long as an attempt takes.
-    known = duals.known();
-    Adapter adapter(node, expansion, 'T', known.duals);
-    if (put_back(node, known, adapter)) return;
     if (duals.is_overdue(nodes)) rest(node, expansion);
     duals.help();
-    found = duals.when_due(nodes, before);
+    const LazyDuals::Found now = duals.when_due(nodes, before, steps_of_moves);
+    if (!(now == found) && learn(node, now, expansion)) return;
+    found = now;
   }
-  if (found.duals != nullptr) tell(*node.context, found);
   Adapter adapter(node, expansion, 'T', found.duals);
-  // Not again and again as one of many equals.
-  if (found.fusion != nullptr && found.fusion->time <= adapter.limit() &&
-      (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
-    Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
-  }
-  if (!(found == known) && put_back(node, found, adapter)) return;
   // Where memory is tight a node leaves fewer others behind; so it does in a long search, where
   // what is best to look at next has changed before a long enumeration is over.
   const bool few = shared_->allowance.is_tight() ||
@@ -229,19 +235,24 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   cut_by_capacity_.fetch_add(cut, std::memory_order_relaxed);
 }
 
-/// Offers what moves make of the first fusion of the point.
-void MappingProblem::improve(const Node& node, std::int64_t steps_of_duals, Sink& expansion) const {
-  if (first_of_best_) return;
-  LazyImprovement& improvement = node.context->point->improvement;
+/// How many attempts at moves are due after the nodes of the point and so many steps for its duals.
+int MappingProblem::moves_due(const Node& node, std::int64_t steps_of_duals,
+                              const Sink& expansion) const {
+  if (first_of_best_) return 0;
+  const FusionContext& context = *node.context;
   // So close to the proof the tree is done before moves have cooled down.
   const bool is_close = !(node.bound < expansion.cutoff() * kClose);
-  const std::int64_t branched = node.context->branched_before.load(std::memory_order_relaxed);
-  const int due = improvement.attempts_due(node.context->admitted.load(std::memory_order_relaxed),
-                                           is_close ? branched / kLaterIfClose : branched,
-                                           is_close ? 0 : steps_of_duals);
-  const auto better =
-      improvement.after(due, expansion.is_reproducible() ? LazyImprovement::Make::Wait
-                                                         : LazyImprovement::Make::TryNow);
+  const std::int64_t branched = context.branched_before.load(std::memory_order_relaxed);
+  return context.point->improvement.attempts_due(context.admitted.load(std::memory_order_relaxed),
+                                                 is_close ? branched / kLaterIfClose : branched,
+                                                 is_close ? 0 : steps_of_duals);
+}
+
+/// Offers what so many attempts at moves make of the first fusion of the point.
+void MappingProblem::improve(const Node& node, int attempts, Sink& expansion) const {
+  const auto make =
+      expansion.is_reproducible() ? LazyImprovement::Make::Wait : LazyImprovement::Make::TryNow;
+  const auto better = node.context->point->improvement.after(attempts, make);
   if (better) offer_better(node, *better, 'M', expansion);
 }
 
