@@ -45,8 +45,11 @@ int LazyDuals::attempts_due(std::int64_t nodes, std::int64_t before, std::size_t
                             std::int64_t steps_of_moves) {
   if (before == 0) return kMostAttempts;
   constexpr std::int64_t kMany = std::int64_t{1} << 40;  // more make no difference
-  const auto times = static_cast<std::uint64_t>(
-      std::min(nodes / before, kMany) * weight_of_node(kernels) + steps_of_moves / kSteps);
+  // So many that those along frontiers come; exact ones may take for ever.
+  constexpr std::int64_t kMostByMoves = std::int64_t{1} << (kAttemptOfFrontiers - 1);
+  const auto times =
+      static_cast<std::uint64_t>(std::min(nodes / before, kMany) * weight_of_node(kernels) +
+                                 std::min(steps_of_moves / kSteps, kMostByMoves));
   return std::min(kMostAttempts, static_cast<int>(std::bit_width(times)));
 }
 
@@ -61,8 +64,8 @@ LazyDuals::Found LazyDuals::after(int attempts) {
   return found(made(attempts));
 }
 
-/// Makes so many attempts, and more as long as the last one has proved duals along frontiers: labels
-/// that are soon enumerated for these are so for slightly higher duals.  How many it were.
+/// Makes so many attempts, and more as long as the last one has proved duals along frontiers of
+/// different kernels: those that are slightly higher are soon proved then.  How many it were.
 int LazyDuals::made(int attempts) {
   while (is_left(attempts)) go_on();
   while (attempts < kMostAttempts && proving_[static_cast<std::size_t>(attempts)]) {
@@ -227,7 +230,8 @@ void LazyDuals::keep(PartitionDuals duals) {
   const PartitionRules rules(tables_);
   if (!duals_.empty() && duals.bound(rules) < duals_.back().found.bound(rules)) return;
   duals_.push_back({.attempts = attempts_, .found = std::move(duals)});
-  if (stage_ == Stage::Frontiers) proving_.set(static_cast<std::size_t>(attempts_));
+  if (stage_ != Stage::Frontiers || are_mostly_alike(tables_)) return;
+  proving_.set(static_cast<std::size_t>(attempts_));
 }
 
 void LazyDuals::keep(Fusion fusion) {

@@ -118,7 +118,7 @@ class LazyDuals {
     T found;
   };
   std::list<After<PartitionDuals>> duals_;
-  std::bitset<kMostAttempts + 1> proving_;  // attempts that proved duals along frontiers
+  std::bitset<kMostAttempts + 1> proving_;  // attempts after which another one comes at once
   std::list<After<Fusion>> fusions_;
   std::list<After<Ticks>> least_;
   // What all of that has found; guarded by a mutex of its own, which nobody holds for long.

@@ -26,7 +26,7 @@ constexpr std::int64_t kLast = 256;       // so much more seldom
 constexpr std::int64_t kStepsPerKernel = 1'200;
 constexpr std::int64_t kMostSteps = 600'000;
 // Of steps for duals: where these take long, a mapping is better by the time they begin.
-constexpr std::int64_t kDualsPerMoves = 4;
+constexpr std::int64_t kDualsPerMoves = 1;
 constexpr std::uint64_t kWalks = 8;
 constexpr std::int64_t kMostAttempts = 4'096;
 
@@ -50,8 +50,9 @@ int LazyImprovement::attempts_due(std::int64_t found, std::int64_t branched,
   const std::int64_t later = std::max<std::int64_t>(0, soon - of_walk);
   const std::int64_t last = std::max<std::int64_t>(0, later - kMostLater * kLater);
   const std::int64_t due = std::min(soon, of_walk) + (later - last) / kLater + last / kLast;
+  // Where duals take long, a mapping is better by the time they begin.
   const std::int64_t beside_duals =
-      kernels < kSmallGraph ? 0 : steps_of_duals / (kDualsPerMoves * steps_of_attempt(tables_));
+      kernels < kSmallGraph ? 0 : steps_of_duals / steps_of_attempt(tables_);
   return static_cast<int>(std::min(kMostAttempts, std::max(due, beside_duals)));
 }
 
