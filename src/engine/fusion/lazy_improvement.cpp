@@ -113,13 +113,12 @@ void LazyImprovement::attempt() {
 }
 
 /// Moves change a boundary at a time; all boundaries between partitions are then put where they are
-/// best for the order that moves have found (Prins 2004, of vehicle routes: order first, split second).
+/// best for the order that moves have come to (Prins 2004, of vehicle routes: order first, split
+/// second).
 void LazyImprovement::cut_again() {
-  const Fusion& best = moves_->best();
-  const bool is_new = found_.empty() || best.time < found_.back()->time;
-  if (!is_new || !tables_.bounds().use(SearchBound::Segments)) return;
-  auto cut = best_segments(tables_, best);
-  if (cut && cut->time < best.time) moves_->go_on_from(std::move(*cut));
+  if (!tables_.bounds().use(SearchBound::Segments)) return;
+  auto cut = best_segments(tables_, moves_->places());
+  if (cut && cut->time < moves_->best().time) moves_->go_on_from(std::move(*cut));
 }
 
 bool LazyImprovement::is_possible() const {

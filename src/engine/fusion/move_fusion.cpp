@@ -3,8 +3,8 @@
 // A kernel, with what of its partition must go along, moves to the partition of a neighbour, to
 // one that runs about as early, or to one of its own; a whole partition may join another.  A move
 // that makes the fusion worse by d ticks is made with probability 2^(-d / heat).  The heat
-// falls from a share of the mean partition to next to nothing, in rounds that each begin at
-// the best so far, last longer and begin cooler.
+// falls from a share of what such moves take, in the median of a sample (White 1984), to next to
+// nothing, in rounds that each begin at the best so far, last longer and begin cooler.
 //
 // Times are ticks and all draws are of whole numbers, or products of such with the heat, so that
 // any machine makes the same moves.  What is found is costed again by the tables.
@@ -27,13 +27,14 @@ namespace {
 
 struct Round {
   std::int64_t moves;  // for each kernel
-  double heat;         // of the mean partition
+  double heat;         // of the median rise
 };
 
 // The first is over at once; eight times as many moves are half as far from the best.
-constexpr std::array kRounds = {Round{.moves = 64, .heat = 0.25},  //
-                                Round{.moves = 512, .heat = 0.2},
-                                Round{.moves = 4'096, .heat = 0.12}};
+constexpr std::array kRounds = {Round{.moves = 64, .heat = 0.7},  //
+                                Round{.moves = 512, .heat = 0.6},
+                                Round{.moves = 4'096, .heat = 0.4}};
+constexpr int kSampledMoves = 512;  // for the median
 constexpr std::int64_t kBlocks = 64;
 constexpr double kCooling = 0.94;  // from block to block
 // A step of an enumeration takes as long.
@@ -69,7 +70,20 @@ void MoveSearch::begin_round() {
   least_ = best_.time;
   blocks_left_ = kBlocks;
   moves_ = 1 + round.moves * static_cast<std::int64_t>(tables_.size()) / kBlocks;
-  heat_ = round.heat * static_cast<double>(parts_.time()) / static_cast<double>(parts_.count());
+  heat_ = round.heat * median_rise();
+}
+
+/// Of moves that make the fusion worse, in ticks; 0 if there are none.
+double MoveSearch::median_rise() {
+  std::vector<Ticks> rises;
+  for (int i = 0; i < kSampledMoves; ++i) {
+    const auto change = draw_move(kNever - 1).change;
+    if (change > 0 && change < kNever) rises.push_back(change);
+  }
+  if (rises.empty()) return 0.0;
+  const auto median = rises.begin() + std::ssize(rises) / 2;
+  std::nth_element(rises.begin(), median, rises.end());
+  return static_cast<double>(*median);
 }
 
 void MoveSearch::go_on_from(Fusion better) {
@@ -120,11 +134,12 @@ std::size_t MoveSearch::draw_target(std::size_t kernel) {
   return place < 4 || place - 4 >= parts_.count() ? own : parts_.part_at(place - 4);
 }
 
-void MoveSearch::propose() {
+/// Chooses kernels and where they go.
+MoveSearch::Move MoveSearch::draw_move(Ticks most) {
   const std::size_t kernel = draw(tables_.size());
   const std::size_t own = parts_.part_of(kernel);
   const std::size_t to = draw_target(kernel);
-  if (to == own) return;
+  if (to == own) return {};
   const bool later =
       to == MovingParts::kNewPart ? draw(2) == 0 : parts_.place_of(to) > parts_.place_of(own);
   if (to != MovingParts::kNewPart && draw(8) == 0) {
@@ -134,10 +149,14 @@ void MoveSearch::propose() {
   } else {
     parts_.choose_with_leaders(kernel);
   }
+  return {.change = parts_.change(to, most), .is_later = later};
+}
+
+void MoveSearch::propose() {
   const Ticks most = draw_rise();
-  const Ticks change = parts_.change(to, most);
-  if (change > most) return;
-  if (!parts_.move(later ? MovingParts::Side::After : MovingParts::Side::Before)) return;
+  const Move move = draw_move(most);
+  if (move.change > most) return;
+  if (!parts_.move(move.is_later ? MovingParts::Side::After : MovingParts::Side::Before)) return;
   if (parts_.time() < least_) {
     least_ = parts_.time();
     best_places_ = parts_.places();

@@ -34,12 +34,21 @@ class MoveSearch {
   /// The next moves begin at this fusion, which is better than the best so far.
   void go_on_from(Fusion better);
 
+  /// Of the partition of each kernel now, which need not be that of the best.
+  [[nodiscard]] std::vector<std::uint32_t> places() const { return parts_.places(); }
   /// The best so far, costed by the tables.
   [[nodiscard]] const Fusion& best() const { return best_; }
 
  private:
+  struct Move {
+    Ticks change = kNever;  // kNever: none, or one that is not allowed
+    bool is_later = false;  // where they go
+  };
+
   void begin_round();
   bool cool();
+  [[nodiscard]] double median_rise();
+  [[nodiscard]] Move draw_move(Ticks most);
   void propose();
   [[nodiscard]] std::size_t draw(std::size_t below);
   [[nodiscard]] Ticks draw_rise();

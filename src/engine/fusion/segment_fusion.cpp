@@ -291,11 +291,11 @@ std::optional<Fusion> best_segments(const FusionTables& tables) {
   return segments_of(tables, order_of_tables(tables));
 }
 
-std::optional<Fusion> best_segments(const FusionTables& tables, const Fusion& fusion) {
+std::optional<Fusion> best_segments(const FusionTables& tables,
+                                    std::span<const std::uint32_t> places) {
   std::vector<std::size_t> order = order_of_tables(tables);
-  const auto partition = [&](std::size_t p) { return fusion.partition[tables.id(p).index()]; };
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return partition(a) < partition(b); });
+                   [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
   return segments_of(tables, std::move(order));
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 // The best fusion of one order of the kernels, found at once.
 
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "engine/fusion/fusion_tree.hpp"
 #include "engine/tables/fusion_tables.hpp"
@@ -15,8 +17,9 @@ namespace dfsearch {
 /// Stopped by the deadline of the tables.
 std::optional<Fusion> best_segments(const FusionTables& tables);
 
-/// The same in the order in which `fusion` has the kernels, of which none is pinned: no slower than
-/// it, unless partitions are scarce or one of its has kernels of both phases.
-std::optional<Fusion> best_segments(const FusionTables& tables, const Fusion& fusion);
+/// The same in the order of a fusion that has its kernels, of which none is pinned, in partitions at
+/// these places: no slower than it, unless partitions are scarce or one of its has both phases.
+std::optional<Fusion> best_segments(const FusionTables& tables,
+                                    std::span<const std::uint32_t> places);
 
 }  // namespace dfsearch

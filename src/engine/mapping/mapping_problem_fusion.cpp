@@ -24,7 +24,7 @@ constexpr int kAttemptsOfAlike = 10;
 constexpr std::int64_t kNodesOfLongSearch = 20'000;
 constexpr std::int64_t kLaterIfReached = 64;  // duals of a point without hope for a better mapping
 constexpr double kClose = 1.0 - 1e-4;
-constexpr std::int64_t kLaterIfClose = 64;  // moves where that little is left to prove
+constexpr std::int64_t kLaterIfClose = 8;  // moves where that little is left to prove
 
 /// Tells all nodes of the point what its duals say of every fusion.
 void tell(const FusionContext& context, const LazyDuals::Found& found) {

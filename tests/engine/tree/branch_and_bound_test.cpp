@@ -19,70 +19,14 @@
 #include <utility>
 #include <vector>
 
+#include "support/assignment_problem.hpp"
+
 namespace dfsearch {
 namespace {
 
-/// Assigns each of n workers one of n jobs at least cost; among assignments of
-/// equal cost the lexicographically first is wanted.
-struct Assignment {
-  struct Node {
-    std::vector<int> jobs;  // of the first workers
-    double cost = 0.0;
-  };
-  struct Solution {
-    std::vector<int> jobs;
-    double cost = 0.0;
-  };
-
-  std::vector<std::vector<double>> costs;
-  bool dominance = false;
-  int throw_at_depth = -1;
-  std::atomic<int>* expansions_left = nullptr;  // then Stopped, in the middle of an expansion
-
-  [[nodiscard]] Node root() const { return {}; }
-  /// What is spent and the cheapest free job of every other worker.
-  [[nodiscard]] Score bound(const Node& node) const {
-    double sum = node.cost;
-    for (std::size_t w = node.jobs.size(); w < costs.size(); ++w) {
-      double least = 1e9;
-      for (std::size_t j = 0; j < costs.size(); ++j) {
-        if (free(node, static_cast<int>(j))) least = std::min(least, costs[w][j]);
-      }
-      sum += least;
-    }
-    return Score(sum);
-  }
-  [[nodiscard]] Score cost(const Solution& s) const { return Score(s.cost); }
-  [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const {
-    return a.jobs < b.jobs;
-  }
-  [[nodiscard]] bool before(const Node& node, const Solution& s) const {
-    const std::vector<int> prefix(s.jobs.begin(),
-                                  s.jobs.begin() + static_cast<std::ptrdiff_t>(node.jobs.size()));
-    return node.jobs <= prefix;
-  }
-  [[nodiscard]] bool admit(const Node&) const { return true; }
-  void branch(const Node& node, Expansion<Node, Solution>& out) const {
-    if (static_cast<int>(node.jobs.size()) == throw_at_depth) throw std::runtime_error("branch");
-    const bool last = expansions_left != nullptr && expansions_left->fetch_sub(1) <= 0;
-    for (std::size_t j = 0; j < costs.size(); ++j) {
-      if (last && j == costs.size() / 2) throw Stopped();
-      if (!free(node, static_cast<int>(j))) continue;
-      Node child = node;
-      child.jobs.push_back(static_cast<int>(j));
-      child.cost += costs[node.jobs.size()][j];
-      if (child.jobs.size() == costs.size()) {
-        out.solution({child.jobs, child.cost}, 'T');
-      } else {
-        out.child(std::move(child));
-      }
-    }
-  }
-  static bool free(const Node& node, int job) {
-    return std::find(node.jobs.begin(), node.jobs.end(), job) == node.jobs.end();
-  }
-};
-static_assert(SearchProblem<Assignment>);
+using test::Assignment;
+using test::best_assignment;
+using test::random_assignment;
 
 /// Bounded by what is spent.
 struct WeakAssignment : Assignment {
@@ -121,31 +65,6 @@ struct LearningAssignment : WeakAssignment {
   }
 };
 static_assert(LearningProblem<LearningAssignment> && !LearningProblem<Assignment>);
-
-Assignment random_assignment(std::uint64_t seed, std::size_t size) {
-  std::mt19937_64 random(seed);
-  Assignment problem;
-  problem.costs.assign(size, std::vector<double>(size));
-  for (auto& row : problem.costs) {
-    // Few different costs, so that many assignments tie.
-    for (double& cost : row) cost = static_cast<double>(1 + random() % 6);
-  }
-  return problem;
-}
-
-Assignment::Solution best_assignment(const Assignment& problem) {
-  std::vector<int> jobs(problem.costs.size());
-  std::iota(jobs.begin(), jobs.end(), 0);
-  Assignment::Solution best{{}, 1e9};
-  do {
-    double cost = 0.0;
-    for (std::size_t w = 0; w < jobs.size(); ++w) {
-      cost += problem.costs[w][static_cast<std::size_t>(jobs[w])];
-    }
-    if (cost < best.cost) best = {jobs, cost};  // permutations come in order
-  } while (std::next_permutation(jobs.begin(), jobs.end()));
-  return best;
-}
 
 /// Items with weights and values; wanted: the most value within a weight.  As a
 /// minimisation: the least value left out.
@@ -501,123 +420,6 @@ TEST_CASE("of better solutions that come together each is told at most once") {
   REQUIRE_FALSE(costs.empty());
   for (std::size_t i = 1; i < costs.size(); ++i) CHECK(costs[i] < costs[i - 1]);
   CHECK(costs.back() == Score(10.0));
-}
-
-namespace {
-
-/// What a checkpoint shows.
-struct Shown {
-  std::vector<OpenNodes<Assignment::Node>::Entry> open;
-  std::optional<Assignment::Solution> incumbent;
-};
-
-}  // namespace
-
-TEST_CASE("a search that shows checkpoints goes on, and from each of them another one can") {
-  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
-  int shown = 0;
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    for (const int threads : {1, 8}) {
-      for (const bool deterministic : {false, true}) {
-        for (const std::size_t open_limit : {std::size_t{0}, std::size_t{1000}}) {
-          CAPTURE(seed);
-          CAPTURE(threads);
-          CAPTURE(deterministic);
-          CAPTURE(open_limit);
-          const Assignment problem = random_assignment(seed, 6 + seed % 2);
-          const auto expected = best_assignment(problem);
-          const BranchAndBoundOptions options{.threads = threads,
-                                              .deterministic = deterministic,
-                                              .checkpoint_interval = Seconds(0.0),
-                                              .open_limit = open_limit};
-          BranchAndBound<Assignment> search(problem, options);
-          std::vector<Shown> states;
-          search.on_checkpoint([&](auto& open) {
-            const auto result = search.result();
-            Shown state{.open = open, .incumbent = {}};
-            if (result.solution) state.incumbent = *result.solution;
-            states.push_back(std::move(state));
-            // All that is left is shown: nothing below it is missed by the bound.
-            CHECK(result.lower_bound <= Score(expected.cost));
-          });
-          const auto straight = search.run();
-          CHECK(straight.cost == Score(expected.cost));
-          CHECK(straight.solution->jobs == expected.jobs);
-          CHECK(search.take_open().empty());
-          shown += static_cast<int>(states.size());
-          for (std::size_t i = 0; i < states.size(); i += 1 + states.size() / 8) {
-            BranchAndBound<Assignment> again(problem, {.threads = threads});
-            if (states[i].incumbent) again.resume_from(std::move(*states[i].incumbent), 'T');
-            again.resume_from(std::move(states[i].open));
-            const auto resumed = again.run();
-            CHECK(resumed.cost == straight.cost);
-            CHECK(resumed.lower_bound == straight.cost);
-            CHECK(resumed.solution->jobs == expected.jobs);
-          }
-        }
-      }
-    }
-  }
-  CHECK(shown > 96);  // every search shows what is left at its end, most of them more than once
-}
-
-TEST_CASE("what a limit leaves open is enough to go on from") {
-  const Assignment problem = random_assignment(11, 8);
-  const auto expected = best_assignment(problem);
-  for (const std::int64_t nodes : {1, 3, 10, 30}) {
-    CAPTURE(nodes);
-    BranchAndBound<Assignment> first(problem, {.limits = {.nodes = nodes}, .threads = 2});
-    const auto part = first.run();
-    BranchAndBound<Assignment> second(problem, {});
-    if (part.solution) second.resume_from(Assignment::Solution(*part.solution), part.found_by);
-    second.resume_from(first.take_open());
-    const auto rest = second.run();
-    CHECK(rest.solution->jobs == expected.jobs);
-    CHECK(rest.lower_bound == Score(expected.cost));
-  }
-}
-
-TEST_CASE("a node whose expansion the deadline ends stays open as it was") {
-  int stopped = 0;
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    Assignment problem = random_assignment(seed, 7);
-    const auto expected = best_assignment(problem);
-    for (const bool deterministic : {false, true}) {
-      for (const int expansions : {0, 1, 2, 5, 9, 20}) {
-        CAPTURE(seed);
-        CAPTURE(deterministic);
-        CAPTURE(expansions);
-        std::atomic<int> left{expansions};
-        problem.expansions_left = &left;
-        const std::size_t open_limit = seed % 3 == 0 ? 2 : 1'000;
-        BranchAndBound<Assignment> first(
-            problem, {.threads = 2, .deterministic = deterministic, .open_limit = open_limit});
-        const auto part = first.run();
-        problem.expansions_left = nullptr;
-        stopped += part.stopped_by == StopReason::Time;
-        REQUIRE(part.lower_bound <= Score(expected.cost));
-        if (part.stopped_by == StopReason::None) continue;
-        REQUIRE(part.stats.nodes <= expansions);
-        BranchAndBound<Assignment> second(problem, {});
-        if (part.solution) second.resume_from(Assignment::Solution(*part.solution), part.found_by);
-        second.resume_from(first.take_open());
-        const auto rest = second.run();
-        REQUIRE(rest.solution->jobs == expected.jobs);
-        REQUIRE(rest.lower_bound == Score(expected.cost));
-      }
-    }
-  }
-  CHECK(stopped > 200);
-}
-
-TEST_CASE("what a checkpoint throws reaches the caller") {
-  const Assignment problem = random_assignment(3, 6);
-  for (const bool deterministic : {false, true}) {
-    BranchAndBound<Assignment> search(
-        problem, {.deterministic = deterministic, .checkpoint_interval = Seconds(0.0)});
-    search.on_checkpoint([](auto&) { throw std::runtime_error("full"); });
-    CHECK_THROWS_AS(search.run(), std::runtime_error);
-  }
 }
 
 }  // namespace dfsearch
