@@ -25,8 +25,6 @@ constexpr std::int64_t kLast = 256;       // so much more seldom
 // The first one sees moves cool down twice, unless that takes too long.
 constexpr std::int64_t kStepsPerKernel = 1'200;
 constexpr std::int64_t kMostSteps = 600'000;
-// Of steps for duals: where these take long, a mapping is better by the time they begin.
-constexpr std::int64_t kDualsPerMoves = 1;
 constexpr std::uint64_t kWalks = 8;
 constexpr std::int64_t kMostAttempts = 4'096;
 

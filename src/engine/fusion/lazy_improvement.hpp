@@ -12,9 +12,8 @@
 
 namespace dfsearch {
 
-/// What simulated annealing makes of the best segments of some tables, to which it refers, cut into
-/// segments again.  Any
-/// thread may use it.
+/// What simulated annealing makes of the best segments of some tables, to which it refers, where each
+/// attempt ends with the best segments of its own order.  Any thread may use it.
 class LazyImprovement {
  public:
   explicit LazyImprovement(const FusionTables& tables) : tables_(tables) {}
