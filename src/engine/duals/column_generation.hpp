@@ -46,7 +46,7 @@ class ColumnGeneration {
 
   /// The program has been solved.  Whether greedy pricing comes next.
   [[nodiscard]] virtual bool grows_next() = 0;
-  /// Whether it is worth more time than to go from neighbour to neighbour.
+  /// Whether greedy pricing, once neighbours find nothing, tries all kernels, which takes longer.
   [[nodiscard]] virtual bool grows_far() const = 0;
   /// Greedy pricing has found nothing in so many steps.
   virtual void growth_found_nothing(std::int64_t steps) = 0;

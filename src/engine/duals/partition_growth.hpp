@@ -18,8 +18,8 @@ class PartitionGrowth {
  public:
   PartitionGrowth(const FusionTables& tables, const PartitionPricing& pricing);
 
-  /// Near: only neighbours of a set join it, which takes a fraction of the time.  Far: any kernels,
-  /// which a set can be better with if some need time to compute and others time to load.
+  /// Which kernels may join a set.  Near: its neighbours, which takes a fraction of the time.  Far:
+  /// any; kernels that compute and kernels that load may share a partition without a tensor between.
   enum class Reach : std::uint8_t { Near, Far };
 
   /// The best set met on the way from this kernel to one that nothing more goes into; nothing if

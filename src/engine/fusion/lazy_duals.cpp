@@ -65,7 +65,7 @@ LazyDuals::Found LazyDuals::after(int attempts) {
 }
 
 /// Makes so many attempts, and more as long as the last one has proved duals along frontiers of
-/// different kernels: those that are slightly higher are soon proved then.  How many it were.
+/// different kernels: those that are slightly higher are soon proved then.  Returns how many.
 int LazyDuals::made(int attempts) {
   while (is_left(attempts)) go_on();
   while (attempts < kMostAttempts && proving_[static_cast<std::size_t>(attempts)]) {

@@ -113,7 +113,8 @@ bool put_back(const MappingProblem::Node& node, const LazyDuals::Found& found, A
   return true;
 }
 
-/// Uses what is known of the point.  Whether the node waits again for its turn.
+/// Tells the point what its duals prove and offers their fusion.  True if the node, whose bound is
+/// higher now, was put back.
 bool learn(const MappingProblem::Node& node, const LazyDuals::Found& found,
            Expansion<MappingProblem::Node, MappingSolution>& expansion) {
   if (found.duals != nullptr) tell(*node.context, found);
