@@ -20,8 +20,6 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kClasses = 768;  // the program takes their square, for each pivot
-// Partial sets kept while that finds any; then all of them.
-constexpr std::array<std::size_t, 2> kBeams = {32, 256};
 // Duals a little too low, by these powers of two, are soon proved: sets that just pay need not all
 // be told apart then.
 constexpr std::array kSpared = {2, 4, 5, 6, 8, 10, 63};
@@ -66,9 +64,6 @@ std::optional<std::vector<FrontierPricing>> frontier_pricings(const FusionTables
 FrontierDualSearch::FrontierDualSearch(const FusionTables& tables) : ColumnGeneration(tables) {
   KernelClasses classes =
       are_mostly_alike(tables) ? kernels_by(kernel_looks(tables)) : exchanged_kernels(tables);
-  // Where most kernels are alike, the linear program has few rows and needs few columns, but growing
-  // one from each class of a large graph takes long.
-  grows_ = !are_mostly_alike(tables);
   if (classes.size() > kClasses) return;
   auto frontiers = frontier_pricings(tables);
   if (!frontiers) return;
@@ -77,16 +72,16 @@ FrontierDualSearch::FrontierDualSearch(const FusionTables& tables) : ColumnGener
 }
 
 bool FrontierDualSearch::grows_next() {
-  beam_ = 0;
+  is_by_beam_ = true;
   return grows_;
 }
 
 /// A call that the steps do not suffice for begins again.
 void FrontierDualSearch::price() {
-  if (beam_ == kBeams.size()) {
+  if (!is_by_beam_) {
     prove();
-  } else if (is_none_overpaid(lower_duals(), kBeams[beam_])) {
-    ++beam_;
+  } else if (is_none_overpaid(lower_duals(), beam_)) {
+    is_by_beam_ = false;
   }
 }
 
@@ -100,7 +95,7 @@ void FrontierDualSearch::prove() {
   const Duals duals = lower_duals();
   if (!is_none_overpaid(duals, 0)) return;
   keep(made_right(duals));
-  beam_ = 0;
+  is_by_beam_ = true;
   if (++spared_ == kSpared.size()) end();
 }
 
@@ -108,6 +103,7 @@ void FrontierDualSearch::prove() {
 bool FrontierDualSearch::is_none_overpaid(const Duals& duals, std::size_t beam) {
   switch (add_overpaid(duals, beam)) {
     case Met::Some:
+      if (beam == 0) beam_ *= kWider;
       solve_again();
       return false;
     case Met::None:

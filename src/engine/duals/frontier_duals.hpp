@@ -42,9 +42,15 @@ class FrontierDualSearch final : public ColumnGeneration {
   [[nodiscard]] Met add_overpaid(const Duals& duals, std::size_t beam);
   [[nodiscard]] PartitionDuals made_right(const Duals& proved) const;
 
+  // Partial sets kept while that finds any; then all of them are.  What these find a beam has missed:
+  // the next ones are so many times as wide.
+  static constexpr std::size_t kBeam = 64;
+  static constexpr std::size_t kWider = 8;
+
   std::vector<FrontierPricing> frontiers_;
   bool grows_ = true;                                       // until that finds nothing
-  std::size_t beam_ = 0;                                    // place
+  std::size_t beam_ = kBeam;                                // width
+  bool is_by_beam_ = true;                                  // until that finds nothing
   std::size_t spared_ = 0;                                  // place
   FineTicks best_ = std::numeric_limits<FineTicks>::min();  // proved bound of all kernels
 };

@@ -35,6 +35,22 @@ std::int64_t weight_of_node(std::size_t kernels) {
   return 1 + times_usual * times_usual;
 }
 
+constexpr std::int64_t kNoRest = std::numeric_limits<std::int64_t>::max();
+
+/// From so many nodes on, as long as this lives.
+class OthersRest {
+ public:
+  OthersRest(std::atomic<std::int64_t>& from, std::int64_t nodes) : from_(from) {
+    from_.store(nodes, std::memory_order_relaxed);
+  }
+  OthersRest(const OthersRest&) = delete;
+  OthersRest& operator=(const OthersRest&) = delete;
+  ~OthersRest() { from_.store(kNoRest, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::int64_t>& from_;
+};
+
 }  // namespace
 
 LazyDuals::LazyDuals(const FusionTables& tables) : tables_(tables) {
@@ -89,15 +105,8 @@ LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std
   if (!tables_.bounds().use(SearchBound::Duals)) return {};
   if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
     const std::int64_t begin = nodes.load(std::memory_order_relaxed);
-    rest_from_.store(begin + std::max(begin - beside_, kFewNodes), std::memory_order_relaxed);
-    try {
-      const int due = attempts_due(begin - beside_, before, tables_.size(), steps_of_moves);
-      static_cast<void>(made(due));
-    } catch (...) {
-      rest_from_.store(kNoRest, std::memory_order_relaxed);
-      throw;
-    }
-    rest_from_.store(kNoRest, std::memory_order_relaxed);
+    const OthersRest rest(rest_from_, begin + std::max(begin - beside_, kFewNodes));
+    static_cast<void>(made(attempts_due(begin - beside_, before, tables_.size(), steps_of_moves)));
     beside_ += nodes.load(std::memory_order_relaxed) - begin;
   }
   return known();
@@ -124,20 +133,27 @@ void LazyDuals::help_to_the_end() {
   }
 }
 
-LazyDuals::Found LazyDuals::of_alike(int attempts, Ticks enough) {
-  if (tables_.size() < kSmallestOfOthers || !tables_.bounds().use(SearchBound::Duals)) return {};
-  const std::unique_lock lock = locked();
-  if (stage_ == Stage::Large) {
-    if (!are_mostly_alike(tables_)) return {};
-    begin_with_large();
+bool LazyDuals::are_alike() {
+  std::call_once(looked_, [this] {
+    are_alike_ = tables_.size() >= kSmallestOfOthers && are_mostly_alike(tables_);
+  });
+  return are_alike_;
+}
+
+const PartitionDuals* LazyDuals::next(const PartitionDuals* duals, int attempts, bool waits) {
+  if (!tables_.bounds().use(SearchBound::Duals)) return nullptr;
+  const std::unique_lock lock = waits ? locked() : std::unique_lock(mutex_, std::try_to_lock);
+  if (!lock) return nullptr;
+  const OthersRest rest(rest_from_, 0);
+  auto next = duals_.begin();
+  if (duals != nullptr) {
+    next = std::find_if(next, duals_.end(), [&](const auto& of) { return &of.found == duals; });
+    ++next;
   }
-  if (stage_ == Stage::Frontiers && !are_mostly_alike(tables_)) return {};
-  const FusionTree tree(tables_);
-  const auto is_enough = [&] {
-    return !duals_.empty() && tree.bound(tree.root(), duals_.back().found) > enough;
-  };
-  while (stage_ == Stage::Frontiers && is_left(attempts) && !is_enough()) go_on();
-  return found(std::min(attempts_, attempts));
+  const std::ptrdiff_t before = std::distance(duals_.begin(), next);
+  while (std::ssize(duals_) == before && is_left(attempts)) go_on();
+  next = std::next(duals_.begin(), before);
+  return next == duals_.end() || next->attempts > attempts ? nullptr : &next->found;
 }
 
 /// Whether nobody has made so many attempts yet, or the last of them has not ended.
@@ -185,6 +201,9 @@ LazyDuals::Found LazyDuals::after_at_least(int attempts) {
 void LazyDuals::begin_attempt() {
   steps_left_ = kSteps << attempts_++;
   if (stage_ == Stage::Large) begin_with_large();
+  // Where kernels are alike there are few calls, of which each begins again if its steps do not
+  // suffice, so none is made with fewer than the first attempt has that nodes bring.
+  if (are_alike() && attempts_ < attempts_due(1, 1, tables_.size())) steps_left_ = 0;
   const int of_frontiers =
       tables_.size() > kKernelsOfLargeFrontiers ? kAttemptOfLargeFrontiers : kAttemptOfFrontiers;
   if (stage_ == Stage::All && attempts_ >= of_frontiers &&
@@ -215,7 +234,7 @@ void LazyDuals::spend_steps() {
 
 void LazyDuals::begin_with_large() {
   stage_ = Stage::Frontiers;
-  if (are_mostly_alike(tables_) || !ExactDualSearch::is_possible(tables_)) return;
+  if (are_alike() || !ExactDualSearch::is_possible(tables_)) return;
   exact_ = std::make_unique<ExactDualSearch>(tables_, nullptr, &work_);
   if (exact_->has_ended()) {
     exact_.reset();
@@ -230,7 +249,7 @@ void LazyDuals::keep(PartitionDuals duals) {
   const PartitionRules rules(tables_);
   if (!duals_.empty() && duals.bound(rules) < duals_.back().found.bound(rules)) return;
   duals_.push_back({.attempts = attempts_, .found = std::move(duals)});
-  if (stage_ != Stage::Frontiers || are_mostly_alike(tables_)) return;
+  if (stage_ != Stage::Frontiers || are_alike()) return;
   proving_.set(static_cast<std::size_t>(attempts_));
 }
 
@@ -252,7 +271,7 @@ void LazyDuals::go_on_with_frontiers() {
     return;
   }
   frontiers_.reset();
-  stage_ = are_mostly_alike(tables_) ? Stage::Ended : Stage::All;
+  stage_ = are_alike() ? Stage::Ended : Stage::All;
 }
 
 void LazyDuals::go_on_with_all() {

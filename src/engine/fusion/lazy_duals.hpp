@@ -43,9 +43,9 @@ class LazyDuals {
   /// What is known so far.
   [[nodiscard]] Found known();
 
-  /// Whether another thread has been looking for duals, asked by when_due, for so long that as many
-  /// nodes have been counted meanwhile as before: to expand more of them before it is done brings
-  /// nothing.
+  /// Whether another thread has been looking for duals for so long that to expand more nodes before it
+  /// is done brings nothing: asked by when_due, for as many nodes as were counted before; by next, at
+  /// all.
   [[nodiscard]] bool is_overdue(const std::atomic<std::int64_t>& nodes) const {
     return nodes.load(std::memory_order_relaxed) > rest_from_.load(std::memory_order_relaxed);
   }
@@ -56,9 +56,13 @@ class LazyDuals {
   /// The same until that thread is done.  Throws Stopped by the deadline of the tables.
   void help_to_the_end();
 
-  /// What attempts at duals along frontiers find, where most kernels of a large graph are alike;
-  /// nothing elsewhere.  So many attempts, unless duals that prove more than `enough` come before.
-  [[nodiscard]] Found of_alike(int attempts, Ticks enough);
+  /// Whether the graph is large and most of its kernels are alike: duals along frontiers come soon
+  /// there and prove nearly all.
+  [[nodiscard]] bool are_alike();
+  /// The first duals after these, or the very first if they are null, that so many attempts find; null
+  /// if they find none.  A function of the tables and of the arguments if it waits for other threads;
+  /// else null as well while one of them looks for duals.  Throws Stopped by the deadline of the tables.
+  [[nodiscard]] const PartitionDuals* next(const PartitionDuals* duals, int attempts, bool waits);
 
   /// What all attempts that anybody made have found, which are so many at least.
   [[nodiscard]] Found after_at_least(int attempts);
@@ -94,6 +98,8 @@ class LazyDuals {
   void keep(PartitionDuals duals);
 
   const FusionTables& tables_;
+  std::once_flag looked_;  // at whether the kernels
+  bool are_alike_ = false;
   SharedWork work_;  // of who holds mutex_
   // What has been tried so far; guarded by mutex_.
   std::mutex mutex_;
@@ -103,8 +109,7 @@ class LazyDuals {
   // Read without the mutex: the attempts after which nothing was left to do, and from how many nodes
   // on others had better rest.
   std::atomic<int> ended_after_{kMostAttempts};
-  static constexpr std::int64_t kNoRest = std::numeric_limits<std::int64_t>::max();
-  std::atomic<std::int64_t> rest_from_{kNoRest};
+  std::atomic<std::int64_t> rest_from_{std::numeric_limits<std::int64_t>::max()};
   Stage stage_ = Stage::All;
   bool are_frontiers_left_ = false;  // for when all duals take long
   // Each with room of its own, as most points are dropped before they need it.

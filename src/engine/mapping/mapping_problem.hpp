@@ -195,7 +195,7 @@ class MappingProblem {
   void branch_network(std::size_t network, Sink& expansion) const;
   void open_point(const Node& node, Sink& expansion) const;
   void open_fusion(const Node& node, LoopSets&& sharding, Sink& expansion) const;
-  void bound_by_alike(Node& root, Sink& expansion) const;
+  bool is_far_among_alike(const Node& node, const Sink& expansion) const;
   void offer_first(OuterPoint point, Sink& expansion) const;
   void branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const;
   [[nodiscard]] std::optional<std::size_t> bound_lone_kernels(const LayerDecisions& decided,

@@ -19,8 +19,9 @@ constexpr std::size_t kLargeGraph = 512;
 constexpr std::int64_t kStepsOfLargeGraph = 100;
 // Of the best mapping: a point whose bound is below is not soon dropped.
 constexpr double kFar = 63.0 / 64;
-// At duals of a point whose kernels are mostly alike, before its first branch.
+// At duals and at moves of a point whose kernels are mostly alike, before the branches below the first.
 constexpr int kAttemptsOfAlike = 10;
+constexpr int kMovesOfAlike = 2;
 constexpr std::int64_t kNodesOfLongSearch = 20'000;
 constexpr std::int64_t kLaterIfReached = 64;  // duals of a point without hope for a better mapping
 constexpr double kClose = 1.0 - 1e-4;
@@ -159,7 +160,6 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
     auto segments = best_segments(child.context->tables);
     if (segments && segments->time <= adapter.limit()) adapter.complete(std::move(*segments));
   }
-  bound_by_alike(child, expansion);
   expansion.child(std::move(child));
 }
 
@@ -180,22 +180,14 @@ void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
   if (segments) Adapter(node, expansion, 'S').complete(std::move(*segments));
 }
 
-/// Where most kernels are alike and the point is far from being dropped, moves and duals come before
-/// the first branch: they take no longer than some nodes, and most points are dropped by them.
-void MappingProblem::bound_by_alike(Node& root, Sink& expansion) const {
+/// Whether the kernels of the point are mostly alike and it is far from being dropped.  Its next duals
+/// come before its next branch then: they take no longer than some nodes, and most points are dropped
+/// by them.  Not yet for the empty fusion, whose first branch may show that other points come first.
+bool MappingProblem::is_far_among_alike(const Node& node, const Sink& expansion) const {
   const Score cutoff = expansion.cutoff();
-  if (first_of_best_ || cutoff == Score::infinity() || !(root.bound < cutoff * kFar)) return;
-  PointTables& point = *root.context->point;
-  const LazyDuals::Found found =
-      point.duals.of_alike(kAttemptsOfAlike, Adapter(root, expansion, 'T').limit());
-  if (found.duals == nullptr) return;
-  root.fusion.duals = found.duals;
-  root.fusion.bound =
-      std::max(root.fusion.bound, root.context->search.bound(root.fusion, *found.duals));
-  root.bound = std::max(root.bound, root.context->score(root.fusion.bound));
-  if (!(root.bound < expansion.cutoff())) return;
-  const auto better = point.improvement.after(2, LazyImprovement::Make::Wait);
-  if (better) offer_better(root, *better, 'M', expansion);
+  if (first_of_best_ || cutoff == Score::infinity() || !(node.bound < cutoff * kFar)) return false;
+  if (!node.fusion.closed && !node.fusion.opened) return false;
+  return node.context->point->duals.are_alike();
 }
 
 void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
@@ -213,6 +205,13 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   LazyDuals::Found found = expansion.is_reproducible() ? duals.after(due) : duals.known();
   // There may be many nodes from before these duals: none of them waits for moves.
   if (learn(node, found, expansion)) return;
+  if (is_far_among_alike(node, expansion)) {
+    const PartitionDuals* last = found.duals != nullptr ? found.duals : node.fusion.duals;
+    if (last != nullptr) improve(node, kMovesOfAlike, expansion);
+    const LazyDuals::Found next{
+        .duals = duals.next(last, kAttemptsOfAlike, expansion.is_reproducible())};
+    if (learn(node, next, expansion)) return;
+  }
   node.context->branched.fetch_add(1, std::memory_order_relaxed);
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
   improve(node, moves_due(node, duals.steps_of(due), expansion), expansion);

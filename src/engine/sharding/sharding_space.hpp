@@ -8,8 +8,8 @@
 #include "base/deadline.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "graph/loop_set.hpp"
-#include "model/layer/layer_costs.hpp"
 #include "model/layer/core_allocation.hpp"
+#include "model/layer/layer_costs.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
