@@ -91,6 +91,12 @@ int LazyDuals::made(int attempts) {
   return attempts;
 }
 
+/// Makes so many attempts unless better duals are proved before.
+void LazyDuals::go_on_until_proved(int attempts) {
+  const std::size_t before = duals_.size();
+  while (duals_.size() == before && is_left(attempts)) go_on();
+}
+
 /// Once no other thread is at it: an attempt may take seconds, in which this one takes part.
 std::unique_lock<std::mutex> LazyDuals::locked() {
   std::unique_lock lock(mutex_, std::try_to_lock);
@@ -106,7 +112,12 @@ LazyDuals::Found LazyDuals::when_due(const std::atomic<std::int64_t>& nodes, std
   if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) {
     const std::int64_t begin = nodes.load(std::memory_order_relaxed);
     const OthersRest rest(rest_from_, begin + std::max(begin - beside_, kFewNodes));
-    static_cast<void>(made(attempts_due(begin - beside_, before, tables_.size(), steps_of_moves)));
+    const int due = attempts_due(begin - beside_, before, tables_.size(), steps_of_moves);
+    if (are_alike()) {
+      go_on_until_proved(due);
+    } else {
+      static_cast<void>(made(due));
+    }
     beside_ += nodes.load(std::memory_order_relaxed) - begin;
   }
   return known();
@@ -150,9 +161,11 @@ const PartitionDuals* LazyDuals::next(const PartitionDuals* duals, int attempts,
     next = std::find_if(next, duals_.end(), [&](const auto& of) { return &of.found == duals; });
     ++next;
   }
-  const std::ptrdiff_t before = std::distance(duals_.begin(), next);
-  while (std::ssize(duals_) == before && is_left(attempts)) go_on();
-  next = std::next(duals_.begin(), before);
+  if (next == duals_.end()) {
+    const std::ptrdiff_t before = std::ssize(duals_);
+    go_on_until_proved(attempts);
+    next = std::next(duals_.begin(), before);
+  }
   return next == duals_.end() || next->attempts > attempts ? nullptr : &next->found;
 }
 

@@ -36,7 +36,8 @@ class LazyDuals {
   [[nodiscard]] Found after(int attempts);
 
   /// The same with the attempts that are due after the nodes counted, less those that other threads
-  /// expanded beside an attempt, if nobody else is at it; else what is known so far.
+  /// expanded beside an attempt, where kernels are alike until one proves better duals; if somebody
+  /// else is at it, what is known so far.
   [[nodiscard]] Found when_due(const std::atomic<std::int64_t>& nodes, std::int64_t before,
                                std::int64_t steps_of_moves = 0);
 
@@ -86,6 +87,7 @@ class LazyDuals {
   [[nodiscard]] std::unique_lock<std::mutex> locked();
   [[nodiscard]] bool is_left(int attempts) const;
   int made(int attempts);
+  void go_on_until_proved(int attempts);
   void go_on();
   [[nodiscard]] Found found(int attempts) const;
   void begin_attempt();

@@ -201,21 +201,24 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   const int due = LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,
                                           node.context->tables.size(), steps_of_moves);
   LazyDuals& duals = node.context->point->duals;
-  // In a reproducible search the attempts come first: whether they end early must be known.
-  LazyDuals::Found found = expansion.is_reproducible() ? duals.after(due) : duals.known();
+  // In a reproducible search what is known depends on the other threads.
+  const bool waits = expansion.is_reproducible();
+  LazyDuals::Found found = waits ? LazyDuals::Found{} : duals.known();
   // There may be many nodes from before these duals: none of them waits for moves.
   if (learn(node, found, expansion)) return;
-  if (is_far_among_alike(node, expansion)) {
+  const bool is_far = is_far_among_alike(node, expansion);
+  if (is_far) {
     const PartitionDuals* last = found.duals != nullptr ? found.duals : node.fusion.duals;
     if (last != nullptr) improve(node, kMovesOfAlike, expansion);
-    const LazyDuals::Found next{
-        .duals = duals.next(last, kAttemptsOfAlike, expansion.is_reproducible())};
-    if (learn(node, next, expansion)) return;
+    if (learn(node, {.duals = duals.next(last, kAttemptsOfAlike, waits)}, expansion)) return;
   }
+  // The attempts come first there: whether they end early must be known.
+  if (waits) found = duals.after(due);
+  if (waits && learn(node, found, expansion)) return;
   node.context->branched.fetch_add(1, std::memory_order_relaxed);
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
-  improve(node, moves_due(node, duals.steps_of(due), expansion), expansion);
-  if (!expansion.is_reproducible()) {
+  improve(node, moves_due(node, is_far ? 0 : duals.steps_of(due), expansion), expansion);
+  if (!waits) {
     if (duals.is_overdue(nodes)) rest(node, expansion);
     duals.help();
     const LazyDuals::Found now = duals.when_due(nodes, before, steps_of_moves);
