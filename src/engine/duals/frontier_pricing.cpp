@@ -76,6 +76,7 @@ class LabelSearch {
     nothing.excess.fill(kNoMatter);
     for (const std::size_t r : timed_) nothing.excess[r] = 0;
     std::vector<Label> labels{nothing};
+    whole_.assign(plan_.steps.size(), nothing);
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       tables_.deadline().check();
       std::vector<Label> next;
@@ -154,7 +155,7 @@ class LabelSearch {
     for (std::size_t r = 0; r < kPricedParts; ++r) {
       add(-gains_.memory[r] * crosses_without, without.excess[r]);
     }
-    offer(s + 1, without, next);
+    if (offer(s + 1, without, next) && label.frontier != 0) keep_whole(s, next.back());
     Label with = label;
     with.sram += step.sram_inside(label.frontier);
     if (with.sram > sram_) return;
@@ -168,6 +169,18 @@ class LabelSearch {
     decisions_.push_back(
         {.previous = label.last, .kernel = static_cast<std::uint32_t>(step.kernel)});
     next.back().last = static_cast<std::uint32_t>(decisions_.size());
+    keep_whole(s, next.back());
+  }
+
+  /// The best set that nothing can add to any more from this step on.
+  void keep_whole(std::size_t s, const Label& label) {
+    if (label.frontier == 0 && is_better(label, whole_[s])) whole_[s] = label;
+  }
+  static FineTicks least(const Label& label) {
+    return *std::min_element(label.excess.begin(), label.excess.end());
+  }
+  static bool is_better(const Label& a, const Label& b) {
+    return std::make_pair(least(a), a.size) > std::make_pair(least(b), b.size);
   }
 
   bool offer(std::size_t s, Label& label, std::vector<Label>& next) const {
@@ -238,33 +251,52 @@ class LabelSearch {
     kept.resize(last + 1);
   }
 
-  [[nodiscard]] std::vector<PartitionColumn> columns(std::vector<Label>& labels) const {
-    const auto least = [](const Label& label) {
-      return *std::min_element(label.excess.begin(), label.excess.end());
-    };
+  /// The best sets: first those that share no kernels, since a program that learns of one place of the
+  /// graph at a time learns slowly, then any others.  Of sets that cost the same one is enough.
+  [[nodiscard]] std::vector<PartitionColumn> columns(const std::vector<Label>& labels) const {
+    std::vector<Label> sets = labels;
+    sets.insert(sets.end(), whole_.begin(), whole_.end());
     const auto is_none = [&](const Label& label) {
       return label.size == 0 || least(label) <= above_;
     };
-    labels.erase(std::remove_if(labels.begin(), labels.end(), is_none), labels.end());
-    std::stable_sort(labels.begin(), labels.end(), [&](const Label& a, const Label& b) {
-      return std::make_pair(least(a), a.size) > std::make_pair(least(b), b.size);
-    });
-    if (labels.size() > query_.most) labels.resize(query_.most);
+    sets.erase(std::remove_if(sets.begin(), sets.end(), is_none), sets.end());
+    std::stable_sort(sets.begin(), sets.end(), is_better);
+    const auto cost_the_same = [](const Label& a, const Label& b) {
+      return a.size == b.size && a.sram == b.sram && least(a) == least(b);
+    };
+    sets.erase(std::unique(sets.begin(), sets.end(), cost_the_same), sets.end());
     std::vector<PartitionColumn> columns;
-    for (const Label& label : labels) {
-      PartitionColumn column{.kernels = KernelSet(tables_.size()),
-                             .group = group_,
-                             .excess = least(label) - duals_.charge[group_],
-                             .size = label.size};
-      FineTicks dual = 0;
-      for (std::uint32_t last = label.last; last != 0; last = decisions_[last - 1].previous) {
-        column.kernels.insert(decisions_[last - 1].kernel);
-        dual += duals_.kernels[decisions_[last - 1].kernel];
+    std::vector<PartitionColumn> others;
+    KernelSet covered(tables_.size());
+    for (const Label& label : sets) {
+      if (columns.size() == query_.most) break;
+      PartitionColumn column = this->column(label);
+      if (covered.intersects(column.kernels)) {
+        if (others.size() < query_.most) others.push_back(std::move(column));
+        continue;
       }
-      column.time = (dual - least(label)) / kFinePerTick;
+      covered |= column.kernels;
+      columns.push_back(std::move(column));
+    }
+    for (PartitionColumn& column : others) {
+      if (columns.size() == query_.most) break;
       columns.push_back(std::move(column));
     }
     return columns;
+  }
+
+  [[nodiscard]] PartitionColumn column(const Label& label) const {
+    PartitionColumn column{.kernels = KernelSet(tables_.size()),
+                           .group = group_,
+                           .excess = least(label) - duals_.charge[group_],
+                           .size = label.size};
+    FineTicks dual = 0;
+    for (std::uint32_t last = label.last; last != 0; last = decisions_[last - 1].previous) {
+      column.kernels.insert(decisions_[last - 1].kernel);
+      dual += duals_.kernels[decisions_[last - 1].kernel];
+    }
+    column.time = (dual - least(label)) / kFinePerTick;
+    return column;
   }
 
   const FusionTables& tables_;
@@ -296,7 +328,8 @@ class LabelSearch {
   std::vector<Place> order_;
   ExcessFronts met_;  // of the frontier that labels are compared for
   std::vector<Decision> decisions_;
-  MemoryCharge held_;  // by these and the labels
+  std::vector<Label> whole_;  // by the step after which nothing can add to it
+  MemoryCharge held_;         // by these and the labels
 };
 
 }  // namespace

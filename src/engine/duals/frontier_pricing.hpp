@@ -32,17 +32,17 @@ class FrontierPricing {
 
   struct Query {
     FineTicks threshold = 0;  ///< sets with more excess than this and the noise are looked for
-    std::size_t most = 1;     ///< so many at most, of the greatest excess
+    std::size_t most = 1;     ///< so many at most
     /// Partial sets that are kept for each state of the frontier; 0: all that matter.
     std::size_t beam = 0;
   };
   struct Found {
-    std::vector<PartitionColumn> partitions;  ///< the greatest excess first
+    std::vector<PartitionColumn> partitions;  ///< that of the greatest excess first
     bool complete = false;                    ///< if there are none, there are none
     bool too_many = false;                    ///< partial sets: more steps would not help
   };
-  /// Sets with excess, as the query asks.  Of several sets of equal SRAM, duals and times only one is
-  /// found.  Counts `steps` down, of some hundred operations each; if they do not suffice, nothing is
+  /// Sets with excess, as the query asks: those that share no kernels before any others.  Of several
+  /// sets of equal SRAM, duals and times only one is found.  Counts `steps` down, of some hundred operations each; if they do not suffice, nothing is
   /// found.  Throws Stopped by the deadline of the tables.
   [[nodiscard]] Found find(const Duals& duals, const Query& query, std::int64_t& steps);
 

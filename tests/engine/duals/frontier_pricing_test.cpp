@@ -83,6 +83,7 @@ Duals random_duals(const FusionTables& tables, std::mt19937_64& random) {
 TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
   int found_some = 0;
   int found_none = 0;
+  int apart = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     CAPTURE(seed);
     const Problem problem = seed % 3 == 0 ? test::random_problem(seed, {.assignments = 1e9})
@@ -113,10 +114,17 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
       } else {
         ++found_none;
       }
+      // First sets that share no kernels, then some that each share a kernel with one of these.
+      Mask covered = 0;
+      bool is_apart = true;
       for (const PartitionColumn& column : found.partitions) {
         const Mask kernels = test::mask_of(column.kernels);
         REQUIRE((kernels & ~all) == 0);
         REQUIRE(excess_of(tables, duals, pricing.group(), kernels) == column.excess);
+        is_apart = is_apart && (kernels & covered) == 0;
+        REQUIRE((is_apart || (kernels & covered) != 0));
+        apart += is_apart && covered != 0;
+        covered |= kernels;
       }
       // Of a beam some, and no others.
       steps = kEnoughLabels;
@@ -131,6 +139,7 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
   }
   CHECK(found_some > 400);
   CHECK(found_none > 100);
+  CHECK(apart > 100);
 }
 
 TEST_CASE("where steps do not suffice nothing is found, and where they do the same as ever") {
