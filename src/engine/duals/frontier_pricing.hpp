@@ -42,8 +42,9 @@ class FrontierPricing {
     bool too_many = false;                    ///< partial sets: more steps would not help
   };
   /// Sets with excess, as the query asks: those that share no kernels before any others.  Of several
-  /// sets of equal SRAM, duals and times only one is found.  Counts `steps` down, of some hundred operations each; if they do not suffice, nothing is
-  /// found.  Throws Stopped by the deadline of the tables.
+  /// sets of equal SRAM, duals and times only one is found.  Counts `steps` down, of some hundred
+  /// operations each; if they do not suffice, nothing is found.  Throws Stopped by the deadline of the
+  /// tables.
   [[nodiscard]] Found find(const Duals& duals, const Query& query, std::int64_t& steps);
 
   /// Sets that are overpaid by no more are not found: those that are just paid come in numbers.

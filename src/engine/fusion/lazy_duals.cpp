@@ -37,7 +37,7 @@ std::int64_t weight_of_node(std::size_t kernels) {
 
 constexpr std::int64_t kNoRest = std::numeric_limits<std::int64_t>::max();
 
-/// From so many nodes on, as long as this lives.
+/// Other threads rest from so many nodes on, as long as this lives.
 class OthersRest {
  public:
   OthersRest(std::atomic<std::int64_t>& from, std::int64_t nodes) : from_(from) {
@@ -145,7 +145,7 @@ void LazyDuals::help_to_the_end() {
 }
 
 bool LazyDuals::are_alike() {
-  std::call_once(looked_, [this] {
+  std::call_once(are_alike_known_, [this] {
     are_alike_ = tables_.size() >= kSmallestOfOthers && are_mostly_alike(tables_);
   });
   return are_alike_;
@@ -214,8 +214,8 @@ LazyDuals::Found LazyDuals::after_at_least(int attempts) {
 void LazyDuals::begin_attempt() {
   steps_left_ = kSteps << attempts_++;
   if (stage_ == Stage::Large) begin_with_large();
-  // Where kernels are alike there are few calls, of which each begins again if its steps do not
-  // suffice, so none is made with fewer than the first attempt has that nodes bring.
+  // Where kernels are alike, few calls prove nearly all, and one whose steps do not suffice begins
+  // again: attempts before the first that nodes make due would only be lost.
   if (are_alike() && attempts_ < attempts_due(1, 1, tables_.size())) steps_left_ = 0;
   const int of_frontiers =
       tables_.size() > kKernelsOfLargeFrontiers ? kAttemptOfLargeFrontiers : kAttemptOfFrontiers;

@@ -100,7 +100,7 @@ class LazyDuals {
   void keep(PartitionDuals duals);
 
   const FusionTables& tables_;
-  std::once_flag looked_;  // at whether the kernels
+  std::once_flag are_alike_known_;
   bool are_alike_ = false;
   SharedWork work_;  // of who holds mutex_
   // What has been tried so far; guarded by mutex_.

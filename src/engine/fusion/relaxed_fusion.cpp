@@ -64,6 +64,13 @@ class Search final : public FusionSink {
   static constexpr int kMostAttempts = 6;
 
   void look_for_duals(int nodes) {
+    if (lazy_.are_alike()) {
+      // Before each node but the first the next ones, if they do not take much longer.
+      const int most = LazyDuals::attempts_due(1, 1, search_.order().size());
+      const PartitionDuals* next = nodes > 1 ? lazy_.next(duals_, most, true) : nullptr;
+      if (next != nullptr) duals_ = next;
+      return;
+    }
     const int due = LazyDuals::attempts_due(nodes, kNodesBeforeDuals, search_.order().size());
     const auto found = lazy_.after(std::min(due, kMostAttempts));
     duals_ = found.duals;
