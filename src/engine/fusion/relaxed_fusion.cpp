@@ -66,7 +66,8 @@ class Search final : public FusionSink {
   void look_for_duals(int nodes) {
     if (lazy_.are_alike()) {
       // Before each node but the first the next ones, if they do not take much longer.
-      const int most = LazyDuals::attempts_due(1, 1, search_.order().size());
+      const int most =
+          std::max(kMostAttempts, LazyDuals::attempts_due(1, 1, search_.order().size()));
       const PartitionDuals* next = nodes > 1 ? lazy_.next(duals_, most, true) : nullptr;
       if (next != nullptr) duals_ = next;
       return;
