@@ -172,7 +172,8 @@ class LabelSearch {
     keep_whole(s, next.back());
   }
 
-  /// The best set that nothing can add to any more from this step on.
+  /// Keeps the best set with this step as its last: no undecided kernel is a neighbour of it, so that
+  /// its cost is known.
   void keep_whole(std::size_t s, const Label& label) {
     if (label.frontier == 0 && is_better(label, whole_[s])) whole_[s] = label;
   }
@@ -251,8 +252,9 @@ class LabelSearch {
     kept.resize(last + 1);
   }
 
-  /// The best sets: first those that share no kernels, since a program that learns of one place of the
-  /// graph at a time learns slowly, then any others.  Of sets that cost the same one is enough.
+  /// The best sets: first those that share no kernels, then any others.  Columns that all lie in one
+  /// part of the graph would leave the other parts to later rounds.  Of sets that cost the same one is
+  /// enough.
   [[nodiscard]] std::vector<PartitionColumn> columns(const std::vector<Label>& labels) const {
     std::vector<Label> sets = labels;
     sets.insert(sets.end(), whole_.begin(), whole_.end());
@@ -328,7 +330,7 @@ class LabelSearch {
   std::vector<Place> order_;
   ExcessFronts met_;  // of the frontier that labels are compared for
   std::vector<Decision> decisions_;
-  std::vector<Label> whole_;  // by the step after which nothing can add to it
+  std::vector<Label> whole_;  // the best set whose cost is known after each step
   MemoryCharge held_;         // by these and the labels
 };
 

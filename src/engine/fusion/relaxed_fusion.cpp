@@ -65,7 +65,8 @@ class Search final : public FusionSink {
 
   void look_for_duals(int nodes) {
     if (lazy_.are_alike()) {
-      // Before each node but the first the next ones, if they do not take much longer.
+      // Better ones before each node but the first, unless they take more than the first attempt that
+      // nodes make due.
       const int most =
           std::max(kMostAttempts, LazyDuals::attempts_due(1, 1, search_.order().size()));
       const PartitionDuals* next = nodes > 1 ? lazy_.next(duals_, most, true) : nullptr;

@@ -201,7 +201,7 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   const int due = LazyDuals::attempts_due(nodes.load(std::memory_order_relaxed), before,
                                           node.context->tables.size(), steps_of_moves);
   LazyDuals& duals = node.context->point->duals;
-  // In a reproducible search what is known depends on the other threads.
+  // What is known depends on how far other threads are, so a reproducible search does without.
   const bool waits = expansion.is_reproducible();
   LazyDuals::Found found = waits ? LazyDuals::Found{} : duals.known();
   // There may be many nodes from before these duals: none of them waits for moves.
@@ -212,7 +212,7 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
     if (last != nullptr) improve(node, kMovesOfAlike, expansion);
     if (learn(node, {.duals = duals.next(last, kAttemptsOfAlike, waits)}, expansion)) return;
   }
-  // The attempts come first there: whether they end early must be known.
+  // There the attempts come before moves: how many moves are due depends on whether they end early.
   if (waits) found = duals.after(due);
   if (waits && learn(node, found, expansion)) return;
   node.context->branched.fetch_add(1, std::memory_order_relaxed);
