@@ -163,9 +163,9 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
   expansion.child(std::move(child));
 }
 
-/// As long as a search over a large graph, or over shardings, has no mapping at all: the best segments of the point, with
-/// the sharding of least bytes, before points are bounded and loops are searched, which takes long
-/// there.
+/// As long as a search over a large graph, or over shardings, has no mapping at all: the best segments
+/// of the point, with the sharding of least bytes, before points are bounded and loops are searched,
+/// which takes long there.
 void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
   if (first_of_best_ || expansion.cutoff() < Score::infinity()) return;
   if (problem_.execution.style == Style::KernelByKernel || !bounds().use(SearchBound::Segments)) {
