@@ -232,40 +232,6 @@ YamlEntry* rates_of(YamlNode& root, std::string_view key) {
   return spelled_out(execution ? execution->value.find(key) : nullptr);
 }
 
-/// The maps of a served workload and of its pools that may come from files.
-struct ServedFile {
-  YamlEntry* entry;
-  ShelfKind kind;
-};
-std::vector<ServedFile> served_files(YamlNode& root) {
-  std::vector<ServedFile> files;
-  const auto add = [&](YamlNode& map, const char* key, ShelfKind kind) {
-    if (YamlEntry* entry = spelled_out(map.find(key))) files.push_back({entry, kind});
-  };
-  const auto add_models = [&](YamlNode& of) {
-    YamlEntry* workload = of.find("workload");
-    if (!workload) return;
-    add(workload->value, "model", ShelfKind::Workloads);
-    YamlEntry* speculation = workload->value.find("speculation");
-    if (speculation) add(speculation->value, "draft", ShelfKind::Workloads);
-  };
-  add_models(root);
-  YamlEntry* fleet = root.find("fleet");
-  YamlEntry* models = fleet ? fleet->value.find("models") : nullptr;
-  if (models) {
-    for (YamlNode& model : models->value.items) add_models(model);
-  }
-  YamlEntry* serving = root.find("serving");
-  YamlEntry* pools = serving ? serving->value.find("pools") : nullptr;
-  if (!pools) return files;
-  for (YamlNode& pool : pools->value.items) {
-    add(pool, "system", ShelfKind::Systems);
-    YamlEntry* system = pool.find("system");
-    if (system) add(system->value, "engine", ShelfKind::Engines);
-  }
-  return files;
-}
-
 /// Takes the keys of a training run from a model of the shelf.
 void keep_model(YamlNode& model) {
   constexpr std::array<std::string_view, 9> kOthers = {"kind",        "sequence", "global_batch",
@@ -287,16 +253,39 @@ void keep_pool_system(YamlNode& system) {
   }
 }
 
+/// Puts the files of a served workload, of its fleet and of its pools into the tree.  A file
+/// replaces the node that names it, so each entry is looked up after the node around it has its
+/// file: the engine of a pool may be the one that the file of its system names.
 void resolve_served(YamlNode& root, const fs::path& folder, std::vector<fs::path>& open,
                     InputMessages& messages) {
-  // Pools first: their engines may be those of their systems' files.
-  for (int round = 0; round < 2; ++round) {
-    for (const auto& [entry, kind] : served_files(root)) {
-      const bool from_file = entry->value.find("from") != nullptr;
-      resolve_from(entry->value, folder_of(*entry, folder), kind, open, messages);
-      if (from_file && kind == ShelfKind::Workloads) keep_model(entry->value);
-      if (from_file && kind == ShelfKind::Systems) keep_pool_system(entry->value);
-    }
+  const auto resolve = [&](YamlNode& map, const char* key, ShelfKind kind) {
+    YamlEntry* entry = spelled_out(map.find(key));
+    if (!entry) return entry;
+    const bool from_file = entry->value.find("from") != nullptr;
+    resolve_from(entry->value, folder_of(*entry, folder), kind, open, messages);
+    if (from_file && kind == ShelfKind::Workloads) keep_model(entry->value);
+    if (from_file && kind == ShelfKind::Systems) keep_pool_system(entry->value);
+    return entry;
+  };
+  const auto resolve_models = [&](YamlNode& served) {
+    YamlEntry* workload = served.find("workload");
+    if (!workload) return;
+    resolve(workload->value, "model", ShelfKind::Workloads);
+    YamlEntry* speculation = workload->value.find("speculation");
+    if (speculation) resolve(speculation->value, "draft", ShelfKind::Workloads);
+  };
+  resolve_models(root);
+  YamlEntry* fleet = root.find("fleet");
+  YamlEntry* models = fleet ? fleet->value.find("models") : nullptr;
+  if (models) {
+    for (YamlNode& model : models->value.items) resolve_models(model);
+  }
+  YamlEntry* serving = root.find("serving");
+  YamlEntry* pools = serving ? serving->value.find("pools") : nullptr;
+  if (!pools) return;
+  for (YamlNode& pool : pools->value.items) {
+    YamlEntry* system = resolve(pool, "system", ShelfKind::Systems);
+    if (system) resolve(system->value, "engine", ShelfKind::Engines);
   }
 }
 
