@@ -67,7 +67,9 @@ struct Schema {
 
 /// The words of a row beside its key and its member.
 struct Extra {
-  const Type* type = nullptr;  ///< if not that of the member
+  /// In place of the member's own type.  A null pointer would do, but GCC compares no pointer with
+  /// null in a constant expression under -fsanitize=undefined.
+  std::optional<const Type*> type = {};
   Interval limits = {};
   std::string_view preset = {};
   std::string_view none = {};
@@ -93,7 +95,7 @@ constexpr Field row(std::string_view key, std::string_view doc, const Type* type
                     void* (*in)(void*), const Extra& extra) {
   return {.key = key,
           .doc = doc,
-          .type = extra.type ? extra.type : type,
+          .type = extra.type.value_or(type),
           .in = in,
           .limits = extra.limits,
           .preset = extra.preset,
