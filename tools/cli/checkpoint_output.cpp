@@ -20,7 +20,7 @@ void CheckpointFile::write(const std::string& bytes, const SearchStats& stats,
     events_.write(checkpoint_event(stats, file_, open_nodes, bytes.size()));
   } catch (const InputError& error) {
     // Told once; it may pass.
-    if (failure_.empty()) print_error(error.messages().front() + "; the search goes on\n");
+    if (failure_.empty()) print_notes({error.messages().front() + "; the search goes on"});
     failure_ = error.messages().front();
   }
 }

@@ -14,6 +14,7 @@
 #include "cli/help.hpp"
 #include "cli/option_rows.hpp"
 #include "cli/outputs.hpp"
+#include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
 #include "io/config/config_schema.hpp"
 #include "io/config/foreign_file.hpp"
@@ -25,6 +26,7 @@
 #include "io/lp/solution.hpp"
 #include "io/result/mapping_file.hpp"
 #include "io/solve/question.hpp"
+#include "io/text/input_messages.hpp"
 #include "io/text/read_file.hpp"
 #include "io/text/write_file.hpp"
 #include "milp/fusion_model.hpp"
@@ -89,7 +91,7 @@ int run_evaluate(const CommandLine& line) {
 int run_check(const CommandLine& line) {
   const AnyConfig config = load_any_searchable(line);
   print_notes(import_notes(line));
-  print(title_of(line) + ": valid\n" + question_of(config)->text());
+  print(escaped(title_of(line)) + ": valid\n" + question_of(config)->text());
   return kProved;
 }
 
@@ -179,11 +181,15 @@ int run_schema(const CommandLine&) {
 }
 
 int run(CommandLine line) {
-  import_onnx(line);
   try {
+    import_onnx(line);
     return line.command->run(line);
   } catch (const NoSuchChip& none) {
     return report_no_chip(line, none.config);
+  } catch (const StoppedInput& stopped) {
+    print_error(std::string("stopped by ") + (stopped.by_signal ? "a signal" : "the time limit") +
+                " before the search began\n");
+    return kStoppedWithout;
   }
 }
 

@@ -43,7 +43,7 @@ void EventStream::give_up(const std::string& why) {
   failure_ = why;
   if (descriptor_ > STDERR_FILENO) ::close(descriptor_);
   descriptor_ = -1;
-  print_error(why + "; the search goes on without events\n");
+  print_notes({why + "; the search goes on without events"});
 }
 
 void EventStream::finish() {

@@ -47,7 +47,7 @@ void listen_to_progress(const CommandLine& line, EventStream& events, ProgressPr
 
 std::string mapping_file(const CommandLine& line, bool found) {
   if (line.mapping.empty() || found) return line.mapping;
-  print_error(line.mapping + ": not written, there is no mapping\n");
+  print_notes({line.mapping + ": not written, there is no mapping"});
   return "";
 }
 

@@ -123,10 +123,10 @@ class Run {
   /// What is there would be replaced by less.
   void go_on_from(const std::string& file) {
     state_ = question_->load_state(file);
-    print_error(
-        fmt::format("{}: the search goes on from this checkpoint of the same config, which "
-                    "has {} nodes; take the file away to begin anew\n",
-                    file, stats_of(*state_).nodes));
+    print_notes(
+        {fmt::format("{}: the search goes on from this checkpoint of the same config, which "
+                     "has {} nodes; take the file away to begin anew",
+                     file, stats_of(*state_).nodes)});
   }
 
   /// One that does not fit is dropped, and the user told why.
@@ -135,7 +135,7 @@ class Run {
     options_.hint = std::move(loaded.hint);
     print_notes(loaded.notes);
     if (loaded.dropped.empty()) return;
-    print_error(line_.hint + ": the hint does not fit and is dropped: " + loaded.dropped + "\n");
+    print_notes({line_.hint + ": the hint does not fit and is dropped: " + loaded.dropped});
   }
 
   /// Sets the callbacks; what they refer to outlives the search.
@@ -203,7 +203,7 @@ class Run {
 
 int run_solve(const CommandLine& line) {
   refuse_many_processes("solve");
-  StartLimit start(line.time_limit);
+  StartLimit start(line.time_limit, line.begin);
   const AnyConfig config = load_any_searchable(line);
   print_notes(import_notes(line));
   return Run(line, config, start).run();

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "io/text/input_messages.hpp"
 #include "io/text/write_file.hpp"
 
 namespace dfsearch {
@@ -21,17 +22,24 @@ void occupy_standard_descriptors() {
   }
 }
 
-void print(std::string_view text) { write_all(STDOUT_FILENO, text, "standard output"); }
+namespace {
 
-void print_error(std::string_view text) {
+/// Writes the text as it is; where that fails there is nobody to tell.
+void write_error(std::string_view text) {
   try {
     write_all(STDERR_FILENO, text, "standard error");
   } catch (const InputError&) {
   }
 }
 
+}  // namespace
+
+void print(std::string_view text) { write_all(STDOUT_FILENO, printable(text), "standard output"); }
+
+void print_error(std::string_view text) { write_error(printable(text)); }
+
 void print_notes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) print_error(note + "\n");
+  for (const std::string& note : notes) print_error(escaped(note) + "\n");
 }
 
 bool rewrites_lines() {
@@ -39,12 +47,14 @@ bool rewrites_lines() {
   return isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
-void rewrite_line(std::string_view line) {
+void rewrite_line(std::string_view text) {
+  const std::string whole = escaped(text);
+  std::string_view line = whole;
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1) {
     line = line.substr(0, size.ws_col - 1U);
   }
-  print_error("\r" + std::string(line) + "\033[K");
+  write_error("\r" + std::string(line) + "\033[K");
 }
 
 }  // namespace dfsearch

@@ -1,5 +1,6 @@
 #pragma once
-// Standard output and standard error; everything the program prints goes here.
+// Standard output and standard error; everything the program prints goes here.  Control characters
+// of names and files would steer the terminal that shows them, so they are printed as escapes.
 
 #include <string>
 #include <string_view>
@@ -24,6 +25,6 @@ void print_notes(const std::vector<std::string>& notes);
 bool rewrites_lines();
 
 /// In place of the line that is open on standard error, cut to its width: a longer one would scroll.
-void rewrite_line(std::string_view line);
+void rewrite_line(std::string_view text);
 
 }  // namespace dfsearch

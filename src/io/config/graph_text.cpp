@@ -13,6 +13,7 @@
 #include "graph/shapes.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/write_schema.hpp"
+#include "io/text/dot_label.hpp"
 #include "io/text/joined.hpp"
 #include "io/text/json_text.hpp"
 
@@ -66,9 +67,9 @@ std::string dot_node(const Kernel& kernel, std::size_t index) {
   if (!is_elementwise(kernel.kind))
     extents = fmt::format("{} x {} x {}", kernel.m, kernel.k, kernel.n);
   if (kernel.outer != 1) extents = fmt::format("{} of {}", kernel.outer, extents);
-  std::string name = json_string(kernel.name);
-  name.pop_back();  // the closing quote
-  return fmt::format("k{} [label={}\\n{} {}\"{}];\n", index, name, name_of(kernel.kind), extents,
+  const std::string label =
+      dot_label({kernel.name, fmt::format("{} {}", name_of(kernel.kind), extents)});
+  return fmt::format("k{} [label={}{}];\n", index, label,
                      kernel.phase == Phase::Backward ? ", style=\"rounded,filled\"" : "");
 }
 

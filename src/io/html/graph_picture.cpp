@@ -10,6 +10,7 @@
 #include "base/units_text.hpp"
 #include "io/html/html_page.hpp"
 #include "io/html/run_page.hpp"
+#include "io/text/dot_label.hpp"
 
 namespace dfsearch {
 namespace {
@@ -17,11 +18,10 @@ namespace {
 using Nodes = std::unordered_map<std::string, std::size_t>;
 
 std::string node(const Json& kernel, std::size_t index) {
-  std::string name = json_string(kernel.at("name").get<std::string>());
-  name.pop_back();  // the closing quote
   const bool backward = kernel.at("phase") == "backward";
-  return fmt::format("    k{} [label={}\\n{}\"{}];\n", index, name,
-                     kernel.at("kind").get<std::string>(),
+  const std::string label =
+      dot_label({kernel.at("name").get<std::string>(), kernel.at("kind").get<std::string>()});
+  return fmt::format("    k{} [label={}{}];\n", index, label,
                      backward ? ", fillcolor=\"#e4e7ec\"" : "");
 }
 
@@ -33,7 +33,7 @@ std::string cluster(const Json& partition, const Json& kernels, const Nodes& nod
                          partition.at("bound_by").get<std::string>());
   }
   std::string out =
-      fmt::format("  subgraph cluster_{} {{\n    label={};\n", index, json_string(label));
+      fmt::format("  subgraph cluster_{} {{\n    label={};\n", index, dot_label({label}));
   for (const Json& name : partition.at("kernels")) {
     const std::size_t k = nodes.at(name.get<std::string>());
     out += node(kernels.at(k), k);

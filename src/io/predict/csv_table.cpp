@@ -151,7 +151,9 @@ std::string CsvTable::unknown_columns(std::span<const std::string_view> known) c
     near += fmt::format("{}: the column {} is not read{}\n", place.to_text(), in_quotes(cell.text),
                         meant);
   }
-  return others.empty() ? near : near + *source_ + ": columns that are not read: " + others + "\n";
+  return others.empty()
+             ? near
+             : near + escaped(*source_) + ": columns that are not read: " + others + "\n";
 }
 
 void CsvTable::each_row(InputMessages& messages,
@@ -165,13 +167,6 @@ void CsvTable::each_row(InputMessages& messages,
     }
     read(RowReader(header_, row, source_, messages));
   }
-}
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 }  // namespace dfsearch

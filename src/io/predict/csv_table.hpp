@@ -75,7 +75,4 @@ class CsvTable {
   CsvHeader header_;
 };
 
-/// A text as one cell.
-std::string csv_cell(const std::string& text);
-
 }  // namespace dfsearch

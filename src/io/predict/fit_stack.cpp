@@ -273,8 +273,8 @@ std::string fit_report(const StackFit& fit) {
 }
 
 std::string fitted_stack_file(const StackFit& fit, const std::string& table) {
-  std::string text =
-      fmt::format("# {}, fitted to {} runs of {}\n# source: ", fit.name, fit.runs, table);
+  std::string text = fmt::format("# {}, fitted to {} runs of {}\n# source: ", escaped(fit.name),
+                                 fit.runs, escaped(table));
   text +=
       fmt::format("{:.1f} % off these, {:.1f} % before\n", 100.0 * fit.after, 100.0 * fit.before);
   const Json stack = written(fit.stack);

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "io/predict/csv_table.hpp"
 #include "io/report/report_words.hpp"
+#include "io/text/csv_cell.hpp"
+#include "io/text/input_messages.hpp"
 #include "io/text/text_table.hpp"
 
 namespace dfsearch {
@@ -60,7 +61,7 @@ std::string peak_text(const std::vector<MeasuredRun>& runs) {
       "{} faster than the peak of {} chips allows, {} first: is step_s in seconds, are "
       "gpus, global_batch and precision right?\n",
       beyond.size() == 1 ? "1 run is" : fmt::format("{} runs are", beyond.size()),
-      beyond.size() == 1 ? "its" : "their", runs[beyond.front()].id);
+      beyond.size() == 1 ? "its" : "their", escaped(runs[beyond.front()].id));
 }
 
 std::string worst_runs(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
@@ -90,8 +91,9 @@ std::string prediction_csv(const std::vector<MeasuredRun>& runs, const Predictio
   text += ",memory_gib,fits,reserved_gb,note\n";
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const MeasuredRun& run = runs[i];
-    text += fmt::format("{},{},{},{},{},{}", csv_cell(run.id), csv_cell(run.model), run.gpu,
-                        run.gpus, run.stack, run.step ? fmt::format("{}", *run.step) : "");
+    text +=
+        fmt::format("{},{},{},{},{},{}", csv_cell(run.id), csv_cell(run.model), csv_cell(run.gpu),
+                    run.gpus, csv_cell(run.stack), run.step ? fmt::format("{}", *run.step) : "");
     if (!predictions[i]) {
       text += fmt::format(",,,,{},,,,the shape of the model is not given\n",
                           std::string(kRunParts.size(), ','));
@@ -109,7 +111,7 @@ std::string prediction_csv(const std::vector<MeasuredRun>& runs, const Predictio
     text +=
         fmt::format(",{:.4g},{},{},{}\n", reserved_gib(run, prediction), time.fits ? "yes" : "no",
                     run.reserved ? fmt::format("{}", *run.reserved) : "",
-                    run.comparable ? run.note : "left out of the errors of times");
+                    run.comparable ? csv_cell(run.note) : "left out of the errors of times");
   }
   return text;
 }

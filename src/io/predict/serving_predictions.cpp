@@ -8,6 +8,8 @@
 #include <functional>
 #include <map>
 
+#include "io/text/csv_cell.hpp"
+#include "io/text/input_messages.hpp"
 #include "io/text/text_table.hpp"
 #include "model/serving/requests.hpp"
 #include "model/serving/steady_state.hpp"
@@ -146,10 +148,10 @@ std::string service_csv(const std::vector<MeasuredService>& services,
   for (std::size_t i = 0; i < services.size(); ++i) {
     const MeasuredService& service = services[i];
     text += fmt::format("{},{},{},{},", csv_cell(service.id), csv_cell(service.model),
-                        csv_cell(service.system), service.engine);
+                        csv_cell(service.system), csv_cell(service.engine));
     if (!predictions[i]) {
       text += fmt::format(",{},,,{},,{},,,,{}\n", ms(service.ttft), ms(service.tpot),
-                          std::string(serving::kParts, ','), service.unknown);
+                          std::string(serving::kParts, ','), csv_cell(service.unknown));
       continue;
     }
     const serving::Figures& figures = predictions[i]->figures;
@@ -175,7 +177,7 @@ std::string service_report(const std::vector<MeasuredService>& services,
   }
   std::string text = fmt::format("{} points, {} of them in doubt\n", services.size(), doubtful);
   for (const auto& [reason, count] : unknown) {
-    text += fmt::format("not predicted: {} points of {}\n", count, reason);
+    text += fmt::format("not predicted: {} points of {}\n", count, escaped(reason));
   }
   const auto sure = [&](const std::function<std::string(const MeasuredService&)>& name) {
     return "\n" + table_of(services, predictions, [&](const MeasuredService& service) {

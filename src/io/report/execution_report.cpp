@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/units_text.hpp"
-#include "base/version.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/report_words.hpp"
 
@@ -160,7 +159,7 @@ std::string reason_text(const calculon::Task&, const ExecutionResult& result) {
 }
 
 std::string report_text(const Task& task, const ExecutionResult& result, const std::string& title) {
-  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + asked_text(task);
+  std::string text = title_line(title) + asked_text(task);
   text += "\n" + result_line(result, result.scope, kOne, kNone);
   if (result.status == SearchStatus::Infeasible) text += reason_lines(result);
   if (result.cost) {

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/units_text.hpp"
-#include "base/version.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/plan_remedies.hpp"
 #include "io/report/report_words.hpp"
@@ -416,7 +415,7 @@ std::string reason_text(const Task& task, const PlanResult& result) {
 }
 
 std::string report_text(const Task& task, const PlanResult& result, const std::string& title) {
-  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + asked_text(task);
+  std::string text = title_line(title) + asked_text(task);
   text += "\n" + result_line(result, result.scope, kOne, kNone);
   if (result.status == SearchStatus::Infeasible) text += reason_lines(task, result);
   if (result.cost) {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/units_text.hpp"
-#include "base/version.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
 #include "io/report/answer_lines.hpp"
@@ -446,7 +445,7 @@ std::string asked_text(const Problem& problem) {
 }
 
 std::string report_text(const Outcome& outcome, const std::string& title, bool with_details) {
-  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title);
+  std::string text = title_line(title);
   text += asked_text(*outcome.problem);
   if (outcome.split != nullptr) {
     text += labelled("splits", splits_text(*outcome.split));

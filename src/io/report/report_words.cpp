@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/units_text.hpp"
+#include "base/version.hpp"
+#include "io/text/input_messages.hpp"
 #include "io/text/text_table.hpp"
 
 namespace dfsearch {
@@ -24,6 +26,10 @@ std::vector<std::string> words_of(const std::string& sentence) {
     begin = end + 1;
   }
   return words;
+}
+
+std::string title_line(const std::string& title) {
+  return fmt::format("dfsearch {}: {}\n", kVersion, escaped(title));
 }
 
 std::string labelled(std::string_view label, const std::string& text) {

@@ -12,6 +12,9 @@
 
 namespace dfsearch {
 
+/// The first line of a report: the program, and what was asked.
+std::string title_line(const std::string& title);
+
 /// One sentence, phrase or list after its label, wrapped under itself; ends in a
 /// newline.
 std::string labelled(std::string_view label, const std::string& text);

@@ -10,7 +10,6 @@
 #include <numeric>
 
 #include "base/units_text.hpp"
-#include "base/version.hpp"
 #include "engine/names.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/report_words.hpp"
@@ -392,7 +391,7 @@ std::string asked_text(const Task& task) {
 std::string report_text(const serving::Fleet& fleet, const serving::ServingResult& result,
                         const std::string& title) {
   const Task& first = fleet.models.front();
-  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title);
+  std::string text = title_line(title);
   for (std::size_t m = 0; m < fleet.models.size(); ++m) {
     const Task& task = fleet.models[m];
     const serving::Means means(task.requests);
@@ -446,7 +445,7 @@ std::string report_text(const serving::Fleet& fleet, const serving::ServingResul
 
 std::string report_text(const Task& task, const serving::ServingResult& result,
                         const std::string& title) {
-  std::string text = fmt::format("dfsearch {}: {}\n", kVersion, title) + asked_text(task);
+  std::string text = title_line(title) + asked_text(task);
   text += labelled("objective", name_of(task.objective));
   text += "\n" + status_line(task, result);
   if (result.status == SearchStatus::Infeasible && !result.is_given) {

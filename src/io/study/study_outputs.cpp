@@ -14,6 +14,7 @@
 #include "base/units_text.hpp"
 #include "base/version.hpp"
 #include "io/study/result_row.hpp"
+#include "io/text/csv_cell.hpp"
 #include "io/text/json_text.hpp"
 
 namespace dfsearch {
@@ -78,24 +79,6 @@ Json limits_json(const study::Goal& goal) {
   return limits;
 }
 
-/// Whether a spreadsheet would take the text for a formula and run it.
-bool looks_like_formula(const std::string& text) {
-  if (text.empty() || std::string_view("=+-@\t\r").find(text[0]) == std::string_view::npos) {
-    return false;
-  }
-  return !quantities<double>({text.substr(text[0] == '+' ? 1 : 0)});
-}
-
-/// A text, quoted where it must be (RFC 4180).  What looks like a formula gets an apostrophe in
-/// front, which spreadsheets take for the mark of a text; quotes alone do not keep them from it.
-std::string csv_field(const std::string& text) {
-  const bool formula = looks_like_formula(text);
-  if (!formula && text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = formula ? "\"'" : "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string csv_number(double value) {
   return std::isnan(value) ? "" : json_line(json_number(value));
 }
@@ -119,7 +102,7 @@ void for_each_part(const std::string& name, const std::string& unit, const Json&
   } else if (value.is_number()) {
     call(name + unit, json_line(value));
   } else if (!value.is_null()) {
-    call(name, csv_field(value.is_string() ? value.get<std::string>() : value.dump()));
+    call(name, csv_cell(value.is_string() ? value.get<std::string>() : value.dump()));
   }
 }
 
@@ -246,10 +229,10 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
   std::string head = "index";
   std::vector<std::map<std::string, double>> values(axes.size());  // of labels with units
   for (std::size_t a = 0; a < axes.size(); ++a) {
-    head += "," + csv_field(axes[a].name);
+    head += "," + csv_cell(axes[a].name);
     const AxisValues known = values_of(axes[a]);
     if (std::string_view(known.unit).empty()) continue;
-    head += "," + csv_field(fmt::format("{} [{}]", axes[a].name, known.unit));
+    head += "," + csv_cell(fmt::format("{} [{}]", axes[a].name, known.unit));
     for (std::size_t i = 0; i < known.values.size(); ++i) {
       values[a].emplace(axes[a].labels[i], known.values[i]);
     }
@@ -259,7 +242,7 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
     head += fmt::format(",{}", study::name_of(figure));
     if (!study::unit_of(figure).empty()) head += fmt::format(" [{}]", study::unit_of(figure));
   }
-  for (const auto& [column, field] : columns) head += "," + csv_field(column.second);
+  for (const auto& [column, field] : columns) head += "," + csv_cell(column.second);
   std::map<study::PointIndex, std::string> lines;
   for_each_row(ndjson, [&](const std::string& row) {
     const study::PointAnswer answer = answer_of(row);
@@ -267,12 +250,12 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
     std::string line = std::to_string(answer.index);
     for (std::size_t a = 0; a < axes.size(); ++a) {
       const std::string label = json.at("point").value(axes[a].name, std::string());
-      line += "," + csv_field(label);
+      line += "," + csv_cell(label);
       if (values[a].empty()) continue;
       const auto value = values[a].find(label);
       line += "," + (value == values[a].end() ? std::string() : csv_number(value->second));
     }
-    line += fmt::format(",{},{},{}", study::name_of(answer.status), csv_field(answer.reason),
+    line += fmt::format(",{},{},{}", study::name_of(answer.status), csv_cell(answer.reason),
                         csv_number(answer.step_bound));
     for (const study::Figure figure : study::kFigures) {
       line += "," + csv_number(answer.figures[figure]);

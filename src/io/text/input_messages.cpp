@@ -65,16 +65,20 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
-std::string escaped(std::string_view text) {
+namespace {
+
+/// Control characters but those that are kept, and bytes that are no UTF-8, as escapes.
+std::string without_controls(std::string_view text, std::string_view kept) {
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const std::size_t length = utf8_length(text.substr(i));
     // U+0080 to U+009F are control characters as well.
     const bool control =
-        byte < 0x20 || byte == 0x7f ||
-        (byte == 0xC2 && length == 2 && static_cast<unsigned char>(text[i + 1]) < 0xA0);
-    if (text[i] == '\n') {
+        kept.find(text[i]) == std::string_view::npos &&
+        (byte < 0x20 || byte == 0x7f ||
+         (byte == 0xC2 && length == 2 && static_cast<unsigned char>(text[i + 1]) < 0xA0));
+    if (control && text[i] == '\n') {
       result += "\\n";
       ++i;
     } else if (length == 0 || control) {
@@ -88,6 +92,12 @@ std::string escaped(std::string_view text) {
   }
   return result;
 }
+
+}  // namespace
+
+std::string escaped(std::string_view text) { return without_controls(text, ""); }
+
+std::string printable(std::string_view text) { return without_controls(text, "\n\t"); }
 
 std::string Place::to_text() const {
   const std::string name = source ? escaped(*source) : std::string();

@@ -55,6 +55,9 @@ std::size_t utf8_length(std::string_view text);
 /// terminals; such text comes out as it is.
 std::string escaped(std::string_view text);
 
+/// Text of several lines without other control characters, whatever it holds: lines and tabs stay.
+std::string printable(std::string_view text);
+
 /// A text of the input as it may stand in a message: in quotes, cut to a
 /// readable length, control characters escaped.
 std::string in_quotes(std::string_view text);

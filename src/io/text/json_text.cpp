@@ -11,6 +11,25 @@ namespace {
 
 constexpr std::size_t kWidth = 100;
 
+/// The control characters that JSON allows as they are, U+007F to U+009F, as escapes: JSON goes to
+/// terminals, too.
+std::string with_escapes(std::string text) {
+  if (text.find_first_of("\x7f\xc2") == std::string::npos) return text;
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if (text[i] == '\x7f') {
+      out += "\\u007f";
+    } else if (text[i] == '\xc2' && next >= 0x80 && next < 0xA0) {
+      out += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
 /// fmt, not Json::dump, writes doubles: dump is not always the shortest text,
 /// and appends ".0" to whole bytes.
 std::string scalar_text(const Json& value) {
@@ -19,7 +38,7 @@ std::string scalar_text(const Json& value) {
     return std::isfinite(number) ? fmt::format("{}", number) : "null";
   }
   // A name that is no UTF-8 gets replacement characters, not an exception.
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return with_escapes(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void append_line(std::string& out, const Json& value) {

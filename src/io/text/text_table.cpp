@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/text/input_messages.hpp"
+
 namespace dfsearch {
 
 std::string wrapped(const std::vector<std::string>& words, std::size_t column, std::size_t indent) {
   std::string out;
   bool line_is_empty = true;
-  for (const std::string& word : words) {
+  for (const std::string& given : words) {
+    const std::string word = escaped(given);
     if (!line_is_empty && column + 1 + word.size() > kReportWidth) {
       out += '\n' + std::string(indent, ' ');
       column = indent;
@@ -29,6 +32,7 @@ std::string wrapped(const std::vector<std::string>& words, std::size_t column, s
 TextTable::TextTable(std::vector<std::string> header) : header_(std::move(header)) {}
 
 void TextTable::add(std::vector<std::string> cells, std::vector<std::string> words) {
+  for (std::string& cell : cells) cell = escaped(cell);
   rows_.push_back({std::move(cells), std::move(words)});
 }
 

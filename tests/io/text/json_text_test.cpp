@@ -23,6 +23,12 @@ TEST_CASE("what JSON cannot say is null") {
   CHECK(json_line(Json{{"x", std::numeric_limits<double>::infinity()}}) == R"({"x": null})");
 }
 
+TEST_CASE("control characters are escaped, those that JSON allows as well") {
+  const std::string text = "\x01\x1b\x7f\xc2\x80\xc2\x9b\xc2\xa0\xc3\xa9";
+  CHECK(json_string(text) == "\"\\u0001\\u001b\\u007f\\u0080\\u009b\xc2\xa0\xc3\xa9\"");
+  CHECK(Json::parse(json_string(text)) == text);
+}
+
 TEST_CASE("names are escaped, and bytes that are no text replaced") {
   CHECK(json_string("a\"b\\c\n") == R"("a\"b\\c\n")");
   CHECK(json_string("\xff") == "\"\xef\xbf\xbd\"");

@@ -25,8 +25,11 @@ const chartTools = (() => {
     const {head, rows} = numbers();
     const plain = (each) => (each && typeof each === "object" ? each.names ?? each.value : each);
     const quoted = (each) => {
-      const shown = String(plain(each) ?? "");
-      return /[",\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
+      const value = plain(each);
+      // What a spreadsheet would run as a formula is marked as a text, as in files of studies.
+      const runs = typeof value === "string" && /^[=+\-@\t\r\n＝＋－＠]/.test(value) && isNaN(value);
+      const shown = (runs ? "'" : "") + String(value ?? "");
+      return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
     };
     const titles = head.map((title, i) => {
       const {unit} = (rows.find((row) => row[i] && row[i].unit) || [])[i] || {};
