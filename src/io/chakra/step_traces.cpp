@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/saturating.hpp"
 #include "model/training/names.hpp"
 #include "model/training/stages.hpp"
 
@@ -45,11 +46,18 @@ class Ranks {
       for (const Role role : kRoles) {
         const std::int64_t degree = dimension.value(training::name_of(role), std::int64_t{1});
         digits_.push_back({role, degree});
-        count_ *= degree;
+        count_ = saturating_product(count_, degree);
       }
     }
   }
   [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] std::int64_t degree(Role role) const {
+    std::int64_t all = 1;
+    for (const auto& [of, degree] : digits_) {
+      if (of == role) all = saturating_product(all, degree);
+    }
+    return all;
+  }
   [[nodiscard]] std::int64_t place(std::int64_t rank, Role role) const {
     std::int64_t place = 0, stride = 1;
     for (const auto& [of, degree] : digits_) {
@@ -273,7 +281,11 @@ class StepTraces {
     }
     std::int64_t layers = 0;
     for (const auto& content : contents_) layers = std::max(layers, content.all_layers());
-    return chips() * micro_batches_ * chunks_ * (of_layer * layers + 8);
+    std::int64_t nodes = saturating_sum(saturating_product(of_layer, layers), 8);
+    for (const std::int64_t times : {chips(), micro_batches_, chunks_}) {
+      nodes = saturating_product(nodes, times);
+    }
+    return nodes;
   }
 
   std::string trace(std::int64_t rank) {
@@ -422,6 +434,11 @@ void write_step_traces(const Json& result, const std::string& name, const TakeFi
   if (!plan.at("offload").empty()) refuse("expected a plan for traces that offloads nothing");
   for (const Json& dimension : result.at("network")) {
     if (dimension.contains("order")) refuse("expected a network without a mesh for traces");
+  }
+  const auto stages = result.at("parallelism").at("pipeline").get<std::int64_t>();
+  if (Ranks(result.at("network")).degree(Role::Pipeline) != stages ||
+      static_cast<std::int64_t>(plan.at("layers").size()) != stages) {
+    refuse("expected as many stages in 'network' and 'plan.layers' as in 'parallelism'");
   }
   StepTraces traces(result);
   if (traces.chips() > kMostChips || traces.nodes() > kMostNodes) {

@@ -4,22 +4,11 @@
 
 #include "base/error.hpp"
 #include "io/chakra/step_traces.hpp"
+#include "io/emit/check_result.hpp"
 #include "io/emit/emitted.hpp"
 #include "io/text/parse_json.hpp"
 
 namespace dfsearch {
-
-std::string comments(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += "# " + line + "\n";
-  return text;
-}
-
-std::string command_text(const std::string& command, const Emitted& emitted) {
-  std::string text = comments(emitted.lacks) + command;
-  for (const std::string& argument : emitted.arguments) text += " \\\n  " + argument;
-  return text + "\n";
-}
 
 bool emits_plans(EmitFormat format) {
   if (format == EmitFormat::Chakra) return true;
@@ -49,6 +38,7 @@ void emit_result(const std::string& result, const std::string& name, EmitFormat 
                     "one best deployment, for {}",
                     name, name_of(format)));
   }
+  check_result(json, result, name);
   try {
     if (format == EmitFormat::Chakra) return write_step_traces(json, name, take);
     take("", rows      ? inferencex_rows(json)

@@ -11,18 +11,26 @@
 
 namespace dfsearch {
 
+/// One word of a shell that stands for the text, in quotes if need be.
+std::string shell_word(const std::string& text);
+/// A string of TOML.
+std::string toml_string(const std::string& text);
+
 /// Arguments one by one, and what the framework cannot do.
 struct Emitted {
   std::vector<std::string> arguments;
   std::vector<std::string> lacks;
 
-  void add(const std::string& flag) { arguments.push_back(flag); }
-  void add(const std::string& key, const std::string& value) { add(key + " " + value); }
+  /// Text of the program itself: flags, with values or without.
+  void add(const std::string& flags) { arguments.push_back(flags); }
+  void add(const std::string& key, const std::string& value) {
+    arguments.push_back(key + " " + shell_word(value));
+  }
   void add(const std::string& key, std::int64_t value) { add(key, std::to_string(value)); }
   void lack(std::string what) { lacks.push_back(std::move(what)); }
 };
 
-/// `# ...` for each.
+/// `# ...` for each, in the shell, TOML and YAML.
 std::string comments(const std::vector<std::string>& lines);
 /// A shell command over several lines, below the comments.
 std::string command_text(const std::string& command, const Emitted& emitted);

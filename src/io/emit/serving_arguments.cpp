@@ -65,7 +65,7 @@ std::string vllm(const LaunchedRole& role) {
   if (!role.name.empty()) {
     const std::string kind = role.name == "prefill" ? "kv_producer" : "kv_consumer";
     emitted.add("--kv-transfer-config",
-                "'{\"kv_connector\": \"NixlConnector\", \"kv_role\": \"" + kind + "\"}'");
+                json_line({{"kv_connector", "NixlConnector"}, {"kv_role", kind}}));
   }
   return command_text("vllm serve MODEL", emitted);
 }
@@ -140,11 +140,12 @@ std::string number_of(const Json& result, const Json& deployment, const std::str
 
 std::string serving_arguments(const Json& result, Framework framework) {
   const Json& best = result.at("serving").at("best");
-  std::string precision;
+  std::vector<std::string> numbers;
   for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
     const std::string number = number_of(result, best, std::string(of.name));
-    if (!number.empty()) precision += fmt::format("# {} in {}\n", of.name, number);
+    if (!number.empty()) numbers.push_back(fmt::format("{} in {}", of.name, number));
   }
+  const std::string precision = comments(numbers);
   const auto text = [&](const Json& given, const std::string& name) {
     LaunchedRole role = role_of(given, name);
     role.has_fp8_weights = number_of(result, best, "weights") == "fp8";

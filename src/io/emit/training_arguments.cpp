@@ -204,7 +204,7 @@ std::string megatron(const LaunchedPlan& plan) {
     emitted.add("--num-virtual-stages-per-pipeline-rank", plan.chunks);
     if (!plan.is_even()) emitted.lack("stages of different sizes are not interleaved");
   } else if (!plan.is_even()) {
-    emitted.add("--pipeline-model-parallel-layout", "'" + stages_text(plan) + "'");
+    emitted.add("--pipeline-model-parallel-layout", stages_text(plan));
   }
   if (plan.schedule != "1f1b" && plan.schedule != "interleaved") {
     emitted.lack("the schedule " + plan.schedule + " is not there; 1f1b runs instead");
@@ -268,11 +268,11 @@ std::string torchtitan(const LaunchedPlan& plan) {
       plan.pipeline > 1 ? plan.micro_batch * plan.micro_batches : plan.micro_batch);
   put("parallelism.data_parallel_replicate_degree", divided ? 1 : plan.data);
   put("parallelism.data_parallel_shard_degree", divided ? plan.data : 1);
-  put("parallelism.fsdp_reshard_after_forward", plan.zero == 3 ? "\"always\"" : "\"never\"");
+  put("parallelism.fsdp_reshard_after_forward", toml_string(plan.zero == 3 ? "always" : "never"));
   for (const auto& [flag, value] : counts_of(plan, Framework::Torchtitan)) put(flag, value);
-  put("parallelism.pipeline_parallel_schedule", fmt::format("\"{}\"", schedule));
+  put("parallelism.pipeline_parallel_schedule", toml_string(std::string(schedule)));
   put("parallelism.pipeline_parallel_microbatch_size", plan.micro_batch);
-  put("activation_checkpoint.mode", fmt::format("\"{}\"", plan.recompute));
+  put("activation_checkpoint.mode", toml_string(plan.recompute));
   std::string text = comments(emitted.lacks);
   for (const auto& [name, lines] : sections) text += fmt::format("[{}]\n{}\n", name, lines);
   text.pop_back();
