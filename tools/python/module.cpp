@@ -42,6 +42,7 @@
 #include "io/study/study_points.hpp"
 #include "io/study/study_ratios.hpp"
 #include "io/study/study_report.hpp"
+#include "io/text/input_messages.hpp"
 #include "io/text/read_file.hpp"
 #include "study/all_points.hpp"
 #include "study/front_search.hpp"
@@ -303,7 +304,9 @@ void translate(std::exception_ptr thrown) {
     std::rethrow_exception(thrown);
   } catch (const InputError& error) {
     const py::object type = py::module_::import("dfsearch._errors").attr("InputError");
-    PyErr_SetObject(type.ptr(), py::cast(error.messages()).ptr());
+    std::vector<std::string> messages = error.messages();
+    for (std::string& message : messages) message = escaped(message);
+    PyErr_SetObject(type.ptr(), py::cast(messages).ptr());
   } catch (const Stopped&) {
     PyErr_SetString(PyExc_TimeoutError, "stopped before there was anything to answer");
   }
@@ -317,13 +320,36 @@ void define(py::module_& module) {
       .def_readonly("json", &Answer::json)
       .def_readonly("report", &Answer::report)
       .def_readonly("notes", &Answer::notes)
-      .def("page", &Answer::page);
+      .def("page", &Answer::page)
+      .def(py::pickle(
+          [](const Answer& of) {
+            return py::make_tuple(of.json, of.report, of.title, of.config, of.notes, of.has_answer);
+          },
+          [](const py::tuple& state) {
+            return Answer{.json = state[0].cast<std::string>(),
+                          .report = state[1].cast<std::string>(),
+                          .title = state[2].cast<std::string>(),
+                          .config = state[3].cast<std::string>(),
+                          .notes = state[4].cast<std::vector<std::string>>(),
+                          .has_answer = state[5].cast<bool>()};
+          }));
   py::class_<StudyAnswer>(module, "StudyAnswer")
       .def_readonly("study", &StudyAnswer::study)
       .def_readonly("front", &StudyAnswer::front)
       .def_readonly("rows", &StudyAnswer::rows)
       .def_readonly("report", &StudyAnswer::report)
-      .def("page", &StudyAnswer::page);
+      .def("page", &StudyAnswer::page)
+      .def(py::pickle(
+          [](const StudyAnswer& of) {
+            return py::make_tuple(of.study, of.front, of.report, of.rows, of.has_answer);
+          },
+          [](const py::tuple& state) {
+            return StudyAnswer{.study = state[0].cast<std::string>(),
+                               .front = state[1].cast<std::string>(),
+                               .report = state[2].cast<std::string>(),
+                               .rows = state[3].cast<std::vector<std::string>>(),
+                               .has_answer = state[4].cast<bool>()};
+          }));
   module.def("load_file", &load_file);
   module.def("load_text", &load_text);
   module.def("solve", [](const Loaded& loaded, int threads, std::optional<double> time_limit,

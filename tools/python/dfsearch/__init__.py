@@ -23,7 +23,8 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Union
 
-from . import _dfsearch
+from . import _arguments, _dfsearch
+from ._arguments import named
 from ._errors import InputError
 from ._results import Predictions, Result, Study
 from ._graphs import read_onnx, read_torch
@@ -35,6 +36,8 @@ __version__: str = _dfsearch.__version__
 Config = Union[Mapping[str, Any], str, "os.PathLike[str]"]
 Listener = Callable[[dict], None]
 
+_A_CONFIG = "the name of a file or a dictionary"
+
 
 def _changes(changes: Mapping[str, Any] | Iterable[str] | None) -> list[str]:
     if changes is None:
@@ -42,15 +45,19 @@ def _changes(changes: Mapping[str, Any] | Iterable[str] | None) -> list[str]:
     if isinstance(changes, str):
         raise TypeError("changes: expected a dictionary or a list of KEY=VALUE, got one text")
     if isinstance(changes, Mapping):
-        return [f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+        return [f"{key}={value if isinstance(value, str) else _json(value)}"
                 for key, value in changes.items()]
-    return list(changes)
+    return _arguments.texts("changes", changes)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, default=_arguments.plain)
 
 
 def _text(config: Config) -> str:
     """That of a dictionary or of several lines; empty for a file."""
     if isinstance(config, Mapping):
-        return json.dumps(config)
+        return _json(config)
     is_text = isinstance(config, str) and ("\n" in config or config.lstrip().startswith("{"))
     return config if is_text else ""
 
@@ -71,49 +78,56 @@ def _load(config: Config, changes: Mapping[str, Any] | Iterable[str] | None) -> 
         return _of_dictionary(lambda: _dfsearch.load_text(text, "config", given))
     if text:
         return _dfsearch.load_text(text, "config", given)
-    if os.fspath(config).endswith(".onnx"):
-        return _dfsearch.load_text(json.dumps(read_onnx(config)),
-                                   f"{os.fspath(config)} (as imported)", given)
-    return _dfsearch.load_file(os.fspath(config), given)
+    file = _arguments.path("config", config, _A_CONFIG)
+    if file.endswith(".onnx"):
+        return _dfsearch.load_text(json.dumps(read_onnx(file)), f"{file} (as imported)", given)
+    return _dfsearch.load_file(file, given)
 
 
 def _threads(threads: int | None) -> int:
-    count = len(os.sched_getaffinity(0)) if threads is None else threads
-    if not 1 <= count <= 1024:
-        raise InputError(f"threads: expected a whole number from 1 to 1024, got {count}")
-    return count
-
-
-def _count(name: str, value: int | None) -> int | None:
-    if value is not None and value < 1:
-        raise InputError(f"{name}: expected a whole number from 1, got {value}")
-    return value
+    if threads is None:
+        threads = len(os.sched_getaffinity(0))
+    return _arguments.count("threads", threads, most=1024)
 
 
 def _limit(time_limit: float | None) -> float | None:
-    if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit >= 0):
-        raise InputError(f"time_limit: expected seconds from 0, got {time_limit!r}")
-    return time_limit
+    if time_limit is None:
+        return None
+    seconds = _arguments.real("time_limit", time_limit)
+    if not seconds >= 0:
+        raise InputError(f"time_limit: expected seconds from 0, got {seconds}")
+    return seconds
 
 
-def _as_events(listener: Listener | None) -> Callable[[str], None] | None:
-    if listener is None:
+def _gap(gap: float | None) -> float | None:
+    if gap is None:
+        return None
+    share = _arguments.real("gap", gap)
+    if not 0 <= share <= 1:
+        raise InputError(f"gap: expected a number from 0 to 1, got {share}")
+    return share
+
+
+def _as_events(name: str, listener: Listener | None) -> Callable[[str], None] | None:
+    if _arguments.listener(name, listener) is None:
         return None
     return lambda line: listener(json.loads(line))
 
 
-def _with_file(value: Any, call: Callable[[str], Any]) -> Any:
-    """Calls with the name of a file that has the value: one that is there, or a new one."""
+def _with_file(name: str, value: Any, call: Callable[[str], Any]) -> Any:
+    """Calls with the name of a file that has the value: one that is there, or one without a name of
+    its own, which nothing that ends the process leaves behind."""
     if isinstance(value, Result):
         value = value.to_dict()
     if not isinstance(value, Mapping):
-        return call(os.fspath(value))
-    with tempfile.NamedTemporaryFile("w", suffix=".json", prefix="dfsearch-") as file:
-        json.dump(value, file)
+        return call(_arguments.path(name, value, f"a result, {_A_CONFIG}"))
+    with tempfile.TemporaryFile("w") as file:
+        file.write(_json(value))
         file.flush()
-        return call(file.name)
+        return call(f"/proc/self/fd/{file.fileno()}")
 
 
+@named
 def solve(config: Config, *, changes: Mapping[str, Any] | Iterable[str] | None = None,
           threads: int | None = None, time_limit: float | None = None, gap: float | None = None,
           nodes: int | None = None, top: int = 1, deterministic: bool = False,
@@ -140,19 +154,22 @@ def solve(config: Config, *, changes: Mapping[str, Any] | Iterable[str] | None =
     Ctrl-C ends the search; the best so far is returned, and KeyboardInterrupt raised if there is
     none.
     """
+    limits = (_threads(threads), _limit(time_limit), _gap(gap),
+              None if nodes is None else _arguments.count("nodes", nodes),
+              _arguments.count("top", top))
+    flags = [_arguments.flag(*each) for each in (
+        ("deterministic", deterministic), ("count", count), ("robust", robust),
+        ("what_if", what_if))]
+    events = _as_events("on_progress", on_progress)
     loaded = _load(config, changes)
-    if gap is not None and not 0 <= gap <= 1:
-        raise InputError(f"gap: expected a number from 0 to 1, got {gap}")
 
     def run(file: str) -> Any:
-        return _dfsearch.solve(loaded, _threads(threads), _limit(time_limit), gap,
-                               _count("nodes", nodes), _count("top", top), deterministic, count,
-                               robust, what_if, file,
-                               _as_events(on_progress))
+        return _dfsearch.solve(loaded, *limits, *flags, file, events)
 
-    return Result(run("") if hint is None else _with_file(hint, run))
+    return Result(run("") if hint is None else _with_file("hint", hint, run))
 
 
+@named
 def evaluate(config: Config, answer: Result | Config, *,
              changes: Mapping[str, Any] | Iterable[str] | None = None) -> Result:
     """What the model says of a given mapping, plan or deployment, without a search.
@@ -160,9 +177,10 @@ def evaluate(config: Config, answer: Result | Config, *,
     answer    a result, a dictionary with the keys of one, or a file
     """
     loaded = _load(config, changes)
-    return Result(_with_file(answer, lambda file: _dfsearch.evaluate(loaded, file)))
+    return Result(_with_file("answer", answer, lambda file: _dfsearch.evaluate(loaded, file)))
 
 
+@named
 def study(file: Config, *, threads: int | None = None,
           time_limit: float | None = None, all: bool = False, only: Iterable[str] = (),
           on_point: Listener | None = None) -> Study:
@@ -175,14 +193,17 @@ def study(file: Config, *, threads: int | None = None,
     on_point    called with each answered point, a row of results
     """
     text = _text(file)
+    name = "" if text else _arguments.path("file", file, _A_CONFIG)
+    asked = (_threads(threads), _limit(time_limit), _arguments.flag("all", all),
+             _arguments.texts("only", only), _as_events("on_point", on_point))
 
     def run() -> Any:
-        return _dfsearch.study("" if text else os.fspath(file), text, _threads(threads),
-                               _limit(time_limit), all, list(only), _as_events(on_point))
+        return _dfsearch.study(name, text, *asked)
 
     return Study(_of_dictionary(run) if isinstance(file, Mapping) else run())
 
 
+@named
 def predict(table: str | os.PathLike[str], *,
             stacks: str | os.PathLike[str] = "") -> Predictions:
     """Step times of measured training runs, or TTFT and TPOT of measured deployments.
@@ -190,15 +211,17 @@ def predict(table: str | os.PathLike[str], *,
     table     a file of comma-separated values (docs/truth.md, section 8)
     stacks    a folder whose stacks and curves go before those of the shelf
     """
-    if stacks and not os.path.isdir(stacks):
-        raise InputError(f"stacks: there is no folder '{os.fspath(stacks)}'")
-    text, unread = _dfsearch.predict(os.fspath(table), os.fspath(stacks))
+    folder = _arguments.path("stacks", stacks, "the name of a folder")
+    if folder and not os.path.isdir(folder):
+        raise InputError(f"stacks: there is no folder '{folder}'")
+    text, unread = _dfsearch.predict(_arguments.path("table", table), folder)
     for line in unread.splitlines():
         warnings.warn(line, stacklevel=2)
     return Predictions(list(csv.DictReader(io.StringIO(text))))
 
 
+@named
 def chip(config: str | os.PathLike[str], *,
          changes: Mapping[str, Any] | Iterable[str] | None = None) -> dict:
     """The chip that a technology and its budgets give (docs/technology.md)."""
-    return json.loads(_dfsearch.chip(os.fspath(config), _changes(changes)))
+    return json.loads(_dfsearch.chip(_arguments.path("config", config), _changes(changes)))

@@ -8,6 +8,7 @@ import pathlib
 import sys
 
 from . import InputError, read_onnx
+from ._errors import printable
 
 
 def _size(text: str) -> tuple[str, int]:
@@ -48,10 +49,10 @@ def main() -> int:
     except (InputError, OSError) as error:
         for line in str(error).splitlines():
             named = line if line.startswith(given.model) else f"{given.model}: {line}"
-            print(named, file=sys.stderr)
+            print(printable(named), file=sys.stderr)
         return 2
     except ImportError as error:
-        print(f"{given.model}: {error}", file=sys.stderr)
+        print(printable(f"{given.model}: {error}"), file=sys.stderr)
         return 3
     return 0
 

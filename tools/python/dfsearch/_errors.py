@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 
 
+def printable(text: str) -> str:
+    """Without the control characters of names and files, which steer terminals; lines stay."""
+    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
 class InputError(ValueError):
     """A config, a table or an argument that makes no sense.
 
@@ -14,5 +19,8 @@ class InputError(ValueError):
 
     def __init__(self, messages: list[str] | str):
         texts = [messages] if isinstance(messages, str) else messages
-        self.messages = [re.sub("^--set ", "changes: ", text) for text in texts]
+        self.messages = [printable(re.sub("^--set ", "changes: ", text)) for text in texts]
         super().__init__("\n".join(self.messages))
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.messages,)

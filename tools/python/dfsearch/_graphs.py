@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from ._arguments import count, named, path as path_of, whole
 from ._errors import InputError
 from ._shapes import drop_weights, is_known_to, shape_of, with_shapes
 
@@ -68,8 +69,8 @@ class _Graph:
 
     def __init__(self, sequence: int | None, unknown: str, is_flat: bool):
         """`is_flat`: samples are columns of elementwise kernels, as of products with one weight."""
-        if sequence is not None and sequence < 1:
-            raise InputError(f"sequence: expected a whole number from 1, got {sequence}")
+        if sequence is not None:
+            sequence = count("sequence", sequence)
         if unknown not in ("refuse", "elementwise"):
             raise InputError(f"unknown: expected 'refuse' or 'elementwise', got '{unknown}'")
         self.sequence = sequence
@@ -238,6 +239,7 @@ def _last(shape: Shape, place: int) -> int:
 _WORD_BITS = {"FLOAT": 32, "FLOAT16": 16, "BFLOAT16": 16, "DOUBLE": 64, "INT8": 8, "UINT8": 8}
 
 
+@named
 def read_onnx(model: Any, *, sizes: Mapping[str, int] | None = None, sequence: int | None = None,
               unknown: str = "refuse") -> dict:
     """The config of a model of ONNX, without a system; needs the package onnx.
@@ -247,13 +249,16 @@ def read_onnx(model: Any, *, sizes: Mapping[str, int] | None = None, sequence: i
     sequence    the extent that is cut into tiles: kernels are whose columns are a multiple
     unknown     "elementwise": operators that are not known count as such
     """
+    if sizes is not None and not isinstance(sizes, Mapping):
+        raise TypeError(f"sizes: expected a dictionary, got {sizes!r}")
+    numbers = {name: whole(f"sizes: {name}", size) for name, size in (sizes or {}).items()}
     try:
         import onnx
     except ImportError as error:
         raise ImportError("read_onnx needs the package onnx: apt install python3-onnx, or "
                           "pip install onnx") from error
     if not isinstance(model, onnx.ModelProto):
-        path = os.fspath(model)
+        path = path_of("model", model, "the name of a file or a ModelProto")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", RuntimeWarning)  # of bytes that are left over
@@ -264,7 +269,7 @@ def read_onnx(model: Any, *, sizes: Mapping[str, int] | None = None, sequence: i
             raise InputError(f"{path}: is no model of ONNX") from error
         drop_weights(model)
     try:
-        return _config_of(onnx, model, dict(sizes or {}), sequence, unknown)
+        return _config_of(onnx, model, numbers, sequence, unknown)
     except (AttributeError, IndexError, KeyError, TypeError, UnicodeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -341,6 +346,7 @@ def _remedy(graph: _Graph, is_known: bool) -> str:
 # --- torch.export ---------------------------------------------------------------------------------
 
 
+@named
 def read_torch(program: Any, *, sequence: int | None = None, unknown: str = "refuse") -> dict:
     """The config of an ExportedProgram of torch.export, whose sizes are numbers; without a system.
 
