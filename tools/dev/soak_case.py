@@ -15,6 +15,7 @@ import soak_checks as checks
 import soak_configs
 
 OUTPUTS = ("json", "mapping", "checkpoint", "events")
+TEMPORARY = re.compile(r"\..+\.\d+\.tmp")  # of write_file.cpp
 # Keys of a result that say nothing of the answer.
 ASIDE = ("search", "top", "top_complete", "beyond_scope")
 
@@ -142,7 +143,7 @@ class Case:
         for path in self.folder.iterdir():
             if path.name in expected or path.name in self._wreckage:
                 continue
-            if done.status == -signal.SIGKILL and path.name.endswith(f".{done.pid}.tmp"):
+            if done.status == -signal.SIGKILL and TEMPORARY.fullmatch(path.name):
                 path.unlink()
                 continue
             self.complain(f"left the file {path.name}")

@@ -1,7 +1,9 @@
 #include "io/text/write_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +30,7 @@ namespace fs = std::filesystem;
 class Descriptor {
  public:
   explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  Descriptor(Descriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
@@ -47,6 +50,7 @@ class Descriptor {
 class Temporary {
  public:
   explicit Temporary(fs::path path) : path_(std::move(path)) {}
+  Temporary(Temporary&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
   ~Temporary() {
@@ -94,17 +98,49 @@ fs::path directory_of(const fs::path& target) {
   return target.has_parent_path() ? target.parent_path() : fs::path(".");
 }
 
-/// Exclusive, so that it is nobody else's; the process id keeps parallel runs
-/// with the same target apart.
-fs::path temporary_beside(const fs::path& target) {
-  return directory_of(target) /
-         ("." + target.filename().string() + "." + std::to_string(::getpid()) + ".tmp");
+/// Whether the path means the open file.
+bool is_at(const fs::path& path, const Descriptor& file) {
+  struct stat there {
+  }, open{};
+  return ::lstat(path.c_str(), &there) == 0 && ::fstat(file.get(), &open) == 0 &&
+         there.st_dev == open.st_dev && there.st_ino == open.st_ino;
 }
 
-int create_temporary(const fs::path& path, const std::string& name) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail(name, errno);
-  return descriptor;
+/// Removes what a writer that was killed has left.  One that lives holds a lock on its file.
+void remove_abandoned(const fs::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0 || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return;
+  if (is_at(path, file)) ::unlink(path.c_str());
+}
+
+/// A temporary file of our own, open.
+struct OwnTemporary {
+  Descriptor descriptor;
+  fs::path path;
+  Temporary removal;
+};
+
+/// The first of a few names that no living writer of the same target has.  What killed ones have
+/// left under these and the next names is removed.
+OwnTemporary create_temporary(const fs::path& target, const std::string& name) {
+  constexpr int kNames = 1000, kBehind = 8;
+  const auto path_of = [&](int place) {
+    return directory_of(target) / fmt::format(".{}.{}.tmp", target.filename().string(), place);
+  };
+  for (int place = 0;; ++place) {
+    const fs::path path = path_of(place);
+    remove_abandoned(path);
+    // Exclusive, so that it is nobody else's.
+    const int opened = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (opened < 0 && (errno != EEXIST || place >= kNames)) fail(name, errno);
+    if (opened < 0) continue;
+    Descriptor descriptor(opened);
+    // Where there are no locks nobody takes it for abandoned.  Until here another one may have.
+    static_cast<void>(::flock(opened, LOCK_EX));
+    if (!is_at(path, descriptor)) continue;
+    for (int behind = 1; behind <= kBehind; ++behind) remove_abandoned(path_of(place + behind));
+    return {std::move(descriptor), path, Temporary(path)};
+  }
 }
 
 /// Opens a device or a pipe.  The open of a pipe that nobody reads would block, and a signal that
@@ -163,10 +199,8 @@ void check_writable(const fs::path& file) {
   const fs::path target = target_of(file);
   if (is_written_directly(target, name)) return;
   // Trying is the only test that is right for quotas, read-only mounts and root.
-  const fs::path path = temporary_beside(target);
   const SignalsHeldBack held;
-  Descriptor descriptor(create_temporary(path, name));
-  const Temporary temporary(path);
+  create_temporary(target, name);
 }
 
 void write_file(const fs::path& file, std::string_view text, const Deadline& deadline) {
@@ -178,18 +212,18 @@ void write_file(const fs::path& file, std::string_view text, const Deadline& dea
     descriptor.close(name);
     return;
   }
-  const fs::path path = temporary_beside(target);
-  Descriptor descriptor(create_temporary(path, name));
-  Temporary temporary(path);
+  OwnTemporary temporary = create_temporary(target, name);
+  Descriptor& descriptor = temporary.descriptor;
   struct stat old {};
   if (::stat(target.c_str(), &old) == 0 && ::fchmod(descriptor.get(), old.st_mode & 07777) != 0) {
     fail(name, errno);
   }
   write_all(descriptor.get(), text, name);
   if (::fsync(descriptor.get()) != 0) fail(name, errno);
+  // It keeps its lock until then, else it would be taken for abandoned.
+  if (::rename(temporary.path.c_str(), target.c_str()) != 0) fail(name, errno);
+  temporary.removal.release();
   descriptor.close(name);
-  if (::rename(path.c_str(), target.c_str()) != 0) fail(name, errno);
-  temporary.release();
   // The rename itself reaches the disk with the directory.  The new file is
   // complete either way, so a file system that refuses this is no failure.
   const Descriptor directory(

@@ -5,11 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 
@@ -87,6 +89,59 @@ TEST_CASE("a signal that ends the process while it tries leaves nothing behind")
     CHECK(WIFSIGNALED(status));
     REQUIRE(folder.entries() == 0);
   }
+}
+
+TEST_CASE("what a killed writer leaves goes away with the next file of the same name") {
+  const Folder folder;
+  const fs::path file = folder / "result.json";
+  const std::string text(std::size_t{1} << 20, 'x');
+  write_file(file, text);
+  std::ptrdiff_t most = 0;
+  for (int moment = 0; moment < 60; ++moment) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      for (;;) write_file(file, text);
+    }
+    ::usleep(static_cast<useconds_t>(500 + 97 * moment));
+    REQUIRE(::kill(child, SIGKILL) == 0);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    most = std::max(most, folder.entries());
+    CHECK(content(file) == text);
+    if (moment % 2 == 0) {
+      write_file(file, text);
+    } else {
+      check_writable(file);
+    }
+    REQUIRE(folder.entries() == 1);
+  }
+  CHECK(most == 2);  // else nothing was tried
+}
+
+TEST_CASE("writers of one file at the same time leave each other alone") {
+  const Folder folder;
+  const fs::path file = folder / "result.json";
+  std::vector<pid_t> writers;
+  for (int i = 0; i < 6; ++i) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      bool is_whole = true;
+      for (int k = 0; k < 100; ++k) {
+        is_whole = is_whole && complaint(check_writable, file).empty() &&
+                   complaint(write_something, file).empty() && content(file) == "something";
+      }
+      ::_exit(is_whole ? 0 : 1);
+    }
+    writers.push_back(child);
+  }
+  for (const pid_t writer : writers) {
+    int status = 0;
+    REQUIRE(::waitpid(writer, &status, 0) == writer);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  }
+  CHECK(folder.entries() == 1);
 }
 
 TEST_CASE("the mode of a file that is replaced stays") {
