@@ -26,7 +26,9 @@ using serving::Figures;
 using serving::Role;
 using serving::Task;
 
-std::string time_text(double seconds) { return to_text(Seconds(seconds)); }
+std::string time_text(double seconds) {
+  return std::isfinite(seconds) ? to_text(Seconds(seconds)) : "without end";
+}
 
 std::string degrees_text(const Role& role) {
   const serving::Structure& s = role.structure;
@@ -429,8 +431,10 @@ std::string report_text(const serving::Fleet& fleet, const serving::ServingResul
       chips += fmt::format("{}{} of {} {}", p > 0 ? ", " : "", used[p],
                            plural(first.pools[p].chips, "chip"), first.pools[p].name);
     }
-    text += labelled("result", fmt::format("optimal, proved; {:.6g} $/h, {}, {}", price,
-                                           to_text(Watts(power)), chips));
+    std::string sums;  // of what pools were given
+    if (price > 0.0) sums += fmt::format("{:.6g} $/h, ", price);
+    if (power > 0.0) sums += to_text(Watts(power)) + ", ";
+    text += labelled("result", fmt::format("optimal, proved; {}{}", sums, chips));
   } else if (result.status == SearchStatus::Infeasible) {
     text += labelled("result", "infeasible, proved: no mix of deployments serves all rates") +
             remedy_lines(first, result);
