@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import pty
+import resource
 import signal
 import struct
 import subprocess
@@ -26,6 +27,7 @@ def with_default_signals():
     # Whoever runs the tests in the background may have had them ignored.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Interrupt(CliTest):
@@ -49,7 +51,7 @@ class Interrupt(CliTest):
         process.communicate()
 
     def test_the_best_mapping_so_far_is_kept(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number):
                 process = self.start("--json", "r.json", "--mapping", "m.json", "--threads", "2")
                 time.sleep(0.5)
@@ -63,6 +65,23 @@ class Interrupt(CliTest):
                 again = self.result("evaluate", self.config, "--mapping", "m.json")
                 self.assertEqual(again["step_time"], result["step_time"])
                 self.assertEqual(self.files(), ["hard.yaml", "m.json", "r.json"])
+
+    def test_the_end_of_processor_time_is_one_of_them(self):
+        # From its first second on the signal comes every second: the report is written all the same.
+        process = self.start("--json", "r.json", "--threads", "2",
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, 30)))
+        stdout, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 4, (stdout, stderr))
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["stopped_by"], "signal")
+
+    def test_files_are_written_when_nobody_reads_the_report(self):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        done = self.run_tool(self.config, "--time-limit", "500 ms", "--json", "r.json",
+                             stdout=write_end, status=2)
+        os.close(write_end)
+        self.assertIn("standard output: cannot be written", done.stderr)
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["stopped_by"], "time")
 
     def test_ignored_signals_stay_ignored(self):
         process = self.start("--time-limit", "1 s", "--json", "-",

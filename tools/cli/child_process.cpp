@@ -60,18 +60,21 @@ struct Start {
   _exit(Ended::kNotFound);
 }
 
-/// The exit status, or that of one that took too long and was killed.
-int wait_for(pid_t process, const Deadline& end) {
+/// How it ends, or how one does that took too long and was killed.
+Ended wait_for(pid_t process, const Deadline& end) {
   int status = 0;
   while (waitpid(process, &status, WNOHANG) == 0) {
     if (end.has_passed()) {
       kill(-process, SIGKILL);
       waitpid(process, &status, 0);
-      return Ended::kTooLong;
+      return {.status = Ended::kTooLong, .output = "", .errors = ""};
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 1,
+          .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+          .output = "",
+          .errors = ""};
 }
 
 }  // namespace
@@ -96,11 +99,11 @@ std::optional<Ended> run_program(const Program& program, const Deadline& deadlin
   if (process == 0) become(start);
   if (process < 0) return Ended{.status = Ended::kNotFound, .output = "", .errors = ""};
   setpgid(process, process);  // by both, so that it is true for both
-  const int status = wait_for(process, deadline);
+  Ended ended = wait_for(process, deadline);
   constexpr std::size_t kMostErrors = std::size_t{1} << 16;
-  return Ended{.status = status,
-               .output = text_of(output.get(), program.most_output),
-               .errors = text_of(errors.get(), kMostErrors)};
+  ended.output = text_of(output.get(), program.most_output);
+  ended.errors = text_of(errors.get(), kMostErrors);
+  return ended;
 }
 
 }  // namespace dfsearch

@@ -15,6 +15,7 @@ struct Ended {
   static constexpr int kTooLong = -1;  ///< it was killed
 
   int status = 0;
+  int signal = 0;  ///< that ended it by itself; 0: none
   std::string output;
   std::string errors;  ///< what it wrote to standard error
 };

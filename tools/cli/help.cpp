@@ -26,8 +26,8 @@ constexpr const char* kProgress =
     "progress: time, nodes expanded and open, best step time with its utilization, lower "
     "bound, gap, and how the best was found: H hint, S segments of one order, R relaxed "
     "sharding, P partitions that dual values just pay for, T tree, B middle of a box of "
-    "splits; #2 while the next-best parallelism or split is sought.  SIGINT (Ctrl-C) and "
-    "SIGTERM stop a search; it reports and writes the best mapping so far.  A second one "
+    "splits; #2 while the next-best parallelism or split is sought.  SIGINT (Ctrl-C), SIGTERM "
+    "and SIGHUP stop a search; it reports and writes the best mapping so far.  A second one "
     "kills.";
 constexpr const char* kExamples = R"(  dfsearch --config gpt3_1t.yaml --threads 64
   dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json

@@ -3,8 +3,11 @@
 
 #include "cli/commands.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -13,6 +16,7 @@
 #include "base/error.hpp"
 #include "cli/child_process.hpp"
 #include "cli/option_values.hpp"
+#include "cli/signals.hpp"
 #include "io/config/foreign_file.hpp"
 
 namespace dfsearch {
@@ -23,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostOfModel = std::size_t{1} << 30;
 // The second sees the packages of the distribution.
 constexpr const char* kInterpreters[] = {"python3", "/usr/bin/python3"};
-constexpr int kRead = 0, kWrongModel = 2;
+constexpr int kRead = 0, kWrongModel = 2, kNoPackage = 3;
 
 /// PYTHONPATH=..., with the package of this build or installation before all others.
 std::string python_path() {
@@ -35,7 +39,7 @@ std::string python_path() {
   return path;
 }
 
-/// Each line that the reader says is a message; of an interpreter that failed, the last one.
+/// Each line that the reader prints is a message; of an interpreter that failed, the last one.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
@@ -46,7 +50,28 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-std::string read_onnx(const CommandLine& line) {
+/// Whether the interpreter, the package dfsearch for it, or the package onnx is not there.
+bool is_missing(const Ended& done, const std::string& last) {
+  return done.status == Ended::kNotFound || done.status == kNoPackage ||
+         (done.signal == 0 &&
+          (last.find("No module named") != std::string::npos || last.starts_with("ImportError")));
+}
+
+/// Throws for a reader that neither read the model nor had anything against it.
+[[noreturn]] void refuse_crash(const CommandLine& line, const Ended& done,
+                               const std::string& last) {
+  const std::string how =
+      done.signal != 0
+          ? fmt::format("was ended by signal {} ({})", done.signal,
+                        sigdescr_np(done.signal) != nullptr ? sigdescr_np(done.signal) : "unknown")
+          : fmt::format("failed with status {}", done.status);
+  throw InputError(fmt::format(
+      "{}: the reader of models of ONNX, python3 -m dfsearch import, {}{}{}: the model may be "
+      "damaged, or need more memory than there is; run the reader by itself to see more",
+      line.config, how, last.empty() ? "" : ": ", last));
+}
+
+std::string read_onnx(const CommandLine& line, const Deadline& deadline) {
   std::vector<std::string> words = {"", "-m", "dfsearch", "import", line.config};
   for (const std::string& size : line.sizes) words.insert(words.end(), {"--size", size});
   if (!line.unknown_operators.empty())
@@ -56,14 +81,17 @@ std::string read_onnx(const CommandLine& line) {
     words.front() = interpreter;
     std::optional<Ended> done = run_program(
         {.words = words, .input = "", .settings = {python_path()}, .most_output = kMostOfModel},
-        Deadline());
+        deadline);
     if (!done) throw InputError(line.config + ": a temporary file could not be written");
+    if (done->status == Ended::kTooLong) throw StoppedInput{.by_signal = deadline.is_stopped()};
     if (done->output.size() > kMostOfModel)
       throw InputError(line.config + ": its graph is too large");
     if (done->status == kRead) return std::move(done->output);
     std::vector<std::string> said = lines_of(done->errors);
     if (done->status == kWrongModel && !said.empty()) throw InputError(std::move(said));
-    if (!said.empty()) why = said.back();
+    const std::string last = said.empty() ? "" : said.back();
+    if (!is_missing(*done, last)) refuse_crash(line, *done, last);
+    if (!last.empty()) why = last;
   }
   throw InputError(line.config +
                    ": a model of ONNX needs python3 with the packages dfsearch and onnx (of Debian "
@@ -75,7 +103,8 @@ std::string read_onnx(const CommandLine& line) {
 
 void import_onnx(CommandLine& line) {
   if (is_onnx(line.config)) {
-    line.imported = read_onnx(line);
+    const SignalsStop signals;
+    line.imported = read_onnx(line, input_deadline(line.time_limit, line.begin, signals.flag()));
   } else if (!line.unknown_operators.empty()) {
     usage_error("--unknown: only models of ONNX have operators, expected MODEL.onnx");
   } else if (!line.sizes.empty()) {

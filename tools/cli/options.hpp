@@ -1,6 +1,7 @@
 #pragma once
 // The command line -> values.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -93,6 +94,8 @@ struct CommandLine {
   int threads = 0;  ///< 0: left out; of a search at least 1 once the line is read
   std::optional<double> gap;
   std::optional<Seconds> time_limit;
+  /// Since when it counts.
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::optional<Bytes> memory_limit;  ///< left out: that of the config, or half of the machine
   std::optional<std::int64_t> node_limit;
   std::optional<std::int64_t> top;  ///< left out: the best, and how far the next one is

@@ -3,6 +3,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -16,6 +17,14 @@ namespace {
 // A handler can reach nothing but globals.  Set by it, read by the workers.
 std::atomic<bool> stop_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "the handler must not take a lock");
+
+// What is read by then, as any input of usual size, leads to a result that has the limit as its end.
+constexpr Seconds kGrace{1.0};
+
+Seconds since(std::chrono::steady_clock::time_point begin) {
+  const std::chrono::duration<double> used = std::chrono::steady_clock::now() - begin;
+  return Seconds(used.count());
+}
 
 void set_timer(double seconds) {
   itimerval timer{};
@@ -31,7 +40,10 @@ void on_alarm(int /*signal*/) {
   _exit(kStoppedWithout);
 }
 
-constexpr std::array kStopSignals = {SIGINT, SIGTERM};
+constexpr std::array kStopSignals = {SIGINT, SIGTERM, SIGHUP};
+
+/// A limit on processor time (`ulimit -t`) sends this every second from then on: no repetition kills.
+void on_spent_time(int /*signal*/) { stop_requested.store(true, std::memory_order_relaxed); }
 
 /// Calls only what is safe in a signal handler: sigaction, isatty and write.
 void on_signal(int /*signal*/) {
@@ -60,6 +72,8 @@ const std::atomic<bool>* stop_on_signals() {
     sigaction(signal, nullptr, &old);
     if (old.sa_handler != SIG_IGN) sigaction(signal, &stop, nullptr);
   }
+  stop.sa_handler = on_spent_time;
+  sigaction(SIGXCPU, &stop, nullptr);
   return &stop_requested;
 }
 
@@ -69,23 +83,37 @@ void make_writes_fail() {
   for (const int signal : {SIGPIPE, SIGXFSZ}) sigaction(signal, &ignore, nullptr);
 }
 
-StartLimit::StartLimit(std::optional<Seconds> time) {
-  constexpr Seconds kLongest{1e8};  // about three years; a timer takes no infinity
-  // What is read by then, as any input of usual size, leads to a result that tells of the limit.
-  constexpr Seconds kGrace{1.0};
+SignalsStop::~SignalsStop() {
+  for (const int signal : kStopSignals) {
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    if (now.sa_handler != on_signal) continue;
+    now.sa_handler = SIG_DFL;
+    sigaction(signal, &now, nullptr);
+  }
+}
+
+Deadline input_deadline(std::optional<Seconds> time, std::chrono::steady_clock::time_point begin,
+                        const std::atomic<bool>* stop) {
+  return Deadline(time ? *time + kGrace - since(begin) : Seconds::infinity(), stop);
+}
+
+StartLimit::StartLimit(std::optional<Seconds> time, std::chrono::steady_clock::time_point begin)
+    : start_(begin) {
+  constexpr Seconds kLongest{1e8};    // about three years; a timer takes no infinity
+  constexpr Seconds kShortest{1e-3};  // none would end no timer
   if (!time || !(*time < kLongest)) return;
   struct sigaction end {};
   end.sa_handler = on_alarm;
   sigaction(SIGALRM, &end, nullptr);
-  set_timer((*time + kGrace).in_base_units());
+  set_timer(std::max(*time + kGrace - since(start_), kShortest).in_base_units());
 }
 
 void StartLimit::lift() { set_timer(0.0); }
 
 Deadline StartLimit::begin_search(Seconds time) {
   lift();
-  const std::chrono::duration<double> used = std::chrono::steady_clock::now() - start_;
-  return Deadline(time - Seconds(used.count()), stop_on_signals());
+  return Deadline(time - since(start_), stop_on_signals());
 }
 
 }  // namespace dfsearch

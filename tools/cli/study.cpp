@@ -112,7 +112,7 @@ study::SolvePoint solver_of(const StudyPoints& points) {
 int serve(const CommandLine& line, study::Cluster& cluster) {
   // The first one has checked all before it begins.
   if (!cluster.wait_for_begin()) return kProved;
-  StartLimit start(line.time_limit);
+  StartLimit start(line.time_limit, line.begin);
   const Study study = load(line);
   const PointSearch search = search_of(line, start);
   const StudyPoints points(study, search);
@@ -282,7 +282,7 @@ int run_study(const CommandLine& line) {
   const std::unique_ptr<study::Cluster> cluster = open_cluster();
   if (cluster && cluster->rank() > 0) return serve(line, *cluster);
   if (line.study.task == StudyLine::Task::Merge) return run_merge(line);
-  StartLimit start(line.time_limit);
+  StartLimit start(line.time_limit, line.begin);
   const Study study = load(line);
   const PointSearch search = search_of(line, start);
   const StudyPoints points(study, search);
