@@ -10,6 +10,7 @@ import pathlib
 import pickle
 import sys
 import tempfile
+import types
 import unittest
 
 import dfsearch
@@ -167,10 +168,39 @@ class Terminals(unittest.TestCase):
             file = pathlib.Path(folder, "a\x1b[31m\nforged\x9b.yaml")
             file.write_text(GRAPH.read_text())
             self.assertNotRegex(dfsearch.solve(file).report, "[\0-\x09\x0b-\x1f\x7f-\x9f]|\nforged")
+            hint = pathlib.Path(folder, "h\x1b[31m\nforged.json")
+            hint.write_text('{"tile": 1}')
+            hinted = dfsearch.solve(file, hint=hint)
+            self.assertTrue(hinted.notes)
+            for text in (*hinted.notes, hinted.report):
+                self.assertNotRegex(text, "[\0-\x09\x0b-\x1f\x7f-\x9f]|\nforged")
             file.write_text("workload: 7")
             with self.assertRaises(dfsearch.InputError) as raised:
                 dfsearch.solve(file)
             self.assertNotRegex(str(raised.exception), "[\0-\x09\x0b-\x1f\x7f-\x9f]")
+
+    def test_names_of_imported_operators(self):
+        def node(name, op, *inputs, target=""):
+            return types.SimpleNamespace(
+                name=name, op=op, args=inputs, kwargs={}, target=target,
+                meta={"val": types.SimpleNamespace(shape=[4, 8])})
+
+        given = node("x", "placeholder")
+        hostile = "a\x1b[31m\nforged\x9b"
+        for target, refused in (("relu", False), ("strange\x1b", True)):
+            program = types.SimpleNamespace(
+                graph_signature=types.SimpleNamespace(inputs_to_parameters={}, inputs_to_buffers={}),
+                graph=types.SimpleNamespace(nodes=[
+                    given, node(hostile, "call_function", given, target=target)]))
+            if refused:
+                with self.assertRaises(dfsearch.InputError) as raised:
+                    dfsearch.read_torch(program)
+                self.assertEqual(len(str(raised.exception).splitlines()), 1)
+                self.assertNotRegex(str(raised.exception), "[\0-\x1f\x7f-\x9f]")
+            else:
+                names = [each["name"] for each in
+                         dfsearch.read_torch(program)["workload"]["kernels"]]
+                self.assertEqual(names, [r"a\x1b[31m\nforged\x9b"])
 
     def test_nothing_is_left_in_the_folder_of_temporary_files(self):
         result = dfsearch.solve(GRAPH)

@@ -129,10 +129,11 @@ struct Answer {
 Answer written(const Loaded& loaded, const Question& question, const Result& result,
                std::vector<std::string> notes) {
   notes.insert(notes.begin(), loaded.notes.begin(), loaded.notes.end());
+  for (std::string& note : notes) note = escaped(note);
   std::string report = fmt::format("{}\n", fmt::join(notes, "\n"));
   if (notes.empty()) report.clear();
   return {.json = question.json(result),
-          .report = report + question.report(result, loaded.title, false),
+          .report = report + printable(question.report(result, loaded.title, false)),
           .title = loaded.title,
           .config = loaded.text,
           .notes = std::move(notes),
@@ -278,7 +279,7 @@ StudyAnswer run_study(const std::string& file, const std::string& text, int thre
     const std::vector<study::Front::Member> members = front.members();
     answer.study = study_json(study, state);
     answer.front = front_json(study, points.grid(), state, members);
-    answer.report = study_report(study, points.grid(), state, members, answers);
+    answer.report = printable(study_report(study, points.grid(), state, members, answers));
     answer.has_answer = !answer.rows.empty();
     return answer;
   });

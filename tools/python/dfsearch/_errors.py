@@ -10,6 +10,10 @@ def printable(text: str) -> str:
     return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
+def one_line(text: str) -> str:
+    return printable(text).replace("\n", r"\n")
+
+
 class InputError(ValueError):
     """A config, a table or an argument that makes no sense.
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from ._arguments import count, named, path as path_of, whole
-from ._errors import InputError
+from ._errors import InputError, one_line
 from ._shapes import drop_weights, is_known_to, shape_of, with_shapes
 
 Shape = Sequence[int]
@@ -86,7 +86,7 @@ class _Graph:
 
     def refuse(self, node: str, why: str, kind: str = "") -> None:
         """With an operator `kind` only of its first node."""
-        self.refused.setdefault(kind or f"{node}: {why}", []).append(f"{node}: {why}")
+        self.refused.setdefault(kind or f"{node}: {why}", []).append(one_line(f"{node}: {why}"))
 
     def view(self, output: str, source: _Value, shape: Shape) -> None:
         self.values[output] = _Value(shape, source.kernel, source.is_known)
@@ -200,7 +200,7 @@ class _Graph:
 
     def _add(self, name: str, output: str, shape: Shape, kernel: dict,
              inputs: Sequence[tuple[_Value, int]]) -> None:
-        name = re.sub(r"[\x00-\x1f\x7f]", "_", name)
+        name = one_line(name)
         unique, number = name, 1
         while unique in self._names:
             number += 1

@@ -11,7 +11,7 @@ import math
 from collections.abc import Container
 from typing import Any, Optional
 
-from ._errors import InputError
+from ._errors import InputError, one_line
 
 
 def drop_weights(model: Any) -> None:
@@ -87,7 +87,7 @@ def _put_sizes(model: Any, sizes: dict[str, int]) -> None:
     wrong += [f"sizes: the dimension '{name}' has no size, expected --size {name}=N, or "
               f"sizes={{'{name}': N}} in Python" for name in missing]
     if wrong:
-        raise InputError("\n".join(wrong))
+        raise InputError("\n".join(map(one_line, wrong)))
     for given in model.graph.input:
         for dim in given.type.tensor_type.shape.dim:
             if dim.HasField("dim_param"):
