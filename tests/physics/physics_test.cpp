@@ -101,6 +101,29 @@ void check_configs(Json (*make)(std::uint64_t), int configs, const std::vector<N
   CHECK(2 * found > tried);  // the rest shows that nothing fits
 }
 
+// A chip that waits for its memory may compute more slowly, and copies run beside that, too.
+TEST_CASE("copies to a second memory take no longer with more of anything") {
+  int tried = 0;
+  for (std::uint64_t seed = 0; tried < 60; ++seed) {
+    CAPTURE(seed);
+    Json config = random_plan_config(seed);
+    if (!config["system"]["memory"].contains("second")) continue;
+    config["execution"]["overlap"] = "perfect";
+    if (seed % 4 == 0) {
+      config["execution"].erase("compute_utilization");
+      config["execution"]["style"] = "dataflow";
+    }
+    config["training"]["offload"] = {"weights", "activations", "optimizer"};
+    const auto answer = answer_to(config);
+    if (!answer || !answer->found()) continue;
+    ++tried;
+    for (const NamedCheck& check : growth_checks()) {
+      CAPTURE(check.name);
+      CHECK_FALSE(check.check(config, *answer).has_value());
+    }
+  }
+}
+
 TEST_SUITE("slow") {
   TEST_CASE("mappings keep the limits of physics, pins and growth") {
     std::vector<NamedCheck> limits = mapping_limits();

@@ -172,8 +172,12 @@ Problem chip_problem(const Task& task, const Degrees& degrees) {
 }
 
 /// `unfused` does as much, kernel by kernel.
-WorkTime work_time(Seconds time, Seconds compute, const WorkTime& unfused, Bytes moved) {
-  return {.time = time, .memory = time - compute, .flop = unfused.flop, .moved = moved};
+WorkTime work_time(Seconds time, const FusedPass& pass, const WorkTime& unfused, Bytes moved) {
+  const bool adds = pass.problem.execution.overlap == Overlap::None;
+  return {.time = time,
+          .memory = adds ? time - pass.compute : Seconds{},
+          .flop = unfused.flop,
+          .moved = moved};
 }
 
 using WorkTimes = std::array<WorkTime, kFusedKinds.size()>;
@@ -223,7 +227,7 @@ BlockProfile fused_floor(const FusedPart& part, Schedule schedule) {
                              ? pass.compute + memory
                              : std::max(pass.compute, memory);
     times[static_cast<std::size_t>(kind)] =
-        work_time(both * kLessRoundings, pass.compute, one_by_one(part, kind), pass.moved);
+        work_time(both * kLessRoundings, pass, one_by_one(part, kind), pass.moved);
   }
   return with_times(part.profile, times);
 }
@@ -262,7 +266,7 @@ BlockProfile fused(const FusedPart& part, const PartFusion& fusion, Schedule sch
       moved = {};
       for (const PartitionCost& each : cost->partitions) moved += each.memory_bytes * part.samples;
     }
-    times[i] = work_time(time, pass.compute, unfused, moved);
+    times[i] = work_time(time, pass, unfused, moved);
   }
   return with_times(part.profile, times);
 }

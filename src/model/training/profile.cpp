@@ -38,8 +38,10 @@ class Profiler {
     const Seconds memory = task_.machine.memory[0].time(moved);
     const Seconds both =
         task_.overlap == Overlap::None ? compute + memory : std::max(compute, memory);
-    return {
-        .time = both, .memory = both - compute, .flop = shares_.flops(id, extents), .moved = moved};
+    return {.time = both,
+            .memory = task_.overlap == Overlap::None ? both - compute : Seconds{},
+            .flop = shares_.flops(id, extents),
+            .moved = moved};
   }
 
   void add_kernel(KernelId id) {

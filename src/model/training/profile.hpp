@@ -33,10 +33,10 @@ struct BlockExchange {
   Bytes whole{};                  ///< of the group
 };
 
-/// Of compute and memory together, what of it memory alone takes, and what is done in it.
+/// The time of compute and memory together, and the work that is done in it.
 struct WorkTime {
   Seconds time{};
-  Seconds memory{};
+  Seconds memory{};  ///< of it where memory does not overlap compute: no copy runs beside that
   Flops flop{};
   Bytes moved{};  ///< to and from memory
 
