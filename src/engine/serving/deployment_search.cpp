@@ -402,13 +402,7 @@ double DeploymentSearch::gap() const {
     const std::lock_guard lock(mutex_);
     open = open_;
   }
-  double gap = 0.0;
-  const bool front = question_.objective == Objective::Front;
-  for (const LeastFigures& node : open) {
-    const double found = front ? incumbents_.value_at(node.tpot) : incumbents_.best_value();
-    gap = std::max(gap, found < kNever ? 1.0 - node.value / found : 1.0);
-  }
-  return gap;
+  return incumbents_.gap_to(open);
 }
 
 std::array<std::int64_t, kClosed> DeploymentSearch::closed() const {

@@ -213,7 +213,7 @@ class Finder {
     const bool stopped = found.stopped_by != StopReason::None;
     found.lower_bound = Score(tree.lower_bound());
     found.gap = tree.gap();
-    const bool near = found.gap <= search_.limits.gap;
+    const bool near = !stopped || found.gap <= search_.limits.gap;
     found.status = !tree.incumbents().best()
                        ? (stopped ? SearchStatus::NoSolution : SearchStatus::Infeasible)
                        : (near ? SearchStatus::Optimal : SearchStatus::Feasible);
@@ -459,8 +459,7 @@ void add_any_framework(Task task, const ServingSearch& search, ServingResult& re
   for (const FrontPoint& point : result.front) free.known.push_back(point.deployment);
   free.limits.nodes -= std::min(free.limits.nodes, result.stats.nodes);
   ServingResult best = Finder(task, free).run();
-  const bool is_proved = best.gap <= kTie;
-  AnyFramework any{.best = best.cost, .lower_bound = is_proved ? best.cost : best.lower_bound};
+  AnyFramework any{.best = best.cost, .lower_bound = best.lower_bound};
   if (task.objective != Objective::Front) {
     any.gain = result.cost / best.cost - 1.0;
     result.of_any = {{*best.deployment, *best.figures}};

@@ -21,6 +21,10 @@
 
 namespace dfsearch::serving {
 
+/// The resolution of values and of times per token.  Deployments within it are equally good: the
+/// fewest chips, then the first count.  The gap of an answer is the true one, and may be as much.
+inline constexpr double kTie = 1e-9;
+
 struct ServingSearch {
   dfsearch::Limits limits{};  ///< nodes are intervals of batches
   int threads = 1;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace dfsearch::serving {
 namespace {
@@ -14,11 +15,6 @@ auto order_of(const Candidate& candidate) {
 }
 
 }  // namespace
-
-double Incumbents::value_at(double tpot) const {
-  const std::lock_guard lock(mutex_);
-  return step_at(tpot);
-}
 
 double Incumbents::step_at(double tpot) const {
   const auto after = staircase_.upper_bound(tpot);
@@ -75,6 +71,29 @@ const Candidate* Incumbents::best() const {
     if (!best || order_of(known) < order_of(*best)) best = &known;
   }
   return best;
+}
+
+double Incumbents::gap_to(const std::vector<LeastFigures>& open) const {
+  std::vector<std::pair<double, double>> shown;  // time per token, value: the steps fall
+  if (front_) {
+    for (const Candidate& step : steps()) shown.emplace_back(step.figures.tpot, step.value);
+  } else if (const Candidate* answer = best()) {
+    shown.emplace_back(0.0, answer->value);
+  }
+  double gap = 0.0;
+  const auto compare = [&](double value, double tpot) {
+    const auto after =
+        std::upper_bound(shown.begin(), shown.end(), std::pair(tpot * (1.0 + kTie), kNever));
+    if (after == shown.begin()) {
+      gap = 1.0;
+    } else if (const double found = std::prev(after)->second; value < found) {
+      gap = std::max(gap, (found - value) / found);
+    }
+  };
+  for (const LeastFigures& node : open) compare(node.value, node.tpot);
+  const std::lock_guard lock(mutex_);
+  for (const Candidate& known : kept_) compare(known.value, known.figures.tpot);
+  return gap;
 }
 
 std::vector<Deployment> Incumbents::deployments() const {

@@ -8,12 +8,10 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/serving/find_deployment.hpp"
 #include "model/serving/deployment.hpp"
 
 namespace dfsearch::serving {
-
-/// Values that differ by less are equally good: of these the fewest chips, then the first count.
-inline constexpr double kTie = 1e-9;
 
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -45,15 +43,16 @@ class Incumbents {
   [[nodiscard]] const Candidate* best() const;
   /// Its value, or infinity.  Costs nothing to ask.
   [[nodiscard]] double best_value() const { return best_.load(std::memory_order_relaxed); }
-  /// The least value of those with at most so much time per token, or infinity.
-  [[nodiscard]] double value_at(double tpot) const;
+  /// Returns how far the answer, or the front at any time per token, may be above what is kept
+  /// or open, in parts of itself.  Times that differ by less than kTie are one.
+  [[nodiscard]] double gap_to(const std::vector<LeastFigures>& open) const;
   /// All that are kept.
   [[nodiscard]] std::vector<Deployment> deployments() const;
   /// The steps of the front, the fastest for a user first.
   [[nodiscard]] std::vector<Candidate> steps() const;
 
  private:
-  [[nodiscard]] double step_at(double tpot) const;  // value_at(), with the mutex held
+  [[nodiscard]] double step_at(double tpot) const;  // with the mutex held
 
   const bool front_;
   mutable std::mutex mutex_;            // guards what follows

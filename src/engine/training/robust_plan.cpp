@@ -87,7 +87,7 @@ RobustPlan find_robust_plan(const Task& task, const StepSearch& search, const Pl
   result.cost = std::get<Cost>(evaluate(task, plans.front()->space.blocks(), *result.plan));
   result.stopped_by = answer.stopped_by;
   result.regret = most - 1.0;
-  result.lower_bound = std::max(answer.lower_bound, Score(1.0));
+  result.lower_bound = std::min(std::max(answer.lower_bound, Score(1.0)), Score(most));
   const bool is_known = most < std::numeric_limits<double>::infinity();
   result.gap = is_known ? relative_gap(Score(most), result.lower_bound) : 1.0;
   result.status = result.gap <= search.limits.gap ? SearchStatus::Optimal : SearchStatus::Feasible;

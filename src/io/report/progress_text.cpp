@@ -39,7 +39,9 @@ std::string progress_line(const Progress& progress, const ProgressScale& scale) 
       const Seconds step(progress.incumbent.in_base_units());
       utilization = fmt::format("{:.2f}%", 100.0 * (scale.work / step / scale.peak));
     }
-    gap = fmt::format("{:.2f}%", 100.0 * relative_gap(progress.incumbent, progress.lower_bound));
+    const double percents = 100.0 * relative_gap(progress.incumbent, progress.lower_bound);
+    constexpr double kLeastShown = 0.005;
+    gap = 0.0 < percents && percents < kLeastShown ? "<0.01%" : fmt::format("{:.2f}%", percents);
   }
   std::string letter(1, progress.found_by);
   if (progress.rank > 1) letter += fmt::format(" #{}", progress.rank);

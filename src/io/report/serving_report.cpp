@@ -91,6 +91,9 @@ std::string value_text(const Task& task, const Figures& figures) {
   return "";
 }
 
+// Of a front twice kTie, but for roundings.
+constexpr double kMostOfTies = 2.5 * serving::kTie;
+
 std::string status_line(const Task& task, const serving::ServingResult& result) {
   std::string text;
   if (result.is_given) {
@@ -101,8 +104,11 @@ std::string status_line(const Task& task, const serving::ServingResult& result) 
   }
   switch (result.status) {
     case SearchStatus::Optimal:
-      text = result.gap > 0.0 ? fmt::format("within the gap asked for: gap {}", percent(result.gap))
-                              : "optimal, proved";
+      text = result.gap > kMostOfTies
+                 ? fmt::format("within the gap asked for: gap {}", percent(result.gap))
+                 : "optimal, proved";
+      // The fewest chips are chosen among equally good deployments.
+      if (0.0 < result.gap && result.gap <= kMostOfTies) text += ", to parts in 1e9";
       break;
     case SearchStatus::Feasible:
       text = fmt::format("{} with a deployment; gap {}", stop_text(result.stopped_by),

@@ -15,6 +15,9 @@ const run = (() => {
   // Where more is better no deployment is above it.
   const boundName = kind === "deployment" ? "bound" : "lower bound";
 
+  // Values of deployments that differ by less are equally good; of a front twice as much.
+  const TIES = 2.5e-9;
+
   function plain(name) {
     return name.replaceAll("_", " ");
   }
@@ -65,7 +68,10 @@ const run = (() => {
       : "";
     switch (result.status) {
       case "optimal":
-        if (!result.gap) return ["good", `optimal, proved${scope()}: gap 0`];
+        if (!(result.gap > (kind === "deployment" ? TIES : 0))) {
+          const gap = result.gap ? text(result.gap, "%") : "0";
+          return ["good", `optimal, proved${scope()}: gap ${gap}`];
+        }
         return ["good", `within the gap asked for: ${text(result.gap, "%")}`];
       case "feasible":
         if (!result.search) return ["good", `the ${kind} fits`];
