@@ -30,6 +30,8 @@ namespace {
 // most.
 constexpr std::int64_t kNextBestNodes = 5'000;
 constexpr std::int64_t kStepsPerNextBestNode = 1'000;
+// Beyond the limit.
+constexpr Seconds kTimeForScope{0.05};
 
 /// The judge: the plain model decides what the winner costs.
 void recost(const Problem& problem, const MappingProblem& search, const MappingSolution& winner,
@@ -345,10 +347,20 @@ class Solver {
   bool complete_ = false;              // no answer beyond them exists
 };
 
+/// The sharding is taken to matter where the networks are too many to be listed in time.
+Scope scope_within(const Problem& problem, const Deadline& deadline) {
+  try {
+    return scope_of(problem, network_choices(problem, deadline));
+  } catch (const Stopped&) {
+    return scope_of(problem,
+                    {{{.degree = problem.chips_per_copy(), .strategy = Strategy::Tensor}}});
+  }
+}
+
 /// The deadline passed before a tree could begin: all that is known was known before.
 SearchResult as_given(const Problem& problem, const SearchOptions& options) {
   SearchResult result;
-  result.scope = scope_of(problem, network_choices(problem));
+  result.scope = scope_within(problem, Deadline().within(kTimeForScope));
   result.stopped_by = stop_reason(options.limits.deadline);
   result.bounds = options.bounds;
   result.memory_limit = options.limits.memory;
@@ -387,16 +399,16 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
 }  // namespace
 
 SearchResult solve(const Problem& problem, const SearchOptions& options) {
-  if (problem.divides_graph()) {
-    SearchResult result = find_stages(problem, options);
-    if (result.status == SearchStatus::Infeasible && options.find_changes) {
-      FeasibleChanges changes = feasible_changes(problem, {.deadline = options.limits.deadline});
-      result.changes = std::move(changes.list);
-      result.explained = changes.complete;
-    }
-    return result;
-  }
   try {
+    if (problem.divides_graph()) {
+      SearchResult result = find_stages(problem, options);
+      if (result.status == SearchStatus::Infeasible && options.find_changes) {
+        FeasibleChanges changes = feasible_changes(problem, {.deadline = options.limits.deadline});
+        result.changes = std::move(changes.list);
+        result.explained = changes.complete;
+      }
+      return result;
+    }
     const auto solver = std::make_shared<Solver>(problem, options);
     SearchResult result = solver->run();
     result.leftovers = solver;

@@ -8,6 +8,8 @@
 
 #include "study/front_search.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -19,6 +21,9 @@
 namespace dfsearch::study {
 
 namespace {
+
+// A box takes some hundred bytes.
+constexpr std::size_t kMostBoxes = 2'000'000;
 
 /// A figure that is known of the cheapest point of a box before anything is solved, if the goal has
 /// one.
@@ -36,10 +41,10 @@ bool FrontSearch::Later::operator()(const Node& a, const Node& b) const {
 }
 
 FrontSearch::FrontSearch(const Grid& grid, const Goal& goal, const PointKnowledge& knowledge,
-                         PointIndex begin, PointIndex end)
+                         PointIndex begin, PointIndex end, const Deadline& deadline)
     : grid_(grid), goal_(goal), knowledge_(knowledge), order_(order_of(goal)), front_(goal) {
   count_.points = grid_.included(begin, end);
-  for (Box& box : grid_.boxes(begin, end)) open(std::move(box), 0.0);
+  for (Box& box : grid_.boxes(begin, end)) open(std::move(box), 0.0, deadline);
 }
 
 StudyCount FrontSearch::count() const {
@@ -49,11 +54,18 @@ StudyCount FrontSearch::count() const {
 }
 
 /// Puts a box among the open ones, cut into what can be bounded as a whole.
-void FrontSearch::open(Box box, double step_bound) {
+void FrontSearch::open(Box box, double step_bound, const Deadline& deadline) {
   std::vector<Box> boxes{std::move(box)};
   while (!boxes.empty()) {
     Box next = std::move(boxes.back());
     boxes.pop_back();
+    deadline.check();
+    if (open_.size() >= kMostBoxes) {
+      throw InputError(fmt::format(
+          "study: a front takes the choices one by one where nothing is known to grow, and here "
+          "they are more than {}; expected fewer, a part (--shard), or `solve: all`",
+          kMostBoxes));
+    }
     Node node{.box = next, .step_bound = step_bound};
     node.rank = grid_.rank(fastest(next), knowledge_.growth);
     node.least = knowledge_.facts(cheapest(next));
@@ -123,8 +135,8 @@ void FrontSearch::split(const Node& node) {
   Box lower = node.box, upper = node.box;
   lower.last[d] = node.box.first[d] + (node.box.last[d] - node.box.first[d]) / 2;
   upper.first[d] = lower.last[d] + 1;
-  open(std::move(lower), node.step_bound);
-  open(std::move(upper), node.step_bound);
+  open(std::move(lower), node.step_bound, {});
+  open(std::move(upper), node.step_bound, {});
 }
 
 void FrontSearch::add(const PointAnswer& answer) {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "study/front.hpp"
 #include "study/grid.hpp"
 #include "study/point_source.hpp"
@@ -25,9 +26,10 @@ struct PointKnowledge {
 /// Branch and bound over boxes of points.  Members of the front are exact if every answer is proved.
 class FrontSearch : public PointSource {
  public:
-  /// Over the points from `begin` to before `end`.  All arguments must outlive it.
+  /// Over the points from `begin` to before `end`.  All arguments but the deadline must outlive it.
+  /// Throws Stopped, and InputError where the points are too many to be taken one by one.
   FrontSearch(const Grid& grid, const Goal& goal, const PointKnowledge& knowledge, PointIndex begin,
-              PointIndex end);
+              PointIndex end, const Deadline& deadline = {});
 
   std::optional<PointIndex> next() override;
   bool wants(const PointAnswer& answer) override;
@@ -53,7 +55,7 @@ class FrontSearch : public PointSource {
     bool whole = true;  ///< false: nobody wanted to know more
   };
 
-  void open(Box box, double step_bound);
+  void open(Box box, double step_bound, const Deadline& deadline);
   void split(const Node& node);
   void proceed(Node node, const Known& answer);
   [[nodiscard]] bool is_beaten(const Node& node, double step_bound) const;

@@ -8,6 +8,7 @@ usage: limits_test.py DFSEARCH [TEST ...]
 """
 
 import json
+import resource
 import signal
 import subprocess
 import time
@@ -16,6 +17,7 @@ import support
 from support import CliTest
 
 ALLOWANCE = 6.0  # seconds beyond the limit
+MOST_MEMORY = 3 << 30  # bytes of address space; without a cap many readers took all there was
 ROOT = support.pathlib.Path(__file__).resolve().parents[2]
 DLRM = ROOT / "configs" / "dlrm.yaml"
 DATAFLOW = ("--set", "execution.style=dataflow")
@@ -46,11 +48,58 @@ def layers(depth, width):
         "equations": {"shapes": "unchecked"}})
 
 
+def fan(readers, length, **changes):
+    """Like branches that read one value, and a kernel that joins them; `changes` are sections."""
+    looks = [{"kind": "weight_gemm", "M": 16, "K": 32, "N": 16},
+             {"kind": "elementwise", "M": 16, "N": 16},
+             {"kind": "weight_gemm", "M": 32, "K": 16, "N": 16,
+              "communication": {"type": "all_reduce", "bytes": "2000 B"}}]
+    kernels = [{"name": "In", "kind": "elementwise", "M": 32, "N": 16}]
+    tensors = []
+    for reader in range(readers):
+        before = {"from": "In", "value": 0}
+        for place, look in enumerate(looks[:length]):
+            name = f"X{reader}_{place}"
+            kernels.append({"name": name, **look})
+            tensors.append({**before, "to": name})
+            before = {"from": name}
+        tensors.append({**before, "to": "C"})
+    kernels.append({"name": "C", "kind": "elementwise", "M": looks[length - 1]["M"], "N": 16})
+    sections = {
+        "workload": {"kind": "graph", "sequence": 16, "tile": 8, "layers": 1, "global_batch": 4,
+                     "kernels": kernels, "tensors": tensors},
+        "system": {"chips": 4, "memory": {"bandwidth": "5 GB/s"},
+                   "accelerator": {"cores": 64, "lanes": 16, "stages": 8, "frequency": "1 GHz",
+                                   "sram": f"{64 + 4 * readers} kB"},
+                   "network": [{"topology": "fully_connected", "bandwidth": "10 GB/s"}]},
+        "execution": {"overlap": "perfect", "partitions": 60, "compute_utilization": 0.9},
+        "equations": {"shapes": "unchecked"}, "search": {"sharding": "joint"}}
+    for section, values in changes.items():
+        sections[section] = {**sections.get(section, {}), **values}
+    if "cores" in changes.get("execution", {}):
+        sections["execution"] = {"overlap": "perfect", "partitions": 60}
+    return json.dumps(sections)
+
+
+GRID = {"chips": 4, "network": [
+    {"topology": "ring", "degree": 2, "bandwidth": "10 GB/s", "strategy": "tensor"}] * 2}
+FANS = {
+    "one axis": {},
+    "least bytes": {"search": {"sharding": "least_bytes"}},
+    "kernel by kernel": {"execution": {"style": "kernel_by_kernel"}},
+    "exposed": {"execution": {"overlap": "none"}},
+    "two axes": {"sharding": {"axes": 2}, "system": GRID},
+    "stages": {"execution": {"stages": "graph", "compute_utilization": 0.9},
+               "search": {"sharding": "least_bytes"}},
+    "cores": {"execution": {"cores": None}},
+}
+
+
 class Limits(CliTest):
-    def check_ends(self, *words, seconds=0.5):
+    def check_ends(self, *words, seconds=0.5, **options):
         begin = time.monotonic()
         done = self.run_tool(*words, "--time-limit", f"{seconds} s", "--quiet", "--json", "r.json",
-                             "--threads", "2", status=(0, 3, 4, 5))
+                             "--threads", "2", status=(0, 3, 4, 5), **options)
         self.assertLess(time.monotonic() - begin, seconds + ALLOWANCE, words)
         result = json.loads((self.folder / "r.json").read_text())
         return done, result
@@ -82,6 +131,64 @@ class Limits(CliTest):
                 done, result = self.check_ends(*words, seconds=1)
                 self.assertIn(done.returncode, (4, 5))
                 self.assertEqual(result["stopped_by"], "time")
+
+    def test_values_of_many_readers_end(self):
+        """In every kind of bound: as terms of sums, in tables, among stages and on two axes."""
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+
+        for name, changes in FANS.items():
+            for readers in (2, 8, 16, 33, 64, 128):
+                with self.subTest(name=name, readers=readers):
+                    config = self.write("fan.json", fan(readers, 1 + readers % 3, **changes))
+                    if name == "stages" and readers > 2:  # more borders than are listed
+                        begin = time.monotonic()
+                        self.run_tool(config, status=2, preexec_fn=limit)
+                        self.assertLess(time.monotonic() - begin, ALLOWANCE)
+                        continue
+                    done, result = self.check_ends(config, preexec_fn=limit)
+                    self.assertIn(done.returncode, (0, 4, 5))
+                    if done.returncode == 5:
+                        continue
+                    self.assertLessEqual(result["lower_bound"], result["objective"])
+                    self.assertEqual(result["gap"] == 0, result["lower_bound"] == result["objective"])
+
+    def test_plans_of_many_layers_of_two_kinds_end(self):
+        config = self.write("deep.json", json.dumps({
+            "workload": {"kind": "llm_training", "hidden": 64, "heads": 4, "head_dim": 16,
+                         "sequence": 256, "layers": 10000, "vocabulary": 1000, "global_batch": 16,
+                         "experts": {"count": 4, "used": 2, "mlp": 64, "dense_layers": 5000}},
+            "system": {"chips": 16, "memory": {"bandwidth": "50 GB/s", "capacity": "5 TB"},
+                       "accelerator": {"cores": 64, "lanes": 16, "stages": 8,
+                                       "frequency": "1 GHz", "sram": "8 MiB"},
+                       "network": [{"topology": "ring", "bandwidth": "50 GB/s", "degree": 16}]},
+            "training": {}}))
+        self.check_ends(config)
+
+    def test_networks_of_many_ways_end(self):
+        rings = [{"topology": topology, "bandwidth": f"{rate} GB/s"} for rate, topology in
+                 enumerate(("ring", "switch", "ring", "switch", "ring"), start=1)]
+        config = self.write("ways.json", json.dumps({
+            "workload": {"from": "gpt3_175b", "global_batch": 1 << 20},
+            "system": {"chips": 1 << 20, "memory": {"bandwidth": "1 TB/s"}, "network": rings,
+                       "accelerator": {"cores": 64, "lanes": 16, "stages": 8,
+                                       "frequency": "1 GHz", "sram": "100 MB"}},
+            "execution": {"partitions": 4, "overlap": "perfect", "compute_utilization": 0.9}}))
+        self.check_ends(config)
+
+    def test_pools_and_fleets_of_many_chips_end(self):
+        pool = {"system": {"from": "h100_dgx", "price": "2 $/h", "engine": "typical"}}
+        pools = [{"name": name, "chips": 60000, **pool} for name in ("a", "b")]
+        config = self.write("pools.json", json.dumps({
+            "workload": {"kind": "llm_serving", "model": "llama3_70b", "input": 2000,
+                         "output": 500},
+            "serving": {"pools": pools, "modes": ["disaggregated"], "tensor": "1..16",
+                        "limits": {"ttft": "500 ms", "tpot": "20 ms"}}}))
+        self.check_ends(config)
+        chips = [word for pool in (0, 1)
+                 for word in ("--set", f"serving.pools.{pool}.chips=1000")]
+        self.check_ends(ROOT / "configs" / "serving" / "fleet.yaml", *chips)
 
     def test_a_signal_ends_an_explanation(self):
         process = subprocess.Popen(

@@ -202,7 +202,8 @@ class StudyRun {
     if (study_.solves_all) {
       return std::make_unique<study::AllPoints>(grid, begin, end, knowledge_.known);
     }
-    return std::make_unique<study::FrontSearch>(grid, study_.goal, knowledge_, begin, end);
+    return std::make_unique<study::FrontSearch>(grid, study_.goal, knowledge_, begin, end,
+                                                search_.deadline);
   }
 
   int finish(const Journal& journal) {

@@ -114,6 +114,9 @@ def _graph(random, _kind, hard):
     workload |= some(random, {"tile": (30, lambda: random.randint(1, workload.get("sequence", 1)))})
     wide = chance(random, 12)  # talks to the whole machine
     backward = random.randint(0, count) if chance(random, 35) else count
+    if hard and chance(random, 60):
+        use = workload.get("network")
+        return workload | _fan(random, workload), None if use == "free" else use
     kernels = [_kernel(random, i, i >= backward, workload, wide) for i in range(count)]
     if count > 1 and chance(random, 25):  # equals, so that there are ties
         twin = dict(random.choice(kernels))
@@ -153,6 +156,27 @@ def _kernel(random, index, backward, workload, wide):
         "communication": (40 if wide else 10, lambda: _communications(random, wide)),
     })
     return kernel
+
+
+def _fan(random, workload):
+    """A value that many kernels read, each the first of a branch that looks like the others; a
+    kernel joins them, and some read the value once more."""
+    branches, length = random.choice((2, 4, 8, 12, 16, 24, 32, 64, 128)), random.randint(1, 3)
+    looks = [_kernel(random, i, False, workload, False) for i in range(length)]
+    source, join = (_kernel(random, i, False, workload, False) for i in range(2))
+    kernels, tensors = [source | {"name": "In"}], []
+    for branch in range(branches):
+        before = {"from": "In"} | ({"value": 0} if branch or chance(random, 90) else {})
+        for place, look in enumerate(looks):
+            name = f"B{branch}_{place}"
+            kernels.append(look | {"name": name})
+            tensors.append(before | {"to": name})
+            before = {"from": name}
+        if chance(random, 90):
+            tensors.append(before | {"to": "Join"})
+    kernels.append(join | {"name": "Join"})
+    tensors.append({"from": "In", "to": "Join", "value": 0, "operand": 2})
+    return {"kernels": kernels, "tensors": tensors}
 
 
 def _communications(random, wide):

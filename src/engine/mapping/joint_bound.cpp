@@ -48,7 +48,7 @@ using JointWeights = std::array<JointParts, kPhases>;
 /// What the loops of some kernels bring about in the phase of one of them, for every choice.
 struct JointChoice {
   std::size_t phase = 0;
-  std::vector<std::size_t> kernels;  // ascending
+  std::vector<std::size_t> kernels;  // ascending, then layouts of a value
   std::vector<JointParts> parts;     // the first kernel running slowest
 };
 
@@ -65,16 +65,15 @@ class JointTime {
     for (const std::vector<TensorId>& ids : converted_together(problem)) {
       std::vector<Tensor> tensors;
       for (const TensorId t : ids) tensors.push_back(problem.workload.graph.tensor(t));
-      can_all_ = add_value(ValueTimes(context_, tensors, sets_)) && can_all_;
+      add_value(ValueTimes(context_, tensors, sets_));
     }
     for (const Tensor& seam : charged_seams(problem)) {
-      can_all_ = add_value(ValueTimes(context_, {seam}, sets_)) && can_all_;
+      add_value(ValueTimes(context_, {seam}, sets_));
     }
   }
 
   [[nodiscard]] std::optional<Seconds> least(const Deadline& deadline,
                                              const std::function<bool(Seconds)>& is_enough) {
-    if (!can_all_) return std::nullopt;
     const EliminationOrder order = find_order(deadline);
     if (order.effort > kMostJointSteps) return std::nullopt;
     const bool hides_network = problem_.execution.overlap == Overlap::Perfect;
@@ -118,28 +117,15 @@ class JointTime {
     choices_.push_back(std::move(choice));
   }
 
-  /// False if its kernels have too many combinations.
-  bool add_value(const ValueTimes& value) {
-    double combinations = 1.0;
-    for (const std::size_t k : value.ends()) combinations *= static_cast<double>(sizes_[k]);
-    if (combinations > kMostJointSteps) return false;
-    JointChoice choice{.phase = phase_of(value.producer()), .kernels = value.ends(), .parts = {}};
-    std::vector<LoopPair> sharding;
-    for (const LoopSet set : sets_) sharding.push_back(set.front());
-    std::vector<LoopSet::Iterator> at;
-    for (const std::size_t k : choice.kernels) at.push_back(sets_[k].begin());
-    for (std::size_t i = at.size(); i > 0;) {
-      choice.parts.push_back({.compute = 0.0, .network = value.seconds(sharding)});
-      for (i = at.size(); i > 0; --i) {
-        const std::size_t k = choice.kernels[i - 1];
-        const bool is_over = ++at[i - 1] == sets_[k].end();
-        if (is_over) at[i - 1] = sets_[k].begin();
-        sharding[k] = *at[i - 1];
-        if (!is_over) break;
+  void add_value(const ValueTimes& value) {
+    for (ValueTerm& term : value_terms(value, sets_, sizes_).terms) {
+      JointChoice choice{
+          .phase = phase_of(value.producer()), .kernels = std::move(term.variables), .parts = {}};
+      for (const double seconds : term.seconds) {
+        choice.parts.push_back({.compute = 0.0, .network = seconds});
       }
+      choices_.push_back(std::move(choice));
     }
-    choices_.push_back(std::move(choice));
-    return true;
   }
 
   /// Of the terms, of which it makes all but the values.
@@ -189,7 +175,6 @@ class JointTime {
   std::vector<JointChoice> choices_;
   std::vector<SumTerm> terms_;              // of those choices that leave any
   std::vector<const JointChoice*> summed_;  // whose they are
-  bool can_all_ = true;
 };
 
 }  // namespace

@@ -70,7 +70,7 @@ MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds,
                                const Allowance& its_allowance, Alike alike)
     : bounds(its_bounds),
       allowance(its_allowance),
-      networks(network_choices(problem)),
+      networks(network_choices(problem, allowance.deadline)),
       sharding_matters(dfsearch::sharding_matters(problem, networks)) {
   const Deadline& deadline = allowance.deadline;
   if (problem.sharding == ShardingChoice::Joint) {

@@ -66,10 +66,12 @@ void MappingProblem::branch_root(Sink& expansion) const {
     return;
   }
   std::int64_t networks = 0;
+  PacedDeadline paced(shared_->allowance.deadline, 1'000);
   // Among equal bounds the queue takes the newest: the first in the order of ties.
   for (std::size_t network = networks_.size(); network-- > 0;) {
     if (excludes(networks_[network])) continue;
     ++networks;
+    paced.check();
     if (networks_.size() == 1) {
       branch_network(network, expansion);
       continue;

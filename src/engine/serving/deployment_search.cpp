@@ -17,6 +17,8 @@ namespace {
 
 /// Sums in another order may differ by so much.
 constexpr double kRounding = 1e-12;
+// Some milliseconds.
+constexpr std::int64_t kPairsBetweenLooks = 1 << 15;
 
 struct Money {
   double price = 0.0;
@@ -47,6 +49,7 @@ DeploymentSearch::DeploymentSearch(const DeploymentSpace& space, Question questi
       incumbents_(question_.objective == Objective::Front),
       at_work_(static_cast<std::size_t>(std::max(threads, 1))) {
   for (auto& bound : at_work_) bound = kNever;
+  PacedDeadline paced(limits.deadline, kPairsBetweenLooks);
   const auto wants = [&](Mode mode) { return question_.mode.value_or(mode) == mode; };
   const auto each = [&](const std::vector<Chain>& chains, const auto& add) {
     for (const Chain& chain : chains) {
@@ -65,7 +68,10 @@ DeploymentSearch::DeploymentSearch(const DeploymentSpace& space, Question questi
   }
   if (wants(Mode::Disaggregated)) {
     each(space.decoders(), [&](const Node& whole) {
-      for (const Prefiller& prefiller : space.prefillers()) add_root(whole, &prefiller);
+      for (const Prefiller& prefiller : space.prefillers()) {
+        paced.check();
+        add_root(whole, &prefiller);
+      }
     });
   }
   // The most promising first, so that the others are closed by what these find.
@@ -203,9 +209,11 @@ bool DeploymentSearch::bound_pair(Node& node) {
   Closed reason = Closed::Chips;
   Figures figures;
   figures.tpot = node.at_low.tpot;
+  PacedDeadline paced(limits_.deadline, kPairsBetweenLooks);
   for (const std::int64_t x : prefiller.replicas) {
     prefill.replicas = x;
     for (const std::int64_t y : chain.replicas) {
+      paced.check();
       decode.replicas = y;
       if (!space_.holds(prefill, decode)) break;
       if (task_.concurrency && real(y) * running > *task_.concurrency) {
@@ -299,9 +307,11 @@ void DeploymentSearch::leaf(const Node& node) {
   Role prefill = node.prefiller->role;
   Role decode = chain.role(node.low, 1);
   const Handover move = handover(task_, space_.means(), prefill.structure, decode.structure);
+  PacedDeadline paced(limits_.deadline, kPairsBetweenLooks);
   for (const std::int64_t x : node.prefiller->replicas) {
     prefill.replicas = x;
     for (const std::int64_t y : chain.replicas) {
+      paced.check();
       decode.replicas = y;
       if (!space_.holds(prefill, decode)) break;
       offer({.mode = Mode::Disaggregated, .prefill = prefill, .decode = decode},
@@ -327,6 +337,11 @@ void DeploymentSearch::leave_open(const Node& node) {
   open_.push_back(node.least);
 }
 
+void DeploymentSearch::leave_unbounded(Node& node) {
+  node.least = {.value = node.quick, .tpot = node.at_low.tpot, .chips = 0, .first = {}};
+  leave_open(node);
+}
+
 /// Depth first, the better half first.
 void DeploymentSearch::search(const Root& root, std::size_t worker) {
   at_work_[worker] = root.quick;
@@ -337,16 +352,18 @@ void DeploymentSearch::search(const Root& root, std::size_t worker) {
     Node node = std::move(stack.back());
     stack.pop_back();
     if (is_over()) {
-      if (!(node.least.value > 0.0)) {
-        node.least = {.value = node.quick, .tpot = node.at_low.tpot, .chips = 0, .first = {}};
-      }
-      leave_open(node);
+      node.least.value > 0.0 ? leave_open(node) : leave_unbounded(node);
       continue;
     }
     nodes_.fetch_add(1, std::memory_order_relaxed);
-    if (!bound(node)) continue;
-    if (node.low == node.high) {
-      leaf(node);
+    try {
+      if (!bound(node)) continue;
+      if (node.low == node.high) {
+        leaf(node);
+        continue;
+      }
+    } catch (const Stopped&) {
+      leave_unbounded(node);
       continue;
     }
     const std::size_t middle = (node.low + node.high) / 2;

@@ -78,6 +78,7 @@ class DeploymentSearch {
   void search(const Root& root, std::size_t worker);
   [[nodiscard]] bool is_over();
   void leave_open(const Node& node);
+  void leave_unbounded(Node& node);  // whose own bound is not complete
   void close(Closed reason) { closed_[static_cast<std::size_t>(reason)].fetch_add(1); }
 
   const DeploymentSpace& space_;

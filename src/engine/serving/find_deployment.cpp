@@ -415,11 +415,12 @@ class Finder {
 std::int64_t Finder::count() const {
   std::int64_t feasible = 0;
   const Means& means = space_->means();
+  PacedDeadline paced(search_.limits.deadline, 1 << 12);
   for (const Chain& chain : space_->aggregated()) {
     for (std::size_t i = 0; i < chain.batches.size(); ++i) {
-      search_.limits.deadline.check();
       const Decoding decoding = chain.at(i);
       for (const std::int64_t count : chain.replicas) {
+        paced.check();
         feasible += aggregated(task_, means, chain.decoder->structure(), *chain.decoder, decoding,
                                chain.batches[i], count)
                         .feasible();
@@ -428,7 +429,6 @@ std::int64_t Finder::count() const {
   }
   for (const Prefiller& prefiller : space_->prefillers()) {
     for (const Chain& chain : space_->decoders()) {
-      search_.limits.deadline.check();
       Role prefill = prefiller.role;
       const Handover move = handover(task_, means, prefill.structure, chain.decoder->structure());
       for (std::size_t i = 0; i < chain.batches.size(); ++i) {
@@ -436,6 +436,7 @@ std::int64_t Finder::count() const {
         for (const std::int64_t x : prefiller.replicas) {
           prefill.replicas = x;
           for (const std::int64_t y : chain.replicas) {
+            paced.check();
             const Role decode = chain.role(i, y);
             if (!space_->holds(prefill, decode)) break;
             feasible += disaggregated(task_, means, prefill, prefiller.times, decode, decoding,

@@ -20,6 +20,9 @@ namespace dfsearch::serving {
 namespace {
 
 constexpr std::size_t kMostNumbers = 1 << 20;
+// Some milliseconds.
+constexpr std::int64_t kSumsBetweenLooks = 1 << 16;
+constexpr std::int64_t kFiguresBetweenLooks = 1 << 12;
 /// Sums of capacities may differ by so much.
 constexpr double kSumRounding = 1e-12;
 
@@ -97,6 +100,7 @@ Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& dea
     return static_cast<std::size_t>(role.chips()) * numbers.step(role.structure.pool);
   };
   Choices choices;
+  PacedDeadline paced(deadline, kFiguresBetweenLooks);
   for (const Chain& chain : space.aggregated()) {
     if (chain.batches.empty()) continue;
     // Where claim 3 holds no batch serves more than the largest; replicas by themselves are choices
@@ -104,6 +108,7 @@ Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& dea
     const std::size_t first = chain.decoder->is_steady() ? chain.batches.size() - 1 : 0;
     for (const std::int64_t count : chain.replicas) {
       for (std::size_t i = chain.batches.size(); i-- > first;) {
+        paced.check();
         const Deployment deployment{
             .mode = Mode::Aggregated, .prefill = {}, .decode = chain.role(i, count)};
         const Figures figures = evaluate(task, deployment);
@@ -116,7 +121,7 @@ Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& dea
   }
   for (const Prefiller& prefiller : space.prefillers()) {
     for (const Chain& chain : space.decoders()) {
-      deadline.check();
+      paced.check();
       Deployment deployment{.mode = Mode::Disaggregated, .prefill = prefiller.role, .decode = {}};
       if (chain.batches.empty() || !space.holds(prefiller.role, chain.role(0, 1))) continue;
       const Handover move =
@@ -129,6 +134,7 @@ Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& dea
           const auto known = choices.find(chips);
           // The capacity falls with the batch: the first that keeps all limits is the best.
           for (std::size_t i = chain.batches.size(); i-- > 0;) {
+            paced.check();
             deployment.decode = chain.role(i, y);
             const Figures figures =
                 disaggregated(task, means, deployment.prefill, prefiller.times, deployment.decode,
@@ -152,7 +158,9 @@ struct Served {
   std::vector<std::size_t> idle;                 ///< the number without it
 };
 
-Served served_by(const Choices& choices, const Numbers& numbers, std::size_t pools) {
+Served served_by(const Choices& choices, const Numbers& numbers, std::size_t pools,
+                 const Deadline& deadline) {
+  PacedDeadline paced(deadline, kSumsBetweenLooks);
   Served served{std::vector<double>(numbers.count()),
                 std::vector<const Choices::value_type*>(numbers.count()),
                 std::vector<std::size_t>(numbers.count())};
@@ -165,6 +173,7 @@ Served served_by(const Choices& choices, const Numbers& numbers, std::size_t poo
     }
     for (const auto& choice : choices) {
       if (choice.first > n) break;
+      paced.check();
       if (!numbers.no_more(choice.first, n)) continue;
       const double sum = served.most[n - choice.first] + choice.second.capacity;
       if (sum <= served.most[n]) continue;
@@ -196,10 +205,13 @@ std::vector<std::size_t> enough_for(double rate, const Served& served, const Num
 /// A sum of chips and those of the model that came last.
 using Sums = std::map<std::size_t, std::size_t>;
 
-Sums added(const Sums& sums, const std::vector<std::size_t>& front, const Numbers& numbers) {
+Sums added(const Sums& sums, const std::vector<std::size_t>& front, const Numbers& numbers,
+           const Deadline& deadline) {
+  PacedDeadline paced(deadline, kSumsBetweenLooks);
   Sums all;
   for (const auto& [sum, last] : sums) {
     for (const std::size_t more : front) {
+      paced.check();
       if (numbers.fit_together(sum, more)) all.emplace(sum + more, more);
     }
   }
@@ -207,6 +219,7 @@ Sums added(const Sums& sums, const std::vector<std::size_t>& front, const Number
   // A smaller sum in all pools is a smaller number.
   for (const auto& [sum, last] : all) {
     const bool beaten = std::any_of(least.begin(), least.end(), [&](const auto& known) {
+      paced.check();
       return numbers.no_more(known.first, sum);
     });
     if (!beaten) least.emplace(sum, last);
@@ -301,9 +314,9 @@ class FleetFinder {
           choices_of(without_rate(task), mixes.numbers, search_.limits.deadline));
       const Choices& choices = mixes.choices.back();
       search_.limits.deadline.check();
-      mixes.served.push_back(served_by(choices, mixes.numbers, pools()));
+      mixes.served.push_back(served_by(choices, mixes.numbers, pools(), search_.limits.deadline));
       const auto front = enough_for(*task.rate, mixes.served.back(), mixes.numbers, pools());
-      mixes.sums.push_back(added(mixes.sums.back(), front, mixes.numbers));
+      mixes.sums.push_back(added(mixes.sums.back(), front, mixes.numbers, search_.limits.deadline));
     }
     return mixes;
   }
@@ -393,12 +406,13 @@ class FleetFinder {
       if (m == model) continue;
       others =
           added(others, enough_for(*fleet_.models[m].rate, mixes.served[m], mixes.numbers, pools()),
-                mixes.numbers);
+                mixes.numbers, search_.limits.deadline);
     }
     double most = 0.0;
+    PacedDeadline paced(search_.limits.deadline, kSumsBetweenLooks);
     for (const auto& [sum, last] : others) {
-      search_.limits.deadline.check();
       for (std::size_t n = 0; n < mixes.numbers.count(); ++n) {
+        paced.check();
         if (mixes.served[model].most[n] <= most || !mixes.numbers.fit_together(sum, n)) continue;
         if (is_within(fleet_.budget, mixes.numbers, sum + n)) most = mixes.served[model].most[n];
       }

@@ -60,8 +60,7 @@ class LoneSum {
     BestLoneSharding best{.clock = relaxed_.clock(), .time = 0, .sharding = {}, .branch_on = 0};
     double widest = -1.0;
     for (std::size_t k = 0; k < sets_.size(); ++k) {
-      deadline.check();
-      auto term = term_of(KernelId(k));
+      auto term = term_of(KernelId(k), deadline);
       if (!term) return std::nullopt;
       const double width = sizes_[k] > 1 ? width_of(*term, k) : -1.0;
       if (width > widest) {
@@ -107,7 +106,7 @@ class LoneSum {
   }
 
   /// Nothing if it has too many combinations.
-  [[nodiscard]] std::optional<SumTerm> term_of(KernelId kernel) {
+  [[nodiscard]] std::optional<SumTerm> term_of(KernelId kernel, const Deadline& deadline) {
     SumTerm term{.variables = variables_of(kernel), .values = {}};
     double combinations = 1.0;
     for (const std::size_t k : term.variables) combinations *= static_cast<double>(sizes_[k]);
@@ -116,6 +115,7 @@ class LoneSum {
     LoopSets sharding = sets_;
     for (const std::size_t k : term.variables) sharding[k] = sets_[k].front();
     for (std::size_t i = term.variables.size() + 1; i > 0;) {
+      deadline.check();
       term.values.push_back(static_cast<double>(time_of(kernel, sharding)));
       for (i = term.variables.size(); i > 0; --i) {
         const std::size_t k = term.variables[i - 1];

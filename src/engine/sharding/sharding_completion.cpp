@@ -46,14 +46,15 @@ class Completion {
         weights_(
             static_cast<std::size_t>(*std::max_element(partition.begin(), partition.end()) + 1),
             Weights{1.0, 1.0, 1.0}) {
+    for (const LoopSet set : decisions.sharding) {
+      sizes_.push_back(static_cast<std::size_t>(set.size()));
+    }
     for (const std::vector<TensorId>& ids : converted_together(problem)) {
       std::vector<Tensor> tensors;
       for (const TensorId t : ids) tensors.push_back(graph_.tensor(t));
-      values_.emplace_back(context_, tensors, decisions.sharding);
+      add_value(tensors);
     }
-    for (const Tensor& seam : charged_seams(problem)) {
-      values_.emplace_back(context_, std::vector{seam}, decisions.sharding);
-    }
+    for (const Tensor& seam : charged_seams(problem)) add_value({seam});
   }
 
   ShardingCompletion run() {
@@ -74,6 +75,12 @@ class Completion {
   }
 
  private:
+  void add_value(const std::vector<Tensor>& tensors) {
+    deadline_.check();
+    values_.emplace_back(context_, tensors, decisions_.sharding);
+    terms_.push_back(value_terms(values_.back(), decisions_.sharding, sizes_));
+  }
+
   [[nodiscard]] std::size_t place(KernelId kernel) const {
     return static_cast<std::size_t>(partition_[kernel.index()]);
   }
@@ -124,25 +131,23 @@ class Completion {
     }
     return sum;
   }
-  [[nodiscard]] double weighted(const ValueTimes& value,
-                                const std::vector<LoopPair>& sharding) const {
-    const auto at = static_cast<std::size_t>(partition_[value.producer()]);
-    return weights_[at][kNetwork] * value.seconds(sharding);
+  [[nodiscard]] double weight(const ValueTimes& value) const {
+    return weights_[static_cast<std::size_t>(partition_[value.producer()])][kNetwork];
   }
 
   [[nodiscard]] std::vector<LoopPair> least_weighted() const {
     const LoopSets& sets = decisions_.sharding;
-    std::vector<std::size_t> sizes;
-    for (const LoopSet set : sets) sizes.push_back(static_cast<std::size_t>(set.size()));
     std::vector<SumTerm> terms;
     for (std::size_t k = 0; k < sets.size(); ++k) {
-      if (sizes[k] < 2) continue;
+      if (sizes_[k] < 2) continue;
       SumTerm& term = terms.emplace_back();
       term.variables = {k};
       for (const LoopPair loop : sets[k]) term.values.push_back(weighted(KernelId(k), loop));
     }
-    for (const ValueTimes& value : values_) add_term(value, sizes, terms);
-    const auto values = least_sum(sizes, terms, kMostSteps, deadline_);
+    for (std::size_t v = 0; v < values_.size(); ++v) {
+      for (const ValueTerm& term : terms_[v].terms) add_term(term, weight(values_[v]), terms);
+    }
+    const auto values = least_sum(sizes_, terms, kMostSteps, deadline_);
     if (!values) return first_sharding(sets);
     std::vector<LoopPair> sharding;
     for (std::size_t k = 0; k < sets.size(); ++k) {
@@ -153,37 +158,16 @@ class Completion {
     return sharding;
   }
 
-  /// Calls `visit` with every sharding of the ends of a value, the first end running slowest.
-  template <class Visit>
-  void for_each_sharding(const ValueTimes& value, const Visit& visit) const {
-    const LoopSets& sets = decisions_.sharding;
-    std::vector<LoopPair> sharding = first_sharding(sets);
-    std::vector<LoopSet::Iterator> at;
-    for (const std::size_t k : value.ends()) at.push_back(sets[k].begin());
-    for (;;) {
-      visit(sharding);
-      std::size_t i = at.size();
-      for (; i > 0; --i) {
-        const std::size_t k = value.ends()[i - 1];
-        const bool is_over = ++at[i - 1] == sets[k].end();
-        if (is_over) at[i - 1] = sets[k].begin();
-        sharding[k] = *at[i - 1];
-        if (!is_over) break;
-      }
-      if (i == 0) return;
-    }
-  }
-
-  void add_term(const ValueTimes& value, const std::vector<std::size_t>& sizes,
-                std::vector<SumTerm>& terms) const {
+  void add_term(const ValueTerm& of, double weight, std::vector<SumTerm>& terms) const {
     SumTerm term;
-    for (const std::size_t k : value.ends()) {
-      if (sizes[k] > 1) term.variables.push_back(k);
+    for (const std::size_t k : of.variables) {
+      if (sizes_[k] > 1) term.variables.push_back(k);
     }
     if (term.variables.empty()) return;
-    for_each_sharding(value, [&](const std::vector<LoopPair>& sharding) {
-      term.values.push_back(weighted(value, sharding));
-    });
+    for (const double seconds : of.seconds) {
+      // What is not allowed stays so whatever the weight.
+      term.values.push_back(std::isinf(seconds) ? seconds : weight * seconds);
+    }
     terms.push_back(std::move(term));
   }
 
@@ -232,14 +216,10 @@ class Completion {
       for (const LoopPair loop : sets[k]) least = std::min(least, weighted(KernelId(k), loop));
       unseen[k] += taken - least;
     }
-    for (const ValueTimes& value : values_) {
-      const double taken = weighted(value, sharding);
-      if (taken <= 0.0) continue;
-      double least = taken;
-      for_each_sharding(value, [&](const std::vector<LoopPair>& other) {
-        least = std::min(least, weighted(value, other));
-      });
-      for (const std::size_t k : value.ends()) unseen[k] += taken - least;
+    for (std::size_t v = 0; v < values_.size(); ++v) {
+      const double taken = weight(values_[v]) * values_[v].seconds(sharding);
+      const double least = weight(values_[v]) * terms_[v].least;
+      for (const std::size_t k : values_[v].ends()) unseen[k] += taken - least;
     }
     std::size_t best = sets.size();
     for (std::size_t k = 0; k < sets.size(); ++k) {
@@ -254,8 +234,10 @@ class Completion {
   const std::vector<std::int64_t>& partition_;
   const Deadline& deadline_;
   const NetworkContext context_;
-  std::vector<Weights> weights_;  // per partition
+  std::vector<Weights> weights_;    // per partition
+  std::vector<std::size_t> sizes_;  // of the kernels' sets, then of what `terms_` add
   std::vector<ValueTimes> values_;
+  std::vector<ValueTerms> terms_;  // by value
 };
 
 }  // namespace

@@ -1,9 +1,16 @@
 #include "engine/sharding/value_times.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace dfsearch {
+namespace {
+
+constexpr double kMostInTable = 4096.0;  // of the loops of a value's ends, in a table
+constexpr double kNotAllowed = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 ValueTimes::ValueTimes(const NetworkContext& context, const std::vector<Tensor>& tensors,
                        const LoopSets& sets)
@@ -36,6 +43,115 @@ double ValueTimes::seconds(const std::vector<LoopPair>& sharding) const {
     of_layout = std::max(of_layout, reader.seconds[to][from]);
   }
   return std::accumulate(most.begin(), most.end(), 0.0);
+}
+
+class ValueTermMaker {
+ public:
+  ValueTermMaker(const ValueTimes& value, const LoopSets& sets, std::vector<std::size_t>& sizes)
+      : value_(value), sets_(sets), sizes_(sizes) {}
+
+  ValueTerms make() && {
+    double combinations = 1.0;
+    for (const std::size_t k : value_.ends()) combinations *= static_cast<double>(sizes_[k]);
+    if (combinations <= kMostInTable) {
+      add_table();
+    } else {
+      for (std::size_t layout = 0; layout < kLayoutPairs; ++layout) add_layout(layout);
+      made_.least = least_by_reader();
+    }
+    return std::move(made_);
+  }
+
+ private:
+  void add_table() {
+    ValueTerm& term = made_.terms.emplace_back(ValueTerm{.variables = value_.ends()});
+    std::vector<LoopPair> sharding;
+    for (const LoopSet set : sets_) sharding.push_back(set.front());
+    std::vector<LoopSet::Iterator> at;
+    for (const std::size_t k : term.variables) at.push_back(sets_[k].begin());
+    for (std::size_t i = at.size(); i > 0;) {
+      term.seconds.push_back(value_.seconds(sharding));
+      for (i = at.size(); i > 0; --i) {
+        const std::size_t k = term.variables[i - 1];
+        const bool is_over = ++at[i - 1] == sets_[k].end();
+        if (is_over) at[i - 1] = sets_[k].begin();
+        sharding[k] = *at[i - 1];
+        if (!is_over) break;
+      }
+    }
+    made_.least = *std::min_element(term.seconds.begin(), term.seconds.end());
+  }
+
+  /// The least time of making a layout if some reader wants it, by loop of the producer.
+  [[nodiscard]] std::vector<double> prices(std::size_t layout) const {
+    std::vector<double> prices;
+    for (const LoopPair from : sets_[value_.producer_]) {
+      double least = kNotAllowed;
+      double sure = 0.0;  // for readers that can have no other
+      for (const ValueTimes::Reader& reader : value_.readers_) {
+        double of_reader = kNotAllowed;
+        bool may_other = false;
+        for (const LoopPair to : sets_[reader.kernel]) {
+          const bool wants = reader.wants[to.index()] == layout;
+          may_other = may_other || !wants;
+          if (wants) of_reader = std::min(of_reader, reader.seconds[to.index()][from.index()]);
+        }
+        least = std::min(least, of_reader);
+        if (!may_other) sure = std::max(sure, of_reader);
+      }
+      prices.push_back(std::max(least, sure));
+    }
+    return prices;
+  }
+
+  /// A variable says whether the value is made in this layout: if it is, that is paid for, if it is
+  /// not, no reader may want it so.
+  void add_layout(std::size_t layout) {
+    const std::vector<double> prices = this->prices(layout);
+    const auto is_paid = [](double price) { return 0.0 < price && price < kNotAllowed; };
+    if (std::none_of(prices.begin(), prices.end(), is_paid)) return;
+    const std::size_t made = sizes_.size();
+    sizes_.push_back(2);
+    ValueTerm price{.variables = {value_.producer_, made}};
+    for (const double of_loop : prices) price.seconds.insert(price.seconds.end(), {0.0, of_loop});
+    made_.terms.push_back(std::move(price));
+    for (const ValueTimes::Reader& reader : value_.readers_) {
+      ValueTerm needs{.variables = {reader.kernel, made}};
+      bool is_wanted = false;
+      for (const LoopPair to : sets_[reader.kernel]) {
+        const bool wants = reader.wants[to.index()] == layout;
+        is_wanted = is_wanted || wants;
+        needs.seconds.insert(needs.seconds.end(), {wants ? kNotAllowed : 0.0, 0.0});
+      }
+      if (is_wanted) made_.terms.push_back(std::move(needs));
+    }
+  }
+
+  [[nodiscard]] double least_by_reader() const {
+    double least = kNotAllowed;
+    for (const LoopPair from : sets_[value_.producer_]) {
+      double most = 0.0;
+      for (const ValueTimes::Reader& reader : value_.readers_) {
+        double of_reader = kNotAllowed;
+        for (const LoopPair to : sets_[reader.kernel]) {
+          of_reader = std::min(of_reader, reader.seconds[to.index()][from.index()]);
+        }
+        most = std::max(most, of_reader);
+      }
+      least = std::min(least, most);
+    }
+    return least;
+  }
+
+  const ValueTimes& value_;
+  const LoopSets& sets_;
+  std::vector<std::size_t>& sizes_;
+  ValueTerms made_;
+};
+
+ValueTerms value_terms(const ValueTimes& value, const LoopSets& sets,
+                       std::vector<std::size_t>& sizes) {
+  return ValueTermMaker(value, sets, sizes).make();
 }
 
 }  // namespace dfsearch

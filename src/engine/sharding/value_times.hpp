@@ -32,9 +32,30 @@ class ValueTimes {
     std::vector<std::vector<double>> seconds;  // by pair, and that of the producer
   };
 
+  friend class ValueTermMaker;
+
   std::size_t producer_;
   std::vector<std::size_t> ends_;
   std::vector<Reader> readers_;
 };
+
+/// Seconds for every combination of some variables, the first of them running slowest; infinite
+/// where a combination is not allowed.
+struct ValueTerm {
+  std::vector<std::size_t> variables;  ///< ascending
+  std::vector<double> seconds;
+};
+
+/// The conversions of a value as terms of a sum for `least_sum`.
+struct ValueTerms {
+  std::vector<ValueTerm> terms;
+  double least = 0.0;  ///< no loops take less
+};
+
+/// There is no table for ends with many combinations of loops: each layout that may be wanted becomes
+/// a variable of two values, appended to `sizes`, whose first entries are the sizes of `sets`.
+/// At their least the terms add up to no more than the conversions take (docs/search.md, section 9).
+ValueTerms value_terms(const ValueTimes& value, const LoopSets& sets,
+                       std::vector<std::size_t>& sizes);
 
 }  // namespace dfsearch

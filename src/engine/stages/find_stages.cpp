@@ -35,7 +35,7 @@ class StageSearch {
       : problem_(problem),
         options_(options),
         monitor_(listening(options), SearchStats{}),
-        networks_(network_choices(problem)) {
+        networks_(network_choices(problem, options.limits.deadline)) {
     if (networks_.empty()) {
       throw InputError(
           "network: no degrees and strategies have the number of chips as product, a data degree "

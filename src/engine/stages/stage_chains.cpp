@@ -15,6 +15,12 @@
 #include <algorithm>
 
 namespace dfsearch {
+namespace {
+
+constexpr std::int64_t kPointsBetweenLooks = 100'000;  // about a millisecond
+constexpr std::size_t kPointsToReduce = 256;           // of a front
+
+}  // namespace
 
 StageChains::StageChains(const StagePricing& pricing, const StageOrder& order,
                          const StagedStep& step, std::size_t stages, bool has_floors,
@@ -67,7 +73,7 @@ StageChains::Front StageChains::reduced(Front points) {
 }
 
 void StageChains::find_fronts() {
-  PacedDeadline paced(deadline_, 1'000);
+  PacedDeadline paced(deadline_, kPointsBetweenLooks);
   const auto extended = [](Point point, Ticks time) {
     return Point{.sum = capped_sum(point.sum, time), .greatest = std::max(point.greatest, time)};
   };
@@ -81,20 +87,25 @@ void StageChains::find_fronts() {
       for (const Edge& edge : edges_[i]) {
         paced.check();
         if (!fits(edge, r)) continue;
+        paced.check(static_cast<std::int64_t>(rest[r - 1][edge.to].size()));
         for (const Point point : rest[r - 1][edge.to]) points.push_back(extended(point, edge.time));
       }
       rest[r][i] = reduced(std::move(points));
     }
   }
   for (std::size_t s = 0; s < stages_; ++s) {
+    // Reduced now and then, so that a border does not hold a point for every way to it.
+    std::vector<std::size_t> most(count_, kPointsToReduce);
     for (std::size_t i = 0; i < count_; ++i) {
       reach[s][i] = reduced(std::move(reach[s][i]));
       for (const Edge& edge : edges_[i]) {
-        paced.check();
+        paced.check(static_cast<std::int64_t>(reach[s][i].size()) + 1);
         if (!fits(edge, stages_ - s) || rest[stages_ - s - 1][edge.to].empty()) continue;
-        for (const Point point : reach[s][i]) {
-          reach[s + 1][edge.to].push_back(extended(point, edge.time));
-        }
+        Front& points = reach[s + 1][edge.to];
+        for (const Point point : reach[s][i]) points.push_back(extended(point, edge.time));
+        if (points.size() <= most[edge.to]) continue;
+        points = reduced(std::move(points));
+        most[edge.to] = kPointsToReduce + 2 * points.size();
       }
     }
   }
@@ -104,12 +115,13 @@ void StageChains::find_fronts() {
   for (const Point point : rest_[stages_].front()) bound_ = std::min(bound_, score(point));
 }
 
-Score StageChains::bound_with(std::size_t from, const Edge& edge) const {
+Score StageChains::bound_with(std::size_t from, const Edge& edge, PacedDeadline& paced) const {
   Score least = Score::infinity();
   for (std::size_t s = 0; s < stages_; ++s) {
     const std::size_t left = stages_ - s;
     if (!fits(edge, left)) continue;
     for (const Point before : reach_[s][from]) {
+      paced.check(static_cast<std::int64_t>(rest_[left - 1][edge.to].size()) + 1);
       for (const Point after : rest_[left - 1][edge.to]) {
         const Ticks sum = capped_sum(capped_sum(before.sum, edge.time), after.sum);
         const Ticks greatest = std::max({before.greatest, edge.time, after.greatest});
@@ -121,13 +133,13 @@ Score StageChains::bound_with(std::size_t from, const Edge& edge) const {
 }
 
 void StageChains::drop_useless(Score known, std::vector<Candidate>& candidates) {
-  PacedDeadline paced(deadline_, 100);
+  PacedDeadline paced(deadline_, kPointsBetweenLooks);
   std::vector<std::vector<Edge>> left(count_);
   std::int64_t dropped = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     for (const Edge& edge : edges_[i]) {
       paced.check();
-      const Score bound = bound_with(i, edge);
+      const Score bound = bound_with(i, edge, paced);
       if (bound >= known) {
         ++dropped;
         continue;

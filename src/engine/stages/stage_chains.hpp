@@ -67,7 +67,7 @@ class StageChains {
   [[nodiscard]] static Front reduced(Front points);
   void find_fronts();
   void drop_useless(Score known, std::vector<Candidate>& candidates);
-  [[nodiscard]] Score bound_with(std::size_t from, const Edge& edge) const;
+  [[nodiscard]] Score bound_with(std::size_t from, const Edge& edge, PacedDeadline& paced) const;
   [[nodiscard]] std::vector<Candidate> best_chain() const;
   void take_chain(const std::vector<Candidate>& chain);
 

@@ -18,6 +18,8 @@
 namespace dfsearch {
 namespace {
 
+constexpr std::size_t kMostRemembered = 1'000'000;  // sets of kernels, each of some hundred bytes
+
 /// What goes over a border for a tile: forward what is made before it and read behind it, backward
 /// the other way.
 std::array<Bytes, 2> bytes_over(const DataflowGraph& graph, const LayerCosts& costs,
@@ -145,7 +147,8 @@ StagePricing::OwnParts StagePricing::own_parts(const KernelSet& partition) const
     own = {.parts = *parts, .fits = true};
   }
   const std::lock_guard lock(shard.mutex);
-  return shard.known.emplace(partition, own).first->second;
+  if (shard.known.size() < kMostRemembered / parts_.size()) shard.known.emplace(partition, own);
+  return own;
 }
 
 std::optional<Infeasible> StagePricing::misfit() const {

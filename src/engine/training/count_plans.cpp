@@ -27,7 +27,7 @@ std::int64_t sum_of(const PlanSpace& space, LayoutShelf& shelf, const Deadline& 
         }
       }
       if (shapes == 0) continue;
-      const auto networks = static_cast<std::int64_t>(space.networks(degrees).size());
+      const auto networks = static_cast<std::int64_t>(space.networks(degrees, deadline).size());
       sum = saturating_sum(sum, saturating_product(shapes, networks));
     }
   }

@@ -50,8 +50,10 @@ double share_of(const Machine& machine, const MemoryUse& use, Measure measure) {
 /// The plans of a shape, which differ by the layers of their stages.
 class ShapeMemory {
  public:
-  ShapeMemory(const PlanSpace& space, const Plan& shape, const Profiles& profiles, Measure measure)
+  ShapeMemory(const PlanSpace& space, const Plan& shape, const Profiles& profiles, Measure measure,
+              const Deadline& deadline)
       : space_(space),
+        deadline_(deadline),
         shape_(shape),
         profiles_(profiles),
         measure_(measure),
@@ -95,7 +97,8 @@ class ShapeMemory {
                                    [&](std::int64_t stage, const StageContent& content) {
                                      return share_of(space_.task().machine, memory(stage, content),
                                                      measure_) < below;
-                                   }};
+                                   },
+                               .deadline = deadline_};
       auto found = spread_layers(stages, space_.blocks().order, limits);
       if (!found) break;
       below = fullest(found->layers).share;
@@ -110,6 +113,7 @@ class ShapeMemory {
   }
 
   const PlanSpace& space_;
+  const Deadline& deadline_;
   const Plan& shape_;
   const Profiles& profiles_;
   const Measure measure_;
@@ -130,13 +134,13 @@ std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bo
   std::optional<Found> best;
   for (const Degrees& inner : space.inner_degrees()) {
     for (const Degrees& degrees : space.degrees(inner)) {
-      if (space.networks(degrees).empty()) continue;
+      if (space.networks(degrees, deadline).empty()) continue;
       for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
         for (const TensorLayout layout : space.layouts(degrees, shelf, deadline)) {
           const Profiles profiles = shelf.profiles(degrees, layout, micro_batch, deadline);
           for (Plan& plan : space.shapes(degrees, micro_batch, layout)) {
             deadline.check();
-            const ShapeMemory memory(space, plan, profiles, measure);
+            const ShapeMemory memory(space, plan, profiles, measure, deadline);
             auto layers = memory.least(best ? best->fullest.share : at_first);
             if (!layers) continue;
             const auto fullest = memory.fullest(*layers);

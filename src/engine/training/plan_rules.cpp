@@ -338,7 +338,7 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Seconds most,
   for (const Plan& shape : space_.shapes(plan.degrees, plan.micro_batch, plan.layout)) {
     auto& profiles = known[shape.schedule == Schedule::ZeroBubble ? 1 : 0];
     if (!profiles) profiles = times_->floor(shape, deadline);
-    const StepModel model(space_.task(), shape, *profiles, blocks.order);
+    const StepModel model(space_.task(), shape, *profiles, blocks.order, deadline);
     ++measured;
     const std::optional<Seconds> floor = model.floor(anywhere, most);
     if (!floor) continue;
@@ -360,14 +360,14 @@ void PlanRules::branch_shape(const PlanNode& node, const PlanBranching& branchin
   const Task& task = space_.task();
   Plan plan = plan_of(node.taken, task);
   const Profiles profiles = times_->least(plan, branching.deadline);
-  const StepModel model(task, plan, profiles, blocks.order);
+  const StepModel model(task, plan, profiles, blocks.order, branching.deadline);
   // What is fused is searched for only where memory holds the plan and its floor is low enough.
   if (task.style == Style::Dataflow) {
     const Groups anywhere = Groups::anywhere(task.machine, plan.degrees);
     if (!model.floor(anywhere, cutoff(branching))) return;
   }
   std::int64_t evaluated = 0;
-  for (std::vector<Division>& network : space_.networks(plan.degrees)) {
+  for (std::vector<Division>& network : space_.networks(plan.degrees, branching.deadline)) {
     branching.deadline.check();
     ++evaluated;
     auto result = model.step(Groups(task.machine, network), cutoff(branching));

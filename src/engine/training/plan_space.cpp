@@ -12,6 +12,9 @@
 namespace dfsearch::training {
 namespace {
 
+// Some milliseconds.
+constexpr std::int64_t kDivisionsBetweenLooks = 10'000;
+
 template <class Value>
 std::vector<Value> allowed(std::vector<Value> all, const std::vector<Value>& chosen) {
   if (!chosen.empty()) {
@@ -33,8 +36,12 @@ class NetworkEnumeration {
   /// On a mesh the ways to place a division.
   using Placed = std::function<std::vector<Division>(std::size_t d, const Degrees& degrees)>;
 
-  NetworkEnumeration(const Task& task, const Degrees& degrees, Placed placed)
-      : task_(task), left_(degrees), placed_(std::move(placed)) {}
+  NetworkEnumeration(const Task& task, const Degrees& degrees, Placed placed,
+                     const Deadline& deadline)
+      : task_(task),
+        left_(degrees),
+        placed_(std::move(placed)),
+        deadline_(deadline, kDivisionsBetweenLooks) {}
 
   std::vector<std::vector<Division>> run() {
     network_.assign(task_.machine.network.size(), Division());
@@ -44,6 +51,7 @@ class NetworkEnumeration {
 
  private:
   void divide(std::size_t d, std::size_t r, std::int64_t degree) {
+    deadline_.check();
     if (r == kRoles.size()) {
       if (degree > 1) return;
       if (!task_.machine.network[d].mesh) return next(d + 1);
@@ -79,6 +87,7 @@ class NetworkEnumeration {
   const Task& task_;
   Degrees left_;
   const Placed placed_;
+  PacedDeadline deadline_;
   std::vector<Division> network_;
   std::vector<std::vector<Division>> found_;
 };
@@ -232,9 +241,11 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   return found;
 }
 
-std::vector<std::vector<Division>> PlanSpace::networks(const Degrees& degrees) const {
+std::vector<std::vector<Division>> PlanSpace::networks(const Degrees& degrees,
+                                                       const Deadline& deadline) const {
   const auto placed = [this](std::size_t d, const Degrees& of) { return this->placed(d, of); };
-  std::vector<std::vector<Division>> found = NetworkEnumeration(task_, degrees, placed).run();
+  std::vector<std::vector<Division>> found =
+      NetworkEnumeration(task_, degrees, placed, deadline).run();
   if (task_.framework) {
     std::erase_if(found,
                   [&](const auto& network) { return !can_number(*task_.framework, network); });

@@ -41,7 +41,8 @@ class PlanSpace {
   [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch,
                                          TensorLayout layout) const;
   /// The ways to divide the dimensions of the network among the roles.
-  [[nodiscard]] std::vector<std::vector<Division>> networks(const Degrees& degrees) const;
+  [[nodiscard]] std::vector<std::vector<Division>> networks(const Degrees& degrees,
+                                                            const Deadline& deadline = {}) const;
 
  private:
   /// The divisions that training libraries have: plain, with sequence parallelism, and that with

@@ -131,9 +131,9 @@ void RobustRules::branch_shape(const PlanNode& node, const PlanBranching& branch
   std::deque<StepModel> models;
   for (const auto& one : scenarios_) {
     profiles.push_back(one->shelf.profiles(plan.degrees, plan.layout, plan.micro_batch));
-    models.emplace_back(one->task, plan, profiles.back(), blocks.order);
+    models.emplace_back(one->task, plan, profiles.back(), blocks.order, branching.deadline);
   }
-  for (std::vector<Division>& network : space.networks(plan.degrees)) {
+  for (std::vector<Division>& network : space.networks(plan.degrees, branching.deadline)) {
     branching.deadline.check();
     evaluated_.fetch_add(1, std::memory_order_relaxed);
     const Groups groups(space.task().machine, network);

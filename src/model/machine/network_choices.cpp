@@ -10,6 +10,7 @@
 namespace dfsearch {
 namespace {
 
+constexpr std::int64_t kChoicesBetweenLooks = 10'000;  // about a millisecond
 constexpr Strategy kStrategies[] = {Strategy::Tensor, Strategy::Pipeline, Strategy::Data};
 
 bool divides_batch(const Problem& problem, const NetworkChoice& network) {
@@ -43,8 +44,9 @@ bool alike(const Machine& system, std::size_t d, std::size_t e) {
 
 class NetworkEnumeration {
  public:
-  explicit NetworkEnumeration(const Problem& problem)
+  NetworkEnumeration(const Problem& problem, const Deadline& deadline)
       : problem_(problem),
+        deadline_(deadline, kChoicesBetweenLooks),
         divisors_(divisors(problem.chips_per_copy())),
         ordered_rings_(uses_whole_machine(problem.workload.graph)) {}
 
@@ -55,6 +57,7 @@ class NetworkEnumeration {
 
  private:
   void extend(std::int64_t chips_left) {
+    deadline_.check();
     const std::size_t d = network_.size();
     if (d == problem_.system.network.size()) {
       if (chips_left == 1 && allows(problem_, network_) && divides_batch(problem_, network_)) {
@@ -80,6 +83,7 @@ class NetworkEnumeration {
   }
 
   const Problem& problem_;
+  PacedDeadline deadline_;
   const std::vector<std::int64_t> divisors_;
   const bool ordered_rings_;  // it matters which of two like rings is the inner one
   NetworkChoice network_;
@@ -94,8 +98,8 @@ Parallelism parallelism_of(const NetworkChoice& network) {
           .data = degree_of(network, Strategy::Data)};
 }
 
-std::vector<NetworkChoice> network_choices(const Problem& problem) {
-  return NetworkEnumeration(problem).run();
+std::vector<NetworkChoice> network_choices(const Problem& problem, const Deadline& deadline) {
+  return NetworkEnumeration(problem, deadline).run();
 }
 
 std::optional<Strategy> given_strategy(const Problem& problem, std::size_t dimension) {

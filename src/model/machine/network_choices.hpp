@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
 
@@ -32,7 +33,8 @@ Parallelism parallelism_of(const NetworkChoice& network);
 /// micro-batch, if given) divides the global batch.  They ascend, which is the order
 /// of ties.  Neighbouring rings that are alike in everything and both free appear in
 /// one order only, unless kernels use the whole machine, where the order matters.
-std::vector<NetworkChoice> network_choices(const Problem& problem);
+/// Throws Stopped.
+std::vector<NetworkChoice> network_choices(const Problem& problem, const Deadline& deadline = {});
 
 /// The strategy of a dimension, if the workload or the system decides it.
 std::optional<Strategy> given_strategy(const Problem& problem, std::size_t dimension);

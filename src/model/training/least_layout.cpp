@@ -20,6 +20,9 @@ namespace {
 
 // A layer takes some ten thousand.
 constexpr double kMostSteps = 4e9;
+// The rules of a value's kernels have a few combinations, however large the model is.
+constexpr double kMostCombinations = 1e7;
+constexpr std::int64_t kCombinationsBetweenLooks = 1'000;
 
 constexpr std::size_t kNoVariable = static_cast<std::size_t>(-1);
 
@@ -63,8 +66,13 @@ std::vector<End> ends_of(const DataflowGraph& graph, const AxisRules& axis) {
 
 class LayoutProblem {
  public:
-  LayoutProblem(const DataflowGraph& graph, const AxisRules& axis, const LayoutCosts& costs)
-      : graph_(graph), costs_(costs), ends_(ends_of(graph, axis)) {
+  LayoutProblem(const DataflowGraph& graph, const AxisRules& axis, const LayoutCosts& costs,
+                const Deadline& deadline)
+      : graph_(graph),
+        costs_(costs),
+        deadline_(deadline),
+        paced_(deadline, kCombinationsBetweenLooks),
+        ends_(ends_of(graph, axis)) {
     for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
       const Kernel& kernel = graph.kernels()[k];
       rules_.push_back(legal_rules(graph, KernelId(k), axis));
@@ -77,18 +85,18 @@ class LayoutProblem {
     }
   }
 
-  AxisLayout least(const Deadline& deadline) {
+  AxisLayout least() {
     add_terms();
-    auto best = least_sum(sizes_, terms_, kMostSteps, deadline);
+    auto best = least_sum(sizes_, terms_, kMostSteps, deadline_);
     if (!best) throw InternalError("the values of a layer entangle too many kernels");
     chosen_ = std::move(*best);
     return layout();
   }
 
-  std::vector<FrontLayout> front(const Deadline& deadline) {
+  std::vector<FrontLayout> front() {
     add_kept_layouts();
     add_terms();
-    auto best = sum_front(sizes_, terms_, kMostSteps, deadline);
+    auto best = sum_front(sizes_, terms_, kMostSteps, deadline_);
     if (!best) throw InternalError("the values of a layer entangle too many kernels");
     std::vector<FrontLayout> layouts;
     for (FrontSum& point : *best) {
@@ -143,7 +151,13 @@ class LayoutProblem {
     term.variables.erase(std::unique(term.variables.begin(), term.variables.end()),
                          term.variables.end());
     chosen_.assign(sizes_.size(), 0);
+    double combinations = 1.0;
+    for (const std::size_t v : term.variables) combinations *= static_cast<double>(sizes_[v]);
+    if (combinations > kMostCombinations) {
+      throw InternalError("the values of a layer entangle too many kernels");
+    }
     for (;;) {
+      paced_.check();
       term.values.push_back(cost());
       std::size_t i = term.variables.size();
       for (; i > 0; --i) {
@@ -243,6 +257,8 @@ class LayoutProblem {
 
   const DataflowGraph& graph_;
   const LayoutCosts& costs_;
+  const Deadline& deadline_;
+  PacedDeadline paced_;
   std::vector<End> ends_;
   std::vector<std::vector<LayoutRule>> rules_;
   std::vector<std::size_t> variable_;  // of each kernel: the first that uses its weight
@@ -259,12 +275,12 @@ class LayoutProblem {
 
 AxisLayout least_layout(const DataflowGraph& graph, const AxisRules& axis, const LayoutCosts& costs,
                         const Deadline& deadline) {
-  return LayoutProblem(graph, axis, costs).least(deadline);
+  return LayoutProblem(graph, axis, costs, deadline).least();
 }
 
 std::vector<FrontLayout> layout_front(const DataflowGraph& graph, const AxisRules& axis,
                                       const LayoutCosts& costs, const Deadline& deadline) {
-  return LayoutProblem(graph, axis, costs).front(deadline);
+  return LayoutProblem(graph, axis, costs, deadline).front();
 }
 
 }  // namespace dfsearch::training

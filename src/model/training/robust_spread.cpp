@@ -25,7 +25,7 @@ class RobustSearch {
         layers_(order.all()),
         order_(order),
         scenarios_(scenarios),
-        known_(static_cast<std::size_t>(4 * (order.layers + 1) * (order.other_layers + 1))) {}
+        known_(order) {}
 
   std::optional<RobustSpread> run(double most) {
     std::optional<RobustSpread> best;
@@ -75,10 +75,7 @@ class RobustSearch {
   }
 
   const std::vector<StageCost>& known(const StageContent& stage) {
-    const std::int64_t ends = (stage.first ? 2 : 0) + (stage.last ? 1 : 0);
-    const std::int64_t place =
-        (ends * (order_.layers + 1) + stage.layers) * (order_.other_layers + 1);
-    auto& costs = known_[static_cast<std::size_t>(place + stage.other_layers)];
+    std::vector<StageCost>& costs = known_[stage];
     if (costs.empty()) {
       for (const SpreadScenario& one : scenarios_) costs.push_back(one.limits.cost(stage));
     }
@@ -124,6 +121,7 @@ class RobustSearch {
 
   std::optional<RobustSpread> in(Class among) {
     for (;;) {
+      scenarios_.front().limits.deadline.check();
       std::optional<std::vector<std::int64_t>> layers = fill(among);
       if (!layers) return std::nullopt;
       const double found = ratio(*layers);
@@ -157,7 +155,7 @@ class RobustSearch {
   const std::int64_t stages_, layers_;
   const LayerOrder order_;
   const std::vector<SpreadScenario>& scenarios_;
-  std::vector<std::vector<StageCost>> known_;  // by ends and layers of both kinds; by scenario
+  ByContent<std::vector<StageCost>> known_;  // by scenario
   double below_ = 0.0;
 };
 

@@ -24,6 +24,7 @@ struct RobustSpread {
 
 /// The spread of the least ratio, exactly, if that is at most `most`: nothing if none that fits is.
 /// The same of several whatever `most` is.  `given` layers, if there are any, are the only ones.
+/// Throws Stopped after the deadline of the limits.
 std::optional<RobustSpread> spread_robustly(std::int64_t stages, const LayerOrder& order,
                                             const std::vector<SpreadScenario>& scenarios,
                                             double most,

@@ -26,6 +26,8 @@ using Term = Seconds StageCost::*;
 constexpr std::array<Term, 3> kTerms = {&StageCost::forward, &StageCost::backward,
                                         &StageCost::tail};
 
+constexpr std::int64_t kStagesBetweenLooks = 1'000;  // about a millisecond
+
 class SpreadSearch {
  public:
   SpreadSearch(std::int64_t stages, const LayerOrder& order, const StageLimits& limits)
@@ -34,7 +36,8 @@ class SpreadSearch {
         order_(order),
         limits_(limits),
         asked_(static_cast<std::size_t>(stages)),
-        known_(static_cast<std::size_t>(4 * (order.layers + 1) * (order.other_layers + 1))) {}
+        deadline_(limits.deadline, kStagesBetweenLooks),
+        known_(order) {}
 
   std::optional<Spread> run(Seconds most) {
     // Less than the next larger number.
@@ -159,10 +162,8 @@ class SpreadSearch {
   }
 
   const StageCost& known(const StageContent& stage) {
-    const std::int64_t ends = (stage.first ? 2 : 0) + (stage.last ? 1 : 0);
-    const std::int64_t place =
-        (ends * (order_.layers + 1) + stage.layers) * (order_.other_layers + 1);
-    std::optional<StageCost>& cost = known_[static_cast<std::size_t>(place + stage.other_layers)];
+    deadline_.check();
+    std::optional<StageCost>& cost = known_[stage];
     if (!cost) cost = limits_.cost(stage);
     return *cost;
   }
@@ -223,8 +224,9 @@ class SpreadSearch {
   const std::int64_t stages_, layers_;
   const LayerOrder order_;
   const StageLimits& limits_;
-  std::vector<Asked> asked_;                     // by stage
-  std::vector<std::optional<StageCost>> known_;  // by ends and layers of both kinds
+  std::vector<Asked> asked_;  // by stage
+  PacedDeadline deadline_;
+  ByContent<std::optional<StageCost>> known_;
   std::vector<Bound> bounds_;
 };
 

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "base/units.hpp"
 #include "model/training/memory.hpp"
 
@@ -43,6 +45,31 @@ struct StageLimits {
   std::function<StageCost(const StageContent& content)> cost;
   /// Whether a stage can hold that; never again with more layers once it cannot.
   std::function<bool(std::int64_t stage, const StageContent& content)> holds;
+  Deadline deadline{};
+};
+
+/// A value for each content of a stage that was asked for: in a table where there are few, else in a
+/// map, since the contents of layers of two kinds are a product.
+template <class Value>
+class ByContent {
+ public:
+  explicit ByContent(const LayerOrder& order) : layers_(order.layers), others_(order.other_layers) {
+    constexpr std::int64_t kMostInTable = 1 << 16;
+    const std::int64_t contents = 4 * (layers_ + 1) * (others_ + 1);
+    if (contents <= kMostInTable) table_.resize(static_cast<std::size_t>(contents));
+  }
+
+  Value& operator[](const StageContent& stage) {
+    const std::int64_t ends = (stage.first ? 2 : 0) + (stage.last ? 1 : 0);
+    const std::int64_t place =
+        (ends * (layers_ + 1) + stage.layers) * (others_ + 1) + stage.other_layers;
+    return table_.empty() ? map_[place] : table_[static_cast<std::size_t>(place)];
+  }
+
+ private:
+  std::int64_t layers_, others_;
+  std::vector<Value> table_;
+  std::unordered_map<std::int64_t, Value> map_;
 };
 
 /// Layers of each stage, and the step with them.
@@ -52,7 +79,7 @@ struct Spread {
 };
 
 /// The spread of the least step, exactly, if that is at most `most`: nothing if none that fits is.
-/// Of spreads alike in pace and tail the one that gives the later stages most.
+/// Among spreads alike in pace and tail it gives the later stages most.  Throws Stopped.
 /// docs/search.md, section 15
 std::optional<Spread> spread_layers(std::int64_t stages, const LayerOrder& order,
                                     const StageLimits& limits, Seconds most = Seconds::infinity());

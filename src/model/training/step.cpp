@@ -53,12 +53,13 @@ StepParts StepParts::times(double factor) const {
 }
 
 StepModel::StepModel(const Task& task, const Plan& shape, const Profiles& profiles,
-                     const LayerOrder& order)
+                     const LayerOrder& order, const Deadline& deadline)
     : task_(task),
       shape_(shape),
       profiles_(profiles),
       order_(order),
-      micro_batches_(task.global_batch / (shape.degrees.replicas() * shape.micro_batch)) {}
+      micro_batches_(task.global_batch / (shape.degrees.replicas() * shape.micro_batch)),
+      deadline_(deadline) {}
 
 // docs/training.md (10)
 BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
@@ -291,7 +292,8 @@ StageLimits StepModel::limits(const Groups& groups) const {
             return cost(pipeline, aside(times, groups, content), content);
           },
       .holds = [this](std::int64_t stage,
-                      const StageContent& content) { return holds(stage, content); }};
+                      const StageContent& content) { return holds(stage, content); },
+      .deadline = deadline_};
 }
 
 // docs/training.md (12)

@@ -63,7 +63,9 @@ OptimizerWork optimizer_work(const Task& task, const Plan& plan, const BlockProf
 class StepModel {
  public:
   /// `shape` has everything but `layers` and `network`.  Refers to the task and the profiles.
-  StepModel(const Task& task, const Plan& shape, const Profiles& profiles, const LayerOrder& order);
+  /// Spreading the layers throws Stopped after the deadline.
+  StepModel(const Task& task, const Plan& shape, const Profiles& profiles, const LayerOrder& order,
+            const Deadline& deadline = {});
 
   using Result = Spread;
   /// The step in a network, with the layers spread as they are best or as the plan says; nothing
@@ -142,6 +144,7 @@ class StepModel {
   const Profiles& profiles_;
   const LayerOrder order_;
   const std::int64_t micro_batches_;
+  const Deadline deadline_;
 };
 
 }  // namespace dfsearch::training
