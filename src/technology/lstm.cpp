@@ -58,13 +58,15 @@ std::optional<PublishedLstmTime> published_lstm_time(const Technology& technolog
   const double b = number(model.batch), d = number(model.hidden), v = number(model.vocabulary);
   const double w = word.in_base_units();
   bool known = true;
+  const auto& [batch, hidden, vocabulary, layers, steps] = model;
+  // The public code chooses a dataflow at its first GEMM and keeps it for all others.
+  const Dataflow dataflow = published_dataflow({.m = batch, .k = 2 * hidden, .n = kGates * hidden});
   const auto gemm = [&](std::int64_t m, std::int64_t k, std::int64_t n) {
-    const auto time =
-        published_gemm_time(technology, chip, {.m = m, .k = k, .n = n}, word, launch_overhead);
+    const auto time = published_gemm_time(technology, chip, {.m = m, .k = k, .n = n}, dataflow,
+                                          word, launch_overhead);
     known = known && time;
     return time.value_or(Seconds{});
   };
-  const auto& [batch, hidden, vocabulary, layers, steps] = model;
   PublishedLstmTime time;
   const Seconds cell_gemm = gemm(batch, 2 * hidden, kGates * hidden);
   if (!known) return std::nullopt;

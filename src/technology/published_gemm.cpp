@@ -1,6 +1,6 @@
 // The three loops of a GEMM over d1, d2, d3 are tiled once for each level; the tile of a level
-// is one of 20 that fit into it.  All 20^3 triples of tiles are tried.  The dimension that
-// does not move out of the array, and both orders of the other two, come from the shape.
+// is one of 20 that fit into it.  All 20^3 triples of tiles are tried, with both orders of
+// the two loops that move what does not stay in the array.
 //
 // It is kept as it is published, with what is wrong in it: see the page.
 
@@ -99,8 +99,13 @@ Extents fitted(Extents tile, const Extents& d, bool inner) {
 
 class PublishedGemm {
  public:
-  PublishedGemm(const Technology& technology, const Chip& chip, const Shard& gemm, Bytes word)
-      : chip_(chip), gemm_(gemm), word_(word.in_base_units()), fma_(*technology.core.fma) {
+  PublishedGemm(const Technology& technology, const Chip& chip, const Shard& gemm,
+                Dataflow dataflow, Bytes word)
+      : chip_(chip),
+        gemm_(gemm),
+        dataflow_(dataflow),
+        word_(word.in_base_units()),
+        fma_(*technology.core.fma) {
     for (std::size_t l = 0; l < kLevels; ++l) {
       tiles_[l] = drawn_tiles(number(words_of(chip.levels[l].share, word)), l + 1 == kLevels);
     }
@@ -114,20 +119,19 @@ class PublishedGemm {
   [[nodiscard]] double least_time() const {
     const std::int64_t m = gemm_.m, k = gemm_.k, n = gemm_.n;
     std::array<Extents, 2> orders{};
-    std::int64_t kept = k;
-    if (m >= std::max(k, n)) {  // weights stay
+    std::size_t reused_loop = 2;
+    if (dataflow_ == Dataflow::Weight) {
       orders = {Extents{k, n, m}, Extents{n, k, m}};
-      kept = -1;
-    } else if (k >= std::max(m, n)) {  // the output stays
+      reused_loop = 0;
+    } else if (dataflow_ == Dataflow::Output) {
       orders = {Extents{m, n, k}, Extents{n, m, k}};
-      kept = 2;
-    } else {  // the input stays
+      reused_loop = 1;
+    } else {
       orders = {Extents{m, k, n}, Extents{k, m, n}};
-      kept = 3;
     }
     double least = std::numeric_limits<double>::infinity();
     for (const Extents& order : orders) {
-      const std::int64_t reused = kept == -1 ? order[0] : kept == 2 ? order[1] : order[2];
+      const std::int64_t reused = order[reused_loop];
       for (const Extents& outer : tiles_[2]) {
         for (const Extents& middle : tiles_[1]) {
           for (const Extents& inner : tiles_[0]) {
@@ -177,6 +181,7 @@ class PublishedGemm {
 
   const Chip& chip_;
   const Shard gemm_;
+  const Dataflow dataflow_;
   const double word_;
   const std::int64_t fma_;
   std::array<std::vector<Extents>, kLevels> tiles_;
@@ -184,10 +189,16 @@ class PublishedGemm {
 
 }  // namespace
 
+Dataflow published_dataflow(const Shard& gemm) {
+  if (gemm.m >= std::max(gemm.k, gemm.n)) return Dataflow::Weight;
+  return gemm.k >= std::max(gemm.m, gemm.n) ? Dataflow::Output : Dataflow::Input;
+}
+
 std::optional<Seconds> published_gemm_time(const Technology& technology, const Chip& chip,
-                                           const Shard& gemm, Bytes word, Seconds launch_overhead) {
+                                           const Shard& gemm, Dataflow dataflow, Bytes word,
+                                           Seconds launch_overhead) {
   if (!technology.core.fma || chip.levels.size() != kLevels || !chip.memory) return std::nullopt;
-  const PublishedGemm published(technology, chip, gemm, word);
+  const PublishedGemm published(technology, chip, gemm, dataflow, word);
   if (!published.has_tiles()) return std::nullopt;
   return Seconds(published.least_time()) + launch_overhead;
 }

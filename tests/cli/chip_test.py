@@ -20,6 +20,7 @@ from support import CliTest, main
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 import reference_chip  # noqa: E402  (needs the path)
+import reference_lstm  # noqa: E402
 
 CHIPS = ROOT / "configs" / "chips"
 NODES = ("n12", "n10", "n7", "n5", "n3", "n2", "n1")
@@ -206,6 +207,21 @@ class ChipTest(CliTest):
         for wrong in ("2x2x2x2", "2x2x2x2x0", "2147483648x2x2x2x2", "2x2x2x2x2x2"):
             said = self.run_tool("gemm", chip, "--lstm", wrong, status=2).stderr
             self.assertIn("--lstm: expected", said)
+
+    def test_a_published_lstm_keeps_the_dataflow_of_its_first_gemm(self):
+        chip = CHIPS / "v100.yaml"
+        known = reference_lstm.Chip(
+            json.loads(self.run_tool("chip", chip, "--json", "-").stdout), 2, 4, 9e-6)
+        extents = (4096, 256, 256, 2, 20)
+        found, = json.loads(self.run_tool(
+            "gemm", chip, "--lstm", "x".join(map(str, extents)), "--published", "--set",
+            "execution.launch_overhead=9 us", "--json", "-").stdout)["lstms"]
+        expected = reference_lstm.lstm(known, *extents)
+        for part, time in expected.items():
+            with self.subTest(part):
+                self.assertAlmostEqual(found["published"][part] / time, 1, delta=1e-12)
+        anew = reference_lstm.lstm(known, *extents, keeps=False)
+        self.assertGreater(anew["cell_backward"] / expected["cell_backward"], 1.01)
 
     def test_all_chips_in_one_command_beside_the_reference(self):
         files = sorted(CHIPS.rglob("*.yaml"))

@@ -178,8 +178,8 @@ int run_gemm(const CommandLine& line) {
       gemm.intensities.push_back(gemm_intensities(shape, chips, words));
     }
     if (!published) continue;
-    gemm.published =
-        published_gemm_time(technology, chip, shape, line.word, config.launch_overhead);
+    gemm.published = published_gemm_time(technology, chip, shape, published_dataflow(shape),
+                                         line.word, config.launch_overhead);
     if (gemm.published) continue;
     throw InputError(line.config + kNoPublishedTime);
   }
