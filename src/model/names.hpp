@@ -35,7 +35,10 @@ constexpr auto words(MeshSharing) {
 /// Of a dimension, meshes included.
 const char* topology_name(const NetworkDimension& dimension);
 constexpr auto words(MeshFill) {
-  return named<MeshFill>({{"straight", MeshFill::Straight}, {"snake", MeshFill::Snake}});
+  return named<MeshFill>({{"straight", MeshFill::Straight},
+                          {"snake", MeshFill::Snake},
+                          {"rows", MeshFill::Rows},
+                          {"snake_rows", MeshFill::SnakeRows}});
 }
 constexpr auto words(LevelName) {
   return named<LevelName>(

@@ -53,7 +53,7 @@ std::string placement_table(const std::vector<LoadedPlacement>& all) {
 int run_mesh(const CommandLine& line) {
   check_output(line.json);
   std::vector<LoadedPlacement> all;
-  for (MeshPlacement& placement : mesh_placements(line.axes)) {
+  for (MeshPlacement& placement : mesh_placements(line.mesh, line.axes)) {
     MeshLoads loads = mesh_loads(line.mesh, line.axes, placement);
     all.push_back({std::move(placement), std::move(loads)});
   }

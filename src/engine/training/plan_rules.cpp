@@ -29,6 +29,7 @@ constexpr std::size_t kLayoutDecisions = kMicroBatchDecisions + 1;
 constexpr std::size_t kShapeDecisions = kLayoutDecisions + 7;
 
 constexpr std::int64_t kPlaceDigits = kRoles.size() + 1;
+constexpr std::int64_t kFills = kMeshFills.size();
 constexpr std::size_t kDimensionDecisions = kRoles.size() + 1;
 
 /// So many degrees are tried for a first plan, the least floors first.
@@ -48,18 +49,18 @@ Seconds least_step(const Task& task) {
   return model_flops(task) / (engine.peak * (share * chips)) * kLessRoundings;
 }
 
-/// The order as digits, the innermost role first, and the fill as the last bit; 0 without a mesh.
+/// The order as digits, the innermost role first, and the fill as the last digit; 0 without a mesh.
 std::int64_t place_number(const Division& division) {
   std::int64_t number = 0;
   for (auto role = division.order.rbegin(); role != division.order.rend(); ++role) {
     number = number * kPlaceDigits + static_cast<std::int64_t>(*role) + 1;
   }
-  return 2 * number + static_cast<std::int64_t>(division.fill);
+  return kFills * number + static_cast<std::int64_t>(division.fill);
 }
 
 void set_place(std::int64_t number, Division& division) {
-  division.fill = static_cast<MeshFill>(number % 2);
-  for (number /= 2; number > 0; number /= kPlaceDigits) {
+  division.fill = static_cast<MeshFill>(number % kFills);
+  for (number /= kFills; number > 0; number /= kPlaceDigits) {
     const std::int64_t digit = number % kPlaceDigits;
     if (digit > 0) division.order.push_back(static_cast<Role>(digit - 1));
   }

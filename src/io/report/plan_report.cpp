@@ -60,13 +60,27 @@ std::string extent_text(const NetworkDimension& dimension) {
   return fmt::format("{} x {}", dimension.mesh->width, dimension.mesh->height);
 }
 
+constexpr const char* fill_text(MeshFill fill) {
+  switch (fill) {
+    case MeshFill::Straight:
+      return "";
+    case MeshFill::Snake:
+      return ", as a snake";
+    case MeshFill::Rows:
+      return ", by rows";
+    case MeshFill::SnakeRows:
+      return ", by rows as a snake";
+  }
+  return "";
+}
+
 /// Where the roles are on a mesh.
 std::string place_text(const Division& division) {
   if (division.order.empty()) return "";
   return fmt::format(
       " ({} from the inside out{})",
       joined(division.order, ", ", [](Role role) { return training::name_of(role); }),
-      division.fill == MeshFill::Snake ? ", as a snake" : "");
+      fill_text(division.fill));
 }
 
 /// "switch of 8: tensor 8; switch of 256: data 64 x pipeline 4", innermost dimension first.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <utility>
 
 namespace dfsearch {
 namespace {
@@ -14,6 +15,7 @@ struct Chip {
   std::int64_t y;
 };
 
+/// Where a chip is if columns are filled.
 Chip chip_at(const Mesh& mesh, MeshFill fill, std::int64_t index) {
   const std::int64_t x = index / mesh.height;
   const std::int64_t y = index % mesh.height;
@@ -39,6 +41,13 @@ std::int64_t walk(std::int64_t from, std::int64_t to, std::int64_t size, bool cl
 
 MeshLoads mesh_loads(const Mesh& mesh, std::span<const MeshAxis> axes,
                      const MeshPlacement& placement) {
+  if (placement.fill == MeshFill::Rows || placement.fill == MeshFill::SnakeRows) {
+    Mesh transposed = mesh;
+    std::swap(transposed.width, transposed.height);
+    const bool is_snake = placement.fill == MeshFill::SnakeRows;
+    return mesh_loads(transposed, axes,
+                      {placement.order, is_snake ? MeshFill::Snake : MeshFill::Straight});
+  }
   const auto chips = static_cast<std::size_t>(mesh.chips());
   MeshLoads loads{.own = std::vector<std::int64_t>(axes.size()),
                   .hops = std::vector<std::int64_t>(axes.size())};
@@ -70,15 +79,15 @@ MeshLoads mesh_loads(const Mesh& mesh, std::span<const MeshAxis> axes,
   return loads;
 }
 
-std::vector<MeshPlacement> mesh_placements(std::span<const MeshAxis> axes) {
+std::vector<MeshPlacement> mesh_placements(const Mesh& mesh, std::span<const MeshAxis> axes) {
+  const std::size_t fills = mesh.width == mesh.height ? 2 : kMeshFills.size();
   std::vector<std::size_t> order;
   for (std::size_t a = 0; a < axes.size(); ++a) {
     if (axes[a].extent > 1) order.push_back(a);
   }
   std::vector<MeshPlacement> all;
   do {
-    all.push_back({order, MeshFill::Straight});
-    all.push_back({order, MeshFill::Snake});
+    for (std::size_t fill = 0; fill < fills; ++fill) all.push_back({order, kMeshFills[fill]});
   } while (std::next_permutation(order.begin(), order.end()));
   return all;
 }

@@ -2,6 +2,7 @@
 // Several axes of parallelism on the chips of one mesh: which links their rings share
 // (docs/model.md, section 5; Ardalani et al., DeepFlow, section 5.2).
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -31,17 +32,19 @@ struct MeshAxis {
   bool open = false;
 };
 
-/// Whether odd columns are filled downwards.
-enum class MeshFill : std::uint8_t { Straight, Snake };
+/// Which lines are filled one after the other, and whether odd ones are filled from their end.
+enum class MeshFill : std::uint8_t { Straight, Snake, Rows, SnakeRows };
+inline constexpr std::array kMeshFills = {MeshFill::Straight, MeshFill::Snake, MeshFill::Rows,
+                                          MeshFill::SnakeRows};
 
-/// Chip i of the nested axes is in column i / height.
+/// Chip i of the nested axes is in column i / height, or in row i / width.
 struct MeshPlacement {
   std::vector<std::size_t> order;  ///< axes of more than one member, innermost first
   MeshFill fill = MeshFill::Straight;
 };
 
-/// What messages to the next member of every axis do to the links, X first and then Y, on a torus
-/// the shorter way round, which does not wrap where both are as long.
+/// How messages to the next member of every axis load the links, from line to line first and then
+/// along it, on a torus the shorter way round, which does not wrap where both are as long.
 struct MeshLoads {
   std::vector<std::int64_t> own;   ///< per axis: its most edges on one link
   std::int64_t all = 0;            ///< the most edges of all axes on one link
@@ -52,7 +55,8 @@ struct MeshLoads {
 MeshLoads mesh_loads(const Mesh& mesh, std::span<const MeshAxis> axes,
                      const MeshPlacement& placement);
 
-/// All orders, each straight and as a snake: the order of ties.
-std::vector<MeshPlacement> mesh_placements(std::span<const MeshAxis> axes);
+/// All orders, each straight and as a snake, by columns and by rows: the order of ties.  Without the
+/// rows of a square, which do to its links what its columns do.
+std::vector<MeshPlacement> mesh_placements(const Mesh& mesh, std::span<const MeshAxis> axes);
 
 }  // namespace dfsearch

@@ -38,7 +38,7 @@ MeshLoads loads_of(const Mesh& mesh, const Division& division) {
 
 std::vector<Division> unbeaten_divisions(const Mesh& mesh, const Degrees& degrees) {
   std::vector<std::pair<Division, MeshLoads>> unbeaten;
-  for (const MeshPlacement& placement : mesh_placements(axes_of(degrees))) {
+  for (const MeshPlacement& placement : mesh_placements(mesh, axes_of(degrees))) {
     Division division{degrees, {}, placement.fill};
     for (const std::size_t role : placement.order) division.order.push_back(kRoles[role]);
     const MeshLoads loads = loads_of(mesh, division);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <random>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -36,7 +37,7 @@ std::vector<std::vector<Division>> all_networks(const Task& task, const Degrees&
       if (mesh[role] > 1) mesh.order.push_back(role);
     }
     do {
-      for (const MeshFill fill : {MeshFill::Straight, MeshFill::Snake}) {
+      for (const MeshFill fill : kMeshFills) {
         mesh.fill = fill;
         networks.push_back(has_outer ? std::vector{mesh, outer} : std::vector{mesh});
       }
@@ -97,6 +98,26 @@ TEST_CASE("the best plan on a mesh is that of trying every order and fill" *
   CHECK(feasible > 100);
   CHECK(networks > 10'000);
   CHECK(snakes > 0);
+}
+
+TEST_CASE("a transposed mesh has the same best step") {
+  int feasible = 0, oblong = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    CAPTURE(seed);
+    Task task = test::random_task_on_mesh(seed);
+    const PlanResult found = find_plan(task, {});
+    Mesh& mesh = *task.machine.network.front().mesh;
+    std::swap(mesh.width, mesh.height);
+    const PlanResult transposed = find_plan(task, {});
+    REQUIRE(found.plan.has_value() == transposed.plan.has_value());
+    if (!found.plan) continue;
+    ++feasible;
+    oblong += std::min(mesh.width, mesh.height) > 1 && mesh.width != mesh.height;
+    CHECK(found.cost->step_time == transposed.cost->step_time);
+    CHECK(found.lower_bound.in_base_units() == transposed.lower_bound.in_base_units());
+  }
+  CHECK(feasible > 50);
+  CHECK(oblong > 10);
 }
 
 TEST_CASE(

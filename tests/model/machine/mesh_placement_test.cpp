@@ -30,10 +30,14 @@ MeshLoads sent(const Mesh& mesh, const std::vector<MeshAxis>& axes, const MeshPl
     strides[a] = stride;
     stride *= axes[a].extent;
   }
+  const bool by_rows = of.fill == MeshFill::Rows || of.fill == MeshFill::SnakeRows;
+  const bool is_snake = of.fill == MeshFill::Snake || of.fill == MeshFill::SnakeRows;
   const auto place = [&](std::int64_t chip) {
-    const std::int64_t x = chip / mesh.height;
-    const std::int64_t y = chip - x * mesh.height;
-    return Place(x, x % 2 == 1 && of.fill == MeshFill::Snake ? mesh.height - y - 1 : y);
+    const std::int64_t length = by_rows ? mesh.width : mesh.height;
+    const std::int64_t line = chip / length;
+    std::int64_t along = chip - line * length;
+    if (is_snake && line % 2 == 1) along = length - along - 1;
+    return by_rows ? Place(along, line) : Place(line, along);
   };
   MeshLoads loads{std::vector<std::int64_t>(axes.size()), 0,
                   std::vector<std::int64_t>(axes.size())};
@@ -49,7 +53,8 @@ MeshLoads sent(const Mesh& mesh, const std::vector<MeshAxis>& axes, const MeshPl
       std::int64_t hops = 0;
       for (; at != end; ++hops) {
         Place to = at;
-        if (at.first != end.first) {
+        const bool goes_x = by_rows ? at.second == end.second : at.first != end.first;
+        if (goes_x) {
           to.first = nearer(at.first, end.first, mesh.width, mesh.closed);
         } else {
           to.second = nearer(at.second, end.second, mesh.height, mesh.closed);
@@ -86,7 +91,7 @@ TEST_CASE("links of a mesh carry what messages one by one leave on them") {
     std::int64_t width = static_cast<std::int64_t>(1 + random() % 12);
     while (chips % width != 0) --width;
     const Mesh mesh{.width = width, .height = chips / width, .closed = random() % 2 == 0};
-    const std::vector<MeshPlacement> placements = mesh_placements(axes);
+    const std::vector<MeshPlacement> placements = mesh_placements(mesh, axes);
     const MeshPlacement& placement = placements[random() % placements.size()];
     const MeshLoads loads = mesh_loads(mesh, axes, placement);
     const MeshLoads expected = sent(mesh, axes, placement);
@@ -98,8 +103,13 @@ TEST_CASE("links of a mesh carry what messages one by one leave on them") {
 
 TEST_CASE("placements are all orders of the axes with members, each straight and as a snake") {
   const std::vector<MeshAxis> axes = {{.extent = 4}, {.extent = 1}, {.extent = 2}};
-  const std::vector<MeshPlacement> all = mesh_placements(axes);
-  REQUIRE(all.size() == 4);
+  const Mesh square{.width = 3, .height = 3};
+  CHECK(mesh_placements(square, axes).size() == 4);
+  const std::vector<MeshPlacement> by_rows = mesh_placements({.width = 4, .height = 2}, axes);
+  REQUIRE(by_rows.size() == 8);
+  CHECK(by_rows[2].fill == MeshFill::Rows);
+  CHECK(by_rows[3].fill == MeshFill::SnakeRows);
+  const std::vector<MeshPlacement> all = mesh_placements(square, axes);
   CHECK(all[0].order == std::vector<std::size_t>{0, 2});
   CHECK(all[0].fill == MeshFill::Straight);
   CHECK(all[1].order == std::vector<std::size_t>{0, 2});
