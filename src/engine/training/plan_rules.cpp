@@ -1,6 +1,7 @@
 // Level by level the decisions of a plan are taken.
 //
-// What has its degrees, its micro-batch and perhaps its layout gets a floor from the profile of its
+// The degrees that divide a sample get a floor from the largest micro-batch at the best rates; what
+// has all its degrees, its micro-batch and perhaps its layout gets a floor from the profile of its
 // layers, with every group where it is fastest; what has all but its network the floor of its own schedule,
 // once some spread of its layers fits in memory.  docs/search.md, section 15, has the proofs;
 // tests/engine/training compares with plain enumeration.
@@ -15,14 +16,16 @@
 #include <utility>
 #include <variant>
 
+#include "base/number.hpp"
 #include "model/training/evaluate.hpp"
 #include "model/training/step.hpp"
 
 namespace dfsearch::training {
 namespace {
 
-// How many decisions are taken at each level; then come the layers of each stage and, for each
+// How many decisions are taken at each level but the first; then come the layers of each stage and, for each
 // dimension of the network, the degree of each role in it and the place of all on a mesh.
+constexpr std::size_t kTensorDecisions = 1;
 constexpr std::size_t kInnerDecisions = 3;
 constexpr std::size_t kMicroBatchDecisions = kRoles.size() + 1;
 constexpr std::size_t kLayoutDecisions = kMicroBatchDecisions + 1;
@@ -40,13 +43,27 @@ Seconds cutoff(const PlanBranching& branching) {
   return Seconds(branching.into.cutoff().in_base_units());
 }
 
+template <class Work>
+double best_share(const EfficiencyCurve<Work>& curve) {
+  double share = curve.steps.empty() ? 1.0 : 0.0;
+  for (const auto& step : curve.steps) share = std::max(share, step.share);
+  return share;
+}
+
+Task at_best_rates(Task task) {
+  const auto level = [](auto& curve) { curve.steps = {{.from = {}, .share = best_share(curve)}}; };
+  level(task.machine.matrix.efficiency);
+  level(task.machine.vector.efficiency);
+  for (MemoryTier& tier : task.machine.memory) level(tier.efficiency);
+  return task;
+}
+
 /// What all matrix engines need for the products of the model at their best rate.
 Seconds least_step(const Task& task) {
   const Engine& engine = task.machine.matrix;
-  double share = engine.efficiency.steps.empty() ? 1.0 : 0.0;
-  for (const auto& step : engine.efficiency.steps) share = std::max(share, step.share);
   const double chips = static_cast<double>(task.machine.chips);
-  return model_flops(task) / (engine.peak * (share * chips)) * kLessRoundings;
+  return model_flops(task) / (engine.peak * (best_share(engine.efficiency) * chips)) *
+         kLessRoundings;
 }
 
 /// The order as digits, the innermost role first, and the fill as the last digit; 0 without a mesh.
@@ -125,6 +142,13 @@ Plan plan_of(const Decisions& decisions, const Task& task) {
   return plan;
 }
 
+PlanRules::PlanRules(const PlanSpace& space, LayoutShelf& shelf)
+    : space_(space),
+      shelf_(shelf),
+      times_(std::make_unique<LayerTimes>(space.task(), space.blocks(), shelf)),
+      at_best_(at_best_rates(space.task())),
+      best_times_(std::make_unique<LayerTimes>(at_best_, space.blocks(), shelf)) {}
+
 void PlanRules::branch(const PlanNode& node, const PlanBranching& branching) const {
   branching.deadline.check();
   const auto emit = [&](std::vector<PlanNode> children) {
@@ -133,6 +157,8 @@ void PlanRules::branch(const PlanNode& node, const PlanBranching& branching) con
   switch (static_cast<Level>(node.level)) {
     case kRoot:
       return branch_root(node, branching);
+    case kTensor:
+      return branch_tensor(node, branching);
     case kInner:
       return branch_inner(node, branching);
     case kMicroBatch:
@@ -173,7 +199,14 @@ bool PlanRules::has(Level level, const Plan& plan) const {
   Plan shape = plan;
   shape.layers.clear();
   shape.network.clear();
-  return (level < kInner || is_in(space_.inner_degrees(), inner)) &&
+  const auto has_tensor = [&] {
+    const std::vector<Degrees> all = space_.inner_degrees();
+    return std::any_of(all.begin(), all.end(), [&](const Degrees& each) {
+      return each[Role::Tensor] == inner[Role::Tensor];
+    });
+  };
+  return (level < kTensor || has_tensor()) &&
+         (level < kInner || is_in(space_.inner_degrees(), inner)) &&
          (level < kMicroBatch || (is_in(space_.degrees(inner), plan.degrees) &&
                                   is_in(space_.micro_batches(plan.degrees), plan.micro_batch))) &&
          (level < kLayout || is_in(space_.layouts(plan.degrees, shelf_), plan.layout)) &&
@@ -182,7 +215,11 @@ bool PlanRules::has(Level level, const Plan& plan) const {
 }
 
 bool PlanRules::has(const PlanNode& node) const {
-  constexpr std::size_t kDecided[] = {0, kInnerDecisions, kMicroBatchDecisions, kLayoutDecisions,
+  constexpr std::size_t kDecided[] = {0,
+                                      kTensorDecisions,
+                                      kInnerDecisions,
+                                      kMicroBatchDecisions,
+                                      kLayoutDecisions,
                                       kShapeDecisions};
   if (node.level < kRoot || node.level > kShape || node.taken.size() != kDecided[node.level]) {
     return false;
@@ -190,7 +227,7 @@ bool PlanRules::has(const PlanNode& node) const {
   const Plan plan = plan_of(node.taken, space_.task());
   if (first_of(plan, node.taken.size()) != node.taken) return false;
   if (!has(static_cast<Level>(node.level), plan)) return false;
-  return node.below.empty() || (node.level == kMicroBatch &&
+  return node.below.empty() || ((node.level == kInner || node.level == kMicroBatch) &&
                                 node.below.size() == space_.layouts(plan.degrees, shelf_).size());
 }
 
@@ -218,11 +255,59 @@ void PlanRules::branch_root(const PlanNode& node, const PlanBranching& branching
   // Of equal bounds the newest comes first: the one of the smallest groups.
   std::vector<Degrees> all = space_.inner_degrees();
   std::reverse(all.begin(), all.end());
+  std::optional<std::int64_t> last;
   for (const Degrees& inner : all) {
-    branching.into.child({.level = kInner,
-                          .taken = first_of({.degrees = inner}, kInnerDecisions),
+    if (std::exchange(last, inner[Role::Tensor]) == inner[Role::Tensor]) continue;
+    branching.into.child({.level = kTensor,
+                          .taken = first_of({.degrees = inner}, kTensorDecisions),
                           .bound = node.bound});
   }
+}
+
+void PlanRules::branch_tensor(const PlanNode& node, const PlanBranching& branching) const {
+  std::vector<Degrees> all = space_.inner_degrees();
+  // A stack has no floors here, and one node needs none to be told from others.
+  const bool has_floors = !space_.task().stack && all.size() > 1;
+  std::erase_if(all, [&](const Degrees& inner) { return inner[Role::Tensor] != node.taken[0]; });
+  std::reverse(all.begin(), all.end());
+  std::vector<PlanNode> children;
+  for (const Degrees& inner : all) {
+    if (space_.degrees(inner).empty()) continue;
+    PlanNode& child =
+        children.emplace_back(PlanNode{.level = kInner,
+                                       .taken = first_of({.degrees = inner}, kInnerDecisions),
+                                       .bound = node.bound});
+    if (has_floors) child.below = inner_floors(inner, branching.deadline);
+    for (Score& below : child.below) below = std::max(node.bound, below);
+    if (child.below.empty()) continue;
+    child.bound = *std::min_element(child.below.begin(), child.below.end());
+  }
+  for (PlanNode& child : children) branching.into.child(std::move(child));
+}
+
+/// A floor for each layout that plans with these degrees within a sample may take: a sample of the
+/// largest micro-batch takes the least time, at rates that no kernel exceeds.
+std::vector<Score> PlanRules::inner_floors(const Degrees& inner, const Deadline& deadline) const {
+  std::vector<Score> floors;
+  Plan plan;
+  plan.degrees = inner;
+  const std::int64_t samples = at_best_.global_batch / inner[Role::Expert];
+  plan.micro_batch = samples;
+  if (const auto& given = at_best_.choices.micro_batches; !given.empty()) {
+    plan.micro_batch = std::min(samples, *std::max_element(given.begin(), given.end()));
+  }
+  const std::int64_t chips = inner[Role::Tensor] * inner[Role::Context] * inner[Role::Expert];
+  const double share =
+      number(samples) / number(plan.micro_batch) * number(chips) / number(at_best_.machine.chips);
+  const Groups anywhere = Groups::anywhere(at_best_.machine, inner);
+  for (const TensorLayout layout : space_.layouts(inner, shelf_, deadline)) {
+    deadline.check();
+    plan.layout = layout;
+    const Profiles profiles = best_times_->floor(plan, deadline);
+    const StepModel model(at_best_, plan, profiles, space_.blocks().order);
+    floors.push_back(score(model.passes(anywhere) * share * kLessRoundings));
+  }
+  return floors;
 }
 
 void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branching) const {
@@ -245,7 +330,15 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
       plan.micro_batch = micro_batch;
       PlanNode child{.level = kMicroBatch, .taken = first_of(plan, kMicroBatchDecisions)};
       Seconds least = Seconds::infinity();
-      for (const TensorLayout layout : layouts) {
+      for (std::size_t i = 0; i < layouts.size(); ++i) {
+        const TensorLayout layout = layouts[i];
+        // What this layout takes whatever the micro-batch may be known to be too much.
+        const Score known_floor = node.below.empty() ? node.bound : node.below[i];
+        if (known_floor > branching.into.cutoff()) {
+          child.below.push_back(known_floor);
+          least = std::min(least, Seconds(known_floor.in_base_units()));
+          continue;
+        }
         const auto [entry, is_new] = known.try_emplace({layout, micro_batch});
         auto& [profiles, passes] = entry->second;
         plan.layout = layout;
@@ -253,7 +346,7 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
         const StepModel model(space_.task(), plan, profiles, blocks.order);
         if (!passes) passes = model.passes(anywhere);
         const Seconds floor = model.average_floor(anywhere, *passes);
-        child.below.push_back(std::max(node.bound, score(floor)));
+        child.below.push_back(std::max(known_floor, score(floor)));
         least = std::min(least, floor);
       }
       child.bound = std::max(node.bound, score(least));

@@ -26,17 +26,15 @@ class PlanRules final : public StepRules {
   /// How far the decisions of a node go.
   enum Level : int {
     kRoot,
-    kInner,       ///< degrees within a sample and of experts
+    kTensor,      ///< the tensor degree
+    kInner,       ///< degrees within a sample and of experts; PlanNode::below as next
     kMicroBatch,  ///< all degrees and the micro-batch; PlanNode::below has the bound of each layout
     kLayout,      ///< and how values lie among the tensor ranks
     kShape,       ///< all but layers and network; some spread of the layers fits in memory
   };
 
   /// Refers to the space and the shelf.
-  PlanRules(const PlanSpace& space, LayoutShelf& shelf)
-      : space_(space),
-        shelf_(shelf),
-        times_(std::make_unique<LayerTimes>(space.task(), space.blocks(), shelf)) {}
+  PlanRules(const PlanSpace& space, LayoutShelf& shelf);
 
   /// Any thread may ask.
   [[nodiscard]] LayerTimes& times() const { return *times_; }
@@ -54,6 +52,9 @@ class PlanRules final : public StepRules {
   [[nodiscard]] bool has(Level level, const Plan& plan) const;
   [[nodiscard]] bool has(const Plan& plan) const;
   void branch_root(const PlanNode& node, const PlanBranching& branching) const;
+  void branch_tensor(const PlanNode& node, const PlanBranching& branching) const;
+  [[nodiscard]] std::vector<Score> inner_floors(const Degrees& inner,
+                                                const Deadline& deadline) const;
   void branch_inner(const PlanNode& node, const PlanBranching& branching) const;
   void branch_shape(const PlanNode& node, const PlanBranching& branching) const;
   [[nodiscard]] std::vector<PlanNode> layouts_of(const PlanNode& node,
@@ -66,6 +67,8 @@ class PlanRules final : public StepRules {
   const PlanSpace& space_;
   LayoutShelf& shelf_;
   std::unique_ptr<LayerTimes> times_;
+  const Task at_best_;  ///< the task with every kernel at the best rate of its engine and memory
+  std::unique_ptr<LayerTimes> best_times_;
 };
 
 }  // namespace dfsearch::training

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <optional>
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -132,6 +133,26 @@ std::vector<PlanSolution> solutions_below(const PlanTree& tree, const PlanNode& 
     if (tree.precedes(*first, other)) REQUIRE(tree.before(node, other));
   }
   return all;
+}
+
+TEST_CASE("degrees that divide a sample have bounds once the tensor degrees are opened") {
+  int stopped = 0;
+  for (std::uint64_t seed = 0; stopped < 40; ++seed) {
+    CAPTURE(seed);
+    const Task task = test::random_training_task(seed);
+    const PlanSpace space(task);
+    std::set<std::int64_t> tensor;
+    for (const Degrees& inner : space.inner_degrees()) tensor.insert(inner[Role::Tensor]);
+    const auto opened = static_cast<std::int64_t>(tensor.size()) + 1;
+    if (static_cast<std::int64_t>(space.inner_degrees().size()) <= opened) continue;
+    LayoutShelf shelf(task, space.blocks());
+    const Score root = PlanRules(space, shelf).root().bound;
+    const PlanResult found = find_plan(task, {.limits = {.nodes = opened}});
+    if (found.stopped_by == StopReason::None) continue;
+    ++stopped;
+    // Kernels without products take time that the root does not count.
+    CHECK(found.lower_bound > root);
+  }
 }
 
 TEST_CASE("bounds of plans only tighten and are below all that they stand for") {
