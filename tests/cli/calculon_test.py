@@ -359,7 +359,7 @@ class Search(CliTest):
 
     def test_outputs(self):
         config = CONFIGS / "calculon_1t.yaml"
-        done = self.run_tool(config, "--json", "r.json", "--quiet")
+        done = self.run_tool(config, "--json", "r.json")
         self.assertEqual(done.stderr, "")
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
         self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "optimal")

@@ -98,7 +98,7 @@ FANS = {
 class Limits(CliTest):
     def check_ends(self, *words, seconds=0.5, **options):
         begin = time.monotonic()
-        done = self.run_tool(*words, "--time-limit", f"{seconds} s", "--quiet", "--json", "r.json",
+        done = self.run_tool(*words, "--time-limit", f"{seconds} s", "--json", "r.json",
                              "--threads", "2", status=(0, 3, 4, 5), **options)
         self.assertLess(time.monotonic() - begin, seconds + ALLOWANCE, words)
         result = json.loads((self.folder / "r.json").read_text())

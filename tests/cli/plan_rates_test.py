@@ -47,7 +47,7 @@ class Rates(PlanCase):
         hint = "a plan of a step of training counts all: --set training={}"
         for config, has_plan in (("transformers/llama3_70b", True), ("gpt3_1t", False)):
             path = CONFIGS / f"{config}.yaml"
-            report = self.run_tool(path, "--node-limit", "200", "--quiet", status=(0, 4)).stdout
+            report = self.run_tool(path, "--node-limit", "200", status=(0, 4)).stdout
             self.assertIn("not counted: gradients", report)
             self.assertEqual(hint in re.sub(r"\s+", " ", report), has_plan)
             self.run_tool("check", path, "--set", "training={}", status=0 if has_plan else 2)

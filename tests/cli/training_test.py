@@ -222,7 +222,7 @@ class Solve(PlanCase):
                                       "beside 'training', but 'accelerator' and 'memory'")
 
     def test_outputs(self):
-        done = self.run_tool(self.config, "--json", "r.json", "--quiet", "--top", "2")
+        done = self.run_tool(self.config, "--json", "r.json", "--top", "2")
         self.assertEqual(done.stderr, "")
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
         self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "optimal")

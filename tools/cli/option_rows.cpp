@@ -128,7 +128,7 @@ constexpr OptionRow kSolve[] = {
     {"--emit", "FRAMEWORK=FILE",
      "what 'dfsearch emit' writes of the answer: --emit megatron=launch.sh; of chakra a prefix",
      emit_to},
-    {"--hint", "FILE", "a mapping or plan to start from; dropped if it does not fit",
+    {"--hint", "FILE", "a result to start from; dropped if it does not fit or is ruled out",
      text<&Line::hint>},
     {"--checkpoint", "FILE",
      "keep the state of the search there, and go on from the one that is there; a kill loses "
@@ -153,7 +153,7 @@ constexpr OptionRow kSolve[] = {
      flag<&Line::count>},
     {"--deterministic", "", "the same nodes and the same log for any number of threads",
      flag<&Line::deterministic>},
-    {"--quiet", "", "no progress", flag<&Line::quiet>},
+    {"--quiet", "", "no progress and no report", flag<&Line::quiet>},
     {"--verbose", "",
      "a line of progress for every better mapping, and at the end what the parts of the search did",
      flag<&Line::verbose>}};
@@ -167,7 +167,7 @@ constexpr OptionRow kEvaluate[] = {
      text<&Line::solution>},
     kJson,
     {"--html", "FILE", "the result as a page", text<&Line::html>},
-    {"--quiet", "", "no progress", flag<&Line::quiet>}};
+    {"--quiet", "", "no progress and no report", flag<&Line::quiet>}};
 
 constexpr OptionRow kGraph[] = {
     {"--format", "F",

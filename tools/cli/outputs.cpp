@@ -38,8 +38,10 @@ void write_answer(const CommandLine& line, const std::string& mapping,
   const std::string json = needs_json ? make_json() : "";
   if (!mapping.empty()) outputs.file(mapping, json);
   if (!line.json.empty() && line.json != "-") outputs.file(line.json, json);
-  if (line.events != "-") {
-    outputs.attempt([&] { print(line.json == "-" ? json : make_report()); });
+  if (line.json == "-") {
+    outputs.attempt([&] { print(json); });
+  } else if (line.events != "-" && !line.quiet) {
+    outputs.attempt([&] { print(make_report()); });
   }
   write_page(line, json, history, outputs);
 }

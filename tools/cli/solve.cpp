@@ -101,8 +101,7 @@ class Run {
     options.deterministic = line.deterministic;
     options.top = line.top.value_or(1);
     options.next_best = !line.top;
-    options.beyond_scope = !line.quiet;
-    options.explain = true;
+    options.beyond_scope = options.explain = true;
     options.count = line.count;
     options.robust = line.robust;
     options.bounds = line.bounds;
