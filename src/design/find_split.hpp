@@ -41,8 +41,9 @@ struct FoundSplit {
   Score lower_bound{};
 };
 
-/// What a search over budgets found.
+/// The end of a search over budgets, or the judgement of a given split.
 struct DesignResult {
+  bool is_given = false;  ///< nothing was searched
   SearchStatus status = SearchStatus::NoSolution;
   StopReason stopped_by = StopReason::None;
   std::optional<Chip> chip;  ///< of the best split, whose shares it has

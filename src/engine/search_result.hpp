@@ -15,6 +15,7 @@
 #include "engine/tree/search_stats.hpp"
 #include "model/evaluate.hpp"
 #include "model/mapping.hpp"
+#include "model/ruled_out.hpp"
 #include "model/scope.hpp"
 
 namespace dfsearch {
@@ -96,6 +97,7 @@ struct SearchResult : BestMapping, SearchEnd {
   /// For Infeasible: the reason and all changes were looked for as far as they ever are;
   /// false: the limits came first.
   bool explained = true;
+  RuledOut hint;                  ///< reasons why the search has no mapping like the hint
   std::int64_t parallelisms = 0;  ///< to choose from, before anything else is asked
   SearchBounds bounds;            ///< that were used
   /// The best mapping with another parallelism than those before, best first.

@@ -100,6 +100,7 @@ class Solver {
       }
     }
     result.scope = scope_of(problem_, search_.networks());
+    if (options_.hint) result.hint = search_.ruled_out(*options_.hint);
     result.parallelisms = parallelisms_;
     result.bounds = options_.bounds;
     result.stats = state_.stats;
@@ -365,7 +366,6 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
   result.bounds = options.bounds;
   result.memory_limit = options.limits.memory;
   std::vector<Mapping> known;
-  if (options.hint) known.push_back(*options.hint);
   if (const SearchState* state = options.resume; state != nullptr) {
     result.stats = state->stats;
     if (!state->finished.empty()) {
@@ -375,6 +375,11 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
       result.lower_bound = least_open_bound(*state);
     }
     if (state->incumbent) known.push_back(mapping_of(problem, *state->incumbent));
+  }
+  // Nobody knows yet whether the hint is searched, so no bound holds for it.
+  if (options.hint && known.empty()) {
+    known.push_back(*options.hint);
+    result.lower_bound = Score{};
   }
   result.stats.threads = options.threads;
   for (const Mapping& mapping : known) {

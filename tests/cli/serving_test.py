@@ -231,11 +231,8 @@ class ServingTest(CliTest):
                                 ({"pool": "y"}, "pool: expected x, got 'y'"),
                                 ({"batch": None}, "missing key 'batch'"),
                                 ({"chunk": None}, "missing key 'chunk'"),
-                                ({"replicas": 5}, "needs 10 chips, the pool has 8"),
                                 ({"tensor": 3}, "no room for such degrees"),
                                 ({"expert": 1 << 39}, "no room for such degrees"),
-                                ({"tensor": 1 << 39, "pipeline": 1 << 39, "replicas": 1 << 39},
-                                 "chips, the pool has 8"),
                                 ({"batch": 1 << 39}, "batch: expected a whole number from 1 to"),
                                 ({"mode": "disaggregated"}, "missing key 'prefill'"),
                                 ({"size": 3}, "unknown key 'size'")):
@@ -244,6 +241,16 @@ class ServingTest(CliTest):
                 self.write("d.json", json.dumps(file))
                 done = self.run_tool("evaluate", "c.json", "--mapping", "d.json", status=2)
                 self.assertIn(message, done.stderr)
+        # What makes sense and is not there to choose from is ruled out.
+        for change, message in (({"replicas": 5}, "needs 10 chips, the pool has 8"),
+                                ({"tensor": 1 << 39, "pipeline": 1 << 39, "replicas": 1 << 39},
+                                 "chips, the pool has 8"),
+                                ({"batch": 5}, "batch: expected 1, 4, 16 or 64 as in the config"),
+                                ({"chunk": 513}, "chunk: expected 512 as in the config, got 513")):
+            with self.subTest(change):
+                self.write("d.json", json.dumps(good | change))
+                done = self.run_tool("evaluate", "c.json", "--mapping", "d.json", status=3)
+                self.assertIn(message, " ".join(done.stdout.split()))
 
     def test_precisions_are_a_choice_like_others(self):
         every = {"weights": ["bf16", "fp8"], "cache": ["fp8", "bf16"]}
@@ -566,7 +573,7 @@ class Waiting(CliTest):
 
     def test_prompts_that_wait_without_end_are_told(self):
         for limits, waits in (("{tpot: 50 ms}", True), ("{tpot: 50 ms, ttft: 2 s}", False)):
-            report = self.run_tool(CONFIG, "--quiet", "--set", f"serving.limits={limits}",
+            report = self.run_tool(CONFIG, "--set", f"serving.limits={limits}",
                                    "--json", "r.json").stdout
             ttft = json.loads((self.folder / "r.json").read_text())["serving"]["figures"]["ttft"]
             self.assertEqual(ttft is None, waits)

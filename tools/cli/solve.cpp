@@ -79,6 +79,7 @@ class Run {
     Result result = question_->solve(options_);
     keep_leftovers(result);
     progress.finish();
+    print_dropped(result.dropped);
     if (events.is_on()) {
       const StopReason reason = result.last_stop;
       if (reason != StopReason::None) events.write(stop_event(result.stats.time, reason));
@@ -133,8 +134,10 @@ class Run {
     LoadedHint loaded = question_->load_hint(line_.hint);
     options_.hint = std::move(loaded.hint);
     print_notes(loaded.notes);
-    if (loaded.dropped.empty()) return;
-    print_notes({line_.hint + ": the hint does not fit and is dropped: " + loaded.dropped});
+    print_dropped(loaded.dropped);
+  }
+  void print_dropped(const std::string& why) const {
+    if (!why.empty()) print_notes({dropped_hint(line_.hint, why)});
   }
 
   /// Sets the callbacks; what they refer to outlives the search.

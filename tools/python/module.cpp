@@ -171,9 +171,10 @@ Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event)
     options.limits = limits;
     LoadedHint hint;
     if (!asked.hint.empty()) hint = question->load_hint(asked.hint);
-    if (!hint.dropped.empty()) {
-      hint.notes.push_back(asked.hint + ": the hint does not fit and is dropped: " + hint.dropped);
-    }
+    const auto note_dropped = [&](const std::string& why) {
+      if (!why.empty()) hint.notes.push_back(dropped_hint(asked.hint, why));
+    };
+    note_dropped(hint.dropped);
     options.hint = std::move(hint.hint);
     const auto tell = [&](const std::string& event) {
       try {
@@ -191,6 +192,7 @@ Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event)
     if (asked.what_if) check_what_if(loaded.config);
     const Result result = question->solve(options);
     if (result.callback_error) std::rethrow_exception(result.callback_error);
+    note_dropped(result.dropped);
     Answer answer = written(loaded, *question, result, std::move(hint.notes));
     if (asked.what_if && result.objective) {
       const std::vector<WhatIfMore> more = what_if(loaded.config, options);

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "engine/calculon/execution_rules.hpp"
+#include "engine/calculon/given_execution.hpp"
 
 namespace dfsearch::calculon {
 namespace {
@@ -37,6 +38,9 @@ ExecutionResult find_execution(const Task& task, const StepSearch& search) {
         found.execution = execution_of(*answer.decisions);
         auto verdict = evaluate(task.transformer, task.machine, *found.execution);
         const Cost* cost = std::get_if<Cost>(&verdict);
+        if (!ruled_out(task, *found.execution).empty()) {
+          throw InternalError("the execution found is none of those to choose from");
+        }
         if (cost == nullptr || cost->step_time.in_base_units() != answer.cost.in_base_units()) {
           throw InternalError(
               "the search and the model disagree on the cost of the execution found");

@@ -293,15 +293,21 @@ Mapping MappingProblem::mapping(const Solution& solution) const {
           .cores = {}};
 }
 
+RuledOut MappingProblem::ruled_out(const Mapping& mapping) const {
+  if (std::find(networks_.begin(), networks_.end(), mapping.network) == networks_.end()) {
+    return {not_searched::kNetwork};
+  }
+  const bool is_other = !shared_->space && mapping.sharding != sharding_;
+  if (is_other && shared_->sharding_matters) return {not_searched::kSharding};
+  return {};
+}
+
 std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) const {
+  if (!ruled_out(mapping).empty() || excludes(mapping.network)) return std::nullopt;
   const auto network = std::find(networks_.begin(), networks_.end(), mapping.network);
-  if (network == networks_.end() || excludes(*network)) return std::nullopt;
   Mapping without_cores = mapping;
   without_cores.cores.clear();
-  if (!shared_->space && mapping.sharding != sharding_) {
-    if (shared_->sharding_matters) return std::nullopt;
-    without_cores.sharding = sharding_;
-  }
+  if (!shared_->space) without_cores.sharding = sharding_;
   const auto result = evaluate(problem_, without_cores);
   const Cost* cost = std::get_if<Cost>(&result);
   if (cost == nullptr) return std::nullopt;

@@ -28,6 +28,7 @@
 #include "engine/tree/search_stats.hpp"
 #include "model/evaluate.hpp"
 #include "model/problem.hpp"
+#include "model/ruled_out.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -175,6 +176,8 @@ class MappingProblem {
   /// deadline.  Throws Stopped if the tables of the point are not at hand.
   [[nodiscard]] Score root_bound(OuterPoint point, Score cost) const;
   [[nodiscard]] Mapping mapping(const Solution& solution) const;
+  /// The decisions of a mapping that this problem does not search, though the model allows them.
+  [[nodiscard]] RuledOut ruled_out(const Mapping& mapping) const;
   /// The solution that a mapping is, if it fits and has the sharding of this
   /// problem and a parallelism that is not excluded.
   [[nodiscard]] std::optional<Solution> solution(const Mapping& mapping) const;

@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "engine/serving/allowed.hpp"
+
 namespace dfsearch::serving {
 namespace {
 
@@ -384,7 +386,7 @@ void DeploymentSearch::search(const Root& root, std::size_t worker) {
 }
 
 void DeploymentSearch::start_from(const Deployment& deployment) {
-  offer(deployment, evaluate(task_, deployment));
+  if (ruled_out(task_, deployment).empty()) offer(deployment, evaluate(task_, deployment));
 }
 
 void DeploymentSearch::run() {

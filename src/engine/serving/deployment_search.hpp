@@ -31,7 +31,7 @@ class DeploymentSearch {
   DeploymentSearch(const DeploymentSpace& space, Question question, const dfsearch::Limits& limits,
                    int threads);
 
-  /// Something that is known beforehand; it need not keep the limits.
+  /// Something that is known beforehand; what is ruled out or breaks a limit is left aside.
   void start_from(const Deployment& deployment);
   void on_incumbent(std::function<void(const Progress&, const Deployment&)> call) {
     on_incumbent_ = std::move(call);

@@ -6,21 +6,20 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "engine/serving/allowed.hpp"
 #include "model/serving/framework.hpp"
 
 namespace dfsearch::serving {
 namespace {
 
 // Of an open range; more than any list of a config has.
-constexpr std::int64_t kMostBatch = 1 << 16;
 constexpr std::int64_t kMostValues = 1 << 16;
 
 /// The values that a choice leaves between 1 and `most`.
 template <class Fits>
-std::vector<std::int64_t> values(const std::optional<DegreeChoice>& own,
-                                 const std::optional<DegreeChoice>& all, const DegreeChoice& preset,
-                                 std::int64_t most, const Fits& fits) {
-  const DegreeChoice& choice = own ? *own : all ? *all : preset;
+std::vector<std::int64_t> values(const std::optional<DegreeChoice>& given, std::int64_t most,
+                                 const Fits& fits) {
+  const DegreeChoice& choice = *given;
   std::vector<std::int64_t> list;
   if (!choice.values.empty()) {
     list = choice.values;
@@ -40,7 +39,6 @@ std::vector<std::int64_t> values(const std::optional<DegreeChoice>& own,
   return list;
 }
 
-const DegreeChoice kOne{.values = {1}};
 constexpr auto kAnyValue = [](std::int64_t) { return true; };
 
 }  // namespace
@@ -58,7 +56,6 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
     const RoleChoices& role, const std::vector<std::int64_t>& chunks,
     const std::vector<std::int64_t>& depths, const Deadline& deadline) const {
   std::vector<Structures> list;
-  const RoleChoices& all = task_.all;
   Structure s;
   const auto ways = [&] {
     std::vector<Structures::Way> found;
@@ -73,20 +70,18 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
   for (s.pool = 0; s.pool < task_.pools.size(); ++s.pool) {
     const std::int64_t chips = task_.pools[s.pool].chips;
     const auto divides_heads = [&](std::int64_t t) { return task_.model.heads % t == 0; };
-    for (const std::int64_t t : values(role.tensor, all.tensor, kOne, chips, divides_heads)) {
+    for (const std::int64_t t : values(role.tensor, chips, divides_heads)) {
       s.tensor = t;
       const std::int64_t stages = std::min(chips / t, task_.model.layers);
-      for (const std::int64_t p : values(role.pipeline, all.pipeline, kOne, stages, kAnyValue)) {
+      for (const std::int64_t p : values(role.pipeline, stages, kAnyValue)) {
         s.pipeline = p;
-        for (const std::int64_t d :
-             values(role.attention_data, all.attention_data, kOne, chips / (t * p), kAnyValue)) {
+        for (const std::int64_t d : values(role.attention_data, chips / (t * p), kAnyValue)) {
           s.attention_data = d;
           const auto divides = [&](std::int64_t e) { return (t * d) % e == 0; };
-          for (const std::int64_t e : values(role.expert, all.expert, kOne, t * d, divides)) {
+          for (const std::int64_t e : values(role.expert, t * d, divides)) {
             s.expert = e;
             deadline.check();
-            const auto replicas =
-                values(role.replicas, all.replicas, DegreeChoice{}, chips / s.chips(), kAnyValue);
+            const auto replicas = values(role.replicas, chips / s.chips(), kAnyValue);
             const auto run = ways();
             if (replicas.empty() || run.empty()) continue;
             for (s.precision = 0; s.precision < task_.precisions.size(); ++s.precision) {
@@ -111,9 +106,7 @@ void DeploymentSpace::add_chains(const std::vector<Structures>& structures, cons
       chain.decoder = std::make_unique<const Decoder>(task_, means_, s.structure, depth, chunk);
     }
   }
-  const auto batches =
-      values(role.batch, task_.all.batch, DegreeChoice{.values = {}, .least = 1, .most = 1024},
-             kMostBatch, kAnyValue);
+  const auto batches = values(role.batch, kMostTokens, kAnyValue);
   for (Chain& chain : chains) {
     deadline.check();
     cut(chain, batches);
@@ -141,10 +134,11 @@ void DeploymentSpace::cut(Chain& chain, const std::vector<std::int64_t>& batches
   }
 }
 
-void DeploymentSpace::add_prefillers(const std::vector<Structures>& structures) {
+void DeploymentSpace::add_prefillers(const std::vector<Structures>& structures,
+                                     const RoleChoices& role) {
+  const auto batches = values(role.batch, kMostTokens, kAnyValue);
   for (const Structures& s : structures) {
-    for (const std::int64_t batch :
-         values(task_.prefill.batch, std::nullopt, kOne, kMostBatch, kAnyValue)) {
+    for (const std::int64_t batch : batches) {
       Prefiller prefiller{.role = {.structure = s.structure, .batch = batch},
                           .replicas = s.replicas,
                           .times = prefilling(task_, means_, s.structure, batch)};
@@ -160,13 +154,7 @@ void DeploymentSpace::add_prefillers(const std::vector<Structures>& structures) 
 }
 
 bool DeploymentSpace::holds(const Role& prefill, const Role& decode) const {
-  if (prefill.structure.precision != decode.structure.precision) return false;
-  const std::int64_t first = task_.pools[prefill.structure.pool].chips;
-  const std::int64_t second = task_.pools[decode.structure.pool].chips;
-  if (prefill.structure.pool == decode.structure.pool) {
-    return prefill.chips() + decode.chips() <= first;
-  }
-  return prefill.chips() <= first && decode.chips() <= second;
+  return serving::holds(task_, prefill, decode);
 }
 
 DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
@@ -175,28 +163,25 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
     return std::find(task.modes.begin(), task.modes.end(), mode) != task.modes.end();
   };
   const auto batches_of = [&](const RoleChoices& role) {
-    return static_cast<double>(values(role.batch, task.all.batch,
-                                      DegreeChoice{.values = {}, .least = 1, .most = 1024},
-                                      kMostBatch, kAnyValue)
-                                   .size());
+    return static_cast<double>(values(role.batch, kMostTokens, kAnyValue).size());
   };
   const std::vector<std::int64_t>& depths = task.speculation.depths;
   if (has(Mode::Aggregated)) {
-    const auto chunks = values(task.aggregated.chunk, task.all.chunk,
-                               DegreeChoice{.values = {2048}}, kMostBatch, kAnyValue);
-    const auto structures = structures_of(task.aggregated, chunks, depths, deadline);
+    const RoleChoices role = choices_of(task, Side::Aggregated);
+    const auto chunks = values(role.chunk, kMostTokens, kAnyValue);
+    const auto structures = structures_of(role, chunks, depths, deadline);
     for (const Structures& s : structures) {
-      deployments_ += static_cast<double>(s.replicas.size()) * batches_of(task.aggregated) *
+      deployments_ += static_cast<double>(s.replicas.size()) * batches_of(role) *
                       static_cast<double>(s.ways.size());
     }
-    add_chains(structures, task.aggregated, deadline, aggregated_);
+    add_chains(structures, role, deadline, aggregated_);
   }
   deadline.check();
   if (!has(Mode::Disaggregated)) return;
-  const auto prefill = structures_of(task.prefill, {0}, {0}, deadline);
-  const auto decode = structures_of(task.decode, {0}, depths, deadline);
-  const auto prefill_batches = static_cast<double>(
-      values(task.prefill.batch, std::nullopt, kOne, kMostBatch, kAnyValue).size());
+  const RoleChoices prefills = choices_of(task, Side::Prefill);
+  const RoleChoices decodes = choices_of(task, Side::Decode);
+  const auto prefill = structures_of(prefills, {0}, {0}, deadline);
+  const auto decode = structures_of(decodes, {0}, depths, deadline);
   double pairs = 0.0;
   for (const Structures& a : prefill) {
     for (const Structures& b : decode) {
@@ -213,9 +198,9 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
     }
     deadline.check();
   }
-  deployments_ += pairs * prefill_batches * batches_of(task.decode);
-  add_prefillers(prefill);
-  add_chains(decode, task.decode, deadline, decoders_);
+  deployments_ += pairs * batches_of(prefills) * batches_of(decodes);
+  add_prefillers(prefill, prefills);
+  add_chains(decode, decodes, deadline, decoders_);
 }
 
 }  // namespace dfsearch::serving

@@ -57,7 +57,7 @@ class DeploymentSpace {
   struct Structures;
   void add_chains(const std::vector<Structures>& structures, const RoleChoices& role,
                   const Deadline& deadline, std::vector<Chain>& chains);
-  void add_prefillers(const std::vector<Structures>& structures);
+  void add_prefillers(const std::vector<Structures>& structures, const RoleChoices& role);
   void cut(Chain& chain, const std::vector<std::int64_t>& batches);
   [[nodiscard]] std::vector<Structures> structures_of(const RoleChoices& role,
                                                       const std::vector<std::int64_t>& chunks,

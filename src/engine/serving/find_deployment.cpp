@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "engine/serving/allowed.hpp"
 #include "engine/serving/deployment_search.hpp"
 #include "engine/tree/search_monitor.hpp"
 
@@ -19,9 +20,8 @@ FrontPoint point_of(const Candidate& candidate) {
 
 /// So many of the values that a choice leaves, of an open one powers of two: the first and the last
 /// of them, and some between.
-DegreeChoice few_of(const std::optional<DegreeChoice>& own, const std::optional<DegreeChoice>& all,
-                    const DegreeChoice& preset, std::size_t most) {
-  const DegreeChoice& choice = own ? *own : all ? *all : preset;
+DegreeChoice few_of(const std::optional<DegreeChoice>& given, std::size_t most) {
+  const DegreeChoice& choice = *given;
   std::vector<std::int64_t> values = choice.values;
   if (values.empty()) {
     constexpr std::int64_t kLast = 1 << 12;
@@ -41,20 +41,18 @@ DegreeChoice few_of(const std::optional<DegreeChoice>& own, const std::optional<
 
 /// The same question of few deployments, which are searched in a moment.
 Task narrowed(Task task) {
-  static const DegreeChoice kSingle{.values = {1}};
-  static const DegreeChoice kBatches{.values = {}, .least = 1, .most = 1024};
-  static const DegreeChoice kChunk{.values = {2048}};
   constexpr std::size_t kFew = 4, kFewBatches = 8;
-  for (RoleChoices* role : {&task.aggregated, &task.prefill, &task.decode}) {
-    const RoleChoices& all = task.all;
-    role->tensor = few_of(role->tensor, all.tensor, kSingle, kFew);
-    role->pipeline = few_of(role->pipeline, all.pipeline, kSingle, 1);
-    role->attention_data = few_of(role->attention_data, all.attention_data, kSingle, kFew);
-    role->expert = few_of(role->expert, all.expert, kSingle, kFew);
-    if (role != &task.prefill || role->batch) {
-      role->batch = few_of(role->batch, all.batch, kBatches, kFewBatches);
-    }
-    role->chunk = few_of(role->chunk, all.chunk, kChunk, 1);
+  for (const Side side : {Side::Aggregated, Side::Prefill, Side::Decode}) {
+    const RoleChoices role = choices_of(task, side);
+    RoleChoices& few = side == Side::Aggregated ? task.aggregated
+                       : side == Side::Prefill  ? task.prefill
+                                                : task.decode;
+    few.tensor = few_of(role.tensor, kFew);
+    few.pipeline = few_of(role.pipeline, 1);
+    few.attention_data = few_of(role.attention_data, kFew);
+    few.expert = few_of(role.expert, kFew);
+    few.batch = few_of(role.batch, kFewBatches);
+    few.chunk = few_of(role.chunk, 1);
   }
   task.precisions.resize(1);
   task.speculation.depths.resize(1);
@@ -63,6 +61,9 @@ Task narrowed(Task task) {
 
 /// The judge: the model alone decides what an answer does.
 void judge(const Task& task, const Candidate& candidate) {
+  if (!ruled_out(task, candidate.deployment).empty()) {
+    throw InternalError("the deployment found is none of those to choose from");
+  }
   const Figures again = evaluate(task, candidate.deployment);
   const auto differs = [](double a, double b) { return std::abs(a - b) > 1e-12 * std::abs(b); };
   if (again.broken != candidate.figures.broken || differs(again.tpot, candidate.figures.tpot) ||
@@ -133,6 +134,7 @@ class Finder {
     const bool front = task_.objective == Objective::Front;
     Incumbents told(front);
     const auto add = [&](const Deployment& deployment) {
+      if (!ruled_out(task_, deployment).empty()) return;
       const Figures figures = evaluate(task_, deployment);
       if (!figures.feasible()) return;
       told.add({deployment, figures, value_of(task_.objective, task_.front, figures)});

@@ -50,7 +50,7 @@ struct ServingSearch {
 /// The best deployment found and how sure it is.
 struct FoundDeployment : Certainty {
   std::optional<Deployment> deployment;
-  std::optional<Figures> figures;
+  std::optional<Figures> figures;  ///< of a given deployment without room none
   Score cost = Score::infinity();  ///< value_of
 };
 

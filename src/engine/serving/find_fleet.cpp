@@ -240,12 +240,6 @@ void add_parts(const Task& task, std::size_t model, std::size_t number, const Se
   }
 }
 
-/// The same model at whatever rate its deployment can serve.
-Task without_rate(Task task) {
-  task.rate.reset();
-  return task;
-}
-
 class FleetFinder {
  public:
   FleetFinder(const Fleet& fleet, const ServingSearch& search)
@@ -454,6 +448,11 @@ class FleetFinder {
 };
 
 }  // namespace
+
+Task without_rate(Task task) {
+  task.rate.reset();
+  return task;
+}
 
 ServingResult find_fleet(const Fleet& fleet, const ServingSearch& search) {
   ServingResult result = FleetFinder(fleet, search).run();

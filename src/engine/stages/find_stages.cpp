@@ -52,7 +52,6 @@ class StageSearch {
   }
 
   SearchResult run() {
-    take_hint();
     {
       const Watched watched(
           monitor_, [this] { return progress(); }, 1, 0);
@@ -99,6 +98,12 @@ class StageSearch {
 
   void take_hint() {
     if (!options_.hint) return;
+    if (std::find(networks_.begin(), networks_.end(), options_.hint->network) == networks_.end()) {
+      result_.hint = {not_searched::kNetwork};
+    } else if (options_.hint->sharding != sharding_ && !result_.scope.empty()) {
+      result_.hint = {not_searched::kSharding};
+    }
+    if (!result_.hint.empty()) return;
     auto verdict = evaluate(problem_, *options_.hint);
     if (std::holds_alternative<Cost>(verdict)) {
       take(*options_.hint, std::get<Cost>(std::move(verdict)), 'H');
@@ -122,9 +127,10 @@ class StageSearch {
 
   void search() {
     deadline().check();
+    sharding_ = least_bytes_sharding(problem_, deadline());
+    take_hint();
     order_ = std::make_unique<StageOrder>(problem_.workload.graph, deadline());
     result_.stats.ideals = static_cast<std::int64_t>(order_->borders.size());
-    sharding_ = least_bytes_sharding(problem_, deadline());
     bound_points();
     std::stable_sort(points_.begin(), points_.end(),
                      [](const Point& a, const Point& b) { return a.bound > b.bound; });

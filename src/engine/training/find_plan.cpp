@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "engine/training/count_plans.hpp"
+#include "engine/training/given_plan.hpp"
 #include "engine/training/nearest_misfit.hpp"
 #include "engine/training/plan_rules.hpp"
 #include "engine/training/plan_scope.hpp"
@@ -56,6 +57,9 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
         found.fusions = rules.times().fusions(*found.plan, Deadline());
         auto verdict = evaluate(task, space.blocks(), *found.plan, found.fusions);
         const Cost* cost = std::get_if<Cost>(&verdict);
+        if (!ruled_out(task, *found.plan).empty()) {
+          throw InternalError("the plan found is none of those to choose from");
+        }
         if (cost == nullptr || cost->step_time.in_base_units() != answer.cost.in_base_units()) {
           throw InternalError("the search and the model disagree on the cost of the plan found");
         }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "base/units_text.hpp"
 #include "engine/names.hpp"
@@ -97,10 +98,19 @@ constexpr double kMostOfTies = 2.5 * serving::kTie;
 std::string status_line(const Task& task, const serving::ServingResult& result) {
   std::string text;
   if (result.is_given) {
-    const auto broken =
-        joined(result.figures->broken, ", ", [](Broken limit) { return name_of(limit); });
-    return labelled("result", broken.empty() ? "the deployment keeps all limits"
-                                             : "the deployment breaks " + broken);
+    const bool is_front = !result.deployment;
+    text = is_front ? "each deployment of the front " : "the deployment ";
+    if (result.status == SearchStatus::Feasible)
+      return labelled("result", text + "keeps all limits");
+    std::set<Broken> broken;
+    if (result.figures) broken.insert(result.figures->broken.begin(), result.figures->broken.end());
+    for (const serving::FrontPoint& point : result.front) {
+      broken.insert(point.figures.broken.begin(), point.figures.broken.end());
+    }
+    if (is_front) text = "a deployment of the front ";
+    const auto name = [](Broken limit) { return name_of(limit); };
+    return labelled("result", text + (broken.empty() ? "is ruled out"
+                                                     : "breaks " + joined(broken, ", ", name)));
   }
   switch (result.status) {
     case SearchStatus::Optimal:
@@ -431,26 +441,32 @@ std::string report_text(const serving::Fleet& fleet, const serving::ServingResul
                              time_text(part.figures.tpot),
                              deployment_text(fleet.models[part.model], part.deployment)));
   }
-  if (result.status == SearchStatus::Optimal) {
+  if (result.status == SearchStatus::Optimal || result.status == SearchStatus::Feasible) {
     std::string chips;
     for (std::size_t p = 0; p < used.size(); ++p) {
       chips += fmt::format("{}{} of {} {}", p > 0 ? ", " : "", used[p],
                            plural(first.pools[p].chips, "chip"), first.pools[p].name);
     }
+    const char* sure =
+        result.is_given ? "a fleet that was given, which serves all rates" : "optimal, proved";
     std::string sums;  // of what pools were given
     if (price > 0.0) sums += fmt::format("{:.6g} $/h, ", price);
     if (power > 0.0) sums += to_text(Watts(power)) + ", ";
-    text += labelled("result", fmt::format("optimal, proved; {}{}", sums, chips));
+    text += labelled("result", fmt::format("{}; {}{}", sure, sums, chips));
+  } else if (result.is_given) {
+    text += labelled("result", "the fleet is ruled out");
   } else if (result.status == SearchStatus::Infeasible) {
     text += labelled("result", "infeasible, proved: no mix of deployments serves all rates") +
             remedy_lines(first, result);
   } else {
     text += labelled("result", stop_text(result.stopped_by) + " before the proof");
   }
-  text += parts + framework_lines(first, result) + "\n";
-  return text + labelled("search", fmt::format("{} deployments for different chips, {} sums in {}",
-                                               result.leaves, result.stats.nodes,
-                                               to_text(result.stats.time)));
+  text += parts + framework_lines(first, result);
+  if (result.is_given) return text;
+  return text + "\n" +
+         labelled("search",
+                  fmt::format("{} deployments for different chips, {} sums in {}", result.leaves,
+                              result.stats.nodes, to_text(result.stats.time)));
 }
 
 std::string report_text(const Task& task, const serving::ServingResult& result,
@@ -461,10 +477,13 @@ std::string report_text(const Task& task, const serving::ServingResult& result,
   if (result.status == SearchStatus::Infeasible && !result.is_given) {
     text += remedy_lines(task, result);
   }
-  if (task.objective == serving::Objective::Front && !result.is_given) {
+  const bool is_front =
+      result.is_given ? !result.deployment : task.objective == serving::Objective::Front;
+  if (is_front) {
     if (!result.front.empty()) text += front_table(task, result) + framework_lines(task, result);
   } else if (result.deployment) {
     const Deployment& best = *result.deployment;
+    if (!result.figures) return text;  // the product of its degrees may leave 64 bits
     const Figures& figures = *result.figures;
     text += labelled("deployment", deployment_text(task, best)) + idle_line(task, best);
     if (best.mode == serving::Mode::Disaggregated && !result.is_given) {

@@ -1,8 +1,8 @@
 #include "io/result/deployment_file.hpp"
 
-#include <fmt/format.h>
-
+#include <initializer_list>
 #include <numeric>
+#include <utility>
 
 #include "io/text/map_reader.hpp"
 #include "model/serving/pass.hpp"
@@ -69,37 +69,20 @@ std::size_t read_precision(MapReader& reader, const Task& task) {
   return left.front();
 }
 
+/// The question itself refuses more chips than the pool has.
 void check(const Role& role, const Task& task, MapReader& reader) {
-  const std::int64_t most = task.pools[role.structure.pool].chips;
   const serving::Structure& s = role.structure;
   // As reals, since the product may leave 64 bits.
   const double chips = serving::real(s.tensor) * serving::real(s.pipeline) *
                        serving::real(s.attention_data) * serving::real(role.replicas);
-  if (chips > serving::real(most)) {
-    reader.messages().add(reader.place(), reader.name(),
-                          fmt::format("needs {:.0f} chips, the pool has {}", chips, most));
-  } else if (!has_room(task, role)) {
-    reader.messages().add(reader.place(), reader.name(),
-                          "the model or the network has no room for such degrees: tensor divides "
-                          "the heads, expert the chips of a stage and the experts");
-  }
+  if (chips > serving::real(task.pools[s.pool].chips) || has_room(task, role)) return;
+  reader.messages().add(reader.place(), reader.name(),
+                        "the model or the network has no room for such degrees: tensor divides "
+                        "the heads, expert the chips of a stage and the experts");
 }
 
-}  // namespace
-
-Deployment load_deployment(const std::filesystem::path& file, const Task& task) {
-  YamlNode root = load_yaml(file);
-  InputMessages messages;
-  if (const YamlEntry* result = root.find("serving")) {
-    const YamlEntry* best = result->value.find("best");
-    if (!best || best->value.type != YamlNode::Type::Map) {
-      messages.add(result->value.place, "best", "the result has none");
-      messages.throw_if_any();
-    }
-    const YamlNode taken = best->value;
-    root = taken;
-  }
-  MapReader reader(root, "deployment", root.place, messages);
+Deployment read_deployment(const YamlNode& node, const Task& task, InputMessages& messages) {
+  MapReader reader(node, "deployment", node.place, messages);
   Deployment deployment;
   deployment.mode =
       reader
@@ -130,8 +113,68 @@ Deployment load_deployment(const std::filesystem::path& file, const Task& task) 
   if (messages.count() == 0 && deployment.mode == serving::Mode::Aggregated) {
     check(deployment.decode, task, reader);
   }
-  messages.throw_if_any();
   return deployment;
+}
+
+/// The value under one key after the other; null if there is none.
+const YamlNode* found(const YamlNode& root, std::initializer_list<const char*> keys) {
+  const YamlNode* node = &root;
+  for (const char* key : keys) {
+    const YamlEntry* entry = node->find(key);
+    if (!entry || entry->value.type == YamlNode::Type::Null) return nullptr;
+    node = &entry->value;
+  }
+  return node;
+}
+
+}  // namespace
+
+std::vector<Deployment> load_deployments(const std::filesystem::path& file, const Task& task) {
+  const YamlNode root = load_yaml(file);
+  InputMessages messages;
+  std::vector<Deployment> deployments;
+  if (const YamlNode* result = found(root, {"serving"})) {
+    if (const YamlNode* best = found(*result, {"best"})) {
+      deployments.push_back(read_deployment(*best, task, messages));
+    } else if (const YamlNode* front = found(*result, {"front"})) {
+      for (const YamlNode& point : front->items) {
+        const YamlNode* deployment = found(point, {"deployment"});
+        if (deployment) deployments.push_back(read_deployment(*deployment, task, messages));
+      }
+    }
+    if (deployments.empty()) messages.add(result->place, "best", "the result has none");
+  } else {
+    deployments.push_back(read_deployment(root, task, messages));
+  }
+  messages.throw_if_any();
+  return deployments;
+}
+
+std::vector<serving::FleetPart> load_fleet(const std::filesystem::path& file,
+                                           const serving::Fleet& fleet) {
+  const YamlNode root = load_yaml(file);
+  InputMessages messages;
+  std::vector<serving::FleetPart> parts;
+  const YamlNode* list = found(root, {"serving", "fleet"});
+  if (!list || list->items.empty()) {
+    messages.add(root.place, "serving", "expected a result with a 'fleet' that is not empty");
+    messages.throw_if_any();
+  }
+  const std::vector<std::string_view> names(fleet.names.begin(), fleet.names.end());
+  for (const YamlNode& item : list->items) {
+    MapReader reader(item, "fleet", item.place, messages);
+    serving::FleetPart part;
+    if (const YamlEntry* model = reader.required("model")) {
+      part.model = read_choice(*model, names, messages).value_or(0);
+    }
+    part.count = reader.required_count("count").value_or(1);
+    if (const YamlEntry* deployment = reader.required("deployment")) {
+      part.deployment = read_deployment(deployment->value, fleet.models[part.model], messages);
+    }
+    parts.push_back(std::move(part));
+  }
+  messages.throw_if_any();
+  return parts;
 }
 
 }  // namespace dfsearch

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -25,47 +24,7 @@
 namespace dfsearch {
 namespace {
 
-// The keys of a result that say nothing of the mapping: read over, so that the
-// files of both `--json` and `--mapping` serve.
-constexpr std::string_view kOfResult[] = {"dfsearch",
-                                          "stopped_by",
-                                          "scope",
-                                          "beyond_scope",
-                                          "objective_name",
-                                          "objective",
-                                          "lower_bound",
-                                          "gap",
-                                          "step_time",
-                                          "utilization",
-                                          "flop",
-                                          "price",
-                                          "power",
-                                          "cost_efficiency",
-                                          "power_efficiency",
-                                          "tokens_per_second",
-                                          "tokens_per_s_per_chip",
-                                          "tokens_per_s_per_dollar",
-                                          "operational_intensity",
-                                          "serving",
-                                          "model",
-                                          "copies",
-                                          "layers_per_stage",
-                                          "bubble_factor",
-                                          "bound_by",
-                                          "time_shares",
-                                          "stages",
-                                          "top",
-                                          "top_complete",
-                                          "memory",
-                                          "infeasible",
-                                          "chip",
-                                          "split",
-                                          "best_splits",
-                                          "gains",
-                                          "workload",
-                                          "machine",
-                                          "graph",
-                                          "search"};
+// Keys of a partition that say nothing of the mapping: read over.
 constexpr std::string_view kOfPartition[] = {
     "compute", "memory", "network",      "time",          "bound_by",       "sram",
     "pieces",  "flop",   "memory_bytes", "network_bytes", "register_bytes", "dataflow"};
@@ -87,25 +46,34 @@ class MappingReader {
     mapping_.tile = read_size(map, "tile", default_tile());
     read_partitions(map);
     const bool has_sharding = read_sharding(map);
-    finish(map, kOfResult);
-    messages_.throw_if_any();
+    // The other keys of a result say nothing of the mapping.
+    if (map.optional("dfsearch") == nullptr) map.finish();
+    throw_if_any();
     // Only now, when the rest makes sense: it can take a while.
     if (!has_sharding) mapping_.sharding = least_bytes_sharding(problem_);
     return std::move(mapping_);
   }
 
  private:
+  void throw_if_any() const {
+    try {
+      messages_.throw_if_any();
+    } catch (const InputError& error) {
+      if (ruled_out_ == messages_.count()) throw RuledOutMapping(error.messages());
+      throw;
+    }
+  }
+  void add_ruled_out(const YamlEntry& entry, std::string_view what) {
+    messages_.add(entry.value.place, entry.key, what);
+    ++ruled_out_;
+  }
+
   [[nodiscard]] const DataflowGraph& graph() const { return problem_.workload.graph; }
 
   /// The entry of a key; a result has null where it has no value.
   static const YamlEntry* given(MapReader& map, std::string_view key) {
     const YamlEntry* entry = map.optional(key);
     return entry != nullptr && entry->value.type != YamlNode::Type::Null ? entry : nullptr;
-  }
-
-  static void finish(MapReader& map, std::span<const std::string_view> read_over) {
-    for (const std::string_view key : read_over) map.optional(key);
-    map.finish();
   }
 
   [[nodiscard]] std::optional<std::int64_t> default_tile() const {
@@ -157,7 +125,7 @@ class MappingReader {
       dimension.finish();
     }
     if (messages_.count() == before && !allows(problem_, mapping_.network)) {
-      messages_.add(list->value.place, list->key,
+      add_ruled_out(*list,
                     fmt::format("expected degrees whose product is the number of chips, {}, and "
                                 "that the config's parallelism allows",
                                 problem_.system.chips));
@@ -176,9 +144,8 @@ class MappingReader {
       const auto value = read_choice(
           *strategy, named({Strategy::Tensor, Strategy::Pipeline, Strategy::Data}), messages_);
       if (value && config.strategy && *value != *config.strategy) {
-        messages_.add(strategy->value.place, strategy->key,
-                      fmt::format("expected {} as in the config, got {}", name_of(*config.strategy),
-                                  name_of(*value)));
+        add_ruled_out(*strategy, fmt::format("expected {} as in the config, got {}",
+                                             name_of(*config.strategy), name_of(*value)));
       }
       dimension.strategy = value.value_or(dimension.strategy);
     } else if (!config.strategy) {
@@ -188,8 +155,7 @@ class MappingReader {
 
   void check_degree(const YamlEntry& entry, std::int64_t degree, std::int64_t expected) {
     if (degree == expected) return;
-    messages_.add(entry.value.place, entry.key,
-                  fmt::format("expected {} as in the config, got {}", expected, degree));
+    add_ruled_out(entry, fmt::format("expected {} as in the config, got {}", expected, degree));
   }
 
   void read_parallelism(MapReader& map) {
@@ -255,7 +221,8 @@ class MappingReader {
     }
     if (const YamlEntry* kernels = map.required("kernels")) read_kernels(*kernels, index);
     if (const YamlEntry* cores = given(map, "cores")) read_cores(*cores, index);
-    finish(map, kOfPartition);
+    for (const std::string_view key : kOfPartition) map.optional(key);
+    map.finish();
     return index;
   }
 
@@ -347,6 +314,7 @@ class MappingReader {
   std::vector<std::optional<CoreGrid>> cores_;
   std::unordered_map<std::string, std::size_t> kernel_ids_;
   InputMessages messages_;
+  std::size_t ruled_out_ = 0;  // number of these messages
 };
 
 }  // namespace

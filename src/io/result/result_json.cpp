@@ -316,8 +316,9 @@ std::string result_json(const Outcome& outcome) {
   result["chip"] = outcome.chip != nullptr
                        ? chip_json(*outcome.design, *outcome.chip, outcome.problem->system)
                        : Json();
-  const bool searched = outcome.split != nullptr && outcome.chip != nullptr;
-  result["split"] = searched ? split_json(*outcome.design, *outcome.chip) : Json();
+  const bool is_split = outcome.chip != nullptr &&
+                        open_shares(outcome.design->budget, outcome.design->technology).any();
+  result["split"] = is_split ? split_json(*outcome.design, *outcome.chip) : Json();
   result["best_splits"] =
       outcome.split != nullptr ? best_splits_json(*outcome.design, *outcome.split) : Json();
   result["gains"] = outcome.split != nullptr ? gains_json(*outcome.split) : Json();

@@ -145,7 +145,7 @@ double shown(serving::Objective objective, double value) {
 }
 
 Json found_json(const Task& task, const serving::FoundDeployment& found, bool is_given) {
-  const bool has = found.deployment.has_value();
+  const bool has = found.figures.has_value();
   const bool front = task.objective == serving::Objective::Front && !is_given;
   // A deployment that is given has the value of the front's axis.
   const serving::Objective of =
@@ -160,7 +160,7 @@ Json found_json(const Task& task, const serving::FoundDeployment& found, bool is
           {"value", has && !front ? value(found.cost.in_base_units()) : Json()},
           {"bound", bounded ? value(found.lower_bound.in_base_units()) : Json()},
           {"gap", has && !is_given ? json_number(found.gap) : Json()},
-          {"best", has && !front ? deployment_json(task, *found.deployment) : Json()},
+          {"best", found.deployment && !front ? deployment_json(task, *found.deployment) : Json()},
           {"figures", has && !front ? figures_json(*found.deployment, *found.figures) : Json()}};
 }
 
@@ -263,7 +263,7 @@ std::string result_json(const Task& task, const serving::Fleet& fleet,
   json["scope"] = scope_json(result.scope);
   json["objective_name"] = name_of(task.objective);
   const bool one =
-      result.deployment && (result.is_given || task.objective != serving::Objective::Front);
+      result.figures && (result.is_given || task.objective != serving::Objective::Front);
   const bool valued = one || !result.fleet.empty();
   json["objective"] = valued ? number(result.cost) : Json();
   json["lower_bound"] = valued && !result.is_given ? number(result.lower_bound) : Json();
@@ -291,7 +291,10 @@ std::string result_json(const Task& task, const serving::Fleet& fleet,
   }
   serving["gains"] = gains_json(task, result);
   serving["fleet"] = fleet_json(fleet, result);
-  if (!result.fleet.empty()) serving["value"] = serving["bound"] = number(result.cost);
+  if (!result.fleet.empty()) {
+    serving["value"] = number(result.cost);
+    serving["bound"] = result.is_given ? Json() : number(result.cost);
+  }
   json["serving"] = std::move(serving);
   json["framework"] = Json();
   if (const auto& any = result.any_framework) {

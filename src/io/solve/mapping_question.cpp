@@ -32,12 +32,16 @@ class MappingQuestion final : public Question {
 
   /// One that does not fit is dropped.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
-    Mapping mapping = load_mapping(file, config_.problem);
-    const auto verdict = dfsearch::evaluate(config_.problem, mapping);
-    if (const auto* reason = std::get_if<Infeasible>(&verdict)) {
-      return {.hint = {}, .dropped = infeasible_text(config_.problem, *reason)};
+    try {
+      Mapping mapping = load_mapping(file, config_.problem);
+      const auto verdict = dfsearch::evaluate(config_.problem, mapping);
+      if (const auto* reason = std::get_if<Infeasible>(&verdict)) {
+        return {.hint = {}, .dropped = infeasible_text(config_.problem, *reason)};
+      }
+      return {.hint = std::move(mapping), .dropped = "", .notes = {kHintNote}};
+    } catch (const RuledOutMapping& wrong) {
+      return {.hint = {}, .dropped = text_of(wrong.messages())};
     }
-    return {.hint = std::move(mapping), .dropped = "", .notes = {kHintNote}};
   }
 
   /// Stages that divide the graph have one answer, and floors alone can be left out.
@@ -54,12 +58,7 @@ class MappingQuestion final : public Question {
   }
 
   [[nodiscard]] Result solve(const SolveOptions& asked) const override {
-    if (!has_chip()) {
-      Result none;
-      none.status = SearchStatus::Infeasible;
-      none.found = SearchResult{};
-      return none;
-    }
+    if (!has_chip()) return no_answer();
     SearchOptions options = mapping_options(asked, config_.search);
     if (asked.resume != nullptr) options.resume = &std::get<SearchState>(*asked.resume);
     if (asked.on_incumbent) {
@@ -76,6 +75,7 @@ class MappingQuestion final : public Question {
     SearchResult found = dfsearch::solve(config_.problem, options);
     Result result =
         result_of(found, found.cost ? std::optional(found.cost->objective) : std::nullopt);
+    result.dropped = text_of(found.hint);
     // Nobody asked for a proof of the second.
     if (asked.next_best) result.all_proved = true;
     result.found = std::move(found);
@@ -83,18 +83,33 @@ class MappingQuestion final : public Question {
   }
 
   [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {
-    return judged(config_.problem, load_mapping(file, config_.problem));
+    try {
+      return judged(config_.problem, load_mapping(file, config_.problem));
+    } catch (const RuledOutMapping& wrong) {
+      Result none = no_answer();
+      none.ruled_out = wrong.messages();
+      return none;
+    }
   }
 
-  [[nodiscard]] std::string json(const Result& result) const override {
+  [[nodiscard]] std::string found_json(const Result& result) const override {
     return result_json(outcome(result));
   }
-  [[nodiscard]] std::string report(const Result& result, const std::string& title,
-                                   bool with_details) const override {
+  [[nodiscard]] std::string found_report(const Result& result, const std::string& title,
+                                         bool with_details) const override {
     return report_text(outcome(result), title, with_details);
   }
 
  private:
+  static Result no_answer() {
+    Result none;
+    none.status = SearchStatus::Infeasible;
+    SearchResult found;
+    found.status = none.status;
+    none.found = std::move(found);
+    return none;
+  }
+
   void check_resumable() const {
     if (!config_.problem.divides_graph()) return;
     throw InputError("checkpoint: a config with 'stages: graph' has none");

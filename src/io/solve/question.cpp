@@ -4,9 +4,16 @@
 #include <fmt/ranges.h>
 
 #include "base/error.hpp"
+#include "engine/names.hpp"
+#include "io/report/report_words.hpp"
 #include "io/solve/question_parts.hpp"
+#include "io/text/json_text.hpp"
 
 namespace dfsearch {
+
+std::string dropped_hint(const std::string& file, const std::string& why) {
+  return file + ": the hint does not fit and is dropped: " + why;
+}
 
 void Question::check(const SolveOptions& asked) const {
   if (asked.robust) throw InputError("--robust: only a config with 'training' takes it");
@@ -19,9 +26,20 @@ void check_bounds(const SolveOptions& asked, std::string_view whose) {
                                fmt::join(others, "', '")));
 }
 
-Result Question::evaluate(const std::filesystem::path&) const {
-  throw InputError(
-      "evaluate: the budget leaves out shares that are searched; expected all of them");
+std::string Question::json(const Result& result) const {
+  const std::string found = found_json(result);
+  if (result.ruled_out.empty()) return found;
+  Json json = Json::parse(found);
+  json["status"] = name_of(result.status);
+  json["ruled_out"] = result.ruled_out;
+  return json_text(json);
+}
+
+std::string Question::report(const Result& result, const std::string& title,
+                             bool with_details) const {
+  std::string text = found_report(result, title, with_details);
+  for (const std::string& reason : result.ruled_out) text += labelled("ruled out", reason);
+  return text;
 }
 
 bool searches_splits(const AnyConfig& any) {

@@ -23,18 +23,23 @@
 #include "io/config/load_config.hpp"
 #include "io/report/progress_text.hpp"
 #include "model/evaluate.hpp"
+#include "model/ruled_out.hpp"
 
 namespace dfsearch {
 
-/// A first incumbent: nothing, a mapping, or the decisions of a plan or an execution.
-using Hint = std::variant<std::monostate, Mapping, Decisions, serving::Deployment>;
+/// A first incumbent: nothing, a mapping, the decisions of a plan or an execution, or
+/// deployments.
+using Hint = std::variant<std::monostate, Mapping, Decisions, std::vector<serving::Deployment>>;
 
 /// What a file with a hint came to.
 struct LoadedHint {
   Hint hint;
-  std::string dropped;                  ///< why there is none; empty if there is one
+  std::string dropped;                  ///< why the search will not use it; empty if it will
   std::vector<std::string> notes = {};  ///< on how the file was taken
 };
+
+/// The message for the user who gave the file.
+std::string dropped_hint(const std::string& file, const std::string& why);
 
 /// What an interrupted search left: of mappings, of splits of a budget, of plans and executions.
 using SavedState = std::variant<SearchState, SplitState, StepState>;
@@ -81,6 +86,8 @@ struct Result : Certainty, SearchEnd {
   bool all_proved = true;                   ///< of several answers that were asked for
   StopReason last_stop = StopReason::None;  ///< of the search for the last of them
   std::vector<std::string> notes;           ///< on how a given answer was taken
+  RuledOut ruled_out;                       ///< reasons why a given answer is none to choose from
+  std::string dropped;                      ///< reason why the search dropped the hint, or empty
   std::variant<SearchResult, JudgedMapping, DesignResult, training::PlanResult,
                calculon::ExecutionResult, serving::ServingResult>
       found;
@@ -113,13 +120,20 @@ class Question {
   virtual void check(const SolveOptions& asked) const;
   /// Throws InputError for a question without sense.
   [[nodiscard]] virtual Result solve(const SolveOptions& options) const = 0;
-  /// What the model says of the answer that a file holds: Feasible or Infeasible.  Of a plan or an
-  /// execution that leaves something open, the best that is as the file says.
-  [[nodiscard]] virtual Result evaluate(const std::filesystem::path& file) const;
+  /// The answer that a file holds, Feasible or Infeasible, with its cost and the decisions that the
+  /// question rules out.  A plan or an execution that leaves something open is the best one that
+  /// agrees with the file.
+  [[nodiscard]] virtual Result evaluate(const std::filesystem::path& file) const = 0;
   /// A result of either: one object of JSON (docs/results.md), and the report for people.
-  [[nodiscard]] virtual std::string json(const Result& result) const = 0;
-  [[nodiscard]] virtual std::string report(const Result& result, const std::string& title,
-                                           bool with_details) const = 0;
+  [[nodiscard]] std::string json(const Result& result) const;
+  [[nodiscard]] std::string report(const Result& result, const std::string& title,
+                                   bool with_details) const;
+
+ private:
+  // They leave out what is ruled out.
+  [[nodiscard]] virtual std::string found_json(const Result& result) const = 0;
+  [[nodiscard]] virtual std::string found_report(const Result& result, const std::string& title,
+                                                 bool with_details) const = 0;
 };
 
 std::unique_ptr<const Question> question_of(const AnyConfig& config);

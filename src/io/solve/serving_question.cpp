@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "engine/serving/allowed.hpp"
 #include "engine/serving/find_fleet.hpp"
+#include "engine/serving/given_fleet.hpp"
 #include "io/checkpoint/step_checkpoint.hpp"
 #include "io/config/tree_fingerprint.hpp"
 #include "io/predict/serving_table.hpp"
@@ -15,11 +17,15 @@
 #include "io/solve/question_parts.hpp"
 #include "io/text/joined.hpp"
 #include "io/text/read_file.hpp"
-#include "model/serving/framework.hpp"
+#include "model/serving/pass.hpp"
 #include "model/serving/steady_state.hpp"
 
 namespace dfsearch {
 namespace {
+
+constexpr const char* kNoFleetHint =
+    "the search over mixes of a fleet knows no better for a hint; 'dfsearch evaluate CONFIG "
+    "--mapping FILE' says what it is worth";
 
 class ServingQuestion final : public Question {
  public:
@@ -37,21 +43,29 @@ class ServingQuestion final : public Question {
     return dfsearch::start_event(config_.task, title, threads, before);
   }
   [[nodiscard]] Fingerprint fingerprint() const override {
+    refuse_fleet("--checkpoint");
     return fingerprint_of(config_.source->tree);
   }
 
   /// One that breaks a limit is dropped.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
-    refuse_fleet("--hint");
-    serving::Deployment deployment = load_deployment(file, config_.task);
-    if (!runs(config_.task, deployment)) {
-      return {.hint = {},
-              .dropped = std::string(name_of(*config_.task.framework)) + " does not run it"};
+    if (is_fleet()) {
+      RuledOut reasons;
+      judged_fleet(config_.fleet, load_fleet(file, config_.fleet), reasons);
+      return {.hint = {}, .dropped = text_of(reasons), .notes = {kNoFleetHint}};
     }
-    const serving::Figures figures = serving::evaluate(config_.task, deployment);
-    if (figures.feasible()) return {.hint = deployment, .dropped = "", .notes = {kHintNote}};
-    const auto name = [](serving::Broken limit) { return name_of(limit); };
-    return {.hint = {}, .dropped = "it breaks " + joined(figures.broken, ", ", name)};
+    std::vector<serving::Deployment> hint;
+    RuledOut reasons;
+    for (const serving::Deployment& deployment : load_deployments(file, config_.task)) {
+      const JudgedDeployment point = judged(deployment, reasons);
+      const auto name = [](serving::Broken limit) { return name_of(limit); };
+      if (point.figures && !point.figures->feasible()) {
+        reasons.push_back("it breaks " + joined(point.figures->broken, ", ", name));
+      }
+      hint.push_back(deployment);
+    }
+    if (!reasons.empty()) return {.hint = {}, .dropped = text_of(reasons)};
+    return {.hint = std::move(hint), .dropped = "", .notes = {kHintNote}};
   }
 
   /// What was found is all that is kept: with it a search of seconds closes most of its intervals
@@ -61,11 +75,11 @@ class ServingQuestion final : public Question {
   }
 
   void check(const SolveOptions& asked) const override {
+    Question::check(asked);
     check_bounds(asked, "of kind llm_serving");
     if (!asked.bounds.use_all()) refuse_fleet("--no-bound");
     if (asked.count) refuse_fleet("--count");
     if (asked.top > 1) refuse_fleet("--top");
-    if (asked.on_checkpoint) refuse_fleet("--checkpoint");
   }
 
   [[nodiscard]] Result solve(const SolveOptions& asked) const override {
@@ -73,8 +87,8 @@ class ServingQuestion final : public Question {
     search.count = asked.count;
     search.explain = asked.explain;
     search.bounds = asked.bounds;
-    if (const auto* hint = std::get_if<serving::Deployment>(&asked.hint)) {
-      search.known.push_back(*hint);
+    if (const auto* hint = std::get_if<std::vector<serving::Deployment>>(&asked.hint)) {
+      search.known = *hint;
     }
     if (asked.resume != nullptr) {
       const auto& state = std::get<StepState>(*asked.resume);
@@ -110,32 +124,73 @@ class ServingQuestion final : public Question {
   }
 
   [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {
-    refuse_fleet("--mapping");
+    RuledOut reasons;
     serving::ServingResult found;
-    found.is_given = true;
-    found.deployment = load_deployment(file, config_.task);
-    found.figures = serving::evaluate(config_.task, *found.deployment);
-    found.status = found.figures->feasible() ? SearchStatus::Feasible : SearchStatus::Infeasible;
-    found.cost = Score(value_of(config_.task.objective, config_.task.front, *found.figures));
-    Result result = result_of(found, found.cost);
+    if (is_fleet()) {
+      found = judged_fleet(config_.fleet, load_fleet(file, config_.fleet), reasons);
+    } else {
+      found = judged_deployments(load_deployments(file, config_.task), reasons);
+    }
+    const bool has_value = found.figures || !found.fleet.empty();
+    Result result = result_of(found, has_value ? std::optional(found.cost) : std::nullopt);
+    result.ruled_out = std::move(reasons);
     result.found = std::move(found);
     return result;
   }
 
-  [[nodiscard]] std::string json(const Result& result) const override {
+  [[nodiscard]] std::string found_json(const Result& result) const override {
     std::vector<MeasuredPoint> measured;
     if (measured_) measured = measured_points(*measured_, config_.task);
     return result_json(config_.task, config_.fleet, measured,
                        std::get<serving::ServingResult>(result.found));
   }
-  [[nodiscard]] std::string report(const Result& result, const std::string& title,
-                                   bool) const override {
+  [[nodiscard]] std::string found_report(const Result& result, const std::string& title,
+                                         bool) const override {
     const auto& found = std::get<serving::ServingResult>(result.found);
     return is_fleet() ? report_text(config_.fleet, found, title)
                       : report_text(config_.task, found, title);
   }
 
  private:
+  struct JudgedDeployment {
+    serving::Deployment deployment;
+    std::optional<serving::Figures> figures;  ///< nothing: there is no room for it
+  };
+
+  /// Adds the reasons of this deployment.
+  [[nodiscard]] JudgedDeployment judged(const serving::Deployment& deployment,
+                                        RuledOut& reasons) const {
+    for (std::string& reason : ruled_out(config_.task, deployment)) {
+      reasons.push_back(std::move(reason));
+    }
+    if (!has_room(config_.task, deployment)) return {deployment, std::nullopt};
+    return {deployment, serving::evaluate(config_.task, deployment)};
+  }
+
+  /// A single one is the answer, several are the points of a front.
+  [[nodiscard]] serving::ServingResult judged_deployments(
+      const std::vector<serving::Deployment>& deployments, RuledOut& reasons) const {
+    serving::ServingResult found;
+    found.is_given = true;
+    bool fits = true;
+    for (const serving::Deployment& deployment : deployments) {
+      const JudgedDeployment one = judged(deployment, reasons);
+      fits = fits && one.figures && one.figures->feasible();
+      if (deployments.size() == 1) {
+        found.deployment = deployment;
+        found.figures = one.figures;
+      } else if (one.figures) {
+        found.front.push_back({deployment, *one.figures});
+      }
+    }
+    if (found.figures) {
+      found.cost = Score(value_of(config_.task.objective, config_.task.front, *found.figures));
+    }
+    const bool is_answer = fits && reasons.empty();
+    found.status = is_answer ? SearchStatus::Feasible : SearchStatus::Infeasible;
+    return found;
+  }
+
   [[nodiscard]] bool is_fleet() const { return !config_.fleet.models.empty(); }
   void refuse_fleet(const char* option) const {
     if (is_fleet()) throw InputError(std::string(option) + ": a fleet does not take it");
@@ -162,7 +217,6 @@ class ServingQuestion final : public Question {
     if (decisions.size() != 1 + 2 * kOfRole || decisions[0] < 0 || decisions[0] > 1) refuse();
     serving::Deployment deployment;
     deployment.mode = static_cast<serving::Mode>(decisions[0]);
-    const bool pair = deployment.mode == serving::Mode::Disaggregated;
     const std::int64_t* at = &decisions[1];
     for (serving::Role* role : {&deployment.prefill, &deployment.decode}) {
       const auto pools = static_cast<std::int64_t>(config_.task.pools.size());
@@ -175,16 +229,8 @@ class ServingQuestion final : public Question {
       role->batch = at[8];
       role->depth = at[9];
       at += kOfRole;
-      if (role == &deployment.prefill && !pair) continue;
-      const bool decodes = role == &deployment.decode;
-      if (!has_room(config_.task, *role) || (decodes && !pair && role->chunk < 1) ||
-          role->depth < 0 || role->depth > 16) {
-        refuse();
-      }
     }
-    const bool same =
-        deployment.prefill.structure.precision == deployment.decode.structure.precision;
-    if (pair && !same) refuse();
+    if (!ruled_out(config_.task, deployment).empty()) refuse();
     return deployment;
   }
 

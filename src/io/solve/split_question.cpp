@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "design/machine_answers.hpp"
+#include "design/split_space.hpp"
 #include "io/checkpoint/split_checkpoint.hpp"
+#include "io/report/infeasible_text.hpp"
 #include "io/report/report.hpp"
 #include "io/result/event_text.hpp"
 #include "io/result/mapping_file.hpp"
 #include "io/result/result_json.hpp"
+#include "io/result/split_file.hpp"
 #include "io/solve/question_parts.hpp"
+#include "model/evaluate/form.hpp"
 
 namespace dfsearch {
 namespace {
@@ -33,8 +38,34 @@ class SplitQuestion final : public Question {
 
   /// It is tried on every chip.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
-    return {.hint = load_mapping(file, problem_), .dropped = ""};
+    try {
+      Mapping mapping = load_mapping(file, problem_);
+      const auto wrong = broken_rule(problem_, mapping);
+      if (wrong) return {.hint = {}, .dropped = infeasible_text(problem_, *wrong)};
+      return {.hint = std::move(mapping), .dropped = ""};
+    } catch (const RuledOutMapping& wrong) {
+      return {.hint = {}, .dropped = text_of(wrong.messages())};
+    }
   }
+  /// The mapping of a result onto the chip of its split.
+  [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {
+    Result result;
+    DesignResult found{.is_given = true, .problem = problem_};
+    if (const auto split = load_split(file, design_, result.ruled_out)) {
+      found.chip = derive(design_, SplitSpace(design_).split(*split), problem_.system.network);
+      if (const auto machine = machine_with(problem_, design_, *found.chip)) {
+        found.problem = *machine;
+        judge(file, found.problem, found.search, result.ruled_out);
+      }
+    }
+    const bool fits = found.search.cost.has_value();
+    found.status = fits ? SearchStatus::Feasible : SearchStatus::Infeasible;
+    result.status = found.search.status = found.status;
+    if (fits) result.objective = found.search.cost->objective;
+    result.found = std::move(found);
+    return result;
+  }
+
   [[nodiscard]] SavedState load_state(const std::filesystem::path& file) const override {
     return load_checkpoint(file, problem_, design_);
   }
@@ -70,21 +101,37 @@ class SplitQuestion final : public Question {
     return result;
   }
 
-  [[nodiscard]] std::string json(const Result& result) const override {
+  [[nodiscard]] std::string found_json(const Result& result) const override {
     return result_json(outcome(result));
   }
-  [[nodiscard]] std::string report(const Result& result, const std::string& title,
-                                   bool with_details) const override {
+  [[nodiscard]] std::string found_report(const Result& result, const std::string& title,
+                                         bool with_details) const override {
     return report_text(outcome(result), title, with_details);
   }
 
  private:
+  static void judge(const std::filesystem::path& file, const Problem& machine, SearchResult& found,
+                    RuledOut& reasons) {
+    try {
+      found.mapping = load_mapping(file, machine);
+      auto verdict = dfsearch::evaluate(machine, *found.mapping);
+      if (const auto* reason = std::get_if<Infeasible>(&verdict)) found.infeasible = *reason;
+      if (auto* cost = std::get_if<Cost>(&verdict)) found.cost = std::move(*cost);
+    } catch (const RuledOutMapping& wrong) {
+      reasons = wrong.messages();
+    }
+  }
+
   [[nodiscard]] Outcome outcome(const Result& result) const {
     const auto& split = std::get<DesignResult>(result.found);
     Outcome outcome = Outcome::of(split.problem, split.search);
     outcome.design = &design_;
     outcome.chip = split.chip ? &*split.chip : nullptr;
-    outcome.split = &split;
+    if (split.is_given) {
+      outcome.search = nullptr;
+    } else {
+      outcome.split = &split;
+    }
     return outcome;
   }
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "engine/calculon/given_execution.hpp"
+#include "engine/training/given_plan.hpp"
 #include "engine/training/plan_rules.hpp"
 #include "io/checkpoint/step_checkpoint.hpp"
 #include "io/config/hint_changes.hpp"
@@ -52,6 +54,12 @@ struct Plans {
     if (!found.plan) return std::nullopt;
     return training::decisions_of(*found.plan);
   }
+  static RuledOut ruled_out(const training::Task& task, const Found& found) {
+    return found.plan ? training::ruled_out(task, *found.plan) : RuledOut();
+  }
+  static bool is_searched(const training::Task& task, const Found& found) {
+    return training::is_searched(task, *found.plan);
+  }
   /// Whether attention writes scores, which selective recomputation leaves out.
   static bool has_scores(const training::Task& task) {
     return task.stack || (!task.pass.fused && task.style != Style::Dataflow);
@@ -84,6 +92,12 @@ struct Executions {
     if (!found.execution) return std::nullopt;
     return calculon::decisions_of(*found.execution);
   }
+  static RuledOut ruled_out(const calculon::Task& task, const Found& found) {
+    return found.execution ? calculon::ruled_out(task, *found.execution) : RuledOut();
+  }
+  static bool is_searched(const calculon::Task& task, const Found& found) {
+    return calculon::is_searched(task, *found.execution);
+  }
   static bool has_scores(const calculon::Task&) { return true; }
   static std::int64_t given(const calculon::Task& task, const std::string& key) {
     if (key == "global_batch") return task.choices.global_batch.value_or(0);
@@ -112,8 +126,14 @@ class StepQuestion final : public Question {
     std::vector<std::string> notes;
     const typename Kind::Found found = as_said(file, notes);
     if (auto decisions = Kind::decisions(found)) {
-      if (!Kind::kIsRobust) notes.emplace_back(kHintNote);
-      return {.hint = std::move(*decisions), .dropped = "", .notes = std::move(notes)};
+      std::string dropped = text_of(Kind::ruled_out(config_.task, found));
+      if (dropped.empty() && !Kind::is_searched(config_.task, found)) {
+        dropped = "it fits, but the search leaves steps like it out (docs/search.md)";
+      }
+      if (!Kind::kIsRobust && dropped.empty()) notes.emplace_back(kHintNote);
+      // The search leaves a dropped one aside, too, and the report says so.
+      return {
+          .hint = std::move(*decisions), .dropped = std::move(dropped), .notes = std::move(notes)};
     }
     const std::string reason = reason_text(config_.task, found);
     return {.hint = {},
@@ -125,7 +145,10 @@ class StepQuestion final : public Question {
     std::vector<std::string> notes;
     typename Kind::Found found = as_said(file, notes);
     if (found.status == SearchStatus::Optimal) found.status = SearchStatus::Feasible;
+    RuledOut reasons = Kind::ruled_out(config_.task, found);
     Result result = answer(std::move(found));
+    if (!reasons.empty()) result.status = SearchStatus::Infeasible;
+    result.ruled_out = std::move(reasons);
     result.notes = std::move(notes);
     return result;
   }
@@ -175,11 +198,11 @@ class StepQuestion final : public Question {
     return answer(std::move(found));
   }
 
-  [[nodiscard]] std::string json(const Result& result) const override {
+  [[nodiscard]] std::string found_json(const Result& result) const override {
     return result_json(config_.task, std::get<typename Kind::Found>(result.found));
   }
-  [[nodiscard]] std::string report(const Result& result, const std::string& title,
-                                   bool) const override {
+  [[nodiscard]] std::string found_report(const Result& result, const std::string& title,
+                                         bool) const override {
     return report_text(config_.task, std::get<typename Kind::Found>(result.found), title);
   }
 

@@ -113,7 +113,7 @@ const runServing = (() => {
       broken ? element("p", {id: "reason"}, `It breaks ${broken}.`) : null,
       note(proof()),
       result.framework ? facts({framework: frameworkText()}) : null,
-      serving.best ? figureFacts() : null
+      serving.figures ? figureFacts() : null
     );
   }
 

@@ -77,6 +77,7 @@ const run = (() => {
         if (!result.search) return ["good", `the ${kind} fits`];
         return ["warn", `${stopped}: gap ${text(result.gap, "%")}`];
       case "infeasible":
+        if (result.ruled_out) return ["bad", `the ${kind} is ruled out`];
         if (!result.search) return ["bad", `the ${kind} does not fit`];
         return ["bad", `infeasible, proved${scope()}: no ${kind} fits`];
     }
@@ -85,6 +86,7 @@ const run = (() => {
 
   function proof() {
     const search = result.search;
+    if (result.ruled_out) return `The config rules it out: ${result.ruled_out.join("; ")}.`;
     if (!search) return `This ${kind} was given, and evaluated; nothing was searched.`;
     const effort =
       `${count(search.nodes, "node")} in ${text(search.time, "s")} on ` +
