@@ -36,9 +36,9 @@ def arguments(text):
 
 
 class Emit(CliTest):
-    def emit(self, result, framework, status=0):
+    def emit(self, result, framework, *words, status=0):
         self.write("r.json", json.dumps(result))
-        return self.run_tool("emit", "r.json", "--for", framework, status=status)
+        return self.run_tool("emit", "r.json", "--for", framework, *words, status=status)
 
     def plan(self, **changes):
         done = self.run_tool(PLAN, "--set", STACK, "--quiet", "--json", "-")
@@ -65,10 +65,11 @@ class Emit(CliTest):
         self.assertEqual(int(found["--micro-batch-size"]), result["micro_batch"])
         self.assertEqual(int(found["--seq-length"]), result["workload"]["sequence"])
         # Whole experts: expert ranks include the tensor ranks.
-        ranks = degrees["expert"] * degrees["tensor"]
-        if "--expert-model-parallel-size" in found:
-            self.assertEqual(int(found["--expert-model-parallel-size"])
-                             * int(found["--expert-tensor-parallel-size"]), ranks)
+        if degrees["expert"] > 1:
+            whole = result["plan"]["layout"] == "whole_experts"
+            self.assertEqual(int(found["--expert-model-parallel-size"]), degrees["expert"])
+            self.assertEqual(int(found["--expert-tensor-parallel-size"]),
+                             1 if whole else degrees["tensor"])
 
     def test_megatron_says_what_a_plan_keeps_and_divides(self):
         found = arguments(self.emit(self.plan(zero=1, recompute="full"), "megatron").stdout)
@@ -92,7 +93,7 @@ class Emit(CliTest):
 
     def test_ranks_are_numbered_as_the_plan_has_them_in_the_network(self):
         # 16 chips, eight to a node.  Rank r is chip r % 8 of node r // 8.
-        result = self.plan()
+        result = self.plan(layout="least_kept")
         for network, flag, said in (
                 ([{"tensor": 2, "data": 4}, {"data": 2}], False, False),
                 ([{"tensor": 2, "data": 4}, {"pipeline": 2}], False, False),
@@ -116,7 +117,7 @@ class Emit(CliTest):
                 self.assertEqual("# ranks are numbered tensor, context, data" in text, said)
                 framework = ("torchtitan", "deepspeed")[network[0].get("data", 1) > 1]
                 self.assertEqual("ranks are numbered tensor, context, data" in
-                                 self.emit(result, framework).stdout, flag or said)
+                                 self.emit(result, framework, "--anyway").stdout, flag or said)
 
     def check_numbers(self, network, order):
         """Counts ranks one by one: how many of each role there are in a node and beside it."""
@@ -167,15 +168,17 @@ class Emit(CliTest):
                 self.assertEqual(found.get("--fp8-format"), recipe and "hybrid")
                 for other in ("torchtitan", "deepspeed"):
                     self.assertEqual(f"linear layers are in {precision}" in
-                                     self.emit(result, other).stdout, recipe is not None)
+                                     self.emit(result, other, "--anyway").stdout,
+                                     recipe is not None)
         result["workload"]["precision"] = "fp16"
         self.assertIn("--fp16", arguments(self.emit(result, "megatron").stdout))
-        self.assertIn("fp16", json.loads(self.emit(result, "deepspeed").stdout))
+        self.assertIn("fp16", json.loads(self.emit(result, "deepspeed", "--anyway").stdout))
 
     def test_a_search_emits_its_answer(self):
         for config, framework in ((PLAN, "megatron"), (PLAN, "torchtitan"), (SERVING, "vllm")):
             with self.subTest(framework):
-                self.run_tool(config, "--emit", f"{framework}=out.txt", "--json", "r.json",
+                told = ["--set", f"training.framework={framework}"] if config == PLAN else []
+                self.run_tool(config, *told, "--emit", f"{framework}=out.txt", "--json", "r.json",
                               "--quiet")
                 later = self.run_tool("emit", "r.json", "--for", framework).stdout
                 self.assertEqual((self.folder / "out.txt").read_text(), later)
@@ -216,13 +219,101 @@ class Emit(CliTest):
         stages = [sum(map(int, re.findall(r"t\*(\d+)", stage))) for stage in layout.split("|")]
         self.assertEqual(stages, plan["plan"]["layers"])
 
-    def test_what_megatron_cannot_do_is_said(self):
-        text = self.emit(self.plan(schedule="zb_h1", layout="front_2"), "megatron").stdout
-        self.assertIn("# the schedule zb_h1 is not there", text)
-        self.assertIn("# the layout of tensors, front_2", text)
+    def test_what_a_framework_cannot_run_is_refused(self):
+        result = self.plan(schedule="zb_h1", layout="front_2")
+        done = self.emit(result, "megatron", status=3)
+        reasons = ("schedules are 1f1b and interleaved", "no library has the layouts of the front")
+        for reason in reasons:
+            self.assertIn(f"r.json: megatron cannot run this: {reason}", done.stderr)
+        self.assertIn("--anyway", done.stderr)
+        self.assertEqual(done.stdout, "")
+        text = self.emit(result, "megatron", "--anyway").stdout
+        for reason in reasons:
+            self.assertIn(f"# cannot be run: {reason}", text)
+        # What no chunk divides.
+        split = self.plan(layers=[6, 4], pipeline=2, schedule="interleaved", chunks=5,
+                          micro_batches=8)
+        self.assertIn("5 chunks do not hold 6, 4 layers",
+                      self.emit(split, "megatron", status=3).stderr)
+        # A search that is asked for such arguments keeps its answer.
+        told = ("--set", "training.schedule=gpipe", "--set", "parallelism.pipeline=2",
+                "--set", "workload.global_batch=64", "--quiet")
+        done = self.run_tool(PLAN, *told, "--emit", "megatron=z.sh", "--json", "-", status=2)
+        self.assertIn("cannot run this", done.stderr)
+        self.assertIsNotNone(json.loads(done.stdout)["step_time"])
+        self.assertFalse((self.folder / "z.sh").exists())
+
+    def test_every_framework_refuses_what_it_does_not_run(self):
+        # By hand, from what their sources refuse.
+        for framework, changes, reason in (
+                ("torchtitan", {"zero": 1}, "ZeRO 1 is not there"),
+                ("torchtitan", {"tensor": 8, "layout": "least_kept", "zero": 2},
+                 "tensor ranks divide the heads of keys and values"),
+                ("torchtitan", {"zero": 0, "data": 4, "pipeline": 2, "expert": 1},
+                 "replicas beside tensor ranks or stages"),
+                ("torchtitan", {"context": 4, "expert": 2, "zero": 3},
+                 "expert ranks are a multiple of the context ranks"),
+                ("torchtitan", {"pipeline": 8, "micro_batches": 4, "zero": 3},
+                 "at least one micro-batch for each stage"),
+                ("megatron", {"tensor": 2, "layout": "least_sent"}, "need sequence parallelism"),
+                ("megatron", {"offload": ["activations"], "pipeline": 2},
+                 "activations are offloaded without a pipeline"),
+                ("megatron", {"offload": ["optimizer"], "zero": 0},
+                 "the optimizer is offloaded with ZeRO 1 to 3"),
+                ("deepspeed", {"zero": 3, "expert": 2}, "expert ranks go with ZeRO 0 to 2"),
+                ("deepspeed", {"zero": 2, "pipeline": 2}, "a pipeline goes with ZeRO 0 and 1"),
+                ("deepspeed", {"zero": 3, "tensor": 2, "layout": "least_sent"},
+                 "tensor ranks go with ZeRO 0 to 2"),
+                ("deepspeed", {"tensor": 2, "layout": "least_kept"}, "layout least_sent")):
+            with self.subTest(framework=framework, changes=changes):
+                plain = {"tensor": 1, "context": 1, "expert": 1, "pipeline": 1, "data": 16,
+                         "layout": "least_sent", "schedule": "1f1b", "chunks": 1, "zero": 2,
+                         "recompute": "none", "micro_batches": 64, "offload": []}
+                result = self.plan(**plain)
+                result["workload"]["global_batch"] = 16 * 64 * result["micro_batch"]
+                result = self.changed(result, **changes)
+                self.assertIn(reason, self.emit(result, framework, status=3).stderr)
+
+    @staticmethod
+    def changed(result, **changes):
+        for key, value in changes.items():
+            place = result if key in result else (
+                result["parallelism"] if key in result["parallelism"] else result["plan"])
+            place[key] = value
+        if "micro_batches" in changes:
+            replicas = result["parallelism"]["data"]
+            result["workload"]["global_batch"] = (replicas * result["micro_batch"]
+                                                  * changes["micro_batches"])
+        return result
+
+    def test_stages_with_slots_of_ends(self):
+        both = self.plan(layers=[2, 3, 3, 2], pipeline=4, schedule="interleaved", chunks=3,
+                         micro_batches=8, tensor=1, zero=1)
+        found = arguments(self.emit(both, "megatron").stdout)
+        self.assertIn("--account-for-embedding-in-pipeline-split", found)
+        self.assertIn("--account-for-loss-in-pipeline-split", found)
+        self.assertEqual(found["--num-virtual-stages-per-pipeline-rank"], "3")
+        own = self.plan(layers=[2, 6, 6, 4], pipeline=4, schedule="interleaved", chunks=2,
+                        micro_batches=8, tensor=1, zero=1)
+        found = arguments(self.emit(own, "megatron").stdout)
+        self.assertEqual(found["--decoder-first-pipeline-num-layers"], "2")
+        self.assertEqual(found["--decoder-last-pipeline-num-layers"], "4")
+        # Of torchtitan each chunk in turn; embedding and loss may be worth a layer there, too.
+        for plan in (both, own):
+            plan["plan"]["zero"] = 3
+        text = tomllib.loads(self.emit(both, "torchtitan").stdout)["parallelism"]
+        self.assertEqual([text["pipeline_parallel_first_stage_less_layers"],
+                          text["pipeline_parallel_last_stage_less_layers"],
+                          text["pipeline_parallel_layers_per_stage"]], [1, 1, 1])
+        chunks = tomllib.loads(self.emit(own, "torchtitan").stdout)["parallelism"][
+            "module_fqns_per_model_part"]
+        layers = [[name for name in chunk if name.startswith("layers.")] for chunk in chunks]
+        self.assertEqual([len(chunk) for chunk in layers], [1, 3, 3, 2] * 2)
+        self.assertEqual(sum(layers, []), [f"layers.{i}" for i in range(18)])
+        self.assertEqual((chunks[0][0], chunks[-1][-2:]), ("tok_embeddings", ["norm", "output"]))
 
     def test_torchtitan(self):
-        result = self.plan()
+        result = self.plan(zero=3)
         found = tomllib.loads(self.emit(result, "torchtitan").stdout)
         parallelism, degrees = found["parallelism"], result["parallelism"]
         ranks = math.prod(parallelism[key] for key in (
@@ -234,7 +325,8 @@ class Emit(CliTest):
                          result["workload"]["global_batch"])
         self.assertEqual(found["activation_checkpoint"]["mode"], result["plan"]["recompute"])
         # Replicas that divide the experts are replicas of all else: the ranks stay the chips.
-        divided = tomllib.loads(self.emit(self.plan(expert=2), "torchtitan").stdout)["parallelism"]
+        divided = tomllib.loads(
+            self.emit(self.plan(zero=3, expert=2), "torchtitan").stdout)["parallelism"]
         self.assertEqual(divided["expert_parallel_degree"], 2)
         self.assertEqual(divided["data_parallel_shard_degree"],
                          parallelism["data_parallel_shard_degree"])

@@ -40,6 +40,28 @@ class Memory(PlanCase):
         self.assertEqual(second["needed"], second["memory"]["second"])
         self.assertEqual([remedy["key"] for remedy in second["remedies"]], ["offload"])
 
+    def test_degrees_that_are_given_change_beside_chips(self):
+        # All degrees are given, so other chips alone make no plan.
+        config = self.write("c.yaml", """\
+workload: {model: llama2_70b, sequence: 2048, global_batch: 64, micro_batch: 1, mask: causal}
+system: {from: a100_dgx, chips: 16}
+parallelism: {tensor: 1, context: 1, pipeline: 1, data: 16}
+training: {zero: 3, recompute: full}
+""")
+        why = self.result(config, status=3)["infeasible"]
+        chips, = (change for change in why["changes"] if change["key"] == "system.chips")
+        self.assertTrue(chips["is_enough"])
+        self.assertEqual(chips["also"], ["parallelism.data"])
+        data = chips["parallelism"]["data"]
+        self.run_tool(config, *changes(f"system.chips={chips['tried']}", f"parallelism.data={data}"))
+        self.run_tool(config, *changes(f"system.chips={chips['tried']}"), status=2)
+        report = re.sub(r"\s+", " ", self.run_tool(config, status=3).stdout)
+        self.assertIn(f"{chips['tried']} chips with data {data} would fit", report)
+        # With one sample nobody can use more chips: nothing is said of them.
+        found = self.result(config, *changes("workload.global_batch=16"), status=3)["infeasible"]
+        for change in found["changes"]:
+            self.assertTrue(change["is_enough"] or change["key"] != "system.chips")
+
     def test_numbers_that_are_enough_are_and_what_is_nearer_is_not(self):
         given = changes("system.memory.capacity=60 MB", "workload.global_batch=48")
         why = self.result(self.config, *given, status=3)["infeasible"]

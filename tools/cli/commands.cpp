@@ -132,11 +132,15 @@ int run_import(const CommandLine& line) {
 int run_emit(const CommandLine& line) {
   refuse_own_input(line);
   check_output(line.output);
-  emit_result(read_file(line.config), line.config, *line.emit_for,
-              [&](const std::string& ending, const std::string& bytes) {
-                write_output(line.output + ending, bytes);
-              });
-  return kProved;
+  const std::vector<std::string> refusals =
+      emit_result(read_file(line.config), line.config, *line.emit_for,
+                  line.anyway ? Unrunnable::Write : Unrunnable::Refuse,
+                  [&](const std::string& ending, const std::string& bytes) {
+                    write_output(line.output + ending, bytes);
+                  });
+  if (refusals.empty()) return kProved;
+  print_notes(refusal_notes(line.config, *line.emit_for, refusals));
+  return kInfeasible;
 }
 
 int run_export(const CommandLine& line) {

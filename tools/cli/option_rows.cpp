@@ -248,9 +248,14 @@ constexpr OptionRow kEmit[] = {
      "of the step of a plan; inferencex: rows of a deployment or a front",
      word<&Line::emit_for>},
     {"-o,--output", "FILE|-",
-     "where to write (-); comments say what the framework cannot do. Of chakra a prefix: FILE.N.et "
+     "where to write (-); comments list what arguments do not contain. Of chakra a prefix: "
+     "FILE.N.et "
      "for each chip N, and FILE.json with their groups",
-     text<&Line::output>}};
+     text<&Line::output>},
+    {"--anyway", "",
+     "write what the framework cannot run, too, below a comment; without it that is refused, with "
+     "exit status 3",
+     flag<&Line::anyway>}};
 
 constexpr OptionRow kStudy[] = {
     {"-o,--output", "DIR",

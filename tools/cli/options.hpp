@@ -86,6 +86,7 @@ struct CommandLine {
   std::int64_t port = 0;                                ///< to serve at; 0: any that is free
   bool published = false;                               ///< their times as DeepFlow has them, too
   std::optional<EmitFormat> emit_for;                   ///< who reads what is written
+  bool anyway = false;                                  ///< what that one cannot run, too
   std::string emitted;                                  ///< by solve: where; empty: not asked for
   Shell shell = Shell::Bash;                            ///< for whom words are completed
   GraphFormat format = GraphFormat::Yaml;

@@ -184,10 +184,14 @@ class Run {
         outputs);
     if (line_.emitted.empty() || !result.objective) return;
     outputs.attempt([&] {
-      emit_result(question_->json(result), line_.config, *line_.emit_for,
-                  [&](const std::string& ending, const std::string& bytes) {
-                    write_output(line_.emitted + ending, bytes);
-                  });
+      const std::vector<std::string> refusals =
+          emit_result(question_->json(result), line_.config, *line_.emit_for, Unrunnable::Refuse,
+                      [&](const std::string& ending, const std::string& bytes) {
+                        write_output(line_.emitted + ending, bytes);
+                      });
+      if (!refusals.empty()) {
+        throw InputError(refusal_notes(line_.config, *line_.emit_for, refusals));
+      }
     });
   }
 

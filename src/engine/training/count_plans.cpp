@@ -16,19 +16,20 @@ std::int64_t sum_of(const PlanSpace& space, LayoutShelf& shelf, const Deadline& 
   for (const Degrees& inner : space.inner_degrees()) {
     for (const Degrees& degrees : space.degrees(inner)) {
       deadline.check();
-      std::int64_t shapes = 0;
-      for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
-        for (const TensorLayout layout : space.layouts(degrees, shelf, deadline)) {
+      for (const TensorLayout layout : space.layouts(degrees, shelf, deadline)) {
+        std::int64_t shapes = 0;
+        for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
           Plan plan;
           plan.degrees = degrees;
           plan.micro_batch = micro_batch;
           plan.layout = layout;
           shapes = saturating_sum(shapes, count(plan));
         }
+        if (shapes == 0) continue;
+        const auto networks =
+            static_cast<std::int64_t>(space.networks(degrees, layout, deadline).size());
+        sum = saturating_sum(sum, saturating_product(shapes, networks));
       }
-      if (shapes == 0) continue;
-      const auto networks = static_cast<std::int64_t>(space.networks(degrees, deadline).size());
-      sum = saturating_sum(sum, saturating_product(shapes, networks));
     }
   }
   return sum;

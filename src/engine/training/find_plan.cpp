@@ -90,6 +90,7 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
   if (result.status == SearchStatus::Infeasible) {
     try {
       result.misfit = nearest_misfit(space, shelf, deadline);
+      if (!result.misfit) result.no_plan = why_no_plan(task, deadline);
     } catch (const Stopped&) {
       // That nothing fits is proved; the reason stays unknown.
     }

@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "engine/plan/step_search.hpp"
 #include "engine/search_result.hpp"
+#include "engine/training/no_plan.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/scope.hpp"
 #include "model/training/evaluate.hpp"
@@ -58,6 +59,7 @@ struct NumberChange {
   double tried = 0.0;  ///< what is enough; without a plan the last that is not
   std::optional<FittingPlan> with;
   bool is_nearest = false;  ///< proved: nothing between what is given and this is enough
+  std::optional<Role> also = std::nullopt;  ///< whose degree, which is given, changes with it
 };
 
 /// Of a task without a plan: the plan whose fullest stage needs the least share of a chip's memory.
@@ -102,6 +104,7 @@ struct PlanResult : FoundPlan, StepsEnd {
   std::optional<RobustPlan> robust;           ///< if asked for and there is a plan
   std::vector<FoundPlan> alternatives;        ///< with other degrees, best first
   std::optional<NearestMisfit> misfit;        ///< for Infeasible, unless there is no plan at all
+  std::optional<NoPlan> no_plan;              ///< for Infeasible, if there is none
   std::int64_t fusions_searched = 0;          ///< passes of parts whose fusion was searched for
 };
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "model/training/chunked_stages.hpp"
 #include "model/training/memory.hpp"
 #include "model/training/stages.hpp"
 
@@ -80,34 +81,49 @@ class ShapeMemory {
 
   /// The layers with which the fullest stage needs least, if that is a share below `below`.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> least(double below) const {
-    const std::int64_t stages = shape_.degrees[Role::Pipeline];
+    const std::int64_t stages = shape_.degrees[Role::Pipeline], all = space_.blocks().layers();
     const std::vector<std::int64_t>& given = space_.task().choices.layers;
-    std::vector<std::int64_t> layers =
-        given.empty() ? even_layers(space_.blocks().layers(), stages) : given;
     std::optional<std::vector<std::int64_t>> best;
-    if (const double share = fullest(layers).share; share < below) {
+    const auto take = [&](const std::vector<std::int64_t>& layers) {
+      const double share = fullest(layers).share;
+      if (share >= below) return;
       below = share;
-      best = std::move(layers);
-    }
-    const bool is_open =
-        given.empty() && stages > 1 && (shape_.chunks == 1 || space_.task().has_uneven_chunks());
-    while (is_open) {
-      const StageLimits limits{.cost = [](const StageContent&) { return StageCost(); },
-                               .holds =
-                                   [&](std::int64_t stage, const StageContent& content) {
-                                     return share_of(space_.task().machine, memory(stage, content),
-                                                     measure_) < below;
-                                   },
-                               .deadline = deadline_};
-      auto found = spread_layers(stages, space_.blocks().order, limits);
-      if (!found) break;
-      below = fullest(found->layers).share;
-      best = std::move(found->layers);
+      best = layers;
+    };
+    if (!given.empty()) {
+      take(given);
+    } else if (shape_.schedule == Schedule::Interleaved) {
+      const auto goes_on = [&](std::int64_t least) {
+        deadline_.check();
+        return may_have(least, stages - 1, below);
+      };
+      for_each_chunked(all, stages, shape_.chunks, goes_on, take);
+    } else {
+      take(even_layers(all, stages));
+      while (stages > 1) {
+        const StageLimits limits{.cost = [](const StageContent&) { return StageCost(); },
+                                 .holds =
+                                     [&](std::int64_t stage, const StageContent& content) {
+                                       return share_of(space_.task().machine,
+                                                       memory(stage, content), measure_) < below;
+                                     }};
+        const auto found = spread_layers(stages, space_.blocks().order, limits);
+        if (!found) break;
+        take(found->layers);
+      }
     }
     return best;
   }
 
  private:
+  /// Whether `layers` layers without the ends may need a share below `below` on a stage.
+  [[nodiscard]] bool may_have(std::int64_t layers, std::int64_t stage, double below) const {
+    const LayerOrder& order = space_.blocks().order;
+    if (order.layers > 0 && order.other_layers > 0) return true;
+    StageContent content;
+    (order.layers > 0 ? content.layers : content.other_layers) = layers;
+    return share_of(space_.task().machine, memory(stage, content), measure_) < below;
+  }
   [[nodiscard]] MemoryUse memory(std::int64_t stage, const StageContent& content) const {
     return stage_memory(space_.task(), shape_, profiles_, content, stage, micro_batches_);
   }
@@ -134,9 +150,9 @@ std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bo
   std::optional<Found> best;
   for (const Degrees& inner : space.inner_degrees()) {
     for (const Degrees& degrees : space.degrees(inner)) {
-      if (space.networks(degrees, deadline).empty()) continue;
-      for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
-        for (const TensorLayout layout : space.layouts(degrees, shelf, deadline)) {
+      for (const TensorLayout layout : space.layouts(degrees, shelf, deadline)) {
+        if (space.networks(degrees, layout, deadline).empty()) continue;
+        for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
           const Profiles profiles = shelf.profiles(degrees, layout, micro_batch, deadline);
           for (Plan& plan : space.shapes(degrees, micro_batch, layout)) {
             deadline.check();

@@ -236,18 +236,18 @@ bool PlanRules::has(const Plan& plan) const {
   const std::vector<std::int64_t>& given = space_.task().choices.layers;
   const std::int64_t all = space_.blocks().layers();
   const std::int64_t stages = plan.degrees[Role::Pipeline];
-  const bool is_uneven = space_.task().has_uneven_chunks();
-  const auto divides = [&](std::int64_t layers) {
-    return layers >= 0 && (is_uneven || layers % plan.chunks == 0);
-  };
   const std::vector<std::vector<Division>> networks =
-      has(kShape, plan) ? space_.networks(plan.degrees) : std::vector<std::vector<Division>>();
+      has(kShape, plan) ? space_.networks(plan.degrees, plan.layout)
+                        : std::vector<std::vector<Division>>();
   return std::find(networks.begin(), networks.end(), plan.network) != networks.end() &&
          static_cast<std::int64_t>(plan.layers.size()) == stages &&
          (given.empty() || plan.layers == given) &&
-         std::all_of(plan.layers.begin(), plan.layers.end(), divides) &&
+         std::all_of(plan.layers.begin(), plan.layers.end(),
+                     [](std::int64_t layers) { return layers >= 0; }) &&
          std::accumulate(plan.layers.begin(), plan.layers.end(), std::int64_t{0}) == all &&
-         (plan.chunks == 1 || is_uneven || plan.layers.front() * stages == all);
+         is_possible(plan.schedule, plan.chunks,
+                     space_.task().global_batch / (plan.degrees.replicas() * plan.micro_batch),
+                     plan.layers);
 }
 
 void PlanRules::branch_root(const PlanNode& node, const PlanBranching& branching) const {
@@ -461,7 +461,8 @@ void PlanRules::branch_shape(const PlanNode& node, const PlanBranching& branchin
     if (!model.floor(anywhere, cutoff(branching))) return;
   }
   std::int64_t evaluated = 0;
-  for (std::vector<Division>& network : space_.networks(plan.degrees, branching.deadline)) {
+  for (std::vector<Division>& network :
+       space_.networks(plan.degrees, plan.layout, branching.deadline)) {
     branching.deadline.check();
     ++evaluated;
     auto result = model.step(Groups(task.machine, network), cutoff(branching));

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/divisors.hpp"
+#include "model/training/memory.hpp"
 #include "model/training/mesh_division.hpp"
 #include "model/training/rank_order.hpp"
 #include "model/training/schedule.hpp"
@@ -23,11 +24,6 @@ std::vector<Value> allowed(std::vector<Value> all, const std::vector<Value>& cho
     });
   }
   return all;
-}
-
-/// Whether all stages have as many layers, as chunks want it.
-bool are_alike(const std::vector<std::int64_t>& layers) {
-  return std::adjacent_find(layers.begin(), layers.end(), std::not_equal_to<>()) == layers.end();
 }
 
 /// Divides dimension after dimension, role after role.
@@ -111,7 +107,8 @@ std::vector<Degrees> PlanSpace::inner_degrees() const {
       const std::int64_t experts = task_.model.experts ? task_.model.experts->count : 1;
       for (const std::int64_t expert : divisors(std::gcd(left / context, experts))) {
         degrees[Role::Expert] = expert;
-        if (may(Role::Tensor, tensor) && may(Role::Context, context) && may(Role::Expert, expert)) {
+        if (may(Role::Tensor, tensor) && may(Role::Context, context) &&
+            task_.allows_experts(degrees)) {
           found.push_back(degrees);
         }
       }
@@ -135,7 +132,8 @@ std::vector<Degrees> PlanSpace::degrees(const Degrees& inner) const {
         layers.empty() || static_cast<std::int64_t>(layers.size()) == degrees[Role::Pipeline];
     if (divides_batch && has_stages && degrees[Role::Pipeline] <= blocks_.layers() &&
         choice[static_cast<std::size_t>(Role::Data)].allows(degrees.replicas()) &&
-        choice[static_cast<std::size_t>(Role::Pipeline)].allows(degrees[Role::Pipeline])) {
+        choice[static_cast<std::size_t>(Role::Pipeline)].allows(degrees[Role::Pipeline]) &&
+        (!task_.framework || lacks(*task_.framework, task_.facts(), degrees).empty())) {
       found.push_back(degrees);
     }
   }
@@ -150,7 +148,11 @@ std::vector<TensorLayout> PlanSpace::layouts(const Degrees& degrees, LayoutShelf
                                              const Deadline& deadline) const {
   if (degrees[Role::Tensor] == 1) return {TensorLayout::LeastSent};
   const std::vector<TensorLayout>& chosen = task_.choices.layouts;
-  if (task_.stack) return allowed(stack_layouts(degrees), chosen);
+  if (task_.stack) {
+    std::vector<TensorLayout> layouts = allowed(stack_layouts(degrees), chosen);
+    std::erase_if(layouts, [&](TensorLayout each) { return !task_.allows_experts(degrees, each); });
+    return layouts;
+  }
   const bool is_named =
       task_.framework ||
       (!chosen.empty() && std::none_of(chosen.begin(), chosen.end(), place_in_front));
@@ -160,15 +162,13 @@ std::vector<TensorLayout> PlanSpace::layouts(const Degrees& degrees, LayoutShelf
 
 std::vector<TensorLayout> PlanSpace::stack_layouts(const Degrees& degrees) const {
   std::vector<TensorLayout> layouts{TensorLayout::LeastSent, TensorLayout::LeastKept};
-  const std::int64_t ranks = degrees[Role::Expert] * degrees[Role::Tensor];
-  if (task_.model.experts && task_.model.experts->count % ranks == 0) {
-    layouts.push_back(TensorLayout::WholeExperts);
-  }
+  if (task_.may_have_whole_experts(degrees)) layouts.push_back(TensorLayout::WholeExperts);
   return layouts;
 }
 
 std::optional<TensorLayout> PlanSpace::first_layout(const Degrees& degrees) const {
   if (degrees[Role::Tensor] == 1) return TensorLayout::LeastSent;
+  if (!task_.allows_experts(degrees, TensorLayout::LeastSent)) return std::nullopt;
   const std::vector<TensorLayout> named =
       allowed({TensorLayout::LeastKept, TensorLayout::LeastSent}, task_.choices.layouts);
   if (named.empty()) return std::nullopt;
@@ -183,8 +183,9 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   std::vector<Recompute> recomputes{Recompute::None, Recompute::Full};
   if ((!task_.pass.fused || task_.stack) && task_.style == Style::KernelByKernel)
     recomputes.insert(recomputes.begin() + 1, Recompute::Selective);
+  // One chip with the same weights divides them with none: all of ZeRO is then the same.
   std::vector<int> zeros{0};
-  if (degrees.replicas() * degrees[Role::Context] > 1) zeros = {0, 1, 2, 3};
+  if (sharing_chips(degrees, false) > 1.0) zeros = allowed({0, 1, 2, 3}, choices.zeros);
   std::vector<Offload> offloads{{}};
   if (task_.machine.second_memory() && !task_.stack) {
     offloads.clear();
@@ -206,13 +207,17 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   if (!choices.schedules.empty()) {
     schedules = allowed(std::vector(kSchedules.begin(), kSchedules.end()), choices.schedules);
   }
-  // Chunks that are given need not divide the layers of a stage if they may differ.
-  const bool is_uneven = task_.has_uneven_chunks();
-  std::vector<std::int64_t> chunk_counts = choices.chunks;
-  if (!is_uneven || chunk_counts.empty()) {
-    const std::int64_t most = std::max<std::int64_t>(blocks_.layers() / stages, 1);
-    chunk_counts = allowed(divisors(most), choices.chunks);
-  }
+  // Each chunk has a slot, and both ends may have one (chunked_stages.hpp).
+  std::vector<std::int64_t> chunk_counts(
+      static_cast<std::size_t>(std::max<std::int64_t>((blocks_.layers() + 2) / stages, 1)));
+  std::iota(chunk_counts.begin(), chunk_counts.end(), 1);
+  chunk_counts = allowed(std::move(chunk_counts), choices.chunks);
+  const auto may_have = [&](Schedule schedule, std::int64_t chunks) {
+    return choices.layers.empty()
+               ? is_possible(schedule, chunks, micro_batches, stages, blocks_.layers())
+               : is_possible(schedule, chunks, micro_batches, choices.layers);
+  };
+  const ModelFacts facts = task_.facts();
   std::vector<Plan> found;
   Plan plan;
   plan.degrees = degrees;
@@ -220,19 +225,18 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   plan.layout = layout;
   for (const Recompute recompute : allowed(recomputes, choices.recomputes)) {
     plan.recompute = recompute;
-    for (const int zero : allowed(zeros, choices.zeros)) {
+    for (const int zero : zeros) {
       plan.zero = zero;
       for (const Schedule schedule : schedules) {
         plan.schedule = schedule;
         for (const std::int64_t chunks : chunk_counts) {
-          if (!is_possible(schedule, chunks, micro_batches, stages, blocks_.layers(), is_uneven))
-            continue;
-          if (schedule == Schedule::Interleaved && !are_alike(choices.layers) && !is_uneven)
-            continue;
+          if (!may_have(schedule, chunks)) continue;
           plan.chunks = chunks;
           for (const Offload& offload : offloads) {
             plan.offload = offload;
-            if (!task_.framework || runs(*task_.framework, plan)) found.push_back(plan);
+            if (!task_.framework || lacks(*task_.framework, facts, plan).empty()) {
+              found.push_back(plan);
+            }
           }
         }
       }
@@ -241,14 +245,14 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   return found;
 }
 
-std::vector<std::vector<Division>> PlanSpace::networks(const Degrees& degrees,
+std::vector<std::vector<Division>> PlanSpace::networks(const Degrees& degrees, TensorLayout layout,
                                                        const Deadline& deadline) const {
   const auto placed = [this](std::size_t d, const Degrees& of) { return this->placed(d, of); };
   std::vector<std::vector<Division>> found =
       NetworkEnumeration(task_, degrees, placed, deadline).run();
   if (task_.framework) {
-    std::erase_if(found,
-                  [&](const auto& network) { return !can_number(*task_.framework, network); });
+    std::erase_if(
+        found, [&](const auto& network) { return !can_number(*task_.framework, network, layout); });
   }
   return found;
 }

@@ -40,8 +40,9 @@ class PlanSpace {
   /// network.
   [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch,
                                          TensorLayout layout) const;
-  /// The ways to divide the dimensions of the network among the roles.
+  /// The ways to divide the dimensions of the network among the roles, of a plan of a layout.
   [[nodiscard]] std::vector<std::vector<Division>> networks(const Degrees& degrees,
+                                                            TensorLayout layout = {},
                                                             const Deadline& deadline = {}) const;
 
  private:

@@ -133,7 +133,8 @@ void RobustRules::branch_shape(const PlanNode& node, const PlanBranching& branch
     profiles.push_back(one->shelf.profiles(plan.degrees, plan.layout, plan.micro_batch));
     models.emplace_back(one->task, plan, profiles.back(), blocks.order, branching.deadline);
   }
-  for (std::vector<Division>& network : space.networks(plan.degrees, branching.deadline)) {
+  for (std::vector<Division>& network :
+       space.networks(plan.degrees, plan.layout, branching.deadline)) {
     branching.deadline.check();
     evaluated_.fetch_add(1, std::memory_order_relaxed);
     const Groups groups(space.task().machine, network);
@@ -142,9 +143,9 @@ void RobustRules::branch_shape(const PlanNode& node, const PlanBranching& branch
       scenarios.push_back({.limits = models[s].limits(groups),
                            .best = Seconds(scenarios_[s]->best.in_base_units())});
     }
-    auto spread =
-        spread_robustly(models.front().stages(), blocks.order, scenarios,
-                        branching.into.cutoff().in_base_units(), space.task().choices.layers);
+    auto spread = spread_robustly(models.front().stages(), blocks.order, scenarios,
+                                  branching.into.cutoff().in_base_units(),
+                                  space.task().choices.layers, plan.chunks);
     if (!spread) continue;
     plan.layers = std::move(spread->layers);
     plan.network = std::move(network);

@@ -3,8 +3,8 @@
 // A dimension of the network that serves one role makes the degree of this role a multiple of its
 // own; dimensions that are left open can be divided among the roles in any way, prime by prime.
 // So there is a plan if and only if the roles have degrees, each a divisor of what it divides and
-// a multiple of its dimensions, whose product is the number of chips, and with stages,
-// micro-batches and replicas as the schedule and ZeRO want them.  These are gone through here, from
+// a multiple of its dimensions, whose product is the number of chips, and with stages and
+// micro-batches as the schedule wants them.  These are gone through here, from
 // the inside out, to say which of them is missing; tests/io/config/wrong_training_config_test.cpp
 // compares with the space of the search.
 
@@ -12,13 +12,15 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/divisors.hpp"
 #include "io/config/plan_text.hpp"
 #include "io/text/map_reader.hpp"
+#include "model/training/chunked_stages.hpp"
 #include "model/training/names.hpp"
 
 namespace dfsearch {
@@ -47,8 +49,9 @@ class PlanCheck {
     const bool stages = of(Role::Pipeline).empty() || check_layers();
     const bool chunks = of(Role::Pipeline).empty() || !stages || !schedule || check_chunks();
     check_recompute();
-    if (roles && schedule && samples && stages && chunks && check_product() && check_rounds()) {
-      check_zero();
+    if (roles && schedule && samples && stages && chunks && check_product() && check_rounds() &&
+        task_.framework) {
+      check_framework();
     }
   }
 
@@ -104,12 +107,26 @@ class PlanCheck {
     return task_.machine.chips;
   }
   [[nodiscard]] bool is_legal(Role role, std::int64_t degree) {
-    if (!choice(role).allows(degree) || divided(role) % degree != 0) return false;
+    if (divided(role) % degree != 0) return false;
+    if (role == Role::Expert) {
+      const Degrees& tensors = of(Role::Tensor);
+      const auto allows = [&](std::int64_t tensor) { return allows_experts(tensor, degree); };
+      const bool some = std::any_of(tensors.begin(), tensors.end(), allows);
+      return degree % pinned(role) == 0 && (some || (tensors.empty() && allows(1)));
+    }
+    if (!choice(role).allows(degree)) return false;
     if (role == Role::Pipeline && degree > task_.model.layers) return false;
     if (role != Role::Data) return degree % pinned(role) == 0;
     return std::any_of(of(Role::Expert).begin(), of(Role::Expert).end(), [&](std::int64_t expert) {
       return degree % (expert * pinned(Role::Data)) == 0;
     });
+  }
+
+  [[nodiscard]] bool allows_experts(std::int64_t tensor, std::int64_t expert) const {
+    training::Degrees degrees;
+    degrees[Role::Tensor] = tensor;
+    degrees[Role::Expert] = expert;
+    return task_.allows_experts(degrees);
   }
 
   bool check_roles() {
@@ -199,21 +216,19 @@ class PlanCheck {
              return schedule == Schedule::Interleaved;
            }));
   }
-  /// Whether some chunks divide the layers of every one of so many stages; where they may
-  /// differ they only have to have one each.
+  /// Whether `stages` stages have some of the chunks (chunked_stages.hpp).
   [[nodiscard]] bool can_interleave(std::int64_t stages) const {
-    if (stages == 1) return false;
-    if (task_.has_uneven_chunks()) {
-      const std::int64_t least = choices_.chunks.empty() ? 2 : choices_.chunks.front();
-      return task_.model.layers >= stages * std::max<std::int64_t>(least, 2);
-    }
-    if (task_.model.layers % stages != 0) return false;
-    std::int64_t common = task_.model.layers / stages;
-    for (const std::int64_t layers : choices_.layers) common = std::gcd(common, layers);
+    const auto may_have = [&](std::int64_t chunks) {
+      if (chunks == 1) return false;
+      return choices_.layers.empty() ? training::have_chunks(task_.model.layers, stages, chunks)
+                                     : training::chunk_slots(choices_.layers, chunks).has_value();
+    };
     const auto& given = choices_.chunks;
-    if (given.empty()) return common > 1;
-    return std::any_of(given.begin(), given.end(),
-                       [&](std::int64_t chunks) { return chunks > 1 && common % chunks == 0; });
+    if (!given.empty()) return std::any_of(given.begin(), given.end(), may_have);
+    for (std::int64_t chunks = 2; chunks <= (task_.model.layers + 2) / stages; ++chunks) {
+      if (may_have(chunks)) return true;
+    }
+    return false;
   }
 
   bool check_schedule() {
@@ -241,34 +256,78 @@ class PlanCheck {
     if (!pipeline.empty()) return true;
     return wrong({chunks, schedule, entry("training", "layers"), degree_entry(Role::Pipeline)},
                  chunks ? "chunks" : "schedule",
-                 fmt::format("expected at least two interleaved stages of equally many of the {} "
-                             "layers each, and chunks that divide these",
+                 fmt::format("expected at least two stages of equally many of the {} layers, where "
+                             "the embedding and the loss may each count as one more, or with a "
+                             "first and a last stage of other layers, and chunks that divide these",
                              task_.model.layers));
   }
 
-  /// Whether some degrees of all roles agree with `suits`, of replicas, context and pipeline.
+  /// Whether some degrees of all roles agree with `suits`.
   template <class Suits>
-  [[nodiscard]] bool any_degrees(const Suits& suits) {
+  [[nodiscard]] bool any_degrees(const Degrees& replicas, const Degrees& experts,
+                                 const Suits& suits) {
     const Degrees& pipeline = of(Role::Pipeline);
+    training::Degrees degrees;
     for (const std::int64_t tensor : of(Role::Tensor)) {
+      degrees[Role::Tensor] = tensor;
       for (const std::int64_t context : of(Role::Context)) {
         if (task_.machine.chips / tensor % context != 0) continue;
+        degrees[Role::Context] = context;
         const std::int64_t left = task_.machine.chips / tensor / context;
-        for (const std::int64_t data : of(Role::Data)) {
-          if (left % data == 0 &&
-              std::binary_search(pipeline.begin(), pipeline.end(), left / data) &&
-              suits(data, context, left / data)) {
-            return true;
+        for (const std::int64_t data : replicas) {
+          if (left % data != 0 ||
+              !std::binary_search(pipeline.begin(), pipeline.end(), left / data)) {
+            continue;
+          }
+          degrees[Role::Pipeline] = left / data;
+          for (const std::int64_t expert : experts) {
+            if (data % (expert * pinned(Role::Data)) != 0) continue;
+            degrees[Role::Expert] = expert;
+            degrees[Role::Data] = data / expert;
+            if (suits(degrees)) return true;
           }
         }
       }
     }
     return false;
   }
+  /// Whether some do that the config allows.
+  template <class Suits>
+  [[nodiscard]] bool any_degrees(const Suits& suits) {
+    return any_degrees(of(Role::Data), of(Role::Expert), [&](const training::Degrees& degrees) {
+      return task_.allows_experts(degrees) && suits(degrees);
+    });
+  }
+
+  /// The most replicas of any degrees, if experts were on all of them.
+  [[nodiscard]] std::int64_t most_replicas() {
+    Degrees replicas;
+    for (const std::int64_t degree : chips_) {
+      if (choice(Role::Data).allows(degree) && task_.global_batch % degree == 0) {
+        replicas.push_back(degree);
+      }
+    }
+    std::int64_t most = 0;
+    (void)any_degrees(replicas, {1}, [&](const training::Degrees& degrees) {
+      most = std::max(most, degrees.replicas());
+      return false;
+    });
+    return most;
+  }
 
   bool check_product() {
-    if (any_degrees([](auto...) { return true; })) return true;
+    if (any_degrees([](const training::Degrees&) { return true; })) return true;
     const YamlEntry* given = root_.find("parallelism");
+    const YamlEntry* expert = degree_entry(Role::Expert);
+    if (expert == nullptr) expert = strategy_entry(Role::Expert);
+    if (const std::int64_t most = most_replicas(); most > 0 && expert != nullptr) {
+      std::string what = fmt::format(
+          "expected a divisor of the replicas, of which the other degrees leave at most {}", most);
+      if (task_.stack) what += ", or with whole_experts of these times the tensor ranks";
+      const auto& values = choice(Role::Expert).values;
+      if (values.size() == 1) what += fmt::format(", got {}", values[0]);
+      return wrong({expert}, expert == degree_entry(Role::Expert) ? "expert" : "strategy", what);
+    }
     if (given) {
       return wrong({degree_entry(Role::Tensor), degree_entry(Role::Context),
                     degree_entry(Role::Data), degree_entry(Role::Pipeline), given},
@@ -285,6 +344,27 @@ class PlanCheck {
                              task_.model.layers, task_.machine.chips));
   }
 
+  /// Whether the framework runs some of the degrees.
+  bool check_framework() {
+    std::vector<std::string_view> lacks;
+    const auto runs = [&](const training::Degrees& degrees) {
+      std::vector<std::string_view> found =
+          training::lacks(*task_.framework, task_.facts(), degrees);
+      const bool none = found.empty();
+      if (lacks.empty()) lacks = std::move(found);
+      return none;
+    };
+    if (any_degrees(runs)) return true;
+    return wrong(
+        {entry("training", "framework"), degree_entry(Role::Tensor), degree_entry(Role::Context),
+         degree_entry(Role::Expert), degree_entry(Role::Pipeline)},
+        "framework",
+        fmt::format("{} runs none of these degrees: {}; heads {}, of keys and values {}, "
+                    "sequence {}",
+                    name_of(*task_.framework), fmt::join(lacks, "; "), task_.model.heads,
+                    task_.model.kv_heads, task_.pass.tokens));
+  }
+
   /// Interleaved stages work on as many micro-batches at a time as there are stages.
   [[nodiscard]] bool has_rounds(std::int64_t replicas, std::int64_t stages) const {
     if (!is_interleaved()) return true;
@@ -294,25 +374,13 @@ class PlanCheck {
   }
 
   bool check_rounds() {
-    const auto suits = [&](std::int64_t data, std::int64_t, std::int64_t stages) {
-      return has_rounds(data, stages);
+    const auto suits = [&](const training::Degrees& degrees) {
+      return has_rounds(degrees.replicas(), degrees[Role::Pipeline]);
     };
     if (any_degrees(suits)) return true;
     return wrong({entry("training", "schedule"), entry("training", "chunks")}, "schedule",
                  "expected micro-batches of a replica in multiples of the stages, as these are "
                  "interleaved");
-  }
-
-  bool check_zero() {
-    const auto& zeros = choices_.zeros;
-    if (zeros.empty() || std::find(zeros.begin(), zeros.end(), 0) != zeros.end()) return true;
-    const auto suits = [&](std::int64_t data, std::int64_t context, std::int64_t stages) {
-      return data * context > 1 && has_rounds(data, stages);
-    };
-    if (any_degrees(suits)) return true;
-    return wrong(
-        {entry("training", "zero")}, "zero",
-        fmt::format("expected 0, as no two chips have the same weights, got {}", zeros.front()));
   }
 
   bool check_recompute() {

@@ -77,9 +77,14 @@ void check_framework(const Task& task, Report& report) {
   const training::Choices& choices = task.choices;
   const auto none_runs = [&](const auto& values, const auto& put) {
     return !values.empty() && std::none_of(values.begin(), values.end(), [&](const auto& value) {
+      // Some of what is offloaded goes with some of ZeRO.
       Plan plan;
-      put(plan, value);
-      return runs(*task.framework, plan);
+      for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
+        Plan tried = plan;
+        put(tried, value);
+        if (lacks(*task.framework, {}, tried).empty()) return true;
+      }
+      return false;
     });
   };
   const auto complain = [&](const void* member) {
@@ -233,7 +238,11 @@ const Schema& schema_of(Rows<training::Choices>) {
   static constexpr Field kFields[] = {
       element<0, &training::Choices::degrees>("tensor", "features", kAnyDegree),
       element<1, &training::Choices::degrees>("context", "tokens of a sample", kAnyDegree),
-      element<2, &training::Choices::degrees>("expert", "experts, and samples", kAnyDegree),
+      element<2, &training::Choices::degrees>(
+          "expert",
+          "experts, and samples: all ranks over which the experts are divided, with "
+          "`whole_experts` the tensor ranks included",
+          kAnyDegree),
       element<3, &training::Choices::degrees>(
           "data", "samples: all replicas, those that divide the experts included", kAnyDegree),
       element<4, &training::Choices::degrees>("pipeline", "stages of layers", kAnyDegree)};

@@ -15,8 +15,9 @@ bool emits_plans(EmitFormat format) {
   return format != EmitFormat::InferenceX && trains(static_cast<Framework>(format));
 }
 
-void emit_result(const std::string& result, const std::string& name, EmitFormat format,
-                 const TakeFile& take) {
+std::vector<std::string> emit_result(const std::string& result, const std::string& name,
+                                     EmitFormat format, Unrunnable unrunnable,
+                                     const TakeFile& take) {
   const Json json = parse_json_object(result, name);
   const auto has = [](const Json& map, const char* key) {
     return map.contains(key) && map[key].is_object();
@@ -40,13 +41,31 @@ void emit_result(const std::string& result, const std::string& name, EmitFormat 
   }
   check_result(json, result, name);
   try {
-    if (format == EmitFormat::Chakra) return write_step_traces(json, name, take);
-    take("", rows      ? inferencex_rows(json)
-             : of_plan ? training_arguments(json, framework)
-                       : serving_arguments(json, framework));
+    if (format == EmitFormat::Chakra) {
+      write_step_traces(json, name, take);
+      return {};
+    }
+    EmittedText emitted = rows      ? EmittedText{.text = inferencex_rows(json)}
+                          : of_plan ? training_arguments(json, framework)
+                                    : serving_arguments(json, framework);
+    if (unrunnable == Unrunnable::Refuse && !emitted.refusals.empty()) return emitted.refusals;
+    take("", emitted.text);
+    return {};
   } catch (const Json::exception& error) {
     throw InputError(name + ": is no whole result: " + what_is_wrong(error));
   }
+}
+
+std::vector<std::string> refusal_notes(const std::string& name, EmitFormat format,
+                                       const std::vector<std::string>& refusals) {
+  std::vector<std::string> notes;
+  for (const std::string& refusal : refusals) {
+    notes.push_back(fmt::format("{}: {} cannot run this: {}", name, name_of(format), refusal));
+  }
+  notes.push_back(fmt::format(
+      "{}: nothing is written: search with '{}: {}', or emit --anyway", name,
+      emits_plans(format) ? "training.framework" : "serving.framework", name_of(format)));
+  return notes;
 }
 
 }  // namespace dfsearch

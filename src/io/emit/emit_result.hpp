@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "model/framework.hpp"
 
@@ -31,11 +32,20 @@ bool emits_plans(EmitFormat format);
 /// Called once for each file: what its name ends in, nothing if there is one alone, and its bytes.
 using TakeFile = std::function<void(const std::string& ending, const std::string& bytes)>;
 
+/// What a framework cannot run is written all the same, below comments, or not at all.
+enum class Unrunnable : std::uint8_t { Write, Refuse };
+
 /// Of a result in JSON (docs/results.md): the arguments of its plan or deployment, where comments
-/// say what the framework cannot do as the answer says; for Chakra the traces of the plan, several
-/// files; for InferenceX rows of the deployment or of the front.  `name` stands for the result in
-/// messages.  Throws InputError for a result without what the format needs.
-void emit_result(const std::string& result, const std::string& name, EmitFormat format,
-                 const TakeFile& take);
+/// list what they do not contain; for Chakra the traces of the plan, several files; for InferenceX
+/// rows of the deployment or of the front.  `name` stands for the result in messages.  Returns why
+/// the framework cannot run what is then not written; empty if it can.  Throws InputError for a
+/// result without what the format needs.
+std::vector<std::string> emit_result(const std::string& result, const std::string& name,
+                                     EmitFormat format, Unrunnable unrunnable,
+                                     const TakeFile& take);
+
+/// "r.json: megatron cannot run this: ...", a line for each, and the way out.
+std::vector<std::string> refusal_notes(const std::string& name, EmitFormat format,
+                                       const std::vector<std::string>& refusals);
 
 }  // namespace dfsearch

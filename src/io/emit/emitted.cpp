@@ -30,7 +30,7 @@ std::string comments(const std::vector<std::string>& lines) {
 }
 
 std::string command_text(const std::string& command, const Emitted& emitted) {
-  std::string text = comments(emitted.lacks) + command;
+  std::string text = comments(emitted.comments()) + command;
   for (const std::string& argument : emitted.arguments) text += " \\\n  " + argument;
   return text + "\n";
 }

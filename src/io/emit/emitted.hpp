@@ -16,10 +16,12 @@ std::string shell_word(const std::string& text);
 /// A string of TOML.
 std::string toml_string(const std::string& text);
 
-/// Arguments one by one, and what the framework cannot do.
+/// Arguments one by one, and what they do not contain: `lacks` is left to the user, `refusals` is
+/// what the framework cannot run.
 struct Emitted {
   std::vector<std::string> arguments;
   std::vector<std::string> lacks;
+  std::vector<std::string> refusals;
 
   /// Text of the program itself: flags, with values or without.
   void add(const std::string& flags) { arguments.push_back(flags); }
@@ -28,6 +30,24 @@ struct Emitted {
   }
   void add(const std::string& key, std::int64_t value) { add(key, std::to_string(value)); }
   void lack(std::string what) { lacks.push_back(std::move(what)); }
+  /// All of several reasons are kept.
+  template <class Reasons>
+  void refuse(const Reasons& reasons) {
+    refusals.insert(refusals.end(), reasons.begin(), reasons.end());
+  }
+  /// Comments of both kinds, a line each.
+  [[nodiscard]] std::vector<std::string> comments() const {
+    std::vector<std::string> lines;
+    for (const std::string& reason : refusals) lines.push_back("cannot be run: " + reason);
+    lines.insert(lines.end(), lacks.begin(), lacks.end());
+    return lines;
+  }
+};
+
+/// A file, and the reasons for which the framework cannot run its plan; none if it can.
+struct EmittedText {
+  std::string text;
+  std::vector<std::string> refusals;
 };
 
 /// `# ...` for each, in the shell, TOML and YAML.
@@ -39,8 +59,8 @@ std::string command_text(const std::string& command, const Emitted& emitted);
 /// fleet has several models.
 std::string number_of(const Json& result, const Json& deployment, const std::string& value);
 
-std::string training_arguments(const Json& result, Framework framework);
-std::string serving_arguments(const Json& result, Framework framework);
+EmittedText training_arguments(const Json& result, Framework framework);
+EmittedText serving_arguments(const Json& result, Framework framework);
 /// One row, or one of each point of a front, with the keys of files of results of InferenceX
 /// (SemiAnalysis; before InferenceMAX), in seconds and tokens a second.
 std::string inferencex_rows(const Json& result);

@@ -133,8 +133,8 @@ class PlanTree {
 };
 
 /// "Et*2|t*3|ttL" as layers of each stage; nothing for what is no such text.
-std::vector<std::string> layers_of(std::string_view layout) {
-  std::vector<std::string> layers;
+std::vector<std::int64_t> layers_of(std::string_view layout) {
+  std::vector<std::int64_t> layers;
   while (!layout.empty()) {
     const std::string_view stage = layout.substr(0, layout.find('|'));
     layout.remove_prefix(std::min(stage.size() + 1, layout.size()));
@@ -151,48 +151,97 @@ std::vector<std::string> layers_of(std::string_view layout) {
       }
       sum += times;
     }
-    layers.push_back(std::to_string(sum));
+    layers.push_back(sum);
   }
   return layers;
 }
 
+/// A key of the arguments that divide layers among stages.
+constexpr const char* kOfRank = "--num-virtual-stages-per-pipeline-rank";
+constexpr const char* kOfStage = "--num-layers-per-virtual-pipeline-stage";
+constexpr const char* kLayout = "--pipeline-model-parallel-layout";
+constexpr const char* kEmbedding = "--account-for-embedding-in-pipeline-split";
+constexpr const char* kLoss = "--account-for-loss-in-pipeline-split";
+constexpr const char* kFirst = "--decoder-first-pipeline-num-layers";
+constexpr const char* kLast = "--decoder-last-pipeline-num-layers";
+
+/// Layers of each stage where the embedding and the loss may take slots of layers, or the ends have
+/// layers of their own; empty where the layers cannot be divided so, are not known, or are in a
+/// layout.
+std::vector<std::int64_t> megatron_layers(PlanTree& tree, std::int64_t stages,
+                                          std::int64_t layers) {
+  constexpr std::int64_t kMostStages = std::int64_t{1} << 20;
+  if (tree.find(kLayout) || layers < 1 || stages > std::min(layers + 2, kMostStages)) return {};
+  const std::int64_t embedding = tree.find(kEmbedding) ? 1 : 0, loss = tree.find(kLoss) ? 1 : 0;
+  const bool has_first = tree.find(kFirst) != nullptr, has_last = tree.find(kLast) != nullptr;
+  std::int64_t left = layers + embedding + loss, others = stages;
+  if (has_first || has_last) {
+    const char* const own = has_first ? kFirst : kLast;
+    if (embedding + loss > 0) {
+      tree.refuse(own, std::string("does not go with ") + (embedding > 0 ? kEmbedding : kLoss));
+      return {};
+    }
+    left -= tree.count(kFirst, 0) + tree.count(kLast, 0);
+    others -= (has_first ? 1 : 0) + (has_last ? 1 : 0);
+    if (others < 0 || left < 0 || (others == 0 ? left != 0 : left % others != 0)) {
+      tree.refuse(
+          own,
+          fmt::format("expected the other stages to have equally many of the {} layers", layers));
+      return {};
+    }
+  } else if (left % stages != 0) {
+    if (embedding + loss > 0) {
+      tree.refuse(embedding > 0 ? kEmbedding : kLoss,
+                  fmt::format("expected stages of equally many of {} layers and ends", left));
+    }
+    return {};
+  }
+  std::vector<std::int64_t> each(static_cast<std::size_t>(stages), others > 0 ? left / others : 0);
+  if (has_first) each.front() = tree.count(kFirst, 0);
+  if (has_last) each.back() = tree.count(kLast, 0);
+  each.front() -= embedding;
+  each.back() -= loss;
+  return each;
+}
+
 /// Layers, chunks and their order.
 void put_megatron_stages(PlanTree& tree) {
-  const std::string of_rank = "--num-virtual-stages-per-pipeline-rank";
-  const std::string of_stage = "--num-layers-per-virtual-pipeline-stage";
-  const std::string layout = "--pipeline-model-parallel-layout";
   const std::int64_t stages = tree.count("--pipeline-model-parallel-size", 1);
   const std::int64_t layers = tree.count("--num-layers", 0);
   if (layers > 0) tree.put("workload.layers", layers, "--num-layers");
-  std::string flag = of_rank;
-  std::int64_t chunks = tree.count(of_rank, 1);
-  if (tree.find(of_stage)) {
-    const std::int64_t each = tree.count(of_stage, 1) * stages;
-    if (layers < 1 || layers % each != 0) {
-      return tree.refuse(of_stage, "expected a divisor of the layers of a stage, and --num-layers");
+  std::vector<std::int64_t> of_stages = megatron_layers(tree, stages, layers);
+  std::string flag = kOfRank, from = "--num-layers";
+  std::int64_t chunks = tree.count(kOfRank, 1);
+  if (tree.find(kOfStage)) {
+    const std::int64_t slots =
+        layers + (tree.find(kEmbedding) ? 1 : 0) + (tree.find(kLoss) ? 1 : 0);
+    const std::int64_t each = tree.count(kOfStage, 1) * stages;
+    if (layers < 1 || slots % each != 0) {
+      return tree.refuse(kOfStage, "expected a divisor of the layers of a stage, and --num-layers");
     }
-    flag = of_stage;
-    chunks = layers / each;
+    flag = kOfStage;
+    chunks = slots / each;
+  }
+  if (const FlagValue* said = tree.find(kLayout)) {
+    const std::vector<std::int64_t> parts = layers_of(said->value);
+    if (parts.empty() || static_cast<std::int64_t>(parts.size()) % stages != 0) {
+      return tree.refuse(
+          kLayout,
+          fmt::format("expected {} stages of t or t*N layers, or as many for each chunk, as in "
+                      "'Et*2|t*2L'",
+                      stages));
+    }
+    flag = from = kLayout;
+    chunks = static_cast<std::int64_t>(parts.size()) / stages;
+    of_stages.assign(static_cast<std::size_t>(stages), 0);
+    for (std::size_t i = 0; i < parts.size(); ++i) of_stages[i % of_stages.size()] += parts[i];
   }
   tree.put("plan.schedule", chunks > 1 ? "interleaved" : "1f1b", flag);
   tree.put("plan.chunks", chunks, flag);
-  for (const char* end :
-       {"--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers"}) {
-    if (tree.find(end)) tree.refuse(end, "expected " + layout + " for stages of different sizes");
-  }
-  if (const FlagValue* said = tree.find(layout)) {
-    const std::vector<std::string> list = layers_of(said->value);
-    if (static_cast<std::int64_t>(list.size()) != stages) {
-      return tree.refuse(
-          layout, fmt::format("expected {} stages of t or t*N layers, as in 'Et*2|t*2L'", stages));
-    }
-    tree.put_list("plan.layers", list, layout);
-  } else if (layers > 0 && layers % stages == 0) {
-    const std::vector<std::string> even(
-        static_cast<std::size_t>(std::min<std::int64_t>(stages, 1 << 20)),
-        std::to_string(layers / stages));
-    tree.put_list("plan.layers", even, "--num-layers");
-  }
+  if (of_stages.empty()) return;
+  std::vector<std::string> list;
+  for (const std::int64_t each : of_stages) list.push_back(std::to_string(each));
+  tree.put_list("plan.layers", list, from);
 }
 
 /// What is kept, divided and moved away.
@@ -254,7 +303,7 @@ void put_megatron(PlanTree& tree) {
                             "are a multiple of them",
                             tensor));
   }
-  tree.put("parallelism.expert", whole ? ranks / tensor : ranks, expert);
+  tree.put("parallelism.expert", ranks, expert);
   const std::string parallel = "--sequence-parallel";
   tree.put("plan.layout",
            whole                 ? "whole_experts"

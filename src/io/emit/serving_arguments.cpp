@@ -41,9 +41,7 @@ Emitted begin(const LaunchedRole& role, Framework framework) {
   if (role.depth > 0) {
     emitted.lack(fmt::format("speculation of {} tokens: name the drafting model", role.depth));
   }
-  for (const std::string_view lack : lacks(framework, role, serving::Drafting::Sequence)) {
-    emitted.lack("not as asked: " + std::string(lack));
-  }
+  emitted.refuse(lacks(framework, role, serving::Drafting::Sequence));
   return emitted;
 }
 
@@ -138,23 +136,32 @@ std::string number_of(const Json& result, const Json& deployment, const std::str
   return "";
 }
 
-std::string serving_arguments(const Json& result, Framework framework) {
+EmittedText serving_arguments(const Json& result, Framework framework) {
   const Json& best = result.at("serving").at("best");
   std::vector<std::string> numbers;
   for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
     const std::string number = number_of(result, best, std::string(of.name));
     if (!number.empty()) numbers.push_back(fmt::format("{} in {}", of.name, number));
   }
-  const std::string precision = comments(numbers);
+  EmittedText emitted{.text = comments(numbers)};
+  std::string& all = emitted.text;
   const auto text = [&](const Json& given, const std::string& name) {
     LaunchedRole role = role_of(given, name);
     role.has_fp8_weights = number_of(result, best, "weights") == "fp8";
     role.has_fp8_cache = number_of(result, best, "cache") == "fp8";
     role.longest = longest_request(result);
+    for (const std::string_view lack : lacks(framework, role, serving::Drafting::Sequence)) {
+      emitted.refusals.emplace_back(lack);
+    }
     return text_of(role, framework);
   };
-  if (best.at("mode") == "aggregated") return precision + text(best, "");
-  return precision + text(best.at("prefill"), "prefill") + "\n" + text(best.at("decode"), "decode");
+  if (best.at("mode") == "aggregated") {
+    all += text(best, "");
+  } else {
+    all += text(best.at("prefill"), "prefill") + "\n";
+    all += text(best.at("decode"), "decode");
+  }
+  return emitted;
 }
 
 }  // namespace dfsearch

@@ -10,15 +10,18 @@
 
 #include "io/emit/emitted.hpp"
 #include "io/emit/launch_flags.hpp"
+#include "model/training/chunked_stages.hpp"
+#include "model/training/framework.hpp"
 #include "model/training/names.hpp"
 #include "model/training/rank_order.hpp"
+#include "model/training/schedule.hpp"
 
 namespace dfsearch {
 namespace {
 
 struct LaunchedPlan {
   const Json& result;
-  std::int64_t tensor, context, expert, pipeline, data;  // `data`: all replicas, of experts too
+  std::int64_t tensor, context, expert, pipeline, data;  // all expert ranks, and all replicas
   std::int64_t micro_batch, micro_batches, global_batch, zero, chunks;
   std::string layout, recompute, schedule;
   std::vector<std::int64_t> layers;  ///< of each stage
@@ -26,6 +29,11 @@ struct LaunchedPlan {
 
   [[nodiscard]] bool is_even() const {
     return std::adjacent_find(layers.begin(), layers.end(), std::not_equal_to<>()) == layers.end();
+  }
+  /// Expert ranks include the tensor ranks.
+  [[nodiscard]] bool has_whole_experts() const { return layout == "whole_experts" && tensor > 1; }
+  [[nodiscard]] std::int64_t all_layers() const {
+    return std::accumulate(layers.begin(), layers.end(), std::int64_t{0});
   }
   [[nodiscard]] bool offloads(const std::string& what) const {
     return std::find(offload.begin(), offload.end(), what) != offload.end();
@@ -75,10 +83,57 @@ std::string stages_text(const LaunchedPlan& plan) {
   return text + "L";
 }
 
-void check_layout(const LaunchedPlan& plan, Emitted& emitted) {
-  if (plan.layout.starts_with("front")) {
-    emitted.lack("the layout of tensors, " + plan.layout +
-                 ", is none that libraries have; search with a stack for one that is");
+/// The value of a word; of another word, as no config has it, the last one.
+template <class E>
+E value_of(const std::string& word) {
+  for (const auto& [name, value] : words(E{})) {
+    if (word == name) return value;
+  }
+  return words(E{}).back().value;
+}
+
+training::Plan searched_plan(const LaunchedPlan& plan) {
+  using training::Role;
+  using training::TensorLayout;
+  training::Plan searched{.micro_batch = plan.micro_batch,
+                          .recompute = value_of<training::Recompute>(plan.recompute),
+                          .zero = static_cast<int>(plan.zero),
+                          .schedule = value_of<training::Schedule>(plan.schedule),
+                          .chunks = plan.chunks,
+                          .offload = {.weights = plan.offloads("weights"),
+                                      .activations = plan.offloads("activations"),
+                                      .optimizer = plan.offloads("optimizer")},
+                          .layers = plan.layers};
+  searched.layout = training::front_layout(1);
+  for (const TensorLayout layout :
+       {TensorLayout::LeastSent, TensorLayout::LeastKept, TensorLayout::WholeExperts}) {
+    if (plan.layout == training::name_of(layout)) searched.layout = layout;
+  }
+  searched.degrees[Role::Tensor] = plan.tensor;
+  searched.degrees[Role::Context] = plan.context;
+  searched.degrees[Role::Expert] =
+      plan.has_whole_experts() ? plan.expert / plan.tensor : plan.expert;
+  searched.degrees[Role::Pipeline] = plan.pipeline;
+  searched.degrees[Role::Data] =
+      plan.data / std::max<std::int64_t>(searched.degrees[Role::Expert], 1);
+  return searched;
+}
+
+/// Refuses a plan that the search does not have for the framework.
+void check_plan(const LaunchedPlan& plan, Framework framework, Emitted& emitted) {
+  const Json& workload = plan.result.at("workload");
+  const training::ModelFacts model{.heads = workload.value("heads", std::int64_t{0}),
+                                   .kv_heads = workload.value("kv_heads", std::int64_t{0}),
+                                   .tokens = workload.at("sequence"),
+                                   .global_batch = plan.global_batch,
+                                   .experts = workload.value("experts", std::int64_t{0}) > 0,
+                                   .tied = workload.value("tied", false)};
+  const training::Plan searched = searched_plan(plan);
+  emitted.refuse(training::lacks(framework, model, searched));
+  if (!training::is_possible(searched.schedule, plan.chunks, plan.micro_batches, plan.layers)) {
+    emitted.refuse(std::vector<std::string>{
+        fmt::format("{} stages of {} chunks do not hold {} layers", plan.schedule, plan.chunks,
+                    fmt::join(plan.layers, ", "))});
   }
 }
 
@@ -114,7 +169,7 @@ std::string placement_text(const std::vector<training::Division>& network) {
 /// they are in the network of the plan.
 bool check_order(const LaunchedPlan& plan, Framework framework, Emitted& emitted) {
   const std::vector<training::Division> network = network_of(plan.result);
-  if (training::can_number(framework, network)) {
+  if (training::can_number(framework, network, searched_plan(plan).layout)) {
     return training::is_numbered_so(network, training::kUsualOrder);
   }
   emitted.lack("ranks are numbered tensor, context, data, pipeline; the step was timed with " +
@@ -187,28 +242,34 @@ void check_precision(const LaunchedPlan& plan, Emitted& emitted) {
   emitted.lack("linear layers are in " + precision + ": the step was timed with that");
 }
 
-std::string megatron(const LaunchedPlan& plan) {
+/// How many layers each stage and each chunk has.
+void add_stages(const LaunchedPlan& plan, Emitted& emitted) {
+  if (plan.chunks > 1) emitted.add("--num-virtual-stages-per-pipeline-rank", plan.chunks);
+  if (plan.is_even()) return;
+  const auto slots = training::chunk_slots(plan.layers, plan.chunks);
+  if (!slots) return emitted.add("--pipeline-model-parallel-layout", stages_text(plan));
+  if (slots->embedding) emitted.add("--account-for-embedding-in-pipeline-split");
+  if (slots->loss) emitted.add("--account-for-loss-in-pipeline-split");
+  if (slots->own_ends) {
+    emitted.add("--decoder-first-pipeline-num-layers", plan.layers.front());
+    emitted.add("--decoder-last-pipeline-num-layers", plan.layers.back());
+  }
+}
+
+EmittedText megatron(const LaunchedPlan& plan) {
   Emitted emitted;
-  check_layout(plan, emitted);
+  check_plan(plan, Framework::Megatron, emitted);
   add_precision(plan, emitted);
-  const bool whole = plan.layout == "whole_experts";
+  const bool whole = plan.has_whole_experts();
   for (const auto& [flag, value] : counts_of(plan, Framework::Megatron)) emitted.add(flag, value);
   if (plan.tensor > 1 && plan.layout != "least_sent") emitted.add("--sequence-parallel");
   if (plan.context > 1) emitted.add("--cp-comm-type", context_exchange(plan));
-  if (plan.expert > 1 || whole) {
-    emitted.add("--expert-model-parallel-size", whole ? plan.expert * plan.tensor : plan.expert);
+  if (plan.expert > 1) {
+    emitted.add("--expert-model-parallel-size", plan.expert);
     emitted.add("--expert-tensor-parallel-size", whole ? std::int64_t{1} : plan.tensor);
     emitted.add("--moe-token-dispatcher-type", std::string("alltoall"));
   }
-  if (plan.chunks > 1) {
-    emitted.add("--num-virtual-stages-per-pipeline-rank", plan.chunks);
-    if (!plan.is_even()) emitted.lack("stages of different sizes are not interleaved");
-  } else if (!plan.is_even()) {
-    emitted.add("--pipeline-model-parallel-layout", stages_text(plan));
-  }
-  if (plan.schedule != "1f1b" && plan.schedule != "interleaved") {
-    emitted.lack("the schedule " + plan.schedule + " is not there; 1f1b runs instead");
-  }
+  add_stages(plan, emitted);
   if (plan.recompute == "full") {
     emitted.add("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
   } else if (plan.recompute != "none") {
@@ -223,40 +284,52 @@ std::string megatron(const LaunchedPlan& plan) {
   }
   if (plan.offloads("optimizer")) {
     emitted.add("--optimizer-cpu-offload --optimizer-offload-fraction 1.0");
+    emitted.add("--use-precision-aware-optimizer");
   }
   if (plan.offloads("activations")) {
-    emitted.add("--cpu-offloading-num-layers", plan.layers.front());
+    // Fewer than all: the last layer goes back at once.
+    emitted.add("--cpu-offloading-num-layers", plan.all_layers() - 1);
   }
-  if (plan.offloads("weights")) emitted.lack("weights stay on the chip");
   if (!check_order(plan, Framework::Megatron, emitted)) emitted.add(std::string(kStagesInsideFlag));
   // Its arguments.py asks for the one with FSDP, and for the other with tensor or context ranks.
   const int connections = plan.zero > 1 ? 8 : 1;
   const std::string command = torchrun(plan, emitted);
-  return command_text(
-      fmt::format("CUDA_DEVICE_MAX_CONNECTIONS={} {} pretrain_gpt.py", connections, command),
-      emitted);
+  return {command_text(fmt::format("CUDA_DEVICE_MAX_CONNECTIONS={} {} pretrain_gpt.py", connections,
+                                   command),
+                       emitted),
+          emitted.refusals};
 }
 
-std::string torchtitan(const LaunchedPlan& plan) {
+/// ["tok_embeddings", "layers.0"], ...: the modules of each chunk of each stage, in turn.
+std::string modules_text(const LaunchedPlan& plan) {
+  std::vector<std::string> chunks;
+  std::int64_t layer = 0;
+  for (std::int64_t chunk = 0; chunk < plan.chunks; ++chunk) {
+    for (std::size_t stage = 0; stage < plan.layers.size(); ++stage) {
+      std::vector<std::string> modules;
+      if (chunk == 0 && stage == 0) modules.emplace_back("\"tok_embeddings\"");
+      for (std::int64_t i = 0; i < plan.layers[stage] / plan.chunks; ++i) {
+        modules.push_back(fmt::format("\"layers.{}\"", layer++));
+      }
+      if (chunk + 1 == plan.chunks && stage + 1 == plan.layers.size()) {
+        modules.emplace_back("\"norm\"");
+        modules.emplace_back("\"output\"");
+      }
+      chunks.push_back(fmt::format("[{}]", fmt::join(modules, ", ")));
+    }
+  }
+  return fmt::format("[{}]", fmt::join(chunks, ", "));
+}
+
+EmittedText torchtitan(const LaunchedPlan& plan) {
   Emitted emitted;
-  check_layout(plan, emitted);
+  check_plan(plan, Framework::Torchtitan, emitted);
   check_order(plan, Framework::Torchtitan, emitted);
   check_precision(plan, emitted);
-  if (plan.zero == 1) emitted.lack("ZeRO 1 is not there; FSDP that keeps the weights gathered is");
   std::string_view schedule = kTorchtitanSchedules[0].first;
   for (const auto& [theirs, ours] : kTorchtitanSchedules) {
     if (plan.schedule == ours) schedule = theirs;
   }
-  if (plan.schedule == "zb_h1") emitted.lack("ZB-H1 is not there; 1F1B runs instead");
-  if (!plan.is_even()) {
-    emitted.lack("stages hold " + fmt::format("{}", fmt::join(plan.layers, ", ")) +
-                 " layers: name the modules of each in module_fqns_per_model_part");
-  }
-  if (!plan.offload.empty()) emitted.lack("nothing is offloaded but all by enable_cpu_offload");
-  if (plan.tensor > 1 && plan.layout == "least_sent") {
-    emitted.lack("tensor ranks divide the tokens between products, too: least_kept");
-  }
-  if (plan.context > 1 && plan.zero == 0) emitted.lack("context ranks divide the weights");
   const bool divided = plan.zero > 0;
   // By section.
   std::map<std::string, std::string> sections;
@@ -272,20 +345,34 @@ std::string torchtitan(const LaunchedPlan& plan) {
   for (const auto& [flag, value] : counts_of(plan, Framework::Torchtitan)) put(flag, value);
   put("parallelism.pipeline_parallel_schedule", toml_string(std::string(schedule)));
   put("parallelism.pipeline_parallel_microbatch_size", plan.micro_batch);
+  if (plan.tensor > 1 && plan.expert > 1) {
+    put("parallelism.expert_tensor_parallel_degree",
+        plan.has_whole_experts() ? std::int64_t{1} : plan.tensor);
+  }
+  const auto slots = training::chunk_slots(plan.layers, plan.chunks);
+  if (slots && !slots->own_ends) {
+    // Embedding and loss count as these many layers.
+    const std::int64_t first = slots->embedding ? 1 : 0, last = slots->loss ? 1 : 0;
+    put("parallelism.pipeline_parallel_first_stage_less_layers", first);
+    put("parallelism.pipeline_parallel_last_stage_less_layers", last);
+    put("parallelism.pipeline_parallel_layers_per_stage",
+        (plan.all_layers() + first + last) / (plan.pipeline * plan.chunks));
+  } else if (plan.pipeline > 1) {
+    put("parallelism.module_fqns_per_model_part", modules_text(plan));
+  }
   put("activation_checkpoint.mode", toml_string(plan.recompute));
-  std::string text = comments(emitted.lacks);
+  std::string text = comments(emitted.comments());
   for (const auto& [name, lines] : sections) text += fmt::format("[{}]\n{}\n", name, lines);
   text.pop_back();
-  return text;
+  return {text, emitted.refusals};
 }
 
 /// JSON has no comments: what is lacking is a key that DeepSpeed does not read.
-std::string deepspeed(const LaunchedPlan& plan) {
+EmittedText deepspeed(const LaunchedPlan& plan) {
   Emitted emitted;
-  check_layout(plan, emitted);
+  check_plan(plan, Framework::Deepspeed, emitted);
   check_order(plan, Framework::Deepspeed, emitted);
   check_precision(plan, emitted);
-  if (plan.schedule != "1f1b") emitted.lack("pipelines run 1f1b, not " + plan.schedule);
   if (plan.expert > 1) {
     emitted.lack(
         fmt::format("expert parallelism is an argument of the layer: ep_size={}", plan.expert));
@@ -293,7 +380,6 @@ std::string deepspeed(const LaunchedPlan& plan) {
   if (plan.pipeline > 1) {
     emitted.lack(fmt::format("stages are an argument of PipelineModule: num_stages={}, layers {}",
                              plan.pipeline, fmt::join(plan.layers, ", ")));
-    if (plan.zero > 1) emitted.lack("a pipeline goes with ZeRO 0 and 1 alone");
   }
   if (plan.recompute == "full") emitted.lack("checkpoint each layer in the model");
   Json zero = {{"stage", plan.zero}, {"overlap_comm", true}};
@@ -309,13 +395,14 @@ std::string deepspeed(const LaunchedPlan& plan) {
   if (plan.offloads("activations")) {
     json["activation_checkpointing"] = {{"cpu_checkpointing", true}};
   }
-  if (!emitted.lacks.empty()) json["_not_said_here"] = emitted.lacks;
-  return json_text(json);
+  const std::vector<std::string> comments = emitted.comments();
+  if (!comments.empty()) json["_not_said_here"] = comments;
+  return {json_text(json), emitted.refusals};
 }
 
 }  // namespace
 
-std::string training_arguments(const Json& result, Framework framework) {
+EmittedText training_arguments(const Json& result, Framework framework) {
   const LaunchedPlan plan = plan_of(result);
   if (framework == Framework::Megatron) return megatron(plan);
   return framework == Framework::Torchtitan ? torchtitan(plan) : deepspeed(plan);

@@ -13,12 +13,14 @@
 namespace dfsearch {
 namespace {
 
+std::string degree_text(const training::Plan& plan, training::Role role) {
+  return fmt::format("{} {}", training::name_of(role),
+                     role == training::Role::Data ? plan.degrees.replicas() : plan.degrees[role]);
+}
+
 std::string plan_remedy_text(const training::Remedy& remedy) {
   const training::Plan& plan = remedy.plan;
-  const auto degree = [&](training::Role role) {
-    return fmt::format("{} {}", training::name_of(role),
-                       role == training::Role::Data ? plan.degrees.replicas() : plan.degrees[role]);
-  };
+  const auto degree = [&](training::Role role) { return degree_text(plan, role); };
   std::string what;
   switch (remedy.kind) {
     case training::Remedy::Kind::Recompute:
@@ -40,7 +42,7 @@ std::string plan_remedy_text(const training::Remedy& remedy) {
       what = degree(training::Role::Context);
       break;
     case training::Remedy::Kind::Expert:
-      what = degree(training::Role::Expert);
+      what = fmt::format("expert {}", training::expert_ranks(plan.degrees, plan.layout));
       break;
     case training::Remedy::Kind::Layers:
       what = "other layers for the stages";
@@ -77,7 +79,8 @@ std::string plan_number_text(training::NumberChange::Kind kind, double value) {
 
 /// "24 chips would fit: 75 GB on the fullest stage; no fewer that the network allows do".
 std::string plan_change_text(const training::NumberChange& change) {
-  const std::string what = plan_number_text(change.kind, change.tried);
+  std::string what = plan_number_text(change.kind, change.tried);
+  if (change.also) what += " with " + degree_text(change.with->plan, *change.also);
   switch (change.kind) {
     case training::NumberChange::Kind::Memory:
     case training::NumberChange::Kind::SecondMemory:

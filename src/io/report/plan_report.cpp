@@ -45,11 +45,14 @@ constexpr std::string_view kOne = "a plan";
 constexpr std::string_view kNone = "no plan";
 
 /// "tensor 8, pipeline 4, data 64".  Data counts all replicas, as everyone does.
-std::string degrees_text(const Degrees& degrees) {
+std::string degrees_text(const Plan& plan) {
+  const Degrees& degrees = plan.degrees;
   std::string text = fmt::format("tensor {}", degrees[Role::Tensor]);
   if (degrees[Role::Context] > 1) text += fmt::format(", context {}", degrees[Role::Context]);
   text += fmt::format(", pipeline {}, data {}", degrees[Role::Pipeline], degrees.replicas());
-  if (degrees[Role::Expert] > 1) {
+  if (degrees[Role::Tensor] > 1 && plan.layout == training::TensorLayout::WholeExperts) {
+    text += fmt::format(", expert {} with the tensor ranks", expert_ranks(degrees, plan.layout));
+  } else if (degrees[Role::Expert] > 1) {
     text += fmt::format(" of which expert {}", degrees[Role::Expert]);
   }
   return text;
@@ -147,7 +150,7 @@ std::string layout_text(const Task& task, const Plan& plan) {
 std::string plan_lines(const Task& task, const Plan& plan) {
   const std::int64_t rounds = task.global_batch / (plan.degrees.replicas() * plan.micro_batch);
   std::string text =
-      labelled("parallelism", degrees_text(plan.degrees)) +
+      labelled("parallelism", degrees_text(plan)) +
       (plan.network.empty() ? "" : labelled("network", network_text(task, plan))) +
       labelled("batch",
                fmt::format("global {}, {} of {} for each replica", task.global_batch,
@@ -247,11 +250,7 @@ std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) 
 }
 
 std::string reason_lines(const Task& task, const PlanResult& result) {
-  if (result.candidates == 0) {
-    return labelled("reason",
-                    "no plan has these degrees in this network, with this batch, schedule "
-                    "and framework");
-  }
+  if (result.no_plan) return labelled("reason", no_plan_text(task, *result.no_plan));
   if (!result.misfit) {
     return labelled("reason", "not found before the limit or signal ended the search for it");
   }
@@ -443,7 +442,7 @@ std::string report_text(const Task& task, const PlanResult& result, const std::s
     text += hint_line(result) + interval_line(result) +
             rate_line(cost.tokens_per_second, task.machine.chips, cost.price) + price_lines(cost);
     text += top_lines(result, kOne, kNone,
-                      [](const FoundPlan& found) { return degrees_text(found.plan->degrees); });
+                      [](const FoundPlan& found) { return degrees_text(*found.plan); });
     text += "\n" + plan_lines(task, *result.plan) + time_lines(*result.plan, cost) +
             memory_lines(task, *result.plan, cost.memory, cost.fullest) +
             fusion_lines(task, result);

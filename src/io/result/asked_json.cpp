@@ -35,6 +35,10 @@ Json asked_workload_json(const training::Task& task) {
   Json json = workload_json(WorkloadKind::LlmTraining, task.model.layers, task.pass.tokens,
                             task.global_batch);
   json["precision"] = task.stack ? Json(name_of(task.stack->precision)) : Json();
+  json["heads"] = task.model.heads;
+  json["kv_heads"] = task.model.kv_heads;
+  json["experts"] = task.model.experts ? task.model.experts->count : 0;
+  json["tied"] = task.model.tied;
   return json;
 }
 

@@ -24,11 +24,13 @@ using training::Plan;
 using training::PlanResult;
 using training::Role;
 
-/// `data` counts all replicas, those that divide the experts among them included.
-Json parallelism_json(const Degrees& degrees) {
+/// `data` counts all replicas, those that divide the experts among them included, and `expert` all
+/// ranks that divide the experts.
+Json parallelism_json(const Plan& plan) {
+  const Degrees& degrees = plan.degrees;
   return {{"tensor", degrees[Role::Tensor]},
           {"context", degrees[Role::Context]},
-          {"expert", degrees[Role::Expert]},
+          {"expert", expert_ranks(degrees, plan.layout)},
           {"pipeline", degrees[Role::Pipeline]},
           {"data", degrees.replicas()}};
 }
@@ -62,7 +64,7 @@ Json decisions_json(const Plan& plan) {
 
 /// Puts all that is decided.
 void put_plan(Json& json, const Plan* plan) {
-  json["parallelism"] = plan != nullptr ? parallelism_json(plan->degrees) : Json();
+  json["parallelism"] = plan != nullptr ? parallelism_json(*plan) : Json();
   json["network"] = plan != nullptr ? network_json(*plan) : Json();
   json["micro_batch"] = plan != nullptr ? Json(plan->micro_batch) : Json();
   json["plan"] = plan != nullptr ? decisions_json(*plan) : Json();
@@ -173,7 +175,11 @@ Json changes_json(const std::vector<training::NumberChange>& changes) {
                  {"tried", json_number(change.tried)},
                  {"is_enough", change.with.has_value()},
                  {"is_nearest", change.is_nearest},
-                 {"needed", change.with ? number(change.with->needed) : Json()}};
+                 {"needed", change.with ? number(change.with->needed) : Json()},
+                 {"also", Json::array()}};
+    if (change.also) {
+      json["also"].push_back("parallelism." + std::string(training::name_of(*change.also)));
+    }
     put_plan(json, change.with ? &change.with->plan : nullptr);
     return json;
   });
@@ -182,7 +188,11 @@ Json changes_json(const std::vector<training::NumberChange>& changes) {
 Json infeasible_json(const training::Task& task, const PlanResult& result) {
   if (!result.misfit) return {};
   Json remedies = json_list(result.misfit->remedies, [](const training::Remedy& remedy) {
-    Json json = {{"key", key_of(remedy.kind)}, {"needed", number(remedy.needed)}};
+    Json also = Json::array();
+    if (remedy.with_data) also.push_back("parallelism.data");
+    if (remedy.without_layers) also.push_back("training.layers");
+    Json json = {
+        {"key", key_of(remedy.kind)}, {"needed", number(remedy.needed)}, {"also", std::move(also)}};
     put_plan(json, &remedy.plan);
     return json;
   });
@@ -238,6 +248,7 @@ std::string result_json(const training::Task& task, const PlanResult& result) {
   json["top"] = top_json(result, put_found);
   json["top_complete"] = result.alternatives_complete;
   json["infeasible"] = infeasible_json(task, result);
+  json["no_plan"] = result.no_plan ? Json(no_plan_text(task, *result.no_plan)) : Json();
   json["workload"] = asked_workload_json(task);
   json["machine"] = asked_machine_json(task.machine);
   json["not_modelled"] = Json::array();

@@ -1,5 +1,8 @@
 #pragma once
-// Which memory of the fullest stage is too small for any plan, and by how much.
+// Which memory of the fullest stage is too small for any plan, and by how much; or why there is no
+// plan, whatever memory holds.
+
+#include <string>
 
 #include "engine/training/find_plan.hpp"
 #include "model/training/task.hpp"
@@ -21,5 +24,8 @@ inline PlanLack lack_of(const training::Task& task, const training::Misfit& misf
           .needed = misfit.memory.second,
           .available = machine.memory[1].capacity};
 }
+
+/// The reason: things that the framework lacks, or keys that go with nothing else that is given.
+std::string no_plan_text(const training::Task& task, const training::NoPlan& why);
 
 }  // namespace dfsearch

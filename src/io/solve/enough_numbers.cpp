@@ -26,6 +26,7 @@
 #include "engine/training/nearest_misfit.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "io/result/plan_lack.hpp"
+#include "model/training/names.hpp"
 
 namespace dfsearch {
 namespace {
@@ -56,12 +57,35 @@ class EnoughNumbers {
   }
 
  private:
-  /// Of a config that makes no sense nothing fits.
-  [[nodiscard]] std::optional<FittingPlan> with(const std::string& key, std::int64_t value) const {
+  /// Puts a plan that fits with another value, or with that and the degree of a role if it is given.
+  /// Returns whether any plan makes sense with that value.
+  bool try_value(const std::string& key, std::int64_t value, NumberChange& change) const {
+    using training::Role;
+    const std::string changed = fmt::format("{}={}", key, value);
+    bool makes_sense = false;
+    const auto fits_with = [&](const std::vector<std::string>& changes) {
+      const std::optional<Task> task = task_with(changes);
+      makes_sense = makes_sense || task;
+      if (task) change.with = training::fitting_plan(*task, deadline_);
+      return change.with.has_value();
+    };
+    if (fits_with({changed})) return true;
+    for (const Role role : {Role::Data, Role::Context, Role::Tensor, Role::Pipeline}) {
+      const auto& given = config_.task.choices.degrees[static_cast<std::size_t>(role)];
+      if (given.values.empty()) continue;
+      if (!fits_with({changed, fmt::format("parallelism.{}=1..", training::name_of(role))}))
+        continue;
+      change.also = role;
+      return true;
+    }
+    return makes_sense;
+  }
+
+  /// Nothing of a config that makes no sense.
+  [[nodiscard]] std::optional<Task> task_with(const std::vector<std::string>& changes) const {
     deadline_.check();
     try {
-      const AnyConfig changed = changed_config(*config_.source, {fmt::format("{}={}", key, value)});
-      return training::fitting_plan(std::get<TrainingConfig>(changed).task, deadline_);
+      return std::get<TrainingConfig>(changed_config(*config_.source, changes)).task;
     } catch (const InputError&) {
       return std::nullopt;
     }
@@ -119,10 +143,6 @@ class EnoughNumbers {
     return config_.task.machine.memory[0].capacity.in_base_units();
   }
 
-  [[nodiscard]] std::optional<FittingPlan> with_chips(std::int64_t count) const {
-    return with("system.chips", count);
-  }
-
   void find_chips() {
     unit_ = open_unit();
     if (!unit_) return;
@@ -133,11 +153,13 @@ class EnoughNumbers {
     NumberChange change{
         .kind = Kind::Chips, .given = static_cast<double>(given), .with = std::nullopt};
     std::int64_t enough = given;
+    bool makes_sense = false;
     while (!change.with && enough <= kMostTriedChips / 2) {
       enough *= 2;
-      if (enough >= least_chips_) change.with = with_chips(enough);
+      if (enough < least_chips_) continue;
+      makes_sense = try_value("system.chips", enough, change) || makes_sense;
     }
-    if (enough == given) return;
+    if (!makes_sense) return;
     change.tried = static_cast<double>(enough);
     nearest_.changes.push_back(std::move(change));
   }
@@ -151,10 +173,13 @@ class EnoughNumbers {
     const auto enough = static_cast<std::int64_t>(change->tried);
     std::int64_t count = std::max(config_.task.machine.chips + *unit_, least_chips_);
     for (; count < enough; count += *unit_) {
-      auto found = with_chips(count);
-      if (!found) continue;
-      change->with = std::move(found);
-      change->tried = static_cast<double>(count);
+      NumberChange fewer = *change;
+      fewer.with.reset();
+      fewer.also.reset();
+      try_value("system.chips", count, fewer);
+      if (!fewer.with) continue;
+      fewer.tried = static_cast<double>(count);
+      *change = std::move(fewer);
       break;
     }
     change->is_nearest = true;
@@ -166,11 +191,12 @@ class EnoughNumbers {
     // Where the states alone are too much, less to compute does not help.
     const bool may_help =
         least_states() <= capacity() * static_cast<double>(config_.task.machine.chips);
+    bool makes_sense = !may_help;
     while (!change.with && value % 2 == 0 && value / 2 >= least) {
       value /= 2;
-      if (may_help) change.with = with(key, value);
+      if (may_help) makes_sense = try_value(key, value, change) || makes_sense;
     }
-    if (value == given) return;
+    if (value == given || !makes_sense) return;
     change.tried = static_cast<double>(value);
     nearest_.changes.push_back(std::move(change));
   }

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "model/machine/price_power.hpp"
 #include "model/training/layout_shelf.hpp"
+#include "model/training/schedule.hpp"
 #include "model/training/stages.hpp"
 
 namespace dfsearch::training {
@@ -44,12 +45,9 @@ void check_form(const Task& task, const Blocks& blocks, const Plan& plan) {
             std::accumulate(plan.layers.begin(), plan.layers.end(), std::int64_t{0}) ==
                 blocks.layers(),
         "the layers of the stages are not those of the model");
-  if (task.stack) return;
-  check(std::all_of(plan.layers.begin(), plan.layers.end(),
-                    [&](std::int64_t layers) { return layers % plan.chunks == 0; }),
-        "a stage has layers that its chunks do not divide");
-  check(plan.chunks == 1 || plan.layers.front() * degrees[Role::Pipeline] == blocks.layers(),
-        "stages with chunks have unequal layers");
+  const std::int64_t micro_batches = task.global_batch / (degrees.replicas() * plan.micro_batch);
+  check(is_possible(plan.schedule, plan.chunks, micro_batches, plan.layers),
+        "its schedule does not have such stages, chunks and micro-batches");
 }
 
 }  // namespace

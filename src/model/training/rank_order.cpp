@@ -28,9 +28,14 @@ bool is_numbered_so(const std::vector<Division>& network, RankOrder order) {
   return true;
 }
 
-bool can_number(Framework framework, const std::vector<Division>& network) {
-  return is_numbered_so(network, kUsualOrder) ||
-         (framework == Framework::Megatron && is_numbered_so(network, kStagesInside));
+bool can_number(Framework framework, const std::vector<Division>& network, TensorLayout layout) {
+  if (is_numbered_so(network, kUsualOrder)) return true;
+  if (framework != Framework::Megatron || !is_numbered_so(network, kStagesInside)) return false;
+  Degrees degrees;
+  for (const Division& dimension : network) {
+    for (const Role role : kRoles) degrees[role] *= dimension[role];
+  }
+  return degrees[Role::Context] == 1 && expert_ranks(degrees, layout) == 1;
 }
 
 }  // namespace dfsearch::training

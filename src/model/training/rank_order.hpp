@@ -15,7 +15,8 @@ using RankOrder = std::initializer_list<Role>;
 /// That of all frameworks of training, unless told otherwise.
 inline constexpr RankOrder kUsualOrder = {Role::Tensor, Role::Context, Role::Expert, Role::Data,
                                           Role::Pipeline};
-/// That of Megatron-LM with --use-tp-pp-dp-mapping.
+/// The order of Megatron-LM with --use-tp-pp-dp-mapping, which goes without context ranks and expert
+/// ranks.
 inline constexpr RankOrder kStagesInside = {Role::Tensor, Role::Context, Role::Expert,
                                             Role::Pipeline, Role::Data};
 
@@ -23,7 +24,7 @@ inline constexpr RankOrder kStagesInside = {Role::Tensor, Role::Context, Role::E
 /// innermost first.  Chips of a mesh are numbered as its user has them.
 bool is_numbered_so(const std::vector<Division>& network, RankOrder order);
 
-/// Whether a framework has an order that numbers them so.
-bool can_number(Framework framework, const std::vector<Division>& network);
+/// Whether a framework has an order that numbers them so, with that layout among tensor ranks.
+bool can_number(Framework framework, const std::vector<Division>& network, TensorLayout layout);
 
 }  // namespace dfsearch::training

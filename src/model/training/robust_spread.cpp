@@ -14,6 +14,8 @@
 #include <cmath>
 #include <limits>
 
+#include "model/training/chunked_stages.hpp"
+
 namespace dfsearch::training {
 namespace {
 
@@ -38,6 +40,31 @@ class RobustSearch {
     // That one depends on `most`; the first one found at the least ratio does not.
     below_ = above(best->ratio);
     return in(Class(scenarios_.size()));
+  }
+
+  /// The best division into chunks.
+  std::optional<RobustSpread> run(std::int64_t chunks, double most) {
+    std::optional<RobustSpread> best;
+    below_ = above(most);
+    const bool both_kinds = order_.layers > 0 && order_.other_layers > 0;
+    const auto goes_on = [&](std::int64_t least) {
+      scenarios_.front().limits.deadline.check();
+      if (both_kinds) return true;
+      StageContent content;
+      (order_.layers > 0 ? content.layers : content.other_layers) = least;
+      const std::vector<StageCost>& costs = known(content);
+      for (std::size_t s = 0; s < costs.size(); ++s) {
+        if (!(costs[s].pace() / scenarios_[s].best < below_)) return false;
+      }
+      return scenarios_.front().limits.holds(stages_ - 1, content);
+    };
+    for_each_chunked(layers_, stages_, chunks, goes_on, [&](const std::vector<std::int64_t>& one) {
+      const double found = ratio(one);
+      if (!(found < below_) || !holds(one)) return;
+      best = RobustSpread{.layers = one, .ratio = found};
+      below_ = found;
+    });
+    return best;
   }
 
   double ratio(const std::vector<std::int64_t>& layers) {
@@ -163,10 +190,12 @@ class RobustSearch {
 
 std::optional<RobustSpread> spread_robustly(std::int64_t stages, const LayerOrder& order,
                                             const std::vector<SpreadScenario>& scenarios,
-                                            double most, const std::vector<std::int64_t>& given) {
+                                            double most, const std::vector<std::int64_t>& given,
+                                            std::int64_t chunks) {
   RobustSearch search(stages, order, scenarios);
   std::vector<std::int64_t> only = given;
   if (stages == 1) only = {order.all()};
+  if (only.empty() && chunks > 1) return search.run(chunks, most);
   if (only.empty()) return search.run(most);
   const double ratio = search.ratio(only);
   if (ratio > most || !search.holds(only)) return std::nullopt;

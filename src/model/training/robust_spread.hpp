@@ -23,11 +23,13 @@ struct RobustSpread {
 };
 
 /// The spread of the least ratio, exactly, if that is at most `most`: nothing if none that fits is.
-/// The same of several whatever `most` is.  `given` layers, if there are any, are the only ones.
-/// Throws Stopped after the deadline of the limits.
+/// The division found of several does not depend on `most`.  If layers are `given` no other division
+/// is tried; stages of several chunks have layers of chunked_stages.hpp.  Throws Stopped after the
+/// deadline of the limits.
 std::optional<RobustSpread> spread_robustly(std::int64_t stages, const LayerOrder& order,
                                             const std::vector<SpreadScenario>& scenarios,
                                             double most,
-                                            const std::vector<std::int64_t>& given = {});
+                                            const std::vector<std::int64_t>& given = {},
+                                            std::int64_t chunks = 1);
 
 }  // namespace dfsearch::training

@@ -7,9 +7,10 @@
 
 #include "model/training/schedule.hpp"
 
-#include "base/number.hpp"
-
 #include <algorithm>
+
+#include "base/number.hpp"
+#include "model/training/chunked_stages.hpp"
 
 namespace dfsearch::training {
 namespace {
@@ -122,11 +123,16 @@ double in_flight(Schedule schedule, std::int64_t chunks, std::int64_t micro_batc
 }
 
 bool is_possible(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
-                 std::int64_t stages, std::int64_t layers, bool uneven) {
+                 const std::vector<std::int64_t>& layers) {
   if (schedule != Schedule::Interleaved) return chunks == 1;
-  const bool spread =
-      uneven ? layers >= stages * chunks : layers % stages == 0 && layers / stages % chunks == 0;
-  return chunks > 1 && stages > 1 && micro_batches % stages == 0 && spread;
+  return chunks > 1 && micro_batches % static_cast<std::int64_t>(layers.size()) == 0 &&
+         chunk_slots(layers, chunks);
+}
+
+bool is_possible(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
+                 std::int64_t stages, std::int64_t layers) {
+  if (schedule != Schedule::Interleaved) return chunks == 1;
+  return chunks > 1 && micro_batches % stages == 0 && have_chunks(layers, stages, chunks);
 }
 
 }  // namespace dfsearch::training

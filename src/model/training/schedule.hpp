@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "base/units.hpp"
 #include "model/training/memory.hpp"
@@ -86,9 +87,12 @@ class Pipeline {
 double in_flight(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
                  std::int64_t stages, std::int64_t stage);
 
-/// Whether the schedule works so: chunks divide what one stage has and micro-batches come in
-/// rounds of the stages if there are several.  `uneven`: chunks may differ by their layers.
+/// Whether the schedule works so: stages are interleaved if they have chunks (chunked_stages.hpp),
+/// and micro-batches then come in rounds of the stages.
 bool is_possible(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
-                 std::int64_t stages, std::int64_t layers, bool uneven = false);
+                 const std::vector<std::int64_t>& layers);
+/// Whether it does with some layers of each stage.
+bool is_possible(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
+                 std::int64_t stages, std::int64_t layers);
 
 }  // namespace dfsearch::training

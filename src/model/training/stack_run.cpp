@@ -70,7 +70,10 @@ RunTime run_time(const Task& task, const Plan& plan) {
   const Profiles profiles = stack_profiles(unlimited, plan.degrees, plan.layout, plan.micro_batch);
   const StepModel model(unlimited, plan, profiles, layer_order(task.model));
   const Groups groups(task.machine, plan.network);
-  const auto best = model.step(groups);
+  // Plans that were run may have other chunks than those that are searched.
+  const auto best = unlimited.choices.layers.empty() && stages > 1
+                        ? spread_layers(stages, layer_order(task.model), model.limits(groups))
+                        : model.step(groups);
   if (!best) throw InternalError("a run without limits of memory does not fit");
   const StepModel::Detail detail = model.detail(groups, best->layers);
   return {.step = detail.step,

@@ -247,7 +247,10 @@ std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, s
   std::int64_t begin = 0;
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     for (std::size_t stage = 0; stage < layers.size(); ++stage) {
-      const std::int64_t count = layers[stage] / chunks;
+      const std::int64_t slots = (layers[stage] + chunks - 1) / chunks;
+      // An end that takes a slot is on the first chunk of all or on the last one.
+      const bool has_end = stage == 0 ? chunk == 0 : chunk == chunks - 1;
+      const std::int64_t count = slots - (has_end ? slots * chunks - layers[stage] : 0);
       const StageContent more = order.content(begin, begin + count);
       contents[stage].layers += more.layers;
       contents[stage].other_layers += more.other_layers;

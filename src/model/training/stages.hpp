@@ -15,7 +15,7 @@
 namespace dfsearch::training {
 
 /// What each stage has if they have so many layers each, with chunks in turn: chunk j of stage i
-/// has the layers of place j * stages + i.
+/// has the layers of place j * stages + i.  Chunks have equally many slots (chunked_stages.hpp).
 std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, std::int64_t chunks,
                                       const LayerOrder& order);
 

@@ -12,6 +12,7 @@
 
 #include "base/number.hpp"
 #include "model/stack/pass_time.hpp"
+#include "model/training/chunked_stages.hpp"
 #include "model/training/stages.hpp"
 
 namespace dfsearch::training {
@@ -211,7 +212,8 @@ StepParts StepModel::stage_parts(const Times& times, const StageContent& content
   return parts;
 }
 
-/// With a stack chunks may differ by a layer: what they hold is counted for the whole stage.
+/// With a stack the layers of a stage are counted as if they followed each other, since chunks of
+/// plans that were run may differ by a layer.
 std::vector<StageContent> StepModel::contents(const std::vector<std::int64_t>& layers) const {
   return contents_of(layers, task_.stack ? 1 : shape_.chunks, order_);
 }
@@ -300,22 +302,42 @@ StageLimits StepModel::limits(const Groups& groups) const {
 std::optional<StepModel::Result> StepModel::step(const Groups& groups, Seconds most) const {
   const std::int64_t stages = this->stages();
   const StageLimits limits = this->limits(groups);
-  std::vector<std::int64_t> layers = task_.choices.layers;
-  const bool uneven = shape_.schedule != Schedule::Interleaved || task_.has_uneven_chunks();
-  if (layers.empty() && stages > 1 && uneven) {
+  const std::vector<std::int64_t>& given = task_.choices.layers;
+  const bool has_chunks = shape_.schedule == Schedule::Interleaved;
+  if (given.empty() && stages > 1 && !has_chunks) {
     return spread_layers(stages, order_, limits, most);
   }
-  if (layers.empty()) {
-    layers.assign(static_cast<std::size_t>(stages), order_.all() / stages);
+  std::optional<Result> best;
+  const auto take = [&](const std::vector<std::int64_t>& layers) {
+    SpreadCost sum;
+    std::int64_t stage = 0;
+    for (const StageContent& content : contents(layers)) {
+      if (!holds(stage++, content)) return;
+      sum.add(limits.cost(content));
+    }
+    if (sum.step() <= most && (!best || sum.step() < best->step)) {
+      best = Result{.layers = layers, .step = sum.step()};
+    }
+  };
+  if (!given.empty() || stages == 1) {
+    take(given.empty() ? std::vector<std::int64_t>{order_.all()} : given);
+    return best;
   }
-  SpreadCost sum;
-  std::int64_t stage = 0;
-  for (const StageContent& content : contents(layers)) {
-    if (!holds(stage++, content)) return std::nullopt;
-    sum.add(limits.cost(content));
-  }
-  if (sum.step() > most) return std::nullopt;
-  return Result{.layers = std::move(layers), .step = sum.step()};
+  // docs/search.md, section 15
+  const Pipeline pipeline = this->pipeline(times(groups));
+  const bool both_kinds = order_.layers > 0 && order_.other_layers > 0;
+  const auto may_be_less = [&](const StageContent& content) {
+    const Seconds floor = pipeline.pace(content, {}).total() * kLessRoundings;
+    return floor <= most && (!best || floor < best->step) &&
+           (both_kinds || holds(stages - 1, content));
+  };
+  const auto goes_on = [&](std::int64_t least) {
+    deadline_.check();
+    return (order_.layers > 0 && may_be_less({.layers = least})) ||
+           (order_.other_layers > 0 && may_be_less({.other_layers = least}));
+  };
+  for_each_chunked(order_.all(), stages, shape_.chunks, goes_on, take);
+  return best;
 }
 
 std::optional<Seconds> StepModel::floor(const Groups& anywhere, Seconds most) const {

@@ -1,6 +1,7 @@
 #pragma once
 // A training step that is to be planned: a model, a machine, and the decisions already taken.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -19,7 +20,8 @@ namespace dfsearch::training {
 
 /// What a plan may be; an empty list leaves all.
 struct Choices {
-  std::array<DegreeChoice, kRoles.size()> degrees;  ///< by role; Data: replicas, experts' included
+  /// Degrees by role; Data: replicas, experts' included; Expert: ranks that divide the experts.
+  std::array<DegreeChoice, kRoles.size()> degrees;
   std::vector<std::int64_t> micro_batches;
   std::vector<TensorLayout> layouts;
   std::vector<Recompute> recomputes;
@@ -61,9 +63,30 @@ struct Task {
   Choices choices;
   std::optional<Framework> framework;  ///< that is to run the plan; left out: any
 
-  /// Whether interleaved stages and their chunks may differ by their layers.
-  [[nodiscard]] bool has_uneven_chunks() const {
-    return stack.has_value() && !(framework && has_equal_chunks(*framework));
+  [[nodiscard]] ModelFacts facts() const {
+    return {.heads = model.heads,
+            .kv_heads = model.kv_heads,
+            .tokens = pass.tokens,
+            .global_batch = global_batch,
+            .experts = model.experts.has_value(),
+            .tied = model.tied};
+  }
+  /// Whether a layout with whole experts is searched with these degrees.
+  [[nodiscard]] bool may_have_whole_experts(const Degrees& of) const {
+    const auto& given = choices.layouts;
+    return stack && model.experts && of[Role::Tensor] > 1 &&
+           model.experts->count % expert_ranks(of, TensorLayout::WholeExperts) == 0 &&
+           (given.empty() ||
+            std::find(given.begin(), given.end(), TensorLayout::WholeExperts) != given.end());
+  }
+  /// Whether the experts may be divided over the ranks of a layout.
+  [[nodiscard]] bool allows_experts(const Degrees& of, TensorLayout layout) const {
+    return choices.degrees[static_cast<std::size_t>(Role::Expert)].allows(expert_ranks(of, layout));
+  }
+  /// Whether they may with some layout.
+  [[nodiscard]] bool allows_experts(const Degrees& of) const {
+    return allows_experts(of, TensorLayout::LeastSent) ||
+           (may_have_whole_experts(of) && allows_experts(of, TensorLayout::WholeExperts));
   }
 };
 

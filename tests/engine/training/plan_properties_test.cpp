@@ -11,6 +11,7 @@
 
 #include "engine/training/find_plan.hpp"
 #include "engine/training/plan_space.hpp"
+#include "model/training/chunked_stages.hpp"
 #include "model/training/evaluate.hpp"
 #include "model/training/layout_shelf.hpp"
 #include "model/training/step.hpp"
@@ -172,10 +173,10 @@ void spreads_of(const Task& task, const Plan& shape, const Found& found) {
   std::vector<std::int64_t> layers = task.choices.layers;
   if (!layers.empty()) {
     found(layers);
-  } else if (shape.chunks > 1 && !task.stack) {
-    found(std::vector<std::int64_t>(static_cast<std::size_t>(stages), task.model.layers / stages));
   } else {
-    all_spreads(stages, task.model.layers, layers, found);
+    all_spreads(stages, task.model.layers, layers, [&](const std::vector<std::int64_t>& each) {
+      if (shape.chunks == 1 || chunk_slots(each, shape.chunks)) found(each);
+    });
   }
 }
 

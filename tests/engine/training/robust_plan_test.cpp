@@ -13,6 +13,7 @@
 #include "engine/plan/plan_tree.hpp"
 #include "engine/training/find_plan.hpp"
 #include "engine/training/robust_rules.hpp"
+#include "model/training/chunked_stages.hpp"
 #include "model/training/step.hpp"
 #include "support/training_worlds.hpp"
 
@@ -62,6 +63,7 @@ std::vector<std::vector<double>> all_steps(const Worlds& worlds) {
               const Groups groups(space.task().machine, network);
               std::vector<std::int64_t> layers;
               each_spread(degrees[Role::Pipeline], blocks.layers(), layers, [&] {
+                if (shape.chunks > 1 && !chunk_slots(layers, shape.chunks)) return;
                 std::vector<double> steps;
                 for (std::size_t s = 0; s < worlds.size(); ++s) {
                   const StepModel model(worlds[s]->task, shape, profiles[s], blocks.order);

@@ -61,10 +61,14 @@ TEST_CASE("ranks are numbered so if and only if they come to lie so one by one")
       (expected ? so : not_so)++;
     }
     const bool usual = is_numbered_so(network, kUsualOrder);
-    CHECK(can_number(Framework::Torchtitan, network) == usual);
-    CHECK(can_number(Framework::Megatron, network) ==
-          (usual || is_numbered_so(network, kStagesInside)));
-    inside += !usual && can_number(Framework::Megatron, network);
+    const bool other = is_numbered_so(network, kStagesInside);
+    const bool plain = degrees[Role::Context] == 1 && degrees[Role::Expert] == 1;
+    const TensorLayout kept = TensorLayout::LeastKept, whole = TensorLayout::WholeExperts;
+    CHECK(can_number(Framework::Torchtitan, network, kept) == usual);
+    CHECK(can_number(Framework::Megatron, network, kept) == (usual || (other && plain)));
+    CHECK(can_number(Framework::Megatron, network, whole) ==
+          (usual || (other && plain && degrees[Role::Tensor] == 1)));
+    inside += !usual && can_number(Framework::Megatron, network, kept);
   }
   CHECK(so > 1000);
   CHECK(not_so > 1000);

@@ -152,6 +152,13 @@ TEST_CASE("chunks take the layers in turn") {
   CHECK(contents[1].other_layers == 3);
   CHECK(contents[0].first);
   CHECK(contents[1].last);
+  // Ten layers in three stages of two chunks of two slots: the embedding and the loss take one each.
+  const auto ends = contents_of({3, 4, 3}, 2, {.layers = 6, .other_layers = 4});
+  CHECK(ends[0].layers == 2);  // 0, 5, 6
+  CHECK(ends[0].other_layers == 1);
+  CHECK(ends[1].layers == 2);  // 1, 2, 7, 8
+  CHECK(ends[2].layers == 2);  // 3, 4, 9
+  CHECK(ends[2].other_layers == 1);
   // Of seven every third is of the other kind: layers 2 and 5, counted from 0.
   const auto alternate = contents_of({3, 2, 2}, 1, {.layers = 5, .other_layers = 2, .every = 3});
   CHECK(alternate[0].other_layers == 1);

@@ -1,0 +1,27 @@
+#pragma once
+// Why a task has no plan at all, whatever memory holds.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "engine/training/plan_space.hpp"
+
+namespace dfsearch::training {
+
+struct NoPlan {
+  /// Something given without which, alone, there are plans.
+  enum class Pin : std::uint8_t { Network, Schedule, Layout, Recompute, MicroBatch, Layers };
+  std::vector<Pin> pins;
+  /// All that keeps the framework from the plan that it lacks least of; only if there are plans
+  /// without a framework.
+  std::vector<std::string_view> lacks;
+  /// The framework lacks nothing of some plan, but its ranks are numbered in another order.
+  bool other_ranks = false;
+};
+
+/// Throws Stopped.
+NoPlan why_no_plan(const Task& task, const Deadline& deadline);
+
+}  // namespace dfsearch::training
