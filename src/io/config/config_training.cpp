@@ -243,7 +243,8 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
     read_object(*section, config.search, messages);
   }
   reader.finish();
-  if (task.stack) refuse_meshes(task.machine, *reader.optional("system"), messages);
+  const YamlEntry* system = reader.optional("system");
+  if (task.stack && system) refuse_meshes(task.machine, *system, messages);
   if (messages.count() == before) check_plan_choices(root, task, messages);
   return config;
 }

@@ -324,6 +324,9 @@ TEST_CASE("fused kernels and what does not go with them") {
   CHECK(message(kGoodPlan, {stack}) ==
         "--set " + stack +
             ": style: expected kernel_by_kernel beside 'stack', which runs kernels one by one");
+  // What a stack asks of the machine waits until there is one.
+  CHECK(message(kGoodPlan, {"execution={stack: te, chip: h100_80gb}", "system=null"})
+            .find("missing key 'system'") != std::string::npos);
   CHECK(task_of({fused}).overlap == Overlap::Perfect);
   CHECK(task_of({"execution={style: dataflow, overlap: none}"}).overlap == Overlap::None);
 }
