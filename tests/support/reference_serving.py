@@ -42,18 +42,18 @@ class Model:
         if self.mla:
             r, dr = self.mla["key_value_rank"], self.mla["rope_dim"]
             return 2 * (self.a / t) * (2 * r + dr), 2 * (self.a / t) * (self.d + self.dv)
-        return 4 * (self.a / t) * self.d, 4 * (self.a / t) * self.d
+        return 2 * (self.a / t) * (self.d + self.dv), 2 * (self.a / t) * (self.d + self.dv)
 
     def u(self, t):  # cached values of a token on a chip
         if self.mla:
             return self.mla["key_value_rank"] + self.mla["rope_dim"]
-        return 2 * max(self.g / t, 1) * self.d
+        return max(self.g / t, 1) * (self.d + self.dv)
 
     def attention_products(self, t):
-        h, a, d = self.h, self.a, self.d
+        h, a, d, dv = self.h, self.a, self.d, self.dv
         if self.mla:
             rq, r, dr = self.mla["query_rank"], self.mla["key_value_rank"], self.mla["rope_dim"]
-            dn, dv = d - dr, self.dv
+            dn = d - dr
             out = []
             if rq:
                 out += [(h * rq, h + rq), (rq * a * d / t, rq + a * d / t)]
@@ -62,8 +62,8 @@ class Model:
             out += [(h * (r + dr), h + r + dr), (r * a * (dn + dv) / t, a * (dn + dv + 2 * r) / t),
                     (a * dv / t * h, a * dv / t + h)]
             return out
-        o = (a / t + 2 * max(self.g / t, 1)) * d
-        return [(h * o, h + o), (a * d / t * h, a * d / t + h)]
+        o = a / t * d + max(self.g / t, 1) * (d + dv)
+        return [(h * o, h + o), (a * dv / t * h, a * dv / t + h)]
 
     def mlp_products(self, f, t):
         n = 2 if self.gated else 1

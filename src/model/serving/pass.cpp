@@ -13,7 +13,7 @@ namespace {
 /// Values of the cache of a token and layer on one of t chips.
 double cached_values(const Transformer& model, double t) {
   if (model.latent) return real(model.latent->key_value_rank + model.latent->rope_dim);
-  return 2.0 * std::max(real(model.kv_heads) / t, 1.0) * real(model.head_dim);
+  return std::max(real(model.kv_heads) / t, 1.0) * real(model.head_dim + model.value_dim);
 }
 
 }  // namespace
@@ -21,9 +21,10 @@ double cached_values(const Transformer& model, double t) {
 /// Those of one of t chips.
 std::vector<Pass::Size> Pass::attention_products(const Transformer& model, double t) {
   const double h = real(model.hidden), a = real(model.heads), d = real(model.head_dim);
+  const double v = real(model.value_dim);
   if (model.latent) {
     const auto& [query_rank, rank, rope] = *model.latent;
-    const double q = real(query_rank), r = real(rank), v = real(model.value_dim);
+    const double q = real(query_rank), r = real(rank);
     const double own = d - real(rope);
     std::vector<Size> list;
     if (query_rank > 0) list.push_back({h * q, h, q});
@@ -34,8 +35,8 @@ std::vector<Pass::Size> Pass::attention_products(const Transformer& model, doubl
     list.push_back({a * v / t * h, a * v / t, h});
     return list;
   }
-  const double out = (a / t + 2.0 * std::max(real(model.kv_heads) / t, 1.0)) * d;
-  return {{h * out, h, out}, {a * d / t * h, a * d / t, h}};
+  const double out = a / t * d + std::max(real(model.kv_heads) / t, 1.0) * (d + v);
+  return {{h * out, h, out}, {a * v / t * h, a * v / t, h}};
 }
 
 std::vector<Pass::Size> Pass::mlp_products(const Transformer& model, double width) {
@@ -59,12 +60,12 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
   const double attention = pool_.peak_of(precision_.attention).in_base_units() * shares.attention;
   const double reading = pool_.machine.memory[0].bandwidth.in_base_units() * shares.cache;
   cached_ = cached_values(model, t) * bytes_of(precision_.cache);
-  const double a = real(model.heads), d = real(model.head_dim);
-  double decode_flop = 4.0 * a / t * d, prefill_flop = decode_flop;
+  const double a = real(model.heads);
+  const double prefill_flop = 2.0 * a / t * real(model.head_dim + model.value_dim);
+  double decode_flop = prefill_flop;
   if (model.latent) {
     const double r = real(model.latent->key_value_rank), rope = real(model.latent->rope_dim);
     decode_flop = 2.0 * a / t * (2.0 * r + rope);
-    prefill_flop = 2.0 * a / t * (d + real(model.value_dim));
   }
   for (const std::size_t sight : {kAll, kWindow}) {
     decode_compute_[sight] = seen_[sight].context * decode_flop / attention;
