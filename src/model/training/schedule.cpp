@@ -75,7 +75,8 @@ Seconds Pipeline::unfilled(const StageContent& stage, bool layers_fill) const {
 Pipeline::Pace Pipeline::pace(const StageContent& stage, const Beside& beside) const {
   const PassTime own = passes(stage);
   const Seconds forward = own.forward + beyond(beside.forward, beside.forward_hidden);
-  const Seconds each = forward + own.backward + beyond(beside.backward, beside.backward_hidden);
+  const Seconds each = std::max(
+      forward + own.backward + beyond(beside.backward, beside.backward_hidden), times_.link);
   switch (schedule_) {
     case Schedule::OneForwardOneBackward:
       return {.forward = sum_ + each * (micro_batches_ - 1.0)};
@@ -89,7 +90,8 @@ Pipeline::Pace Pipeline::pace(const StageContent& stage, const Beside& beside) c
     case Schedule::ZeroBubble:
       break;
   }
-  const Seconds work = (forward + own.backward) * micro_batches_ + unfilled(stage, true);
+  const Seconds work =
+      std::max(forward + own.backward, times_.link) * micro_batches_ + unfilled(stage, true);
   if (!(beside.backward > Seconds{})) return {.forward = work};
   // Where exchanges set the pace, what hides them fills nothing.
   const Seconds longer = forward + own.backward + (beside.backward - beside.backward_hidden);

@@ -28,6 +28,7 @@ struct PassTime {
 struct PipelineTimes {
   PassTime layer, other_layer, first, last;
   Seconds hops{};  ///< of a micro-batch on a stage, both ways
+  Seconds link{};  ///< that the link to the next stage carries a micro-batch, whatever hides it
 };
 
 /// Exchanges of each micro-batch beside the passes of a stage, and the work that hides them.

@@ -180,6 +180,7 @@ StepModel::Times StepModel::times(const Groups& groups) const {
   times.last.pass.forward += loss;
   times.last.parts.tensor += loss;
   times.hops = hops(groups);
+  if (task_.stack) times.link = stack_hop(groups) * number(shape_.chunks);
   return times;
 }
 
@@ -196,7 +197,8 @@ Pipeline StepModel::pipeline(const Times& times) const {
                              .other_layer = times.other_layer.pass,
                              .first = times.first.pass,
                              .last = times.last.pass,
-                             .hops = times.hops};
+                             .hops = times.hops,
+                             .link = times.link};
   return {shape_.schedule, shape_.chunks, micro_batches_,     shape_.degrees[Role::Pipeline],
           passes,          order_.layers, order_.other_layers};
 }
@@ -353,7 +355,7 @@ Seconds StepModel::average_floor(const Groups& anywhere, Seconds passes) const {
 
 Seconds StepModel::passes(const Groups& groups) const {
   Times times = this->times(groups);
-  times.hops = {};
+  times.hops = times.link = {};
   StageContent all = order_.content(0, order_.all());
   all.first = all.last = true;
   return pipeline(times).passes(all).total();

@@ -103,6 +103,7 @@ class StepModel {
   struct Times {
     BlockTime layer, other_layer, first, last;
     Seconds hops{};  ///< of a micro-batch on a stage, both ways
+    Seconds link{};  ///< of it on the link to the next stage, with a stack
   };
   [[nodiscard]] Times times(const Groups& groups) const;
   /// With what is computed again and copied by the plan, or with neither.
