@@ -4,6 +4,11 @@
 
 #include "base/error.hpp"
 #include "engine/solve.hpp"
+#include "io/solve/question.hpp"
+#include "io/study/study_file.hpp"
+#include "io/study/study_points.hpp"
+#include "physics/config_files.hpp"
+#include "physics/numbers.hpp"
 
 namespace dfsearch::test {
 namespace {
@@ -21,35 +26,102 @@ void take(Answer& answer, const Found& found) {
                            : found.lower_bound.in_base_units();
 }
 
-Answer solved(Config config) {
+Answer solved(Config config, const Deadline& deadline) {
   SearchOptions options;
+  options.limits.deadline = deadline;
   options.limits.nodes = kNodes;
   options.node_effort.steps = 1000;
   SearchResult result = solve(config.problem, options);
-  Answer answer{.of = MappingAnswer{std::move(config), std::move(result)}};
+  Answer answer{.config = {}, .of = MappingAnswer{std::move(config), std::move(result)}};
   take(answer, std::get<MappingAnswer>(answer.of).result);
   return answer;
 }
 
-Answer solved(TrainingConfig config) {
+Answer solved(TrainingConfig config, const Deadline& deadline) {
   StepSearch search;
+  search.limits.deadline = deadline;
   search.limits.nodes = kNodes;
   training::PlanResult result = training::find_plan(config.task, search);
-  Answer answer{.of = PlanAnswer{std::move(config), std::move(result)}};
+  Answer answer{.config = {}, .of = PlanAnswer{std::move(config), std::move(result)}};
   take(answer, std::get<PlanAnswer>(answer.of).result);
   return answer;
+}
+
+SearchStatus status_of(const Json& result) {
+  const std::string status = result["status"];
+  if (status == "optimal") return SearchStatus::Optimal;
+  if (status == "feasible") return SearchStatus::Feasible;
+  return status == "infeasible" ? SearchStatus::Infeasible : SearchStatus::NoSolution;
+}
+
+Answer solved(const AnyConfig& config, const Deadline& deadline) {
+  SolveOptions options;
+  options.limits = Limits{.deadline = deadline, .nodes = 20 * kNodes};
+  const Result found = solve(config, options);
+  ResultAnswer result{Json::parse(result_json(config, found))};
+  Answer answer{.config = {}, .of = result};
+  answer.status = status_of(result.result);
+  answer.step = count_of(result.result, "step_time", std::numeric_limits<double>::infinity());
+  answer.lower_bound = count_of(result.result, "lower_bound", 0.0);
+  return answer;
+}
+
+Answer studied(const Json& config) {
+  const Study study = parse_study(config.dump(), "physics.json");
+  const StudyPoints points(study, {.node_limit = kNodes, .deterministic = true});
+  points.check();
+  StudyAnswer rows;
+  Answer answer;
+  for (study::PointIndex point = 0; point < points.grid().count(); ++point) {
+    StudyRow row{.config = json_of(parse_yaml(points.config_text(point), "physics.json", false)),
+                 .result = Json::parse(points.solve(point, {}).row)};
+    if (row.result["status"] == "failed") throw InputError(row.result["reason"].get<std::string>());
+    const SearchStatus status = status_of(row.result);
+    if (status == SearchStatus::Optimal || status == SearchStatus::Feasible) answer.status = status;
+    rows.rows.push_back(std::move(row));
+  }
+  answer.of = std::move(rows);
+  return answer;
+}
+
+/// Mappings of layers onto chips that the config has are judged by the mapping itself.
+bool is_mapping(const Json& config) {
+  return config["workload"]["kind"] != "lstm" && !config["system"].contains("technology") &&
+         !config.value("/execution/stages"_json_pointer, Json()).is_string();
+}
+
+Answer asked(AnyConfig any, const Json& config, const Deadline& deadline) {
+  if (auto* plan = std::get_if<TrainingConfig>(&any)) {
+    Json with_files = json_of(plan->source->tree);
+    Answer answer = solved(std::move(*plan), deadline);
+    answer.config = std::move(with_files);
+    return answer;
+  }
+  if (auto* mapping = std::get_if<Config>(&any); mapping != nullptr && is_mapping(config)) {
+    return solved(std::move(*mapping), deadline);
+  }
+  return solved(any, deadline);
 }
 
 }  // namespace
 
 std::optional<Answer> answer_to(const Json& config) {
   try {
-    AnyConfig any = parse_any_config(config.dump(), "physics.json");
-    if (auto* plan = std::get_if<TrainingConfig>(&any)) return solved(std::move(*plan));
-    return solved(std::move(std::get<Config>(any)));
+    Answer answer = config.contains("study")
+                        ? studied(config)
+                        : asked(parse_any_config(config.dump(), "physics.json"), config, {});
+    if (answer.config.is_null()) answer.config = config;
+    return answer;
   } catch (const InputError&) {
     return std::nullopt;
   }
+}
+
+Answer answer_to_file(const std::filesystem::path& file, Seconds most) {
+  const Json config = config_of_file(file);
+  Answer answer = asked(load_any_config(file, {}), config, Deadline(most));
+  answer.config = config;
+  return answer;
 }
 
 namespace {

@@ -1,12 +1,14 @@
 #pragma once
 // What the program answers to a config, and what the checks of it complain of.
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/units.hpp"
 #include "engine/search_result.hpp"
 #include "engine/training/find_plan.hpp"
 #include "io/config/load_config.hpp"
@@ -23,9 +25,24 @@ struct PlanAnswer {
   training::PlanResult result;
 };
 
-/// An answer to a question of either kind.
+/// Of any other question: an execution of Calculon's model, a deployment, a front or a fleet, a
+/// mapping onto chips from budgets, stages that divide a graph.
+struct ResultAnswer {
+  Json result;  ///< as docs/results.md has it
+};
+/// A point of a study, as its row says it.
+struct StudyRow {
+  Json config;
+  Json result;
+};
+struct StudyAnswer {
+  std::vector<StudyRow> rows;
+};
+
+/// An answer to a question of any kind.
 struct Answer {
-  std::variant<MappingAnswer, PlanAnswer> of;
+  Json config;  ///< what was asked, with what its files say
+  std::variant<MappingAnswer, PlanAnswer, ResultAnswer, StudyAnswer> of;
   SearchStatus status = SearchStatus::NoSolution;
   double step = 0.0;         ///< seconds; infinite without an answer
   double lower_bound = 0.0;  ///< no answer takes less; infinite if nothing fits
@@ -39,6 +56,9 @@ struct Answer {
 /// config that is refused.
 std::optional<Answer> answer_to(const Json& config);
 
+/// What is found for a config of a file in so much time.  Throws InputError.
+Answer answer_to_file(const std::filesystem::path& file, Seconds most);
+
 /// A limit that an answer breaks: it must have been at least so much.
 struct Violation {
   std::string check;
@@ -51,6 +71,11 @@ struct Violation {
 inline constexpr double kRounding = 1e-9;
 
 inline bool is_less(double a, double b) { return a < b * (1.0 - kRounding); }
+
+inline std::optional<Violation> at_least(const char* what, double limit, double got) {
+  if (!is_less(got, limit)) return std::nullopt;
+  return Violation{what, limit, got};
+}
 
 /// One check of an answer: what it breaks, if anything.
 using Check = std::function<std::optional<Violation>(const Json& config, const Answer& answer)>;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "physics/answer.hpp"
+#include "physics/numbers.hpp"
 
 namespace dfsearch::test {
 

@@ -256,8 +256,8 @@ std::optional<Violation> check_layouts(Part part, const char* name, const Json& 
 }
 
 NamedCheck layout_check(Part part, const char* name) {
-  return {name, [part, name](const Json& config, const Answer& answer) {
-            return check_layouts(part, name, config, answer);
+  return {name, [part, name](const Json&, const Answer& answer) {
+            return check_layouts(part, name, answer.config, answer);
           }};
 }
 

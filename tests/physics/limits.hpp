@@ -27,6 +27,26 @@ const std::vector<NamedCheck>& layout_limits();
 /// Of the plan of a training step.
 const std::vector<NamedCheck>& plan_limits();
 
+/// Of executions of Calculon's model.
+const std::vector<NamedCheck>& execution_limits();
+/// Of deployments, of the points of a front and the models of a fleet.
+const std::vector<NamedCheck>& serving_limits();
+/// Of chips from budgets, and of mappings onto them.
+const std::vector<NamedCheck>& budget_limits();
+/// Of stages that divide a graph, and of LSTMs.
+const std::vector<NamedCheck>& stages_limits();
+/// Of each row of a study.
+const std::vector<NamedCheck>& study_limits();
+
+/// All of these: they stand on the numbers of a config alone.
+const std::vector<NamedCheck>& rooflines();
+
+/// Seconds that the workload takes at least on all chips of the machine, whatever the decisions:
+/// FLOP over the peak, and weights that the chips cannot keep over the bandwidth of their memories.
+double least_step(const Json& config);
+/// Bytes that all chips hold at least together.
+double least_held(const Json& config);
+
 /// One dimension of a network as a group of chips sees it.
 struct Line {
   std::string topology;

@@ -3,11 +3,55 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+#include "physics/config_files.hpp"
 
 namespace dfsearch::test {
 
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double scale;
+};
+
+double unit_of(std::string_view text) {
+  constexpr std::array kUnits = {
+      Unit{"", 1.0},         Unit{"s", 1.0},        Unit{"ms", 1e-3},      Unit{"us", 1e-6},
+      Unit{"ns", 1e-9},      Unit{"min", 60.0},     Unit{"h", 3600.0},     Unit{"mm", 1.0},
+      Unit{"cm", 10.0},      Unit{"um", 1e-3},      Unit{"mm2", 1.0},      Unit{"cm2", 100.0},
+      Unit{"um2", 1e-6},     Unit{"um2/bit", 1e-6}, Unit{"mW", 1e-3},      Unit{"mV", 1e-3},
+      Unit{"pJ/bit", 1e-12}, Unit{"fJ/bit", 1e-15}, Unit{"pW/bit", 1e-12}, Unit{"nW/bit", 1e-9},
+      Unit{"$/h", 1.0},      Unit{"/s", 1.0},       Unit{"/mm", 1.0}};
+  for (const Unit& unit : kUnits) {
+    if (text == unit.name) return unit.scale;
+  }
+  double scale = 1.0;
+  if (text.ends_with("/s")) text.remove_suffix(2);
+  if (text.ends_with("bit") || text.ends_with('b')) scale = 0.125;
+  constexpr std::string_view kPrefixes = "kMGTPE";
+  const std::size_t prefix = kPrefixes.find(text.front());
+  if (prefix == std::string_view::npos) return scale;
+  const bool binary = text.size() > 1 && text[1] == 'i';
+  return scale * std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(prefix + 1));
+}
+
+}  // namespace
+
+double amount(const Json& text) {
+  if (text.is_number()) return text.get<double>();
+  const std::string& written = text.get_ref<const std::string&>();
+  char* end = nullptr;
+  const double number = std::strtod(written.c_str(), &end);
+  while (*end == ' ') ++end;
+  return number * unit_of(end);
+}
+
 double count_of(const Json& map, const char* key, double otherwise) {
-  return map.contains(key) ? map.at(key).get<double>() : otherwise;
+  const auto at = map.find(key);
+  return at != map.end() && at->is_number() ? at->get<double>() : otherwise;
 }
 
 double word_of(const Json& workload) {
@@ -20,10 +64,35 @@ double dlrm_bytes(const Json& workload, const char* key) {
          count_of(workload, "embedding") * count_of(workload, "local_batch") * word_of(workload);
 }
 
+double best_share(const Json& engine) {
+  double best = engine.contains("efficiency") ? 0.0 : 1.0;
+  for (const Json& step : engine.value("efficiency", Json::array())) {
+    best = std::max(best, step[1].get<double>());
+  }
+  return best;
+}
+
 double peak_of(const Json& config) {
-  const Json& chip = config["system"]["accelerator"];
-  return 2.0 * count_of(chip, "cores") * count_of(chip, "lanes") * count_of(chip, "stages") *
-         amount(chip["frequency"]) * count_of(config["execution"], "compute_utilization");
+  const Json& system = config["system"];
+  const Json execution = config.value("execution", Json::object());
+  const Json matrix = execution.value("/efficiency/matrix"_json_pointer, Json::object());
+  double peak = 0.0;
+  if (execution.contains("stack")) {
+    const Json chip = measured_chip(execution["chip"]);
+    const std::string precision = value_or<std::string>(execution, "precision", "bf16");
+    const bool is_4bit = precision == "nvfp4";
+    const bool is_8bit = precision.find("fp8") != std::string::npos;
+    peak = amount(chip[is_4bit ? "peak_4bit" : is_8bit ? "peak_8bit" : "peak_16bit"]);
+  } else if (matrix.contains("peak")) {
+    peak = amount(matrix["peak"]);
+  } else if (system.contains("peak")) {
+    peak = amount(system["peak"]);
+  } else {
+    const Json& chip = system["accelerator"];
+    peak = 2.0 * count_of(chip, "cores") * count_of(chip, "lanes") * count_of(chip, "stages") *
+           amount(chip["frequency"]);
+  }
+  return peak * best_share(matrix) * count_of(execution, "compute_utilization");
 }
 
 namespace {
@@ -118,7 +187,7 @@ LayerNumbers graph_numbers(const Json& workload) {
   for (const Json& kernel : workload["kernels"]) {
     if (kernel["kind"] != "weight_gemm") continue;
     const double weight = count_of(kernel, "outer") * count_of(kernel, "M") * count_of(kernel, "K");
-    layer.weights += weight;
+    if (!kernel.contains("weight_of")) layer.weights += weight;
     layer.flops += 2.0 * weight * count_of(kernel, "N");
   }
   return layer;
@@ -131,6 +200,14 @@ LayerNumbers layer_numbers(const Json& workload, bool dense) {
   if (kind.starts_with("llm")) return transformer_numbers(workload, dense);
   if (kind == "graph") return graph_numbers(workload);
   LayerNumbers layer;
+  if (kind == "lstm") {
+    const double width = count_of(workload, "hidden");
+    layer.weights = 8.0 * width * width * count_of(workload, "layers") +
+                    count_of(workload, "vocabulary") * width;
+    layer.flops =
+        6.0 * layer.weights * count_of(workload, "steps") * count_of(workload, "local_batch");
+    return layer;
+  }
   if (kind.starts_with("dlrm")) {
     const double width = count_of(workload, "mlp");
     layer.weights = width * width * (count_of(workload, "bottom") + count_of(workload, "top"));

@@ -21,6 +21,10 @@ LayerNumbers layer_numbers(const Json& workload, bool dense = false);
 /// The head behind the last layer: rows of the vocabulary.
 LayerNumbers head_numbers(const Json& workload);
 
+/// The number of a quantity in base units, of dies and links in mm: "12 GB/s" is 12e9.  A number
+/// without a unit is itself.
+double amount(const Json& text);
+
 /// Bytes of an element.
 double word_of(const Json& workload);
 /// Samples of a step, layers of a model, and so on; 1 if left out.
@@ -28,6 +32,9 @@ double count_of(const Json& map, const char* key, double otherwise = 1.0);
 
 /// Bytes that every chip of a DLRM sends for its embeddings, and moves to or from memory.
 double dlrm_bytes(const Json& workload, const char* key);
+
+/// The greatest share of a curve, 1 without one.
+double best_share(const Json& engine);
 
 /// FLOP per second of one chip.
 double peak_of(const Json& config);

@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -25,13 +26,27 @@ using namespace dfsearch::test;
 
 namespace {
 
-/// Failures by check and kind of workload; of each the first config is kept.
+/// What is asked, in a few words.
+std::string kind_of(const Json& config) {
+  if (config.contains("study")) return "study";
+  if (config.contains("fleet")) return "fleet";
+  std::string kind = config["workload"]["kind"];
+  const Json& system = config.value("system", Json::object());
+  const Json& execution = config.value("execution", Json::object());
+  if (config.contains("calculon")) kind += ", Calculon";
+  if (config.contains("training")) kind += ", plan";
+  if (execution.contains("stack")) kind += " with a stack";
+  if (execution.contains("stages")) kind += " in stages";
+  if (system.contains("technology")) kind += " on a chip from a budget";
+  return kind;
+}
+
+/// Failures by check and kind; of each the first config is kept.
 class Findings {
  public:
   void add(std::uint64_t seed, const Json& config, const NamedCheck& check,
            const Violation& violation) {
-    const std::string kind = config["workload"]["kind"];
-    Finding& finding = findings_[violation.check + " [" + kind + "]"];
+    Finding& finding = findings_[violation.check + " [" + kind_of(config) + "]"];
     if (finding.count++ == 0) finding = {1, seed, config, check, violation};
   }
   void report() const {
@@ -72,18 +87,23 @@ class Findings {
 
 /// Runs all of `always` and one of each of `some` on so many random configs that are not refused.
 void check_configs(Json (*make)(std::uint64_t), int configs, const std::vector<NamedCheck>& always,
-                   std::initializer_list<const std::vector<NamedCheck>*> some) {
-  std::uint64_t seed = 0;
+                   std::initializer_list<const std::vector<NamedCheck>*> some,
+                   std::uint64_t seed = 0) {
   std::uint64_t last = UINT64_MAX;
   if (const char* given = std::getenv("PHYSICS_SEEDS")) std::istringstream(given) >> seed >> last;
   Findings findings;
   int tried = 0, found = 0;
+  std::map<std::string, std::array<int, 3>> kinds;
   for (; seed < last && (tried < configs || last != UINT64_MAX); ++seed) {
     const Json config = make(seed);
     const auto answer = answer_to(config);
+    auto& [asked_of, tried_of, found_of] = kinds[kind_of(config)];
+    ++asked_of;
     if (!answer) continue;
     ++tried;
+    ++tried_of;
     found += answer->found() ? 1 : 0;
+    found_of += answer->found() ? 1 : 0;
     const auto run = [&](const NamedCheck& check) {
       if (const auto violation = check.check(config, *answer)) {
         findings.add(seed, config, check, *violation);
@@ -97,8 +117,19 @@ void check_configs(Json (*make)(std::uint64_t), int configs, const std::vector<N
     }
   }
   findings.report();
+  for (const auto& [kind, counts] : kinds) {
+    CAPTURE(kind);
+    MESSAGE(kind << ": asked " << counts[0] << ", tried " << counts[1] << ", answers to "
+                 << counts[2]);
+    // A kind that is always refused, or never fits, would show nothing.
+    if (configs >= 1000) CHECK(6 * counts[2] > counts[0]);
+  }
   MESSAGE("tried " << tried << " configs, answers to " << found << ", the last seed " << seed);
   CHECK(2 * found > tried);  // the rest shows that nothing fits
+}
+
+TEST_CASE("no answer of any kind beats a roofline, a share of the configs") {
+  check_configs(random_question, 160, rooflines(), {});
 }
 
 // A chip that waits for its memory may compute more slowly, and copies run beside that, too.
@@ -125,6 +156,10 @@ TEST_CASE("copies to a second memory take no longer with more of anything") {
 }
 
 TEST_SUITE("slow") {
+  TEST_CASE("no answer of any kind beats a roofline") {
+    check_configs(random_question, 3000, rooflines(), {}, 160);
+  }
+
   TEST_CASE("mappings keep the limits of physics, pins and growth") {
     std::vector<NamedCheck> limits = mapping_limits();
     limits.insert(limits.end(), layout_limits().begin(), layout_limits().end());

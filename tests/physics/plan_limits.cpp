@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "physics/config_files.hpp"
 #include "physics/limits.hpp"
 #include "physics/numbers.hpp"
 
@@ -20,6 +21,7 @@ struct Planned {
   double word, tokens, hidden;
   double dense_layers, expert_layers;
   LayerNumbers dense, experts, head;
+  Json measured;  // the chip of a stack
   double step;
 
   Planned(const Json& config, const PlanAnswer& answer)
@@ -44,6 +46,9 @@ struct Planned {
         dense(layer_numbers(workload, true)),
         experts(layer_numbers(workload)),
         head(head_numbers(workload)),
+        measured(config.contains("execution") && config["execution"].contains("stack")
+                     ? measured_chip(config["execution"]["chip"])
+                     : Json()),
         step(cost.step_time.in_base_units()) {}
 
   [[nodiscard]] double degree(Role role) const { return static_cast<double>(plan.degrees[role]); }
@@ -62,7 +67,9 @@ struct Planned {
       const Json& given = system["network"][d];
       double members = 1.0;
       for (const Role role : roles) members *= static_cast<double>(plan.network[d][role]);
-      result.push_back({given["topology"], amount(given["bandwidth"]), members});
+      double bandwidth = amount(given["bandwidth"]);
+      if (d > 0 && measured.is_object()) bandwidth = amount(measured["nic"]);
+      result.push_back({given["topology"], bandwidth, members});
     }
     return result;
   }
@@ -73,10 +80,11 @@ using Limit = std::function<double(const Json& config, const Planned& planned)>;
 
 NamedCheck step_limit(const char* name, Limit compute) {
   return {name,
-          [name, compute = std::move(compute)](const Json& config,
+          [name, compute = std::move(compute)](const Json&,
                                                const Answer& answer) -> std::optional<Violation> {
             const auto* of = std::get_if<PlanAnswer>(&answer.of);
             if (!of || !answer.found()) return std::nullopt;
+            const Json& config = answer.config;
             const Planned planned(config, *of);
             const double limit = compute(config, planned);
             if (!is_less(planned.step, limit)) return std::nullopt;
@@ -86,10 +94,11 @@ NamedCheck step_limit(const char* name, Limit compute) {
 
 NamedCheck memory_limit(const char* name, Limit compute) {
   return {name,
-          [name, compute = std::move(compute)](const Json& config,
+          [name, compute = std::move(compute)](const Json&,
                                                const Answer& answer) -> std::optional<Violation> {
             const auto* of = std::get_if<PlanAnswer>(&answer.of);
             if (!of || !answer.found()) return std::nullopt;
+            const Json& config = answer.config;
             const Planned planned(config, *of);
             const double limit = compute(config, planned);
             const training::MemoryUse& use = planned.cost.memory;
@@ -129,6 +138,21 @@ std::vector<NamedCheck> make_limits() {
                       if (!is_less(1.0, share)) return std::nullopt;
                       return Violation{"utilization is at most 1", share, 1.0};
                     }});
+  checks.push_back(
+      {"what a plan holds over the capacity",
+       [](const Json&, const Answer& answer) -> std::optional<Violation> {
+         const auto* of = std::get_if<PlanAnswer>(&answer.of);
+         if (!of || !answer.found()) return std::nullopt;
+         const Json& memory = answer.config["system"]["memory"];
+         if (!memory.contains("capacity")) return std::nullopt;
+         const training::MemoryUse& use = of->result.cost->memory;
+         const char* name = "what a plan holds over the capacity";
+         if (auto v = at_least(name, use.total().in_base_units(), amount(memory["capacity"]))) {
+           return v;
+         }
+         if (!memory.contains("second")) return std::nullopt;
+         return at_least(name, use.second.in_base_units(), amount(memory["second"]["capacity"]));
+       }});
   checks.push_back(memory_limit("memory holds weights, gradients and optimizer",
                                 [](const Json&, const Planned& x) {
                                   const double all = x.c * x.n;
@@ -169,7 +193,11 @@ std::vector<NamedCheck> make_limits() {
       }));
   checks.push_back(step_limit("samples from stage to stage", [](const Json&, const Planned& x) {
     const double bytes = x.m * x.b * x.tokens / x.c * x.hidden * x.word / x.t;
-    return slowest_cut(x.lines({Role::Pipeline}), bytes);
+    const std::vector<Line> lines = x.lines({Role::Pipeline});
+    if (x.p < 2.0) return 0.0;
+    // A chip sends what each of its chunks hands on, but for the last one of all.
+    const double chunks = static_cast<double>(x.plan.chunks);
+    return std::max(slowest_cut(lines, bytes), chunks * bytes / chip_bandwidth(lines));
   }));
   checks.push_back(step_limit("tokens to experts and back", [](const Json&, const Planned& x) {
     const std::vector<Line> lines = x.lines({Role::Expert});

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "physics/numbers.hpp"
+
 namespace dfsearch::test {
 
 double Draws::size(int least, int most) {
@@ -18,12 +20,6 @@ std::string quantity(double amount, const char* unit) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.0f %s", amount, unit);
   return text.data();
-}
-
-double amount(const Json& text) {
-  const std::string& written = text.get_ref<const std::string&>();
-  const double scale = written.ends_with(" ns") ? 1e-9 : 1.0;
-  return std::strtod(written.c_str(), nullptr) * scale;
 }
 
 namespace {
@@ -54,6 +50,8 @@ Json random_network(Draws& draws, std::int64_t& chips, std::int64_t most, const 
   return network;
 }
 
+}  // namespace
+
 Json random_system(Draws& draws, std::int64_t copies, std::int64_t most, const char* use) {
   std::int64_t chips = 1;
   Json network = random_network(draws, chips, most, use);
@@ -75,6 +73,8 @@ Json random_system(Draws& draws, std::int64_t copies, std::int64_t most, const c
   if (!network.empty()) system["network"] = std::move(network);
   return system;
 }
+
+namespace {
 
 /// Fewer choices for graphs of many kernels, so that they are proved at once.
 Json random_execution(Draws& draws, int alone, std::int64_t partitions) {
@@ -138,6 +138,8 @@ void add_rule_keys(Draws& draws, Json& workload) {
     workload["mask"] = draws.one_of<const char*>({"full", "causal"});
 }
 
+}  // namespace
+
 Json random_llm(Draws& draws, const char* kind) {
   const std::int64_t heads = draws.one_of<std::int64_t>({1, 2, 3, 4, 8, 16});
   const std::int64_t head_dim = draws.one_of<std::int64_t>({1, 4, 16, 32});
@@ -161,6 +163,8 @@ Json random_llm(Draws& draws, const char* kind) {
   }
   return workload;
 }
+
+namespace {
 
 // Other workloads.
 
@@ -224,6 +228,8 @@ Json kernel_of(Draws& draws, std::int64_t index, const Value& input, std::int64_
   return kernel;
 }
 
+}  // namespace
+
 Json random_graph(Draws& draws) {
   const std::int64_t sequence = draws.one_of<std::int64_t>({1, 6, 16, 60});
   Json workload = {{"kind", "graph"},
@@ -258,6 +264,8 @@ Json random_graph(Draws& draws) {
   workload["tensors"] = std::move(tensors);
   return workload;
 }
+
+namespace {
 
 Json random_parallelism(Draws& draws, std::initializer_list<const char*> roles) {
   Json parallelism = Json::object();

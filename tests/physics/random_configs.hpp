@@ -36,8 +36,6 @@ class Draws {
 
 /// A number of base units as text: "12 GB/s" is quantity(12e9, "B/s").
 std::string quantity(double amount, const char* unit);
-/// The number of such a text.
-double amount(const Json& text);
 
 /// The value at `key`, or something else if it is not there.
 template <class Value>
@@ -45,9 +43,35 @@ Value value_or(const Json& map, const char* key, Value otherwise) {
   return map.contains(key) ? map.at(key).get<Value>() : otherwise;
 }
 
+// Parts of configs.
+
+/// A machine; `use` is what all dimensions of its network serve, if anything.
+Json random_system(Draws& draws, std::int64_t copies, std::int64_t most_chips, const char* use);
+Json random_llm(Draws& draws, const char* kind);
+Json random_graph(Draws& draws);
+
 /// A question for a mapping.
 Json random_mapping_config(std::uint64_t seed);
 /// A question for a plan of training steps.
 Json random_plan_config(std::uint64_t seed);
+
+// Of other kinds (random_questions.cpp).
+
+/// For a plan with the kernels, links and software of a measured chip.
+Json random_stack_config(std::uint64_t seed);
+/// For a plan with shares of the peak by the work of a kernel, or with fused kernels.
+Json random_rated_plan_config(std::uint64_t seed);
+/// For an execution of Calculon's model.
+Json random_execution_config(std::uint64_t seed);
+/// For a deployment, a front of them or a fleet.
+Json random_serving_config(std::uint64_t seed);
+/// For a mapping onto chips from budgets, whose split may be open.
+Json random_budget_config(std::uint64_t seed);
+/// For stages that divide a graph or the layers of an LSTM, or for a mapping of the latter.
+Json random_stages_config(std::uint64_t seed);
+/// For all points of a study.
+Json random_study_config(std::uint64_t seed);
+/// One of them all; every kind comes in its turn.
+Json random_question(std::uint64_t seed);
 
 }  // namespace dfsearch::test
