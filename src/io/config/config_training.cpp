@@ -171,9 +171,30 @@ std::string chip_name(const YamlEntry& chip) {
   return least == keys.end() ? "" : std::filesystem::path(least->first).stem().string();
 }
 
+/// What a config says of a chip or a stack beside its file must count.
+void refuse_keys_of_runs(const YamlEntry* section, const Schema& schema, InputMessages& messages) {
+  if (section == nullptr) return;
+  const auto is_own = [&](const YamlEntry& entry) {
+    const Place& place = entry.value.place;
+    return place.is_override() ||
+           (section->place.source && *place.source == *section->place.source);
+  };
+  const std::vector<YamlEntry>& entries = section->value.entries;
+  if (std::all_of(entries.begin(), entries.end(), is_own)) return;  // it has no file
+  for (const Field& row : schema.fields) {
+    const YamlEntry* entry = section->value.find(row.key);
+    if (entry == nullptr || (row.flags & kNoCost) == 0 || !is_own(*entry)) continue;
+    messages.add(entry->place, row.key,
+                 "only tables of runs read it; 'system.memory.capacity', the degrees of "
+                 "'system.network' and 'training.layers' are those of a plan");
+  }
+}
+
 void read_execution_of(const YamlEntry& section, Task& task, InputMessages& messages) {
   PlanExecutionText text;
   read_object(section, text, messages);
+  refuse_keys_of_runs(section.value.find("chip"), schema_of<stack::MeasuredChip>(), messages);
+  refuse_keys_of_runs(section.value.find("stack"), schema_of<stack::Stack>(), messages);
   task.style = text.style;
   task.partitions = text.partitions;
   task.overlap = text.overlap;
@@ -202,6 +223,27 @@ void read_plan_choices(const YamlEntry& section, bool others_are_right, Task& ta
   if (!others_are_right) rows.check = nullptr;
   read_keys(reader, rows, &task);
   reader.finish();
+}
+
+/// With a stack only the inputs of linear layers have another word, and its kernel of attention is
+/// fused or not, and then leaves masked pairs out or not.
+void refuse_beside_stack(const Task& task, const YamlEntry& section, InputMessages& messages) {
+  const auto refuse = [&](std::string_view key, bool is_wrong, const std::string& what) {
+    const YamlEntry* entry = section.value.find(key);
+    if (entry != nullptr && is_wrong) messages.add(entry->value.place, key, what);
+  };
+  refuse("word", task.pass.word != Bytes(stack::kWord),
+         fmt::format("expected {} beside 'execution.stack', which keeps weights and values in 16 "
+                     "bits, got {}; 'execution.precision' is that of linear layers",
+                     to_text(Bytes(stack::kWord)), to_text(task.pass.word)));
+  const stack::Attention kernel = task.stack->stack.attention;
+  const bool is_fused = kernel != stack::Attention::Unfused;
+  refuse("attention", task.pass.fused != is_fused,
+         fmt::format("expected {} beside a stack whose 'attention' is {}",
+                     is_fused ? "fused" : "unfused", name_of(kernel)));
+  refuse("mask", task.pass.causal != is_fused,
+         fmt::format("expected {} beside a stack whose 'attention' is {}",
+                     is_fused ? "causal" : "full", name_of(kernel)));
 }
 
 /// Sections of other configs that a plan has no use for.
@@ -243,8 +285,11 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
     read_object(*section, config.search, messages);
   }
   reader.finish();
-  const YamlEntry* system = reader.optional("system");
-  if (task.stack && system) refuse_meshes(task.machine, *system, messages);
+  if (task.stack) {
+    refuse_beside_stack(task, *reader.optional("workload"), messages);
+    const YamlEntry* system = reader.optional("system");
+    if (system) refuse_meshes(task.machine, *system, messages);
+  }
   if (messages.count() == before) check_plan_choices(root, task, messages);
   return config;
 }

@@ -12,6 +12,7 @@
 #include "io/config/stack_files.hpp"
 #include "io/text/offload_names.hpp"
 #include "model/problem_schema.hpp"
+#include "model/training/memory.hpp"
 #include "model/training/names.hpp"
 
 namespace dfsearch {
@@ -106,6 +107,23 @@ void check_framework(const Task& task, Report& report) {
   }
 }
 
+/// The software has constants of its own for what keys of other plans are about.
+void check_beside_stack(const Task& task, Report& report) {
+  if (report.given(&task.data_overlap)) {
+    report.at_key(&task.data_overlap,
+                  "expected none beside 'execution.stack', which has a 'data_overlap' of its own; "
+                  "--set execution.stack.data_overlap=none hides nothing");
+  }
+  const double gradient = training::gradient_bytes(task, 0);
+  if (gradient < 0.0) {
+    report.at(
+        {&task.bytes.gradient},
+        fmt::format("expected at least {} B beside a stack whose 'state_bytes' are {}, got {} B",
+                    task.bytes.gradient - gradient, stack::typical(task.stack->stack.state_bytes),
+                    task.bytes.gradient));
+  }
+}
+
 void check_plan(void* object, Report& report) {
   const auto& task = *static_cast<const Task*>(object);
   const training::Choices& choices = task.choices;
@@ -127,6 +145,7 @@ void check_plan(void* object, Report& report) {
     report.at({&choices.recomputes},
               "expected no selective where kernels are fused, the scores among them");
   }
+  if (task.stack) check_beside_stack(task, report);
   if (task.stack && choices.offload && choices.offload->any()) {
     report.at({&choices.offload}, "expected none, as copies are not timed with a stack");
   }

@@ -26,6 +26,7 @@
 #include "engine/training/nearest_misfit.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "io/result/plan_lack.hpp"
+#include "model/training/memory.hpp"
 #include "model/training/names.hpp"
 
 namespace dfsearch {
@@ -131,12 +132,11 @@ class EnoughNumbers {
     const Task& task = config_.task;
     if (task.machine.second_memory()) return 0.0;
     const double known = task.pass.word.in_base_units() + task.bytes.optimizer;
-    const double all =
-        task.stack ? stack::typical(task.stack->stack.state_bytes) : known + task.bytes.gradient;
+    const double all = known + training::gradient_bytes(task, 0);
     constexpr double kRoundings = 1.0 - 1e-9;  // of sums here and there
     Transformer counted = task.model;
     if (task.stack) counted.positions = 0;
-    return parameter_count(counted) * std::max(known, all) * kRoundings;
+    return parameter_count(counted) * all * kRoundings;
   }
 
   [[nodiscard]] double capacity() const {

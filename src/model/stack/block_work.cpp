@@ -12,7 +12,6 @@
 namespace dfsearch::stack {
 namespace {
 
-constexpr double kWord = 2.0;
 /// Experts route, permute and return what backward does with more and smaller kernels.
 constexpr double kExpertBackward = 3.2;
 // What the docs list as fitted, of the memory of a micro-batch.

@@ -59,7 +59,6 @@ Seconds KernelTimes::attention(double flop, std::int64_t tokens, std::int64_t he
 
 UnfusedAttention KernelTimes::unfused(double rows, double scores, std::int64_t head_dim,
                                       bool backward) const {
-  constexpr double kWord = 2.0;
   // Megatron's softmax kernel works on four rows of scores at a time.
   const bool is_slow = std::fmod(rows, 4.0) != 0.0;
   const double products = backward ? 4.0 : 2.0;

@@ -28,6 +28,9 @@ Value typical(const Constant<Value>& constant) {
 /// Bits of an element of a product.
 enum class Bits : std::uint8_t { Sixteen, Eight, Four };
 
+/// Bytes of a weight, and of each value that is not cast for a product.
+inline constexpr double kWord = 2.0;
+
 /// In which numbers the linear layers are multiplied.  All else stays in 16 bits.
 enum class Precision : std::uint8_t { Bf16, Fp16, Fp8, Fp8CurrentScaling, Fp8Blocks, Mxfp8, Nvfp4 };
 constexpr auto words(Precision) {

@@ -89,13 +89,14 @@ double sharing_chips(const Degrees& degrees, bool of_experts) {
          number(of_experts ? degrees[Role::Data] : degrees.replicas());
 }
 
-/// As the software keeps them, of 16 and of 32 bits, and buffers of a divided optimizer.
 // docs/truth.md (12)
 double gradient_bytes(const Task& task, int zero) {
   if (!task.stack) return task.bytes.gradient;
   constexpr double kBuffers = 2.0;
-  return stack::typical(task.stack->stack.state_bytes) - task.pass.word.in_base_units() -
-         task.bytes.optimizer + (zero >= 1 ? kBuffers : 0.0);
+  constexpr StateBytes kUsual;
+  constexpr double kUsualStates = stack::kWord + kUsual.gradient + kUsual.optimizer;
+  return task.bytes.gradient + (stack::typical(task.stack->stack.state_bytes) - kUsualStates) +
+         (zero >= 1 ? kBuffers : 0.0);
 }
 
 // docs/training.md (2), (4), (5)

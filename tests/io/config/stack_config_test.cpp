@@ -1,0 +1,107 @@
+// Plans beside a stack: which keys count, which are refused, and the bytes of the states.
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "io/config/plan_configs.hpp"
+#include "model/training/memory.hpp"
+#include "model/training/profile.hpp"
+
+namespace dfsearch {
+namespace {
+
+using test::config_of;
+using test::message;
+using test::Overrides;
+using training::Task;
+
+constexpr const char* kWithStack = R"(workload: {model: llama3_8b, global_batch: 128}
+system: {from: h100_dgx, chips: 64}
+execution: {stack: te, chip: h100_80gb}
+training: {zero: 1}
+)";
+
+Task stack_task(const Overrides& overrides) { return config_of(kWithStack, overrides).task; }
+
+/// The memory of a chip of the only stage; 2 chips divide the tensors, 32 the samples.
+training::MemoryUse memory_of(const Task& task, int zero) {
+  training::Plan plan;
+  plan.zero = zero;
+  plan.degrees[training::Role::Tensor] = 2;
+  plan.degrees[training::Role::Data] = 32;
+  const training::Profiles profiles =
+      training::stack_profiles(task, plan.degrees, plan.layout, plan.micro_batch);
+  const training::StageContent all{.layers = task.model.layers, .first = true, .last = true};
+  return training::stage_memory(task, plan, profiles, all, 0, 4);
+}
+
+TEST_CASE("states beside a stack are those that its software is known to keep") {
+  // docs/truth.md (12): 20 bytes a weight, with a divided optimizer 10 + 12/n.
+  const Task task = stack_task({"execution.stack.state_bytes=20"});
+  const auto states_of = [](const training::MemoryUse& use) {
+    return (use.weights + use.gradients + use.optimizer) / use.weights * 2.0;
+  };
+  CHECK(states_of(memory_of(task, 0)) == doctest::Approx(20.0));
+  CHECK(states_of(memory_of(task, 1)) == doctest::Approx(10.0 + 12.0 / 32.0));
+}
+
+TEST_CASE("states of more bytes never need less memory beside a stack") {
+  for (const int zero : {0, 1, 2, 3}) {
+    for (const char* key :
+         {"training.optimizer", "training.gradient", "execution.stack.state_bytes"}) {
+      Bytes before{};
+      for (const double bytes : {14.0, 15.0, 16.0, 17.5, 18.0, 20.0, 100.0}) {
+        CAPTURE(zero);
+        CAPTURE(key);
+        CAPTURE(bytes);
+        const bool has_unit = std::string(key) != "execution.stack.state_bytes";
+        const training::MemoryUse use = memory_of(
+            stack_task({std::string(key) + "=" + std::to_string(bytes) + (has_unit ? " B" : "")}),
+            zero);
+        CHECK(use.gradients >= Bytes{});
+        CHECK(use.total() > before);
+        before = use.total();
+      }
+    }
+  }
+}
+
+TEST_CASE("what a stack decides is refused beside it, with the way out") {
+  REQUIRE(message(kWithStack) == "accepted");
+  CHECK(message(kWithStack, {"training.data_overlap=no"}) ==
+        "--set training.data_overlap=no: data_overlap: expected none beside 'execution.stack', "
+        "which has a 'data_overlap' of its own; --set execution.stack.data_overlap=none hides "
+        "nothing");
+  CHECK(message(kWithStack, {"execution.stack.data_overlap=none"}) == "accepted");
+  CHECK(message(kWithStack, {"workload.word=4 B"}) ==
+        "--set workload.word=4 B: word: expected 2 B beside 'execution.stack', which keeps weights "
+        "and values in 16 bits, got 4 B; 'execution.precision' is that of linear layers");
+  CHECK(message(kWithStack, {"workload.word=16 bit"}) == "accepted");
+  for (const std::string key : {"chip.usable=10 GB", "chip.domain=16", "stack.placement=by_cost"}) {
+    const std::size_t dot = key.find('.');
+    CHECK(message(kWithStack, {"execution." + key}) ==
+          "--set execution." + key + ": " + key.substr(dot + 1, key.find('=') - dot - 1) +
+              ": only tables of runs read it; 'system.memory.capacity', the degrees of "
+              "'system.network' and 'training.layers' are those of a plan");
+  }
+  CHECK(message(kWithStack, {"workload.mask=causal", "workload.attention=fused"}) == "accepted");
+  CHECK(
+      message(kWithStack, {"workload.mask=full"}) ==
+      "--set workload.mask=full: mask: expected causal beside a stack whose 'attention' is cudnn");
+  CHECK(message(kWithStack, {"workload.attention=unfused"}) ==
+        "--set workload.attention=unfused: attention: expected fused beside a stack whose "
+        "'attention' is cudnn");
+  CHECK(message(kWithStack, {"execution.stack=megatron21", "workload.attention=unfused"}) ==
+        "accepted");
+  CHECK(message(kWithStack, {"execution.chip.nic=10 GB/s"}) == "accepted");
+  CHECK(message(kWithStack, {"training.gradient=2 B", "execution.stack.state_bytes=14"}) ==
+        "--set training.gradient=2 B: gradient: expected at least 4 B beside a stack whose "
+        "'state_bytes' are 14, got 2 B");
+  CHECK(message(kWithStack, {"execution.stack.state_bytes=10"}) ==
+        "--set execution.stack.state_bytes=10: state_bytes: expected a number from 14 to 100, got "
+        "'10'");
+}
+
+}  // namespace
+}  // namespace dfsearch
