@@ -135,7 +135,7 @@ void check_task(const serving::Task& task) {
   }
   require(!asked_text(task).empty(), "a task can be described");
   require(!report_text(task, result, "input").empty(), "a result can be reported");
-  require(!result_json(task, {}, {}, result).empty(), "a result can be written");
+  require(!answer_json(task, {}, {}, result).empty(), "a result can be written");
 }
 
 }  // namespace dfsearch::fuzz

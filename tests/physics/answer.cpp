@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "engine/solve.hpp"
+#include "io/result/result_json.hpp"
 #include "io/solve/question.hpp"
 #include "io/study/study_file.hpp"
 #include "io/study/study_points.hpp"
@@ -104,6 +105,24 @@ Answer asked(AnyConfig any, const Json& config, const Deadline& deadline) {
 }
 
 }  // namespace
+
+const std::vector<NamedCheck>& sign_checks() {
+  static const std::vector<NamedCheck> kChecks = {
+      {"signs", [](const Json&, const Answer& answer) -> std::optional<Violation> {
+         try {
+           if (const auto* plan = std::get_if<PlanAnswer>(&answer.of)) {
+             answer_json(plan->config.task, plan->result);
+           } else {
+             const auto& mapping = std::get<MappingAnswer>(answer.of);
+             answer_json(Outcome::of(mapping.config.problem, mapping.result));
+           }
+         } catch (const InternalError& error) {
+           return Violation{error.what()};
+         }
+         return std::nullopt;
+       }}};
+  return kChecks;
+}
 
 std::optional<Answer> answer_to(const Json& config) {
   try {

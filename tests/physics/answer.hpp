@@ -85,6 +85,9 @@ struct NamedCheck {
   Check check;
 };
 
+/// Every answer can be written, which refuses negative sizes, times, shares and rates.
+const std::vector<NamedCheck>& sign_checks();
+
 /// The least config that can be made of this one, by leaving out keys and making numbers smaller,
 /// that still breaks the check in the same way.
 Json shrunk(Json config, const Check& check, const std::string& violation);

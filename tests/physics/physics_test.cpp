@@ -85,6 +85,25 @@ class Findings {
   std::map<std::string, Finding> findings_;
 };
 
+/// With larger states of the optimizer, of gradients or of a stack no step is faster.
+std::optional<Violation> larger_states(const Json& config, const Answer& answer) {
+  const Json::json_pointer optimizer("/training/optimizer"), gradient("/training/gradient"),
+      all("/execution/stack/state_bytes");
+  for (const auto& at : {optimizer, gradient, all}) {
+    if (!config.contains(at)) continue;
+    Json larger = config;
+    if (at == all) {
+      larger[at] = config[at].get<int>() + 7;
+    } else {
+      larger[at] = quantity(amount(config[at]) + 7.0, "B");
+    }
+    const auto slower = answer_to(larger);
+    if (!slower || !slower->found() || !is_less(slower->step, answer.lower_bound)) continue;
+    return Violation{at.to_string(), answer.lower_bound, slower->step};
+  }
+  return std::nullopt;
+}
+
 /// Runs all of `always` and one of each of `some` on so many random configs that are not refused.
 void check_configs(Json (*make)(std::uint64_t), int configs, const std::vector<NamedCheck>& always,
                    std::initializer_list<const std::vector<NamedCheck>*> some,
@@ -163,13 +182,24 @@ TEST_SUITE("slow") {
   TEST_CASE("mappings keep the limits of physics, pins and growth") {
     std::vector<NamedCheck> limits = mapping_limits();
     limits.insert(limits.end(), layout_limits().begin(), layout_limits().end());
+    limits.insert(limits.end(), sign_checks().begin(), sign_checks().end());
     check_configs(random_mapping_config, 2000, limits,
                   {&growth_checks(), &pin_checks(), &neutral_checks()});
   }
 
   TEST_CASE("plans keep the limits of physics, pins and growth") {
-    check_configs(random_plan_config, 2000, plan_limits(),
+    std::vector<NamedCheck> limits = plan_limits();
+    limits.insert(limits.end(), sign_checks().begin(), sign_checks().end());
+    check_configs(random_plan_config, 2000, limits,
                   {&growth_checks(), &pin_checks(), &neutral_checks()});
+  }
+
+  TEST_CASE("plans with a stack hold no less than nothing, and no less for larger states") {
+    std::vector<NamedCheck> checks = sign_checks();
+    checks.push_back({"states", [](const Json& config, const Answer& answer) {
+                        return larger_states(config, answer);
+                      }});
+    check_configs(random_stack_config, 1000, checks, {});
   }
 }
 

@@ -349,4 +349,22 @@ Json random_plan_config(std::uint64_t seed) {
   return config;
 }
 
+Json random_stack_config(std::uint64_t seed) {
+  Json config = random_plan_config(seed);
+  Draws draws(seed + 0x20000000);
+  config["workload"].erase("word");
+  config["system"]["memory"]["capacity"] =
+      quantity(draws.one_of({2.205e9, 2.21e9, 2.25e9, 2.5e9, 8e9}), "B");
+  config["execution"] = {
+      {"stack",
+       {{"from", draws.one_of<const char*>({"te", "titan", "nanotron", "megatron23", "foundry"})},
+        {"state_bytes", draws.pick(14, 24)}}},
+      {"chip", draws.one_of<const char*>({"h100_80gb", "a100_80gb", "b200"})}};
+  Json& training = config["training"];
+  training.erase("data_overlap");
+  training["optimizer"] = quantity(draws.one_of({1.0, 4.0, 8.0, 12.0, 16.0, 100.0}), "B");
+  if (draws.chance(50)) training["gradient"] = quantity(draws.one_of({1.0, 2.0, 4.0, 8.0}), "B");
+  return config;
+}
+
 }  // namespace dfsearch::test

@@ -41,6 +41,7 @@ struct Config {
   /// infeasible, the machine of the problem cannot run anything.
   std::optional<Chip> chip = std::nullopt;
   Seconds launch_overhead{};  ///< of a GEMM alone on a chip (docs/technology.md, section 4)
+  std::vector<std::string> notes = {};  ///< on how files of other programs were read
 };
 
 /// The text of a config with its files and changes in it, to be changed once more.
@@ -54,6 +55,7 @@ struct CalculonConfig {
   calculon::Task task;
   SearchSettings search;
   std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
+  std::vector<std::string> notes = {};         ///< on how files of other programs were read
 };
 
 /// A config of a plan of training steps (docs/training.md).
@@ -61,6 +63,7 @@ struct TrainingConfig {
   training::Task task;
   SearchSettings search;
   std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
+  std::vector<std::string> notes = {};         ///< on how files of other programs were read
 };
 
 /// A config of a deployment that serves (docs/serving.md).
@@ -70,6 +73,7 @@ struct ServingConfig {
   std::filesystem::path measured;  ///< a table of deployments that were measured; empty: none
   SearchSettings search;
   std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
+  std::vector<std::string> notes = {};         ///< on how files of other programs were read
 };
 
 /// Any of them.

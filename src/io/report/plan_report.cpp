@@ -19,6 +19,7 @@
 #include "io/report/plan_remedies.hpp"
 #include "io/report/report_words.hpp"
 #include "io/result/plan_lack.hpp"
+#include "io/result/unused_keys.hpp"
 #include "io/text/joined.hpp"
 #include "model/names.hpp"
 #include "model/training/fused_summary.hpp"
@@ -366,6 +367,12 @@ std::string other_chip_line(const Task& task) {
                   chip.name.empty() ? "a chip" : chip.name, to_text(peak), to_text(own)));
 }
 
+std::string unused_lines(const Task& task) {
+  std::string text;
+  for (const UnusedKey& unused : unused_keys(task)) text += labelled("not modelled", unused.why);
+  return text;
+}
+
 std::string rates_line(const Task& task) {
   if (!task.stack) {
     const bool is_ideal = task.machine.matrix.efficiency.steps.empty();
@@ -415,11 +422,8 @@ std::string asked_text(const Task& task) {
               ? labelled("style", fmt::format("dataflow: kernels are fused in {} of SRAM where "
                                               "that is faster; exchanges are waited for",
                                               to_text(task.machine.accelerator.sram)))
-          : task.machine.accelerator.sram > Bytes{}
-              ? labelled("not modelled", fmt::format("on-chip memory ({} given): kernels of a plan "
-                                                     "read from memory and write to it",
-                                                     to_text(task.machine.accelerator.sram)))
-              : "");
+              : "") +
+         unused_lines(task);
 }
 
 std::string reason_text(const Task& task, const PlanResult& result) {

@@ -2,6 +2,7 @@
 
 #include "base/version.hpp"
 #include "io/result/answer_json.hpp"
+#include "io/result/answer_signs.hpp"
 #include "io/result/asked_json.hpp"
 #include "io/result/event_json.hpp"
 #include "io/result/event_text.hpp"
@@ -94,7 +95,7 @@ std::string incumbent_event(const Progress& progress, const calculon::Execution&
   return line(json);
 }
 
-std::string result_json(const calculon::Task& task, const ExecutionResult& result) {
+Json answer_json(const calculon::Task& task, const ExecutionResult& result) {
   const calculon::Cost* cost = result.cost ? &*result.cost : nullptr;
   Json json = Json::object();
   json["dfsearch"] = kVersion;
@@ -123,7 +124,8 @@ std::string result_json(const calculon::Task& task, const ExecutionResult& resul
   json["machine"] = asked_machine_json(task.machine);
   json["search"] = search_json(result.stats, result.measured, result.evaluated);
   json["search"]["space"] = counted_space(result.candidates);
-  return json_text(json);
+  check_signs(json);
+  return json;
 }
 
 }  // namespace dfsearch

@@ -2,11 +2,13 @@
 
 #include "base/version.hpp"
 #include "io/result/answer_json.hpp"
+#include "io/result/answer_signs.hpp"
 #include "io/result/asked_json.hpp"
 #include "io/result/event_json.hpp"
 #include "io/result/event_text.hpp"
 #include "io/result/model_json.hpp"
 #include "io/result/plan_lack.hpp"
+#include "io/result/unused_keys.hpp"
 #include "io/result/work_json.hpp"
 #include "model/names.hpp"
 #include "model/training/fused_summary.hpp"
@@ -219,7 +221,7 @@ std::string incumbent_event(const Progress& progress, const Plan& plan) {
   return line(json);
 }
 
-std::string result_json(const training::Task& task, const PlanResult& result) {
+Json answer_json(const training::Task& task, const PlanResult& result) {
   const training::Cost* cost = result.cost ? &*result.cost : nullptr;
   Json json = Json::object();
   json["dfsearch"] = kVersion;
@@ -251,15 +253,15 @@ std::string result_json(const training::Task& task, const PlanResult& result) {
   json["no_plan"] = result.no_plan ? Json(no_plan_text(task, *result.no_plan)) : Json();
   json["workload"] = asked_workload_json(task);
   json["machine"] = asked_machine_json(task.machine);
-  json["not_modelled"] = Json::array();
-  if (task.machine.accelerator.sram > Bytes{} && task.style == Style::KernelByKernel)
-    json["not_modelled"].push_back("system.accelerator.sram");
+  json["not_modelled"] =
+      json_list(unused_keys(task), [](const UnusedKey& unused) { return unused.key; });
   json["search"] = search_json(result.stats, result.measured, result.evaluated);
   json["search"]["fusions"] = result.fusions_searched;
   json["search"]["candidates"] = or_null(result.candidates);
   json["search"]["feasible"] = or_null(result.feasible);
   json["search"]["space"] = counted_space(result.candidates);
-  return json_text(json);
+  check_signs(json);
+  return json;
 }
 
 }  // namespace dfsearch

@@ -11,6 +11,7 @@
 #include "io/report/budget_reason.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/result/answer_json.hpp"
+#include "io/result/answer_signs.hpp"
 #include "io/result/asked_json.hpp"
 #include "io/result/chip_json.hpp"
 #include "io/result/design_json.hpp"
@@ -272,7 +273,7 @@ Json serving_json(const Workload& workload, const Cost* cost) {
 
 }  // namespace
 
-std::string result_json(const Outcome& outcome) {
+Json answer_json(const Outcome& outcome) {
   const Cost* cost = outcome.cost;
   const Mapping* mapping = outcome.mapping;
   const SearchResult* search = outcome.search;
@@ -334,7 +335,8 @@ std::string result_json(const Outcome& outcome) {
     append(result["search"], "boxes", outcome.split->boxes);
     append(result["search"], "machines", outcome.split->machines);
   }
-  return json_text(result);
+  check_signs(result);
+  return result;
 }
 
 }  // namespace dfsearch

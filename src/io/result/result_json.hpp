@@ -10,19 +10,27 @@
 #include "engine/training/find_plan.hpp"
 #include "io/predict/measured_points.hpp"
 #include "io/result/outcome.hpp"
+#include "io/text/json_text.hpp"
 
 namespace dfsearch {
 
 // One object in SI base units that always has every key; null where there is no value.  All that
-// depends on time or threads is in its "search".  All end in a newline.
+// depends on time or threads is in its "search".  Throws InternalError for a negative number, which
+// no answer has (answer_signs.hpp).
 
-/// The text is a mapping file as well (io/result/mapping_file.hpp).
-std::string result_json(const Outcome& outcome);
-std::string result_json(const training::Task& task, const training::PlanResult& result);
-std::string result_json(const calculon::Task& task, const calculon::ExecutionResult& result);
+/// As text it is a mapping file as well (io/result/mapping_file.hpp).
+Json answer_json(const Outcome& outcome);
+Json answer_json(const training::Task& task, const training::PlanResult& result);
+Json answer_json(const calculon::Task& task, const calculon::ExecutionResult& result);
 /// `fleet` without models: of the task alone.
-std::string result_json(const serving::Task& task, const serving::Fleet& fleet,
-                        const std::vector<MeasuredPoint>& measured,
-                        const serving::ServingResult& result);
+Json answer_json(const serving::Task& task, const serving::Fleet& fleet,
+                 const std::vector<MeasuredPoint>& measured, const serving::ServingResult& result);
+
+/// Any of them as text.
+template <class... Args>
+std::string result_json(const Args&... args) requires requires {
+  answer_json(args...);
+}
+{ return json_text(answer_json(args...)); }
 
 }  // namespace dfsearch

@@ -5,6 +5,7 @@
 #include "base/version.hpp"
 #include "engine/names.hpp"
 #include "io/result/answer_json.hpp"
+#include "io/result/answer_signs.hpp"
 #include "io/result/asked_json.hpp"
 #include "io/result/event_json.hpp"
 #include "io/result/event_text.hpp"
@@ -253,9 +254,8 @@ std::string incumbent_event(const Progress& progress, const serving::Task& task,
   return line(json);
 }
 
-std::string result_json(const Task& task, const serving::Fleet& fleet,
-                        const std::vector<MeasuredPoint>& measured,
-                        const serving::ServingResult& result) {
+Json answer_json(const Task& task, const serving::Fleet& fleet,
+                 const std::vector<MeasuredPoint>& measured, const serving::ServingResult& result) {
   Json json = Json::object();
   json["dfsearch"] = kVersion;
   json["status"] = name_of(result.status);
@@ -326,7 +326,8 @@ std::string result_json(const Task& task, const serving::Fleet& fleet,
   json["pools"] = asked_pools_json(task);
   json["limits"] = asked_limits_json(fleet.models.empty() ? task.limits : serving::Limits{});
   json["search"] = result.is_given ? Json() : search_json(result);
-  return json_text(json);
+  check_signs(json);
+  return json;
 }
 
 }  // namespace dfsearch

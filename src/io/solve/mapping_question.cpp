@@ -92,11 +92,12 @@ class MappingQuestion final : public Question {
     }
   }
 
-  [[nodiscard]] std::string found_json(const Result& result) const override {
-    return result_json(outcome(result));
+  [[nodiscard]] const std::vector<std::string>& notes() const override { return config_.notes; }
+  [[nodiscard]] Json json_of(const Result& result) const override {
+    return answer_json(outcome(result));
   }
-  [[nodiscard]] std::string found_report(const Result& result, const std::string& title,
-                                         bool with_details) const override {
+  [[nodiscard]] std::string report_of(const Result& result, const std::string& title,
+                                      bool with_details) const override {
     return report_text(outcome(result), title, with_details);
   }
 

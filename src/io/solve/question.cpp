@@ -7,6 +7,7 @@
 #include "engine/names.hpp"
 #include "io/report/report_words.hpp"
 #include "io/solve/question_parts.hpp"
+#include "io/text/input_messages.hpp"
 #include "io/text/json_text.hpp"
 
 namespace dfsearch {
@@ -27,17 +28,24 @@ void check_bounds(const SolveOptions& asked, std::string_view whose) {
 }
 
 std::string Question::json(const Result& result) const {
-  const std::string found = found_json(result);
-  if (result.ruled_out.empty()) return found;
-  Json json = Json::parse(found);
-  json["status"] = name_of(result.status);
-  json["ruled_out"] = result.ruled_out;
+  Json json = json_of(result);
+  if (!result.ruled_out.empty()) {
+    json["status"] = name_of(result.status);
+    json["ruled_out"] = result.ruled_out;
+  }
+  std::vector<std::string> all = notes();
+  all.insert(all.end(), result.notes.begin(), result.notes.end());
+  json["notes"] = all;
   return json_text(json);
 }
 
 std::string Question::report(const Result& result, const std::string& title,
                              bool with_details) const {
-  std::string text = found_report(result, title, with_details);
+  static_cast<void>(json_of(result));  // for its check
+  std::string text = report_of(result, title, with_details);
+  std::string lines;
+  for (const std::string& note : notes()) lines += labelled("note", escaped(note));
+  text.insert(text.find('\n') + 1, lines);
   for (const std::string& reason : result.ruled_out) text += labelled("ruled out", reason);
   return text;
 }
@@ -45,6 +53,11 @@ std::string Question::report(const Result& result, const std::string& title,
 bool searches_splits(const AnyConfig& any) {
   const auto* config = std::get_if<Config>(&any);
   return config != nullptr && config->design && !config->chip;
+}
+
+const std::vector<std::string>& notes_of(const AnyConfig& any) {
+  return std::visit(
+      [](const auto& config) -> const auto& { return config.notes; }, any);
 }
 
 const SearchSettings& settings_of(const AnyConfig& any) {

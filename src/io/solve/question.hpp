@@ -22,6 +22,7 @@
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/config/load_config.hpp"
 #include "io/report/progress_text.hpp"
+#include "io/text/json_text.hpp"
 #include "model/evaluate.hpp"
 #include "model/ruled_out.hpp"
 
@@ -124,22 +125,27 @@ class Question {
   /// question rules out.  A plan or an execution that leaves something open is the best one that
   /// agrees with the file.
   [[nodiscard]] virtual Result evaluate(const std::filesystem::path& file) const = 0;
-  /// A result of either: one object of JSON (docs/results.md), and the report for people.
+  /// A result of either: one object of JSON (docs/results.md) with all notes, and the report for
+  /// people with those on the config.  Throws InternalError for an answer that no machine could have
+  /// (result_json.hpp).
   [[nodiscard]] std::string json(const Result& result) const;
   [[nodiscard]] std::string report(const Result& result, const std::string& title,
                                    bool with_details) const;
 
  private:
-  // They leave out what is ruled out.
-  [[nodiscard]] virtual std::string found_json(const Result& result) const = 0;
-  [[nodiscard]] virtual std::string found_report(const Result& result, const std::string& title,
-                                                 bool with_details) const = 0;
+  /// Those on the config.
+  [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
+  [[nodiscard]] virtual Json json_of(const Result& result) const = 0;
+  [[nodiscard]] virtual std::string report_of(const Result& result, const std::string& title,
+                                              bool with_details) const = 0;
 };
 
 std::unique_ptr<const Question> question_of(const AnyConfig& config);
 
 /// Whether the search is one over splits of a budget, with a machine in each node.
 bool searches_splits(const AnyConfig& config);
+/// On how files of other programs were read.
+const std::vector<std::string>& notes_of(const AnyConfig& config);
 /// What a config says of its search.
 const SearchSettings& settings_of(const AnyConfig& config);
 

@@ -138,14 +138,15 @@ class ServingQuestion final : public Question {
     return result;
   }
 
-  [[nodiscard]] std::string found_json(const Result& result) const override {
+  [[nodiscard]] const std::vector<std::string>& notes() const override { return config_.notes; }
+  [[nodiscard]] Json json_of(const Result& result) const override {
     std::vector<MeasuredPoint> measured;
     if (measured_) measured = measured_points(*measured_, config_.task);
-    return result_json(config_.task, config_.fleet, measured,
+    return answer_json(config_.task, config_.fleet, measured,
                        std::get<serving::ServingResult>(result.found));
   }
-  [[nodiscard]] std::string found_report(const Result& result, const std::string& title,
-                                         bool) const override {
+  [[nodiscard]] std::string report_of(const Result& result, const std::string& title,
+                                      bool) const override {
     const auto& found = std::get<serving::ServingResult>(result.found);
     return is_fleet() ? report_text(config_.fleet, found, title)
                       : report_text(config_.task, found, title);

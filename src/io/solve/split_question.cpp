@@ -21,7 +21,10 @@ namespace {
 class SplitQuestion final : public Question {
  public:
   explicit SplitQuestion(const Config& config)
-      : search_(config.search), problem_(config.problem), design_(*config.design) {}
+      : search_(config.search),
+        problem_(config.problem),
+        design_(*config.design),
+        notes_(config.notes) {}
 
   [[nodiscard]] std::string text() const override { return asked_text(problem_); }
   /// The peak of the machine is what is searched, so the log tells no utilization.
@@ -101,11 +104,12 @@ class SplitQuestion final : public Question {
     return result;
   }
 
-  [[nodiscard]] std::string found_json(const Result& result) const override {
-    return result_json(outcome(result));
+  [[nodiscard]] const std::vector<std::string>& notes() const override { return notes_; }
+  [[nodiscard]] Json json_of(const Result& result) const override {
+    return answer_json(outcome(result));
   }
-  [[nodiscard]] std::string found_report(const Result& result, const std::string& title,
-                                         bool with_details) const override {
+  [[nodiscard]] std::string report_of(const Result& result, const std::string& title,
+                                      bool with_details) const override {
     return report_text(outcome(result), title, with_details);
   }
 
@@ -138,6 +142,7 @@ class SplitQuestion final : public Question {
   const SearchSettings& search_;
   const Problem& problem_;
   const ChipDesign& design_;
+  const std::vector<std::string>& notes_;
 };
 
 }  // namespace

@@ -198,11 +198,12 @@ class StepQuestion final : public Question {
     return answer(std::move(found));
   }
 
-  [[nodiscard]] std::string found_json(const Result& result) const override {
-    return result_json(config_.task, std::get<typename Kind::Found>(result.found));
+  [[nodiscard]] const std::vector<std::string>& notes() const override { return config_.notes; }
+  [[nodiscard]] Json json_of(const Result& result) const override {
+    return answer_json(config_.task, std::get<typename Kind::Found>(result.found));
   }
-  [[nodiscard]] std::string found_report(const Result& result, const std::string& title,
-                                         bool) const override {
+  [[nodiscard]] std::string report_of(const Result& result, const std::string& title,
+                                      bool) const override {
     return report_text(config_.task, std::get<typename Kind::Found>(result.found), title);
   }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dfsearch {
@@ -30,6 +31,9 @@ class InputMessages {
   void add(const Place& place, std::string_view key, std::string_view what);
   /// Takes over what another reader threw.
   void add(const std::vector<std::string>& messages);
+  /// On an input that is right, for the answer.
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
   [[nodiscard]] std::size_t count() const { return count_; }
   /// False once further messages are only counted: no need to word them well.
@@ -45,6 +49,7 @@ class InputMessages {
     std::string text;
   };
   std::vector<Message> messages_;
+  std::vector<std::string> notes_;
   std::size_t count_ = 0;
 };
 

@@ -10,8 +10,6 @@
 namespace dfsearch {
 namespace {
 
-using Json = nlohmann::json;
-
 SearchResult optimal_result(const Problem& problem) {
   SearchResult result;
   result.status = SearchStatus::Optimal;
@@ -22,9 +20,11 @@ SearchResult optimal_result(const Problem& problem) {
   return result;
 }
 
-Json parsed(const Outcome& outcome) { return Json::parse(result_json(outcome)); }
+nlohmann::json parsed(const Outcome& outcome) {
+  return nlohmann::json::parse(result_json(outcome));
+}
 
-std::vector<std::string> keys_of(const Json& object) {
+std::vector<std::string> keys_of(const nlohmann::json& object) {
   std::vector<std::string> keys;
   for (const auto& item : object.items()) keys.push_back(item.key());
   return keys;
@@ -35,16 +35,16 @@ std::vector<std::string> keys_of(const Json& object) {
 TEST_CASE("a result has the values of the cost, in base units") {
   const Problem problem = example_problem();
   const SearchResult result = optimal_result(problem);
-  const Json json = parsed(Outcome::of(problem, result));
+  const nlohmann::json json = parsed(Outcome::of(problem, result));
   CHECK(json["status"] == "optimal");
   CHECK(json["stopped_by"].is_null());
   CHECK(json["step_time"].get<double>() == result.cost->step_time.in_base_units());
   CHECK(json["objective"] == json["step_time"]);
   CHECK(json["lower_bound"] == json["step_time"]);
   CHECK(json["gap"] == 0);
-  CHECK(json["parallelism"] == Json{{"tensor", 2}, {"pipeline", 2}, {"data", 1}});
-  CHECK(json["network"][1] == Json{{"degree", 2}, {"strategy", "pipeline"}});
-  CHECK(json["sharding"] == Json{{"A", "M"}, {"B", "M"}, {"C", "K"}});
+  CHECK(json["parallelism"] == nlohmann::json{{"tensor", 2}, {"pipeline", 2}, {"data", 1}});
+  CHECK(json["network"][1] == nlohmann::json{{"degree", 2}, {"strategy", "pipeline"}});
+  CHECK(json["sharding"] == nlohmann::json{{"A", "M"}, {"B", "M"}, {"C", "K"}});
   CHECK(json["memory"]["capacity"] == 1e9);
   CHECK(json["search"]["nodes"] == 3);
   CHECK(json["search"]["time"] == 0.25);
@@ -54,20 +54,20 @@ TEST_CASE("a result has the values of the cost, in base units") {
 TEST_CASE("partitions keep their index and say who uses which cores") {
   const Problem problem = example_problem();
   const SearchResult result = optimal_result(problem);
-  const Json json = parsed(Outcome::of(problem, result));
+  const nlohmann::json json = parsed(Outcome::of(problem, result));
   REQUIRE(json["partitions"].size() == 2);
-  const Json& last = json["partitions"][1];
+  const nlohmann::json& last = json["partitions"][1];
   CHECK(last["index"] == 2);
-  CHECK(last["kernels"] == Json{"B", "C"});
+  CHECK(last["kernels"] == nlohmann::json{"B", "C"});
   const CoreGrid& grid = result.cost->cores[2];
-  CHECK(last["cores"]["C"] == Json{grid.lanes, grid.stages});
+  CHECK(last["cores"]["C"] == nlohmann::json{grid.lanes, grid.stages});
   CHECK(last["time"].get<double>() == result.cost->partitions[1].time.in_base_units());
 
   Problem at_utilization = problem;
   at_utilization.execution.compute_utilization = 0.9;
   const auto verdict = evaluate(at_utilization, example_mapping());
-  const Json without = parsed(Outcome::of(at_utilization, example_mapping(), verdict));
-  CHECK(without["partitions"][1]["cores"] == Json::object());
+  const nlohmann::json without = parsed(Outcome::of(at_utilization, example_mapping(), verdict));
+  CHECK(without["partitions"][1]["cores"] == nlohmann::json::object());
 }
 
 TEST_CASE("every result has every key") {
@@ -82,17 +82,18 @@ TEST_CASE("every result has every key") {
       Infeasible{.resource = Resource::Sram, .needed = 10.0, .available = 5.0, .where = "A"};
   infeasible.changes = {
       {.what = Raised::Degree, .dimension = 1, .from = 2, .at_least = 3, .enough = 4}};
-  const Json json = parsed(Outcome::of(problem, infeasible));
+  const nlohmann::json json = parsed(Outcome::of(problem, infeasible));
   CHECK(keys_of(json) == expected);
-  const Json change = {
+  const nlohmann::json change = {
       {"raise", "degree"}, {"dimension", 1}, {"from", 2}, {"at_least", 3}, {"enough", 4}};
-  CHECK(json["infeasible"] == Json{{"resource", "sram"},
-                                   {"needed", 10},
-                                   {"available", 5},
-                                   {"where", "A"},
-                                   {"text", infeasible_text(problem, *infeasible.infeasible)},
-                                   {"changes", Json::array({change})},
-                                   {"changes_complete", true}});
+  CHECK(json["infeasible"] ==
+        nlohmann::json{{"resource", "sram"},
+                       {"needed", 10},
+                       {"available", 5},
+                       {"where", "A"},
+                       {"text", infeasible_text(problem, *infeasible.infeasible)},
+                       {"changes", nlohmann::json::array({change})},
+                       {"changes_complete", true}});
   for (const char* key : {"objective", "lower_bound", "gap", "partitions", "parallelism", "tile"}) {
     CAPTURE(key);
     CHECK(json[key].is_null());
@@ -101,7 +102,7 @@ TEST_CASE("every result has every key") {
   SearchResult stopped;
   stopped.stopped_by = StopReason::Time;
   stopped.lower_bound = Score(1.5);
-  const Json none = parsed(Outcome::of(problem, stopped));
+  const nlohmann::json none = parsed(Outcome::of(problem, stopped));
   CHECK(keys_of(none) == expected);
   CHECK(none["status"] == "no_solution");
   CHECK(none["stopped_by"] == "time");
@@ -110,7 +111,7 @@ TEST_CASE("every result has every key") {
 
   const Mapping mapping = example_mapping();
   const auto verdict = evaluate(problem, mapping);
-  const Json evaluated = parsed(Outcome::of(problem, mapping, verdict));
+  const nlohmann::json evaluated = parsed(Outcome::of(problem, mapping, verdict));
   CHECK(keys_of(evaluated) == expected);
   CHECK(evaluated["status"] == "feasible");
   CHECK(evaluated["search"].is_null());
@@ -128,11 +129,11 @@ TEST_CASE("the best parallelisms are listed, the best first") {
   unknown.stopped_by = StopReason::Nodes;
   unknown.lower_bound = Score(1.0);
   result.alternatives = {next, unknown};
-  const Json top = parsed(Outcome::of(problem, result))["top"];
+  const nlohmann::json top = parsed(Outcome::of(problem, result))["top"];
   REQUIRE(top.size() == 3);
   CHECK(keys_of(top[0]) == keys_of(top[2]));
   CHECK(top[0]["objective"] == top[0]["lower_bound"]);
-  CHECK(top[0]["parallelism"] == Json{{"tensor", 2}, {"pipeline", 2}, {"data", 1}});
+  CHECK(top[0]["parallelism"] == nlohmann::json{{"tensor", 2}, {"pipeline", 2}, {"data", 1}});
   CHECK(top[1]["status"] == "feasible");
   CHECK(top[1]["stopped_by"] == "nodes");
   CHECK(top[1]["gap"] == 0.5);
@@ -146,10 +147,10 @@ TEST_CASE("a mapping that does not fit is written with the reason and without ti
   problem.system.accelerator.sram = Bytes(1000.0);
   const Mapping mapping = example_mapping();
   const auto verdict = evaluate(problem, mapping);
-  const Json json = parsed(Outcome::of(problem, mapping, verdict));
+  const nlohmann::json json = parsed(Outcome::of(problem, mapping, verdict));
   CHECK(json["status"] == "infeasible");
   CHECK(json["infeasible"]["resource"] == "sram");
-  CHECK(json["partitions"][0]["kernels"] == Json{"A"});
+  CHECK(json["partitions"][0]["kernels"] == nlohmann::json{"A"});
   CHECK(json["partitions"][0]["time"].is_null());
 }
 

@@ -1,0 +1,12 @@
+#pragma once
+// The last check of an answer, of whatever kind.
+
+#include "io/text/json_text.hpp"
+
+namespace dfsearch {
+
+/// Sizes, times, shares, rates and counts are never negative: throws InternalError with the path of
+/// a number that is.
+void check_signs(const Json& answer);
+
+}  // namespace dfsearch
