@@ -317,13 +317,43 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
             {"producer": {"name": "modelopt"},
              "quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8",
                               "exclude_modules": ["lm_head"]}}))
-        note = ("# It is quantized; beside 'model' a workload of kind llm_serving has\n"
+        note = ("# Stored in {weights: nvfp4, head: bf16, cache: fp8}, computed in bf16 unless the "
+                "config says otherwise.\n# It is quantized; beside 'model' a workload of kind llm_serving has\n"
                 "#   precision: {weights: nvfp4, head: bf16, cache: fp8}\n")
         self.assertEqual(self.run_tool("import", "config.json").stdout,
                          plain.replace("workload:", note + "workload:"))
         self.write("hf_quant_config.json", "{")
         wrong = self.run_tool("import", "config.json", status=2)
         self.assertIn("hf_quant_config.json:1:1: expected JSON", wrong.stderr)
+
+    def test_a_checkpoint_of_another_type_is_computed_in_16_bits_and_the_answer_has_a_note(self):
+        model = json.loads((ROOT / "tests/fuzz/seeds/huggingface/llama.json").read_text())
+        machine = ["--system", "h100_dgx", "--chips", "8", "--set", "workload.global_batch=8",
+                   "--set", "workload.sequence=1024"]
+        plain = None
+        for stored in ("bfloat16", "float32", "float8_e4m3fn"):
+            self.write("config.json", json.dumps({**model, "torch_dtype": stored}))
+            self.write("c.yaml", "workload: {from: config.json, sequence: 1024, global_batch: 8}\n"
+                                 "system: {from: h100_dgx, chips: 8}\ntraining: {}\n")
+            for words in (["config.json", *machine], ["c.yaml"]):
+                with self.subTest(stored=stored, words=words):
+                    found = self.result(*words)
+                    notes = found.pop("notes")
+                    report = self.run_tool(*words).stdout
+                    if stored == "bfloat16":
+                        self.assertEqual(notes, [])
+                        self.assertNotIn("note ", report)
+                    else:
+                        self.assertEqual(notes, [f"config.json: Stored in {stored}, computed in bf16 "
+                                                 "unless the config says otherwise."])
+                        self.assertIn(notes[0], " ".join(report.split()))
+                    del found["search"]
+                    plain = plain or found
+                    self.assertEqual(found, plain)
+            # In 32 bits only if the config says so.
+            self.assertNotEqual(
+                self.result("c.yaml", "--set", "workload.word=4 B")["step_time"],
+                plain["step_time"])
 
     def test_files_and_standard_output(self):
         setup = SETUPS / "r_execution.txt"

@@ -135,14 +135,6 @@ AnyConfig load_any_searchable(const CommandLine& line) {
   return any;
 }
 
-std::vector<std::string> import_notes(const CommandLine& line) {
-  if (!line.imported.empty()) return notes_of_import(line.imported, imported_name(line));
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(line.config, error)) return {};
-  const ReadText read = read_config_text(line.config);
-  return notes_of_import(read.text, read.source);
-}
-
 Outcome with_chip(Outcome outcome, const Config& config) {
   if (!config.chip) return outcome;
   outcome.design = &*config.design;

@@ -24,8 +24,6 @@ Config load_runnable(const CommandLine& line);
 Config load_searchable(const CommandLine& line);
 /// The same of any model.
 AnyConfig load_any_searchable(const CommandLine& line);
-/// On a config that is the file of another program: what of it is left out.
-std::vector<std::string> import_notes(const CommandLine& line);
 
 /// The outcome with the chip of the config, if it has one; the config must outlive it.
 Outcome with_chip(Outcome outcome, const Config& config);

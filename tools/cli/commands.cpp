@@ -90,7 +90,7 @@ int run_evaluate(const CommandLine& line) {
 
 int run_check(const CommandLine& line) {
   const AnyConfig config = load_any_searchable(line);
-  print_notes(import_notes(line));
+  print_notes(notes_of(config));
   print(escaped(title_of(line)) + ": valid\n" + question_of(config)->text());
   return kProved;
 }

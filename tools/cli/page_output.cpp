@@ -37,7 +37,7 @@ std::string page_of(RunPage parts, const Deadline& deadline) {
 /// The text of the config and the whole of it; empty if it cannot be read again, as from a pipe.
 void add_config(const CommandLine& line, RunPage& parts) {
   try {
-    parts.config = line.imported.empty() ? read_config_text(line.config).text : line.imported;
+    parts.config = line.imported.empty() ? config_text(line.config).text : line.imported;
     InputMessages messages;
     const std::vector<Override> changes = parse_overrides(line.overrides, messages);
     parts.whole = yaml_text(ConfigTemplate(line.config).tree_with(changes));

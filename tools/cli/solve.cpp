@@ -211,7 +211,8 @@ int run_solve(const CommandLine& line) {
   refuse_many_processes("solve");
   StartLimit start(line.time_limit, line.begin);
   const AnyConfig config = load_any_searchable(line);
-  print_notes(import_notes(line));
+  const bool has_report = !line.quiet && line.json != "-" && line.events != "-";
+  if (!has_report) print_notes(notes_of(config));  // which the report has
   return Run(line, config, start).run();
 }
 

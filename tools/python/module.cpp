@@ -90,15 +90,12 @@ auto interruptible(const Work& work) {
 struct Loaded {
   AnyConfig config;
   std::string title, text;
-  std::vector<std::string> notes = {};  ///< on a file of another program
 };
 
 /// What is no file may be one of the shelf.
 Loaded load_file(const std::string& name, const std::vector<std::string>& changes) {
   const std::filesystem::path file = find_input(name, ShelfKind::Configs);
-  const ReadText read = read_config_text(file);
-  return {load_any_config(file, changes), file.stem().string(), read.text,
-          notes_of_import(read.text, read.source)};
+  return {load_any_config(file, changes), file.stem().string(), config_text(file).text};
 }
 
 Loaded load_text(const std::string& text, const std::filesystem::path& name,
@@ -125,13 +122,12 @@ struct Answer {
   }
 };
 
-/// `notes`: those on what was given beside the config.
-Answer written(const Loaded& loaded, const Question& question, const Result& result,
-               std::vector<std::string> notes) {
-  notes.insert(notes.begin(), loaded.notes.begin(), loaded.notes.end());
+Answer written(const Loaded& loaded, const Question& question, const Result& result) {
+  std::vector<std::string> notes = result.notes;
   for (std::string& note : notes) note = escaped(note);
   std::string report = fmt::format("{}\n", fmt::join(notes, "\n"));
   if (notes.empty()) report.clear();
+  for (const std::string& note : notes_of(loaded.config)) notes.push_back(escaped(note));
   return {.json = question.json(result),
           .report = report + printable(question.report(result, loaded.title, false)),
           .title = loaded.title,
@@ -190,10 +186,11 @@ Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event)
     }
     question->check(options);
     if (asked.what_if) check_what_if(loaded.config);
-    const Result result = question->solve(options);
-    if (result.callback_error) std::rethrow_exception(result.callback_error);
+    Result result = question->solve(options);
     note_dropped(result.dropped);
-    Answer answer = written(loaded, *question, result, std::move(hint.notes));
+    result.notes = std::move(hint.notes);
+    if (result.callback_error) std::rethrow_exception(result.callback_error);
+    Answer answer = written(loaded, *question, result);
     if (asked.what_if && result.objective) {
       const std::vector<WhatIfMore> more = what_if(loaded.config, options);
       answer.json = with_what_if(answer.json, more);
@@ -207,7 +204,7 @@ Answer evaluate(const Loaded& loaded, const std::filesystem::path& file) {
   const py::gil_scoped_release unlocked;
   const std::unique_ptr<const Question> question = question_of(loaded.config);
   const Result result = question->evaluate(file);
-  return written(loaded, *question, result, result.notes);
+  return written(loaded, *question, result);
 }
 
 std::string chip(const std::string& name, const std::vector<std::string>& changes) {

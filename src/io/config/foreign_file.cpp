@@ -100,7 +100,7 @@ std::vector<std::string> notes_of_import(const std::string& text, const std::str
   for (std::size_t at = 0; text.compare(at, 2, "# ") == 0;) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string line = text.substr(at + 2, end - at - 2);
-    for (const std::string_view begin : {kLeftOut, kOfOneChip}) {
+    for (const std::string_view begin : {kLeftOut, kOfOneChip, kStoredIn}) {
       if (line.starts_with(begin)) notes.push_back(name + ": " + line);
     }
     at = std::min(end + 1, text.size());

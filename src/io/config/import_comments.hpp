@@ -7,5 +7,6 @@ namespace dfsearch {
 
 inline constexpr std::string_view kLeftOut = "Left out: ";
 inline constexpr std::string_view kOfOneChip = "Of one of ";
+inline constexpr std::string_view kStoredIn = "Stored in ";
 
 }  // namespace dfsearch

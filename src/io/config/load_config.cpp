@@ -26,6 +26,7 @@
 #include "io/config/config_training.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/config_workload.hpp"
+#include "io/config/foreign_file.hpp"
 #include "model/layer/level_traffic.hpp"
 
 namespace dfsearch {
@@ -337,20 +338,24 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse
     read_with(read_training_config);
   }
   messages.throw_if_any();
+  std::visit([&](auto& read) { read.notes = messages.notes(); }, config);
   return config;
 }
 
-AnyConfig config_of(YamlNode tree, const fs::path& file, const std::vector<std::string>& overrides,
-                    Wanted wanted, SystemUse use = SystemUse::Whole) {
+AnyConfig config_of(const ReadText& read, const fs::path& file,
+                    const std::vector<std::string>& overrides, Wanted wanted,
+                    SystemUse use = SystemUse::Whole) {
   InputMessages messages;
-  YamlNode root = complete_tree(std::move(tree), file, overrides, messages);
+  for (std::string& note : notes_of_import(read.text, read.source)) messages.note(std::move(note));
+  YamlNode root =
+      complete_tree(parse_yaml(read.text, read.source, true), file, overrides, messages);
   return read_any(std::move(root), file, wanted, use, messages);
 }
 
 }  // namespace
 
 AnyConfig load_any_config(const fs::path& file, const std::vector<std::string>& overrides) {
-  return config_of(load_config_tree(file), file, overrides, Wanted::Any);
+  return config_of(config_text(file), file, overrides, Wanted::Any);
 }
 
 AnyConfig changed_config(const ConfigSource& source, const std::vector<std::string>& changes) {
@@ -363,22 +368,21 @@ AnyConfig changed_config(const ConfigSource& source, const std::vector<std::stri
 
 AnyConfig parse_any_config(const std::string& text, const fs::path& name,
                            const std::vector<std::string>& overrides) {
-  return config_of(parse_yaml(text, name.string(), true), name, overrides, Wanted::Any);
+  return config_of({text, name.string()}, name, overrides, Wanted::Any);
 }
 
 Config load_config(const fs::path& file, const std::vector<std::string>& overrides) {
-  return std::get<Config>(config_of(load_config_tree(file), file, overrides, Wanted::FirstModel));
+  return std::get<Config>(config_of(config_text(file), file, overrides, Wanted::FirstModel));
 }
 
 Config load_chip_config(const fs::path& file, const std::vector<std::string>& overrides) {
   return std::get<Config>(
-      config_of(load_config_tree(file), file, overrides, Wanted::FirstModel, SystemUse::ChipAlone));
+      config_of(config_text(file), file, overrides, Wanted::FirstModel, SystemUse::ChipAlone));
 }
 
 Config parse_config(const std::string& text, const fs::path& name,
                     const std::vector<std::string>& overrides) {
-  return std::get<Config>(
-      config_of(parse_yaml(text, name.string(), true), name, overrides, Wanted::FirstModel));
+  return std::get<Config>(config_of({text, name.string()}, name, overrides, Wanted::FirstModel));
 }
 
 /// Trees with their files, by the changes that choose files.

@@ -29,8 +29,7 @@ constexpr std::int64_t kBatch = 64;
 std::string section_of(const Imported& imported) {
   const Transformer& model = imported.model;
   WorkloadText text;
-  text.workload = {
-      .kind = WorkloadKind::LlmTraining, .word = imported.word, .global_batch = kBatch};
+  text.workload = {.kind = WorkloadKind::LlmTraining, .global_batch = kBatch};
   text.sequence = std::min(imported.sequence, kSequence);
   text.llm.model = model;
   if (model.kv_heads != model.heads) text.llm.kv_heads = model.kv_heads;
@@ -76,6 +75,11 @@ std::string import_huggingface(const std::string& text, const std::string& name,
     file.messages().throw_if_any();
   }
   if (!imported.left_out.empty()) notes += "# " + std::string(kLeftOut) + imported.left_out + ".\n";
+  const std::string& stored = precision.empty() ? imported.stored : precision;
+  if (!stored.empty()) {
+    notes += fmt::format("# {}{}, computed in bf16 unless the config says otherwise.\n", kStoredIn,
+                         stored);
+  }
   if (!precision.empty()) {
     notes +=
         "# It is quantized; beside 'model' a workload of kind llm_serving has\n#   precision: " +

@@ -17,23 +17,22 @@
 namespace dfsearch {
 namespace {
 
-Bytes word_of(ModelFields& fields) {
-  struct Type {
-    const char* name;
-    double bytes;
-  };
-  constexpr std::array kTypes = {Type{"bfloat16", 2.0}, Type{"float16", 2.0}, Type{"float32", 4.0},
-                                 Type{"float8_e4m3fn", 1.0}, Type{"float8_e5m2", 1.0}};
+/// The data type that the weights are stored in, if it is none of 16 bits.
+std::string stored_type(ModelFields& fields) {
+  constexpr std::array<std::string_view, 2> kOf16Bits = {"bfloat16", "float16"};
+  constexpr std::array<std::string_view, 3> kOthers = {"float32", "float8_e4m3fn", "float8_e5m2"};
   const std::optional<std::string> older = fields.word("torch_dtype");
   const std::optional<std::string> newer = fields.word("dtype");
   const std::optional<std::string>& given = newer ? newer : older;
-  if (!given) return Bytes(2.0);
-  for (const Type& type : kTypes) {
-    if (*given == type.name) return Bytes(type.bytes);
+  const auto is_one_of = [&](const auto& types) {
+    return std::find(types.begin(), types.end(), *given) != types.end();
+  };
+  if (!given || is_one_of(kOf16Bits)) return {};
+  if (!is_one_of(kOthers)) {
+    fields.refuse(newer ? "dtype" : "torch_dtype",
+                  "expected bfloat16, float16, float32 or a float8, got " + in_quotes(*given));
   }
-  fields.refuse(newer ? "dtype" : "torch_dtype",
-                "expected bfloat16, float16, float32 or a float8, got " + in_quotes(*given));
-  return Bytes(2.0);
+  return *given;
 }
 
 /// What all families have and what changes nothing.
@@ -48,7 +47,7 @@ void ignore_common(ModelFields& fields) {
 /// A shape with the fields that most families share.
 Imported read_common(ModelFields& fields) {
   ignore_common(fields);
-  Imported imported{.model = {}, .word = word_of(fields)};
+  Imported imported{.model = {}, .stored = stored_type(fields)};
   Transformer& model = imported.model;
   model.hidden = fields.required_count("hidden_size");
   model.layers = fields.required_count("num_hidden_layers");
@@ -361,7 +360,7 @@ Imported read_gpt2(ModelFields& fields) {
                  "task_specific_params",
                  "transformers_version",
                  "use_cache"});
-  Imported imported{.model = {}, .word = word_of(fields)};
+  Imported imported{.model = {}, .stored = stored_type(fields)};
   Transformer& model = imported.model;
   model = {.hidden = fields.required_count("n_embd"),
            .layers = fields.required_count("n_layer"),

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "base/units.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "io/huggingface/model_fields.hpp"
 
@@ -14,7 +13,7 @@ namespace dfsearch {
 struct Imported {
   Transformer model;
   std::int64_t sequence = 1;
-  Bytes word{2.0};
+  std::string stored = {};    ///< the data type of its weights, if it is none of 16 bits
   std::string family = {};    ///< its `model_type`
   std::string left_out = {};  ///< of the model, for people
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "io/config/foreign_file.hpp"
 #include "io/config/load_config.hpp"
 
 namespace dfsearch {
@@ -211,7 +212,6 @@ TEST_CASE("an imported model is that of the shelf") {
 TEST_CASE("sequence, word and what is left out") {
   CHECK(imported(kLlama).sequence == 8192);
   CHECK(imported(kMistral).transformer->window == 4096);
-  CHECK(imported(replaced(kLlama, "bfloat16", "float32")).word == Bytes(4.0));
   CHECK(imported(replaced(kLlama, R"("torch_dtype": "bfloat16",)", "")).word == Bytes(2.0));
   const Transformer all_heads =
       *imported(replaced(kLlama, R"("num_key_value_heads": 8,)", "")).transformer;
@@ -222,6 +222,29 @@ TEST_CASE("sequence, word and what is left out") {
   CHECK(imported(replaced(kDeepseek, R"("q_lora_rank": 1536)", R"("q_lora_rank": null)"))
             .transformer->latent->query_rank == 0);
   CHECK(imported(replaced(kQwen3Moe, "[]", "[0, 1]")).transformer->experts->dense_layers == 2);
+}
+
+TEST_CASE("whatever type a checkpoint is stored in, it is computed in 16 bits, with a note") {
+  const auto notes_on = [](const std::string& text) {
+    return notes_of_import(import_huggingface(text, "config.json", std::nullopt),
+                           "config.json" + std::string(kAsImported));
+  };
+  for (const char* type : {"float32", "float8_e4m3fn", "float8_e5m2"}) {
+    CAPTURE(type);
+    const std::string text = replaced(kLlama, "bfloat16", type);
+    CHECK(imported(text).word == Bytes(2.0));
+    CHECK(notes_on(text) == std::vector{"config.json: Stored in " + std::string(type) +
+                                        ", computed in bf16 unless the config says otherwise."});
+  }
+  for (const char* type : {"bfloat16", "float16"}) {
+    CHECK(notes_on(replaced(kLlama, "bfloat16", type)).empty());
+  }
+  const std::string quantized = replaced(
+      kLlama, "\"hidden_act\"", R"("quantization_config": {"quant_method": "fp8"}, "hidden_act")");
+  CHECK(imported(quantized).word == Bytes(2.0));
+  CHECK(notes_on(quantized) ==
+        std::vector{std::string("config.json: Stored in {weights: fp8, head: bf16}, computed in "
+                                "bf16 unless the config says otherwise.")});
 }
 
 TEST_CASE("what changes a model and is not understood is named") {
