@@ -7,6 +7,7 @@ usage: names_test.py DFSEARCH [TEST ...]
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 from support import SMALL, CliTest, main
@@ -115,7 +116,7 @@ class Names(CliTest):
             (["gpt_1t"], "did you mean 'gpt3_1t'?"),
             (["check", "missing/gpt3_1.yaml"], "'missing/gpt3_1.yaml': there is no such file"),
             (["check", "h100_dgx"], "'h100_dgx' is a system, for 'system: {from: h100_dgx}'"),
-            (["check", "llama3_8b"], "is a workload, for 'workload: {from: llama3_8b}'"),
+            (["check", "fft_1t"], "is a workload, for 'workload: {from: fft_1t}'"),
             (["check", "serving"], "'serving' is a study, for 'dfsearch study serving -o DIR'"),
             (["study", "gpt3_1t"], "no study of this name on the shelf; 'gpt3_1t' is a config"),
             (["study", "servin"], "did you mean 'serving'?"),
@@ -125,6 +126,30 @@ class Names(CliTest):
                 self.assertIn(message, self.run_tool(*words, status=2).stderr)
         self.write("c.yaml", SMALL.replace("system:\n  chips: 2", "system:\n  from: h100\n  chips: 2"))
         self.assertIn("did you mean 'h100_dgx'?", self.run_tool("c.yaml", status=2).stderr)
+
+    def test_the_name_of_a_model_is_a_config_that_wants_a_machine(self):
+        error = self.run_tool("llama3_70b", status=2).stderr
+        self.assertRegex(error, "^llama3_70b: is a model without a machine, expected --system NAME")
+        for file in CONFIGS.glob("**/*.yaml"):
+            name = file.relative_to(CONFIGS).with_suffix("").as_posix()
+            if name.split("/")[0] in ("studies", "systems", "workloads"):
+                continue
+            named = re.search(r"\bmodel: llama3_70b\b(?!_)", file.read_text()) is not None
+            self.assertEqual(named, re.search(rf"[ ,]{re.escape(name)}(,|$)", error, re.M) is not None,
+                             name)
+        # Its example runs, and is the plan of a step of training.
+        words = re.search(r"'dfsearch ([^']*)'(,|$)", error, re.M)[1].split()
+        found = self.result(*words, "--time-limit", "20s", status=(0, 4))
+        self.assertEqual(found["machine"]["chips"], 1024)
+        self.assertIn("zero", found["plan"])
+        # As in a config that names both.
+        self.write("c.yaml", "workload: {model: llama3_8b}\nsystem: {from: h100_dgx, chips: 8}\n"
+                             "training: {}\n")
+        named = self.run_tool("check", "llama3_8b", "--system", "h100_dgx", "--chips", 8).stdout
+        self.assertEqual(named.splitlines()[1:],
+                         self.run_tool("check", "c.yaml").stdout.splitlines()[1:])
+        self.write("llama3_70b", "{}")
+        self.assertIn("missing key 'workload'", self.run_tool("llama3_70b", status=2).stderr)
 
     def test_a_name_that_several_have_is_an_error_with_all_of_them(self):
         names = [file.relative_to(CONFIGS).with_suffix("").as_posix()

@@ -335,6 +335,34 @@ class Evaluate(unittest.TestCase):
                 self.assertTrue(result.report.startswith(result.notes[0] + "\n"))
             self.assertEqual(dfsearch.solve(GRAPH).notes, [])
 
+    def test_the_name_of_a_model_wants_a_machine(self):
+        with self.assertRaisesRegex(dfsearch.InputError, "^llama3_8b: is a model without a machine"):
+            dfsearch.solve("llama3_8b")
+        small = {"workload.sequence": 1024, "workload.global_batch": 8}
+        named = dfsearch.solve("llama3_8b", changes={"system": {"from": "h100_dgx", "chips": 8}, **small})
+        whole = dfsearch.solve({"workload": {"model": "llama3_8b"}, "training": {},
+                                "system": {"from": "h100_dgx", "chips": 8}}, changes=small)
+        self.assertEqual(named.to_dict()["plan"], whole.to_dict()["plan"])
+        # Rates of other chips do not stay; the number of chips does.
+        with self.assertRaisesRegex(dfsearch.InputError, "has other chips than the config's"):
+            dfsearch.solve(CONFIGS / "training/qwen3_30b_16_h100.yaml",
+                           changes={"system": {"from": "b200_dgx"}})
+        other = dfsearch.solve(CONFIGS / "training/qwen3_30b_16_h100.yaml",
+                               changes={"system": {"from": "b200_dgx"}, "execution.chip": "b200"})
+        self.assertEqual(other.to_dict()["machine"]["chips"], 16)
+
+    def test_a_checkpoint_in_32_bits_has_a_note(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "config.json")
+            with open(file, "w", encoding="utf-8") as out:
+                json.dump({"model_type": "llama", "hidden_size": 1024, "intermediate_size": 2048,
+                           "num_hidden_layers": 4, "num_attention_heads": 8, "vocab_size": 1000,
+                           "max_position_embeddings": 1024, "torch_dtype": "float32"}, out)
+            result = dfsearch.solve(file, changes={"system": {"from": "h100_dgx", "chips": 8}})
+            note = f"{file}: Stored in float32, computed in bf16 unless the config says otherwise."
+            self.assertEqual((result.notes, result.to_dict()["notes"]), ([note], [note]))
+            self.assertIn("Stored in float32", result.report)
+
     def test_no_temporary_file_stays(self):
         before = set(os.listdir(tempfile.gettempdir()))
         dfsearch.evaluate(GRAPH, dfsearch.solve(GRAPH).to_dict())

@@ -4,9 +4,11 @@
 #include "io/config/config_tree.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "base/error.hpp"
 #include "io/config/config_serving.hpp"
 #include "io/config/foreign_file.hpp"
+#include "io/config/replaced_machine.hpp"
 #include "io/config/shelf.hpp"
 #include "io/text/map_reader.hpp"
 #include "io/text/read_file.hpp"
@@ -87,6 +90,8 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::optional<Sh
   ReadText read;
   try {
     read = read_config_text(named->file);
+    for (std::string& note : notes_of_import(read.text, read.source))
+      messages.note(std::move(note));
   } catch (const InputError& wrong) {
     // That the file cannot be read is a fault of whoever names it.
     for (const std::string& message : wrong.messages()) messages.add(place, "from", message);
@@ -242,15 +247,24 @@ void keep_model(YamlNode& model) {
   });
 }
 
-/// Leaves out what a pool says itself, and which degrees go where: groups fill from the inside.
-void keep_pool_system(YamlNode& system) {
-  std::erase_if(system.entries, [](const YamlEntry& entry) { return entry.key == "chips"; });
-  YamlEntry* network = system.find("network");
-  if (!network) return;
-  for (YamlNode& dimension : network->value.items) {
-    std::erase_if(dimension.entries,
-                  [](const YamlEntry& entry) { return entry.key == "strategy"; });
+/// Leaves out of a machine's file what a pool says itself, which degrees go where, as groups fill
+/// from the inside, and what deployments have no equations for.  In the config itself it is wrong.
+void keep_pool_system(YamlEntry& system) {
+  const auto leave_out = [&](YamlNode& map, std::initializer_list<std::string_view> keys) {
+    std::erase_if(map.entries, [&](const YamlEntry& entry) {
+      const Place& place = entry.value.place;
+      const bool is_own = place.is_override() || !place.source || !system.place.source ||
+                          *place.source == *system.place.source;
+      return !is_own && std::find(keys.begin(), keys.end(), entry.key) != keys.end();
+    });
+  };
+  leave_out(system.value, {"chips"});
+  if (YamlEntry* memory = system.value.find("memory")) {
+    leave_out(memory->value, {"second", "latency"});
   }
+  YamlEntry* network = system.value.find("network");
+  if (!network) return;
+  for (YamlNode& dimension : network->value.items) leave_out(dimension, {"strategy"});
 }
 
 /// Puts the files of a served workload, of its fleet and of its pools into the tree.  A file
@@ -264,7 +278,7 @@ void resolve_served(YamlNode& root, const fs::path& folder, std::vector<fs::path
     const bool from_file = entry->value.find("from") != nullptr;
     resolve_from(entry->value, folder_of(*entry, folder), kind, open, messages);
     if (from_file && kind == ShelfKind::Workloads) keep_model(entry->value);
-    if (from_file && kind == ShelfKind::Systems) keep_pool_system(entry->value);
+    if (from_file && kind == ShelfKind::Systems) keep_pool_system(*entry);
     return entry;
   };
   const auto resolve_models = [&](YamlNode& served) {
@@ -316,10 +330,23 @@ void check_is_config(const YamlNode& root, const fs::path& file, InputMessages& 
   messages.throw_if_any();
 }
 
-/// A model that another program wrote has none of its own.
+/// The model that a file of the shelf is, or null.
+const ShelfFile* model_of(const fs::path& file) {
+  const ShelfFile* found = find_on_shelf(file);
+  return found != nullptr && found->is_model() ? found : nullptr;
+}
+
+/// A model has none of its own.
 void check_has_machine(const YamlNode& root, const fs::path& file) {
-  if (!root.place.source || !root.place.source->ends_with(kAsImported) || root.find("system"))
-    return;
+  if (root.find("system")) return;
+  if (const ShelfFile* model = model_of(file)) {
+    const std::vector<std::string_view> configs = configs_of_model(model->name);
+    throw InputError(fmt::format(
+        "{0}: is a model without a machine, expected --system NAME ('dfsearch list systems') and "
+        "--chips N, as in 'dfsearch {0} --system h100_dgx --chips 1024'{1}{2}",
+        model->name, configs.empty() ? "" : ", or a config with it: ", fmt::join(configs, ", ")));
+  }
+  if (!root.place.source || !root.place.source->ends_with(kAsImported)) return;
   std::string name = file.string();
   if (name.ends_with(kAsImported)) name.resize(name.size() - kAsImported.size());
   throw InputError(fmt::format(
@@ -340,8 +367,14 @@ ReadText read_config_text(const fs::path& file) {
   return {imported_text(text, name), imported};
 }
 
+ReadText config_text(const fs::path& file) {
+  const ShelfFile* model = model_of(file);
+  if (model == nullptr) return read_config_text(file);
+  return {fmt::format("workload: {{model: {}}}\ntraining: {{}}\n", model->name), file.string()};
+}
+
 YamlNode load_config_tree(const fs::path& file) {
-  const ReadText read = read_config_text(file);
+  const ReadText read = config_text(file);
   return parse_yaml(read.text, read.source, true);
 }
 
@@ -359,6 +392,9 @@ bool chooses_file(const Override& change) {
                                                         "models", "model", "draft"};
     return path.size() == 1 || std::find(kParts.begin(), kParts.end(), path.back()) != kParts.end();
   }
+  if (path.size() > 1 && path[0] == "workload" && path[1] == "speculation") {
+    return path.size() == 2 || path[2] == "draft";
+  }
   const bool whole = path.size() == 1 && path[0] == "execution";
   if (whole) return true;
   const bool section = std::find(kSectionsWithFrom.begin(), kSectionsWithFrom.end(),
@@ -371,9 +407,13 @@ YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<
                          InputMessages& messages) {
   check_is_config(root, file, messages);
   for (const auto& [key, kind] : kRates) rates_of(root, key);  // so that an override may say `from`
+  std::optional<YamlNode> own;  // before a file is chosen in place of its own
   for (const Override& change : changes) {
-    if (chooses_file(change)) apply_override(change, root, messages);
+    if (!chooses_file(change)) continue;
+    if (!own) own = root;
+    apply_override(change, root, messages);
   }
+  if (own) check_replaced_machines(*own, root, file.parent_path(), changes, messages);
   std::error_code error;
   std::vector<fs::path> open = {is_on_shelf(file) ? file : fs::weakly_canonical(file, error)};
   const bool served = is_serving_config(root);
@@ -385,6 +425,7 @@ YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<
     if (section && name == "workload" && !served) resolve_model(section->value, messages);
     if (section && name == "system") {
       resolve_technology(section->value, file.parent_path(), open, messages);
+      if (own) keep_chips(*own, file.parent_path(), section->value);
     }
   }
   for (const auto& [key, kind] : kRates) {
@@ -422,13 +463,16 @@ YamlNode named_tree(const std::string& name, const fs::path& directory, ShelfKin
   word.type = YamlNode::Type::Scalar;
   word.place = place;
   word.scalar = name;
-  YamlNode map;
-  map.type = YamlNode::Type::Map;
-  map.place = place;
-  map.entries.push_back({.key = "from", .place = place, .value = std::move(word)});
+  return with_files(std::move(word), directory, kind, messages);
+}
+
+YamlNode with_files(YamlNode section, const fs::path& directory, ShelfKind kind,
+                    InputMessages& messages) {
+  YamlEntry entry{.key = "", .place = section.place, .value = std::move(section)};
+  spelled_out(&entry);
   std::vector<fs::path> open;
-  resolve_from(map, directory, kind, open, messages);
-  return map;
+  resolve_from(entry.value, directory, kind, open, messages);
+  return std::move(entry.value);
 }
 
 YamlNode complete_tree(YamlNode root, const fs::path& file,

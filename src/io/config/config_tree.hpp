@@ -20,7 +20,9 @@ struct ReadText {
 /// That of a file, or of one of the shelf by the path that messages have (shelf.hpp); of a file of
 /// another program what is imported of it (foreign_file.hpp).  Throws InputError.
 ReadText read_config_text(const std::filesystem::path& file);
-/// The same as a tree.
+/// The same of a whole config: a model of the shelf is one that trains it.
+ReadText config_text(const std::filesystem::path& file);
+/// As a tree.
 YamlNode load_config_tree(const std::filesystem::path& file);
 
 /// Overrides that say which file a section comes from go before that file is
@@ -40,7 +42,11 @@ void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMe
 YamlNode named_tree(const std::string& name, const std::filesystem::path& directory, ShelfKind kind,
                     const Place& place, InputMessages& messages);
 
-/// Both.
+/// A section, or the name of the file that it is, laid upon the file that its `from:` names.
+YamlNode with_files(YamlNode section, const std::filesystem::path& directory, ShelfKind kind,
+                    InputMessages& messages);
+
+/// The tree with its files and all changes.
 YamlNode complete_tree(YamlNode root, const std::filesystem::path& file,
                        const std::vector<std::string>& overrides, InputMessages& messages);
 

@@ -162,6 +162,8 @@ std::filesystem::path find_input(const std::string& word, ShelfKind kind) {
   if ((is_there && !is_folder) || find_on_shelf(std::filesystem::path(word))) return word;
   const std::string_view name = name_in(word, kind);
   if (const ShelfFile* file = find_on_shelf(kind, name)) return file->source();
+  const ShelfFile* model = find_on_shelf(ShelfKind::Workloads, name_in(word, ShelfKind::Workloads));
+  if (kind == ShelfKind::Configs && model && model->is_model()) return model->source();
   std::vector<const ShelfFile*> found;
   for (const ShelfFile& file : shelf(kind)) {
     if (last_of(file.name) == name) found.push_back(&file);
@@ -177,6 +179,22 @@ std::filesystem::path find_input(const std::string& word, ShelfKind kind) {
   throw InputError(fmt::format("{}: there is no such file, and no {} of this name on the shelf{}{}",
                                in_quotes(word), row_of_kind(kind).single,
                                use_of_other_kind(word, kind), nearest_of(word, kind)));
+}
+
+std::vector<std::string_view> configs_of_model(std::string_view model) {
+  const auto names = [&](std::string_view text) {
+    const std::string key = fmt::format("model: {}", model);
+    for (std::size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+      const std::string_view rest = text.substr(at + key.size());
+      if (rest.empty() || std::string_view(",} \n").find(rest.front()) != rest.npos) return true;
+    }
+    return false;
+  };
+  std::vector<std::string_view> configs;
+  for (const ShelfFile& file : shelf(ShelfKind::Configs)) {
+    if (names(file.text)) configs.push_back(file.name);
+  }
+  return configs;
 }
 
 std::vector<std::string_view> model_names() {
