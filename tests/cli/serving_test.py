@@ -51,6 +51,12 @@ WRONG = [
     ("workload.model.wings", 2, "model: unknown key 'wings'"),
     ("workload.model.repeat_layers", 2, "model: unknown key 'repeat_layers'"),
     ("workload.model.experts", {"count": 4, "used": 8, "mlp": 64}, "used: expected at most"),
+    ("workload.model.experts", {"count": 4, "used": 2, "mlp": 64},
+     "mlp: expected none, as all layers have experts, whose width is 'experts.mlp'"),
+    ("workload.model.value_dim", 32, "value_dim: expected head_dim, "),
+    ("serving.decode", {"chunk": 512}, "unknown key 'chunk', expected tensor, "),
+    ("serving.pools.0.system.memory.latency", "1 us",
+     "memory: expected neither 'second' nor 'latency', which do not count here"),
     ("workload.model.experts", {"count": 4, "used": 2, "mlp": 64, "imbalance": 0.5},
      "imbalance: expected a number from 1"),
     ("workload.model.experts", {"count": 4, "used": 2, "mlp": 64, "dense_layers": 8},
@@ -357,6 +363,7 @@ class ServingTest(CliTest):
     def test_a_framework_gets_the_best_of_what_it_runs(self):
         config = copy.deepcopy(SMALL)
         config["workload"]["model"]["experts"] = {"count": 8, "used": 2, "mlp": 1024}
+        del config["workload"]["model"]["mlp"]  # no layer is without experts
         config["workload"]["speculation"] = {"kind": "mtp", "acceptance": 0.8, "depths": [0, 2]}
         config["serving"] |= {"modes": ["aggregated"], "pipeline": [1, 2], "expert": [1, 2, 4, 8],
                               "attention_data": [1, 2], "objective": "interactivity"}

@@ -35,6 +35,9 @@ bool agrees(const LlmText& text, Report& report) {
                               model.experts->dense_layers));
     right = false;
   }
+  if (model.experts && model.experts->dense_layers == 0 && report.given(&text.mlp)) {
+    refuse(&text.mlp, std::string(kAllExperts));
+  }
   if (model.experts && model.experts->imbalance != 1.0) {
     report.inside(&model.experts, 0, &model.experts->imbalance,
                   "only llm_serving has one, expected no such key");

@@ -91,6 +91,9 @@ DimensionText read_dimension(const YamlNode& item, const Technology* technology,
   if (link && !technology) {
     messages.add(link->place, "link", "needs a 'technology' of the system, expected 'bandwidth'");
   }
+  if (const YamlEntry* ports = reader.optional("ports"); ports && !technology) {
+    messages.add(ports->place, "ports", "needs a 'technology' of the system, expected none");
+  }
   if (reader.has("bandwidth")) text.ports.link.reset();
   settle_mesh(reader, text);
   return text;

@@ -107,6 +107,11 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
   ServingText text;
   MapReader reader(root, "", start, messages);
   const std::size_t before = messages.count();
+  if (const YamlEntry* system = reader.optional("system")) {
+    messages.add(system->value.place, "system",
+                 "a deployment has one in each of its pools; --set serving.pools.0.system=NAME "
+                 "names that of the first");
+  }
   const YamlEntry* several = reader.optional("fleet");
   if (several) {
     read_object(*several, fleet, messages);

@@ -20,9 +20,9 @@ struct ReadText {
 /// That of a file, or of one of the shelf by the path that messages have (shelf.hpp); of a file of
 /// another program what is imported of it (foreign_file.hpp).  Throws InputError.
 ReadText read_config_text(const std::filesystem::path& file);
-/// The same of a whole config: a model of the shelf is one that trains it.
+/// Reads a whole config; a model of the shelf becomes a config that trains this model.
 ReadText config_text(const std::filesystem::path& file);
-/// As a tree.
+/// Reads a whole config as a tree.
 YamlNode load_config_tree(const std::filesystem::path& file);
 
 /// Overrides that say which file a section comes from go before that file is

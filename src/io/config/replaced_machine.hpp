@@ -1,5 +1,5 @@
 #pragma once
-// What of a config goes with its machine, once an override names another one.
+// The parts of a config that belong to its machine, once an override names another machine.
 
 #include <filesystem>
 #include <vector>
@@ -18,8 +18,8 @@ void check_replaced_machines(const YamlNode& own, const YamlNode& root,
                              const std::filesystem::path& folder,
                              const std::vector<Override>& changes, InputMessages& messages);
 
-/// A machine in place of another one has as many chips, unless its file or an override says how
-/// many: `system` has its files in it, `own` is the config before the override.
+/// Gives `system`, whose files are in it, the number of chips of the machine that it replaces, unless
+/// its own file has a number.  `own` is the config before the override.
 void keep_chips(const YamlNode& own, const std::filesystem::path& folder, YamlNode& system);
 
 }  // namespace dfsearch

@@ -17,6 +17,9 @@ void check_pool_system(void* object, Report& report) {
   if (!text.accelerator && !text.peak.of[static_cast<std::size_t>(serving::Number::Bf16)]) {
     report.at_map("missing key 'peak', with a rate for bf16, or 'accelerator'");
   }
+  if (text.memory.second || text.memory.first.latency > Seconds{}) {
+    report.at({&text.memory}, "expected neither 'second' nor 'latency', which do not count here");
+  }
   const bool has_sram = text.accelerator && text.accelerator->accelerator.sram > Bytes{};
   if (text.execution.style == Style::Dataflow && !has_sram) {
     report.at({&text.execution}, "dataflow needs an accelerator with 'sram', which holds a layer");

@@ -131,6 +131,14 @@ void check_model(void* object, Report& report) {
   if (model.mlp < 1 && model.dense_layers() > 0) {
     refuse(&text.llm.mlp, "expected a width, as there are layers without experts");
   }
+  if (!model.latent && model.value_dim != model.head_dim) {
+    refuse(&text.llm.value_dim,
+           fmt::format("expected head_dim, {}, unless attention is latent, got {}", model.head_dim,
+                       model.value_dim));
+  }
+  if (model.dense_layers() == 0 && text.llm.mlp.value_or(0) > 0) {
+    refuse(&text.llm.mlp, std::string(kAllExperts));
+  }
   if (model.heads % model.kv_heads != 0) {
     refuse(&text.llm.kv_heads,
            fmt::format("expected a divisor of the heads, {}, got {}", model.heads, model.kv_heads));
@@ -139,6 +147,9 @@ void check_model(void* object, Report& report) {
     refuse(&text.llm.model.experts,
            fmt::format("expected fewer dense layers than layers, {}, got {}", model.layers,
                        model.experts->dense_layers));
+  }
+  if (model.latent && report.given(&text.llm.kv_heads)) {
+    refuse(&text.llm.kv_heads, "latent attention has none, expected no such key");
   }
   if (model.latent && model.latent->rope_dim >= model.head_dim) {
     refuse(&text.llm.model.latent,
@@ -195,6 +206,20 @@ constexpr std::array kChoices = {
     field<&C::batch>("batch", "requests of a rank and micro-batch", {.preset = "1 to 1024"}),
     field<&C::chunk>("chunk", "tokens of prefill in an iteration that decodes",
                      {.preset = "2048"})};
+
+/// The rows of a role of its own, which has no chunks of prefill beside decoding.
+const Schema& choices_alone() {
+  static const std::vector<Field> kFields = [] {
+    std::vector<Field> fields(kChoices<serving::RoleChoices>.begin(),
+                              kChoices<serving::RoleChoices>.end());
+    std::erase_if(fields, [](const Field& row) { return row.key == "chunk"; });
+    return fields;
+  }();
+  static const Schema kSchema =
+      schema<serving::RoleChoices>("choices of a role that does one thing", kFields);
+  return kSchema;
+}
+constexpr Type kChoicesAlone{.form = Form::Object, .schema = &choices_alone};
 
 /// The rows of a transformer by rule; a model of experts alone has no MLP, and heads divide the
 /// hidden size unless said.
@@ -398,9 +423,11 @@ const Schema& schema_of(Rows<ServingText>) {
       field<&S::task, &T::all>("", ""),
       field<&S::task, &T::aggregated>("aggregated", "choices of replicas that do both"),
       field<&S::task, &T::prefill>("prefill",
-                                   "choices of those that prefill alone; `batch`: whole "
-                                   "requests of a pass (1)"),
-      field<&S::task, &T::decode>("decode", "choices of those that decode alone"),
+                                   "choices of those that prefill alone, but for `chunk`; `batch`: "
+                                   "whole requests of a pass (1)",
+                                   {.type = &kChoicesAlone}),
+      field<&S::task, &T::decode>("decode", "choices of those that decode alone, but for `chunk`",
+                                  {.type = &kChoicesAlone}),
       field<&S::task, &T::limits>("limits", "that every request keeps, on average"),
       field<&S::task, &T::objective>("objective", "what is best"),
       field<&S::task, &T::front>("front", "the axis of a front beside tokens/s of a user"),

@@ -62,9 +62,9 @@ const ShelfFile* find_path_on_shelf(ShelfKind kind, const std::filesystem::path&
 std::string not_on_shelf(ShelfKind kind, std::string_view name);
 
 /// The file that a word of a user means: one of this path, else a config or study of the shelf by
-/// its name, with or without folders and ending: `gpt3_1t`, `configs/gpt3_1t.yaml`.  The name of a
-/// model is a config that trains it.  Throws InputError, with the nearest names, for what is none of
-/// these, and for a name that several have.
+/// its name, with or without folders and ending: `gpt3_1t`, `configs/gpt3_1t.yaml`, else a model by
+/// its name.  Throws InputError, with the nearest names, for a word that means no file, and for a
+/// name that several files have.
 std::filesystem::path find_input(const std::string& word, ShelfKind kind);
 
 /// The names of configs of the shelf whose workload is this model, in alphabetical order.

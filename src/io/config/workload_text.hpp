@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/workload.hpp"
@@ -91,6 +92,10 @@ const Schema& schema_of(Rows<LlmText>);
 extern const Type kWorkloadType;
 
 // What the rules of the kinds check, and make of a text whose keys are right by themselves.
+
+/// What is wrong with a width of layers that a model has none of.
+inline constexpr std::string_view kAllExperts =
+    "expected none, as all layers have experts, whose width is 'experts.mlp'";
 
 /// With any key that is by rule the layer is made so, without it is the one of the published runs
 /// (docs/model.md, section 9).

@@ -18,7 +18,7 @@ namespace dfsearch {
 // depends on time or threads is in its "search".  Throws InternalError for a negative number, which
 // no answer has (answer_signs.hpp).
 
-/// As text it is a mapping file as well (io/result/mapping_file.hpp).
+/// The text of this object is a mapping file as well (io/result/mapping_file.hpp).
 Json answer_json(const Outcome& outcome);
 Json answer_json(const training::Task& task, const training::PlanResult& result);
 Json answer_json(const calculon::Task& task, const calculon::ExecutionResult& result);

@@ -133,7 +133,7 @@ class Question {
                                    bool with_details) const;
 
  private:
-  /// Those on the config.
+  /// Returns the notes on the config.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
   [[nodiscard]] virtual Json json_of(const Result& result) const = 0;
   [[nodiscard]] virtual std::string report_of(const Result& result, const std::string& title,

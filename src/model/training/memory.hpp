@@ -29,8 +29,8 @@ struct MemoryUse {
 /// Chips among which an optimizer's states can be divided: those with the same weights.
 double sharing_chips(const Degrees& degrees, bool of_experts);
 
-/// Bytes of an element of the gradients on a chip.  A stack adds what it keeps beyond the usual
-/// states, copies of 16 bits say, and the buffers of an optimizer that is divided.
+/// Returns the bytes of an element of the gradients on a chip.  A stack adds its copies of 16 bits
+/// and the buffers of an optimizer that is divided.
 double gradient_bytes(const Task& task, int zero);
 
 /// Never less with a layer more.  Of the plan degrees, recomputation, ZeRO, schedule, chunks and

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Every key of every kind of question counts, is refused, or is listed as one without effect.
+
+Of each kind some configs are changed key by key, to values of its JSON Schema, until the answer is
+another one.  The keys that change no answer of any config of the kind must be those of the table
+"Keys without effect" of docs/formats.md, and these must not.
+
+usage: keys_test.py DFSEARCH [TEST ...]
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+import urllib.parse
+
+from support import CliTest, main
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEFINITIONS = json.loads((ROOT / "configs/dfsearch.schema.json").read_text())["definitions"]
+
+# Of the JSON what repeats the config and what is measured.
+REPEATED = {"dfsearch", "workload", "machine", "pools", "limits", "graph", "search", "model",
+            "top", "beyond_scope", "stopped_by", "notes", "not_modelled"}
+
+QUANTITIES = {"time": ("3 us", "5 ms", "100 s"), "bandwidth": ("1 GB/s", "1 MB/s", "9 TB/s"),
+              "size": ("2 B", "64 kB", "1 B", "5 GB"), "frequency": ("100 MHz", "7 GHz"),
+              "rate": ("1 TFLOP/s", "5 PFLOP/s"), "power": ("7 W", "900 W")}
+
+# Values of keys that go with others, by their path.
+SAMPLES = {
+    "execution.efficiency.matrix": [{"efficiency": [["0 FLOP", 0.5]]}],
+    "execution.efficiency.vector": [{"efficiency": [["0 FLOP", 0.5]]}],
+    "execution.efficiency.memory": [{"efficiency": [["0 B", 0.5]]}],
+    "execution.efficiency.second": [{"efficiency": [["0 B", 0.05]]}],
+    "system.memory.second": [{"capacity": "1 TB", "bandwidth": "100 GB/s"}],
+    "training.layers": [[16, 16], [9, 8, 8, 7], [5, 9, 9, 9]],
+}
+MEMORY = "system.memory={bandwidth: 1 TB/s, capacity: %s, second: {capacity: 1 TB, bandwidth: 60 GB/s}}"
+
+# Configs with sections that small ones have not, so that keys inside them can be changed.
+PLAN = ["workload={model: llama3_8b, global_batch: 64, sequence: 2048}",
+        "system={from: h100_dgx, chips: 16}", "price={accelerator: 1000, link: 1, memory: 1}",
+        "power={accelerator: 100, link: 1, memory: 1}"]
+EXPERTS = ["workload={model: deepseek_v2, global_batch: 64, sequence: 2048, layers: 4}", *PLAN[1:]]
+WITH_STACK = "execution={stack: te, chip: h100_80gb}"
+KINDS = {
+    "plan": ("config of a plan", "configs/training/qwen3_30b_16_h100.yaml", [
+        ["execution=null", *PLAN],
+        ["execution={efficiency: h100}", *EXPERTS],
+        ["execution=null", *PLAN, MEMORY % "9 GB", "training={zero: 0, recompute: none}"],
+        ["execution=null", *PLAN, "parallelism={tensor: 2, data: 2, pipeline: 4}",
+         "workload.attention=unfused", "workload.micro_batch=1"],
+        ["execution={style: dataflow}", *PLAN]]),
+    "plan with a stack": ("config of a plan", "configs/training/qwen3_30b_16_h100.yaml", [
+        [WITH_STACK, *PLAN],
+        [WITH_STACK, *EXPERTS],
+        ["execution={stack: titan, chip: h100_80gb, precision: fp8-cs}", *PLAN,
+         "parallelism={tensor: 2, data: 2, pipeline: 4}", "training={zero: 1}"],
+        ["execution={stack: megatron21, chip: h100_80gb}", *PLAN, "parallelism={tensor: 16}",
+         "workload.micro_batch=1"],
+        ["execution={stack: titan, chip: gb200, precision: nvfp4}", *EXPERTS,
+         "system={from: gb200_nvl72, chips: 72}", "workload.global_batch=72"],
+        [WITH_STACK, *PLAN, "parallelism={context: 4}", "workload.head_dim=64"]]),
+    "deployment": ("config of a deployment", "configs/serving/llama3_70b_16_h100.yaml", [
+        [],
+        ["serving.modes=aggregated", "serving.limits=null", "workload.concurrency=16",
+         "workload.speculation={kind: mtp, depth: 2, acceptance: 0.7}"],
+        ["workload.model=qwen3_30b_a3b", "serving.expert=[1, 2, 4]", "serving.modes=aggregated"],
+        ["workload.model=deepseek_v2", "serving.modes=disaggregated"],
+        ["serving.pools.0.system={from: h100_dgx, execution: {style: dataflow}}",
+         "workload.model=llama3_8b"],
+        ["serving.objective=front", "serving.tensor=[2, 4]"],
+        ["serving.modes=aggregated", "serving.objective=cost", "workload.rate=20 /s",
+         "workload.precision={weights: nvfp4}"]]),
+    "execution": ("config of an execution", "configs/calculon_22b_h100.yaml", [
+        ["system.chips=16"], ["system.chips=16", "workload.kind=llm_prefill"]]),
+    "mapping": ("config", "configs/gpt3_1t.yaml", [
+        ["workload.layers=8"],
+        (["execution.levels=true"], "configs/v100_prefill.yaml"),
+        ([], "configs/dlrm.yaml"),
+        ([], "configs/hpl.yaml"),
+        ([], "configs/lstm_v100.yaml"),
+        ([], "configs/llama3_8b_decode_dataflow.yaml"),
+        (["search.sharding=joint", "system.network.0.latency=5 us"], "configs/llama3_8b_prefill.yaml"),
+        ([], "configs/fft.yaml"),
+        (["search.sharding=joint", "sharding.axes=2"], "configs/gpt3_175b_dataflow_4x2.yaml"),
+        ["workload.layers=8", MEMORY % "2 GB", "system.memory.latency=1 us"],
+        (["system={from: h100_dgx, chips: 16}", "workload.global_batch=32"],
+         "configs/llama3_8b_prefill.yaml"),
+        ([], "configs/encoder_decoder_stages.yaml"),
+        ([], "configs/transformers/mixtral_8x7b_decode.yaml")]),
+}
+
+
+def alternatives(schema):
+    """A schema and all that it may be in its stead."""
+    if isinstance(schema, list):
+        schema = {"anyOf": schema}
+    if "$ref" in schema:
+        name = urllib.parse.unquote(schema["$ref"].rsplit("/", 1)[1])
+        yield from alternatives(DEFINITIONS[name])
+        return
+    yield schema
+    for word in ("anyOf", "allOf", "oneOf"):
+        for other in schema.get(word, ()):
+            yield from alternatives(other)
+    for word in ("then", "else"):
+        if word in schema:
+            yield from alternatives(schema[word])
+
+
+def values_of(schema):
+    """Some values that a key may have."""
+    found = []
+    for one in alternatives(schema):
+        found += one.get("enum", [])
+        kind = one.get("type")
+        if kind == "boolean":
+            found += [True, False]
+        elif kind == "integer":
+            found += [2, 4, 1, 16, 8, 3, 0, 1000]
+        elif kind == "number":
+            found += [0.5, 2, 14, 0.01, 0, 100]
+        elif kind == "string":
+            found += QUANTITIES.get(one.get("title"), ())
+            if "[.][.]" in one.get("pattern", ""):
+                found += ["..2", "2.."]
+        elif kind == "array":
+            found += [[value] for value in values_of(one.get("items", {}))[:2]]
+    return found
+
+
+def keys_of(schema, path=(), depth=0):
+    """All paths of keys with their schemas; of lists the first element."""
+    keys = {}
+    if depth > 7:
+        return keys
+    for one in alternatives(schema):
+        inner = [(key, value) for key, value in one.get("properties", {}).items()]
+        if one.get("type") == "array":
+            inner.append(("0", one.get("items", {})))
+        for key, value in inner:
+            if key != "0":
+                keys.setdefault(".".join((*path, key)), []).append(value)
+            for longer, schemas in keys_of(value, (*path, key), depth + 1).items():
+                keys.setdefault(longer, []).extend(schemas)
+    return keys
+
+
+def listed(kind):
+    """The keys without effect of docs/formats.md, as regular expressions."""
+    text = (ROOT / "docs/formats.md").read_text()
+    table = text[text.index("## Keys without effect"):]
+    patterns = []
+    for row in re.findall(r"(?m)^\| (.*?) \| (.*?) \| .* \|$", table)[1:]:
+        if row[0] in (kind, "any"):
+            for key in re.findall(r"`([^`]*)`", row[1]):
+                pattern = re.escape(key).replace(r"\*", ".*")
+                patterns.append(re.compile(pattern + r"(\..*)?"))
+    return patterns
+
+
+class Keys(CliTest):
+    def answer(self, config, changes):
+        """What the program answers; None if it refuses."""
+        words = [str(ROOT / config), "--json", "-", "--quiet", "--threads", "1", "--time-limit", "5s"]
+        for change in changes:
+            words += ["--set", change]
+        done = subprocess.run(self.command(*words), capture_output=True, text=True, timeout=120,
+                              check=False, cwd=ROOT)
+        if done.returncode == 2:
+            return None
+        self.assertIn(done.returncode, (0, 3, 4, 5), (words, done.stderr))
+        found = json.loads(done.stdout)
+        if found["status"] == "optimal" or found["status"] == "infeasible":
+            return {key: value for key, value in found.items() if key not in REPEATED}
+        return {"stopped": True}
+
+    def has_effect(self, config, changes, before, path, schemas):
+        """Whether a value of a key changes the answer; None if all are refused."""
+        accepted = 0
+        values = list(SAMPLES.get(path, ()))
+        for schema in schemas:
+            values += [value for value in values_of(schema) if value not in values]
+        for value in values:
+            after = self.answer(config, [*changes, f"{path}={json.dumps(value)}"])
+            if after is None:
+                continue
+            if after != before:
+                return True
+            accepted += 1
+        return False if accepted > 1 else None  # a word alone that is accepted is the config's
+
+    def check_kind(self, kind):
+        root, config, many = KINDS[kind]
+        keys = keys_of(DEFINITIONS[root])
+        if root != "config of a deployment":
+            for name in ("system", "system of a technology"):
+                for path, schemas in keys_of(DEFINITIONS[name], ("system",)).items():
+                    keys.setdefault(path, []).extend(schemas)
+        keys = {path: schemas for path, schemas in keys.items() if not path.startswith("search.")}
+        effects = {}
+        many = [changes if isinstance(changes, tuple) else (changes, config) for changes in many]
+        before = [self.answer(file, changes) for changes, file in many]
+        self.assertNotIn(None, before)
+
+        def of_key(path):
+            found = []
+            for (changes, file), plain in zip(many, before):
+                found.append(self.has_effect(file, changes, plain, path, keys[path]))
+                if found[-1]:
+                    break
+            return path, found
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for path, found in pool.map(of_key, keys):
+                if any(found):
+                    effects[path] = True
+                elif False in found:
+                    effects[path] = False
+        patterns = listed(kind)
+        silent = sorted(path for path, effect in effects.items() if not effect)
+        unlisted = [path for path in silent
+                    if not any(pattern.fullmatch(path) for pattern in patterns)]
+        self.assertEqual(unlisted, [], "keys of which no value changes an answer")
+        counted = [path for path, effect in effects.items()
+                   if effect and any(pattern.fullmatch(path) for pattern in patterns)]
+        self.assertEqual(counted, [], "keys that are listed as without effect and have one")
+        self.assertGreater(sum(effects.values()), 25)
+
+
+for _kind in KINDS:
+    setattr(Keys, "test_of_a_" + _kind.replace(" ", "_"),
+            lambda self, kind=_kind: self.check_kind(kind))
+
+
+if __name__ == "__main__":
+    main()
