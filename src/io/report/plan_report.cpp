@@ -303,7 +303,8 @@ std::string robust_lines(const Task& task, const PlanResult& result) {
                            is_proved ? "proved, no plan loses less"
                                      : "not proved; some plan may lose as little "
                                        "as " +
-                                           percent(robust.lower_bound.in_base_units() - 1.0)));
+                                           percent(std::max(
+                                               robust.lower_bound.in_base_units() - 1.0, 0.0))));
   if (worst.typical_best > worst.best) {
     text += labelled("", fmt::format("of {} scenarios the plan above loses most in '{}': {}",
                                      robust.outcomes.size(), worst.scenario,

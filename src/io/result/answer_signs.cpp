@@ -9,13 +9,17 @@
 namespace dfsearch {
 namespace {
 
+/// Keys of differences, which may be below zero: what more of a budget changes, what a framework
+/// gains.
+bool is_difference(const std::string& key) { return key == "change" || key == "gain"; }
+
 void check_at(const Json& value, const std::string& path) {
   if (value.is_number() && value.get<double>() < 0.0) {
     throw InternalError(fmt::format("the answer has a negative number: {} {}", path, value.dump()));
   }
   if (!value.is_structured()) return;
   for (const auto& [key, inner] : value.items()) {
-    check_at(inner, path.empty() ? key : path + "." + key);
+    if (!is_difference(key)) check_at(inner, path.empty() ? key : path + "." + key);
   }
 }
 

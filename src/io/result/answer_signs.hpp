@@ -5,8 +5,8 @@
 
 namespace dfsearch {
 
-/// Sizes, times, shares, rates and counts are never negative: throws InternalError with the path of
-/// a number that is.
+/// Sizes, times, shares, rates and counts are never negative, and differences may be: throws
+/// InternalError with the path of a number that is wrong.
 void check_signs(const Json& answer);
 
 }  // namespace dfsearch

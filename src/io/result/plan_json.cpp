@@ -1,5 +1,7 @@
 #include "io/result/result_json.hpp"
 
+#include <algorithm>
+
 #include "base/version.hpp"
 #include "io/result/answer_json.hpp"
 #include "io/result/answer_signs.hpp"
@@ -121,10 +123,11 @@ void put_found(Json& json, const FoundPlan& found) {
 }
 
 Json robust_json(const training::RobustPlan& robust) {
-  Json json = {{"status", name_of(robust.status)},
-               {"regret", json_number(robust.regret)},
-               {"lower_bound", json_number(robust.lower_bound.in_base_units() - 1.0)},
-               {"step_time", number(robust.cost->step_time)}};
+  Json json = {
+      {"status", name_of(robust.status)},
+      {"regret", json_number(robust.regret)},
+      {"lower_bound", json_number(std::max(robust.lower_bound.in_base_units() - 1.0, 0.0))},
+      {"step_time", number(robust.cost->step_time)}};
   put_plan(json, &*robust.plan);
   const auto outcome_json = [](const training::RobustPlan::Outcome& outcome) -> Json {
     return {{"name", outcome.scenario},

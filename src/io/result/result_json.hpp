@@ -15,8 +15,8 @@
 namespace dfsearch {
 
 // One object in SI base units that always has every key; null where there is no value.  All that
-// depends on time or threads is in its "search".  Throws InternalError for a negative number, which
-// no answer has (answer_signs.hpp).
+// depends on time or threads is in its "search".  Throws InternalError for a negative number that is
+// no difference (answer_signs.hpp).
 
 /// The text of this object is a mapping file as well (io/result/mapping_file.hpp).
 Json answer_json(const Outcome& outcome);

@@ -13,6 +13,8 @@ TEST_CASE("a negative number anywhere in an answer is an error with its path") {
   const Json right = {{"objective", 1.5},
                       {"status", "optimal"},
                       {"memory", {{"total", 0}}},
+                      {"gains", Json::array({{{"change", -0.07}}})},
+                      {"framework", {{"gain", -1e-17}}},
                       {"top", Json::array({{{"gap", 0.0}}, nullptr})}};
   CHECK_NOTHROW(check_signs(right));
   Json wrong = right;
