@@ -156,7 +156,7 @@ def listed(kind):
     text = (ROOT / "docs/formats.md").read_text()
     table = text[text.index("## Keys without effect"):]
     patterns = []
-    for row in re.findall(r"(?m)^\| (.*?) \| (.*?) \| .* \|$", table)[1:]:
+    for row in re.findall(r"(?m)^\| (.*?) \| (.*?) \| .* \|$", table):
         if row[0] in (kind, "any"):
             for key in re.findall(r"`([^`]*)`", row[1]):
                 pattern = re.escape(key).replace(r"\*", ".*")
