@@ -65,8 +65,8 @@ Json random_stack_config(std::uint64_t seed) {
       {"stack", draws.one_of<const char*>({"te", "te_graphs", "titan", "titan_eager", "foundry",
                                            "megatron23", "megatron_ds", "nanotron"})},
       {"chip", on.chip}};
-  if (draws.chance(30)) {
-    execution["chip"] = {{"from", on.chip}, {"nic", quantity(draws.size(22, 35), "B/s")}};
+  if (draws.chance(50)) {
+    execution["chip"] = {{"from", on.chip}, {"nic", quantity(draws.size(18, 35), "B/s")}};
   }
   if (on.has_8bit && draws.chance(25)) execution["precision"] = "fp8-cs";
   Json config = {{"workload", std::move(workload)},
@@ -269,7 +269,7 @@ Json random_pool(Draws& draws, const char* name) {
                       {"nvfp4", quantity(4.0 * peak, "FLOP/s")}};
   }
   Json network = Json::array();
-  const double link = draws.size(20, 36);
+  const double link = draws.size(12, 36);
   network.push_back({{"topology", draws.one_of<const char*>({"switch", "ring", "fully_connected"})},
                      {"degree", draws.one_of<std::int64_t>({2, 4, 8})},
                      {"bandwidth", quantity(link, "B/s")}});

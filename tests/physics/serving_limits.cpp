@@ -51,11 +51,11 @@ struct Role {
   }
   /// The peak of a kind of number; without one of its own that of 16 bits.
   [[nodiscard]] double peak(const std::string& number) const {
-    if (!system.contains("peak"))
-      return peak_of({{"system", system}, {"execution", Json::object()}});
-    const Json& peak = system["peak"];
+    const Json peak = system.value("peak", Json::object());
     if (!peak.is_object()) return amount(peak);
-    return amount(peak.contains(number) ? peak[number] : peak["bf16"]);
+    if (peak.contains(number)) return amount(peak[number]);
+    if (peak.contains("bf16")) return amount(peak["bf16"]);
+    return peak_of({{"system", {{"accelerator", system["accelerator"]}}}});
   }
   /// The network as `members` chips fill it, from the inside.
   [[nodiscard]] std::vector<Line> lines(double members) const {
