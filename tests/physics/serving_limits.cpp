@@ -61,6 +61,7 @@ struct Role {
   [[nodiscard]] std::vector<Line> lines(double members) const {
     std::vector<Line> lines;
     for (const Json& dimension : system.value("network", Json::array())) {
+      if (!dimension.contains("topology") || !dimension.contains("bandwidth")) continue;
       const double here = std::min(members, count_of(dimension, "degree", members));
       lines.push_back({dimension["topology"], amount(dimension["bandwidth"]), here});
       members = std::ceil(members / here);
