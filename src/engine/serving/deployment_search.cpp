@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include "base/error.hpp"
 #include "engine/serving/allowed.hpp"
 
 namespace dfsearch::serving {
@@ -21,6 +23,8 @@ namespace {
 constexpr double kRounding = 1e-12;
 // Some milliseconds.
 constexpr std::int64_t kPairsBetweenLooks = 1 << 15;
+// A root takes some thirty bytes.
+constexpr std::size_t kMostRoots = 50'000'000;
 
 struct Money {
   double price = 0.0;
@@ -94,6 +98,12 @@ bool DeploymentSearch::is_excluded(const Prefiller* prefiller, const Chain& chai
 void DeploymentSearch::add_root(const Node& whole, const Prefiller* prefiller) {
   if (is_excluded(prefiller, *whole.chain)) return;
   if (prefiller && !space_.holds(prefiller->role, whole.chain->role(0, 1))) return;
+  if (roots_.size() >= kMostRoots) {
+    throw InputError(
+        "serving: the choices leave more than " + std::to_string(kMostRoots) +
+        " pairs of a structure that prefills and one that decodes, expected fewer of tensor, "
+        "pipeline, attention_data, expert or chunk");
+  }
   roots_.push_back({&whole, prefiller, quick_value(whole, prefiller)});
 }
 
