@@ -17,7 +17,9 @@
 #include <variant>
 
 #include "base/number.hpp"
+#include "engine/training/best_rates.hpp"
 #include "model/training/evaluate.hpp"
+#include "model/training/memory_floor.hpp"
 #include "model/training/step.hpp"
 
 namespace dfsearch::training {
@@ -38,32 +40,14 @@ constexpr std::size_t kDimensionDecisions = kRoles.size() + 1;
 /// So many degrees are tried for a first plan, the least floors first.
 constexpr std::size_t kSeeds = 64;
 
+/// Less than this share of the best step is much less.
+constexpr double kMuch = 0.95;
+
+bool by_bound(const PlanNode& a, const PlanNode& b) { return a.bound < b.bound; }
+
 Score score(Seconds time) { return Score(time.in_base_units()); }
 Seconds cutoff(const PlanBranching& branching) {
   return Seconds(branching.into.cutoff().in_base_units());
-}
-
-template <class Work>
-double best_share(const EfficiencyCurve<Work>& curve) {
-  double share = curve.steps.empty() ? 1.0 : 0.0;
-  for (const auto& step : curve.steps) share = std::max(share, step.share);
-  return share;
-}
-
-Task at_best_rates(Task task) {
-  const auto level = [](auto& curve) { curve.steps = {{.from = {}, .share = best_share(curve)}}; };
-  level(task.machine.matrix.efficiency);
-  level(task.machine.vector.efficiency);
-  for (MemoryTier& tier : task.machine.memory) level(tier.efficiency);
-  return task;
-}
-
-/// What all matrix engines need for the products of the model at their best rate.
-Seconds least_step(const Task& task) {
-  const Engine& engine = task.machine.matrix;
-  const double chips = static_cast<double>(task.machine.chips);
-  return model_flops(task) / (engine.peak * (best_share(engine.efficiency) * chips)) *
-         kLessRoundings;
 }
 
 /// The order as digits, the innermost role first, and the fill as the last digit; 0 without a mesh.
@@ -163,8 +147,11 @@ void PlanRules::branch(const PlanNode& node, const PlanBranching& branching) con
       return branch_inner(node, branching);
     case kMicroBatch:
       return emit(layouts_of(node, branching.deadline));
-    case kLayout:
-      return emit(shapes_of(node, cutoff(branching), branching.deadline));
+    case kLayout: {
+      std::vector<PlanNode> shapes = shapes_of(node, cutoff(branching), branching.deadline);
+      try_best(shapes, branching);
+      return emit(std::move(shapes));
+    }
     case kShape:
       return branch_shape(node, branching);
   }
@@ -266,7 +253,7 @@ void PlanRules::branch_root(const PlanNode& node, const PlanBranching& branching
 
 void PlanRules::branch_tensor(const PlanNode& node, const PlanBranching& branching) const {
   std::vector<Degrees> all = space_.inner_degrees();
-  // A stack has no floors here, and one node needs none to be told from others.
+  // A stack has no floors here, and a single node has no others to be ordered among.
   const bool has_floors = !space_.task().stack && all.size() > 1;
   std::erase_if(all, [&](const Degrees& inner) { return inner[Role::Tensor] != node.taken[0]; });
   std::reverse(all.begin(), all.end());
@@ -315,8 +302,9 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
   const Degrees inner = plan_of(node.taken, space_.task()).degrees;
   struct Known {
     Profiles profiles;
-    std::optional<Seconds> passes;
+    std::array<std::optional<Seconds>, kRecomputes.size()> passes;
   };
+  const std::vector<Recompute> recomputes = space_.recomputes();
   std::map<std::pair<TensorLayout, std::int64_t>, Known> known;
   std::vector<PlanNode> children;
   const std::vector<TensorLayout> layouts = space_.layouts(inner, shelf_, branching.deadline);
@@ -343,9 +331,15 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
         auto& [profiles, passes] = entry->second;
         plan.layout = layout;
         if (is_new) profiles = times_->floor(plan, branching.deadline);
+        // Where memory cannot hold all that is computed, some of it is computed again.
+        for (const Recompute recompute : recomputes) {
+          plan.recompute = recompute;
+          if (may_fit(space_.task(), plan, profiles, blocks.order)) break;
+        }
         const StepModel model(space_.task(), plan, profiles, blocks.order);
-        if (!passes) passes = model.passes(anywhere);
-        const Seconds floor = model.average_floor(anywhere, *passes);
+        auto& least_passes = passes[static_cast<std::size_t>(plan.recompute)];
+        if (!least_passes) least_passes = model.passes(anywhere);
+        const Seconds floor = model.average_floor(anywhere, *least_passes);
         child.below.push_back(std::max(known_floor, score(floor)));
         least = std::min(least, floor);
       }
@@ -395,7 +389,6 @@ void PlanRules::seed(const PlanBranching& branching) const {
 
 /// Straight down from the least bounds, as long as they promise something better.
 void PlanRules::dive(std::vector<PlanNode> nodes, const PlanBranching& branching) const {
-  const auto by_bound = [](const PlanNode& a, const PlanNode& b) { return a.bound < b.bound; };
   std::stable_sort(nodes.begin(), nodes.end(), by_bound);
   if (nodes.size() > kSeeds) nodes.resize(kSeeds);
   for (const PlanNode& node : nodes) {
@@ -404,6 +397,17 @@ void PlanRules::dive(std::vector<PlanNode> nodes, const PlanBranching& branching
     const auto first = std::min_element(shapes.begin(), shapes.end(), by_bound);
     if (first != shapes.end()) branch_shape(*first, branching);
   }
+}
+
+/// A shape that promises much is tried at once: best first the search comes to it at its end, and
+/// would have a worse plan until then.  It stays a node.
+void PlanRules::try_best(const std::vector<PlanNode>& shapes,
+                         const PlanBranching& branching) const {
+  const auto incumbent = branching.into.incumbent();
+  const bool has_other_plans = incumbent && incumbent->decisions.empty();
+  if (shapes.empty() || has_other_plans || space_.task().style == Style::Dataflow) return;
+  const auto best = std::min_element(shapes.begin(), shapes.end(), by_bound);
+  if (best->bound < branching.into.cutoff() * kMuch) branch_shape(*best, branching);
 }
 
 std::vector<PlanNode> PlanRules::layouts_of(const PlanNode& node, const Deadline& deadline) const {

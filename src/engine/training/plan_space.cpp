@@ -175,14 +175,19 @@ std::optional<TensorLayout> PlanSpace::first_layout(const Degrees& degrees) cons
   return named.front();
 }
 
+std::vector<Recompute> PlanSpace::recomputes() const {
+  std::vector<Recompute> all{Recompute::None, Recompute::Full};
+  if ((!task_.pass.fused || task_.stack) && task_.style == Style::KernelByKernel) {
+    all.insert(all.begin() + 1, Recompute::Selective);
+  }
+  return allowed(all, task_.choices.recomputes);
+}
+
 std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_batch,
                                     TensorLayout layout) const {
   const Choices& choices = task_.choices;
   const std::int64_t stages = degrees[Role::Pipeline];
   const std::int64_t micro_batches = task_.global_batch / (degrees.replicas() * micro_batch);
-  std::vector<Recompute> recomputes{Recompute::None, Recompute::Full};
-  if ((!task_.pass.fused || task_.stack) && task_.style == Style::KernelByKernel)
-    recomputes.insert(recomputes.begin() + 1, Recompute::Selective);
   // One chip with the same weights divides them with none: all of ZeRO is then the same.
   std::vector<int> zeros{0};
   if (sharing_chips(degrees, false) > 1.0) zeros = allowed({0, 1, 2, 3}, choices.zeros);
@@ -223,7 +228,7 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   plan.degrees = degrees;
   plan.micro_batch = micro_batch;
   plan.layout = layout;
-  for (const Recompute recompute : allowed(recomputes, choices.recomputes)) {
+  for (const Recompute recompute : recomputes()) {
     plan.recompute = recompute;
     for (const int zero : zeros) {
       plan.zero = zero;

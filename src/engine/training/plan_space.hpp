@@ -36,6 +36,8 @@ class PlanSpace {
                                                   const Deadline& deadline = {}) const;
   /// One of these that is found without the front, if the choices leave one.
   [[nodiscard]] std::optional<TensorLayout> first_layout(const Degrees& degrees) const;
+  /// The ways to compute again that shapes may have, the one that takes least time first.
+  [[nodiscard]] std::vector<Recompute> recomputes() const;
   /// All that a plan of these degrees, this micro-batch and layout decides but for layers and
   /// network.
   [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch,

@@ -13,6 +13,7 @@
 #include "engine/training/plan_space.hpp"
 #include "model/training/evaluate.hpp"
 #include "model/training/layout_shelf.hpp"
+#include "model/training/memory_floor.hpp"
 #include "model/training/step.hpp"
 #include "support/training_worlds.hpp"
 
@@ -153,6 +154,57 @@ TEST_CASE("degrees that divide a sample have bounds once the tensor degrees are 
     // Kernels without products take time that the root does not count.
     CHECK(found.lower_bound > root);
   }
+}
+
+TEST_CASE("no shape fits whose recomputation memory is known not to allow") {
+  int refused = 0, fitting = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const Task task =
+        seed % 3 == 0 ? test::random_task_with_stack(seed) : test::random_training_task(seed);
+    const PlanSpace space(task);
+    LayoutShelf shelf(task, space.blocks());
+    const LayerOrder& order = space.blocks().order;
+    for (const Degrees& inner : space.inner_degrees()) {
+      for (const Degrees& degrees : space.degrees(inner)) {
+        const Groups anywhere = Groups::anywhere(task.machine, degrees);
+        for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
+          for (const TensorLayout layout : space.layouts(degrees, shelf)) {
+            const Profiles profiles = shelf.profiles(degrees, layout, micro_batch);
+            for (const Plan& shape : space.shapes(degrees, micro_batch, layout)) {
+              const bool may = may_fit(task, shape, profiles, order);
+              const bool fits = StepModel(task, shape, profiles, order).step(anywhere).has_value();
+              CHECK((may || !fits));
+              refused += !may;
+              fitting += fits;
+            }
+          }
+        }
+      }
+    }
+  }
+  CHECK(refused > 1000);
+  CHECK(fitting > 1000);
+}
+
+TEST_CASE("the bound of a search that is stopped later is no less and below the best step") {
+  int rises = 0;
+  for (std::uint64_t seed = 2000; seed < 2060; ++seed) {
+    CAPTURE(seed);
+    const Task task = test::random_training_task(seed);
+    const PlanResult whole = find_plan(task, {});
+    if (!whole.plan) continue;
+    Score last{};
+    for (std::int64_t nodes = 1; nodes < whole.stats.nodes; nodes += 1 + nodes / 4) {
+      CAPTURE(nodes);
+      const PlanResult stopped = find_plan(task, {.limits = {.nodes = nodes}});
+      CHECK(stopped.lower_bound >= last);
+      CHECK(stopped.lower_bound <= whole.lower_bound);
+      rises += stopped.lower_bound > last;
+      last = stopped.lower_bound;
+    }
+  }
+  CHECK(rises > 150);
 }
 
 TEST_CASE("bounds of plans only tighten and are below all that they stand for") {
