@@ -168,9 +168,11 @@ class Terminals(unittest.TestCase):
             file = pathlib.Path(folder, "a\x1b[31m\nforged\x9b.yaml")
             file.write_text(GRAPH.read_text())
             self.assertNotRegex(dfsearch.solve(file).report, "[\0-\x09\x0b-\x1f\x7f-\x9f]|\nforged")
-            hint = pathlib.Path(folder, "h\x1b[31m\nforged.json")
-            hint.write_text('{"tile": 1}')
-            hinted = dfsearch.solve(file, hint=hint)
+            hint = pathlib.Path(folder, "h\x1b[31m\nforged.sh")
+            hint.write_text("torchrun pretrain_gpt.py --tensor-model-parallel-size 4 "
+                            "--pipeline-model-paralel-size 1 --micro-batch-size 1\n")
+            hinted = dfsearch.solve(CONFIGS / "training/qwen3_30b_16_h100.yaml", hint=hint,
+                                    changes={"execution": {"stack": "te", "chip": "h100_80gb"}})
             self.assertTrue(hinted.notes)
             for text in (*hinted.notes, hinted.report):
                 self.assertNotRegex(text, "[\0-\x09\x0b-\x1f\x7f-\x9f]|\nforged")

@@ -17,7 +17,7 @@ bool is_numeric(std::string_view text) {
   }
 }
 
-/// Signs alone begin numbers, too; the wide forms of the last four are those of Asian keyboards.
+/// Whether a spreadsheet would run the text; the last four are wide forms of the first four.
 bool looks_like_formula(std::string_view text) {
   for (const std::string_view first : {"=", "+", "-", "@", "\t", "\r", "\n", "\xef\xbc\x9d",
                                        "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"}) {

@@ -7,7 +7,7 @@
 
 namespace dfsearch {
 
-/// A string of dot, in quotes, of these lines one below the other.  Nothing in them ends it.
+/// A quoted string of dot that shows the lines one below the other and that nothing in them ends.
 std::string dot_label(std::initializer_list<std::string_view> lines);
 
 }  // namespace dfsearch
