@@ -38,7 +38,9 @@ SMALL = {
             "network": [{"degree": 4, "bandwidth": "100 GB/s", "latency": "1 us"},
                         {"bandwidth": "10 GB/s", "latency": "5 us"}],
             "price": "1 $/h", "power": "500 W"}}],
-        "tensor": [1, 2, 4], "batch": [1, 4, 16, 64], "chunk": [512]}}
+        "tensor": [1, 2, 4], "pipeline": 1, "attention_data": 1, "batch": [1, 4, 16, 64],
+        "chunk": [512], "prefill": {"batch": 1}}}
+EXPERTS = {"count": 6, "used": 2, "mlp": 1024}
 # What is changed in SMALL, and what is said of it.
 WRONG = [
     ("workload.kind", "serving", "kind: expected llm_serving, got 'serving'"),
@@ -105,8 +107,14 @@ WRONG = [
     ("serving.tensor", [0], "tensor: expected a whole number from 1"),
     ("serving.tensor", "3..2", "tensor: expected a range like '2..8'"),
     ("serving.batch", {"from": 5, "to": 2}, "to: expected no less than 'from'"),
-    ("serving.tensor", [3], "no choice of tensor, pipeline"),
-    ("serving.replicas", [9], "no choice of tensor, pipeline"),
+    ("serving.tensor", [3], "leave no deployment: tensor: 3 does not divide the heads, 16"),
+    ("serving.tensor", [32], "leave no deployment: tensor: 32 is more than the chips of pool x, 8"),
+    ("serving.pipeline", [9], "pipeline: 9 is more than the chips of pool x, 8"),
+    ("serving.expert", [2], "leave no deployment: expert: 2 of a model without experts"),
+    ("serving.attention_data", [5],
+     "a stage: a group of 5 chips does not fill the dimensions of the network of x"),
+    ("serving.replicas", [9], "tensor 1, pipeline 1, attention_data 1 and replicas 9 need 9 chips, "
+     "pool x has 8"),
     ("serving.limits", {"ttft": "fast"}, "ttft: "),
     ("serving.limits", {"p99": "1 s"}, "limits: unknown key 'p99'"),
     ("serving.objective", "speed", "objective: expected throughput"),
@@ -348,8 +356,80 @@ class ServingTest(CliTest):
         result = self.solve(config, status=3)
         remedy, = result["infeasible"]["remedies"]
         self.assertEqual(remedy["limit"], "tpot")
-        config["serving"]["limits"]["tpot"] = f"{remedy['enough'] * 1.000001} s"
+        self.assertIn("infeasible, proved: no deployment keeps limits.tpot of 1 us\n",
+                      self.run_tool("c.json", status=3).stdout)
+        config["serving"]["limits"]["tpot"] = f"{remedy['enough']} s"
         self.assertEqual(self.solve(config)["serving"]["best"], remedy["deployment"])
+        less = math.nextafter(remedy["enough"], 0)
+        self.solve(changed(config, "serving.limits.tpot", f"{less} s"), status=3)
+
+    def test_where_no_limit_is_given_the_report_says_what_is_in_the_way(self):
+        small = changed(SMALL, "serving.pools.0.system.memory.capacity", "50 MB")
+        result = self.solve(small, status=3)
+        report = " ".join(self.run_tool("c.json", status=3).stdout.split())
+        self.assertIn("infeasible, proved: no deployment keeps memory of the chips", report)
+        remedy, = result["infeasible"]["remedies"]
+        self.assertEqual(remedy["limit"], "memory")
+        for bytes_, status in ((remedy["enough"], 0), (remedy["enough"] - 1, 3)):
+            self.solve(changed(small, "serving.pools.0.system.memory.capacity",
+                               f"{bytes_:.0f} B"), status=status)
+        closed = changed(changed(SMALL, "workload.concurrency", 3), "serving.batch", 4)
+        result = self.solve(closed, status=3)
+        report = " ".join(self.run_tool("c.json", status=3).stdout.split())
+        self.assertIn("no deployment keeps concurrency of 3", report)
+        remedy, = result["infeasible"]["remedies"]
+        self.assertEqual(remedy["limit"], "concurrency")
+        self.solve(changed(closed, "workload.concurrency", remedy["enough"]))
+
+    def test_a_rate_that_is_the_capacity_is_served(self):
+        fp8 = {"weights": "fp8", "cache": "fp8"}
+        h100 = {"from": "h100_dgx", "peak": {"bf16": "989 TFLOP/s", "fp8": "1979 TFLOP/s"},
+                "price": "2 $/h", "power": "700 W", "engine": "typical"}
+        sn40l = {"from": "sn40l_16x1_ring", "price": "2 $/h", "power": "700 W",
+                 "execution": {"style": "dataflow", "overlap": "none"}}
+        for system, precision, choices in (
+                (h100, fp8, {"modes": "disaggregated", "utilization": {"decode": 0.9, "prefill": 0.95},
+                             "prefill": {"tensor": 4, "replicas": 8, "batch": 1},
+                             "decode": {"tensor": 4, "replicas": 3, "batch": "1..13"}}),
+                (sn40l, {}, {"modes": "aggregated", "tensor": 1, "pipeline": 8, "chunk": [512],
+                             "replicas": 1, "attention_data": 1, "batch": "1..1"})):
+            config = {"workload": {"kind": "llm_serving", "model": "llama3_70b", "input": 2000,
+                                   "output": 500, "precision": precision},
+                      "serving": {"pools": [{"name": "x", "chips": 128, "system": system}],
+                                  "pipeline": 1, "objective": "cost"} | choices}
+            best = self.solve(config)["serving"]
+            rate = f"{best['figures']['capacity']} /s"
+            again = self.solve(changed(config, "workload.rate", rate))["serving"]
+            self.assertEqual((again["best"], again["value"]), (best["best"], best["value"]))
+
+    def test_what_is_left_out_is_searched(self):
+        for model, chips in ((None, 4), (EXPERTS, 6)):
+            for modes in ("aggregated", "disaggregated"):
+                config = copy.deepcopy(SMALL)
+                if model:
+                    config["workload"]["model"]["experts"] = model
+                    config["serving"]["pools"][0]["system"]["network"][0]["degree"] = 8
+                config["serving"] = {"pools": config["serving"]["pools"], "modes": [modes],
+                                     "batch": [1, 7, 40], "prefill": {"batch": [1, 3]},
+                                     "limits": {"ttft": "30 ms"}}
+                config["serving"]["pools"][0]["chips"] = chips
+                with self.subTest(experts=bool(model), modes=modes):
+                    world = twin.World(config)
+                    of_twin = [(one, world.evaluate(one)) for one in twin.deployments(world)]
+                    kept = [figures for _, figures in of_twin if not figures["infeasible"]]
+                    found = self.solve(config, "--count")
+                    self.assertEqual(found["search"]["deployments"], len(of_twin))
+                    self.assertEqual(found["search"]["feasible"], len(kept))
+                    most = max(figures["tokens_per_s"] for figures in kept)
+                    self.assertAlmostEqual(found["serving"]["value"] / most, 1, delta=1e-9)
+        # Replicas that are pinned leave the ranks open; batches are those of the page.
+        pinned = {"pools": SMALL["serving"]["pools"], "replicas": 1, "limits": {"ttft": "30 ms"}}
+        listed = pinned | {"tensor": [1, 2, 4, 8], "pipeline": "1..8", "attention_data": "1..8",
+                           "expert": 1, "batch": "1..1024", "prefill": {"batch": "1..1024"},
+                           "chunk": [1 << i for i in range(4, 17)]}
+        results = [self.solve(SMALL | {"serving": each}) for each in (pinned, listed)]
+        self.assertEqual(results[0]["serving"], results[1]["serving"])
+        self.assertEqual(results[0]["search"]["deployments"], results[1]["search"]["deployments"])
 
     def test_without_floors_the_answer_is_the_same_and_later(self):
         for objective in ("throughput_per_chip", "front"):
@@ -423,7 +503,8 @@ class ServingTest(CliTest):
         dropped = self.run_tool("c.json", "--quiet", "--hint", "m.json")
         self.assertIn("is dropped: sglang does not run it", dropped.stderr)
         self.write("c.json", json.dumps(changed(pinned, "serving.framework", "sglang")))
-        self.assertIn("of a pool and runs on sglang", self.run_tool("c.json", status=2).stderr)
+        self.assertIn("leave no deployment: sglang: a pipeline takes no chunks of prefill along",
+                      self.run_tool("c.json", status=2).stderr)
 
     def test_options_that_deployments_do_not_take(self):
         done = self.run_tool(CONFIG, "--no-bound", "labels", status=2)

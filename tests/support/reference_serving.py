@@ -344,7 +344,7 @@ class World:
         V = self.R.view(window)
         return {"full": V.F, "mean": V.c, "max": V.max}[self.s.get("cache_reserve", "full")]
 
-    def draft_time(self, S, t, d, e, beta, K):
+    def draft_time(self, S, t, d, p, e, beta, K):
         if not K:
             return 0, 0
         kind = self.sp["kind"]
@@ -365,11 +365,11 @@ class World:
                 weights += e["count"] * n * h * e["mlp"] / w + (sum(m for m, r in self.M.mlp_products(e["shared"] * e["mlp"], t)) if e.get("shared") else 0)
             else:
                 weights += sum(m for m, r in self.M.mlp_products(self.M.f, t))
-            return K * one, weights * BYTES[self.pr.w] + beta * self.H(last) * self.M.u(t) * BYTES[self.pr.c]
+            return K * one, weights * BYTES[self.pr.w] + beta * p * self.H(last) * self.M.u(t) * BYTES[self.pr.c]
         P = Pass(S, self.draft, self.pr, R, t, d, 1, 1)
         feeds = [1] * K if kind == "sequence" else [1] + [2 ** i for i in range(K - 1)]
         T = sum(P.times(beta, v)[0] for v in feeds)
-        return T, P.weights()[0] + beta * sum(self.H(self.draft.sees(i)) for i in range(self.draft.L)) * self.draft.u(t) * BYTES[self.pr.c]
+        return T, P.weights()[0] + beta * p * sum(self.H(self.draft.sees(i)) for i in range(self.draft.L)) * self.draft.u(t) * BYTES[self.pr.c]
 
     def evaluate(self, D):
         if D["mode"] == "aggregated":
@@ -391,7 +391,7 @@ class World:
         R = self.R
         v, E = gained(self.sp, K) if K else (1, 1.0)
         P = Pass(S, self.M, self.pr, R, t, d, p, e)
-        dt, dm = self.draft_time(S, t, d, e, beta, K)
+        dt, dm = self.draft_time(S, t, d, p, e, beta, K)
         k = R.kappa(C)
         Td = P.times(beta, v)[0] + dt
         Tm = P.times(beta, v, R.n / k, 1 / k, C, 1 / k)[0] + S.prefill / k + dt
@@ -447,7 +447,7 @@ class World:
         v, E = gained(self.sp, K) if K else (1, 1.0)
         Ta, La = Pp.times(0, 1, al * R.n, al, done=al)
         Ta, La = Ta + Sp.prefill * al, La + Sp.prefill * al
-        dt, dm = self.draft_time(Sd, Pd.t, Pd.d, Pd.e, be, K)
+        dt, dm = self.draft_time(Sd, Pd.t, Pd.d, Pd.p, Pd.e, be, K)
         Td = Pd.times(be, v)[0] + dt
         J = R.J0 / E
         Xp = a["replicas"] * Pp.d * al / Ta
@@ -481,37 +481,62 @@ def listed(value, default):
     return value if isinstance(value, list) else [value]
 
 
-def structures(W, role):
+def choice(W, role, key, default):
+    """Of the role, else of all roles but for the batch of a prefill, else the default."""
     own = W.s.get(role, {})
-    get = lambda k: listed(own.get(k, W.s.get(k)), [1])
+    if key in own or (role, key) == ("prefill", "batch"):
+        return listed(own.get(key), default)
+    return listed(W.s.get(key), default)
+
+
+def fills(S, members):
+    """A group fills each dimension that it reaches beyond."""
+    for degree, *_ in S.net:
+        if members <= degree:
+            return True
+        if members % degree:
+            return False
+        members //= degree
+    return members == 1
+
+
+def structures(W, role):
+    every = choice(W, role, "replicas", None) is None and not W.M.e
     for pool, (S, chips) in W.pools.items():
-        for t, p, d, e in itertools.product(get("tensor"), get("pipeline"), get("attention_data"), get("expert")):
+        all_ = range(1, chips + 1)
+        get = lambda k, default=all_: choice(W, role, k, default)
+        # Ranks of a model without experts are replicas.
+        for t, p, d, e in itertools.product(get("tensor"), get("pipeline"),
+                                            get("attention_data", [1] if every else all_), get("expert")):
             if W.M.a % t or p > W.M.L or (t * d) % e or (e > 1 and (not W.M.e or W.M.e["count"] % e)):
+                continue
+            if not all(fills(S, group) for group in (t, t * d, e, t * d // e)):
                 continue
             n = t * p * d
             most = chips // n
-            for r in listed(own.get("replicas", W.s.get("replicas")), range(1, most + 1)):
+            for r in get("replicas", range(1, most + 1)):
                 if r <= most:
                     yield {"pool": pool, "tensor": t, "pipeline": p, "attention_data": d, "expert": e, "replicas": r}, n * r
 
 
 def deployments(W):
     depths = listed(W.sp.get("depths", W.sp.get("depth", 0)) if W.sp else None, [0])
+    batches = range(1, 1025)
     for mode in W.s.get("modes", ["aggregated", "disaggregated"]):
         if mode == "aggregated":
             for S, n in structures(W, "aggregated"):
-                for C in listed(W.s.get("chunk"), [1]):
-                    for b in listed(W.s.get("aggregated", {}).get("batch", W.s.get("batch")), [1]):
+                for C in choice(W, "aggregated", "chunk", [2 ** i for i in range(4, 17)]):
+                    for b in choice(W, "aggregated", "batch", batches):
                         for K in depths:
                             yield dict(S, mode=mode, chunk=C, batch=b, **({"depth": K} if W.sp else {}))
             continue
         decode = list(structures(W, "decode"))
         for P, n in structures(W, "prefill"):
-            for a in listed(W.s.get("prefill", {}).get("batch"), [1]):
+            for a in choice(W, "prefill", "batch", batches):
                 for D, m in decode:
                     if n > W.pools[P["pool"]][1] or (P["pool"] == D["pool"] and n + m > W.pools[P["pool"]][1]):
                         continue
-                    for b in listed(W.s.get("decode", {}).get("batch", W.s.get("batch")), [1]):
+                    for b in choice(W, "decode", "batch", batches):
                         for K in depths:
                             yield {"mode": mode, "prefill": dict(P, batch=a), "decode": dict(D, batch=b, **({"depth": K} if W.sp else {}))}
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/serving/deployment_space.hpp"
 #include "model/serving/framework.hpp"
 #include "model/serving/pass.hpp"
 
@@ -28,21 +29,6 @@ const Decision kDecisions[] = {
     {"replicas", &RoleChoices::replicas, [](const Role& r) { return r.replicas; }},
     {"batch", &RoleChoices::batch, [](const Role& r) { return r.batch; }},
     {"chunk", &RoleChoices::chunk, [](const Role& r) { return r.chunk; }}};
-
-/// True if a choice of all sides holds for this side.
-bool takes_all(ChoiceOf choice, Side side) {
-  return side != Side::Prefill || choice != &RoleChoices::batch;
-}
-
-/// The choice that holds where the task gives none.
-DegreeChoice preset(ChoiceOf choice, Side side) {
-  if (choice == &RoleChoices::replicas) return {};
-  if (choice == &RoleChoices::chunk) return {.values = {2048}};
-  if (choice == &RoleChoices::batch && side != Side::Prefill) {
-    return {.values = {}, .least = 1, .most = 1024};
-  }
-  return {.values = {1}};
-}
 
 /// Adds the reasons of one side; `where` is its key in a deployment with a dot, or empty.
 void check_role(const Task& task, const Role& role, Side side, const std::string& where,
@@ -88,10 +74,7 @@ RoleChoices choices_of(const Task& task, Side side) {
                                                     : task.decode;
   RoleChoices choices;
   for (const Decision& decision : kDecisions) {
-    const ChoiceOf choice = decision.choice;
-    choices.*choice = own.*choice;
-    if (!(choices.*choice) && takes_all(choice, side)) choices.*choice = task.all.*choice;
-    if (!(choices.*choice)) choices.*choice = preset(choice, side);
+    choices.*decision.choice = choice_of(task, own, decision.choice);
   }
   if (side != Side::Aggregated) choices.chunk = DegreeChoice{.values = {0}, .least = 0};
   return choices;

@@ -4,12 +4,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <vector>
 
-#include "engine/serving/deployment_space.hpp"
+#include "engine/serving/deployment_box.hpp"
 #include "engine/serving/find_deployment.hpp"
 #include "engine/serving/incumbents.hpp"
 
@@ -24,7 +23,8 @@ class DeploymentSearch {
     Objective objective;
     std::optional<Mode> mode;  ///< nothing: all
     std::vector<Deployment> excluded;
-    bool has_floors = true;  ///< close intervals by their bound
+    bool has_floors = true;   ///< close intervals by their bound
+    bool to_the_bit = false;  ///< the least value is sought, not one of those that tie with it
   };
 
   /// Throws Stopped.
@@ -48,33 +48,32 @@ class DeploymentSearch {
   [[nodiscard]] std::int64_t leaves() const { return leaves_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t improvements() const { return improvements_.load(); }
   [[nodiscard]] std::array<std::int64_t, kClosed> closed() const;
+  /// Whether some deployment broke a limit before any other.
+  [[nodiscard]] bool broke(Broken limit) const {
+    return broken_[static_cast<std::size_t>(limit)].load();
+  }
   [[nodiscard]] Progress progress() const;
 
  private:
   struct Node {
-    const Prefiller* prefiller = nullptr;  ///< null: of Aggregated
-    const Chain* chain = nullptr;
-    std::size_t low = 0, high = 0;  ///< batches
-    Decoding at_low, at_high;
+    DeploymentBox box;
     LeastFigures least;
     double quick = 0.0;  ///< a bound of the value without counts of replicas
   };
   /// All batches of a chain, alone or with one that prefills: small, as there are millions.
   struct Root {
-    const Node* whole;  ///< of the chain
-    const Prefiller* prefiller;
+    const Chain* chain;
+    const PrefillChain* prefill;
     double quick;
   };
 
-  void add_root(const Node& whole, const Prefiller* prefiller);
-  [[nodiscard]] bool is_excluded(const Prefiller* prefiller, const Chain& chain) const;
-  [[nodiscard]] static double most_capacity(const Node& node);
-  [[nodiscard]] double quick_value(const Node& whole, const Prefiller* prefiller) const;
+  void add_root(const Chain& chain, const PrefillChain* prefill);
+  [[nodiscard]] bool is_excluded(const Chain& chain, const PrefillChain* prefill) const;
+  [[nodiscard]] double quick_value(const DeploymentBox& box) const;
   [[nodiscard]] bool bound(Node& node);
-  [[nodiscard]] bool bound_aggregated(Node& node);
-  [[nodiscard]] bool bound_pair(Node& node);
   void leaf(const Node& node);
-  void offer(const Deployment& deployment, Figures figures);
+  void offer(const Deployment& deployment, const Figures& figures);
+  [[nodiscard]] bool is_beaten(const Root& root) const;
   void search(const Root& root, std::size_t worker);
   [[nodiscard]] bool is_over();
   void leave_open(const Node& node);
@@ -88,12 +87,12 @@ class DeploymentSearch {
   const int threads_;
   Incumbents incumbents_;
   std::function<void(const Progress&, const Deployment&)> on_incumbent_;
-  std::deque<Node> wholes_;
   std::vector<Root> roots_;
   std::vector<std::atomic<double>> at_work_;  // by worker: the bound of its root, or infinity
   std::atomic<std::size_t> next_ = 0;
   std::atomic<std::int64_t> nodes_ = 0, leaves_ = 0, improvements_ = 0;
   std::array<std::atomic<std::int64_t>, kClosed> closed_{};
+  std::array<std::atomic<bool>, kBroken> broken_{};
   std::atomic<StopReason> stopped_by_ = StopReason::None;
   mutable std::mutex mutex_;        // guards what follows
   std::vector<LeastFigures> open_;  // that were left when the search was stopped

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/deadline.hpp"
@@ -11,12 +12,13 @@
 
 namespace dfsearch::serving {
 
-/// Replicas of one structure, chunk and depth, at all batches that keep those limits that only get
+/// Replicas of one structure, chunk and depth, at all batches that may keep those limits that only get
 /// worse as the batch rises: the memory, the share of mixed iterations, the times.
 struct Chain {
   std::unique_ptr<const Decoder> decoder;
   std::vector<std::int64_t> replicas;  ///< ascending
   std::vector<std::int64_t> batches;   ///< ascending
+  Decoding at_first, at_last;          ///< both ends, if there are batches
 
   [[nodiscard]] Decoding at(std::size_t batch) const { return decoder->at(batches[batch]); }
   [[nodiscard]] Role role(std::size_t batch, std::int64_t count) const {
@@ -28,12 +30,23 @@ struct Chain {
   }
 };
 
-/// Replicas of one structure and batch that prefill.
-struct Prefiller {
-  Role role;  ///< but for its replicas
-  std::vector<std::int64_t> replicas;
-  Prefilling times;
+/// Replicas of one structure that prefill, at all batches that may keep the memory and the limits of
+/// time.
+struct PrefillChain {
+  std::unique_ptr<const Prefiller> prefiller;
+  std::vector<std::int64_t> replicas;  ///< ascending
+  std::vector<std::int64_t> batches;   ///< ascending
+  Prefilling at_first, at_last;        ///< both ends, if there are batches
+
+  [[nodiscard]] Prefilling at(std::size_t batch) const { return prefiller->at(batches[batch]); }
+  [[nodiscard]] Role role(std::size_t batch, std::int64_t count) const {
+    return {.structure = prefiller->structure(), .replicas = count, .batch = batches[batch]};
+  }
 };
+
+/// The choice of a role of the task: its own, else the one of all roles, else the preset.
+DegreeChoice choice_of(const Task& task, const RoleChoices& role,
+                       std::optional<DegreeChoice> RoleChoices::*key);
 
 /// All that the choices of a task leave.  Refers to the task.
 class DeploymentSpace {
@@ -44,21 +57,22 @@ class DeploymentSpace {
   [[nodiscard]] const Task& task() const { return task_; }
   [[nodiscard]] const Means& means() const { return means_; }
   [[nodiscard]] const std::vector<Chain>& aggregated() const { return aggregated_; }
-  [[nodiscard]] const std::vector<Prefiller>& prefillers() const { return prefillers_; }
+  [[nodiscard]] const std::vector<PrefillChain>& prefillers() const { return prefillers_; }
   [[nodiscard]] const std::vector<Chain>& decoders() const { return decoders_; }
   /// Whether so many chips of these pools are there, and both are of one precision.
   [[nodiscard]] bool holds(const Role& prefill, const Role& decode) const;
   /// That the choices leave, before any limit.
   [[nodiscard]] double deployments() const { return deployments_; }
-  /// How many batches each limit cuts off.
+  /// How many batches of replicas each limit rules out.
   [[nodiscard]] const std::array<std::int64_t, kBroken>& cut() const { return cut_; }
 
  private:
   struct Structures;
   void add_chains(const std::vector<Structures>& structures, const RoleChoices& role,
                   const Deadline& deadline, std::vector<Chain>& chains);
-  void add_prefillers(const std::vector<Structures>& structures, const RoleChoices& role);
-  void cut(Chain& chain, const std::vector<std::int64_t>& batches);
+  void add_prefillers(const std::vector<Structures>& structures, const Deadline& deadline);
+  template <class AnyChain, class Breaks>
+  void cut(AnyChain& chain, const std::vector<std::int64_t>& batches, const Breaks& breaks);
   [[nodiscard]] std::vector<Structures> structures_of(const RoleChoices& role,
                                                       const std::vector<std::int64_t>& chunks,
                                                       const std::vector<std::int64_t>& depths,
@@ -67,7 +81,7 @@ class DeploymentSpace {
   const Task& task_;
   const Means means_;
   std::vector<Chain> aggregated_, decoders_;
-  std::vector<Prefiller> prefillers_;
+  std::vector<PrefillChain> prefillers_;
   double deployments_ = 0.0;
   std::array<std::int64_t, kBroken> cut_{};
 };

@@ -9,24 +9,20 @@
 #include "base/error.hpp"
 #include "engine/serving/allowed.hpp"
 #include "engine/serving/deployment_search.hpp"
+#include "engine/serving/empty_space.hpp"
+#include "engine/serving/remedies.hpp"
 #include "engine/tree/search_monitor.hpp"
 
 namespace dfsearch::serving {
 namespace {
 
-FrontPoint point_of(const Candidate& candidate) {
-  return {candidate.deployment, candidate.figures};
-}
-
-/// So many of the values that a choice leaves, of an open one powers of two: the first and the last
-/// of them, and some between.
-DegreeChoice few_of(const std::optional<DegreeChoice>& given, std::size_t most) {
-  const DegreeChoice& choice = *given;
+/// At most `most` values of a choice, the first, the last and some between; an open choice gives
+/// powers of two up to `last`.
+DegreeChoice few_of(const DegreeChoice& choice, std::size_t most, std::int64_t last) {
   std::vector<std::int64_t> values = choice.values;
   if (values.empty()) {
-    constexpr std::int64_t kLast = 1 << 12;
-    values = {choice.least};
-    for (std::int64_t value = 2; value <= kLast; value *= 2) {
+    values.push_back(choice.least);
+    for (std::int64_t value = 2; value <= last; value *= 2) {
       if (value > choice.least && choice.allows(value)) values.push_back(value);
     }
   }
@@ -40,37 +36,42 @@ DegreeChoice few_of(const std::optional<DegreeChoice>& given, std::size_t most) 
 }
 
 /// The same question of few deployments, which are searched in a moment.
-Task narrowed(Task task) {
-  constexpr std::size_t kFew = 4, kFewBatches = 8;
-  for (const Side side : {Side::Aggregated, Side::Prefill, Side::Decode}) {
-    const RoleChoices role = choices_of(task, side);
-    RoleChoices& few = side == Side::Aggregated ? task.aggregated
-                       : side == Side::Prefill  ? task.prefill
-                                                : task.decode;
-    few.tensor = few_of(role.tensor, kFew);
-    few.pipeline = few_of(role.pipeline, 1);
-    few.attention_data = few_of(role.attention_data, kFew);
-    few.expert = few_of(role.expert, kFew);
-    few.batch = few_of(role.batch, kFewBatches);
-    few.chunk = few_of(role.chunk, 1);
+Task narrowed(const Task& task) {
+  using R = RoleChoices;
+  struct Few {
+    std::optional<DegreeChoice> R::*key;
+    std::size_t most;
+  };
+  static constexpr Few kFew[] = {{&R::tensor, 4}, {&R::pipeline, 1}, {&R::attention_data, 4},
+                                 {&R::expert, 4}, {&R::batch, 8},    {&R::chunk, 3}};
+  constexpr std::int64_t kLast = 1 << 12;
+  std::int64_t chips = 1;
+  for (const Pool& pool : task.pools) chips = std::max(chips, std::min(pool.chips, kLast));
+  Task few = task;
+  for (RoleChoices Task::*role : {&Task::aggregated, &Task::prefill, &Task::decode}) {
+    for (const Few& row : kFew) {
+      few.*role.*row.key = few_of(choice_of(task, task.*role, row.key), row.most,
+                                  row.key == &R::batch ? kLast : chips);
+    }
   }
-  task.precisions.resize(1);
-  task.speculation.depths.resize(1);
-  return task;
+  few.precisions.resize(1);
+  few.speculation.depths.resize(1);
+  return few;
 }
 
 /// The judge: the model alone decides what an answer does.
-void judge(const Task& task, const Candidate& candidate) {
+FrontPoint judged(const Task& task, const Candidate& candidate) {
   if (!ruled_out(task, candidate.deployment).empty()) {
     throw InternalError("the deployment found is none of those to choose from");
   }
-  const Figures again = evaluate(task, candidate.deployment);
+  Figures again = evaluate(task, candidate.deployment);
   const auto differs = [](double a, double b) { return std::abs(a - b) > 1e-12 * std::abs(b); };
   if (again.broken != candidate.figures.broken || differs(again.tpot, candidate.figures.tpot) ||
       differs(again.ttft, candidate.figures.ttft) ||
       differs(again.capacity, candidate.figures.capacity)) {
     throw InternalError("the search and the model disagree on the deployment found");
   }
+  return {candidate.deployment, again};
 }
 
 class Finder {
@@ -85,10 +86,7 @@ class Finder {
       if (search_.known.empty()) find_first();
       space_.emplace(task_, search_.limits.deadline);
       if (!(space_->deployments() > 0.0)) {
-        throw InputError(
-            "serving: no choice of tensor, pipeline, attention_data, expert and replicas fits the "
-            "model and the chips of a pool" +
-            (task_.framework ? std::string(" and runs on ") + name_of(*task_.framework) : ""));
+        throw InputError("serving: the choices leave no deployment: " + why_empty(task_));
       }
       result_.deployments = space_->deployments();
       find_all();
@@ -145,12 +143,12 @@ class Finder {
     if (best == nullptr) return;
     result_.status = SearchStatus::Feasible;
     result_.deployment = best->deployment;
-    result_.figures = best->figures;
+    result_.figures = judged(task_, *best).figures;
     result_.cost = Score(best->value);
     result_.lower_bound = Score{};
     result_.gap = 1.0;
     if (!front) return;
-    for (const Candidate& step : told.steps()) result_.front.push_back(point_of(step));
+    for (const Candidate& step : told.steps()) result_.front.push_back(judged(task_, step));
   }
 
   void note_incumbent() {
@@ -220,15 +218,19 @@ class Finder {
                        ? (stopped ? SearchStatus::NoSolution : SearchStatus::Infeasible)
                        : (near ? SearchStatus::Optimal : SearchStatus::Feasible);
     if (const Candidate* best = tree.incumbents().best()) {
-      judge(task_, *best);
       found.deployment = best->deployment;
-      found.figures = best->figures;
+      found.figures = judged(task_, *best).figures;
       found.cost = Score(best->value);
+    }
+    if (is_first && found.status == SearchStatus::Infeasible) {
+      for (std::size_t i = 0; i < kBroken; ++i) {
+        const auto limit = static_cast<Broken>(i);
+        if (space_->cut()[i] > 0 || tree.broke(limit)) result_.ruled_out_by.push_back(limit);
+      }
     }
     if (is_first && task_.objective == Objective::Front) {
       for (const Candidate& step : tree.incumbents().steps()) {
-        judge(task_, step);
-        result_.front.push_back(point_of(step));
+        result_.front.push_back(judged(task_, step));
       }
     }
     return found;
@@ -280,7 +282,7 @@ class Finder {
         const DeploymentSpace space(raised, search_.limits.deadline);
         const auto best = best_with(task_.objective, {}, space);
         result_.gains.push_back(
-            {row.more, pool, best ? std::optional(point_of(*best)) : std::nullopt});
+            {row.more, pool, best ? std::optional(judged(raised, *best)) : std::nullopt});
       }
     }
   }
@@ -295,7 +297,7 @@ class Finder {
         continue;
       }
       const auto answer = best_with(task_.objective, mode, *space_);
-      if (answer) best = point_of(*answer);
+      if (answer) best = judged(task_, *answer);
     }
   }
 
@@ -327,77 +329,22 @@ class Finder {
     result_.cut = space_->cut();
   }
 
-  /// Each limit that is given is taken away, and the least of its quantity looked for.
+  /// Remedies that are found before the limits come are kept.
   void explain() {
-    struct Row {
-      Broken limit;
-      Objective objective;
-      double (*given)(const Task&);
-      void (*lift)(Task&);
-      double (*least)(const Figures&);
+    const auto least_of = [&](const Task& task, Objective objective) {
+      const DeploymentSpace space(task, search_.limits.deadline);
+      DeploymentSearch tree(
+          space, {.objective = objective, .mode = {}, .excluded = {}, .to_the_bit = true}, left(),
+          threads());
+      tree.run();
+      take_counts(tree);
+      if (tree.stopped_by() != StopReason::None) throw Stopped();
+      const Candidate* least = tree.incumbents().least();
+      return least ? std::optional(*least) : std::nullopt;
     };
-    static constexpr double kNone = 0.0;
-    static const Row kRows[] = {
-        {Broken::Tpot, Objective::Interactivity,
-         [](const Task& t) { return t.limits.tpot ? t.limits.tpot->in_base_units() : kNone; },
-         [](Task& t) { t.limits.tpot.reset(); }, [](const Figures& f) { return f.tpot; }},
-        {Broken::Ttft, Objective::Ttft,
-         [](const Task& t) { return t.limits.ttft ? t.limits.ttft->in_base_units() : kNone; },
-         [](Task& t) { t.limits.ttft.reset(); }, [](const Figures& f) { return f.ttft; }},
-        {Broken::E2e, Objective::E2e,
-         [](const Task& t) { return t.limits.e2e ? t.limits.e2e->in_base_units() : kNone; },
-         [](Task& t) { t.limits.e2e.reset(); }, [](const Figures& f) { return f.e2e; }},
-        {Broken::Cost, Objective::Cost, [](const Task& t) { return t.limits.cost.value_or(kNone); },
-         [](Task& t) { t.limits.cost.reset(); },
-         [](const Figures& f) { return f.dollars_per_mtoken; }},
-        {Broken::Rate, Objective::Throughput, [](const Task& t) { return t.rate.value_or(kNone); },
-         [](Task& t) { t.rate.reset(); }, [](const Figures& f) { return f.capacity; }}};
-    for (const Row& row : kRows) {
-      const double given = row.given(task_);
-      if (given == kNone) continue;
-      Task without = task_;
-      row.lift(without);
-      const DeploymentSpace space(without, search_.limits.deadline);
-      const auto best = best_with(row.objective, {}, space);
-      // A queue without end is no remedy.
-      if (!best || !std::isfinite(row.least(best->figures))) continue;
-      result_.remedies.push_back({row.limit, given, row.least(best->figures), best->deployment});
-    }
-    add_memory_remedy();
-  }
-
-  /// The least capacity of all chips with which something fits, by bisection: more room never makes
-  /// anything infeasible.
-  void add_memory_remedy() {
-    if (result_.cut[static_cast<std::size_t>(Broken::Memory)] == 0) return;
-    double given = 0.0;
-    for (const Pool& pool : task_.pools) {
-      given = std::max(given, pool.machine.memory[0].capacity.in_base_units());
-    }
-    if (!std::isfinite(given)) return;
-    std::optional<Candidate> fits;
-    const auto fits_with = [&](double factor) {
-      Task larger = task_;
-      for (Pool& pool : larger.pools) {
-        pool.machine.memory[0].capacity = factor * pool.machine.memory[0].capacity;
-      }
-      const DeploymentSpace space(larger, search_.limits.deadline);
-      auto best = best_with(Objective::Chips, {}, space);
-      if (best) fits = std::move(best);
-      return fits.has_value();
-    };
-    constexpr double kMost = 1024.0;
-    constexpr double kPrecision = 1e-3;
-    if (!fits_with(kMost)) return;
-    double low = 1.0, high = kMost;
-    while (high / low > 1.0 + kPrecision) {
-      const double middle = std::sqrt(low * high);
-      fits.reset();
-      (fits_with(middle) ? high : low) = middle;
-    }
-    fits.reset();
-    if (fits_with(high)) {
-      result_.remedies.push_back({Broken::Memory, given, given * high, fits->deployment});
+    try {
+      add_remedies(task_, least_of, result_.remedies);
+    } catch (const Stopped&) {
     }
   }
 
@@ -419,31 +366,32 @@ std::int64_t Finder::count() const {
   const Means& means = space_->means();
   PacedDeadline paced(search_.limits.deadline, 1 << 12);
   for (const Chain& chain : space_->aggregated()) {
+    const Structure& structure = chain.decoder->structure();
     for (std::size_t i = 0; i < chain.batches.size(); ++i) {
       const Decoding decoding = chain.at(i);
       for (const std::int64_t count : chain.replicas) {
         paced.check();
-        feasible += aggregated(task_, means, chain.decoder->structure(), *chain.decoder, decoding,
-                               chain.batches[i], count)
-                        .feasible();
+        feasible += aggregated(task_, means, {structure, count, decoding}).feasible();
       }
     }
   }
-  for (const Prefiller& prefiller : space_->prefillers()) {
-    for (const Chain& chain : space_->decoders()) {
-      Role prefill = prefiller.role;
-      const Handover move = handover(task_, means, prefill.structure, chain.decoder->structure());
-      for (std::size_t i = 0; i < chain.batches.size(); ++i) {
-        const Decoding decoding = chain.at(i);
-        for (const std::int64_t x : prefiller.replicas) {
-          prefill.replicas = x;
-          for (const std::int64_t y : chain.replicas) {
-            paced.check();
-            const Role decode = chain.role(i, y);
-            if (!space_->holds(prefill, decode)) break;
-            feasible += disaggregated(task_, means, prefill, prefiller.times, decode, decoding,
-                                      move, chain.decoder->tokens_per_step())
-                            .feasible();
+  for (const PrefillChain& before : space_->prefillers()) {
+    const Structure& prefill = before.prefiller->structure();
+    for (std::size_t a = 0; a < before.batches.size(); ++a) {
+      const Prefilling prefilling = before.at(a);
+      for (const Chain& chain : space_->decoders()) {
+        const Structure& decode = chain.decoder->structure();
+        const Handover move = handover(task_, means, prefill, decode);
+        for (std::size_t i = 0; i < chain.batches.size(); ++i) {
+          const Decoding decoding = chain.at(i);
+          for (const std::int64_t x : before.replicas) {
+            for (const std::int64_t y : chain.replicas) {
+              paced.check();
+              if (!space_->holds(before.role(a, x), chain.role(i, y))) break;
+              feasible +=
+                  disaggregated(task_, means, {prefill, x, prefilling}, {decode, y, decoding}, move)
+                      .feasible();
+            }
           }
         }
       }

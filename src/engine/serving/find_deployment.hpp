@@ -75,7 +75,8 @@ constexpr auto words(Closed) {
 struct Remedy {
   Broken limit = Broken::Memory;
   double given = 0.0;
-  /// The least value of the limit with which something fits; of a rate one that can be served.
+  /// The least value of the limit with which something fits, to the last bit, of memory to the byte;
+  /// a rate that can be served, where one nearer to the given one by a millionth cannot.
   double enough = 0.0;
   Deployment deployment;  ///< that fits then
 };
@@ -111,6 +112,8 @@ struct ServingResult : FoundDeployment, SearchEnd {
   /// The best of each mode, where both are searched and one objective is asked for.
   std::array<std::optional<FrontPoint>, 2> best_of_mode;
   std::vector<Remedy> remedies;  ///< for Infeasible
+  /// For Infeasible: limits that rule out deployments; each breaks one of them.
+  std::vector<Broken> ruled_out_by;
   std::vector<FleetPart> fleet;  ///< of several models, in their order
   std::vector<FleetRemedy> fleet_remedies;
   std::vector<TenthMore> gains;  ///< if asked for, for one objective

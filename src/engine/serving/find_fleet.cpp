@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "engine/serving/deployment_space.hpp"
+#include "engine/serving/deployment_box.hpp"
 #include "engine/tree/search_monitor.hpp"
 
 namespace dfsearch::serving {
@@ -23,8 +23,6 @@ constexpr std::size_t kMostNumbers = 1 << 20;
 // Some milliseconds.
 constexpr std::int64_t kSumsBetweenLooks = 1 << 16;
 constexpr std::int64_t kFiguresBetweenLooks = 1 << 12;
-/// Sums of capacities may differ by so much.
-constexpr double kSumRounding = 1e-12;
 
 /// Chips of each pool as one number of mixed radix, the first pool fastest.
 class Numbers {
@@ -87,63 +85,49 @@ struct Choice {
 };
 using Choices = std::map<std::size_t, Choice>;
 
-void offer(Choices& choices, std::size_t chips, const Deployment& deployment, double capacity) {
-  Choice& best = choices[chips];
-  if (capacity > best.capacity) best = {deployment, capacity};
+/// Offers the deployment of a box that serves most on these chips, if it serves more than the known
+/// one: branch and bound, the larger batches first.
+void offer(const DeploymentBox& box, std::int64_t prefillers, std::int64_t decoders,
+           std::size_t chips, PacedDeadline& paced, Choices& choices) {
+  paced.check();
+  const Figures figures = box.figures(prefillers, decoders);
+  const auto known = choices.find(chips);
+  if (!figures.feasible()) return;
+  if (known != choices.end() && figures.capacity <= known->second.capacity) return;
+  if (box.is_single()) {
+    choices[chips] = {box.deployment(prefillers, decoders), figures.capacity};
+    return;
+  }
+  const auto [below, above] = box.halves();
+  offer(above, prefillers, decoders, chips, paced, choices);
+  offer(below, prefillers, decoders, chips, paced, choices);
 }
 
 /// The best for each number of chips.
 Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& deadline) {
   const DeploymentSpace space(task, deadline);
-  const Means& means = space.means();
-  const auto chips_of = [&](const Role& role) {
-    return static_cast<std::size_t>(role.chips()) * numbers.step(role.structure.pool);
+  const auto chips_of = [&](const Structure& structure, std::int64_t count) {
+    return static_cast<std::size_t>(count * structure.chips()) * numbers.step(structure.pool);
   };
   Choices choices;
   PacedDeadline paced(deadline, kFiguresBetweenLooks);
   for (const Chain& chain : space.aggregated()) {
     if (chain.batches.empty()) continue;
-    // Where claim 3 holds no batch serves more than the largest; replicas by themselves are choices
-    // of their own.
-    const std::size_t first = chain.decoder->is_steady() ? chain.batches.size() - 1 : 0;
+    const DeploymentBox box(space, chain, nullptr);
     for (const std::int64_t count : chain.replicas) {
-      for (std::size_t i = chain.batches.size(); i-- > first;) {
-        paced.check();
-        const Deployment deployment{
-            .mode = Mode::Aggregated, .prefill = {}, .decode = chain.role(i, count)};
-        const Figures figures = evaluate(task, deployment);
-        if (figures.feasible()) {
-          offer(choices, chips_of(deployment.decode), deployment, figures.capacity);
-        }
-      }
-      if (count == 1) break;
+      offer(box, 0, count, chips_of(box.decode(), count), paced, choices);
+      if (count == 1) break;  // replicas by themselves are choices of their own
     }
   }
-  for (const Prefiller& prefiller : space.prefillers()) {
+  for (const PrefillChain& prefill : space.prefillers()) {
     for (const Chain& chain : space.decoders()) {
       paced.check();
-      Deployment deployment{.mode = Mode::Disaggregated, .prefill = prefiller.role, .decode = {}};
-      if (chain.batches.empty() || !space.holds(prefiller.role, chain.role(0, 1))) continue;
-      const Handover move =
-          handover(task, means, prefiller.role.structure, chain.decoder->structure());
-      for (const std::int64_t x : prefiller.replicas) {
-        deployment.prefill.replicas = x;
+      if (prefill.batches.empty() || chain.batches.empty()) continue;
+      const DeploymentBox box(space, chain, &prefill);
+      for (const std::int64_t x : prefill.replicas) {
         for (const std::int64_t y : chain.replicas) {
-          if (!space.holds(deployment.prefill, chain.role(0, y))) break;
-          const std::size_t chips = chips_of(deployment.prefill) + chips_of(chain.role(0, y));
-          const auto known = choices.find(chips);
-          // The capacity falls with the batch: the first that keeps all limits is the best.
-          for (std::size_t i = chain.batches.size(); i-- > 0;) {
-            paced.check();
-            deployment.decode = chain.role(i, y);
-            const Figures figures =
-                disaggregated(task, means, deployment.prefill, prefiller.times, deployment.decode,
-                              chain.at(i), move, chain.decoder->tokens_per_step());
-            if (known != choices.end() && figures.capacity <= known->second.capacity) break;
-            if (!figures.feasible()) continue;
-            offer(choices, chips, deployment, figures.capacity);
-            break;
-          }
+          if (!space.holds(prefill.role(0, x), chain.role(0, y))) break;
+          offer(box, x, y, chips_of(*box.prefill(), x) + chips_of(box.decode(), y), paced, choices);
         }
       }
     }
@@ -187,9 +171,7 @@ Served served_by(const Choices& choices, const Numbers& numbers, std::size_t poo
 /// The least numbers of chips that are enough.
 std::vector<std::size_t> enough_for(double rate, const Served& served, const Numbers& numbers,
                                     std::size_t pools) {
-  const auto is_enough = [&](std::size_t n) {
-    return served.most[n] >= rate * (1.0 - kSumRounding);
-  };
+  const auto is_enough = [&](std::size_t n) { return served.most[n] >= rate * (1.0 - kRounding); };
   std::vector<std::size_t> least;
   for (std::size_t n = 0; n < numbers.count(); ++n) {
     if (!is_enough(n)) continue;

@@ -96,6 +96,14 @@ double Incumbents::gap_to(const std::vector<LeastFigures>& open) const {
   return gap;
 }
 
+const Candidate* Incumbents::least() const {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::min_element(kept_.begin(), kept_.end(),
+                       [](const Candidate& a, const Candidate& b) { return a.value < b.value; });
+  return found == kept_.end() ? nullptr : &*found;
+}
+
 std::vector<Deployment> Incumbents::deployments() const {
   const std::lock_guard lock(mutex_);
   std::vector<Deployment> list;

@@ -41,6 +41,8 @@ class Incumbents {
 
   /// The best of all; null: there is none.
   [[nodiscard]] const Candidate* best() const;
+  /// The deployment with the least value, to the last bit; null: there is none.
+  [[nodiscard]] const Candidate* least() const;
   /// Its value, or infinity.  Costs nothing to ask.
   [[nodiscard]] double best_value() const { return best_.load(std::memory_order_relaxed); }
   /// Returns how far the answer, or the front at any time per token, may be above what is kept

@@ -9,6 +9,7 @@
 #include "engine/training/plan_space.hpp"
 #include "model/training/framework.hpp"
 #include "model/training/layout_shelf.hpp"
+#include "model/training/memory.hpp"
 #include "model/training/names.hpp"
 #include "model/training/rank_order.hpp"
 
@@ -33,7 +34,9 @@ RuledOut ruled_out(const Task& task, const Plan& plan) {
   RuledOut reasons;
   const Choices& choices = task.choices;
   for (const Role role : kRoles) {
-    const std::int64_t degree = role == Role::Data ? plan.degrees.replicas() : plan.degrees[role];
+    const std::int64_t degree = role == Role::Data     ? plan.degrees.replicas()
+                                : role == Role::Expert ? expert_ranks(plan.degrees, plan.layout)
+                                                       : plan.degrees[role];
     check_choice(name_of(role), choices.degrees[static_cast<std::size_t>(role)], degree, reasons);
   }
   check_list("micro_batch", choices.micro_batches, plan.micro_batch, number_text, reasons);
@@ -45,7 +48,10 @@ RuledOut ruled_out(const Task& task, const Plan& plan) {
   check_list(
       "recompute", choices.recomputes, plan.recompute,
       [](Recompute recompute) { return name_of(recompute); }, reasons);
-  check_list("zero", choices.zeros, plan.zero, number_text, reasons);
+  // One chip with the same weights divides them with none: all of ZeRO is then the same.
+  if (sharing_chips(plan.degrees, false) > 1.0) {
+    check_list("zero", choices.zeros, plan.zero, number_text, reasons);
+  }
   check_list(
       "schedule", choices.schedules, plan.schedule,
       [](Schedule schedule) { return name_of(schedule); }, reasons);
@@ -58,9 +64,11 @@ RuledOut ruled_out(const Task& task, const Plan& plan) {
                reasons);
   }
   check_network(task, plan, reasons);
-  if (task.framework && !runs(*task.framework, plan)) {
-    reasons.push_back(fmt::format("{} does not run it", name_of(*task.framework)));
-  } else if (task.framework && !can_number(*task.framework, plan.network)) {
+  if (!task.framework) return reasons;
+  for (const std::string_view lack : lacks(*task.framework, task.facts(), plan)) {
+    reasons.push_back(fmt::format("{} does not run it: {}", name_of(*task.framework), lack));
+  }
+  if (!can_number(*task.framework, plan.network, plan.layout)) {
     reasons.push_back(
         fmt::format("{} cannot give its ranks these places", name_of(*task.framework)));
   }

@@ -191,21 +191,23 @@ constexpr Field number_row(std::string_view key, std::string_view doc,
   return field<member>(key, doc, {.preset = preset});
 }
 
+constexpr std::string_view kAllThatFit = "all that fit";
+
 template <class C>
 constexpr std::array kChoices = {
     field<&C::tensor>("tensor", "chips that divide a layer, divisors of the heads",
-                      {.preset = "1"}),
-    field<&C::pipeline>("pipeline", "stages", {.preset = "1"}),
+                      {.preset = kAllThatFit}),
+    field<&C::pipeline>("pipeline", "stages", {.preset = kAllThatFit}),
     field<&C::attention_data>("attention_data",
                               "groups of `tensor` chips with requests of their own, which share "
                               "the experts",
-                              {.preset = "1"}),
+                              {.preset = kAllThatFit}),
     field<&C::expert>("expert", "ways that experts are spread over the chips of a stage",
-                      {.preset = "1"}),
-    field<&C::replicas>("replicas", "of the model", {.preset = "1 to what fits"}),
+                      {.preset = kAllThatFit}),
+    field<&C::replicas>("replicas", "of the model", {.preset = kAllThatFit}),
     field<&C::batch>("batch", "requests of a rank and micro-batch", {.preset = "1 to 1024"}),
     field<&C::chunk>("chunk", "tokens of prefill in an iteration that decodes",
-                     {.preset = "2048"})};
+                     {.preset = "powers of two, 16 to 65536"})};
 
 /// The rows of a role of its own, which has no chunks of prefill beside decoding.
 const Schema& choices_alone() {
@@ -424,7 +426,7 @@ const Schema& schema_of(Rows<ServingText>) {
       field<&S::task, &T::aggregated>("aggregated", "choices of replicas that do both"),
       field<&S::task, &T::prefill>("prefill",
                                    "choices of those that prefill alone, but for `chunk`; `batch`: "
-                                   "whole requests of a pass (1)",
+                                   "whole requests of a pass, 1 to 1024 if left out here",
                                    {.type = &kChoicesAlone}),
       field<&S::task, &T::decode>("decode", "choices of those that decode alone, but for `chunk`",
                                   {.type = &kChoicesAlone}),

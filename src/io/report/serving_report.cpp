@@ -88,6 +88,36 @@ std::string value_text(const Task& task, const Figures& figures) {
       return fmt::format("first token after {}", time_text(figures.ttft));
     case serving::Objective::E2e:
       return fmt::format("{} for a request", time_text(figures.e2e));
+    case serving::Objective::InFlight:
+    case serving::Objective::Fullness:
+      break;
+  }
+  return "";
+}
+
+/// A limit in words that name its key.
+std::string limit_words(const Task& task, Broken limit) {
+  const serving::Limits& limits = task.limits;
+  const auto at_most = [](const char* key, const std::optional<Seconds>& time) {
+    return fmt::format("{} of {}", key, time ? to_text(*time) : "");
+  };
+  switch (limit) {
+    case Broken::Prefill:
+      return fmt::format("{} of the iterations with prefill", percent(task.utilization.mixed));
+    case Broken::Rate:
+      return fmt::format("rate of {:.6g}/s", task.rate.value_or(0.0));
+    case Broken::Concurrency:
+      return fmt::format("concurrency of {:.6g}", task.concurrency.value_or(0.0));
+    case Broken::Memory:
+      return "memory of the chips";
+    case Broken::Tpot:
+      return at_most("limits.tpot", limits.tpot);
+    case Broken::Ttft:
+      return at_most("limits.ttft", limits.ttft);
+    case Broken::E2e:
+      return at_most("limits.e2e", limits.e2e);
+    case Broken::Cost:
+      return fmt::format("limits.cost of {:.6g} $", limits.cost.value_or(0.0));
   }
   return "";
 }
@@ -125,7 +155,9 @@ std::string status_line(const Task& task, const serving::ServingResult& result) 
                          percent(result.gap));
       break;
     case SearchStatus::Infeasible:
-      text = "infeasible, proved: no deployment keeps all limits";
+      text = "infeasible, proved: no deployment keeps " +
+             joined(result.ruled_out_by, " and ",
+                    [&](Broken limit) { return limit_words(task, limit); });
       break;
     case SearchStatus::NoSolution:
       text = fmt::format("{} before a deployment was found", stop_text(result.stopped_by));

@@ -1,12 +1,12 @@
 #pragma once
 // A deployment, and what it does.
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "model/serving/task.hpp"
 
@@ -14,6 +14,10 @@ namespace dfsearch::serving {
 
 /// A count in an equation.
 constexpr double real(std::int64_t count) { return static_cast<double>(count); }
+
+/// Functions that never fall in real numbers may fall by this share as they are computed: sums of at
+/// most some hundred terms, each rounded to one part in 2^53.
+inline constexpr double kRounding = 1e-12;
 
 /// How a replica holds the model on `chips()` chips of a pool.
 struct Structure {
@@ -64,10 +68,25 @@ constexpr auto words(Broken) {
                         {"cost", Broken::Cost}});
 }
 
+/// Limits, in the order in which they were found to be broken.
+class BrokenLimits {
+ public:
+  void add(Broken limit) { limits_[count_++] = limit; }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] const Broken* begin() const { return limits_.data(); }
+  [[nodiscard]] const Broken* end() const { return limits_.data() + count_; }
+  [[nodiscard]] bool has(Broken limit) const { return std::find(begin(), end(), limit) != end(); }
+  friend bool operator==(const BrokenLimits&, const BrokenLimits&) = default;
+
+ private:
+  std::array<Broken, kBroken> limits_{};
+  std::size_t count_ = 0;
+};
+
 /// Times in seconds, sizes in bytes, rates a second; those of the other mode are 0.
 struct Figures {
   double ttft = 0.0;
-  double ttft_99 = 0.0;  ///< of 99 of 100 requests, about: no limit and no bound uses it
+  double ttft_99 = 0.0;  ///< the same of 99 in 100 requests, about, which `evaluate` alone gives
   double tpot = 0.0;
   double e2e = 0.0;
   double iteration = 0.0;        ///< of a request that decodes: all stages
@@ -84,12 +103,13 @@ struct Figures {
   double in_flight = 0.0;
   double memory = 0.0;  ///< of the fullest chip that decodes
   double memory_prefill = 0.0;
+  double fullness = 0.0;  ///< memory of the fullest chip over what is usable
   std::int64_t chips = 0;
   double tokens_per_s = 0.0;
   double dollars_per_mtoken = 0.0;
   double dollars_per_mtoken_total = 0.0;  ///< of input and output
   double joule_per_token = 0.0;
-  std::vector<Broken> broken;  ///< limits; none: it is feasible
+  BrokenLimits broken;  ///< none: it is feasible
 
   [[nodiscard]] double tokens_per_s_per_chip() const {
     return tokens_per_s / static_cast<double>(chips);

@@ -4,8 +4,11 @@
 
 #include "model/serving/pass.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace dfsearch::serving {
 namespace {
@@ -408,17 +411,69 @@ double cached_bytes(const Task& task, const Structure& structure) {
   return cached_values(task.model, 1.0) * bytes_of(task.precisions[structure.precision].cache);
 }
 
-bool legal(const Task& task, const Structure& structure) {
+namespace {
+
+/// Calls `say` with a function that makes the text of the first rule that is broken; whether none is.
+template <class Say>
+bool keeps_rules(const Task& task, const Structure& s, const Say& say) {
   const Transformer& model = task.model;
-  const std::int64_t stage = structure.stage_chips();
-  if (model.heads % structure.tensor != 0 || structure.pipeline > model.layers) return false;
-  if (stage % structure.expert != 0) return false;
-  if (structure.expert > 1 && (!model.experts || model.experts->count % structure.expert != 0)) {
+  const Pool& pool = task.pools[s.pool];
+  const std::int64_t stage = s.stage_chips();
+  const Links links(pool);
+  const auto refuse = [&](const auto& text) {
+    say(text);
     return false;
+  };
+  if (model.heads % s.tensor != 0) {
+    return refuse([&] {
+      return fmt::format("tensor: {} does not divide the heads, {}", s.tensor, model.heads);
+    });
   }
-  const Links links(task.pools[structure.pool]);
-  return links.holds(structure.tensor) && links.holds(stage) && links.holds(structure.expert) &&
-         links.holds(stage / structure.expert);
+  if (s.pipeline > model.layers) {
+    return refuse([&] {
+      return fmt::format("pipeline: {} is more than the layers, {}", s.pipeline, model.layers);
+    });
+  }
+  if (s.expert > 1 && !model.experts) {
+    return refuse([&] { return fmt::format("expert: {} of a model without experts", s.expert); });
+  }
+  if (s.expert > 1 && model.experts->count % s.expert != 0) {
+    return refuse([&] {
+      return fmt::format("expert: {} does not divide the experts, {}", s.expert,
+                         model.experts->count);
+    });
+  }
+  if (stage % s.expert != 0) {
+    return refuse([&] {
+      return fmt::format(
+          "expert: {} does not divide the chips of a stage, tensor times "
+          "attention_data, {}",
+          s.expert, stage);
+    });
+  }
+  for (const auto& [group, of] :
+       {std::pair(s.tensor, "tensor"), std::pair(stage, "a stage"), std::pair(s.expert, "expert"),
+        std::pair(stage / s.expert, "each expert")}) {
+    if (links.holds(group)) continue;
+    return refuse([&, group = group, of = of] {
+      return fmt::format(
+          "{}: a group of {} chips does not fill the dimensions of the network of {}", of, group,
+          pool.name);
+    });
+  }
+  return true;
+}
+
+}  // namespace
+
+bool legal(const Task& task, const Structure& structure) {
+  return keeps_rules(task, structure, [](const auto&) {});
+}
+
+std::string misfit(const Task& task, const Structure& structure) {
+  std::string text;
+  keeps_rules(task, structure, [&](const auto& make) { text = make(); });
+  return text;
 }
 
 bool has_room(const Task& task, const Role& role) {

@@ -3,6 +3,7 @@
 // the batch whose coefficients are found once for a structure.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "model/serving/deployment.hpp"
@@ -150,6 +151,8 @@ double cached_bytes(const Task& task, const Structure& structure);
 
 /// Whether the model and the network have room for such degrees.
 bool legal(const Task& task, const Structure& structure);
+/// The rule that it breaks, with the key; empty: it is legal.
+std::string misfit(const Task& task, const Structure& structure);
 /// The same of replicas with a batch, on the chips of their pool.
 bool has_room(const Task& task, const Role& role);
 

@@ -46,6 +46,7 @@ Drafts::Drafts(const Task& task, const Means& means, const Structure& structure,
                std::int64_t depth)
     : kind_(task.speculation.kind),
       depth_(depth),
+      micro_batches_(real(structure.pipeline)),
       target_(target),
       cached_(reserved_tokens(
           task, means,
@@ -73,10 +74,11 @@ double Drafts::time(double requests) const {
 
 double Drafts::memory(double requests) const {
   if (depth_ == 0 || kind_ == Drafting::None) return 0.0;
+  const double running = requests * micro_batches_;
   if (kind_ == Drafting::Mtp) {
-    return target_.prediction_weights() + requests * target_.prediction_cached_bytes(cached_);
+    return target_.prediction_weights() + running * target_.prediction_cached_bytes(cached_);
   }
-  return draft_->weights(0) + requests * draft_->cached_bytes(cached_);
+  return draft_->weights(0) + running * draft_->cached_bytes(cached_);
 }
 
 }  // namespace dfsearch::serving

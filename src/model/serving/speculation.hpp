@@ -25,12 +25,13 @@ class Drafts {
 
   /// Seconds before a pass over so many requests.
   [[nodiscard]] double time(double requests) const;
-  /// Bytes of a chip: weights and cache of the draft.
+  /// Bytes of a chip: weights of the draft, and its cache of all micro-batches of `requests` each.
   [[nodiscard]] double memory(double requests) const;
 
  private:
   const Drafting kind_;
   const std::int64_t depth_;
+  const double micro_batches_;
   const Pass& target_;
   const Cached cached_;  // of a request in the model that drafts
   std::optional<Pass> draft_;

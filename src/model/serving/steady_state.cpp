@@ -25,33 +25,48 @@ double ttft_of_99(const Task& task, const Means& means, double ttft, double mean
   return std::max(ttft, ttft - mean + wait_of_99(servers, load, service, means.variation));
 }
 
-/// What both modes have; price an hour and power of all chips.
-void finish(const Task& task, const Means& means, double price, double power, double running,
-            bool waits_count, Figures& figures) {
+/// Price and power of all chips of a deployment.
+struct Upkeep {
+  double price = 0.0;
+  double power = 0.0;
+};
+
+/// Adds the figures that both modes have.
+void finish(const Task& task, const Means& means, const Upkeep& upkeep, Figures& figures) {
   figures.requests_per_s = task.rate.value_or(figures.capacity);
   const double served = figures.requests_per_s;
-  figures.in_flight = running + (waits_count ? figures.capacity * figures.ttft : 0.0);
   figures.e2e = figures.ttft + means.steps * figures.tpot;
   figures.tokens_per_s = served * means.output;
-  const double dollars = price / 3600.0;  // a second
+  const double dollars = upkeep.price / 3600.0;  // a second
   figures.dollars_per_mtoken = dollars / figures.tokens_per_s * 1e6;
   figures.dollars_per_mtoken_total = dollars / (served * (means.input + means.output)) * 1e6;
-  figures.joule_per_token = power / figures.tokens_per_s;
+  figures.joule_per_token = upkeep.power / figures.tokens_per_s;
+}
+
+/// The share of the usable memory that is full.
+double fullness_of(const Pool& pool, double memory) {
+  return memory / pool.usable().in_base_units();
 }
 
 /// In the order of Broken, but for what only one mode has.
-void add_broken(const Task& task, bool memory_fits, Figures& figures) {
+void add_broken(const Task& task, bool memory_fits, double margin, Figures& figures) {
   const auto check = [&](bool broken, Broken what) {
-    if (broken) figures.broken.push_back(what);
+    if (broken) figures.broken.add(what);
   };
   const Limits& limits = task.limits;
-  check(task.rate && figures.capacity < *task.rate, Broken::Rate);
-  check(task.concurrency && figures.in_flight > *task.concurrency, Broken::Concurrency);
+  const double less = 1.0 - margin, more = 1.0 + margin;
+  check(task.rate && figures.capacity * more < *task.rate, Broken::Rate);
+  check(task.concurrency && figures.in_flight * less > *task.concurrency, Broken::Concurrency);
   check(!memory_fits, Broken::Memory);
-  check(above(figures.tpot, limits.tpot), Broken::Tpot);
-  check(above(figures.ttft, limits.ttft), Broken::Ttft);
-  check(above(figures.e2e, limits.e2e), Broken::E2e);
-  check(limits.cost && figures.dollars_per_mtoken > *limits.cost, Broken::Cost);
+  check(above(figures.tpot * less, limits.tpot), Broken::Tpot);
+  check(above(figures.ttft * less, limits.ttft), Broken::Ttft);
+  check(above(figures.e2e * less, limits.e2e), Broken::E2e);
+  check(limits.cost && figures.dollars_per_mtoken * less > *limits.cost, Broken::Cost);
+}
+
+/// The mean wait of a request for its prefill, where a pass takes `period`.
+double prefill_wait(const Task& task, double load, double period) {
+  return task.wait == Wait::None ? 0.0 : mean_wait(load) * period;
 }
 
 }  // namespace
@@ -77,6 +92,10 @@ double value_of(Objective objective, FrontAxis axis, const Figures& figures) {
     case Objective::Front:
       return axis == FrontAxis::Cost ? figures.dollars_per_mtoken
                                      : 1.0 / figures.tokens_per_s_per_chip();
+    case Objective::InFlight:
+      return figures.in_flight;
+    case Objective::Fullness:
+      return figures.fullness;
   }
   return 0.0;
 }
@@ -127,14 +146,14 @@ PartTimes Decoder::parts(std::int64_t batch, bool mixed) const {
 }
 
 Decoding Decoder::at(std::int64_t batch) const {
-  Decoding found;
+  Decoding found{.batch = batch, .tokens_per_step = gain_.gained};
   found.iteration = iteration(batch);
   found.memory = memory(batch);
   const double p = real(structure_.pipeline), ranks = real(structure_.attention_data);
   const double steps = means_.steps / gain_.gained;  // passes of a request
   if (chunk_ == 0) {
     found.tpot = p * found.iteration / gain_.gained;
-    found.capacity = ranks * real(batch) / (steps * found.iteration);
+    found.capacity = found.least_capacity = ranks * real(batch) / (steps * found.iteration);
     return found;
   }
   const double prefill = pool_.engine.prefill.in_base_units() * prefill_.requests;
@@ -147,6 +166,7 @@ Decoding Decoder::at(std::int64_t batch) const {
   // Beyond a share of 1 the prefill sets the pace.
   found.capacity =
       share <= 1.0 ? ranks * real(batch) / (steps * mean) : ranks / (chunks_ * found.mixed);
+  found.least_capacity = found.capacity;
   const double turn = found.turn = chunks_ * p * found.mixed;
   double wait = mean_wait(share) * turn;
   if (task_.concurrency) {
@@ -160,25 +180,39 @@ Decoding Decoder::at(std::int64_t batch) const {
   return found;
 }
 
-double Decoder::most_capacity(const Decoding& low, const Decoding& high) const {
-  if (is_steady()) return high.capacity;
-  const double alone = high.iteration / high.mixed_share;  // of claim 2: least at the high end
-  const double more = std::max(low.mixed - high.iteration, 0.0);
-  return real(structure_.attention_data) / (chunks_ * (alone + more));
+Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
+  if (low.batch == high.batch) return low;
+  Decoding least = low;
+  least.margin = kRounding;
+  least.capacity = high.capacity;
+  if (!is_steady()) {
+    least.least_capacity = 0.0;
+    const double alone = high.iteration / high.mixed_share;  // of claim 2: least at the high end
+    const double more = std::max(low.mixed - high.iteration, 0.0);
+    least.capacity = real(structure_.attention_data) / (chunks_ * (alone + more));
+  }
+  return least;
 }
 
-Prefilling prefilling(const Task& task, const Means& means, const Structure& structure,
-                      std::int64_t batch) {
-  const Pool& pool = task.pools[structure.pool];
-  const Pass pass(task, task.model, means, structure);
-  const PassWork work{.prefill = means.work_of_pass(batch, task.model.window)};
-  const PassTime time = pass.time(work);
-  const double host = pool.engine.prefill.in_base_units() * real(batch);
-  Prefilling found{.period = time.period + host,
+Prefilling Prefiller::at(std::int64_t batch) const {
+  const PassWork work{.prefill = means_.work_of_pass(batch, task_.model.window)};
+  const PassTime time = pass_.time(work);
+  const double host = task_.pools[structure_.pool].engine.prefill.in_base_units() * real(batch);
+  Prefilling found{.batch = batch,
+                   .period = time.period + host,
                    .latency = time.latency + host,
-                   .memory = pass.memory(real(batch), inputs(task, means), work.tokens())};
-  found.capacity = real(structure.attention_data) * real(batch) / found.period;
+                   .memory = pass_.memory(real(batch), inputs(task_, means_), work.tokens())};
+  found.capacity = found.least_capacity =
+      real(structure_.attention_data) * real(batch) / found.period;
   return found;
+}
+
+Prefilling Prefiller::between(const Prefilling& low, const Prefilling& high) const {
+  if (low.batch == high.batch) return low;
+  Prefilling least = low;
+  least.margin = kRounding;
+  least.capacity = high.capacity;
+  return least;
 }
 
 Handover handover(const Task& task, const Means& means, const Structure& prefill,
@@ -198,44 +232,44 @@ Handover handover(const Task& task, const Means& means, const Structure& prefill
   return found;
 }
 
-Figures aggregated(const Task& task, const Means& means, const Structure& structure,
-                   const Decoder& decoder, const Decoding& decoding, std::int64_t batch,
-                   std::int64_t replicas) {
+Figures aggregated(const Task& task, const Means& means, const Decoders& decoders) {
+  const auto& [structure, replicas, each] = decoders;
   const Pool& pool = task.pools[structure.pool];
-  const double p = real(structure.pipeline);
+  const double p = real(structure.pipeline), all = real(replicas);
   Figures figures;
-  figures.ttft = decoding.ttft;
-  figures.ttft_99 = ttft_of_99(task, means, decoding.ttft, decoding.wait,
-                               replicas * structure.attention_data * structure.pipeline,
-                               decoding.mixed_share, decoding.turn);
-  figures.tpot = decoding.tpot;
-  figures.iteration = p * decoding.iteration;
-  figures.mixed_iteration = p * decoding.mixed;
-  figures.mixed_share = decoding.mixed_share;
-  figures.tokens_per_step = decoder.tokens_per_step();
-  figures.capacity = real(replicas) * decoding.capacity;
-  figures.memory = decoding.memory;
-  figures.chips = replicas * structure.chips();
+  figures.ttft = each.ttft;
+  figures.tpot = each.tpot;
+  figures.iteration = p * each.iteration;
+  figures.mixed_iteration = p * each.mixed;
+  figures.mixed_share = each.mixed_share;
+  figures.tokens_per_step = each.tokens_per_step;
+  figures.capacity = all * each.capacity;
+  figures.memory = each.memory;
+  figures.fullness = fullness_of(pool, each.memory);
+  figures.chips = decoders.chips();
+  figures.in_flight = all * real(each.batch) * real(structure.attention_data) * p +
+                      all * each.least_capacity * each.ttft;
   const double chips = real(figures.chips);
-  const double running = real(replicas) * real(batch) * real(structure.attention_data) * p;
-  finish(task, means, chips * pool.price, chips * pool.power.in_base_units(), running, true,
-         figures);
-  if (decoding.mixed_share > task.utilization.mixed) figures.broken.push_back(Broken::Prefill);
-  add_broken(task, decoding.memory <= decoder.room(), figures);
+  finish(task, means, {chips * pool.price, chips * pool.power.in_base_units()}, figures);
+  if (each.mixed_share > task.utilization.mixed) figures.broken.add(Broken::Prefill);
+  add_broken(task, each.memory <= pool.usable().in_base_units(), each.margin, figures);
   return figures;
 }
 
-Figures disaggregated(const Task& task, const Means& means, const Role& prefill,
-                      const Prefilling& prefilling, const Role& decode, const Decoding& decoding,
-                      const Handover& handover, double tokens_per_step) {
-  const Pool& from = task.pools[prefill.structure.pool];
-  const Pool& to = task.pools[decode.structure.pool];
-  const double x = real(prefill.replicas), y = real(decode.replicas);
-  const double sending = real(prefill.chips()), receiving = real(decode.chips());
+Figures disaggregated(const Task& task, const Means& means, const Prefillers& prefillers,
+                      const Decoders& decoders, const Handover& handover) {
+  const Structure& prefill = prefillers.structure;
+  const Structure& decode = decoders.structure;
+  const Prefilling& prefilling = prefillers.each;
+  const Decoding& decoding = decoders.each;
+  const Pool& from = task.pools[prefill.pool];
+  const Pool& to = task.pools[decode.pool];
+  const double x = real(prefillers.replicas), y = real(decoders.replicas);
+  const double sending = real(prefillers.chips()), receiving = real(decoders.chips());
   Figures figures;
   figures.tpot = decoding.tpot;
-  figures.iteration = real(decode.structure.pipeline) * decoding.iteration;
-  figures.tokens_per_step = tokens_per_step;
+  figures.iteration = real(decode.pipeline) * decoding.iteration;
+  figures.tokens_per_step = decoding.tokens_per_step;
   figures.prefill_pass = prefilling.period;
   figures.prefill_capacity = x * prefilling.capacity;
   figures.decode_capacity = y * decoding.capacity;
@@ -243,49 +277,58 @@ Figures disaggregated(const Task& task, const Means& means, const Role& prefill,
                                        receiving * to.transfer_rate().in_base_units()) /
                               handover.bytes;
   figures.transfer = handover.transfer;
-  figures.capacity =
-      std::min({task.utilization.prefill * figures.prefill_capacity,
-                task.utilization.decode * figures.decode_capacity, figures.transfer_capacity});
+  const auto served_by = [&](double prefill_capacity, double decode_capacity) {
+    return std::min({task.utilization.prefill * prefill_capacity,
+                     task.utilization.decode * decode_capacity, figures.transfer_capacity});
+  };
+  figures.capacity = served_by(figures.prefill_capacity, figures.decode_capacity);
   figures.memory = decoding.memory;
   figures.memory_prefill = prefilling.memory;
-  figures.chips = prefill.chips() + decode.chips();
-  const double served = task.rate.value_or(figures.capacity);
-  const double load = served / figures.prefill_capacity;
-  double wait = mean_wait(load) * prefilling.period;
-  if (task.wait == Wait::None) wait = 0.0;
-  const double filling =
-      (real(prefill.batch) - 1.0) / 2.0 * x * real(prefill.structure.attention_data) / served;
+  figures.fullness =
+      std::max(fullness_of(from, prefilling.memory), fullness_of(to, decoding.memory));
+  figures.chips = prefillers.chips() + decoders.chips();
+  const double least =
+      task.rate.value_or(served_by(x * prefilling.least_capacity, y * decoding.least_capacity));
+  const double wait = prefill_wait(task, least / figures.prefill_capacity, prefilling.period);
+  const double filling = (real(prefilling.batch) - 1.0) / 2.0 * x * real(prefill.attention_data) /
+                         task.rate.value_or(figures.capacity);
   figures.ttft =
       prefilling.latency + wait + filling + handover.transfer + from.engine.answer.in_base_units();
-  figures.ttft_99 =
-      ttft_of_99(task, means, figures.ttft, wait,
-                 prefill.replicas * prefill.structure.attention_data, load, prefilling.period);
-  const double running =
-      y * real(decode.batch) * real(decode.structure.pipeline * decode.structure.attention_data);
-  finish(task, means, sending * from.price + receiving * to.price,
-         sending * from.power.in_base_units() + receiving * to.power.in_base_units(), running,
-         false, figures);
+  figures.in_flight = y * real(decoding.batch) * real(decode.pipeline * decode.attention_data);
+  finish(task, means,
+         {sending * from.price + receiving * to.price,
+          sending * from.power.in_base_units() + receiving * to.power.in_base_units()},
+         figures);
   add_broken(task,
              prefilling.memory <= from.usable().in_base_units() &&
                  decoding.memory <= to.usable().in_base_units(),
-             figures);
+             std::max(prefilling.margin, decoding.margin), figures);
   return figures;
 }
 
 Figures evaluate(const Task& task, const Deployment& deployment) {
   const Means means(task.requests);
   const Role& decode = deployment.decode;
-  const Decoder decoder(task, means, decode.structure, decode.depth, decode.chunk);
+  const Structure& s = decode.structure;
+  const Decoder decoder(task, means, s, decode.depth, decode.chunk);
   const Decoding decoding = decoder.at(decode.batch);
+  const Decoders decoders{s, decode.replicas, decoding};
   if (deployment.mode == Mode::Aggregated) {
-    return aggregated(task, means, decode.structure, decoder, decoding, decode.batch,
-                      decode.replicas);
+    Figures figures = aggregated(task, means, decoders);
+    figures.ttft_99 = ttft_of_99(task, means, figures.ttft, decoding.wait,
+                                 decode.replicas * s.attention_data * s.pipeline,
+                                 decoding.mixed_share, decoding.turn);
+    return figures;
   }
   const Role& prefill = deployment.prefill;
-  return disaggregated(task, means, prefill,
-                       prefilling(task, means, prefill.structure, prefill.batch), decode, decoding,
-                       handover(task, means, prefill.structure, decode.structure),
-                       decoder.tokens_per_step());
+  const Prefilling prefilling = Prefiller(task, means, prefill.structure).at(prefill.batch);
+  Figures figures = disaggregated(task, means, {prefill.structure, prefill.replicas, prefilling},
+                                  decoders, handover(task, means, prefill.structure, s));
+  const double load = figures.requests_per_s / figures.prefill_capacity;
+  figures.ttft_99 =
+      ttft_of_99(task, means, figures.ttft, prefill_wait(task, load, prefilling.period),
+                 prefill.replicas * prefill.structure.attention_data, load, prefilling.period);
+  return figures;
 }
 
 }  // namespace dfsearch::serving

@@ -9,17 +9,22 @@
 
 namespace dfsearch::serving {
 
-/// A replica that decodes at one batch; rates are of one replica.
+/// A replica that decodes at one batch, or the bound of an interval of batches: none of them has less
+/// of anything but `capacity`, and none has more of that.  Rates count one replica.
 struct Decoding {
+  std::int64_t batch = 1;
   double iteration = 0.0;  ///< of a micro-batch: a request has `pipeline` of them
   double mixed = 0.0;
   double mixed_share = 0.0;
   double tpot = 0.0;
-  double capacity = 0.0;  ///< requests a second
-  double ttft = 0.0;      ///< of Aggregated
-  double wait = 0.0;      ///< for its prefill, on average: a part of ttft
-  double turn = 0.0;      ///< of a prefill, through all its chunks
+  double tokens_per_step = 1.0;
+  double capacity = 0.0;        ///< requests a second
+  double least_capacity = 0.0;  ///< the same of one batch
+  double ttft = 0.0;            ///< of Aggregated
+  double wait = 0.0;            ///< for its prefill, on average: a part of ttft
+  double turn = 0.0;            ///< of a prefill, through all its chunks
   double memory = 0.0;
+  double margin = 0.0;  ///< share by which limits may be exceeded: the rounding of a bound
 };
 
 /// Replicas of one structure and depth that decode, with chunks of prefill beside it if there are
@@ -36,14 +41,13 @@ class Decoder {
   [[nodiscard]] Decoding at(std::int64_t batch) const;
   /// Whether what a larger batch serves never falls while prefill keeps up (claim 3).
   [[nodiscard]] bool is_steady() const { return chunk_ == 0 || !pass_.is_cut(); }
-  /// No batch between those of two answers serves more: (24), or (24b) if it is not steady.
-  [[nodiscard]] double most_capacity(const Decoding& low, const Decoding& high) const;
+  /// The bound of all batches between two answers of `at`: (24), or (24b) if it is not steady.
+  [[nodiscard]] Decoding between(const Decoding& low, const Decoding& high) const;
   /// What the iterations go to.
   [[nodiscard]] PartTimes parts(std::int64_t batch, bool mixed) const;
   [[nodiscard]] const Structure& structure() const { return structure_; }
   [[nodiscard]] std::int64_t depth() const { return depth_; }
   [[nodiscard]] std::int64_t chunk() const { return chunk_; }
-  [[nodiscard]] double tokens_per_step() const { return gain_.gained; }
   /// Seconds of an iteration, drafts included.
   [[nodiscard]] double iteration(std::int64_t batch) const;
   [[nodiscard]] double memory(std::int64_t batch) const;
@@ -69,15 +73,41 @@ class Decoder {
   double room_;
 };
 
-/// A replica that prefills batches of one size.
+/// A replica that prefills `batch` requests of a rank at a time, or the bound of an interval of
+/// batches, as Decoding is.
 struct Prefilling {
+  std::int64_t batch = 1;
   double period = 0.0;
   double latency = 0.0;
-  double capacity = 0.0;  ///< requests a second
+  double capacity = 0.0;        ///< requests a second
+  double least_capacity = 0.0;  ///< the same of one batch
   double memory = 0.0;
+  double margin = 0.0;  ///< as Decoding has it
 };
-Prefilling prefilling(const Task& task, const Means& means, const Structure& structure,
-                      std::int64_t batch);
+
+/// Replicas of one structure that prefill.  Immutable; any thread; refers to the task.
+class Prefiller {
+ public:
+  Prefiller(const Task& task, const Means& means, const Structure& structure)
+      : task_(task),
+        means_(means),
+        structure_(structure),
+        pass_(task, task.model, means, structure) {}
+  Prefiller(const Prefiller&) = delete;
+  Prefiller& operator=(const Prefiller&) = delete;
+
+  /// Period, latency, capacity and memory never fall if the batch rises.
+  [[nodiscard]] Prefilling at(std::int64_t batch) const;
+  /// The bound of all batches between two answers of `at`.
+  [[nodiscard]] Prefilling between(const Prefilling& low, const Prefilling& high) const;
+  [[nodiscard]] const Structure& structure() const { return structure_; }
+
+ private:
+  const Task& task_;
+  const Means& means_;
+  const Structure structure_;
+  const Pass pass_;
+};
 
 /// What two pools do together, (19) to (21).
 struct Handover {
@@ -87,14 +117,27 @@ struct Handover {
 Handover handover(const Task& task, const Means& means, const Structure& prefill,
                   const Structure& decode);
 
-/// Of replicas of one kind.
-Figures aggregated(const Task& task, const Means& means, const Structure& structure,
-                   const Decoder& decoder, const Decoding& decoding, std::int64_t batch,
-                   std::int64_t replicas);
-/// Of the two sides, whose structures the roles have.
-Figures disaggregated(const Task& task, const Means& means, const Role& prefill,
-                      const Prefilling& prefilling, const Role& decode, const Decoding& decoding,
-                      const Handover& handover, double tokens_per_step);
+/// Replicas of one kind, at one batch or in an interval of batches.
+struct Prefillers {
+  const Structure& structure;
+  std::int64_t replicas;
+  const Prefilling& each;
+
+  [[nodiscard]] std::int64_t chips() const { return replicas * structure.chips(); }
+};
+struct Decoders {
+  const Structure& structure;
+  std::int64_t replicas;
+  const Decoding& each;
+
+  [[nodiscard]] std::int64_t chips() const { return replicas * structure.chips(); }
+};
+
+/// Figures of a deployment, or the bound of all deployments of an interval of batches: none has a
+/// better figure, and each breaks the limits that are broken.  `ttft_99` is left out.
+Figures aggregated(const Task& task, const Means& means, const Decoders& decoders);
+Figures disaggregated(const Task& task, const Means& means, const Prefillers& prefillers,
+                      const Decoders& decoders, const Handover& handover);
 
 /// The judge: everything anew from the deployment alone.
 Figures evaluate(const Task& task, const Deployment& deployment);

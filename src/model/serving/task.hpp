@@ -177,7 +177,9 @@ enum class Objective : std::uint8_t {
   Chips,
   Ttft,
   E2e,
-  Front
+  Front,
+  InFlight,  ///< this and the next are asked for by remedies alone
+  Fullness
 };
 constexpr auto words(Objective) {
   return named<Objective>({{"throughput", Objective::Throughput},

@@ -6,7 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -300,6 +302,7 @@ TEST_CASE("further structures come in the order of their best deployments") {
 TEST_CASE("of an infeasible question each remedy helps, and less of it does not") {
   std::mt19937_64 random(4);
   int remedies = 0;
+  std::array<int, kBroken> of_limit{};
   for (int world = 0; world < 1500; ++world) {
     CAPTURE(world);
     const Task task = test::random_task(random);
@@ -310,9 +313,8 @@ TEST_CASE("of an infeasible question each remedy helps, and less of it does not"
       ++remedies;
       CAPTURE(std::string(name_of(remedy.limit)));
       CAPTURE(std::string(name_of(remedy.deployment.mode)));
-      const auto status_with = [&](double factor) {
+      const auto status_with = [&](double value) {
         Task changed = task;
-        const double value = remedy.enough * factor;
         switch (remedy.limit) {
           case Broken::Tpot:
             changed.limits.tpot = Seconds(value);
@@ -327,12 +329,16 @@ TEST_CASE("of an infeasible question each remedy helps, and less of it does not"
             changed.limits.cost = value;
             break;
           case Broken::Rate:
-            changed.rate = remedy.enough / factor;
+            changed.rate = value;
+            break;
+          case Broken::Concurrency:
+            changed.concurrency = value;
             break;
           case Broken::Memory:
             for (Pool& pool : changed.pools) {
-              pool.machine.memory[0].capacity =
-                  value / remedy.given * pool.machine.memory[0].capacity;
+              Bytes& capacity = pool.machine.memory[0].capacity;
+              const double own = capacity.in_base_units();
+              capacity = Bytes(own == remedy.given ? value : own / remedy.given * value);
             }
             break;
           default:
@@ -340,13 +346,22 @@ TEST_CASE("of an infeasible question each remedy helps, and less of it does not"
         }
         return find_deployment(changed, {}).status;
       };
-      CHECK(status_with(1.0 + 1e-6) == SearchStatus::Optimal);
-      if (remedy.limit == Broken::Rate) continue;  // enough, and not the most there is
-      const double less = remedy.limit == Broken::Memory ? 0.99 : 1.0 - 1e-6;
+      ++of_limit[static_cast<std::size_t>(remedy.limit)];
+      CHECK(status_with(remedy.enough) == SearchStatus::Optimal);
+      double less = std::nextafter(remedy.enough, 0.0);
+      if (remedy.limit == Broken::Memory) less = remedy.enough - 1.0;
+      if (remedy.limit == Broken::Rate) {
+        less = remedy.enough * (remedy.enough < remedy.given ? 1.0 + 1.1e-6 : 1.0 - 1.1e-6);
+      }
       CHECK(status_with(less) == SearchStatus::Infeasible);
     }
   }
   CHECK(remedies > 50);
+  for (const Broken limit : {Broken::Rate, Broken::Concurrency, Broken::Memory, Broken::Tpot,
+                             Broken::Ttft, Broken::E2e, Broken::Cost}) {
+    CAPTURE(std::string(name_of(limit)));
+    CHECK(of_limit[static_cast<std::size_t>(limit)] > 0);
+  }
 }
 
 }  // namespace

@@ -89,14 +89,14 @@ void check_least(const Asked& asked, const FleetRemedy& remedy) {
   CAPTURE(remedy.limit);
   CAPTURE(remedy.of);
   if (remedy.limit == "rate") {
-    CHECK(fits(remedy.enough * (1.0 - 1e-9)));
+    CHECK(fits(remedy.enough));
     CHECK_FALSE(fits(remedy.enough * (1.0 + 1e-9)));
   } else if (remedy.limit == "chips") {
     CHECK(fits(remedy.enough));
     CHECK_FALSE(fits(remedy.enough - 1.0));
   } else if (remedy.of.empty()) {
-    CHECK(fits(remedy.enough * (1.0 + 1e-9)));
-    CHECK_FALSE(fits(remedy.enough * (1.0 - 1e-9)));
+    CHECK(fits(remedy.enough));
+    CHECK_FALSE(fits(std::nextafter(remedy.enough, 0.0)));
   }
 }
 

@@ -41,7 +41,7 @@ TEST_CASE("a larger batch takes no less of anything, and serves no less while pr
       if (b.mixed_share < 1.0) {
         right = right && no_less(a.tpot, b.tpot) && no_less(a.ttft, b.ttft) &&
                 (no_less(a.capacity, b.capacity) || !decoder.is_steady()) &&
-                no_less(std::max(a.capacity, b.capacity), decoder.most_capacity(a, b));
+                no_less(std::max(a.capacity, b.capacity), decoder.between(a, b).capacity);
       }
       if (!right) {
         CAPTURE(role.batch);
@@ -49,6 +49,66 @@ TEST_CASE("a larger batch takes no less of anything, and serves no less while pr
         CHECK(right);
         return;
       }
+    }
+  }
+}
+
+/// A batch of an interval, and what the interval is bounded by.
+void check_bound(const Task& task, const Figures& bound, const Figures& figures) {
+  const auto no_more = [](double x, double y) { CHECK(x * (1.0 - kRounding) <= y); };
+  no_more(bound.ttft, figures.ttft);
+  no_more(bound.tpot, figures.tpot);
+  no_more(bound.e2e, figures.e2e);
+  no_more(bound.in_flight, figures.in_flight);
+  no_more(bound.fullness, figures.fullness);
+  no_more(figures.capacity, bound.capacity);
+  no_more(bound.dollars_per_mtoken, figures.dollars_per_mtoken);
+  no_more(bound.joule_per_token, figures.joule_per_token);
+  for (const Broken limit : bound.broken) CHECK(figures.broken.has(limit));
+  for (int i = 0; i <= static_cast<int>(serving::Objective::Fullness); ++i) {
+    const auto objective = static_cast<serving::Objective>(i);
+    no_more(value_of(objective, task.front, bound), value_of(objective, task.front, figures));
+  }
+}
+
+TEST_CASE("what an interval of batches does is no worse than what any of its batches does") {
+  std::mt19937_64 random(15);
+  const auto few = [&](std::int64_t most) {
+    return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  int aggregates = 0, pairs = 0;
+  while (aggregates < 2000 || pairs < 2000) {
+    const Task task = test::random_task(random);
+    const Means means(task.requests);
+    const std::vector<Deployment> all = test::all_deployments(task);
+    for (int i = 0; i < 20 && !all.empty(); ++i) {
+      const Deployment& one = all[random() % all.size()];
+      const Role& decode = one.decode;
+      const Structure& s = decode.structure;
+      const Decoder decoder(task, means, s, decode.depth, decode.chunk);
+      const std::int64_t low = 1 + decode.batch / 2, high = decode.batch + few(40) - 1;
+      if (low > decode.batch) continue;
+      const Decoding at = decoder.at(decode.batch), at_high = decoder.at(high);
+      // Bounds hold where prefill keeps up.
+      if (at_high.mixed_share > 1.0) continue;
+      const Decoding between = decoder.between(decoder.at(low), at_high);
+      if (one.mode == serving::Mode::Aggregated) {
+        ++aggregates;
+        check_bound(task, aggregated(task, means, {s, decode.replicas, between}),
+                    aggregated(task, means, {s, decode.replicas, at}));
+        continue;
+      }
+      ++pairs;
+      const Role& prefill = one.prefill;
+      const Prefiller prefiller(task, means, prefill.structure);
+      const Prefilling wide =
+          prefiller.between(prefiller.at(1), prefiller.at(prefill.batch + few(10) - 1));
+      const Handover move = handover(task, means, prefill.structure, s);
+      const auto both = [&](const Prefilling& prefilling, const Decoding& decoding) {
+        return disaggregated(task, means, {prefill.structure, prefill.replicas, prefilling},
+                             {s, decode.replicas, decoding}, move);
+      };
+      check_bound(task, both(wide, between), both(prefiller.at(prefill.batch), at));
     }
   }
 }

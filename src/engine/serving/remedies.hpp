@@ -1,0 +1,20 @@
+#pragma once
+// Remedies of a question without an answer: of each limit the value that is enough, all else as it is.
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "engine/serving/find_deployment.hpp"
+#include "engine/serving/incumbents.hpp"
+
+namespace dfsearch::serving {
+
+/// The deployment with the least value of an objective, to the last bit; nothing: none keeps the
+/// limits of the task.  Throws Stopped where that is not proved in time.
+using LeastOf = std::function<std::optional<Candidate>(const Task&, Objective)>;
+
+/// Adds the remedies that are found before `least_of` throws.
+void add_remedies(const Task& task, const LeastOf& least_of, std::vector<Remedy>& remedies);
+
+}  // namespace dfsearch::serving
