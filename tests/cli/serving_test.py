@@ -408,6 +408,7 @@ class ServingTest(CliTest):
                 config = copy.deepcopy(SMALL)
                 if model:
                     config["workload"]["model"]["experts"] = model
+                    del config["workload"]["model"]["mlp"]  # all layers have experts
                     config["serving"]["pools"][0]["system"]["network"][0]["degree"] = 8
                 config["serving"] = {"pools": config["serving"]["pools"], "modes": [modes],
                                      "batch": [1, 7, 40], "prefill": {"batch": [1, 3]},

@@ -20,6 +20,7 @@
 
 #include "physics/comparisons.hpp"
 #include "physics/limits.hpp"
+#include "physics/numbers.hpp"
 
 using namespace dfsearch;
 using namespace dfsearch::test;
@@ -198,7 +199,7 @@ TEST_SUITE("slow") {
     checks.push_back({"states", [](const Json& config, const Answer& answer) {
                         return larger_states(config, answer);
                       }});
-    check_configs(random_stack_config, 1000, checks, {});
+    check_configs(random_states_config, 1000, checks, {});
   }
 }
 

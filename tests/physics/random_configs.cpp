@@ -349,7 +349,7 @@ Json random_plan_config(std::uint64_t seed) {
   return config;
 }
 
-Json random_stack_config(std::uint64_t seed) {
+Json random_states_config(std::uint64_t seed) {
   Json config = random_plan_config(seed);
   Draws draws(seed + 0x20000000);
   config["workload"].erase("word");

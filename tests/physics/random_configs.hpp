@@ -55,7 +55,7 @@ Json random_mapping_config(std::uint64_t seed);
 /// A question for a plan of training steps.
 Json random_plan_config(std::uint64_t seed);
 /// The same with the software and a measured chip of the shelf, and states of any size.
-Json random_stack_config(std::uint64_t seed);
+Json random_states_config(std::uint64_t seed);
 
 // Of other kinds (random_questions.cpp).
 

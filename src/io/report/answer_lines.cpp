@@ -53,7 +53,10 @@ std::string step_lines(const Certainty& certainty, Seconds step_time, double uti
 std::string framework_line(Framework framework, const AnyFramework& any, Score found,
                            std::string_view one, const std::string& best) {
   std::string bound = ", proved";
-  if (any.lower_bound < any.best) {
+  const bool is_proved =
+      any.lower_bound >= any.best ||
+      (any.lower_bound > Score{} && any.best / any.lower_bound - 1.0 <= kMostOfTies);
+  if (!is_proved) {
     bound = any.lower_bound > Score{}
                 ? fmt::format(", at most {}", percent(found / any.lower_bound - 1.0))
                 : ", or more: the search was stopped";

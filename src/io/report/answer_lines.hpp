@@ -12,12 +12,16 @@
 #include "base/units_text.hpp"
 #include "engine/names.hpp"
 #include "engine/plan/step_search.hpp"
+#include "engine/serving/find_deployment.hpp"
 #include "io/report/report_words.hpp"
 #include "model/framework.hpp"
 #include "model/offload.hpp"
 #include "model/scope.hpp"
 
 namespace dfsearch {
+
+/// Gap that ties of deployments leave at most: a front has twice kTie, but for rounding.
+inline constexpr double kMostOfTies = 2.5 * serving::kTie;
 
 /// What is searched, in words.
 struct Sought {

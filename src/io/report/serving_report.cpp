@@ -122,9 +122,6 @@ std::string limit_words(const Task& task, Broken limit) {
   return "";
 }
 
-// Of a front twice kTie, but for roundings.
-constexpr double kMostOfTies = 2.5 * serving::kTie;
-
 std::string status_line(const Task& task, const serving::ServingResult& result) {
   std::string text;
   if (result.is_given) {
