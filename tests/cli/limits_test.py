@@ -192,7 +192,7 @@ class Limits(CliTest):
 
     def test_a_signal_ends_an_explanation(self):
         process = subprocess.Popen(
-            self.command(*dlrm(600), "--quiet"), cwd=self.folder, stdin=subprocess.DEVNULL,
+            self.command(*dlrm(600)), cwd=self.folder, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         time.sleep(1)

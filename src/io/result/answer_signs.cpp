@@ -9,9 +9,11 @@
 namespace dfsearch {
 namespace {
 
-/// Keys of differences, which may be below zero: what more of a budget changes, what a framework
-/// gains.
-bool is_difference(const std::string& key) { return key == "change" || key == "gain"; }
+/// Keys of numbers that may be below zero: differences, which are what more of a budget changes and
+/// what a framework gains, and coefficients of polynomials.
+bool may_be_negative(const std::string& key) {
+  return key == "change" || key == "gain" || key == "price_of_peak" || key == "power_of_peak";
+}
 
 void check_at(const Json& value, const std::string& path) {
   if (value.is_number() && value.get<double>() < 0.0) {
@@ -19,7 +21,7 @@ void check_at(const Json& value, const std::string& path) {
   }
   if (!value.is_structured()) return;
   for (const auto& [key, inner] : value.items()) {
-    if (!is_difference(key)) check_at(inner, path.empty() ? key : path + "." + key);
+    if (!may_be_negative(key)) check_at(inner, path.empty() ? key : path + "." + key);
   }
 }
 
