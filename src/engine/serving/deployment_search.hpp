@@ -24,7 +24,7 @@ class DeploymentSearch {
     std::optional<Mode> mode;  ///< nothing: all
     std::vector<Deployment> excluded;
     bool has_floors = true;   ///< close intervals by their bound
-    bool to_the_bit = false;  ///< the least value is sought, not one of those that tie with it
+    bool to_the_bit = false;  ///< find the least value itself, not a value that ties with it
   };
 
   /// Throws Stopped.

@@ -331,7 +331,7 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
         auto& [profiles, passes] = entry->second;
         plan.layout = layout;
         if (is_new) profiles = times_->floor(plan, branching.deadline);
-        // Where memory cannot hold all that is computed, some of it is computed again.
+        // A plan whose memory cannot hold all values computes some of them again.
         for (const Recompute recompute : recomputes) {
           plan.recompute = recompute;
           if (may_fit(space_.task(), plan, profiles, blocks.order)) break;

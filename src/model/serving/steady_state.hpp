@@ -24,7 +24,7 @@ struct Decoding {
   double wait = 0.0;            ///< for its prefill, on average: a part of ttft
   double turn = 0.0;            ///< of a prefill, through all its chunks
   double memory = 0.0;
-  double margin = 0.0;  ///< share by which limits may be exceeded: the rounding of a bound
+  double margin = 0.0;  ///< relative excess over a limit that a bound allows for its rounding
 };
 
 /// Replicas of one structure and depth that decode, with chunks of prefill beside it if there are
