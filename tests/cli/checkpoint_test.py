@@ -150,7 +150,7 @@ class Checkpoints(CliTest):
         before = (self.folder / "c.ck").read_bytes()
         done = self.run_tool(
             self.config, "--resume", "c.ck", "--checkpoint", "c.ck", "--node-limit", "100",
-            "--quiet", status=2,
+            status=2,
             preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
                                 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))),
         )
