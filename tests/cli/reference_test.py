@@ -188,6 +188,7 @@ def random_model(rng, workload):
     keys.update((key, value) for key, value in maybe.items() if rng.random() < 0.4)
     if rng.random() < 0.4:
         keys.pop("post_norm", None)
+        keys.pop("mlp", None)
         count = rng.randint(1, 9)
         keys["experts"] = {"count": count, "used": rng.randint(1, count), "mlp": rng.randint(2, 90),
                            "shared": rng.randint(0, 2), "router_bias": rng.random() < 0.5,

@@ -18,7 +18,7 @@ KEYS = (
     "tokens_per_s_per_dollar serving model copies parallelism network "
     "micro_batch tile layers_per_stage bubble_factor bound_by time_shares partitions stages "
     "sharding memory top top_complete infeasible chip split best_splits gains workload "
-    "machine graph search"
+    "machine graph search notes"
 ).split()
 PARTITION_KEYS = (
     "index kernels compute memory network time bound_by sram pieces flop memory_bytes network_bytes "

@@ -126,6 +126,7 @@ void add_rule_keys(Draws& draws, Json& workload) {
     if (draws.chance(30)) experts["shared"] = draws.pick(1, 2);
     if (layers > 1 && draws.chance(20)) experts["dense_layers"] = draws.pick(1, layers - 1);
     if (draws.chance(20)) experts["capacity_factor"] = 1.5;
+    if (!experts.contains("dense_layers")) workload.erase("mlp");
     workload["experts"] = std::move(experts);
   }
   if (workload["kind"] == "llm_decode") {
