@@ -93,8 +93,8 @@ class MappingQuestion final : public Question {
   }
 
   [[nodiscard]] const std::vector<std::string>& notes() const override { return config_.notes; }
-  [[nodiscard]] Json json_of(const Result& result) const override {
-    return answer_json(outcome(result));
+  [[nodiscard]] AnswerJson json_of(const Result& result) const override {
+    return {answer_json(outcome(result))};
   }
   [[nodiscard]] std::string report_of(const Result& result, const std::string& title,
                                       bool with_details) const override {

@@ -28,7 +28,7 @@ void check_bounds(const SolveOptions& asked, std::string_view whose) {
 }
 
 std::string Question::json(const Result& result) const {
-  Json json = json_of(result);
+  Json json = json_of(result).tree;
   if (!result.ruled_out.empty()) {
     json["status"] = name_of(result.status);
     json["ruled_out"] = result.ruled_out;

@@ -22,7 +22,6 @@
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/config/load_config.hpp"
 #include "io/report/progress_text.hpp"
-#include "io/text/json_text.hpp"
 #include "model/evaluate.hpp"
 #include "model/ruled_out.hpp"
 
@@ -97,6 +96,9 @@ struct Result : Certainty, SearchEnd {
 /// A mapping as the model judges it.
 Result judged(const Problem& problem, Mapping mapping);
 
+/// Tree of an answer (question_parts.hpp); its library is none of the installed headers.
+struct AnswerJson;
+
 /// Refers to the config.  Any thread.
 class Question {
  public:
@@ -135,7 +137,7 @@ class Question {
  private:
   /// Returns the notes on the config.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
-  [[nodiscard]] virtual Json json_of(const Result& result) const = 0;
+  [[nodiscard]] virtual AnswerJson json_of(const Result& result) const = 0;
   [[nodiscard]] virtual std::string report_of(const Result& result, const std::string& title,
                                               bool with_details) const = 0;
 };

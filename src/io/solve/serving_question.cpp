@@ -139,11 +139,11 @@ class ServingQuestion final : public Question {
   }
 
   [[nodiscard]] const std::vector<std::string>& notes() const override { return config_.notes; }
-  [[nodiscard]] Json json_of(const Result& result) const override {
+  [[nodiscard]] AnswerJson json_of(const Result& result) const override {
     std::vector<MeasuredPoint> measured;
     if (measured_) measured = measured_points(*measured_, config_.task);
-    return answer_json(config_.task, config_.fleet, measured,
-                       std::get<serving::ServingResult>(result.found));
+    return {answer_json(config_.task, config_.fleet, measured,
+                        std::get<serving::ServingResult>(result.found))};
   }
   [[nodiscard]] std::string report_of(const Result& result, const std::string& title,
                                       bool) const override {

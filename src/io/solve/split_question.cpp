@@ -105,8 +105,8 @@ class SplitQuestion final : public Question {
   }
 
   [[nodiscard]] const std::vector<std::string>& notes() const override { return notes_; }
-  [[nodiscard]] Json json_of(const Result& result) const override {
-    return answer_json(outcome(result));
+  [[nodiscard]] AnswerJson json_of(const Result& result) const override {
+    return {answer_json(outcome(result))};
   }
   [[nodiscard]] std::string report_of(const Result& result, const std::string& title,
                                       bool with_details) const override {

@@ -199,8 +199,8 @@ class StepQuestion final : public Question {
   }
 
   [[nodiscard]] const std::vector<std::string>& notes() const override { return config_.notes; }
-  [[nodiscard]] Json json_of(const Result& result) const override {
-    return answer_json(config_.task, std::get<typename Kind::Found>(result.found));
+  [[nodiscard]] AnswerJson json_of(const Result& result) const override {
+    return {answer_json(config_.task, std::get<typename Kind::Found>(result.found))};
   }
   [[nodiscard]] std::string report_of(const Result& result, const std::string& title,
                                       bool) const override {
