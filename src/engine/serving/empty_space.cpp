@@ -1,4 +1,5 @@
-// Each combination of some values of each choice breaks a rule, the first of which is a reason.
+// Lists the reasons why no deployment is legal: it draws some values of each choice, and the first
+// rule that a combination breaks is a reason.
 
 #include "engine/serving/empty_space.hpp"
 

@@ -314,7 +314,7 @@ class MappingReader {
   std::vector<std::optional<CoreGrid>> cores_;
   std::unordered_map<std::string, std::size_t> kernel_ids_;
   InputMessages messages_;
-  std::size_t ruled_out_ = 0;  // number of these messages
+  std::size_t ruled_out_ = 0;  // messages that name a ruled out decision
 };
 
 }  // namespace
