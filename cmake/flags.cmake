@@ -38,8 +38,9 @@ if(DFSEARCH_CHECKS)
   target_compile_definitions(dfsearch_flags INTERFACE DFSEARCH_CHECKS _GLIBCXX_ASSERTIONS)
 endif()
 if(DFSEARCH_SANITIZE)
+  # GCC warns of members that sanitized copies of an optional may leave unset.
   target_compile_options(dfsearch_flags INTERFACE -fsanitize=${DFSEARCH_SANITIZE}
-                                                  -fno-omit-frame-pointer)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> -fno-omit-frame-pointer)
   target_link_options(dfsearch_flags INTERFACE -fsanitize=${DFSEARCH_SANITIZE})
 endif()
 if(DFSEARCH_FUZZ)
