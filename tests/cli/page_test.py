@@ -318,8 +318,6 @@ class Study(PageTest):
                   if r["step_time"] is not None and r["index"] not in self.front]
         drawn = sorted((x, y) for x, y, _ in self.series("scatter", "others"))
         self.assertEqual(drawn, sorted(others))
-        self.assertEqual(len(self.series("parallel coordinates", "front")), len(self.front))
-        self.assertEqual(len(self.series("parallel coordinates", "others")), len(others))
 
     def shown(self):
         return self.ask("document.getElementById('detail').hidden ? null "

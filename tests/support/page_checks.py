@@ -52,7 +52,7 @@ FAULTS = """(() => {
   for (const place of document.querySelectorAll('.chart')) {
     const name = place.dataset.chart;
     const chart = echarts.getInstanceByDom(place);
-    for (const kind of ['xAxis', 'yAxis', 'parallelAxis']) {
+    for (const kind of ['xAxis', 'yAxis']) {
       chart.getModel().eachComponent(kind, ({axis}) => {
         if (axis.type === 'category') return;
         const at = new Map(axis.getViewLabels().map(({tickValue, formattedLabel}) =>

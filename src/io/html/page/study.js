@@ -1,6 +1,6 @@
-// The page of a study: all its points as a heat map over two axes, as a scatter plot with the
-// front, as parallel coordinates and as a table.  A point that is clicked in any of them is shown
-// whole at the lower edge; its index is in the address, so that a link can lead to it.
+// The page of a study: all its points as a heat map over two axes, as a scatter plot with the front
+// and as a table.  A point that is clicked in any of them is shown whole at the lower edge; its
+// index is in the address, so that a link can lead to it.
 "use strict";
 
 (() => {
@@ -202,7 +202,6 @@
   const views = [
     heatMap.heatMap(points, show),
     studyCharts.scatter(points, show),
-    studyCharts.parallel(points, show),
     studyTable(points, show)
   ];
   document.getElementById("page").append(detail);

@@ -1,12 +1,9 @@
-// The scatter plot of a study with its front, and its parallel coordinates.
+// The scatter plot of a study with its front.
 "use strict";
 
 const studyCharts = (() => {
   const {chart, element, note, PALETTE, plane, section, silentLine, tickDigits} = page;
   const {choice, figureChoices, isWide, numbersOf, pointTip} = studyWords;
-  const LINES = 2000; // of parallel coordinates; more would be one dark band
-
-  // The scatter plot.
 
   /// Of [x, y, point] those within the limits that no other one is as good as in both and better
   /// than in one; of the study's two objectives its own front.
@@ -135,103 +132,5 @@ const studyCharts = (() => {
     return {};
   }
 
-  // Parallel coordinates.
-
-  function parallel(points, show) {
-    const figures = [...new Set([...points.objective, "utilization", "price", "power"])].filter(
-      (figure) => points.figures.includes(figure)
-    );
-    if (!figures.length) return {};
-    const solved = points.every.filter((i) =>
-      figures.every((figure) => points.value(figure, i) !== null)
-    );
-    const pace = Math.ceil(solved.length / LINES);
-    const list = solved.filter((i, at) => points.isFront(i) || at % pace === 0);
-    const part = section(
-      "Parallel coordinates",
-      note(
-        "Each line is a point" +
-          (list.length < solved.length
-            ? ` (${list.length} of ${solved.length}, the front among them)`
-            : "") +
-          ", those of the front in red. Dragging along an axis keeps the lines that pass there; " +
-          "a click on the axis keeps all again."
-      )
-    );
-    const coordinates = (i) => [
-      ...points.axes.map((_, a) => points.place(a, i)),
-      ...figures.map((figure) => points.value(figure, i))
-    ];
-    const count = points.axes.length + figures.length;
-    const body = element("div", {class: "scroll", id: "parallel"});
-    const longest = Math.max(...points.axes.flatMap((each) => each.labels.map((l) => l.length)));
-    const inner = element("div", {style: `min-width: ${count * Math.max(92, 24 + 6 * longest)}px`});
-    body.append(inner);
-    part.append(body);
-    const lines = (front) => list.filter((i) => points.isFront(i) === front);
-    chart(inner, {
-      name: "parallel coordinates",
-      height: 330,
-      numbers: () => numbersOf(points, solved, figures),
-      canvas: true,
-      click: (p) => show(p.value[count]),
-      option: (c) => {
-        const dimension = (dim, more) => ({
-          dim,
-          nameTextStyle: {color: c.ink, fontSize: 11},
-          axisLine: {lineStyle: {color: c.soft}},
-          axisTick: {lineStyle: {color: c.soft}},
-          ...more,
-          axisLabel: {
-            color: c.ink,
-            fontSize: 10,
-            textBorderColor: c.card,
-            textBorderWidth: 3,
-            ...more.axisLabel
-          }
-        });
-        const series = (name, front, colour, opacity, width) => ({
-          type: "parallel",
-          name,
-          progressive: 0,
-          data: lines(front).map((i) => [...coordinates(i), i]),
-          lineStyle: {color: c[colour], opacity, width},
-          z: front ? 3 : 2,
-          inactiveOpacity: 0.02,
-          tooltip: {formatter: (p) => pointTip(points, p.value[count], ...figures)}
-        });
-        return {
-          parallel: {
-            left: 46,
-            right: 56,
-            top: 40,
-            bottom: 20,
-            parallelAxisDefault: {nameLocation: "end", nameGap: 14}
-          },
-          parallelAxis: [
-            ...points.axes.map((each, a) =>
-              dimension(a, {name: each.name, type: "category", data: each.labels})
-            ),
-            ...figures.map((figure, f) => {
-              const values = list.map((i) => points.value(figure, i));
-              const precision = tickDigits(values);
-              return dimension(points.axes.length + f, {
-                name: points.name(figure),
-                scale: true,
-                type: isWide(values) ? "log" : "value",
-                axisLabel: {formatter: (v) => points.text(figure, v, precision)}
-              });
-            })
-          ],
-          series: [
-            series("others", false, "bubble", list.length > 300 ? 0.16 : 0.4, 1),
-            series("front", true, "eighth", 0.95, lines(true).length > 40 ? 1.2 : 2)
-          ]
-        };
-      }
-    });
-    return {};
-  }
-
-  return {parallel, scatter};
+  return {scatter};
 })();
