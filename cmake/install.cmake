@@ -20,10 +20,9 @@ install(CODE "set(source_dir [[${PROJECT_SOURCE_DIR}/src]])
 set(scratch_dir [[${PROJECT_BINARY_DIR}/installed_headers]])" COMPONENT library)
 install(SCRIPT cmake/install_headers.cmake COMPONENT library)
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/dfsearch)
-# The program writes its manual page and the completions of shells itself.
+# The program writes its manual page and the completion of bash itself.
 set(written ${PROJECT_BINARY_DIR}/written)
-set(written_files manual=man/man1/dfsearch.1 bash=bash-completion/completions/dfsearch
-                  fish=fish/vendor_completions.d/dfsearch.fish)
+set(written_files manual=man/man1/dfsearch.1 bash=bash-completion/completions/dfsearch)
 foreach(pair ${written_files})
   string(REGEX MATCH "(.*)=(.*)" pair ${pair})
   cmake_path(GET CMAKE_MATCH_2 PARENT_PATH folder)

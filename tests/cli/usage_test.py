@@ -58,10 +58,7 @@ class Help(CliTest):
         self.assertEqual(completed("dfsearch", "gemm", "--sh"), ["--shape"])
         self.assertEqual(completed("dfsearch", "c.yaml", "--node"), ["--node-limit"])
         self.assertEqual(completed("dfsearch", "study", "s.yaml", "--dry"), ["--dry-run"])
-        self.assertIn("bashcompinit", self.run_tool("completion", "zsh").stdout)
-        fish = self.run_tool("completion", "fish").stdout
-        self.assertIn("-l threads -r -d 'worker threads", fish)
-        self.assertIn("expected bash, zsh, fish or manual",
+        self.assertIn("expected bash or manual",
                       self.run_tool("completion", "csh", status=2).stderr)
 
     def test_the_manual_has_every_option(self):

@@ -134,8 +134,7 @@ class Packages(unittest.TestCase):
     def test_all_is_there(self):
         for name in ("bin/dfsearch", "include/dfsearch/dfsearch.hpp",
                      "share/doc/dfsearch/README.md", "share/doc/dfsearch/docs/python.md",
-                     "share/man/man1/dfsearch.1.gz", "share/bash-completion/completions/dfsearch",
-                     "share/fish/vendor_completions.d/dfsearch.fish"):
+                     "share/man/man1/dfsearch.1.gz", "share/bash-completion/completions/dfsearch"):
             self.assertTrue((self.root / "usr" / name).exists(), name)
         for package in self.debs:
             for name in ("copyright", "changelog.gz"):

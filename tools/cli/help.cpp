@@ -160,33 +160,6 @@ std::string bash_text() {
       cases, preset, names);
 }
 
-std::string in_shell_quotes(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("\\'") : std::string(1, c);
-  return quoted + "'";
-}
-
-std::string fish_text() {
-  std::string text, names;
-  for (const CommandRow& command : command_rows()) names += fmt::format(" {}", command.name);
-  for (const CommandRow& command : command_rows()) {
-    text += fmt::format("complete -c dfsearch -n __fish_use_subcommand -a {} -d {}\n", command.name,
-                        in_shell_quotes(command.usages.front().meaning));
-    const bool is_default = &command == &command_rows().front();
-    const std::string where =
-        is_default ? fmt::format("not __fish_seen_subcommand_from{}", names.substr(6))
-                   : fmt::format("__fish_seen_subcommand_from {}", command.name);
-    for (const OptionRow* row : options_of(command)) {
-      text += fmt::format("complete -c dfsearch -n '{}'", where);
-      for (const std::string& name : names_of(*row)) {
-        text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      }
-      text += fmt::format("{} -d {}\n", row->is_flag() ? "" : " -r", in_shell_quotes(row->meaning));
-    }
-  }
-  return text;
-}
-
 /// Roff reads '-' as a hyphen, a backslash as a request, and a dot or a quote that begins a line.
 std::string roff(std::string_view text) {
   std::string escaped;
@@ -268,17 +241,7 @@ std::string help_text(const CommandRow& command) {
 }
 
 std::string completion_text(Shell shell) {
-  switch (shell) {
-    case Shell::Bash:
-      return bash_text();
-    case Shell::Zsh:
-      return "autoload -U +X bashcompinit && bashcompinit\n" + bash_text();
-    case Shell::Fish:
-      return fish_text();
-    case Shell::Manual:
-      break;
-  }
-  return manual_text();
+  return shell == Shell::Bash ? bash_text() : manual_text();
 }
 
 }  // namespace dfsearch

@@ -335,7 +335,7 @@ constexpr UsageRow kReportUsage[] = {
 constexpr UsageRow kServeUsage[] = {
     {"[DIR] [--port P]", "the results in DIR (.) for a browser on this machine"}};
 constexpr UsageRow kCompletionUsage[] = {
-    {"SHELL", "for bash, zsh or fish; 'manual': a manual page"}};
+    {"SHELL", "completion of words for bash; 'manual': a manual page"}};
 
 constexpr CommandRow kCommands[] = {
     {run_solve, "solve", kSolveUsage, "config", kSolve, finish_solve},
@@ -381,8 +381,7 @@ constexpr CommandRow kCommands[] = {
      "shell",
      {},
      finish_completion,
-     "source <(dfsearch completion bash), or zsh; dfsearch completion fish | source; dfsearch "
-     "completion manual > dfsearch.1.",
+     "source <(dfsearch completion bash); dfsearch completion manual > dfsearch.1.",
      false}};
 
 }  // namespace

@@ -23,13 +23,10 @@ namespace dfsearch {
 
 struct CommandRow;
 
-/// Who completes words; the last one reads pages.
-enum class Shell { Bash, Zsh, Fish, Manual };
+/// The completion of a shell, or the manual page.
+enum class Shell { Bash, Manual };
 constexpr auto words(Shell) {
-  return named<Shell>({{"bash", Shell::Bash},
-                       {"zsh", Shell::Zsh},
-                       {"fish", Shell::Fish},
-                       {"manual", Shell::Manual}});
+  return named<Shell>({{"bash", Shell::Bash}, {"manual", Shell::Manual}});
 }
 
 enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
