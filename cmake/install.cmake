@@ -7,11 +7,9 @@ find_program(DFSEARCH_GZIP gzip)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dfsearch)
 install(TARGETS dfsearch RUNTIME)
 # So deep that no package calls ldconfig for them.
-foreach(module dfsearch_mpi dfsearch_http)
-  if(TARGET ${module})
-    install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/dfsearch/modules)
-  endif()
-endforeach()
+if(TARGET dfsearch_mpi)
+  install(TARGETS dfsearch_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/dfsearch/modules)
+endif()
 install(TARGETS dfsearch_base dfsearch_schema dfsearch_graph dfsearch_model dfsearch_technology dfsearch_milp
                 dfsearch_engine dfsearch_design dfsearch_study dfsearch_io
         EXPORT dfsearchTargets COMPONENT library)

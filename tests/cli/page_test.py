@@ -9,6 +9,7 @@ usage: page_test.py DFSEARCH [TEST ...]
 
 import base64
 import csv
+import html
 import json
 import math
 import os
@@ -18,6 +19,7 @@ import shutil
 import struct
 import sys
 import unittest
+import urllib.parse
 
 import support
 from support import SMALL, TRAINING, CliTest
@@ -417,15 +419,49 @@ class Report(CliTest):
         (folder / "study.json").unlink()
         self.assertIn("study.json: cannot read", self.run_tool("report", "study", status=2).stderr)
 
-    def test_a_folder_of_results_is_served(self):
+    def test_a_folder_of_results_has_a_page(self):
         folder = self.folder / "results"
-        folder.mkdir()
+        (folder / "deep").mkdir(parents=True)
+        (folder / "none.json").write_text("{}")
         error = self.run_tool("report", "results", status=2).stderr
-        self.assertIn("results: is a folder without the study.json of a study, expected a file that "
-                      "--json wrote; 'dfsearch serve results' shows", error)
-        (folder / "plan.json").write_text("{}")
-        error = self.run_tool("report", "results", status=2).stderr
-        self.assertIn("expected a result, such as results/plan.json; 'dfsearch serve results'", error)
+        self.assertIn("results: has no results, expected a folder with files that --json or --html "
+                      "wrote, or that of a study", error)
+        self.write("small.yaml", SMALL)
+        self.run_tool("small.yaml", "--quiet", "--json", "results/r.json", "--html",
+                      "results/r.html")
+        result = (folder / "r.json").read_text()
+        hostile = "a <b> & \"c\" %41.json"
+        for name in (hostile, ".hidden.json"):
+            (folder / name).write_text(result)
+        (folder / "page.html").write_text("<html>")
+        (folder / "cut.json").write_text(result[:50])
+        study_folder.write(folder / "deep" / "study")
+        os.mkfifo(folder / "pipe.json")
+        os.symlink("loop.json", folder / "loop.json")
+
+        def links(text):
+            return dict(re.findall(r'<a href="([^"]*)">([^<]*)</a>', text))
+
+        self.run_tool("report", "results", "-o", "results/index.html")
+        page = (folder / "index.html").read_text()
+        found = links(page)
+        quoted = urllib.parse.quote(hostile)
+        self.assertEqual(set(found), {"r.html", "r.json", quoted, "page.html",
+                                      "deep/study/study.json"})
+        self.assertEqual(html.unescape(found[quoted]), hostile)
+        status = json.loads(result)["status"]
+        self.assertIn(f"<td>result, {status}, step ", page)
+        self.assertIn("<td>study, ", page)
+        for link in found:
+            self.assertTrue((folder / urllib.parse.unquote(link)).is_file(), link)
+        # The page does not list itself, and is the same again.
+        self.run_tool("report", "results", "-o", "results/index.html")
+        self.assertEqual((folder / "index.html").read_text(), page)
+        self.assertEqual(set(links(self.run_tool("report", "results").stdout)) - {"index.html"},
+                         set(found))
+        self.run_tool("report", "results/", "-o", "above.html")
+        self.assertEqual(set(links((self.folder / "above.html").read_text())) -
+                         {"results/index.html"}, {f"results/{link}" for link in found})
 
     def test_a_large_study_is_thinned_but_for_its_front(self):
         results, front = study_folder.write(

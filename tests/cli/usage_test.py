@@ -123,6 +123,7 @@ class WrongUsage(CliTest):
             (["c.yaml", "d.yaml"], "one config is enough"),
             (["c.yaml", "--config", "d.yaml"], "one config is enough"),
             (["evalute", "c.yaml"], "did you mean 'evaluate'?"),
+            (["serve"], "'dfsearch report DIR -o DIR/index.html' writes a page"),
             (["import"], "import: missing SETUP"),
             (["import", "a.txt", "b.txt"], "import: one setup is enough, got also 'b.txt'"),
             (["import", "a.txt", "--set", "workload.word=4 B"], "import has no option '--set'"),

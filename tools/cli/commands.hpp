@@ -23,10 +23,8 @@ int run_emit(const CommandLine& line);
 int run_study(const CommandLine& line);
 int run_list(const CommandLine& line);
 int run_schema(const CommandLine& line);
-/// The page of a result, of several, or of the folder of a study.
+/// The page of a result, of several, of the folder of a study, or of a folder of results.
 int run_report(const CommandLine& line);
-/// The results of a folder for a browser.
-int run_serve(const CommandLine& line);
 int run_completion(const CommandLine& line);
 
 /// Puts the config that a model of ONNX is into the line, if its input is one: it is read by the

@@ -69,11 +69,6 @@ void chips(Line& line, const Text& option, const Text& value) {
                            std::to_string(parse_count(option, value, kMostChips)));
 }
 
-void port(Line& line, const Text& option, const Text& value) {
-  constexpr std::int64_t kMostPort = 65535;
-  line.port = value == "0" ? 0 : parse_count(option, value, kMostPort);
-}
-
 // The rows.
 
 constexpr OptionRow kJson{"--json", "FILE|-",
@@ -295,9 +290,6 @@ constexpr OptionRow kList[] = {
 constexpr OptionRow kReport[] = {
     {"-o,--output", "FILE|-", "where to write the page (-)", text<&Line::output>}};
 
-constexpr OptionRow kServe[] = {
-    {"--port", "P", "of this machine, up to 65535; 0 is any that is free (0)", port}};
-
 constexpr UsageRow kSolveUsage[] = {{"CONFIG [options]", "search, report, exit"}};
 constexpr UsageRow kEvaluateUsage[] = {
     {"CONFIG --mapping FILE", "cost of a given mapping, plan or deployment"}};
@@ -331,9 +323,7 @@ constexpr UsageRow kListUsage[] = {
     {"[KIND] [--json FILE|-]", "systems, workloads, studies and configs by name"}};
 constexpr UsageRow kSchemaUsage[] = {{"", "the keys of a CONFIG as a JSON Schema"}};
 constexpr UsageRow kReportUsage[] = {
-    {"RESULT... [-o PAGE.html]", "a page of results, or of the folder of a study"}};
-constexpr UsageRow kServeUsage[] = {
-    {"[DIR] [--port P]", "the results in DIR (.) for a browser on this machine"}};
+    {"RESULT... [-o PAGE.html]", "a page of results, of a study, or of a folder of them"}};
 constexpr UsageRow kCompletionUsage[] = {
     {"SHELL", "completion of words for bash; 'manual': a manual page"}};
 
@@ -370,11 +360,9 @@ constexpr CommandRow kCommands[] = {
      false},
     {run_schema, "schema", kSchemaUsage, "schema", {}, nullptr, "", false},
     {run_report, "report", kReportUsage, "result", kReport, nullptr,
-     "RESULT is what --json wrote, or the folder of a study.  The graph is drawn by Graphviz where "
-     "it is installed.",
+     "RESULT is what --json wrote, the folder of a study, or a folder of results, whose page lists "
+     "them: -o DIR/index.html.  The graph is drawn by Graphviz where it is installed.",
      false, true},
-    {run_serve, "serve", kServeUsage, "folder", kServe, nullptr,
-     "It prints its address, reads DIR alone, changes nothing, and ends by Ctrl-C.", false},
     {run_completion,
      "completion",
      kCompletionUsage,

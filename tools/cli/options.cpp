@@ -53,10 +53,13 @@ std::string shell_text(const std::vector<std::string>& words) {
 /// A word where a config is expected that looks like a misspelt command.
 void refuse_misspelt_command(const std::string& word) {
   if (word.find_first_of("./-") != std::string::npos) return;
+  std::error_code error;
+  if (word == "serve" && !std::filesystem::exists(word, error)) {
+    usage_error("serve: no such command, 'dfsearch report DIR -o DIR/index.html' writes a page");
+  }
   std::vector<std::string_view> names;
   for (const CommandRow& row : command_rows()) names.emplace_back(row.name);
   const std::string near = suggestion(word, names);
-  std::error_code error;
   if (near.empty() || std::filesystem::exists(word, error)) return;
   if (find_on_shelf(ShelfKind::Configs, word)) return;
   usage_error("unknown command " + in_quotes(word) + near);

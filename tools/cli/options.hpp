@@ -80,7 +80,6 @@ struct CommandLine {
   std::vector<ShelfKind> kinds = {ShelfKind::Systems, ShelfKind::Workloads,
                                   ShelfKind::Studies};  ///< to be listed
   Bytes word{2.0};                                      ///< of their elements
-  std::int64_t port = 0;                                ///< to serve at; 0: any that is free
   bool published = false;                               ///< their times as DeepFlow has them, too
   std::optional<EmitFormat> emit_for;                   ///< who reads what is written
   bool anyway = false;                                  ///< what that one cannot run, too

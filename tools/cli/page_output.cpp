@@ -1,8 +1,5 @@
 #include "cli/page_output.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -22,6 +19,8 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kMostOfResults = std::size_t{512} << 20;  // of a study's results
+/// The front of a study that was stopped before it had one.
+constexpr const char* kNoFront = R"({"objective": [], "exact": false, "points": []})";
 
 /// Adds the picture of the graph, if the result has one.
 std::string page_of(RunPage parts, const Deadline& deadline) {
@@ -62,36 +61,6 @@ void write_page(const CommandLine& line, const std::string& json,
   });
 }
 
-namespace {
-
-/// A folder of a study has its results in two files; any other is a folder of single ones.
-void check_is_study(const std::filesystem::path& folder) {
-  std::error_code error;
-  for (const char* part : {"study.json", "results.ndjson"}) {
-    if (std::filesystem::exists(folder / part, error)) return;
-  }
-  std::vector<std::string> results;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".json") results.push_back(entry.path().string());
-  }
-  std::sort(results.begin(), results.end());
-  constexpr std::size_t kMostNamed = 3;
-  const std::size_t named = std::min(results.size(), kMostNamed);
-  const std::string files =
-      results.empty()
-          ? std::string("a file that --json wrote")
-          : fmt::format("a result, such as {}",
-                        fmt::join(results.begin(),
-                                  results.begin() + static_cast<std::ptrdiff_t>(named), " or "));
-  throw InputError(
-      fmt::format("{0}: is a folder without the study.json of a study, expected {1}; 'dfsearch "
-                  "serve {0}' shows "
-                  "all that is in it",
-                  folder.string(), files));
-}
-
-}  // namespace
-
 int run_report(const CommandLine& line) {
   const std::filesystem::path source = line.config;
   check_output(line.output);
@@ -105,12 +74,14 @@ int run_report(const CommandLine& line) {
     add(source);
     for (const std::string& file : line.more_configs) add(file);
     page = comparison_page(results);
-  } else if (std::filesystem::is_directory(source, error)) {
-    check_is_study(source);
+  } else if (std::filesystem::exists(source / "study.json", error) ||
+             std::filesystem::exists(source / "results.ndjson", error)) {
     const std::filesystem::path front = source / "front.json";
     page = study_page(
         read_file(source / "study.json"), read_file(source / "results.ndjson", kMostOfResults),
         std::filesystem::exists(front, error) ? read_file(front, kMostOfResults) : kNoFront);
+  } else if (std::filesystem::is_directory(source, error)) {
+    page = folder_page(source, line.output);
   } else {
     RunPage parts;
     parts.result = read_file(source, kMostOfResults);

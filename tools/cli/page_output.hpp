@@ -1,6 +1,7 @@
 #pragma once
 // Pages as files.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,12 @@
 
 namespace dfsearch {
 
-/// Of a study that has told no front yet, as a run that was killed.
-inline constexpr const char* kNoFront = R"({"objective": [], "exact": false, "points": []})";
-
 /// Writes the page of a run if one was asked for; `json` is its result.
 void write_page(const CommandLine& line, const std::string& json,
                 const std::vector<SearchPoint>& history, Outputs& outputs);
+
+/// A page that lists the results, studies and pages below a folder; its links are relative to the
+/// place of `output`, or to the folder if that is "-".  Throws InputError if there are none.
+std::string folder_page(const std::filesystem::path& folder, const std::string& output);
 
 }  // namespace dfsearch

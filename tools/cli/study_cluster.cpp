@@ -1,14 +1,16 @@
 #include "cli/study_cluster.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "base/error.hpp"
-#include "cli/load_module.hpp"
 
 namespace dfsearch {
 namespace {
@@ -30,6 +32,20 @@ std::optional<int> told(const std::array<const char*, 2>& names) {
 
 /// How many processes MPI has started; one without it.
 int process_count() { return told({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(1); }
+
+/// The function of a module, which lies beside the program as built or where it is installed.
+void* load_module(const char* file, const char* function) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  fs::path module = folder / file;
+  if (!fs::exists(module, error)) module = folder / ".." / DFSEARCH_LIBRARY_FOLDER / file;
+  void* loaded = dlopen(module.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (loaded == nullptr) throw InputError(module.string() + ": " + dlerror());
+  void* found = dlsym(loaded, function);
+  if (found == nullptr) throw InputError(module.string() + ": is no module of dfsearch");
+  return found;
+}
 
 }  // namespace
 

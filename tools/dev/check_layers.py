@@ -35,10 +35,9 @@ KNOWS = {
     "design": ["base", "graph", "model", "technology", "engine"],
     "study": ["base"],
     "cluster": ["base", "study"],
-    "http": [],
     "io": ["base", "schema", "graph", "model", "technology", "milp", "engine", "design", "study"],
     "tools": ["base", "graph", "model", "technology", "milp", "engine", "design", "study", "cluster",
-              "http", "io"],
+              "io"],
 }
 # "solve" stands for the files that are in no room.
 ROOMS = ["tree", "plan", "calculon", "tables", "duals", "fusion", "sharding", "mapping", "stages",
