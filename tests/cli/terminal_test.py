@@ -45,7 +45,7 @@ class Terminal(CliTest):
         config = self.copy(GRAPH)
         for words in ((config,), ("check", config), (config, "--verbose")):
             self.assertIn(SHOWN, self.check(*words).stdout)
-        for kind in ("yaml", "json", "dot", "dfmodel"):
+        for kind in ("yaml", "json", "dot"):
             self.check("graph", config, "--format", kind)
         self.assertEqual(json.loads(self.check(config, "--json", "-").stdout)["status"], "optimal")
         for line in self.check(config, "--events", "-").stdout.splitlines():

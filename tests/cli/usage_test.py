@@ -130,7 +130,7 @@ class WrongUsage(CliTest):
             (["imprt", "setup.txt"], "did you mean 'import'?"),
             (["c.yaml", "--quiet", "--verbose"], "exclude each other"),
             (["c.yaml", "--mapping", "-"], "expected a file"),
-            (["graph", "c.yaml", "--format", "svg"], "expected yaml, json, dot or dfmodel"),
+            (["graph", "c.yaml", "--format", "svg"], "expected yaml, json or dot"),
             (["c.yaml", "--checkpoint", "-"], "--checkpoint: expected a file"),
             (["c.yaml", "--resume", "-"], "--resume: expected a file"),
             (["c.yaml", "--resume"], "--resume"),

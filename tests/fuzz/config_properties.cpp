@@ -11,8 +11,6 @@
 #include "fuzz/fuzz_target.hpp"
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/config/graph_text.hpp"
-#include "io/dfmodel/export_dfmodel.hpp"
-#include "io/dfmodel/import_dfmodel.hpp"
 #include "io/report/report.hpp"
 #include "io/result/result_json.hpp"
 
@@ -68,19 +66,6 @@ void check_graph_text(const Problem& problem) {
   require(fingerprint_of(same) == fingerprint_of(workload), "a graph reads back:\n" + json);
 }
 
-void check_setup(const Config& config) {
-  const auto setup = unless_refused([&] { return export_dfmodel(config, "input.yaml"); });
-  if (!setup) return;
-  std::string imported;
-  try {
-    imported = import_dfmodel(*setup, "setup.txt");
-  } catch (const InputError& error) {
-    throw Finding("what dfsearch writes (setup) it reads: " + std::string(error.what()) + "\n" +
-                  *setup);
-  }
-  read_back(imported, "import of an export");
-}
-
 /// Long enough to meet whole answers.
 template <class Search>
 Search short_search() {
@@ -104,9 +89,6 @@ void check_config(const Config& config) {
   const DataflowGraph& graph = config.problem.workload.graph;
   if (graph.kernel_count() > kMostKernels || graph.tensor_count() > kMostKernels) return;
   check_graph_text(config.problem);
-  // A chip that cannot be built, or that is searched, makes no machine to write out.
-  if (config.design && (!config.chip || !config.chip->infeasible.empty())) return;
-  check_setup(config);
 }
 
 void check_task(const calculon::Task& task) {

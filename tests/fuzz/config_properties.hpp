@@ -5,8 +5,7 @@
 
 namespace dfsearch::fuzz {
 
-/// It can be described, its graph reads back to the same workload from YAML and from
-/// JSON, and as a setup of DFModel, unless that cannot express it, it loads again.
+/// It can be described, and its graph reads back to the same workload from YAML and from JSON.
 /// Throws Finding.
 void check_config(const Config& config);
 

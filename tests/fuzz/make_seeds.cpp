@@ -17,7 +17,6 @@
 #include "graph/names.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/config/load_config.hpp"
-#include "io/dfmodel/export_dfmodel.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
 #include "io/result/result_json.hpp"
 #include "io/text/read_file.hpp"
@@ -68,9 +67,6 @@ void put_configs(const Seeds& configs, const Seeds& setups) {
                                    "configs/training", "tests/fuzz/problems"}) {
     for (const fs::path& file : files_in(folder)) {
       configs.put(file.filename(), without_parent_folders(read_file(file)));
-      const auto setup =
-          fuzz::unless_refused([&] { return export_dfmodel(load_config(file, {}), "config"); });
-      if (setup) setups.put(file.stem().string() + ".txt", *setup);
     }
   }
   for (const fs::path& file : files_in("tests/data/dfmodel")) {

@@ -19,7 +19,6 @@
 #include "io/config/config_schema.hpp"
 #include "io/config/foreign_file.hpp"
 #include "io/config/graph_text.hpp"
-#include "io/dfmodel/export_dfmodel.hpp"
 #include "io/emit/emit_result.hpp"
 #include "io/lp/given_decisions.hpp"
 #include "io/lp/lp_text.hpp"
@@ -113,10 +112,6 @@ int run_graph(const CommandLine& line) {
         const Mapping mapping = load_mapping(line.mapping, config.problem);
         text = graph_dot(workload, &mapping);
       }
-      break;
-    case GraphFormat::Dfmodel:
-      refuse_stages(config, "a setup of DFModel");
-      text = export_dfmodel(config, line.config);
       break;
   }
   write_output(line.output, text);

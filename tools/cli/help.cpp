@@ -43,7 +43,6 @@ constexpr const char* kExamples = R"(  dfsearch --config gpt3_1t.yaml --threads 
   dfsearch export configs/gpt3_1t.yaml --mapping best.json -o fusion.mps
   dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json --solution fusion.sol
   dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
-  dfsearch graph configs/gpt3_1t.yaml --format dfmodel -o setup.txt
   dfsearch list systems
   dfsearch chip configs/chips/v100.yaml
   dfsearch chip configs/chips

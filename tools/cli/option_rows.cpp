@@ -166,8 +166,8 @@ constexpr OptionRow kEvaluate[] = {
 
 constexpr OptionRow kGraph[] = {
     {"--format", "F",
-     "yaml or json: a config of 'kind: graph' with exact numbers; dot: a picture for Graphviz; "
-     "dfmodel: the whole config as a setup (yaml)",
+     "yaml or json: a config of 'kind: graph' with exact numbers; dot: a picture for Graphviz "
+     "(yaml)",
      word<&Line::format>},
     {"--mapping", "FILE", "for dot: cluster the kernels by partition", text<&Line::mapping>},
     kOutput};
@@ -295,7 +295,7 @@ constexpr UsageRow kEvaluateUsage[] = {
     {"CONFIG --mapping FILE", "cost of a given mapping, plan or deployment"}};
 constexpr UsageRow kCheckUsage[] = {{"CONFIG", "read and validate only"}};
 constexpr UsageRow kGraphUsage[] = {
-    {"CONFIG [options]", "the dataflow graph as a config, setup or picture"}};
+    {"CONFIG [options]", "the dataflow graph as a config or picture"}};
 constexpr UsageRow kImportUsage[] = {
     {"SETUP.txt [-o CONFIG]", "a setup of DFModel (protobuf text) as a config"},
     {"config.json [-o FILE]",

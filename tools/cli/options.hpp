@@ -29,12 +29,10 @@ constexpr auto words(Shell) {
   return named<Shell>({{"bash", Shell::Bash}, {"manual", Shell::Manual}});
 }
 
-enum class GraphFormat { Yaml, Json, Dot, Dfmodel };
+enum class GraphFormat { Yaml, Json, Dot };
 constexpr auto words(GraphFormat) {
-  return named<GraphFormat>({{"yaml", GraphFormat::Yaml},
-                             {"json", GraphFormat::Json},
-                             {"dot", GraphFormat::Dot},
-                             {"dfmodel", GraphFormat::Dfmodel}});
+  return named<GraphFormat>(
+      {{"yaml", GraphFormat::Yaml}, {"json", GraphFormat::Json}, {"dot", GraphFormat::Dot}});
 }
 enum class ModelFormat { Mps, Lp };
 constexpr auto words(ModelFormat) {

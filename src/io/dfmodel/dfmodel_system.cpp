@@ -9,13 +9,19 @@
 #include <vector>
 
 #include "base/units_text.hpp"
+#include "base/words.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
 #include "model/machine/machine.hpp"
+#include "model/machine/topology.hpp"
 #include "model/names.hpp"
 
 namespace dfsearch {
 namespace {
+
+/// The topologies that DFModel has, as names of its networks call them: r_sw_sw.
+constexpr auto kSetupTopologies = named<Topology>(
+    {{"r", Topology::Ring}, {"fc", Topology::FullyConnected}, {"sw", Topology::Switch}});
 
 constexpr std::array<const char*, 3> kAxes = {"x", "y", "z"};
 

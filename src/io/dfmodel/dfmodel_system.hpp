@@ -4,15 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "base/words.hpp"
 #include "io/dfmodel/dfmodel_text.hpp"
-#include "model/machine/topology.hpp"
 
 namespace dfsearch {
-
-/// The topologies that DFModel has, as names of its networks call them: r_sw_sw.
-inline constexpr auto kSetupTopologies = named<Topology>(
-    {{"r", Topology::Ring}, {"fc", Topology::FullyConnected}, {"sw", Topology::Switch}});
 
 struct SetupSystem {
   std::string yaml;  ///< the section `system:`

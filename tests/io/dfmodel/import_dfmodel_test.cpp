@@ -16,7 +16,6 @@ namespace {
 using test::imported;
 using test::imported_text;
 using test::replaced;
-using test::round_trip;
 using test::setup;
 
 }  // namespace
@@ -217,9 +216,31 @@ TEST_CASE("latency of links and a second memory come along") {
   REQUIRE(system.second_memory() != nullptr);
   CHECK(system.memory[1].bandwidth == BytesPerSecond(0.5e9));
   CHECK(system.memory[1].capacity == Bytes(9.0));
-  const Config again = round_trip(config);
-  CHECK(again.problem.system.network.front().latency == system.network.front().latency);
-  CHECK(again.problem.system.memory[1].capacity == Bytes(9.0));
+}
+
+TEST_CASE("embeddings that the chips cannot share in doubles are read exactly") {
+  const Workload workload = imported("dlrm_on_three_chips").problem.workload;
+  CHECK(workload.graph.kernels()[0].communication->bytes == Bytes(0.9));
+  // Without the size in memory the last digit is lost.
+  const std::string other =
+      replaced(setup("dlrm_on_three_chips"), "memory_size: 0.9", "memory_size: 1");
+  const Bytes bytes = imported_text(other).problem.workload.graph.kernels()[0].communication->bytes;
+  CHECK(bytes != Bytes(0.9));
+  CHECK(bytes.in_base_units() == doctest::Approx(0.9).epsilon(1e-15));
+}
+
+TEST_CASE("the longest FFT keeps its side, whose square is no double") {
+  const Workload workload = imported("longest_fft").problem.workload;
+  CHECK(workload.graph.kernels().front().m == (std::int64_t{1} << 27) - 1);
+}
+
+TEST_CASE("loops that a setup of a generator's graph shards are pinned") {
+  const std::string forward = "tiling: NO_TILING }\n}\nkernels {\n  name: \"MLP_2\"";
+  const std::string sharded = "sharding: K_SHARDING " + forward;
+  const Config config = imported_text(replaced(setup("dlrm_training"), forward, sharded));
+  REQUIRE(config.problem.sharding_pins.size() == 9);
+  CHECK(config.problem.sharding_pins[0] == Loop::K);
+  CHECK(!config.problem.sharding_pins[1]);
 }
 
 }  // namespace dfsearch
