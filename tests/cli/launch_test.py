@@ -69,10 +69,7 @@ class Launch(CliTest):
                     # What a config gives is another framework's as often as not.
                     free = ["--set", f"training={{framework: {framework}}}"]
                     done = self.run_tool(config, *free, "--time-limit", "1 s", "--quiet", "--json",
-                                         "-", status=(0, 2, 3, 4, 5))
-                    if not done.stdout:  # degrees that this framework does not run
-                        self.assertIn("torchtitan runs none of these degrees", done.stderr)
-                        continue
+                                         "-", status=(0, 3, 4, 5))
                     found = json.loads(done.stdout)
                     if found["step_time"] is None:
                         continue

@@ -1,5 +1,6 @@
 #include "engine/training/no_plan.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -47,6 +48,13 @@ std::optional<Choices> without(Choices choices, NoPlan::Pin pin) {
   };
   bool was_given = false;
   switch (pin) {
+    case NoPlan::Pin::Degrees:
+      was_given =
+          std::any_of(choices.degrees.begin(), choices.degrees.end(), [](const DegreeChoice& each) {
+            return !each.values.empty() || each.least > 1 || each.most < DegreeChoice().most;
+          });
+      choices.degrees = {};
+      break;
     case NoPlan::Pin::Network:
       was_given = open(choices.network);
       break;
@@ -70,8 +78,9 @@ std::optional<Choices> without(Choices choices, NoPlan::Pin pin) {
   return choices;
 }
 
-constexpr std::array kPins = {NoPlan::Pin::Network,   NoPlan::Pin::Schedule,   NoPlan::Pin::Layout,
-                              NoPlan::Pin::Recompute, NoPlan::Pin::MicroBatch, NoPlan::Pin::Layers};
+constexpr std::array kPins = {NoPlan::Pin::Degrees, NoPlan::Pin::Network,   NoPlan::Pin::Schedule,
+                              NoPlan::Pin::Layout,  NoPlan::Pin::Recompute, NoPlan::Pin::MicroBatch,
+                              NoPlan::Pin::Layers};
 
 }  // namespace
 

@@ -12,7 +12,15 @@ namespace dfsearch::training {
 
 struct NoPlan {
   /// Something given without which, alone, there are plans.
-  enum class Pin : std::uint8_t { Network, Schedule, Layout, Recompute, MicroBatch, Layers };
+  enum class Pin : std::uint8_t {
+    Degrees,
+    Network,
+    Schedule,
+    Layout,
+    Recompute,
+    MicroBatch,
+    Layers
+  };
   std::vector<Pin> pins;
   /// All that keeps the framework from the plan that it lacks least of; only if there are plans
   /// without a framework.

@@ -4,8 +4,6 @@
 #include <optional>
 
 #include "io/config/config_rates.hpp"
-#include "io/text/input_messages.hpp"
-#include "io/text/yaml_tree.hpp"
 #include "model/stack/stack.hpp"
 #include "model/training/task.hpp"
 #include "schema/schema.hpp"
@@ -46,10 +44,5 @@ const Schema& schema_of(Rows<training::Task>);
 const Schema& schema_of(Rows<training::Choices>);
 /// A dimension of the network may say which role it serves.
 extern const Field kRoleOfDimension;
-
-/// Holds what is given of plans against the model, the machine and each other; `root` is the
-/// config that the task was read from without a message.  Accepts it if and only if there is a
-/// plan of such degrees, batches and stages; that memory is too small is a result.
-void check_plan_choices(const YamlNode& root, const training::Task& task, InputMessages& messages);
 
 }  // namespace dfsearch

@@ -11,7 +11,8 @@ namespace {
 
 constexpr auto key_words(training::NoPlan::Pin) {
   using Pin = training::NoPlan::Pin;
-  return named<Pin>({{"the strategies of system.network", Pin::Network},
+  return named<Pin>({{"parallelism", Pin::Degrees},
+                     {"the strategies of system.network", Pin::Network},
                      {"training.schedule and .chunks", Pin::Schedule},
                      {"training.layout", Pin::Layout},
                      {"training.recompute", Pin::Recompute},

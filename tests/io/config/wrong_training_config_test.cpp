@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/training/find_plan.hpp"
 #include "engine/training/plan_space.hpp"
 #include "io/config/plan_configs.hpp"
+#include "io/result/plan_lack.hpp"
 #include "model/training/names.hpp"
 
 namespace dfsearch {
@@ -141,12 +143,7 @@ TEST_CASE("wrong workloads, machines and rates") {
   });
 }
 
-constexpr const char* kNoChunks =
-    "expected at least two stages of equally many of the 12 layers, where the embedding and the "
-    "loss may each count as one more, or with a first and a last stage of other layers, and chunks "
-    "that divide these";
-
-TEST_CASE("wrong decisions, and such that no plan has together") {
+TEST_CASE("wrong decisions") {
   struct Given {
     const char* parallelism;
     const char* lines;  // of `training`, from line 22 on
@@ -198,10 +195,7 @@ TEST_CASE("wrong decisions, and such that no plan has together") {
        "c.yaml:22:11: chunks: expected 1, as only interleaved stages have chunks, got 2"},
       {"", "chunks: 1\n  schedule: interleaved",
        "c.yaml:22:11: chunks: expected at least 2, as the stages are interleaved, got 1"},
-      {"", "chunks: 5", std::string("c.yaml:22:11: chunks: ") + kNoChunks},
-      {"", "chunks: 2\n  layers: [5, 7]", std::string("c.yaml:22:11: chunks: ") + kNoChunks},
-      {"pipeline: 8", "schedule: interleaved", std::string("c.yaml:22:13: schedule: ") + kNoChunks},
-      {"pipeline: 1", "schedule: interleaved", std::string("c.yaml:22:13: schedule: ") + kNoChunks},
+      {"", "chunks: 5", "accepted"},
       {"tensor: 3", "zero: 0",
        "c.yaml:20:23: tensor: expected a divisor of the chips, 16, and of the heads, 4, got 3"},
       {"tensor: 8", "zero: 0",
@@ -226,12 +220,7 @@ TEST_CASE("wrong decisions, and such that no plan has together") {
       {"pipeline: 16", "zero: 0",
        "c.yaml:20:25: pipeline: expected a divisor of the chips, 16, of at most the layers, "
        "12, got 16"},
-      {"tensor: 2, context: 1, data: 2, pipeline: 2", "zero: 0",
-       "c.yaml:20:23: parallelism: expected degrees of tensor, context, data and pipeline "
-       "whose product is the number of chips, 16"},
-      {"tensor: 4, data: 8", "zero: 0",
-       "c.yaml:20:23: parallelism: expected degrees of tensor, context, data and pipeline "
-       "whose product is the number of chips, 16"},
+      {"tensor: 4, data: 8", "zero: 0", "accepted"},
       {"tensor: 4, pipeline: 4", "zero: 2", "accepted"},
   };
   for (const Given& c : cases) {
@@ -251,46 +240,33 @@ TEST_CASE("wrong together, from the command line") {
                 {"workload.experts={count: 4, used: 2, mlp: 64}", "parallelism.expert=8"}) ==
         "--set parallelism.expert=8: expert: expected a divisor of the chips, 16, and of "
         "the experts, 4, got 8");
-  CHECK(message(kGoodPlan, {"workload.experts={count: 4, used: 2, mlp: 64}",
-                            "parallelism={expert: 4, data: 2}"}) ==
-        "--set parallelism={expert: 4, data: 2}: data: expected a divisor of the chips, 16, "
-        "and of the global batch, 64, that is a multiple of the expert degree, 4, got 2");
   CHECK(message(kGoodPlan, {"system.network.0.strategy=data", "parallelism.data=4"}) ==
         "--set parallelism.data=4: data: expected a divisor of the chips, 16, and of the "
         "global batch, 64, that is a multiple of 8, the degree of the dimensions that serve "
         "it, got 4");
-  CHECK(message(kGoodPlan, {"training.schedule=interleaved", "workload.micro_batch=64"}) ==
-        "--set training.schedule=interleaved: schedule: expected micro-batches of a replica "
-        "in multiples of the stages, as these are interleaved");
-  CHECK(message(kGoodPlan, {"system.chips=104", "system.network.0.degree=8"}) ==
-        "--set system.chips=104: chips: expected a product of degrees: of a divisor of the "
-        "heads, 4, of the sequence, 32, and of the global batch, 64, and of at most 12 "
-        "stages, got 104");
   CHECK(message(kGoodPlan, {"execution.efficiency=none.yaml"}) ==
         "--set execution.efficiency=none.yaml: from: none.yaml: cannot read: No such file "
         "or directory");
 }
 
-TEST_CASE("the expert degree is at fault where the others have a product") {
-  const std::string experts = "workload.experts={count: 4, used: 2, mlp: 64}";
-  CHECK(message(kGoodPlan, {experts, "parallelism={tensor: 4, expert: 4, pipeline: 2}"}) ==
-        "--set parallelism={tensor: 4, expert: 4, pipeline: 2}: expert: expected a divisor of the "
-        "replicas, of which the other degrees leave at most 2, got 4");
-  CHECK(message(kGoodPlan, {experts, "parallelism={tensor: 4, expert: 2, pipeline: 2}"}) ==
-        "accepted");
-}
-
-TEST_CASE("degrees that a framework does not run") {
-  const auto told = [](const std::string& framework, const std::string& degrees,
-                       const std::string& heads) {
-    return message(kGoodPlan, {"training.framework=" + framework, "parallelism=" + degrees,
-                               "workload.heads=4", "workload.kv_heads=" + heads});
+TEST_CASE("values that do not go together are for the search, which names those at fault") {
+  const auto reason = [](const Overrides& overrides) {
+    const Task task = task_of(overrides);
+    const training::PlanResult result = find_plan(task, {});
+    CHECK(result.status == SearchStatus::Infeasible);
+    return result.no_plan ? no_plan_text(task, *result.no_plan) : "";
   };
-  CHECK(told("torchtitan", "{tensor: 2}", "2") == "accepted");
-  CHECK(told("torchtitan", "{tensor: 4}", "2")
-            .find("torchtitan runs none of these degrees: tensor ranks divide the heads of keys "
-                  "and values; heads 4, of keys and values 2") != std::string::npos);
-  CHECK(told("megatron", "{tensor: 4}", "2") == "accepted");
+  const std::string experts = "workload.experts={count: 4, used: 2, mlp: 64}";
+  const std::string text = "no plan has all that is given; leave out ";
+  CHECK(reason({"parallelism={tensor: 4, data: 8}"}) == text + "parallelism");
+  CHECK(reason({experts, "parallelism={tensor: 4, expert: 4, pipeline: 2}"}) ==
+        text + "parallelism");
+  CHECK(reason({"training.schedule=interleaved", "workload.micro_batch=64"}) ==
+        text + "training.schedule and .chunks, or workload.micro_batch");
+  CHECK(reason({"training.chunks=5"}) == text + "training.schedule and .chunks");
+  CHECK(reason({"training.framework=torchtitan", "parallelism={tensor: 4}", "workload.heads=4",
+                "workload.kv_heads=2"})
+            .starts_with("torchtitan runs no plan of all that is given: tensor ranks divide"));
 }
 
 TEST_CASE("what is wrong by itself is told together") {
@@ -307,11 +283,6 @@ TEST_CASE("what is wrong by itself is told together") {
     CAPTURE(part);
     CHECK(all.find(part) != std::string::npos);
   }
-  // What stands on something wrong says nothing.
-  CHECK(all.find("product") == std::string::npos);
-  CHECK(message(kGoodPlan, {"parallelism={expert: 2, data: 3}"}) ==
-        "--set parallelism={expert: 2, data: 3}: expert: expected 1, as the model has no experts, "
-        "got 2");
 }
 
 TEST_CASE("fused kernels and what does not go with them") {
@@ -408,8 +379,8 @@ bool has_plan(const Task& task) {
   return false;
 }
 
-TEST_CASE("a config is refused if and only if the search would have no plan to look at") {
-  int refused = 0, accepted = 0;
+TEST_CASE("a config that is refused has no plan, and the search ends where there is none") {
+  int refused = 0, accepted = 0, without = 0;
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     RandomChoices r{.random = std::mt19937_64(seed), .text = {}, .choices = {}};
     const std::int64_t inside = r.one_of({1, 2, 4, 6}), outside = r.one_of({1, 2, 3, 4});
@@ -443,20 +414,27 @@ TEST_CASE("a config is refused if and only if the search would have no plan to l
     r.give_layers(layers);
     task.choices = r.choices;
     const bool possible = has_plan(task);
-    (possible ? accepted : refused) += 1;
     Overrides all = world;
     all.insert(all.end(), r.text.begin(), r.text.end());
     const std::string told = message(kGoodPlan, all);
-    if ((told == "accepted") != possible) {
-      FAIL_CHECK("seed " << seed << ": " << (possible ? "has plans" : "has none") << ", and is "
-                         << told << "\n"
-                         << test::joined(all));
+    CAPTURE(test::joined(all));
+    if (told != "accepted") {
+      ++refused;
+      CHECK_MESSAGE(!possible, "seed " << seed << " has plans, and is " << told);
+    } else if (!possible) {
+      ++without;
+      const training::PlanResult result = find_plan(task, {});
+      CHECK(result.status == SearchStatus::Infeasible);
+      CHECK(result.no_plan);
+    } else {
+      ++accepted;
     }
     // A part is wrong once: five roles, micro-batch, layers, chunks and recomputation at most.
     CHECK(std::count(told.begin(), told.end(), '\n') < 9);
   }
   CHECK(refused > 300);
   CHECK(accepted > 300);
+  CHECK(without > 50);
 }
 
 }  // namespace
