@@ -8,7 +8,6 @@
 #include "model/evaluate.hpp"
 #include "model/layer/core_allocation.hpp"
 #include "model/layer/layer_costs.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 #include "shipped.hpp"
 

@@ -18,7 +18,6 @@
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
 #include "technology/derive.hpp"
-#include "technology/optimistic_chip.hpp"
 
 namespace dfsearch {
 

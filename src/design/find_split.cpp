@@ -17,7 +17,7 @@
 #include "engine/tree/search_monitor.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/scope.hpp"
-#include "technology/optimistic_chip.hpp"
+#include "technology/derive.hpp"
 
 namespace dfsearch {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "design/split_state.hpp"
+#include "design/split_space.hpp"
 #include "design/what_if.hpp"
 #include "engine/search_options.hpp"
 #include "engine/search_result.hpp"

@@ -1,10 +1,14 @@
 #pragma once
+
 // The splits that a budget leaves to the search, as a grid, and boxes of it.
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "base/units.hpp"
+#include "engine/tree/search_stats.hpp"
 #include "technology/budget.hpp"
 #include "technology/chip.hpp"
 #include "technology/derive.hpp"
@@ -53,6 +57,24 @@ class SplitSpace {
   const ChipDesign& design_;
   std::vector<OpenShare> shares_;
   std::array<std::int32_t, kClasses> steps_{};  // that the given shares leave, per class
+};
+
+/// What a checkpoint shows and a resumed search starts from.  Bounds of boxes and step times of
+/// splits are not part of it: they are found anew.
+struct SplitState {
+  /// The best split but for those before it, for which the search is over.
+  struct Finished {
+    GridPoint point;
+    Score lower_bound{};  ///< of all splits but those before it
+  };
+  std::vector<Finished> finished;  ///< best first
+
+  // The tree for the next one.
+  bool begun = false;  ///< else `open` stands for the whole space
+  std::vector<SplitBox> open;
+  std::optional<GridPoint> incumbent;
+
+  SearchStats stats;  ///< of all runs together; nodes are boxes
 };
 
 }  // namespace dfsearch

@@ -1,16 +1,33 @@
 #pragma once
+
 // The two things a dataflow graph is made of: kernels and tensors
 // (docs/model.md, section 1).
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/ids.hpp"
 #include "base/units.hpp"
 
 namespace dfsearch {
+
+template <class Tag>
+class Id {
+ public:
+  constexpr Id() = default;
+  constexpr explicit Id(std::size_t index) : index_(static_cast<std::uint32_t>(index)) {}
+  [[nodiscard]] constexpr std::size_t index() const { return index_; }
+  friend constexpr auto operator<=>(Id, Id) = default;
+
+ private:
+  std::uint32_t index_ = 0;
+};
+
+using KernelId = Id<struct KernelTag>;  ///< position in the list of kernels of the graph
+using TensorId = Id<struct TensorTag>;  ///< position in the list of tensors of the graph
 
 /// A loop of a kernel, or none of them.  The order is the order in which
 /// equally good shardings are preferred (docs/model.md, section 4).

@@ -6,7 +6,7 @@
 
 #include "base/words.hpp"
 #include "graph/kernel.hpp"
-#include "graph/loop_pair.hpp"
+#include "graph/loop_set.hpp"
 #include "graph/workload.hpp"
 
 namespace dfsearch {

@@ -1,13 +1,13 @@
 // Heads may be rows, samples may be columns, a head may be shared by several, tokens may be fewer
 // in a window or dealt out to experts: what is refused cannot be read in any of these ways.
 
-#include "graph/shapes.hpp"
+#include "graph/dataflow_graph.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "base/number.hpp"
+#include "base/counts.hpp"
 
 namespace dfsearch {
 namespace {

@@ -21,8 +21,8 @@
 #include <set>
 #include <utility>
 
-#include "model/layer/lone_kernel.hpp"
-#include "model/phase_rules.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/mapping_rules.hpp"
 
 namespace dfsearch {
 namespace {

@@ -1,7 +1,7 @@
 // The plain model.
 //
 // Reads like docs/model.md, section by section: is the mapping well-formed
-// (model/evaluate/form.hpp), does every partition fit the chip and what does it take
+// (model/mapping_rules.hpp), does every partition fit the chip and what does it take
 // (model/evaluate/partition_cost.hpp), does the rest fit the memory, what does the step
 // take.  Every sum runs over the members of its partition anew; nothing is kept from one
 // partition to the next.  The search (engine/fusion/fusion_tree.hpp) does the same
@@ -13,13 +13,11 @@
 #include <optional>
 #include <utility>
 
-#include "model/evaluate/form.hpp"
 #include "model/evaluate/partition_cost.hpp"
-#include "model/evaluate/stage_costs.hpp"
 #include "model/layer/layer_costs.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/price_power.hpp"
-#include "model/step/stage_time.hpp"
+#include "model/mapping_rules.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {

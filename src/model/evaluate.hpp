@@ -18,7 +18,7 @@
 #include "model/clock.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
-#include "model/step/time_shares.hpp"
+#include "model/step/step_time.hpp"
 
 namespace dfsearch {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/loop_pair.hpp"
+#include "graph/loop_set.hpp"
 #include "model/machine/machine.hpp"
 
 namespace dfsearch {

@@ -8,7 +8,7 @@
 #include "model/evaluate.hpp"
 #include "model/machine/machine.hpp"
 #include "model/problem.hpp"
-#include "model/step/time_shares.hpp"
+#include "model/step/step_time.hpp"
 
 namespace dfsearch {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "graph/loop_pair.hpp"
+#include "graph/loop_set.hpp"
 #include "graph/workload.hpp"
 #include "model/machine/machine.hpp"
 

@@ -1,4 +1,5 @@
 #pragma once
+
 // What a proof covers: all that the config leaves open but for what is in the scope.
 
 #include <string>
@@ -39,5 +40,23 @@ std::string proved_for(const Scope& scope);
 
 /// "other shardings (search.sharding: joint) were not tried"; the scope is not empty.
 std::string untried(const Scope& scope);
+
+/// In the words of reports and results; nothing where all counts.
+std::vector<std::string_view> not_counted_in_memory(const Problem& problem);
+
+/// Logarithms to base 10 of how many choices there are, rules between them not looked at: as the
+/// DFModel paper (Ko et al.) counts its space of 10^295.
+struct DesignSpace {
+  double shardings = 0.0;         ///< loops of every kernel
+  double partitions = 0.0;        ///< one of every kernel
+  double stages = 0.0;            ///< one of every kernel, where they divide the graph
+  double lanes_and_stages = 0.0;  ///< of the grid of cores of every kernel
+
+  [[nodiscard]] double total() const { return shardings + partitions + stages + lanes_and_stages; }
+};
+
+/// Of one layer at one network, that with most stages, micro-batch and tile; what is pinned is no
+/// choice.
+DesignSpace design_space(const Problem& problem);
 
 }  // namespace dfsearch

@@ -1,4 +1,5 @@
 #pragma once
+
 // A chip that is derived from a technology and a split of the budgets
 // (docs/technology.md, section 3).
 
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "base/words.hpp"
 #include "model/machine/machine.hpp"
 #include "technology/budget.hpp"
 #include "technology/operating_point.hpp"
@@ -100,5 +102,26 @@ struct Chip {
   /// What the chip draws; a part whose speed is given counts with its budget.
   [[nodiscard]] Watts drawn() const;
 };
+
+constexpr auto words(Component) {
+  return named<Component>({{"core", Component::Core},
+                           {"registers", Component::Registers},
+                           {"L1", Component::L1},
+                           {"L2", Component::L2},
+                           {"memory", Component::Memory},
+                           {"intra", Component::Intra},
+                           {"inter", Component::Inter}});
+}
+constexpr auto words(LinkKind) {
+  return named<LinkKind>({{"intra", LinkKind::Intra}, {"inter", LinkKind::Inter}});
+}
+constexpr auto words(LevelScope) {
+  return named<LevelScope>(
+      {{"core", LevelScope::Core}, {"bundle", LevelScope::Bundle}, {"chip", LevelScope::Chip}});
+}
+
+const char* name_of(SpeedLimit limit);
+const char* name_of(CountLimit limit);
+const char* name_of(BudgetClass budget);
 
 }  // namespace dfsearch

@@ -1,4 +1,5 @@
 #pragma once
+
 // Technology, budget and what is known of a chip -> the chip, and the machine it is in
 // (docs/technology.md, section 3).
 
@@ -84,5 +85,13 @@ std::vector<Shortage> overspent(const ChipDesign& design, const Split& split);
 
 /// Puts what is derived into the machine; what is given is there already.
 void put_into(const ChipDesign& design, const Chip& chip, Machine& system);
+
+/// Whether cycles are counted, so that cores and frequency matter apart from their product.
+enum class CycleUse : std::uint8_t { Counted, AtUtilization };
+
+/// Each quantity of the chip is at least that of every chip that can be built of a split
+/// between `least` and `most`, part by part, but for a rounding.  Nothing if none can.
+std::optional<Chip> optimistic_chip(const ChipDesign& design, const Split& least, const Split& most,
+                                    const std::vector<NetworkDimension>& network, CycleUse cycles);
 
 }  // namespace dfsearch

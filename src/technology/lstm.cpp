@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include "base/number.hpp"
+#include "base/counts.hpp"
 #include "technology/gemm.hpp"
-#include "technology/published_gemm.hpp"
 
 namespace dfsearch {
 namespace {

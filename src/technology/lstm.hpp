@@ -1,14 +1,21 @@
 #pragma once
+
 // A training step of a language model of LSTM layers on a chip alone (docs/technology.md, section
 // 4), as Ardalani, Pal and Gupta time it ("DeepFlow", ACM TODAES 2024, figure 8).
 
+#include <cstdint>
 #include <optional>
 
 #include "base/units.hpp"
 #include "technology/chip.hpp"
-#include "technology/lstm_model.hpp"
 
 namespace dfsearch {
+
+/// An embedding, `layers` of cells with the width `hidden`, and a softmax over the vocabulary,
+/// through all of which `batch` samples go for so many steps.  Each is at least 1.
+struct LstmModel {
+  std::int64_t batch = 1, hidden = 1, vocabulary = 1, layers = 1, steps = 1;
+};
 
 [[nodiscard]] double parameters_of(const LstmModel& model);
 

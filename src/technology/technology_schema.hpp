@@ -3,8 +3,8 @@
 // switches of the section `equations` that are about chips.
 
 #include "schema/schema.hpp"
+#include "technology/chip.hpp"
 #include "technology/derive.hpp"
-#include "technology/names.hpp"
 
 namespace dfsearch {
 

@@ -12,7 +12,7 @@
 
 #include "design/split_space.hpp"
 #include "design/split_worlds.hpp"
-#include "technology/optimistic_chip.hpp"
+#include "technology/derive.hpp"
 
 namespace dfsearch {
 namespace {

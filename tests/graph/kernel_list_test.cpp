@@ -1,4 +1,4 @@
-#include "graph/kernel_list.hpp"
+#include "graph/kernel_set.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,13 +1,12 @@
-#include "graph/shapes.hpp"
+#include "graph/dataflow_graph.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-#include "graph/workloads/llm.hpp"
+#include "graph/workloads/generators.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
-#include "graph/workloads/llm/unrolled_layers.hpp"
 #include "support/random_models.hpp"
 
 namespace dfsearch {

@@ -20,7 +20,7 @@
 #include "io/lp/solution.hpp"
 #include "milp/fusion_model.hpp"
 #include "milp/sharding_model.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
+#include "model/layer/sharding.hpp"
 #include "support/machine_worlds.hpp"
 #include "support/plain_model.hpp"
 #include "support/random_problem.hpp"

@@ -1,4 +1,4 @@
-#include "model/design_space.hpp"
+#include "model/scope.hpp"
 
 #include <doctest/doctest.h>
 

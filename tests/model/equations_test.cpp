@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "graph/workloads/llm/unrolled_layers.hpp"
+#include "graph/workloads/llm/transformer_graph.hpp"
 #include "model/evaluate.hpp"
 #include "model/names.hpp"
 #include "model/step/step_time.hpp"

@@ -1,6 +1,6 @@
 // The ranges of the phases against `evaluate`, which knows the rule by itself.
 
-#include "model/phase_rules.hpp"
+#include "model/mapping_rules.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/workloads/llm.hpp"
+#include "graph/workloads/generators.hpp"
 #include "model/evaluate.hpp"
 #include "model/machine/price_power.hpp"
 #include "support/model_worlds.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "model/names.hpp"
-#include "model/training/names.hpp"
+#include "model/training/plan.hpp"
 #include "physics/changes.hpp"
 #include "physics/comparisons.hpp"
 

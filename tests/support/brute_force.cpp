@@ -6,7 +6,6 @@
 #include <variant>
 #include <vector>
 
-#include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/step/step_time.hpp"

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "model/calculon/execution.hpp"
-#include "model/calculon/network.hpp"
 
 namespace dfsearch::test {
 

@@ -8,7 +8,7 @@
 
 #include "engine/mapping/mapping_problem.hpp"
 #include "model/evaluate.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
+#include "model/layer/sharding.hpp"
 
 namespace dfsearch::test {
 

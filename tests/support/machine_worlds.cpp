@@ -6,12 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/workloads/dlrm.hpp"
-#include "graph/workloads/fft.hpp"
-#include "graph/workloads/hpl.hpp"
-#include "graph/workloads/llm.hpp"
+#include "graph/workloads/generators.hpp"
 #include "model/layer/layer_costs.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/step/step_time.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "model/layer/layer_costs.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
 

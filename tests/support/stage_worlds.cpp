@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/workloads/llm/unrolled_layers.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
+#include "graph/workloads/llm/transformer_graph.hpp"
+#include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/step/step_time.hpp"
 #include "support/plain_model.hpp"

@@ -16,9 +16,7 @@
 #include "model/layer/level_traffic.hpp"
 #include "model/names.hpp"
 #include "technology/gemm.hpp"
-#include "technology/intensity.hpp"
 #include "technology/lstm.hpp"
-#include "technology/published_gemm.hpp"
 
 namespace dfsearch {
 namespace {

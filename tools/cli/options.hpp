@@ -17,7 +17,7 @@
 #include "io/predict/fit_stack.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/mesh_placement.hpp"
-#include "technology/lstm_model.hpp"
+#include "technology/lstm.hpp"
 
 namespace dfsearch {
 

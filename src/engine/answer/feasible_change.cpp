@@ -21,7 +21,7 @@
 #include "engine/tree/branch_and_bound.hpp"
 #include "model/evaluate.hpp"
 #include "model/machine/network_choices.hpp"
-#include "model/phase_rules.hpp"
+#include "model/mapping_rules.hpp"
 
 namespace dfsearch {
 namespace {

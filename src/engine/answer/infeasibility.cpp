@@ -15,8 +15,8 @@
 #include "engine/answer/find_best.hpp"
 #include "engine/answer/search_state.hpp"
 #include "engine/tree/search_monitor.hpp"
-#include "model/layer/lone_kernel.hpp"
-#include "model/phase_rules.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/mapping_rules.hpp"
 
 namespace dfsearch {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <variant>
 
-#include "engine/calculon/execution_floor.hpp"
+#include "engine/calculon/execution_space.hpp"
 #include "model/calculon/evaluate.hpp"
 
 namespace dfsearch::calculon {

@@ -1,4 +1,5 @@
 #pragma once
+
 // The search for the best execution: the one public entry of this room.
 
 #include <cstdint>
@@ -6,16 +7,42 @@
 #include <optional>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "base/units.hpp"
-#include "engine/calculon/count_executions.hpp"
 #include "engine/calculon/execution_space.hpp"
 #include "engine/plan/step_search.hpp"
 #include "engine/search_result.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/calculon/evaluate.hpp"
+#include "model/ruled_out.hpp"
 #include "model/scope.hpp"
 
 namespace dfsearch::calculon {
+
+/// The decisions that the choices of the task do not allow.
+RuledOut ruled_out(const Task& task, const Execution& execution);
+
+/// True if the search may find the execution.
+bool is_searched(const Task& task, const Execution& execution);
+
+/// The number of executions to choose from, the greatest integer if there are more.  Throws
+/// Stopped when the deadline has passed.
+std::int64_t count_candidates(const Task& task, const Deadline& deadline);
+
+/// The number of those that fit: memory does not depend on networks, so each is looked at up to
+/// its networks, and these are counted.  Throws Stopped.
+std::int64_t count_feasible(const Task& task, const Deadline& deadline);
+
+/// The execution that is the nearest to fitting, and why it does not.
+struct NearestMisfit {
+  Execution execution;
+  Misfit misfit;
+};
+
+/// For a task of which nothing fits.  Nothing: there is no candidate at all.  An execution that
+/// fits in memory is nearer than any that does not; then the least ratio of what is needed to what
+/// is available; then the order of ties.  Throws Stopped.
+std::optional<NearestMisfit> nearest_misfit(const Task& task, const Deadline& deadline);
 
 /// The best execution found.
 struct FoundExecution : Certainty {

@@ -9,7 +9,6 @@
 #include "engine/duals/partition_duals.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/partition_rules.hpp"
-#include "graph/kernel_list.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {

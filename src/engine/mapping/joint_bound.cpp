@@ -28,7 +28,7 @@
 #include "engine/sharding/value_times.hpp"
 #include "model/layer/shard.hpp"
 #include "model/layer/sharding.hpp"
-#include "model/phase_rules.hpp"
+#include "model/mapping_rules.hpp"
 
 namespace dfsearch {
 namespace {

@@ -11,7 +11,6 @@
 #include "engine/mapping/tile_dominance.hpp"
 #include "engine/tables/symmetry.hpp"
 #include "model/layer/layer_costs.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/scope.hpp"
 

@@ -16,7 +16,6 @@
 #include "engine/mapping/mapping_problem.hpp"
 #include "engine/mapping/point_bound.hpp"
 #include "engine/mapping/tile_dominance.hpp"
-#include "engine/sharding/lone_kernels.hpp"
 #include "engine/sharding/sharding_completion.hpp"
 #include "engine/tables/partition_rules.hpp"
 #include "model/layer/layer_costs.hpp"

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "engine/serving/allowed.hpp"
+#include "engine/serving/deployment_space.hpp"
 
 namespace dfsearch::serving {
 namespace {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "engine/serving/deployment_box.hpp"
+#include "engine/serving/deployment_space.hpp"
 #include "engine/serving/find_deployment.hpp"
 #include "engine/serving/incumbents.hpp"
 

@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "engine/serving/allowed.hpp"
 #include "engine/serving/deployment_search.hpp"
-#include "engine/serving/empty_space.hpp"
+#include "engine/serving/deployment_space.hpp"
 #include "engine/serving/remedies.hpp"
 #include "engine/tree/search_monitor.hpp"
 

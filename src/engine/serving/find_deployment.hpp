@@ -1,4 +1,5 @@
 #pragma once
+
 // The search for the best deployment, or for the front: the one public entry of this room.
 
 #include <array>
@@ -16,6 +17,7 @@
 #include "engine/tables/search_bounds.hpp"
 #include "engine/tree/limits.hpp"
 #include "engine/tree/search_stats.hpp"
+#include "model/ruled_out.hpp"
 #include "model/scope.hpp"
 #include "model/serving/deployment.hpp"
 
@@ -130,5 +132,16 @@ struct ServingResult : FoundDeployment, SearchEnd {
 /// Throws InputError for choices without any legal structure.  Every answer is costed again by
 /// `evaluate`; a difference is an InternalError.
 ServingResult find_deployment(const Task& task, const ServingSearch& search);
+
+/// The task at whatever rate its deployment can serve.
+Task without_rate(Task task);
+
+/// Of each model any number of its deployments side by side, each at its capacity and within the
+/// limits of its task.  Throws InputError for pools with too many numbers of chips to try.
+ServingResult find_fleet(const Fleet& fleet, const ServingSearch& search);
+
+/// The mix with its cost and the figures of each part.  Adds a reason for each decision that its
+/// model does not allow, and for each limit, rate, pool and budget that the mix does not keep.
+ServingResult judged_fleet(const Fleet& fleet, std::vector<FleetPart> parts, RuledOut& reasons);
 
 }  // namespace dfsearch::serving

@@ -4,7 +4,7 @@
 // its front; fronts of the models are added one after the other, of equal or larger sums the first
 // is kept.  Dollars, watts and chips rise with each number, so the best sum is on the last front.
 
-#include "engine/serving/find_fleet.hpp"
+#include "engine/serving/find_deployment.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "engine/serving/deployment_box.hpp"
+#include "engine/serving/deployment_space.hpp"
 #include "engine/tree/search_monitor.hpp"
 
 namespace dfsearch::serving {

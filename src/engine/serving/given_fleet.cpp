@@ -1,12 +1,11 @@
-#include "engine/serving/given_fleet.hpp"
+#include "engine/serving/find_deployment.hpp"
 
 #include <fmt/format.h>
 
 #include <string>
 #include <utility>
 
-#include "engine/serving/allowed.hpp"
-#include "engine/serving/find_fleet.hpp"
+#include "engine/serving/deployment_space.hpp"
 #include "model/serving/steady_state.hpp"
 
 namespace dfsearch::serving {

@@ -1,12 +1,15 @@
 #pragma once
+
 // Remedies of a question without an answer: of each limit the value that is enough, all else as it is.
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/serving/find_deployment.hpp"
 #include "engine/serving/incumbents.hpp"
+#include "model/serving/task.hpp"
 
 namespace dfsearch::serving {
 
@@ -16,5 +19,9 @@ using LeastOf = std::function<std::optional<Candidate>(const Task&, Objective)>;
 
 /// Adds the remedies that are found before `least_of` throws.
 void add_remedies(const Task& task, const LeastOf& least_of, std::vector<Remedy>& remedies);
+
+/// Some rules that the choices break, each with its key and its numbers.  The space of the task has
+/// no deployment.
+std::string why_empty(const Task& task);
 
 }  // namespace dfsearch::serving

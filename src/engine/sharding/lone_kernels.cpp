@@ -8,7 +8,7 @@
 //
 // Against all shardings: tests/engine/sharding/lone_kernels_test.cpp.
 
-#include "engine/sharding/lone_kernels.hpp"
+#include "engine/sharding/sharding_completion.hpp"
 
 #include <algorithm>
 #include <utility>

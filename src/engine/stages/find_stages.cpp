@@ -22,8 +22,7 @@
 #include "engine/stages/stage_pricing.hpp"
 #include "engine/tree/search_monitor.hpp"
 #include "model/evaluate.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
-#include "model/step/stage_time.hpp"
+#include "model/layer/sharding.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {

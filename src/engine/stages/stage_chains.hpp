@@ -10,7 +10,7 @@
 #include "base/units.hpp"
 #include "engine/stages/stage_pricing.hpp"
 #include "model/clock.hpp"
-#include "model/step/stage_time.hpp"
+#include "model/step/step_time.hpp"
 
 namespace dfsearch {
 

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "model/layer/shard.hpp"
-#include "model/step/stage_time.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "engine/tables/fusion_bounds.hpp"
-#include "model/layer/lone_kernel.hpp"
-#include "model/phase_rules.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/mapping_rules.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/phase_rules.hpp"
+#include "model/mapping_rules.hpp"
 
 namespace dfsearch {
 

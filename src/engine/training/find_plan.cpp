@@ -1,20 +1,26 @@
 #include "engine/training/find_plan.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "base/error.hpp"
-#include "engine/training/count_plans.hpp"
-#include "engine/training/given_plan.hpp"
 #include "engine/training/nearest_misfit.hpp"
 #include "engine/training/plan_rules.hpp"
-#include "engine/training/plan_scope.hpp"
 #include "engine/training/plan_space.hpp"
-#include "engine/training/robust_plan.hpp"
+#include "engine/training/robust_rules.hpp"
+#include "model/training/framework.hpp"
 #include "model/training/layout_shelf.hpp"
+#include "model/training/memory.hpp"
+#include "model/training/plan.hpp"
 
 namespace dfsearch::training {
+
 namespace {
 
 /// The step with other times for the classes of work; memory stays as it is.
@@ -95,6 +101,157 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
       // That nothing fits is proved; the reason stays unknown.
     }
   }
+  return result;
+}
+
+namespace {
+
+std::string number_text(std::int64_t number) { return std::to_string(number); }
+
+void check_network(const Task& task, const Plan& plan, RuledOut& reasons) {
+  const auto& pins = task.choices.network;
+  for (std::size_t d = 0; d < pins.size() && d < plan.network.size(); ++d) {
+    for (const Role role : kRoles) {
+      if (!pins[d] || *pins[d] == role || plan.network[d][role] == 1) continue;
+      add_reason(fmt::format("network.{}.strategy", d), name_of(*pins[d]), name_of(role), reasons);
+    }
+  }
+}
+
+}  // namespace
+
+RuledOut ruled_out(const Task& task, const Plan& plan) {
+  RuledOut reasons;
+  const Choices& choices = task.choices;
+  for (const Role role : kRoles) {
+    const std::int64_t degree = role == Role::Data     ? plan.degrees.replicas()
+                                : role == Role::Expert ? expert_ranks(plan.degrees, plan.layout)
+                                                       : plan.degrees[role];
+    check_choice(name_of(role), choices.degrees[static_cast<std::size_t>(role)], degree, reasons);
+  }
+  check_list("micro_batch", choices.micro_batches, plan.micro_batch, number_text, reasons);
+  if (plan.degrees[Role::Tensor] > 1) {
+    check_list(
+        "layout", choices.layouts, plan.layout, [](TensorLayout layout) { return name_of(layout); },
+        reasons);
+  }
+  check_list(
+      "recompute", choices.recomputes, plan.recompute,
+      [](Recompute recompute) { return name_of(recompute); }, reasons);
+  // One chip with the same weights divides them with none: all of ZeRO is then the same.
+  if (sharing_chips(plan.degrees, false) > 1.0) {
+    check_list("zero", choices.zeros, plan.zero, number_text, reasons);
+  }
+  check_list(
+      "schedule", choices.schedules, plan.schedule,
+      [](Schedule schedule) { return name_of(schedule); }, reasons);
+  check_list("chunks", choices.chunks, plan.chunks, number_text, reasons);
+  if (choices.offload && *choices.offload != plan.offload) {
+    reasons.emplace_back("offload: it is another one than that of the config");
+  }
+  if (!choices.layers.empty() && choices.layers != plan.layers) {
+    add_reason("layers", fmt::format("{}", choices.layers), fmt::format("{}", plan.layers),
+               reasons);
+  }
+  check_network(task, plan, reasons);
+  if (!task.framework) return reasons;
+  for (const std::string_view lack : lacks(*task.framework, task.facts(), plan)) {
+    reasons.push_back(fmt::format("{} does not run it: {}", name_of(*task.framework), lack));
+  }
+  if (!can_number(*task.framework, plan.network, plan.layout)) {
+    reasons.push_back(
+        fmt::format("{} cannot give its ranks these places", name_of(*task.framework)));
+  }
+  return reasons;
+}
+
+bool is_searched(const Task& task, const Plan& plan) {
+  const PlanSpace space(task);
+  LayoutShelf shelf(task, space.blocks());
+  return PlanRules(space, shelf).cost(decisions_of(plan)).has_value();
+}
+
+// One search for each scenario, started from the plans that are best in the others, then one for
+// the least regret.  Where a scenario has no proof its best known step takes the place of the least
+// one: ratios to it are no more than the true ones, so the bound of the last search holds, and how
+// much the plan found may lose follows from the lower bounds of the scenarios.
+
+namespace {
+
+Seconds seconds(Score score) { return Seconds(score.in_base_units()); }
+
+}  // namespace
+
+const RobustPlan::Outcome& RobustPlan::worst_of_typical() const {
+  return *std::max_element(outcomes.begin(), outcomes.end(),
+                           [](const Outcome& a, const Outcome& b) {
+                             return a.typical_best / a.best < b.typical_best / b.best;
+                           });
+}
+
+RobustPlan find_robust_plan(const Task& task, const StepSearch& search, const PlanResult& typical) {
+  if (!task.stack) throw InternalError("a plan of least regret needs a stack");
+  RobustPlan result;
+  StepSearch one{
+      .limits = search.limits, .threads = search.threads, .deterministic = search.deterministic};
+  one.limits.nodes -= std::min(one.limits.nodes, typical.stats.nodes);
+  const auto find = [&](const StepRules& rules) {
+    const StepAnswers answers = find_steps(rules, one);
+    result.nodes += answers.stats.nodes;
+    one.limits.nodes -= std::min(one.limits.nodes, answers.stats.nodes);
+    return answers.list.front();
+  };
+
+  std::vector<std::unique_ptr<ScenarioPlans>> plans;
+  std::vector<Decisions> known{decisions_of(*typical.plan)};
+  std::vector<Score> least;
+  for (const NamedScenario& scenario : scenarios()) {
+    plans.push_back(std::make_unique<ScenarioPlans>(task, scenario.times));
+    const PlanRules& rules = plans.back()->rules;
+    result.outcomes.push_back({.scenario = scenario.name});
+    if (plans.size() == 1) {
+      least.push_back(typical.lower_bound);
+      continue;
+    }
+    one.hint = *std::min_element(
+        known.begin(), known.end(),
+        [&](const Decisions& a, const Decisions& b) { return *rules.cost(a) < *rules.cost(b); });
+    const StepAnswer best = find(rules);
+    least.push_back(best.lower_bound);
+    if (std::find(known.begin(), known.end(), *best.decisions) == known.end()) {
+      known.push_back(*best.decisions);
+    }
+  }
+  for (const Decisions& decisions : known) {
+    for (const auto& plan : plans) plan->best = std::min(plan->best, *plan->rules.cost(decisions));
+  }
+
+  const RobustRules rules(plans);
+  one.hint = *std::min_element(
+      known.begin(), known.end(),
+      [&](const Decisions& a, const Decisions& b) { return *rules.cost(a) < *rules.cost(b); });
+  const StepAnswer answer = find(rules);
+  if (rules.cost(*answer.decisions) != answer.cost) {
+    throw InternalError("the search and the model disagree on the regret of the plan found");
+  }
+  double most = 0.0;
+  for (std::size_t s = 0; s < plans.size(); ++s) {
+    RobustPlan::Outcome& outcome = result.outcomes[s];
+    const Score step = *plans[s]->rules.cost(*answer.decisions);
+    outcome.best = seconds(std::min(plans[s]->best, step));
+    outcome.least = seconds(std::min(least[s], plans[s]->best));
+    outcome.robust = seconds(step);
+    outcome.typical_best = seconds(*plans[s]->rules.cost(known.front()));
+    most = std::max(most, outcome.robust / outcome.least);
+  }
+  result.plan = plan_of(*answer.decisions, task);
+  result.cost = std::get<Cost>(evaluate(task, plans.front()->space.blocks(), *result.plan));
+  result.stopped_by = answer.stopped_by;
+  result.regret = most - 1.0;
+  result.lower_bound = std::min(std::max(answer.lower_bound, Score(1.0)), Score(most));
+  const bool is_known = most < std::numeric_limits<double>::infinity();
+  result.gap = is_known ? relative_gap(Score(most), result.lower_bound) : 1.0;
+  result.status = result.gap <= search.limits.gap ? SearchStatus::Optimal : SearchStatus::Feasible;
   return result;
 }
 

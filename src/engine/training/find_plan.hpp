@@ -1,4 +1,5 @@
 #pragma once
+
 // The search for the best plan of a training step: the one public entry of this room.
 
 #include <cstdint>
@@ -12,8 +13,11 @@
 #include "engine/search_result.hpp"
 #include "engine/training/no_plan.hpp"
 #include "engine/tree/search_stats.hpp"
+#include "model/ruled_out.hpp"
 #include "model/scope.hpp"
 #include "model/training/evaluate.hpp"
+#include "model/training/plan.hpp"
+#include "model/training/task.hpp"
 
 namespace dfsearch::training {
 
@@ -111,5 +115,16 @@ struct PlanResult : FoundPlan, StepsEnd {
 /// The winner is costed again by `evaluate`; a difference is an InternalError.  Only a task with a
 /// stack has a robust plan.
 PlanResult find_plan(const Task& task, const StepSearch& search);
+
+/// The decisions that the choices or the framework of the task do not allow.
+RuledOut ruled_out(const Task& task, const Plan& plan);
+
+/// True if the search may find the plan; it leaves out more, such as schedules that are never
+/// better.
+bool is_searched(const Task& task, const Plan& plan);
+
+/// `typical` is the result of the search with typical times, which has a plan; the limits of
+/// `search` hold for both together, and no listener is called.
+RobustPlan find_robust_plan(const Task& task, const StepSearch& search, const PlanResult& typical);
 
 }  // namespace dfsearch::training

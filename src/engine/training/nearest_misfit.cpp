@@ -1,5 +1,3 @@
-// All plans but for their networks, which no memory depends on.
-
 #include "engine/training/nearest_misfit.hpp"
 
 #include <algorithm>
@@ -9,11 +7,16 @@
 #include <limits>
 #include <utility>
 
-#include "model/training/chunked_stages.hpp"
+#include "base/counts.hpp"
+#include "model/training/evaluate.hpp"
 #include "model/training/memory.hpp"
 #include "model/training/stages.hpp"
+#include "model/training/step.hpp"
+
+// All plans but for their networks, which no memory depends on.
 
 namespace dfsearch::training {
+
 namespace {
 
 /// Of which memory the least is sought.
@@ -280,6 +283,80 @@ std::optional<LeastMemory> least_of_memory(const Task& task, bool second,
   const MemoryUse& use = found->fullest.stage.memory;
   return LeastMemory{.capacity = second ? use.second : use.total(),
                      .with = {.plan = std::move(found->plan), .needed = use.total()}};
+}
+
+// Memory does not depend on the network, so each plan is looked at up to its network, and these are
+// counted (docs/training.md, section 1).
+
+namespace {
+
+/// Adds up what `count` says of all but the shape, for each network.
+template <class Count>
+std::int64_t sum_of(const PlanSpace& space, LayoutShelf& shelf, const Deadline& deadline,
+                    const Count& count) {
+  std::int64_t sum = 0;
+  for (const Degrees& inner : space.inner_degrees()) {
+    for (const Degrees& degrees : space.degrees(inner)) {
+      deadline.check();
+      for (const TensorLayout layout : space.layouts(degrees, shelf, deadline)) {
+        std::int64_t shapes = 0;
+        for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
+          Plan plan;
+          plan.degrees = degrees;
+          plan.micro_batch = micro_batch;
+          plan.layout = layout;
+          shapes = saturating_sum(shapes, count(plan));
+        }
+        if (shapes == 0) continue;
+        const auto networks =
+            static_cast<std::int64_t>(space.networks(degrees, layout, deadline).size());
+        sum = saturating_sum(sum, saturating_product(shapes, networks));
+      }
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::int64_t count_candidates(const PlanSpace& space, LayoutShelf& shelf,
+                              const Deadline& deadline) {
+  return sum_of(space, shelf, deadline, [&](const Plan& plan) {
+    return static_cast<std::int64_t>(
+        space.shapes(plan.degrees, plan.micro_batch, plan.layout).size());
+  });
+}
+
+std::int64_t count_feasible(const PlanSpace& space, const PlanRules& rules, LayoutShelf& shelf,
+                            const Deadline& deadline) {
+  return sum_of(space, shelf, deadline,
+                [&](const Plan& plan) { return rules.count_fitting(plan, deadline); });
+}
+
+namespace {
+
+template <class Work>
+double best_share(const EfficiencyCurve<Work>& curve) {
+  double share = curve.steps.empty() ? 1.0 : 0.0;
+  for (const auto& step : curve.steps) share = std::max(share, step.share);
+  return share;
+}
+
+}  // namespace
+
+Task at_best_rates(Task task) {
+  const auto level = [](auto& curve) { curve.steps = {{.from = {}, .share = best_share(curve)}}; };
+  level(task.machine.matrix.efficiency);
+  level(task.machine.vector.efficiency);
+  for (MemoryTier& tier : task.machine.memory) level(tier.efficiency);
+  return task;
+}
+
+Seconds least_step(const Task& task) {
+  const Engine& engine = task.machine.matrix;
+  const double chips = static_cast<double>(task.machine.chips);
+  return model_flops(task) / (engine.peak * (best_share(engine.efficiency) * chips)) *
+         kLessRoundings;
 }
 
 }  // namespace dfsearch::training

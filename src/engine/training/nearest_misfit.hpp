@@ -1,12 +1,17 @@
 #pragma once
+
 // Why no plan of a task fits, and what would help.
 
+#include <cstdint>
 #include <optional>
 
 #include "base/deadline.hpp"
+#include "base/units.hpp"
 #include "engine/training/find_plan.hpp"
+#include "engine/training/plan_rules.hpp"
 #include "engine/training/plan_space.hpp"
 #include "model/training/layout_shelf.hpp"
+#include "model/training/task.hpp"
 
 namespace dfsearch::training {
 
@@ -27,5 +32,17 @@ struct LeastMemory {
 
 /// Nothing if no plan fits into the other memory.  Throws Stopped.
 std::optional<LeastMemory> least_of_memory(const Task& task, bool second, const Deadline& deadline);
+
+/// Plans that differ by the layers of their stages alone are one, which fits if some spread of its
+/// layers does.  The greatest integer stands for more.  Both throw Stopped.
+std::int64_t count_candidates(const PlanSpace& space, LayoutShelf& shelf, const Deadline& deadline);
+std::int64_t count_feasible(const PlanSpace& space, const PlanRules& rules, LayoutShelf& shelf,
+                            const Deadline& deadline);
+
+/// The task with every curve at its best share.
+Task at_best_rates(Task task);
+
+/// The time that all matrix engines need for the products of the model at their best rate.
+Seconds least_step(const Task& task);
 
 }  // namespace dfsearch::training

@@ -16,10 +16,10 @@
 #include <utility>
 #include <variant>
 
-#include "base/number.hpp"
-#include "engine/training/best_rates.hpp"
+#include "base/counts.hpp"
+#include "engine/training/nearest_misfit.hpp"
 #include "model/training/evaluate.hpp"
-#include "model/training/memory_floor.hpp"
+#include "model/training/memory.hpp"
 #include "model/training/step.hpp"
 
 namespace dfsearch::training {

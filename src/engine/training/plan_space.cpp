@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <vector>
 
-#include "base/divisors.hpp"
+#include "base/counts.hpp"
+#include "model/training/framework.hpp"
+#include "model/training/groups.hpp"
 #include "model/training/memory.hpp"
-#include "model/training/mesh_division.hpp"
-#include "model/training/rank_order.hpp"
+#include "model/training/plan.hpp"
 #include "model/training/schedule.hpp"
 
 namespace dfsearch::training {
+
 namespace {
 
 // Some milliseconds.
@@ -212,7 +215,7 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   if (!choices.schedules.empty()) {
     schedules = allowed(std::vector(kSchedules.begin(), kSchedules.end()), choices.schedules);
   }
-  // Each chunk has a slot, and both ends may have one (chunked_stages.hpp).
+  // Each chunk has a slot, and both ends may have one (stages.hpp).
   std::vector<std::int64_t> chunk_counts(
       static_cast<std::size_t>(std::max<std::int64_t>((blocks_.layers() + 2) / stages, 1)));
   std::iota(chunk_counts.begin(), chunk_counts.end(), 1);
@@ -273,6 +276,46 @@ std::vector<Division> PlanSpace::placed(std::size_t dimension, const Degrees& de
   const std::lock_guard lock(mutex_);
   placed_.try_emplace({dimension, degrees}, divisions);
   return divisions;
+}
+
+namespace {
+
+constexpr FixedBeforehand kTensorLayouts{
+    .name = "layout: on the front of bytes sent and kept",
+    .proved_for = "tensor layouts on the front of bytes sent and kept",
+    .untried = "other layouts among tensor ranks",
+    .searched_by = "",
+};
+constexpr FixedBeforehand kLibraryLayouts{
+    .name = "layout: those of training libraries",
+    .proved_for = "tensor layouts as training libraries have them",
+    .untried = "other layouts among tensor ranks",
+    .searched_by = "",
+};
+constexpr FixedBeforehand kTokenLayouts{
+    .name = "layouts of context and expert ranks: least_sent",
+    .proved_for = "context and expert layouts that send least",
+    .untried = "other layouts among context and expert ranks",
+    .searched_by = "",
+};
+
+}  // namespace
+
+Scope scope_of(const PlanSpace& space) {
+  const std::vector<Degrees> inner = space.inner_degrees();
+  const auto splits = [&](Role role) {
+    return std::any_of(inner.begin(), inner.end(),
+                       [&](const Degrees& degrees) { return degrees[role] > 1; });
+  };
+  Scope scope;
+  if (space.task().stack) {
+    if (splits(Role::Tensor)) scope.push_back(kLibraryLayouts);
+    return scope;
+  }
+  const bool any_layout = space.task().choices.layouts.empty() && !space.task().framework;
+  if (any_layout && splits(Role::Tensor)) scope.push_back(kTensorLayouts);
+  if (splits(Role::Context) || splits(Role::Expert)) scope.push_back(kTokenLayouts);
+  return scope;
 }
 
 }  // namespace dfsearch::training

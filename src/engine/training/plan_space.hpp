@@ -1,4 +1,5 @@
 #pragma once
+
 // Which plans there are (docs/training.md, section 1).
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/deadline.hpp"
+#include "model/scope.hpp"
 #include "model/training/block.hpp"
 #include "model/training/layout_shelf.hpp"
 #include "model/training/plan.hpp"
@@ -60,5 +62,10 @@ class PlanSpace {
   mutable std::mutex mutex_;
   mutable std::map<std::pair<std::size_t, Degrees>, std::vector<Division>> placed_;  // by mutex_
 };
+
+/// The layouts that docs/training.md, section 2, calls not proved, where some plan has ranks that
+/// they lie on: those beyond the front among tensor ranks, unless the task gives the layout, and
+/// those that do not send least among context and expert ranks.
+Scope scope_of(const PlanSpace& space);
 
 }  // namespace dfsearch::training

@@ -8,7 +8,7 @@
 #include <deque>
 #include <utility>
 
-#include "model/training/robust_spread.hpp"
+#include "model/training/stages.hpp"
 #include "model/training/step.hpp"
 
 namespace dfsearch::training {

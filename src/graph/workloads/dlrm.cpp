@@ -11,7 +11,7 @@
 // Nothing is tiled: a chip takes its local batch at once.  Kernels and tensors follow
 // docs/model.md, section 9.
 
-#include "graph/workloads/dlrm.hpp"
+#include "graph/workloads/generators.hpp"
 
 #include <string>
 #include <utility>

@@ -10,7 +10,7 @@
 // Kernel and tensor lists follow docs/model.md, section 9; the counts and the
 // FLOP are checked against published runs in tests/graph/workloads/llm_test.cpp.
 
-#include "graph/workloads/llm.hpp"
+#include "graph/workloads/generators.hpp"
 
 #include <array>
 #include <string>

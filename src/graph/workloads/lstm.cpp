@@ -11,7 +11,7 @@
 // all others.  It reads and writes its state beside that, and so does its backward kernel.  Kernels
 // and tensors follow docs/model.md, section 9.
 
-#include "graph/workloads/lstm.hpp"
+#include "graph/workloads/generators.hpp"
 
 #include <string>
 #include <utility>

@@ -16,9 +16,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/counts.hpp"
 #include "base/error.hpp"
-#include "base/saturating.hpp"
-#include "model/training/names.hpp"
+#include "model/training/plan.hpp"
 #include "model/training/stages.hpp"
 
 namespace dfsearch {

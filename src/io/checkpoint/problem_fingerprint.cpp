@@ -12,7 +12,7 @@
 #include "io/text/loop_choices.hpp"
 #include "model/machine/machine_schema.hpp"
 #include "model/problem_schema.hpp"
-#include "technology/names.hpp"
+#include "technology/chip.hpp"
 #include "technology/technology_schema.hpp"
 
 namespace dfsearch {

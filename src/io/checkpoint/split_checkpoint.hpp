@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "design/split_state.hpp"
+#include "design/split_space.hpp"
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "model/problem.hpp"
 #include "technology/derive.hpp"

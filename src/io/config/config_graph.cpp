@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "base/units_text.hpp"
+#include "graph/dataflow_graph.hpp"
 #include "graph/names.hpp"
-#include "graph/shapes.hpp"
 #include "io/config/config_workload.hpp"
 #include "io/config/workload_text.hpp"
 #include "schema/report.hpp"

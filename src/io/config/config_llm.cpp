@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "base/number.hpp"
+#include "base/counts.hpp"
 #include "base/units_text.hpp"
-#include "graph/workloads/llm.hpp"
-#include "graph/workloads/llm/unrolled_layers.hpp"
+#include "graph/workloads/generators.hpp"
+#include "graph/workloads/llm/transformer_graph.hpp"
 #include "io/config/workload_text.hpp"
 #include "schema/report.hpp"
 

@@ -13,7 +13,7 @@
 #include "model/names.hpp"
 #include "model/problem_schema.hpp"
 #include "model/training/plan.hpp"
-#include "technology/names.hpp"
+#include "technology/chip.hpp"
 
 namespace dfsearch {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/stages/stage_order.hpp"
-#include "graph/workloads/llm/unrolled_layers.hpp"
+#include "graph/workloads/llm/transformer_graph.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/scope.hpp"
 

@@ -9,7 +9,7 @@
 #include "model/machine/machine_schema.hpp"
 #include "model/names.hpp"
 #include "model/problem_schema.hpp"
-#include "technology/names.hpp"
+#include "technology/chip.hpp"
 
 namespace dfsearch {
 namespace {

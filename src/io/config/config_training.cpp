@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/divisors.hpp"
+#include "base/counts.hpp"
 #include "graph/names.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
@@ -25,7 +25,7 @@
 #include "io/config/plan_text.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/read_schema.hpp"
-#include "model/training/names.hpp"
+#include "model/training/plan.hpp"
 
 namespace dfsearch {
 namespace {

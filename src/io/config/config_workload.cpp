@@ -7,10 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/number.hpp"
+#include "base/counts.hpp"
 #include "base/units_text.hpp"
-#include "graph/workloads/fft.hpp"
-#include "graph/workloads/hpl.hpp"
+#include "graph/workloads/generators.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/read_schema.hpp"
 #include "io/text/input_messages.hpp"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/units_text.hpp"
+#include "graph/dataflow_graph.hpp"
 #include "graph/names.hpp"
-#include "graph/shapes.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/write_schema.hpp"
 #include "io/text/dot_label.hpp"

@@ -20,7 +20,7 @@ struct PlanHint {
   std::vector<YamlEntry> workload;  ///< of launch arguments: what the config must have as well
   std::optional<YamlNode> network;  ///< how its dimensions are divided; not among the changes
   bool launches = false;            ///< they are launch arguments
-  bool stages_inside = false;       ///< these number stages inside replicas (rank_order.hpp)
+  bool stages_inside = false;       ///< these number stages inside replicas (framework.hpp)
   std::vector<std::string> notes;   ///< on how these were taken
 };
 

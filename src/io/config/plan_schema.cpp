@@ -13,7 +13,7 @@
 #include "io/text/offload_names.hpp"
 #include "model/problem_schema.hpp"
 #include "model/training/memory.hpp"
-#include "model/training/names.hpp"
+#include "model/training/plan.hpp"
 
 namespace dfsearch {
 namespace {

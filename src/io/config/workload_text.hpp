@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "graph/workload.hpp"
-#include "graph/workloads/dlrm.hpp"
+#include "graph/workloads/generators.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
-#include "graph/workloads/lstm.hpp"
 #include "io/text/json_text.hpp"
 #include "schema/schema.hpp"
 

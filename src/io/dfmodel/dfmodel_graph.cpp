@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/units_text.hpp"
-#include "graph/workloads/llm.hpp"
+#include "graph/workloads/generators.hpp"
 #include "io/config/config_workload.hpp"
 #include "io/text/json_text.hpp"
 

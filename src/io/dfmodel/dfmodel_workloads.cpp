@@ -12,8 +12,7 @@
 #include <utility>
 
 #include "base/units_text.hpp"
-#include "graph/workloads/dlrm.hpp"
-#include "graph/workloads/fft.hpp"
+#include "graph/workloads/generators.hpp"
 #include "io/config/workload_text.hpp"
 
 namespace dfsearch {

@@ -18,7 +18,7 @@
 #include "model/framework.hpp"
 #include "model/serving/task.hpp"
 #include "model/stack/stack.hpp"
-#include "model/training/names.hpp"
+#include "model/training/plan.hpp"
 #include "schema/types.hpp"
 
 namespace dfsearch {

@@ -12,7 +12,7 @@ namespace dfsearch {
 /// What arguments say, and what their user should know of how they were taken.
 struct LaunchArguments {
   YamlNode plan;
-  bool stages_inside = false;      ///< ranks number stages inside replicas (rank_order.hpp)
+  bool stages_inside = false;      ///< ranks number stages inside replicas (framework.hpp)
   std::vector<std::string> notes;  ///< `file:line:column: --flag: ...` each
 };
 

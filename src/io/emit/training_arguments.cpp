@@ -10,11 +10,10 @@
 
 #include "io/emit/emitted.hpp"
 #include "io/emit/launch_flags.hpp"
-#include "model/training/chunked_stages.hpp"
 #include "model/training/framework.hpp"
-#include "model/training/names.hpp"
-#include "model/training/rank_order.hpp"
+#include "model/training/plan.hpp"
 #include "model/training/schedule.hpp"
+#include "model/training/stages.hpp"
 
 namespace dfsearch {
 namespace {

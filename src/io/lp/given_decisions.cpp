@@ -10,7 +10,6 @@
 #include "base/error.hpp"
 #include "engine/names.hpp"
 #include "graph/names.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/names.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/number.hpp"
+#include "base/counts.hpp"
 
 namespace dfsearch {
 namespace {

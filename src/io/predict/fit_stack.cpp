@@ -20,7 +20,7 @@
 #include "io/schema/write_schema.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/text_table.hpp"
-#include "model/training/stack_run.hpp"
+#include "model/training/evaluate.hpp"
 
 namespace dfsearch {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "io/predict/run_table.hpp"
-#include "model/training/stack_run.hpp"
+#include "model/training/evaluate.hpp"
 
 namespace dfsearch {
 

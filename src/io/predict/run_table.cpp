@@ -12,12 +12,11 @@
 #include <string_view>
 #include <utility>
 
-#include "base/divisors.hpp"
-#include "base/number.hpp"
+#include "base/counts.hpp"
 #include "io/config/shelf.hpp"
 #include "io/config/stack_files.hpp"
 #include "io/predict/csv_table.hpp"
-#include "model/training/stack_run.hpp"
+#include "model/training/evaluate.hpp"
 
 namespace dfsearch {
 namespace {

@@ -15,7 +15,7 @@
 #include "engine/serving/find_deployment.hpp"
 #include "io/report/report_words.hpp"
 #include "model/framework.hpp"
-#include "model/offload.hpp"
+#include "model/machine/machine.hpp"
 #include "model/scope.hpp"
 
 namespace dfsearch {

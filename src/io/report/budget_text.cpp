@@ -8,7 +8,7 @@
 #include "base/units_text.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/text_table.hpp"
-#include "technology/names.hpp"
+#include "technology/chip.hpp"
 
 namespace dfsearch {
 namespace {

@@ -11,7 +11,7 @@
 #include "io/report/report_words.hpp"
 #include "io/text/text_table.hpp"
 #include "model/names.hpp"
-#include "technology/names.hpp"
+#include "technology/chip.hpp"
 
 namespace dfsearch {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/units_text.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/report_words.hpp"
-#include "model/training/names.hpp"
+#include "model/training/plan.hpp"
 
 namespace dfsearch {
 namespace {

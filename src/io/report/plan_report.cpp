@@ -22,10 +22,9 @@
 #include "io/result/unused_keys.hpp"
 #include "io/text/joined.hpp"
 #include "model/names.hpp"
-#include "model/training/fused_summary.hpp"
+#include "model/training/fused_part.hpp"
 #include "model/training/layout_shelf.hpp"
-#include "model/training/layout_summary.hpp"
-#include "model/training/names.hpp"
+#include "model/training/plan.hpp"
 
 namespace dfsearch {
 namespace {

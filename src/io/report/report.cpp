@@ -26,11 +26,10 @@
 #include "io/text/joined.hpp"
 #include "io/text/objective_text.hpp"
 #include "io/text/text_table.hpp"
-#include "model/design_space.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/names.hpp"
-#include "model/not_counted.hpp"
+#include "model/scope.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {

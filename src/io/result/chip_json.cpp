@@ -1,7 +1,7 @@
 #include "io/result/chip_json.hpp"
 
 #include "model/names.hpp"
-#include "technology/names.hpp"
+#include "technology/chip.hpp"
 
 namespace dfsearch {
 namespace {

@@ -3,7 +3,7 @@
 #include "engine/names.hpp"
 #include "io/result/answer_json.hpp"
 #include "io/result/chip_json.hpp"
-#include "technology/names.hpp"
+#include "technology/chip.hpp"
 
 namespace dfsearch {
 namespace {

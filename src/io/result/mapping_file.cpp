@@ -15,7 +15,6 @@
 #include "io/text/loop_choices.hpp"
 #include "io/text/map_reader.hpp"
 #include "io/text/yaml_tree.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/names.hpp"

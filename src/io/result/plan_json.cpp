@@ -13,8 +13,8 @@
 #include "io/result/unused_keys.hpp"
 #include "io/result/work_json.hpp"
 #include "model/names.hpp"
-#include "model/training/fused_summary.hpp"
-#include "model/training/names.hpp"
+#include "model/training/fused_part.hpp"
+#include "model/training/plan.hpp"
 
 namespace dfsearch {
 namespace {

@@ -18,10 +18,9 @@
 #include "io/result/mapping_json.hpp"
 #include "io/result/model_json.hpp"
 #include "io/text/json_text.hpp"
-#include "model/design_space.hpp"
 #include "model/names.hpp"
-#include "model/not_counted.hpp"
-#include "technology/names.hpp"
+#include "model/scope.hpp"
+#include "technology/chip.hpp"
 
 namespace dfsearch {
 namespace {

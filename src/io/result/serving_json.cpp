@@ -9,7 +9,6 @@
 #include "io/result/asked_json.hpp"
 #include "io/result/event_json.hpp"
 #include "io/result/event_text.hpp"
-#include "model/serving/least_seconds.hpp"
 #include "model/serving/steady_state.hpp"
 
 namespace dfsearch {

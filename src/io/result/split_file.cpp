@@ -7,7 +7,7 @@
 
 #include "io/text/map_reader.hpp"
 #include "io/text/yaml_tree.hpp"
-#include "technology/names.hpp"
+#include "technology/chip.hpp"
 
 namespace dfsearch {
 namespace {

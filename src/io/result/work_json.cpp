@@ -1,7 +1,7 @@
 #include "io/result/work_json.hpp"
 
-#include "model/training/fused_summary.hpp"
-#include "model/training/names.hpp"
+#include "model/training/fused_part.hpp"
+#include "model/training/plan.hpp"
 #include "model/training/step.hpp"
 
 namespace dfsearch {

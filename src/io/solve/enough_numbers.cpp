@@ -27,7 +27,7 @@
 #include "graph/workloads/llm/transformer.hpp"
 #include "io/result/plan_lack.hpp"
 #include "model/training/memory.hpp"
-#include "model/training/names.hpp"
+#include "model/training/plan.hpp"
 
 namespace dfsearch {
 namespace {

@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "engine/serving/allowed.hpp"
-#include "engine/serving/find_fleet.hpp"
-#include "engine/serving/given_fleet.hpp"
+#include "engine/serving/deployment_space.hpp"
+#include "engine/serving/find_deployment.hpp"
 #include "io/checkpoint/step_checkpoint.hpp"
 #include "io/config/tree_fingerprint.hpp"
 #include "io/predict/serving_table.hpp"

@@ -13,7 +13,7 @@
 #include "io/result/result_json.hpp"
 #include "io/result/split_file.hpp"
 #include "io/solve/question_parts.hpp"
-#include "model/evaluate/form.hpp"
+#include "model/mapping_rules.hpp"
 
 namespace dfsearch {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "engine/calculon/given_execution.hpp"
-#include "engine/training/given_plan.hpp"
+#include "engine/calculon/find_execution.hpp"
+#include "engine/training/find_plan.hpp"
 #include "engine/training/plan_rules.hpp"
 #include "io/checkpoint/step_checkpoint.hpp"
 #include "io/config/hint_changes.hpp"
@@ -18,8 +18,8 @@
 #include "io/result/result_json.hpp"
 #include "io/solve/enough_numbers.hpp"
 #include "io/solve/question_parts.hpp"
-#include "model/training/names.hpp"
-#include "model/training/rank_order.hpp"
+#include "model/training/framework.hpp"
+#include "model/training/plan.hpp"
 
 namespace dfsearch {
 namespace {

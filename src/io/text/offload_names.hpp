@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/offload.hpp"
+#include "model/machine/machine.hpp"
 #include "schema/types.hpp"
 
 namespace dfsearch {

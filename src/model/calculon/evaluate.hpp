@@ -7,10 +7,9 @@
 #include <variant>
 
 #include "base/units.hpp"
-#include "model/calculon/block_times.hpp"
+#include "model/calculon/block.hpp"
 #include "model/calculon/execution.hpp"
 #include "model/calculon/memory_use.hpp"
-#include "model/calculon/network.hpp"
 #include "model/calculon/step_time.hpp"
 
 namespace dfsearch::calculon {

@@ -1,4 +1,5 @@
 #pragma once
+
 // What Calculon's equations are about: a transformer, and one way to execute it.
 
 #include <array>
@@ -7,8 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/units.hpp"
 #include "base/words.hpp"
-#include "model/offload.hpp"
+#include "model/machine/machine.hpp"
 
 namespace dfsearch::calculon {
 
@@ -90,5 +92,30 @@ constexpr auto words(Overlap) {
   return named<Overlap>(
       {{"none", Overlap::None}, {"ring", Overlap::Ring}, {"pipe", Overlap::Pipe}});
 }
+
+/// The time of an operation on a value of so many bytes in whole.
+// docs/calculon.md (C2)
+[[nodiscard]] inline Seconds operation_time(const NetworkDimension& network, Operation operation,
+                                            Bytes whole, double members) {
+  const MeasuredNetwork& measured = *network.measured;
+  const MeasuredNetwork::Scale& scale = measured.operations[static_cast<std::size_t>(operation)];
+  return network.latency + scale.factor * whole * (1.0 + scale.offset / members) /
+                               (network.bandwidth * measured.efficiency);
+}
+
+/// The counts of a schedule, as the factors of times and sizes that they are.
+struct Schedule {
+  double blocks = 1.0;  ///< of the first stage, which has the most
+  double chunks = 1.0;
+  double chunk_blocks = 1.0;  ///< blocks of a chunk, its edge block included
+  double stages = 1.0;
+  double micro_batches = 1.0;  ///< of a data rank
+  double in_flight = 1.0;      ///< micro-batches whose activations a stage keeps
+  double short_stages = 0.0;   ///< stages that have a block less
+  double last_round = 1.0;     ///< micro-batches of the last round of one for each stage
+  double missing = 0.0;        ///< by which the last round is short of one for each stage
+};
+
+Schedule schedule_of(const ModelShape& transformer, const Execution& execution);
 
 }  // namespace dfsearch::calculon

@@ -2,9 +2,8 @@
 // What a chip of the first stage keeps in its memories.
 
 #include "base/units.hpp"
-#include "model/calculon/block_kernels.hpp"
+#include "model/calculon/block.hpp"
 #include "model/calculon/execution.hpp"
-#include "model/calculon/schedule.hpp"
 
 namespace dfsearch::calculon {
 

@@ -2,10 +2,8 @@
 // From the time of a block to that of a step.
 
 #include "base/units.hpp"
-#include "model/calculon/block_times.hpp"
+#include "model/calculon/block.hpp"
 #include "model/calculon/execution.hpp"
-#include "model/calculon/network.hpp"
-#include "model/calculon/schedule.hpp"
 
 namespace dfsearch::calculon {
 

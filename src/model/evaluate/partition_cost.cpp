@@ -6,11 +6,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/number.hpp"
-#include "base/saturating.hpp"
-#include "model/evaluate/form.hpp"
+#include "base/counts.hpp"
 #include "model/layer/core_allocation.hpp"
-#include "model/layer/lone_kernel.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/mapping_rules.hpp"
 
 namespace dfsearch {
 namespace {

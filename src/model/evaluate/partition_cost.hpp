@@ -1,4 +1,5 @@
 #pragma once
+
 // What each partition of a mapping costs for one layer and one sample
 // (docs/model.md, section 6).
 
@@ -14,7 +15,6 @@
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
 #include "model/step/step_time.hpp"
-#include "model/step/time_shares.hpp"
 
 namespace dfsearch {
 
@@ -107,5 +107,19 @@ class PartitionEvaluator {
   std::vector<CoreGrid> grids_;
   std::vector<bool> loads_;  // per stage: whether weights are read from memory
 };
+
+struct StageCosts {
+  std::vector<StageCost> stages;
+  std::vector<Ticks> times;  ///< of each for a sample
+  Ticks sum = 0;             ///< of them
+  std::size_t slowest = 0;   ///< the first of them
+  std::size_t fullest = 0;   ///< the first that needs most memory
+};
+
+/// `partitions` are those of the mapping, which keeps the rules of mapping_rules.hpp, and `ticks` their
+/// times.
+StageCosts stage_costs(const Problem& problem, const Mapping& mapping, const LayerCosts& costs,
+                       const std::vector<PartitionMembers>& partitions,
+                       const std::vector<Ticks>& ticks);
 
 }  // namespace dfsearch

@@ -1,11 +1,10 @@
-#include "model/evaluate/stage_costs.hpp"
+#include "model/evaluate/partition_cost.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
 
-#include "model/step/stage_time.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {

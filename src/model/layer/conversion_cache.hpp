@@ -14,7 +14,7 @@
 
 #include "base/units.hpp"
 #include "graph/dataflow_graph.hpp"
-#include "graph/loop_pair.hpp"
+#include "graph/loop_set.hpp"
 #include "model/mapping.hpp"
 
 namespace dfsearch {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "graph/shapes.hpp"
+#include "graph/dataflow_graph.hpp"
 #include "model/layer/sharding.hpp"
 
 namespace dfsearch {

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <utility>
 
-#include "base/saturating.hpp"
+#include "base/counts.hpp"
 
 namespace dfsearch {
 namespace {

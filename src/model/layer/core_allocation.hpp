@@ -11,7 +11,6 @@
 #include <span>
 #include <vector>
 
-#include "model/layer/array_dataflow.hpp"
 #include "model/layer/conversion_cache.hpp"
 #include "model/layer/level_traffic.hpp"
 #include "model/layer/shard.hpp"

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "model/layer/level_traffic.hpp"
-#include "model/layer/lone_kernel.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
+
 namespace {
 
 /// The least of `cost(loop)` over the loops.
@@ -471,6 +471,17 @@ Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs) {
     sum = capped_sum(sum, std::min(kNever, time + costs.weight_load(id)));
   }
   return sum;
+}
+
+LoneKernel lone_kernel(const DataflowGraph& graph, const LayerCosts& costs, KernelId kernel) {
+  const LayerCosts::Held held = costs.held(kernel);
+  LoneKernel lone{.inputs = held.inputs,
+                  .outputs = held.outputs,
+                  .weight = costs.resident_weight(kernel),
+                  .has_pieces = graph.kernel(kernel).has_pieces()};
+  for (const TensorId t : graph.inputs(kernel)) lone.inputs += costs.streamed_buffer(t);
+  for (const TensorId t : graph.outputs(kernel)) lone.outputs += costs.streamed_buffer(t);
+  return lone;
 }
 
 }  // namespace dfsearch

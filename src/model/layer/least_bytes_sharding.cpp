@@ -19,7 +19,6 @@
 
 #include "base/error.hpp"
 #include "base/least_sum.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
 

@@ -15,8 +15,8 @@
 
 #include "model/layer/level_traffic.hpp"
 
-#include "base/number.hpp"
-#include "model/layer/array_dataflow.hpp"
+#include "base/counts.hpp"
+#include "model/layer/shard.hpp"
 
 #include <algorithm>
 #include <cmath>

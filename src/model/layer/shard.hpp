@@ -1,12 +1,16 @@
 #pragma once
+
 // What one chip holds and does of one kernel (docs/model.md, section 6).
 
+#include <array>
 #include <compare>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "graph/dataflow_graph.hpp"
-#include "graph/loop_pair.hpp"
+#include "graph/loop_set.hpp"
+#include "model/machine/machine.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
 
@@ -130,5 +134,20 @@ Flops tile_flops(const Kernel& kernel, const Shard& shard);
 
 /// How many tiles of so many elements the sequence has.
 std::int64_t tile_count(const Workload& workload, std::int64_t tile);
+
+/// The extents of a product by what an array does with them.
+struct ArrayExtents {
+  std::int64_t lanes = 1;     ///< spread over its lanes
+  std::int64_t stages = 1;    ///< spread over its stages
+  std::int64_t streamed = 1;  ///< what passes, one cycle each
+};
+/// Of a weight of m x k and an input of k x n.
+ArrayExtents array_extents(const Shard& gemm, Dataflow dataflow);
+
+/// What a machine may choose from, in the order of ties.
+std::span<const Dataflow> dataflows_of(const Accelerator& accelerator);
+
+/// The words of a product that the arrays take from their registers and give to them.
+double register_words(const Shard& gemm, const Accelerator& accelerator, Dataflow dataflow);
 
 }  // namespace dfsearch

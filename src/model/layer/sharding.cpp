@@ -5,7 +5,7 @@
 #include <numeric>
 #include <span>
 
-#include "graph/shapes.hpp"
+#include "graph/dataflow_graph.hpp"
 
 namespace dfsearch {
 namespace {

@@ -1,4 +1,5 @@
 #pragma once
+
 // Which loop of a kernel tensor parallelism splits, in which layout tensors
 // then leave and arrive, and what must be communicated in between
 // (docs/model.md, section 4).
@@ -8,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/deadline.hpp"
+#include "graph/kernel.hpp"
 #include "graph/loop_set.hpp"
 #include "model/layer/conversion_cache.hpp"
 #include "model/layer/machine_network.hpp"
@@ -118,5 +121,12 @@ Seconds network_time(const NetworkContext& context, KernelId kernel, const LoopS
 Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, LoopPair sharding);
 Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, LoopPair producer,
                         LoopPair consumer);
+
+/// The sharding of least communicated bytes; ties are broken kernel by kernel in
+/// list order by the order of `Loop`.  Pinned loops are kept.  Exact.  For graphs so entangled
+/// that this would take minutes it throws InputError, at once; where no network splits any
+/// kernel it has the first loops for graphs that would take more than some ten milliseconds.
+/// Throws Stopped.
+std::vector<LoopPair> least_bytes_sharding(const Problem& problem, const Deadline& deadline = {});
 
 }  // namespace dfsearch

@@ -1,4 +1,5 @@
 #pragma once
+
 // The machine: chips, their cores and memory, the network between them, what
 // they cost and draw (docs/model.md, sections 2 and 8).  A Machine is a plain
 // value; defaults are "costs nothing, holds everything".
@@ -7,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,16 @@
 #include "model/machine/topology.hpp"
 
 namespace dfsearch {
+
+/// It is fetched from there layer by layer, or block by block.
+struct Offload {
+  bool weights = false;
+  bool activations = false;
+  bool optimizer = false;
+
+  [[nodiscard]] bool any() const { return weights || activations || optimizer; }
+  friend auto operator<=>(const Offload&, const Offload&) = default;
+};
 
 /// What a network dimension is used for.
 enum class Strategy : std::uint8_t { Tensor, Pipeline, Data };
@@ -147,5 +159,10 @@ struct Machine {
     return all;
   }
 };
+
+/// Coefficients, the highest power first, of the polynomial of this degree with the least squares
+/// of its differences at these points; they have more different x than the degree.
+std::vector<double> least_squares(std::span<const std::pair<double, double>> points,
+                                  std::size_t degree);
 
 }  // namespace dfsearch

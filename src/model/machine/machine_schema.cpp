@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "model/machine/rate_by_peak.hpp"
+#include "model/machine/machine.hpp"
 #include "schema/report.hpp"
 
 namespace dfsearch {

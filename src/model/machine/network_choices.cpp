@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/divisors.hpp"
+#include "base/counts.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {

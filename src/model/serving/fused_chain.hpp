@@ -1,14 +1,31 @@
 #pragma once
+
 // The kernels of a layer on a chip with dataflow: a chain, cut into partitions that run one after
 // the other, each all of its kernels at once (docs/serving.md, section 4).
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "base/units.hpp"
+#include "base/words.hpp"
 #include "model/problem.hpp"
-#include "model/serving/part_times.hpp"
 
 namespace dfsearch::serving {
+
+/// What the time of a pass goes to.
+enum class Part : std::uint8_t { Weights, Cache, Products, Network, Host };
+inline constexpr std::size_t kParts = 5;
+constexpr auto words(Part) {
+  return named<Part>({{"weights", Part::Weights},
+                      {"cache", Part::Cache},
+                      {"products", Part::Products},
+                      {"network", Part::Network},
+                      {"host", Part::Host}});
+}
+using PartTimes = std::array<double, kParts>;
+inline double& of(PartTimes& parts, Part part) { return parts[static_cast<std::size_t>(part)]; }
 
 /// Seconds of one kernel, if it had the chip, its memory and its links for itself.
 struct FusedKernel {

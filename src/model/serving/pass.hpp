@@ -9,7 +9,6 @@
 #include "model/serving/deployment.hpp"
 #include "model/serving/fused_chain.hpp"
 #include "model/serving/links.hpp"
-#include "model/serving/part_times.hpp"
 #include "model/serving/requests.hpp"
 
 namespace dfsearch::serving {

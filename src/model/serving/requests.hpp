@@ -1,4 +1,5 @@
 #pragma once
+
 // Means over the classes of requests.
 
 #include <array>
@@ -79,5 +80,16 @@ struct Means {
 
 /// (13): tokens that a running request is given in the cache of a model with such a window.
 Cached reserved_tokens(const Task& task, const Means& means, std::int64_t window);
+
+/// The mean wait of M/D/1 in units of its service; infinite from a load of 1 on.
+double mean_wait(double load);
+
+/// Erlang's C: the share of arrivals that wait where `servers` have this load each.
+double waiting_share(std::int64_t servers, double load);
+
+/// The wait that 99 of 100 arrivals do not exceed: an approximation of M/G/c with services whose
+/// squared coefficient of variation is `variation` (Lee and Longton, Operational Research Quarterly
+/// 1959; an exponential tail).  Infinite from a load of 1 on.
+double wait_of_99(std::int64_t servers, double load, double service, double variation);
 
 }  // namespace dfsearch::serving

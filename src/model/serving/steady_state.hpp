@@ -1,11 +1,14 @@
 #pragma once
+
 // Replicas in their steady state: rates, latencies, memory and limits of a deployment.
 
 #include <cstdint>
 
 #include "model/serving/deployment.hpp"
 #include "model/serving/pass.hpp"
+#include "model/serving/requests.hpp"
 #include "model/serving/speculation.hpp"
+#include "model/serving/task.hpp"
 
 namespace dfsearch::serving {
 
@@ -141,5 +144,9 @@ Figures disaggregated(const Task& task, const Means& means, const Prefillers& pr
 
 /// The judge: everything anew from the deployment alone.
 Figures evaluate(const Task& task, const Deployment& deployment);
+
+/// Chip-seconds of a request with so much time for each token, or dollars with an axis of cost, at
+/// least: (26) to (28) of docs/serving.md.  Infinite where no deployment is so fast.  Any thread.
+double least_of_request(const Task& task, const Means& means, FrontAxis axis, double tpot);
 
 }  // namespace dfsearch::serving

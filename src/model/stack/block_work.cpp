@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/number.hpp"
+#include "base/counts.hpp"
 
 namespace dfsearch::stack {
 namespace {

@@ -1,9 +1,12 @@
 #pragma once
+
 // What plans are timed with beside the counts: the software that runs them and the measured chip
 // it runs on (docs/truth.md).  Each constant has its source in the file of the shelf.
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,10 +14,37 @@
 
 #include "base/units.hpp"
 #include "base/words.hpp"
-#include "model/stack/curve.hpp"
 #include "schema/schema.hpp"
 
 namespace dfsearch::stack {
+
+inline double amount(std::int64_t count) { return static_cast<double>(count); }
+template <int... exponents>
+double amount(Quantity<exponents...> quantity) {
+  return quantity.in_base_units();
+}
+
+/// Shares at some amounts of work (FLOP, bytes or tokens of a sample), which rise; linear in the
+/// logarithm of the work between them and level beyond them.  `low` and `high` are empty or around
+/// `share`.
+template <class Work>
+struct Curve {
+  std::vector<Work> work;
+  std::vector<double> share, low, high;
+
+  [[nodiscard]] bool given() const { return !work.empty(); }
+
+  /// docs/truth.md (1)
+  [[nodiscard]] double at(double work_of_one) const {
+    if (!(work_of_one > amount(work.front()))) return share.front();
+    std::size_t i = 1;
+    while (i < work.size() && amount(work[i]) < work_of_one) ++i;
+    if (i == work.size()) return share.back();
+    const double from = amount(work[i - 1]), to = amount(work[i]);
+    return share[i - 1] +
+           (share[i] - share[i - 1]) * (std::log(work_of_one / from) / std::log(to / from));
+  }
+};
 
 /// A constant: one value, or low, typical and high.
 template <class Value>

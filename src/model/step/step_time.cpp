@@ -1,13 +1,15 @@
 #include "model/step/step_time.hpp"
 
 #include <algorithm>
+#include <array>
 
-#include "base/saturating.hpp"
+#include "base/counts.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/collectives.hpp"
 #include "model/machine/price_power.hpp"
 
 namespace dfsearch {
+
 namespace {
 
 double virtual_stages(const Equations& equations, std::int64_t layers_per_stage) {
@@ -135,6 +137,59 @@ Seconds request_latency(const Problem& problem, const std::vector<Mapping::Dimen
   const double chunks = virtual_stages(problem.equations, layers);
   return layer * static_cast<double>(layers * stages) +
          hop(problem, network, 1) * hops(problem.equations, stages, chunks);
+}
+
+StagedStep staged_step(const Problem& problem, const std::vector<Mapping::Dimension>& network) {
+  const std::int64_t samples = problem.workload.global_batch / degree_of(network, Strategy::Data);
+  return {.samples = static_cast<double>(samples),
+          .steps = static_cast<double>(problem.workload.graph.wave_steps()),
+          .copies = static_cast<double>(problem.workload.copies),
+          .weight = step_time(problem, network, 1).weight,
+          .is_bottleneck = problem.objective == Objective::Bottleneck};
+}
+
+ChargedTime& ChargedTime::operator+=(const ChargedTime& other) {
+  compute = capped_sum(compute, other.compute);
+  memory = capped_sum(memory, other.memory);
+  network = capped_sum(network, other.network);
+  return *this;
+}
+
+ChargedTime charged_time(Overlap overlap, Ticks compute, Ticks memory, Ticks network) {
+  ChargedTime charged{.compute = compute, .memory = memory, .network = network};
+  if (overlap == Overlap::None) return charged;
+  if (memory > compute) {
+    charged.compute = 0;
+  } else {
+    charged.memory = 0;
+  }
+  if (overlap == Overlap::ComputeMemory) return charged;
+  if (network > std::max(compute, memory)) {
+    charged.compute = 0;
+    charged.memory = 0;
+  } else {
+    charged.network = 0;
+  }
+  return charged;
+}
+
+StepBound TimeShares::largest() const {
+  const std::array shares = {compute, memory, network, bubble, transfer};
+  return static_cast<StepBound>(std::max_element(shares.begin(), shares.end()) - shares.begin());
+}
+
+TimeShares time_shares(const StepTime& step, const Clock& clock, const ChargedTime& layer) {
+  const Ticks whole = layer.compute + layer.memory + layer.network;
+  const Seconds total = step.step(clock.seconds(whole));
+  const auto share = [&](Ticks part) {
+    return clock.seconds(part) * (step.factor / step.bubble_factor / step.copies) / total;
+  };
+  return {.compute = share(layer.compute),
+          .memory = share(layer.memory),
+          .network = share(layer.network),
+          .bubble = share(whole) * (step.bubble_factor - 1.0),
+          .transfer = std::max(step.transfer, step.least - clock.seconds(whole) * step.factor) /
+                      step.copies / total};
 }
 
 }  // namespace dfsearch

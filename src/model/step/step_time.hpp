@@ -1,4 +1,5 @@
 #pragma once
+
 // From the time of one layer and one sample to the time of a step
 // (docs/model.md, sections 6 and 7).
 
@@ -63,5 +64,66 @@ Seconds request_latency(const Problem& problem, const std::vector<Mapping::Dimen
 /// The product of the degrees of the dimensions that serve the strategy, at most the greatest
 /// number there is.
 std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy strategy);
+
+/// What a stage takes for a sample: its partitions and what it hands on, in the one direction.
+/// docs/model.md (55)
+constexpr Ticks stage_time(Overlap overlap, Ticks work, Ticks transfer) {
+  return overlap == Overlap::Perfect ? std::max(work, transfer) : capped_sum(work, transfer);
+}
+
+/// How the time of a step follows from those of the stages for a sample, of which only the sum and
+/// the greatest count.
+struct StagedStep {
+  double samples = 1.0;        ///< that follow each other through the stages
+  double steps = 1.0;          ///< of each, which follow each other likewise
+  double copies = 1.0;         ///< of the workload, which share the time
+  double weight = 1.0;         ///< what a second of the step counts in the objective
+  bool is_bottleneck = false;  ///< the objective is the slowest stage
+
+  /// The makespan of equal samples: the first passes all stages, and each later one leaves the
+  /// slowest stage so much after the one before.
+  /// docs/model.md (56), (61)
+  [[nodiscard]] Seconds step(Seconds sum, Seconds greatest) const {
+    return (sum + (samples * steps - 1.0) * greatest) / (steps * copies);
+  }
+  [[nodiscard]] Score score(Seconds sum, Seconds greatest) const {
+    if (is_bottleneck) return Score(greatest.in_base_units());
+    return Score(step(sum, greatest).in_base_units() * weight);
+  }
+};
+
+StagedStep staged_step(const Problem& problem, const std::vector<Mapping::Dimension>& network);
+
+/// Compute, memory and network time that a partition is charged for; they add up
+/// to its time.  What hides behind something longer is not charged.  Each part is at most
+/// kNever, and so is every sum of them.
+struct ChargedTime {
+  Ticks compute = 0;
+  Ticks memory = 0;
+  Ticks network = 0;
+
+  ChargedTime& operator+=(const ChargedTime& other);
+};
+
+/// The parts of `overlapped` of model/step/step_time.hpp.  Where two are equally long
+/// the one behind which the other hides is compute before memory before network.
+ChargedTime charged_time(Overlap overlap, Ticks compute, Ticks memory, Ticks network);
+
+/// What most of the step time goes to.
+enum class StepBound : std::uint8_t { Compute, Memory, Network, Bubble, Transfer };
+
+/// Parts of the step time, from 0 to 1; together 1 but for rounding.
+struct TimeShares {
+  double compute = 0.0;
+  double memory = 0.0;
+  double network = 0.0;
+  double bubble = 0.0;    ///< stages that wait while the pipeline fills and drains
+  double transfer = 0.0;  ///< what goes from stage to stage
+
+  /// The largest share, of equal ones the first.
+  [[nodiscard]] StepBound largest() const;
+};
+
+TimeShares time_shares(const StepTime& step, const Clock& clock, const ChargedTime& layer);
 
 }  // namespace dfsearch

@@ -1,8 +1,10 @@
 #pragma once
+
 // Plans that frameworks of training cannot run: those that Megatron-LM (core 0.16), torchtitan (0.2) and
 // DeepSpeed (0.18) refuse in their arguments (docs/training.md, section 6).
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -27,5 +29,22 @@ std::vector<std::string_view> lacks(Framework framework, const ModelFacts& model
 /// The reasons for which it does not run a plan, its degrees included; network and layers are not
 /// read.
 std::vector<std::string_view> lacks(Framework framework, const ModelFacts& model, const Plan& plan);
+
+/// Role by role, the first one fastest.
+using RankOrder = std::initializer_list<Role>;
+/// That of all frameworks of training, unless told otherwise.
+inline constexpr RankOrder kUsualOrder = {Role::Tensor, Role::Context, Role::Expert, Role::Data,
+                                          Role::Pipeline};
+/// The order of Megatron-LM with --use-tp-pp-dp-mapping, which goes without context ranks and expert
+/// ranks.
+inline constexpr RankOrder kStagesInside = {Role::Tensor, Role::Context, Role::Expert,
+                                            Role::Pipeline, Role::Data};
+
+/// Whether ranks that are numbered so have the chips of each role in each dimension of the network,
+/// innermost first.  Chips of a mesh are numbered as its user has them.
+bool is_numbered_so(const std::vector<Division>& network, RankOrder order);
+
+/// Whether a framework has an order that numbers them so, with that layout among tensor ranks.
+bool can_number(Framework framework, const std::vector<Division>& network, TensorLayout layout);
 
 }  // namespace dfsearch::training

@@ -1,4 +1,5 @@
 #pragma once
+
 // A part of a model on one chip, whose kernels are fused (docs/training.md, section 5): a mapping
 // problem of that chip alone for each pass, and what their mappings make of the part's profile.
 //
@@ -11,10 +12,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/units.hpp"
+#include "model/evaluate.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
+#include "model/training/block.hpp"
 #include "model/training/profile.hpp"
 
 namespace dfsearch::training {
@@ -65,5 +70,25 @@ WorkTime one_by_one(const FusedPart& part, FusedKind kind);
 
 /// With these mappings, which fit; else InternalError.
 BlockProfile fused(const FusedPart& part, const PartFusion& fusion, Schedule schedule);
+
+struct FusedSummary {
+  struct Partition {
+    std::vector<std::string> kernels;
+    Seconds time{};  ///< of a micro-batch
+    Bottleneck bound_by = Bottleneck::Compute;
+    Bytes sram{};
+  };
+  const char* part = "layer";  ///< or "expert_layer", "full_layer", "first", "last"
+  FusedKind kind = FusedKind::Forward;
+  Seconds time{};                     ///< of a micro-batch
+  std::int64_t tile = 0;              ///< tokens
+  std::vector<Partition> partitions;  ///< none: kernels run one by one
+};
+
+/// "layer", "expert_layer" or of layers that alternate "full_layer", "first", "last".
+const char* name_of(Part part, const Transformer& model);
+
+/// All passes of the parts that the model has; empty where kernels run one by one.
+std::vector<FusedSummary> fused_summary(const Task& task, const Plan& plan, const Fusions& fusions);
 
 }  // namespace dfsearch::training

@@ -1,4 +1,5 @@
 #pragma once
+
 // The groups of chips of each role, where they are in the network, and how long their exchanges
 // take (docs/training.md, section 5).
 
@@ -9,6 +10,7 @@
 
 #include "base/units.hpp"
 #include "model/machine/collectives.hpp"
+#include "model/machine/mesh_placement.hpp"
 #include "model/training/layouts.hpp"
 #include "model/training/plan.hpp"
 #include "model/training/task.hpp"
@@ -62,5 +64,13 @@ struct Groups {
  private:
   Groups() = default;
 };
+
+/// Per role: how many of its messages share a link, by the sharing of the mesh, and the most links
+/// that one of them crosses.
+MeshLoads loads_of(const Mesh& mesh, const Division& division);
+
+/// The ways to place a division into so many roles that no other beats in any link or hop of any
+/// role, and of equal ones the first: some best step has one of them.
+std::vector<Division> unbeaten_divisions(const Mesh& mesh, const Degrees& degrees);
 
 }  // namespace dfsearch::training

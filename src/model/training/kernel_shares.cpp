@@ -3,7 +3,7 @@
 
 #include "model/training/kernel_shares.hpp"
 
-#include "base/number.hpp"
+#include "base/counts.hpp"
 #include "model/layer/shard.hpp"
 
 namespace dfsearch::training {

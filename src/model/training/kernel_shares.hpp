@@ -7,7 +7,6 @@
 
 #include "base/units.hpp"
 #include "model/training/block.hpp"
-#include "model/training/block_exchanges.hpp"
 #include "model/training/profile.hpp"
 #include "model/training/task.hpp"
 

@@ -1,7 +1,3 @@
-// What layers hand each other fits: the layers of one kind choose it, and those of the other kind
-// and the ends of the model take it.  The two layouts that have a name are those of the layers
-// that come first, those of the front of the layers that most are.
-
 #include "model/training/layout_shelf.hpp"
 
 #include <algorithm>
@@ -9,7 +5,12 @@
 
 #include "model/layer/shard.hpp"
 
+// What layers hand each other fits: the layers of one kind choose it, and those of the other kind
+// and the ends of the model take it.  The two layouts that have a name are those of the layers
+// that come first, those of the front of the layers that most are.
+
 namespace dfsearch::training {
+
 namespace {
 
 Axis axis_of(Role role) {
@@ -172,6 +173,23 @@ Profiles LayoutShelf::profiles(const Degrees& degrees, TensorLayout order, std::
         task_, *blocks_[part], layouts(part, degrees, order, deadline), degrees, micro_batch);
   }
   return profiles;
+}
+
+LayoutSummary summary_of(const Block& block, const AxisLayout& layout) {
+  LayoutSummary summary;
+  for (std::size_t v = 0; v < block.values().size(); ++v) {
+    const Block::Value& value = block.values()[v];
+    if (!value.is_kept) continue;
+    const std::string& name = block.graph().kernel(value.producer).name;
+    if (layout.kept[v] == ValueLayout::Replicated) summary.whole.push_back(name);
+    const auto is_again = [&](const Conversion& conversion) {
+      return conversion.value == v && conversion.phase == Phase::Backward;
+    };
+    if (std::any_of(layout.conversions.begin(), layout.conversions.end(), is_again)) {
+      summary.again.push_back(name);
+    }
+  }
+  return summary;
 }
 
 }  // namespace dfsearch::training

@@ -1,14 +1,17 @@
 #pragma once
+
 // The layouts of the parts of a model, each found once.
 
 #include <compare>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/deadline.hpp"
 #include "model/training/block.hpp"
+#include "model/training/layouts.hpp"
 #include "model/training/profile.hpp"
 
 namespace dfsearch::training {
@@ -70,5 +73,14 @@ class LayoutShelf {
   std::map<Key, Once<AxisLayout>> found_;
   std::map<std::int64_t, Once<Front>> fronts_;
 };
+
+/// Names of the kernels that compute the values meant, in the order of the graph.
+struct LayoutSummary {
+  std::vector<std::string> whole;  ///< kept for the backward pass by every chip
+  std::vector<std::string> again;  ///< kept split, and exchanged again for the backward pass
+};
+
+/// `layout` is one of the block.
+LayoutSummary summary_of(const Block& block, const AxisLayout& layout);
 
 }  // namespace dfsearch::training

@@ -1,9 +1,11 @@
 #pragma once
+
 // What a chip of one stage holds while it trains (docs/training.md, section 3).
 
 #include <cstdint>
 
 #include "base/units.hpp"
+#include "model/training/block.hpp"
 #include "model/training/plan.hpp"
 #include "model/training/profile.hpp"
 #include "model/training/task.hpp"
@@ -41,5 +43,10 @@ MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profi
 
 /// Whether that is within what a chip has.
 bool fits(const Machine& machine, const MemoryUse& use);
+
+/// False only if no plan with these degrees, micro-batch and recomputation fits; no other decision
+/// of the plan is read.  True where layers may be offloaded.
+/// docs/search.md, section 15
+bool may_fit(const Task& task, Plan plan, const Profiles& profiles, const LayerOrder& order);
 
 }  // namespace dfsearch::training

@@ -1,4 +1,5 @@
 #pragma once
+
 // What one chip does, keeps and sends of a block, for one micro-batch (docs/training.md,
 // sections 3 and 5).
 
@@ -88,5 +89,21 @@ BlockProfile profile(const Task& task, const Block& block, const BlockLayouts& l
 /// All parts of a task with a stack, by counting alone.  docs/truth.md, sections 1 to 3 and 8.
 Profiles stack_profiles(const Task& task, const Degrees& degrees, TensorLayout layout,
                         std::int64_t micro_batch);
+
+/// How the values of a block are divided among the chips of the axes.
+struct ValueShares {
+  std::int64_t tensor = 1, context = 1, expert = 1;
+  double samples = 1.0;  ///< of a micro-batch
+
+  /// Elements of a value on one chip, in these layouts; the expert axis divides samples.
+  [[nodiscard]] double elements(const Block::Value& value, ValueLayout on_tensor,
+                                ValueLayout on_context) const;
+};
+
+/// Each conversion of each axis with the length that its value has then on the others.  A value
+/// that is converted on several axes takes the way on which least is sent; of equal ones the one
+/// that sends least among context and expert ranks, whose groups lie further apart.
+std::vector<BlockExchange> exchanges_of(const Block& block, const BlockLayouts& layouts,
+                                        const ValueShares& shares, Bytes word);
 
 }  // namespace dfsearch::training

@@ -7,14 +7,12 @@
 // its floor: the class is divided at it, into spreads below that maximum and spreads that have at
 // least as much, and the spread found is in neither again.  docs/search.md, section 15.
 
-#include "model/training/robust_spread.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "model/training/chunked_stages.hpp"
+#include "model/training/stages.hpp"
 
 namespace dfsearch::training {
 namespace {

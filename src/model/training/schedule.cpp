@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "base/number.hpp"
-#include "model/training/chunked_stages.hpp"
+#include "base/counts.hpp"
+#include "model/training/stages.hpp"
 
 namespace dfsearch::training {
 namespace {

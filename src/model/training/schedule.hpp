@@ -88,7 +88,7 @@ class Pipeline {
 double in_flight(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
                  std::int64_t stages, std::int64_t stage);
 
-/// Whether the schedule works so: stages are interleaved if they have chunks (chunked_stages.hpp),
+/// Whether the schedule works so: stages are interleaved if they have chunks (stages.hpp),
 /// and micro-batches then come in rounds of the stages.
 bool is_possible(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
                  const std::vector<std::int64_t>& layers);

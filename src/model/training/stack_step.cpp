@@ -5,10 +5,9 @@
 #include <initializer_list>
 #include <numeric>
 
-#include "base/divisors.hpp"
-#include "base/number.hpp"
+#include "base/counts.hpp"
+#include "model/stack/kernel_times.hpp"
 #include "model/stack/link_times.hpp"
-#include "model/stack/pass_time.hpp"
 #include "model/training/step.hpp"
 
 namespace dfsearch::training {

@@ -1,4 +1,5 @@
 #pragma once
+
 // How the layers of a model are spread over the stages of a pipeline (docs/training.md,
 // section 4).
 
@@ -14,8 +15,31 @@
 
 namespace dfsearch::training {
 
+/// The division of stages into chunks of equally many slots.  A layer takes a slot;
+/// the embedding may take one of the first chunk of the first stage, and the loss one of the last
+/// chunk of the last stage.
+struct ChunkSlots {
+  bool embedding = false;  ///< takes a slot
+  bool loss = false;
+  bool own_ends = false;  ///< the first or the last stage has other layers than those between
+};
+
+/// Nothing if such stages have no equal chunks.  Stages are alike, unless every layer and nothing
+/// else takes a slot: then the first and the last one may have numbers of their own.
+std::optional<ChunkSlots> chunk_slots(const std::vector<std::int64_t>& layers, std::int64_t chunks);
+
+/// Whether some division of `layers` layers among the stages has chunks.
+bool have_chunks(std::int64_t layers, std::int64_t stages, std::int64_t chunks);
+
+/// Calls `take` with the layers of the stages of each pipeline that `chunk_slots` divides into
+/// `chunks` chunks.  Pipelines whose fullest stage has least come first; before them `goes_on` is
+/// asked with the least layers of this stage, and the rest is left out where it returns false.
+void for_each_chunked(std::int64_t layers, std::int64_t stages, std::int64_t chunks,
+                      const std::function<bool(std::int64_t least)>& goes_on,
+                      const std::function<void(const std::vector<std::int64_t>& layers)>& take);
+
 /// What each stage has if they have so many layers each, with chunks in turn: chunk j of stage i
-/// has the layers of place j * stages + i.  Chunks have equally many slots (chunked_stages.hpp).
+/// has the layers of place j * stages + i.  Chunks have equally many slots (stages.hpp).
 std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, std::int64_t chunks,
                                       const LayerOrder& order);
 
@@ -83,5 +107,26 @@ struct Spread {
 /// docs/search.md, section 15
 std::optional<Spread> spread_layers(std::int64_t stages, const LayerOrder& order,
                                     const StageLimits& limits, Seconds most = Seconds::infinity());
+
+/// Stages with the times of one scenario, and the step that its own best plan takes.
+struct SpreadScenario {
+  StageLimits limits;  ///< memory is the same in all scenarios
+  Seconds best{};
+};
+
+struct RobustSpread {
+  std::vector<std::int64_t> layers;
+  double ratio = 0.0;  ///< step / best, the greatest of all scenarios
+};
+
+/// The spread of the least ratio, exactly, if that is at most `most`: nothing if none that fits is.
+/// The division found of several does not depend on `most`.  If layers are `given` no other division
+/// is tried; stages of several chunks have layers of stages.hpp.  Throws Stopped after the
+/// deadline of the limits.
+std::optional<RobustSpread> spread_robustly(std::int64_t stages, const LayerOrder& order,
+                                            const std::vector<SpreadScenario>& scenarios,
+                                            double most,
+                                            const std::vector<std::int64_t>& given = {},
+                                            std::int64_t chunks = 1);
 
 }  // namespace dfsearch::training

@@ -10,9 +10,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/number.hpp"
-#include "model/stack/pass_time.hpp"
-#include "model/training/chunked_stages.hpp"
+#include "base/counts.hpp"
+#include "model/stack/kernel_times.hpp"
 #include "model/training/stages.hpp"
 
 namespace dfsearch::training {

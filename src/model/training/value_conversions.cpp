@@ -1,10 +1,13 @@
 #include "model/training/value_conversions.hpp"
 
+#include <algorithm>
 #include <limits>
 
+#include "base/error.hpp"
 #include "model/training/layer_roles.hpp"
 
 namespace dfsearch::training {
+
 namespace {
 
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
@@ -102,6 +105,150 @@ Passage passage(ValueLayout from, ValueLayout to, HeadCopies copies) {
 
 ConversionTree cheapest_tree(ValueLayout root, LayoutSet wanted, const PassageCost& cost) {
   return TreeSearch(root, wanted, cost).run();
+}
+
+// The cheapest tree from one layout to several, in the product of the trees of the axes: for each
+// set of the wanted layouts and each place what it costs to make them from there (Dreyfus and
+// Wagner).  There are few places, and fewer that are wanted.
+
+namespace {
+
+constexpr JointCost kNever = {std::numeric_limits<double>::infinity(),
+                              std::numeric_limits<double>::infinity()};
+
+JointCost plus(const JointCost& a, const JointCost& b) { return {a[0] + b[0], a[1] + b[1]}; }
+
+class CheapestTree {
+ public:
+  CheapestTree(const JointLayout& root, const JointPassages& passages,
+               const std::vector<JointLayout>& wanted,
+               const std::function<JointCost(const JointStep&)>& cost) {
+    find_places(root, passages);
+    for (const JointLayout& layout : wanted) {
+      const std::size_t place = place_of(layout);
+      if (place != 0 && std::find(wanted_.begin(), wanted_.end(), place) == wanted_.end()) {
+        wanted_.push_back(place);
+      }
+    }
+    if (!wanted_.empty()) find_edges(passages, cost);
+  }
+
+  std::vector<JointStep> run() {
+    if (wanted_.empty()) return {};
+    const std::size_t sets = std::size_t{1} << wanted_.size();
+    best_.assign(sets, std::vector<Best>(places_.size()));
+    for (std::size_t set = 1; set < sets; ++set) solve(set);
+    DFSEARCH_ASSERT(best_[sets - 1][0].cost < kNever);
+    std::vector<JointStep> steps;
+    collect(sets - 1, 0, steps);
+    return steps;
+  }
+
+ private:
+  struct Edge {
+    std::size_t from, to;
+    JointStep step;
+    JointCost cost{};
+  };
+  /// How a set is made from a place: along an edge, or in two parts.
+  struct Best {
+    JointCost cost = kNever;
+    std::size_t edge = 0;
+    std::size_t part = 0;  // of the set, if it is made in two
+  };
+
+  void find_places(const JointLayout& root, const JointPassages& passages) {
+    std::array<std::vector<ValueLayout>, kAxes> layouts;
+    for (std::size_t axis = 0; axis < kAxes; ++axis) {
+      layouts[axis].push_back(root[axis]);
+      for (const AxisPassage& passage : passages[axis]) layouts[axis].push_back(passage.to);
+    }
+    for (const ValueLayout a : layouts[0]) {
+      for (const ValueLayout b : layouts[1]) {
+        for (const ValueLayout c : layouts[2]) places_.push_back({a, b, c});
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t place_of(const JointLayout& layout) const {
+    const auto found = std::find(places_.begin(), places_.end(), layout);
+    DFSEARCH_ASSERT(found != places_.end());
+    return static_cast<std::size_t>(found - places_.begin());
+  }
+
+  void find_edges(const JointPassages& passages,
+                  const std::function<JointCost(const JointStep&)>& cost) {
+    for (std::size_t place = 0; place < places_.size(); ++place) {
+      for (std::size_t axis = 0; axis < kAxes; ++axis) {
+        for (const AxisPassage& passage : passages[axis]) {
+          if (passage.from != places_[place][axis]) continue;
+          JointLayout made = places_[place];
+          made[axis] = passage.to;
+          const JointStep step{.axis = axis, .passage = passage, .at = places_[place]};
+          edges_.push_back({.from = place,
+                            .to = place_of(made),
+                            .step = step,
+                            .cost = passage.by != nullptr ? cost(step) : JointCost{}});
+        }
+      }
+    }
+  }
+
+  void solve(std::size_t set) {
+    std::vector<Best>& best = best_[set];
+    if ((set & (set - 1)) == 0) {
+      std::size_t only = 0;
+      while ((std::size_t{1} << only) != set) ++only;
+      best[wanted_[only]].cost = {};
+    }
+    for (std::size_t part = (set - 1) & set; part > 0; part = (part - 1) & set) {
+      for (std::size_t place = 0; place < places_.size(); ++place) {
+        const JointCost both = plus(best_[part][place].cost, best_[set ^ part][place].cost);
+        if (both < best[place].cost) best[place] = {.cost = both, .edge = 0, .part = part};
+      }
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t e = 0; e < edges_.size(); ++e) {
+        const JointCost along = plus(edges_[e].cost, best[edges_[e].to].cost);
+        if (!(along < best[edges_[e].from].cost)) continue;
+        best[edges_[e].from] = {.cost = along, .edge = e, .part = 0};
+        changed = true;
+      }
+    }
+  }
+
+  void collect(std::size_t set, std::size_t place, std::vector<JointStep>& steps) const {
+    if ((set & (set - 1)) == 0) {
+      std::size_t only = 0;
+      while ((std::size_t{1} << only) != set) ++only;
+      if (wanted_[only] == place) return;
+    }
+    const Best& best = best_[set][place];
+    if (best.part != 0) {
+      collect(best.part, place, steps);
+      collect(set ^ best.part, place, steps);
+      return;
+    }
+    const Edge& edge = edges_[best.edge];
+    if (std::find(steps.begin(), steps.end(), edge.step) == steps.end()) {
+      steps.push_back(edge.step);
+    }
+    collect(set, edge.to, steps);
+  }
+
+  std::vector<JointLayout> places_;  // the root first
+  std::vector<std::size_t> wanted_;
+  std::vector<Edge> edges_;
+  std::vector<std::vector<Best>> best_;  // by set of the wanted, place
+};
+
+}  // namespace
+
+std::vector<JointStep> cheapest_steps(const JointLayout& root, const JointPassages& passages,
+                                      const std::vector<JointLayout>& wanted,
+                                      const std::function<JointCost(const JointStep&)>& cost) {
+  return CheapestTree(root, passages, wanted, cost).run();
 }
 
 }  // namespace dfsearch::training

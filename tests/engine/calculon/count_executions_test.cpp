@@ -1,4 +1,4 @@
-#include "engine/calculon/count_executions.hpp"
+#include "engine/calculon/find_execution.hpp"
 
 #include <doctest/doctest.h>
 

@@ -21,7 +21,6 @@
 #include "engine/mapping/mapping_problem.hpp"
 #include "engine/tables/symmetry.hpp"
 #include "model/evaluate.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 #include "support/model_worlds.hpp"
 #include "support/random_problem.hpp"

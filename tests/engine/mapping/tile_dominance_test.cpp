@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/sharding/sharding_space.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/shard.hpp"
+#include "model/layer/sharding.hpp"
 #include "support/brute_force.hpp"
 #include "support/model_worlds.hpp"
 #include "support/random_problem.hpp"

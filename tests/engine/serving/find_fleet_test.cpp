@@ -1,6 +1,6 @@
 // The cheapest fleet is that of all multisets of deployments, tried one by one.
 
-#include "engine/serving/find_fleet.hpp"
+#include "engine/serving/find_deployment.hpp"
 
 #include <doctest/doctest.h>
 

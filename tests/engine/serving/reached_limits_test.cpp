@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/serving/find_fleet.hpp"
+#include "engine/serving/find_deployment.hpp"
 #include "engine/serving/incumbents.hpp"
 #include "support/serving_worlds.hpp"
 

@@ -1,6 +1,6 @@
 // The best sharding kernel by kernel against all of them.
 
-#include "engine/sharding/lone_kernels.hpp"
+#include "engine/sharding/sharding_completion.hpp"
 
 #include <doctest/doctest.h>
 

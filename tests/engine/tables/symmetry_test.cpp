@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "engine/solve.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 #include "support/brute_force.hpp"
 #include "support/model_worlds.hpp"

@@ -11,9 +11,9 @@
 
 #include "engine/training/find_plan.hpp"
 #include "engine/training/plan_space.hpp"
-#include "model/training/chunked_stages.hpp"
 #include "model/training/evaluate.hpp"
 #include "model/training/layout_shelf.hpp"
+#include "model/training/stages.hpp"
 #include "model/training/step.hpp"
 #include "support/training_worlds.hpp"
 

@@ -13,7 +13,7 @@
 #include "engine/training/plan_space.hpp"
 #include "model/training/evaluate.hpp"
 #include "model/training/layout_shelf.hpp"
-#include "model/training/memory_floor.hpp"
+#include "model/training/memory.hpp"
 #include "model/training/step.hpp"
 #include "support/training_worlds.hpp"
 

@@ -13,7 +13,7 @@
 #include "engine/plan/plan_tree.hpp"
 #include "engine/training/find_plan.hpp"
 #include "engine/training/robust_rules.hpp"
-#include "model/training/chunked_stages.hpp"
+#include "model/training/stages.hpp"
 #include "model/training/step.hpp"
 #include "support/training_worlds.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/workload.hpp"
-#include "graph/workloads/llm.hpp"
+#include "graph/workloads/generators.hpp"
 
 namespace dfsearch {
 namespace {

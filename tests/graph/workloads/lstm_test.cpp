@@ -1,4 +1,4 @@
-#include "graph/workloads/lstm.hpp"
+#include "graph/workloads/generators.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "graph/shapes.hpp"
+#include "graph/dataflow_graph.hpp"
 #include "graph/workload.hpp"
 
 namespace dfsearch {

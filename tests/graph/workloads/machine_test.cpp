@@ -9,10 +9,7 @@
 #include <vector>
 
 #include "graph/workload.hpp"
-#include "graph/workloads/dlrm.hpp"
-#include "graph/workloads/fft.hpp"
-#include "graph/workloads/hpl.hpp"
-#include "graph/workloads/llm.hpp"
+#include "graph/workloads/generators.hpp"
 
 namespace dfsearch {
 namespace {

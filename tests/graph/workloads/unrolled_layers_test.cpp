@@ -1,4 +1,3 @@
-#include "graph/workloads/llm/unrolled_layers.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "graph/workloads/llm.hpp"
+#include "graph/workloads/generators.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
 
 namespace dfsearch {

@@ -8,10 +8,7 @@
 #include <random>
 #include <string>
 
-#include "graph/workloads/dlrm.hpp"
-#include "graph/workloads/fft.hpp"
-#include "graph/workloads/hpl.hpp"
-#include "graph/workloads/llm.hpp"
+#include "graph/workloads/generators.hpp"
 #include "io/config/load_config.hpp"
 #include "io/example_problem.hpp"
 

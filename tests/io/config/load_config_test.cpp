@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/workloads/llm.hpp"
+#include "graph/workloads/generators.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace dfsearch {

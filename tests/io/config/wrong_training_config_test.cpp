@@ -14,7 +14,7 @@
 #include "engine/training/plan_space.hpp"
 #include "io/config/plan_configs.hpp"
 #include "io/result/plan_lack.hpp"
-#include "model/training/names.hpp"
+#include "model/training/plan.hpp"
 
 namespace dfsearch {
 namespace {

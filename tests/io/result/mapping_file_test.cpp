@@ -8,7 +8,6 @@
 #include "base/error.hpp"
 #include "io/example_problem.hpp"
 #include "io/result/result_json.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
 #include "model/layer/sharding.hpp"
 
 namespace dfsearch {

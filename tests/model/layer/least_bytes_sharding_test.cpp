@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "graph/workloads/llm.hpp"
-#include "model/layer/least_bytes_sharding.hpp"
+#include "graph/workloads/generators.hpp"
 #include "model/layer/sharding.hpp"
 #include "support/model_worlds.hpp"
 #include "support/plain_kernel.hpp"

@@ -1,7 +1,5 @@
 // What a kernel takes of the SRAM by itself, against partitions of `evaluate` with one kernel.
 
-#include "model/layer/lone_kernel.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>

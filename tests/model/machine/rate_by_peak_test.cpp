@@ -1,4 +1,3 @@
-#include "model/machine/rate_by_peak.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // Waits against textbook values and a queue that is played.
 
-#include "model/serving/queue.hpp"
+#include "model/serving/requests.hpp"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/serving/least_seconds.hpp"
 #include "support/serving_worlds.hpp"
 
 namespace dfsearch {

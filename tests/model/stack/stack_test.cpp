@@ -7,7 +7,6 @@
 #include "model/stack/block_work.hpp"
 #include "model/stack/kernel_times.hpp"
 #include "model/stack/link_times.hpp"
-#include "model/stack/pass_time.hpp"
 #include "support/training_worlds.hpp"
 
 namespace dfsearch::stack {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "graph/workloads/llm.hpp"
+#include "graph/workloads/generators.hpp"
 #include "support/model_worlds.hpp"
 
 namespace dfsearch {

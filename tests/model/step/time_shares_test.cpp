@@ -1,7 +1,7 @@
 // What a step is spent on, against hand calculation.
 
-#include "model/step/time_shares.hpp"
 #include "model/names.hpp"
+#include "model/step/step_time.hpp"
 
 #include <doctest/doctest.h>
 

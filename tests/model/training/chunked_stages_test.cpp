@@ -1,6 +1,6 @@
 // Against all ways to divide layers among stages, tried one by one.
 
-#include "model/training/chunked_stages.hpp"
+#include "model/training/stages.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // Against all sets of steps, and against sums written out by hand.
 
-#include "model/training/joint_conversions.hpp"
+#include "model/training/value_conversions.hpp"
 
 #include <doctest/doctest.h>
 

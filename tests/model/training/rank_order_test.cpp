@@ -1,6 +1,6 @@
 // Against ranks that are numbered and placed one by one.
 
-#include "model/training/rank_order.hpp"
+#include "model/training/framework.hpp"
 
 #include <doctest/doctest.h>
 

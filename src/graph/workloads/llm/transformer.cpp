@@ -8,7 +8,7 @@
 
 #include "graph/workloads/llm/transformer.hpp"
 
-#include "base/number.hpp"
+#include "base/counts.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,9 @@
 #pragma once
+
 // The graphs of a transformer, by rule from its shape (docs/transformers.md, section 2).
 
 #include <cstdint>
+#include <vector>
 
 #include "graph/dataflow_graph.hpp"
 #include "graph/workloads/llm/transformer.hpp"
@@ -35,5 +37,14 @@ DataflowGraph transformer_first_graph(const Transformer& model, const Transforme
 /// What the last stage has behind its layers: a norm, the head and, in training, the loss.
 DataflowGraph transformer_last_graph(const Transformer& model, const TransformerPass& pass,
                                      bool training);
+
+/// Layers as llm.hpp or llm/transformer_graph.hpp makes them, one after the other, alike but for
+/// what their attention sees: kernels of layer 2 are named L2.Q and so on, forward ones of the first
+/// layer come first, backward ones of the last.  Seams join them.
+DataflowGraph unrolled_layers(const std::vector<const DataflowGraph*>& layers);
+/// So many of one kind.
+inline DataflowGraph unrolled_layers(const DataflowGraph& layer, std::int64_t layers) {
+  return unrolled_layers(std::vector(static_cast<std::size_t>(layers), &layer));
+}
 
 }  // namespace dfsearch

@@ -1,4 +1,4 @@
-#include "model/evaluate/form.hpp"
+#include "model/mapping_rules.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,13 +8,24 @@
 #include <utility>
 #include <vector>
 
+#include "base/counts.hpp"
 #include "base/error.hpp"
-#include "base/saturating.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
+
+bool has_halves(const Problem& problem) {
+  return problem.equations.phases == SplitPhases::Halves && problem.workload.graph.has_backward();
+}
+
+// docs/model.md (11)
+PhaseRanges phase_ranges(const Problem& problem, std::int64_t partitions) {
+  if (!has_halves(problem)) return {.last_forward = partitions - 1, .first_backward = 0};
+  return {.last_forward = (partitions + 1) / 2 - 1, .first_backward = partitions / 2};
+}
+
 namespace {
 
 using MaybeInfeasible = std::optional<Infeasible>;

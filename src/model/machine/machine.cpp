@@ -1,13 +1,11 @@
 // The columns of powers of x, in units of the greatest x, are made orthogonal one after the other
 // (modified Gram-Schmidt), which keeps twice the digits of the normal equations.
 
-#include "model/machine/rate_by_peak.hpp"
+#include "model/machine/machine.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include "model/machine/machine.hpp"
 
 namespace dfsearch {
 

@@ -1,4 +1,5 @@
 #pragma once
+
 // The kernels of one transformer block on one chip, for one micro-batch.
 
 #include <array>
@@ -44,5 +45,43 @@ using BlockKernels = std::vector<BlockKernel>;
 /// Of the execution it takes the tensor degree, the micro-batch, recompute, communication,
 /// overlap, redo and fused.
 BlockKernels block_kernels(const ModelShape& transformer, const Execution& execution);
+
+/// A sum over kernels: their times, and what engine and memory do of them.  `time` leaves out
+/// exchanges, `compute` and `memory` do not.
+struct PassTimes {
+  Seconds time{};
+  Seconds compute{};
+  Seconds memory{};
+};
+
+/// The exchanges of a tensor group that a block waits for, and how long links are busy.
+struct ExchangeTimes {
+  Seconds forward{};        ///< waited for in the forward pass
+  Seconds backward{};       ///< likewise in the backward pass
+  Seconds again{};          ///< likewise for exchanges that take place again
+  Seconds backward_link{};  ///< links in the backward pass
+  Seconds again_link{};     ///< links of exchanges that take place again
+};
+
+/// A block; the last one of a chunk, at the edge, may exchange by other operations.
+struct BlockTimes {
+  PassTimes forward;
+  PassTimes input_gradient;
+  PassTimes weight_gradient;
+  PassTimes recompute;
+  ExchangeTimes base;
+  ExchangeTimes edge;
+};
+
+/// Without a network the exchanges take no time: nothing in the sum is then more than with any.
+BlockTimes block_times(const BlockKernels& kernels, const ModelShape& transformer,
+                       const Machine& machine, const Execution& execution,
+                       const NetworkDimension* network);
+
+/// The optimizer's step of one block, its states divided by `parts`.
+PassTimes optimizer_times(const BlockKernels& kernels, const Machine& machine, double parts);
+
+/// FLOP of all passes of a block and the optimizer's step, recomputation left out.
+Flops useful_work(const BlockKernels& kernels, const ModelShape& transformer, double parts);
 
 }  // namespace dfsearch::calculon

@@ -1,8 +1,13 @@
 #pragma once
+
 // Where the kernels of each phase may be: docs/model.md (11).
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
+#include "model/evaluate.hpp"
+#include "model/mapping.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
@@ -27,5 +32,17 @@ bool has_halves(const Problem& problem);
 
 /// The ranges in a problem that had so many partitions, at least one.
 PhaseRanges phase_ranges(const Problem& problem, std::int64_t partitions);
+
+/// Throws InputError unless there is one entry for every kernel, grids of at least one
+/// core each, and a network that the problem allows.
+void check_form(const Problem& problem, const Mapping& mapping);
+
+/// The first rule that the mapping breaks, or nothing.  Needs a mapping that passes
+/// check_form.
+std::optional<Infeasible> broken_rule(const Problem& problem, const Mapping& mapping);
+
+/// A rule that is broken, in counts or indices.
+Infeasible violation(Resource resource, std::int64_t needed, std::int64_t available,
+                     std::string where);
 
 }  // namespace dfsearch

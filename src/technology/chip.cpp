@@ -1,4 +1,4 @@
-#include "technology/names.hpp"
+#include "technology/chip.hpp"
 
 #include "base/error.hpp"
 
