@@ -18,10 +18,21 @@ constexpr auto words(Loop) {
                       {"N", Loop::N},
                       {"none", Loop::None}});
 }
-/// `M/N`: M along the first axis, N along the second; `M` if there is nothing along that.
-std::string name_of(LoopPair loops);
-/// The names of all pairs, by index.
-const std::array<std::string, kLoopPairs>& loop_pair_names();
+/// The names of all pairs, by index: `M/N` is M along the first axis and N along the second, `M` is
+/// M along the first axis alone.
+inline const std::array<std::string, kLoopPairs>& loop_pair_names() {
+  static const auto kNames = [] {
+    std::array<std::string, kLoopPairs> names;
+    for (std::size_t i = 0; i < kLoopPairs; ++i) {
+      const auto [first, second] = LoopPair::at(i).loops;
+      names[i] = name_of(first);
+      if (second != Loop::None) names[i] += std::string("/") + name_of(second);
+    }
+    return names;
+  }();
+  return kNames;
+}
+inline std::string name_of(LoopPair loops) { return loop_pair_names()[loops.index()]; }
 constexpr auto words(KernelKind) {
   return named<KernelKind>({{"weight_gemm", KernelKind::WeightGemm},
                             {"gemm", KernelKind::Gemm},

@@ -119,9 +119,24 @@ constexpr auto words(LevelScope) {
   return named<LevelScope>(
       {{"core", LevelScope::Core}, {"bundle", LevelScope::Bundle}, {"chip", LevelScope::Chip}});
 }
-
-const char* name_of(SpeedLimit limit);
-const char* name_of(CountLimit limit);
-const char* name_of(BudgetClass budget);
+constexpr auto words(SpeedLimit) {
+  return named<SpeedLimit>({{"power", SpeedLimit::Power},
+                            {"minimum voltage", SpeedLimit::MinimumVoltage},
+                            {"maximum voltage", SpeedLimit::MaximumVoltage},
+                            {"given", SpeedLimit::Given}});
+}
+constexpr auto words(CountLimit) {
+  return named<CountLimit>({{"area", CountLimit::DieArea},
+                            {"package", CountLimit::Package},
+                            {"edge", CountLimit::Edge},
+                            {"stacks", CountLimit::Stack},
+                            {"given", CountLimit::Given}});
+}
+constexpr auto words(BudgetClass) {
+  return named<BudgetClass>({{"area", BudgetClass::DieArea},
+                             {"power", BudgetClass::Power},
+                             {"edge", BudgetClass::Edge},
+                             {"package", BudgetClass::Package}});
+}
 
 }  // namespace dfsearch
