@@ -1,6 +1,6 @@
 #pragma once
 
-// A count in an equation of quantities.
+// Arithmetic of counts: as factors in equations, sums and products that saturate, divisors.
 
 #include <cstdint>
 #include <limits>
@@ -26,7 +26,8 @@ constexpr std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
                                                 : product;
 }
 
-/// In ascending order, in as many steps as the square root of the number, which is at least 1.
+/// The divisors in ascending order, in time proportional to the square root of the number, which is
+/// at least 1.
 inline std::vector<std::int64_t> divisors(std::int64_t number) {
   std::vector<std::int64_t> small;
   std::vector<std::int64_t> large;

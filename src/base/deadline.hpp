@@ -30,7 +30,8 @@ class Deadline {
   /// So long after this moment; infinite: only the flag ends the work.
   explicit Deadline(Seconds time, const std::atomic<bool>* stop = nullptr);
 
-  /// The same flag, and the earlier of this deadline and so long after this moment.
+  /// A deadline with the same flag that ends at this one or `time` after this moment, whichever is
+  /// earlier.
   [[nodiscard]] Deadline within(Seconds time) const;
 
   /// Whether the flag is raised.
@@ -60,7 +61,7 @@ class PacedDeadline {
   PacedDeadline(const Deadline& deadline, std::int64_t steps)
       : deadline_(deadline), steps_(steps), left_(steps) {}
 
-  /// Counts work of so many steps.  Throws Stopped.
+  /// Counts `steps` of work.  Throws Stopped.
   void check(std::int64_t steps = 1) {
     if ((left_ -= steps) > 0) return;
     left_ = steps_;

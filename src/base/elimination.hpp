@@ -58,7 +58,7 @@ struct Table {
   std::vector<Cell> cells;
 };
 
-/// A cell that is added to others, and where its choices are in those of the sum.
+/// A cell that is added to others, and the places of its choices in the sum.
 template <class Cell>
 struct Summand {
   const Cell* cell;
@@ -68,13 +68,13 @@ struct Summand {
 /// No variable.
 inline constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-/// Of `Cell` it asks for
+/// A `Cell` has
 ///   offer(summands, width, own, value, effort): adds the summands up, with choices for `width`
-///     variables, of which the one in the place `own` has this value, and keeps what is best of
-///     that and of what was offered before;
-///   take(other, variable, value): the same with another cell, where `variable` had this value;
-///   bytes(width): what it occupies.
-/// An empty cell is one that was offered nothing.  Throws Stopped.  One thread.
+///     variables, the one in the place `own` with this value, and keeps the best of this and earlier
+///     offers;
+///   take(other, variable, value): offers another cell, where `variable` had this value;
+///   bytes(width): its memory.
+/// A cell without offers is empty.  Throws Stopped.  One thread.
 template <class Cell>
 class Elimination {
  public:
@@ -193,7 +193,7 @@ class Elimination {
     join(neighbours_[variable]);
   }
 
-  /// Of each merged term, where its eliminated variables are among all of them.
+  /// For each merged term the places of its eliminated variables among all of them.
   static std::vector<Variables> places_in(const Variables& eliminated,
                                           const std::vector<Term>& merged) {
     std::vector<Variables> places;
@@ -248,7 +248,7 @@ class Elimination {
     return best;
   }
 
-  /// The same sum with one variable's value filled in.
+  /// This sum with the value of one variable filled in.
   [[nodiscard]] Elimination fixed(std::size_t variable, std::size_t value) const {
     std::vector<Term> terms;
     for (const Term& term : terms_) {

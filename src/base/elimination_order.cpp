@@ -24,10 +24,10 @@ constexpr double kMostBytes = 2.5e8;
 constexpr double kBytesOfValue = 24.0;
 // What is below a millisecond or two is not worth another order.
 constexpr double kShortEffort = 1e6;
-// From the last variable to the first, what is eliminated comes after all that is left: ties are
-// decided where they come up, by one look instead of many.
+// In the order from the last variable to the first, eliminated variables come after all that are
+// left: ties are decided where they come up, by one look instead of many.
 constexpr double kWorthOfTies = 4.0;
-// Of the search for the order itself: some milliseconds.
+// Steps of the search for the order between two looks at the clock: some milliseconds.
 constexpr std::int64_t kStepsBetweenLooks = 100'000;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -68,7 +68,7 @@ class OrderFinder {
     while (!queue_.empty() && order_.effort < kNever) {
       const auto [size, variable] = queue_.top();
       queue_.pop();
-      // What has changed since was queued again.
+      // Variables that have changed since were queued again.
       if (!is_open_[variable] || size != table_size(neighbours_[variable])) continue;
       if (size > kLargestTable) {
         try_values();
@@ -145,7 +145,7 @@ class OrderFinder {
     order_.steps.push_back(std::move(step));
   }
 
-  /// Of the variable with the most neighbours.
+  /// Tries the values of the variable with the most neighbours.
   void try_values() {
     std::size_t most = sizes_.size();
     for (std::size_t v = 0; v < sizes_.size(); ++v) {

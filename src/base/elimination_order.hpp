@@ -1,6 +1,6 @@
 #pragma once
-// In which order the variables of a sum are eliminated, and what that takes, found from the
-// shape of the sum alone.
+// The order in which the variables of a sum are eliminated, and its effort, found from the shape of
+// the sum alone.
 
 #include <cstddef>
 #include <cstdint>

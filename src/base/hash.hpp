@@ -6,7 +6,7 @@
 
 namespace dfsearch {
 
-/// Of all texts that are put in, as if they were one.
+/// The hash of all texts that are put in, as if they were one.
 class Hash {
  public:
   void put(std::string_view text) {

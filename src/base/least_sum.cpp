@@ -284,7 +284,7 @@ class LeastSum {
   PacedDeadline deadline_;
   std::array<Values, 2> values_;  // of two choices that are compared; those tried are in both
   std::vector<Values> choices_;   // of each step: the best value for each row of its result
-  // Of each step with a small result, for each two rows of it.
+  // Differences for each two rows of a step with a small result.
   std::vector<std::vector<Difference>> differences_;
   std::vector<std::size_t> lowest_;   // of each step: the first variable eliminated by then into it
   std::vector<std::size_t> waiting_;  // scratch of follow()

@@ -34,12 +34,12 @@ std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t
                                                    const std::vector<SumTerm>& terms,
                                                    double most_steps,
                                                    const Deadline& deadline = {});
-/// The same in an order that was found before for the variables of these terms.
+/// The least sum in an order that was found before for the variables of the terms.
 std::vector<std::uint8_t> least_sum(const std::vector<std::size_t>& sizes,
                                     const std::vector<SumTerm>& terms,
                                     const EliminationOrder& order, const Deadline& deadline = {});
-/// The same for values that are compared one after the other: no number of the second
-/// outweighs the least difference of the first.
+/// The least sum of values that are compared one after the other: no number of the second outweighs
+/// the least difference of the first.
 std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
                                                    const std::vector<LexicographicSumTerm>& terms,
                                                    double most_steps,
@@ -51,11 +51,12 @@ struct FrontSum {
   std::vector<std::uint8_t> values;
 };
 
-/// The sums that no other is better than in the first two numbers: none is at most that in both
-/// and less in one.  One of each such pair, that of the least third number, of these the first
-/// variable by variable; ascending in the first number, so descending in the second.  What is not
-/// allowed is infinite in either of the two; without anything allowed there are none.  Sums of
-/// the numbers have to be exact, as those of whole numbers below 2^53 are.  For the rest as above.
+/// The sums that no other dominates in the first two numbers: no other is at most as large in both
+/// and less in one.  Each pair appears once, with the least third number, and ties go to the first
+/// variable by variable; ascending in the first number, so descending in the second.  A combination
+/// that is not allowed is infinite in either of the two; without anything allowed there are none.
+/// Sums of the numbers have to be exact, as sums of whole numbers below 2^53 are.  Otherwise as
+/// above.
 std::optional<std::vector<FrontSum>> sum_front(const std::vector<std::size_t>& sizes,
                                                const std::vector<LexicographicSumTerm>& terms,
                                                double most_steps, const Deadline& deadline = {});

@@ -28,7 +28,7 @@ class MemoryBudget {
   }
   void remove(std::size_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 
-  /// Three quarters of the limit are used, or would be with so many bytes more.
+  /// True if three quarters of the limit are used, or would be with `more` bytes.
   [[nodiscard]] bool is_tight(std::size_t more = 0) const {
     const std::size_t used = used_.load(std::memory_order_relaxed);
     return static_cast<double>(used) + static_cast<double>(more) >= 0.75 * limit_.in_base_units();

@@ -1,10 +1,10 @@
 // Bucket elimination (base/elimination.hpp) whose cells hold all sums that no other precludes.
 //
-// A sum precludes another if it is at most that in both criteria and less in one, or equal in
-// both and less in what decides ties, or equal in all and of an earlier choice.  Adding the same to
-// both changes none of these comparisons (for numbers of which the sums are exact), so what is
-// precluded in a table is precluded in every sum that it would be part of, by one that is in the
-// table or precluded by it in turn.
+// A sum precludes another if it is at most that in both criteria and less in one, or equal in both
+// and less in the number that decides ties, or equal in all and of an earlier choice.  Adding a
+// number to both leaves the comparisons unchanged (where sums are exact), so a sum that is
+// precluded in a table is precluded in every sum that it would be part of, by one in the table or
+// by one that this one precludes in turn.
 //
 // Against brute force: tests/base/least_sum_test.cpp.
 
@@ -125,7 +125,7 @@ struct FrontCell {
     return all;
   }
 
-  /// Of the sums of a point of each those that none precludes.
+  /// The sums of each point that no other precludes.
   [[nodiscard]] FrontCell plus(const Summand<FrontCell>& summand) const {
     struct Pair {
       LexicographicSum sum;

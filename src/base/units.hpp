@@ -101,7 +101,7 @@ using Joules = Quantity<1, 0, 0, 0, 1>;
 /// What a search minimises, in the unit of its objective (model/problem.hpp).
 using Score = Quantity<0, 0, 0, 0, 0>;
 using FlopsPerByte = Quantity<0, -1, 1, 0, 0>;
-/// What chips are made of.
+/// Units of the parts of chips.
 using Area = Quantity<0, 0, 0, 0, 0, 2>;    ///< mm2
 using Length = Quantity<0, 0, 0, 0, 0, 1>;  ///< mm
 using PerLength = Quantity<0, 0, 0, 0, 0, -1>;

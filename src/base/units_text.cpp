@@ -230,7 +230,7 @@ std::string_view trimmed(std::string_view text) {
 
 using FindUnit = std::optional<Scale> (*)(std::string_view);
 
-/// What stands in a message: enough of a text to recognise it.
+/// The part of a text that a message shows: enough to recognise it.
 std::string shortened(std::string_view text) {
   constexpr std::size_t kLength = 60;
   return text.size() <= kLength ? std::string(text) : std::string(text.substr(0, kLength)) + "...";
