@@ -77,7 +77,7 @@ class DataflowGraph {
   /// The tensors of each value, in the order of the first of each: what a kernel hands
   /// several others is one value.
   [[nodiscard]] const std::vector<std::vector<TensorId>>& values() const { return values_; }
-  /// Rows of the tensor: outer * M of its producer, or those of the part it carries.
+  /// Rows of the tensor: outer * M of its producer, or the rows of the part that it carries.
   [[nodiscard]] std::int64_t rows(TensorId tensor) const { return rows(this->tensor(tensor)); }
   [[nodiscard]] std::int64_t rows(const Tensor& tensor) const;
 
@@ -88,8 +88,8 @@ class DataflowGraph {
   [[nodiscard]] std::optional<TensorId> turn(KernelId kernel) const {
     return turns_.empty() ? std::nullopt : turns_[kernel.index()];
   }
-  /// The steps that all kernels have but those of gradients that are summed up: one may follow the
-  /// other from stage to stage.  Else 1.
+  /// The number of steps that all kernels have, but for gradients that are summed up: one may
+  /// follow the other from stage to stage.  1 if there is none.
   [[nodiscard]] std::int64_t wave_steps() const;
   /// FLOP of one layer for one sample.
   [[nodiscard]] Flops flops() const;
@@ -115,11 +115,11 @@ class DataflowGraph {
   bool has_backward_ = false;
 };
 
-/// What part of the rows of a tensor a chip needs for its part of the rows of the consumer.
+/// The rows of a tensor that a chip needs for its part of the rows of the consumer.
 enum class RowUse : std::uint8_t {
   Same,    ///< the same part
   All,     ///< all of them: every head reads them, or every row does
-  Summed,  ///< rows of every group of the producer, which are added up: those of experts
+  Summed,  ///< rows of every group of the producer, which are added up: rows of experts
 };
 
 /// `tensor` is one of the graph, or a seam.
@@ -129,8 +129,8 @@ RowUse row_use(const DataflowGraph& graph, const Tensor& tensor);
 /// heads of queries share fewer than `outer`.
 std::int64_t shared_heads(const DataflowGraph& graph, const Tensor& tensor);
 
-/// What is wrong with the shapes of what a kernel reads as one operand, of which the tensor is the
-/// first; nothing if they agree, or if it is no such tensor.
+/// The fault in the shapes of all tensors that a kernel reads as one operand, whose first is
+/// `tensor`; nothing if they agree, or if the tensor is not the first.
 std::optional<std::string> wrong_shape(const DataflowGraph& graph, TensorId tensor);
 bool has_wrong_shape(const DataflowGraph& graph);
 

@@ -64,8 +64,8 @@ class GraphBuilder {
   void connect(const Pairs& pairs) {
     for (const auto& [from, to] : pairs) connect(from, to);
   }
-  /// The same for a value that several kernels read, of so many rows; 0: the whole output.  The
-  /// third is another part of operand 2.
+  /// Connects `rows` rows of a value that several kernels read; 0: the whole output.  The third is
+  /// another part of operand 2.
   void connect_value(std::int64_t from, std::int64_t to, std::int64_t rows) {
     connect(from, to);
     tensors_.back().operand = std::min(tensors_.back().operand, 2);
@@ -82,8 +82,8 @@ class GraphBuilder {
   }
   /// The number of the last kernel.
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(kernels_.size()); }
-  /// What the kernel computes a layer hands on to the kernel of that number of the next one, or of
-  /// the one before if both are backward kernels.
+  /// Has a layer hand the output of kernel `from` on to kernel `to` of the next layer, or of the
+  /// one before if both are backward kernels.
   void hand_over(std::int64_t from, std::int64_t to) {
     const KernelId consumer(static_cast<std::size_t>(to - 1));
     const bool is_first = std::none_of(seams_.begin(), seams_.end(),

@@ -83,26 +83,26 @@ constexpr bool may_have_group(CommunicationType type) {
 struct Communication {
   CommunicationType type = CommunicationType::AllReduce;
   Bytes bytes{};  ///< not used by gradients
-  /// Among a group of chips, whatever their dimensions serve: from the inside out so many that are
-  /// members, so many places until the next of them, and so on; empty: as the type says.
+  /// A group of chips, whatever their dimensions serve, as counts from the inside out: members,
+  /// places until the next member, and so on; empty: by the type.
   std::vector<std::int64_t> group = {};
 
   friend bool operator==(const Communication&, const Communication&) = default;
 };
 
-/// What fused attention goes over beside its loops: `outer` counts the heads of the queries,
-/// K is the size of a head of queries and keys, M that of the values, N the queries
+/// Extents of fused attention beside its loops: `outer` counts the heads of the queries, K is the
+/// size of a head of queries and keys, M the size of a head of values, N the number of queries
 /// (docs/transformers.md, section 2).
 struct Attention {
   std::int64_t keys = 1;    ///< tokens that the last query may see, itself included
-  std::int64_t window = 0;  ///< a query sees at most so many of them; 0: all
-  bool causal = false;      ///< what comes after a query is skipped, not masked
+  std::int64_t window = 0;  ///< tokens that a query sees at most; 0: all
+  bool causal = false;      ///< tokens after a query are skipped, not masked
 
   friend bool operator==(const Attention&, const Attention&) = default;
 };
 
-/// One operator.  Extents are those of the whole, unsharded kernel for one
-/// sample and one layer; `outer` counts independent GEMMs (attention heads).
+/// One operator.  Extents describe the whole, unsharded kernel for one sample and one layer;
+/// `outer` counts independent GEMMs (attention heads).
 struct Kernel {
   std::string name;
   KernelKind kind = KernelKind::Elementwise;
@@ -123,10 +123,10 @@ struct Kernel {
   /// Explicit memory traffic of all chips of a tensor group: each moves its share.
   Bytes sharded_memory{};
   std::optional<Attention> attention = std::nullopt;  ///< of the kind Attention, and of no other
-  /// FLOP of an output element of an elementwise kernel, which are counted apart from
-  /// those of the model; 0: one, which counts as the model's.
+  /// FLOP of an output element of an elementwise kernel, which are not counted as FLOP of the
+  /// model; 0: one, which is.
   std::int64_t element_flops = 0;
-  /// Matrices of M x K that are stored, of which a sample uses `outer`; 0: just these.
+  /// Stored matrices of M x K, `outer` in use by a sample; 0: only `outer` are stored.
   std::int64_t matrices = 0;
   /// Elements stored beside the matrices: the weight of a norm, biases.
   std::int64_t parameters = 0;
@@ -135,21 +135,23 @@ struct Kernel {
   std::int64_t tokens = 0;
   /// The kernel whose weight it uses as well, or computes the gradient of: stored there.
   std::optional<KernelId> weight_of = std::nullopt;
-  /// Of a backward kernel: the forward one whose gradients it computes, or helps to; else that of
-  /// `weight_of`.
+  /// Of a backward kernel: the forward kernel whose gradients it computes, or helps to compute; by
+  /// default `weight_of`.
   std::optional<KernelId> backward_of = std::nullopt;
   /// Rows of intermediate results, such as sums of squares or the candidates for the k largest,
-  /// by which the M rows of an elementwise kernel depend on each other; 0: they do not.
+  /// that make the M rows of an elementwise kernel depend on each other; 0: they do not.
   std::int64_t coupled = 0;
-  /// Its FLOP take so many times as long as at the peak, beside what the utilization says.
+  /// Factor on the time of its FLOP at the peak, beside the utilization.
   double slowness = 1.0;
-  /// In how many steps it is done, one after the other, each on its part of the columns: a step of
-  /// what recurs waits for the one before (docs/model.md, section 14).
+  /// The number of steps, one after the other, each on its part of the columns: a recurrent step
+  /// waits for the one before (docs/model.md, section 14).
   std::int64_t steps = 1;
-  /// What of `memory` goes through two buffers of a tile, as tensors that cross partitions do.
+  /// The part of `memory` that goes through two buffers of a tile, as tensors that cross partitions
+  /// do.
   Bytes streamed_in{};
   Bytes streamed_out{};
-  /// What of `memory` is summed up over the tiles, and is on the chip whole until the last of them.
+  /// The part of `memory` that is summed up over the tiles, and is on the chip whole until the last
+  /// of them.
   Bytes accumulated{};
 
   /// The forward kernel of a backward one, where it is known.
@@ -157,7 +159,7 @@ struct Kernel {
     return backward_of ? backward_of : weight_of;
   }
   [[nodiscard]] bool has_weight() const { return kind == KernelKind::WeightGemm; }
-  /// Whether it may run in pieces, of the rows of its weight or of what it sums up.
+  /// Whether it may run in pieces of the rows of its weight or of its sums.
   [[nodiscard]] bool has_pieces() const { return has_weight() || accumulated > Bytes{}; }
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
@@ -196,9 +198,9 @@ double iterations(const Kernel& kernel);
 /// More would leave 64-bit integers: 2^62.
 inline constexpr double kMostIterations = 4611686018427387904.0;
 
-/// Multiply-adds that an output element takes: K, of fused attention those with keys and
-/// values (backward: with what it computes again, too) on average, rounded up.  The
-/// kernel has fewer than kMostIterations.
+/// Multiply-adds of an output element: K, or for fused attention the mean number with keys and
+/// values (backward: including recomputation), rounded up.  The kernel has fewer than
+/// kMostIterations.
 std::int64_t output_depth(const Kernel& kernel);
 
 /// The FLOP that a core spends on an element in SIMD mode, or the times that the loops run

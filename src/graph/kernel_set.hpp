@@ -97,7 +97,7 @@ class KernelSet {
     }
   }
 
-  /// The same for every member that the other set has, too.
+  /// Calls `visit` for every member that the other set has, too.
   template <class Visit>
   void for_each_common(const KernelSet& other, Visit visit) const {
     const std::uint64_t* const own = data();
@@ -110,7 +110,7 @@ class KernelSet {
   }
 
   [[nodiscard]] std::size_t size() const { return size_of_common(*this); }
-  /// Of the members that the other set has, too.
+  /// The number of members that the other set has, too.
   [[nodiscard]] std::size_t size_of_common(const KernelSet& other) const {
     const std::uint64_t* const own = data();
     const std::uint64_t* const its = other.data();

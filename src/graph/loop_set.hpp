@@ -1,6 +1,7 @@
 #pragma once
 
-// Sets of pairs of loops: the shardings that are still open for a kernel.
+// Pairs of loops that a tensor group divides, one loop for each axis of the group, and sets of such
+// pairs: the shardings that are still open for a kernel.
 
 #include <array>
 #include <bit>
@@ -89,7 +90,7 @@ class LoopSet {
   std::uint32_t bits_ = 0;
 };
 
-/// What each kernel of a graph may shard.
+/// The loops that each kernel of a graph may shard.
 using LoopSets = std::vector<LoopSet>;
 
 /// The sets of one pair each.

@@ -1,5 +1,5 @@
-// Heads may be rows, samples may be columns, a head may be shared by several, tokens may be fewer
-// in a window or dealt out to experts: what is refused cannot be read in any of these ways.
+// A shape is refused unless heads may be rows, samples columns, a head shared by several, or tokens
+// fewer in a window or dealt out to experts.
 
 #include "graph/dataflow_graph.hpp"
 
@@ -12,7 +12,7 @@
 namespace dfsearch {
 namespace {
 
-// Words of a part may be of another size than those of the workload: masks, logits.
+// Words of a part may have another size than words of the workload: masks, logits.
 constexpr double kMostWords = 16.0;
 
 struct Matrix {
@@ -33,7 +33,7 @@ bool is_power_of_two(double ratio) {
   return std::frexp(ratio, &exponent) == 0.5;
 }
 
-/// Whether as many elements are there in words of another size.
+/// Whether the numbers of elements are equal in words of another size.
 bool are_other_words(double a, double b) {
   return a <= kMostWords * b && b <= kMostWords * a && is_power_of_two(a / b);
 }
@@ -42,13 +42,13 @@ bool is_elementwise(const Kernel& kernel) {
   return kernel.kind == KernelKind::Elementwise || kernel.kind == KernelKind::Elementwise2;
 }
 
-/// Whether so many are `one` for each of `outer`, or for several of them together.
+/// Whether `count` elements are `one` for each of `outer`, or for several of them together.
 bool is_for_each(double count, double one, std::int64_t outer) {
   const std::int64_t shared_by = multiple(number(outer) * one, count);
   return shared_by > 0 && outer % shared_by == 0;
 }
 
-/// Whether so many are `one`, or all that there are for `outer`, in words of any size.
+/// Whether `count` elements are `one`, or all of `outer`, in words of any size.
 bool is_in_words(double count, double one, std::int64_t outer) {
   return count * kMostWords >= one && count <= kMostWords * number(outer) * one;
 }
@@ -60,7 +60,7 @@ std::vector<Matrix> operand_matrices(const Kernel& kernel, int operand) {
   if (kernel.kind == KernelKind::Gemm) {
     return {streamed, {.rows = kernel.m, .columns = kernel.k, .name = "M x K"}};
   }
-  // Keys may have values among them, and be those of other tokens as well.
+  // Keys may have values among them, and may belong to other tokens as well.
   return operand == 1 ? std::vector{streamed} : std::vector<Matrix>{};
 }
 
@@ -107,8 +107,9 @@ std::optional<std::string> wrong_product(const DataflowGraph& graph, const Tenso
          in_words(rows, elements / rows) + " elements, expected " + expected;
 }
 
-/// Rows may be those of the kernel, of one of `outer`, of groups that are added up, or be repeated;
-/// parts may be masks or choices of any size.  Columns may be any: tokens are appended and dealt out.
+/// Rows may be the rows of the kernel, of one of `outer`, or of groups that are added up, or be
+/// repeated; parts may be masks or choices of any size.  Columns may be any: tokens are appended
+/// and dealt out.
 std::optional<std::string> wrong_elements(const DataflowGraph& graph, const Tensor& tensor) {
   const Kernel& kernel = graph.kernel(tensor.to);
   const Kernel& from = graph.kernel(tensor.from);

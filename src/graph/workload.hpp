@@ -28,9 +28,9 @@ constexpr bool is_dlrm(WorkloadKind kind) {
   return kind == WorkloadKind::DlrmTraining || kind == WorkloadKind::DlrmInference;
 }
 
-/// What all dimensions of the network serve, where the workload decides it.
+/// The use of all dimensions of the network, where the workload decides it.
 enum class NetworkUse : std::uint8_t {
-  Free,    ///< the system says, or the search
+  Free,    ///< decided by the system or the search
   Tensor,  ///< one copy of the work spread over all chips
   Data,    ///< replicas
 };
@@ -62,8 +62,8 @@ struct Workload {
   std::int64_t sequence = 1;
   std::optional<std::int64_t> micro_batch;  ///< searched when left out
   std::optional<std::int64_t> tile;  ///< elements of `sequence` per tile; searched when left out
-  /// What one pipeline stage hands the next for one sample, in each direction
-  /// that the graph has (forward, and backward when it trains).
+  /// Bytes that one pipeline stage hands the next for one sample, in each direction that the graph
+  /// has (forward, and backward when it trains).
   Bytes boundary{};
   /// Independent copies of the workload side by side, each on its share of the chips.
   std::int64_t copies = 1;
@@ -74,8 +74,8 @@ struct Workload {
   bool out_of_core = false;
   std::optional<Serving> serving = std::nullopt;
   std::optional<EmbeddingTables> embedding_tables = std::nullopt;  ///< kinds of DLRM have them
-  /// What the layer was made of, if it was made by the rules of docs/transformers.md.  What
-  /// it costs is in the graph alone.
+  /// The model, if the layer was made by the rules of docs/transformers.md.  Costs are in the graph
+  /// alone.
   std::optional<Transformer> transformer = std::nullopt;
   std::optional<ModelCounts> counts = std::nullopt;  ///< of the whole model, for results
 

@@ -23,7 +23,7 @@ namespace {
 
 std::string mlp_name(std::int64_t number) { return "MLP_" + std::to_string(number); }
 
-/// A product with the weight of an MLP; that of `bottom` carries the embeddings.
+/// Adds a product with the weight of an MLP; the product of `bottom` carries the embeddings.
 void add_mlp(GraphBuilder& graph, const DlrmShape& shape, std::string name, bool embeddings) {
   Kernel& kernel = graph.weight_gemm(std::move(name), 1, shape.mlp, shape.mlp, shape.local_batch);
   kernel.tiled = Loop::None;

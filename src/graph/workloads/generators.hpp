@@ -1,6 +1,6 @@
 #pragma once
 
-// The graph of one layer of a transformer.  llm.cpp has its algebra.
+// The generators of workload graphs.  The file of each, such as lstm.cpp, explains its algebra.
 
 #include <cstdint>
 #include <string_view>
@@ -44,7 +44,7 @@ struct DlrmShape {
 
 /// The chain of bottom + top MLPs.
 DataflowGraph dlrm_inference_graph(const DlrmShape& shape);
-/// With backward kernels and weight updates: three times as many kernels.
+/// Includes backward kernels and weight updates: three times the kernels.
 DataflowGraph dlrm_training_graph(const DlrmShape& shape);
 
 /// A language model of LSTM layers (docs/model.md, section 9).  Each is at least 1.
@@ -57,7 +57,7 @@ struct LstmShape {
   bool folded = true;  ///< what waits for no step is done for all steps at once; else step by step
 };
 
-/// Forward and backward: seven kernels, and as many for each layer.
+/// Forward and backward: seven kernels, and seven more for each layer.
 DataflowGraph lstm_graph(const LstmShape& shape, Bytes word);
 
 /// The first `iterations` steps of a block LU factorization of an n x n matrix.
@@ -69,8 +69,8 @@ DataflowGraph hpl_graph(std::int64_t n, std::int64_t block, std::int64_t iterati
 DataflowGraph fft_graph(std::int64_t length, std::int64_t radix, Bytes word);
 /// The side of the matrix: the whole part of the root of the length.
 std::int64_t fft_side(std::int64_t length);
-/// The real multiplications of a pass for a column and point, the K of its GEMM.
-/// From radix 3 on it never falls when the radix grows; that of 2 is that of 4.
+/// The real multiplications of a pass for a column and point, the K of its GEMM.  From radix 3 on
+/// it never falls when the radix grows; radix 2 has the depth of radix 4.
 std::int64_t fft_depth(std::int64_t side, std::int64_t radix);
 
 }  // namespace dfsearch

@@ -41,7 +41,7 @@ class LstmBuilder {
   }
 
  private:
-  /// What several kernels read: a number of a kernel, and rows of its output, 0 for all.
+  /// An output that several kernels read: the number of its kernel, and rows of it, 0 for all.
   struct Value {
     std::int64_t kernel = 0;
     std::int64_t rows = 0;
@@ -140,7 +140,7 @@ class LstmBuilder {
     for (const Value& input : inputs) read(input, update);
   }
 
-  /// Of the gates' shares from below and of the step before at once.
+  /// Adds the updates of the gates' weights for the layer below and for the step before at once.
   void add_updates() {
     add_update("Output", shape_.vocabulary, softmax_bwd_, {top_});
     for (std::int64_t i = shape_.layers; i >= 1; --i) {

@@ -41,7 +41,7 @@ class LayerWriter {
   /// An elementwise kernel of the shape of a layer.
   [[nodiscard]] Kernel elementwise(const std::string& name, std::int64_t outer, std::int64_t m,
                                    std::int64_t flops) const;
-  /// Rows, in words, of a value of so many bits for each of `elements`.
+  /// Rows, in words, of a value of `bits` for each of `elements`.
   [[nodiscard]] std::int64_t rows_of_bits(std::int64_t elements, double bits) const;
 
  private:
@@ -59,7 +59,7 @@ class LayerWriter {
   ValueId latent_decode(ValueId normed);
   ValueId fused(const Heads& heads, std::int64_t head_dim, std::int64_t value_dim);
   ValueId unfused(const Heads& heads);
-  /// A kernel for each expert that has tokens, with as many rows as they have room for.
+  /// A kernel for each expert that has tokens, with the rows of its capacity.
   [[nodiscard]] Kernel of_experts(Kernel kernel) const;
   ValueId expert_gemm(const std::string& name, std::int64_t m, std::int64_t k, ValueId of);
   ValueId expert_mlps(ValueId sent);

@@ -59,7 +59,7 @@ Elements mlp_elements(const Transformer& model) {
   return {.matrices = number(model.mlp_matrices()) * h * f, .beside = biases};
 }
 
-/// Of so many experts, the shared ones among them.
+/// Elements of `experts` experts, the shared ones among them.
 Elements expert_elements(const Transformer& model, double experts) {
   const Experts& shape = *model.experts;
   const double h = number(model.hidden), count = number(shape.count);
@@ -67,7 +67,7 @@ Elements expert_elements(const Transformer& model, double experts) {
           .beside = shape.router_bias ? count : 0.0};
 }
 
-/// All layers, with so many experts in each that has any.
+/// Elements of all layers, with `experts` experts in each layer that has any.
 Elements layer_elements(const Transformer& model, double experts) {
   const double dense = number(model.dense_layers());
   const double layers = number(model.layers);
@@ -110,7 +110,7 @@ double matmul_elements(const Transformer& model) {
   return layer_elements(model, active_experts(model)).matrices + embedding(model);
 }
 
-/// Pairs of a query and a key for a query of the sequence, on average, if it sees so many at most.
+/// Mean number of keys that a query of the sequence sees, at most `window`.
 double keys_seen(std::int64_t window, std::int64_t sequence, bool causal) {
   const double s = number(sequence);
   const double most = number(std::min(window, sequence));
@@ -118,7 +118,7 @@ double keys_seen(std::int64_t window, std::int64_t sequence, bool causal) {
   return most - most * (most - 1.0) / (2.0 * s);
 }
 
-/// The same of all layers together.
+/// The sum of keys seen over all layers.
 double keys_seen(const Transformer& model, std::int64_t sequence, bool causal) {
   const double full = number(model.full_layers(0, model.layers));
   return full * keys_seen(sequence, sequence, causal) +
@@ -168,7 +168,7 @@ double touched_experts(const Experts& experts, std::int64_t tokens) {
 Bytes decode_bytes(const Transformer& model, std::int64_t context, std::int64_t batch, Bytes word) {
   const double touched =
       model.experts ? all_experts(model, touched_experts(*model.experts, batch)) : 0.0;
-  // Of the ends a token needs the last norm and the head, which may be the embedding.
+  // A token needs the last norm and the head, which may be the embedding.
   const double ends =
       model.vocabulary == 0 ? 0.0 : embedding(model) + number(model.norm_parameters(model.hidden));
   const Elements layers = layer_elements(model, touched);

@@ -17,8 +17,8 @@ enum class Norm : std::uint8_t {
 /// Which matrices have a bias.
 enum class Bias : std::uint8_t {
   None,
-  Qkv,  ///< those of queries, keys and values
-  All,  ///< these, the projection after attention and those of dense MLPs
+  Qkv,  ///< of queries, keys and values
+  All,  ///< and the projection after attention and dense MLPs
 };
 
 /// The experts that take the place of the MLP.
@@ -27,7 +27,7 @@ struct Experts {
   std::int64_t used = 1;          ///< by a token
   std::int64_t mlp = 1;           ///< width of one
   std::int64_t shared = 0;        ///< further experts of this width that every token uses
-  double capacity_factor = 1.0;   ///< rows that an expert has room for, over those of an even load
+  double capacity_factor = 1.0;   ///< rows that an expert has room for / rows of an even load
   std::int64_t dense_layers = 0;  ///< layers that have an MLP instead, the first ones
   bool router_bias = false;       ///< an element for each expert
   double imbalance = 1.0;         ///< rows of the busiest rank over the mean, when serving
@@ -58,7 +58,7 @@ struct Transformer {
   std::int64_t vocabulary = 0;  ///< 0: neither embedding nor head
   std::int64_t positions = 0;   ///< learned ones; 0: rotary
   std::int64_t window = 0;      ///< tokens that a query sees; 0: all
-  std::int64_t full_attention_every = 0;  ///< one layer in so many has no window; 0: none
+  std::int64_t full_attention_every = 0;  ///< one layer in this many has no window; 0: none
   Norm norm = Norm::Rms;
   Bias bias = Bias::None;
   bool gated = true;       ///< an MLP of three matrices, else of two
@@ -78,7 +78,7 @@ struct Transformer {
   [[nodiscard]] std::int64_t dense_layers() const {
     return experts ? experts->dense_layers : layers;
   }
-  /// Of those from `begin` to before `end`, counted from 0, the ones without a window.
+  /// The number of layers without a window from `begin` to before `end`, counted from 0.
   [[nodiscard]] std::int64_t full_layers(std::int64_t begin, std::int64_t end) const {
     if (window == 0) return end - begin;
     if (full_attention_every == 0) return 0;
@@ -93,7 +93,7 @@ struct Transformer {
     model.full_attention_every = 0;
     return model;
   }
-  /// Tokens of so many that a query sees in all layers together.
+  /// Tokens, of `tokens` before it, that a query sees, summed over the layers.
   [[nodiscard]] double seen_in_layers(std::int64_t tokens) const;
 
   friend bool operator==(const Transformer&, const Transformer&) = default;
@@ -120,11 +120,11 @@ inline constexpr double kMostParameters = 9007199254740992.0;
 /// The parameters as a double, for shapes of any size.
 double parameter_count(const Transformer& model);
 
-/// Counts for a sequence of so many tokens.  The model has fewer than kMostParameters.
+/// Counts for a sequence of `sequence` tokens.  The model has fewer than kMostParameters.
 ModelCounts count(const Transformer& model, std::int64_t sequence, Bytes word);
 
-/// FLOP of matrix products for a token of a forward pass over such a sequence, a third of
-/// those of training.
+/// FLOP of matrix products for a token of a forward pass over the sequence, a third of the FLOP of
+/// training.
 Flops forward_flop_per_token(const Transformer& model, std::int64_t sequence, bool causal);
 
 /// Experts of a layer that `tokens` tokens use together, on average if each chooses evenly.

@@ -10,12 +10,12 @@
 #include "base/counts.hpp"
 #include "graph/workloads/llm/layer_parts.hpp"
 
-// A layer, and what the first and the last stage have beside their layers.
+// A layer, and the kernels that the first and the last stage have beside their layers.
 //
-// A layer begins with INPUT, a kernel that stands for the sum at the end of the layer before:
-// its value has two consumers, the first norm and the first residual sum.  Names and extents
-// are those of docs/transformers.md, section 2; the totals are compared with the closed forms
-// of transformer.hpp in tests/graph/workloads/transformer_graph_test.cpp.
+// A layer begins with INPUT, a kernel that stands for the sum at the end of the layer before: its
+// value has two consumers, the first norm and the first residual sum.  Names and extents follow
+// docs/transformers.md, section 2; the totals are compared with the closed forms of transformer.hpp
+// in tests/graph/workloads/transformer_graph_test.cpp.
 
 namespace dfsearch {
 

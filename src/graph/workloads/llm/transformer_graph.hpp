@@ -23,18 +23,18 @@ struct TransformerPass {
 
 /// One layer, from INPUT, which stands for what the layer before computes, to ADD_2.
 DataflowGraph transformer_forward_graph(const Transformer& model, const TransformerPass& pass);
-/// The same with the backward kernels that follow from it.
+/// The forward graph with its backward kernels.
 DataflowGraph transformer_training_graph(const Transformer& model, const TransformerPass& pass);
 /// One token for each of `tokens` samples after `context` others: weights and caches are read
 /// from memory once, and nothing is tiled.  Attention is fused, and reads latents where the
 /// model has them.
 DataflowGraph transformer_decode_graph(const Transformer& model, const TransformerPass& pass);
 
-/// What the first stage has before its layers: the look-up of the embedding.  The model has a
+/// The kernel of the first stage before its layers: the look-up of the embedding.  The model has a
 /// vocabulary.
 DataflowGraph transformer_first_graph(const Transformer& model, const TransformerPass& pass,
                                       bool training);
-/// What the last stage has behind its layers: a norm, the head and, in training, the loss.
+/// The kernels of the last stage behind its layers: a norm, the head and, in training, the loss.
 DataflowGraph transformer_last_graph(const Transformer& model, const TransformerPass& pass,
                                      bool training);
 
@@ -42,7 +42,7 @@ DataflowGraph transformer_last_graph(const Transformer& model, const Transformer
 /// what their attention sees: kernels of layer 2 are named L2.Q and so on, forward ones of the first
 /// layer come first, backward ones of the last.  Seams join them.
 DataflowGraph unrolled_layers(const std::vector<const DataflowGraph*>& layers);
-/// So many of one kind.
+/// `layers` copies of one layer.
 inline DataflowGraph unrolled_layers(const DataflowGraph& layer, std::int64_t layers) {
   return unrolled_layers(std::vector(static_cast<std::size_t>(layers), &layer));
 }

@@ -36,8 +36,8 @@ class ValueGraph {
     std::vector<Input> inputs;
     Gradient gradient = Gradient::Element;
     std::vector<ValueId> saved{};  ///< values that an elementwise backward kernel reads as well
-    /// Of an elementwise backward kernel: its extents, where they are not those of `kernel`,
-    /// and the FLOP of an element.
+    /// The extents of the elementwise backward kernel, where they differ from the extents of
+    /// `kernel`, and the FLOP of an element.
     std::optional<Kernel> reversed = std::nullopt;
     std::int64_t backward_flops = 1;
     std::int64_t backward_coupled = 0;
@@ -47,7 +47,7 @@ class ValueGraph {
 
   /// Adds a kernel and gives all that it computes as a value.
   ValueId add(Node node);
-  /// A part of what the kernel of a value computes, of so many rows.
+  /// A part, of `rows` rows, of the output of the kernel of a value.
   ValueId part(ValueId of, std::int64_t rows);
   /// Has the elementwise backward kernel of the kernel that computes `of` read a value too.
   void save(ValueId of, ValueId value);
