@@ -1,6 +1,5 @@
 #pragma once
-// What the parts of a chip may have of its die, its power and its edge
-// (docs/technology.md, section 2).
+// Budgets of a chip and its parts: die, power and edge (docs/technology.md, section 2).
 
 #include <array>
 #include <cstddef>
@@ -59,7 +58,7 @@ struct Budget {
   [[nodiscard]] Length perimeter() const;
 };
 
-/// What each part has: a split of the budgets.
+/// A split of the budgets: the amounts that each part has.
 struct Split {
   PerComponent<Area> area;
   PerComponent<Watts> power;

@@ -17,7 +17,7 @@
 
 namespace dfsearch {
 
-/// What holds a number of things at what it is.
+/// The limit that determines a number of parts.
 enum class CountLimit : std::uint8_t {
   DieArea,
   Package,  ///< what the die leaves of the package
@@ -79,8 +79,8 @@ struct ChipLink {
 /// The class of a budget that does not suffice.
 enum class BudgetClass : std::uint8_t { DieArea, Power, Edge, Package };
 
-/// Why there is no such chip: a part that does not get what it needs, or, without a part,
-/// parts that together get more than there is.
+/// A reason why there is no such chip: a part that does not get its need, or, without a part, parts
+/// that together exceed a budget.
 struct Shortage {
   std::optional<Component> part;
   BudgetClass budget = BudgetClass::DieArea;
@@ -95,11 +95,11 @@ struct Chip {
   std::vector<ChipLevel> levels;  ///< from the inside out
   std::optional<ChipMemory> memory;
   std::array<std::optional<ChipLink>, kLinkKinds.size()> links;  ///< by LinkKind
-  /// What each part draws; nothing where a given value hides it.
+  /// The power of each part; nothing where a given value hides it.
   PerComponent<std::optional<Watts>> power;
   std::vector<Shortage> infeasible;
 
-  /// What the chip draws; a part whose speed is given counts with its budget.
+  /// The power of the chip; a part whose speed is given counts with its budget.
   [[nodiscard]] Watts drawn() const;
 };
 

@@ -13,7 +13,7 @@ namespace dfsearch {
 namespace {
 
 constexpr double kSlack = 1.0 + 1e-12;
-constexpr double kMost = 1099511627776.0;  // 2^40, as many as a config may name
+constexpr double kMost = 1099511627776.0;  // 2^40, the most that a config may give
 
 /// Less than this is taken for nothing: all times of a machine must be finite.
 constexpr BytesPerSecond kLeastBandwidth{1.0};
@@ -46,7 +46,7 @@ class Derivation {
   void derive_link(LinkKind kind, const LinkTechnology& link);
   std::int64_t ports_of(LinkKind kind) const;
 
-  /// A part that cannot run, or not at all, with what it has of a budget.
+  /// Adds the shortage of a part that cannot run with its share of a budget.
   void lack(Component part, BudgetClass budget, double needed, bool more_than = false) {
     double available = split_.area[part].in_base_units();
     if (budget == BudgetClass::Power) available = split_.power[part].in_base_units();
@@ -312,7 +312,7 @@ Split few_bits(const Split& least, const Split& most) {
   return split;
 }
 
-/// What is left of a power when so much leaks.
+/// The part of a power that leakage leaves.
 Watts left(Watts power, Watts leakage) { return std::max(Watts{}, power - leakage); }
 
 }  // namespace
@@ -349,7 +349,7 @@ std::optional<Chip> optimistic_chip(const ChipDesign& design, const Split& least
                         nominal, design.equations.voltage_floor);
     memory.raw_bandwidth = wires * memory.point.frequency;
     memory.bandwidth = of.utilization * memory.raw_bandwidth;
-    // That of the most stacks, which what they leak may have turned off.
+    // The bandwidth of the most stacks, which their leakage may have turned off.
     const std::int64_t stacks =
         std::min(whole_part((design.budget.package - design.budget.die) / of.stack_area),
                  whole_part(most.area[Component::Memory] / of.controller_area));

@@ -71,7 +71,7 @@ std::uint32_t draw(std::mt19937& random, std::uint32_t most) {
   }
 }
 
-/// Tiles of a level that holds so many words; fewer than 20 where so many draws find no more.
+/// Tiles of a level that holds `words`; fewer than 20 if 20 draws in a row find no new one.
 std::vector<Extents> drawn_tiles(double words, bool outermost) {
   std::vector<Extents> tiles;
   std::set<Extents> known;

@@ -24,7 +24,7 @@ struct GemmLevel {
 
 struct GemmTime {
   Seconds compute{};
-  std::vector<GemmLevel> levels;  ///< those of the chip, then the memory if there is one
+  std::vector<GemmLevel> levels;  ///< levels of the chip, then the memory if there is one
   Seconds time{};                 ///< with the launch
 };
 

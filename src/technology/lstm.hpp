@@ -11,8 +11,8 @@
 
 namespace dfsearch {
 
-/// An embedding, `layers` of cells with the width `hidden`, and a softmax over the vocabulary,
-/// through all of which `batch` samples go for so many steps.  Each is at least 1.
+/// An embedding, `layers` of cells with the width `hidden`, and a softmax over the vocabulary, for
+/// `batch` samples of `steps` tokens.  Each is at least 1.
 struct LstmModel {
   std::int64_t batch = 1, hidden = 1, vocabulary = 1, layers = 1, steps = 1;
 };
@@ -30,7 +30,7 @@ struct LstmTime {
 LstmTime lstm_time(const Technology& technology, const Chip& chip, const LstmModel& model,
                    Bytes word, Seconds launch_overhead, bool folded);
 
-/// As the public code of DeepFlow times it: a cell and the softmax of one step, each way, the
+/// Times of the public code of DeepFlow: a cell and the softmax of one step, each way, the
 /// embedding, the updates of both weights, and all steps.
 struct PublishedLstmTime {
   Seconds cell_forward{}, cell_backward{}, softmax_forward{}, softmax_backward{};

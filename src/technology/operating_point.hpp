@@ -9,10 +9,10 @@
 
 namespace dfsearch {
 
-/// What holds the frequency of a part where it is.
+/// The limit that determines the frequency of a part.
 enum class SpeedLimit : std::uint8_t { Power, MinimumVoltage, MaximumVoltage, Given };
 
-/// What the public code draws below the least voltage (docs/technology.md, section 6).
+/// The power below the least voltage in the public code (docs/technology.md, section 6).
 enum class VoltageFloor : std::uint8_t {
   Exact,    ///< the power there is
   Squared,  ///< more, as later versions of it do for cores and memory
@@ -28,12 +28,12 @@ struct OperatingPoint {
 /// V_n (V_n - threshold)^2 times `share`, the power there is over the nominal power.
 Volts voltage_of_power(const Transistors& transistors, double share);
 
-/// Where units run that together draw `nominal` at their nominal point and may draw `power`.
-/// The frequency never falls when the power grows, to the last bit.
+/// The point where units that run together draw `power` at most, if they draw `nominal` at their
+/// nominal point.  The frequency never falls when the power grows, to the last bit.
 OperatingPoint operating_point(const Transistors& transistors, Watts power, Watts nominal,
                                VoltageFloor floor = VoltageFloor::Exact);
 
-/// What they draw there.
+/// The power that they draw there.
 Watts drawn_power(const Transistors& transistors, const OperatingPoint& point, Watts nominal);
 
 }  // namespace dfsearch

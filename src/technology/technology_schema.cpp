@@ -9,7 +9,7 @@
 namespace dfsearch {
 namespace {
 
-// What any technology may have.  Both ends keep every number of a chip finite.
+// Limits of any technology.  Both ends keep every number of a chip finite.
 constexpr Interval kArea{1e-18, 1e12};
 constexpr Interval kAreaOrNone{0, 1e12};
 constexpr Interval kPower{1e-15, 1e12};

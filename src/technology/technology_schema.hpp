@@ -1,6 +1,6 @@
 #pragma once
-// What configs say of technologies and budgets: the rows of `technology`, of `budget`, and of the
-// switches of the section `equations` that are about chips.
+// Rows of the config sections `technology` and `budget`, and of the switches of `equations` about
+// chips.
 
 #include "schema/schema.hpp"
 #include "technology/chip.hpp"
