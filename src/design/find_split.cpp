@@ -27,8 +27,8 @@ using Solution = DesignProblem::Solution;
 
 constexpr Bytes kLeastInnerMemory{16.0 * 1024 * 1024};
 
-/// Of the searches for a best mapping inside: each has a thread and nobody listens.  They share one
-/// half of the memory, the boxes have the other.
+/// Options of the searches for a best mapping inside: one thread each, no listeners.  They share
+/// one half of the memory, the boxes have the other.
 SearchOptions inner_options(const SearchOptions& options) {
   SearchOptions inner;
   inner.limits.deadline = options.limits.deadline;
@@ -66,7 +66,7 @@ class SplitSearch {
     try {
       find_all();
     } catch (const Stopped&) {
-      // While a state was read: what it says is not known yet, nor is anything else.
+      // A state was being read: neither its figures nor others are known yet.
       const StopReason reason = stop_reason(options_.search.limits.deadline);
       found_.push_back({.stopped_by = reason == StopReason::None ? StopReason::Time : reason});
     }
@@ -93,7 +93,7 @@ class SplitSearch {
   [[nodiscard]] Chip chip_of(const GridPoint& point) const {
     return derive(design_, space_.split(point), problem_.system.network);
   }
-  /// Boxes of this run so far, without those of the tree that is at work.
+  /// Boxes of this run so far, without boxes of the running tree.
   [[nodiscard]] std::int64_t boxes() const { return state_.stats.nodes - before_.nodes; }
 
   const Problem& problem_;
@@ -109,7 +109,7 @@ class SplitSearch {
   const SearchStats before_;  // of earlier runs
   SearchStats trees_;         // and of the trees that are done
   std::vector<FoundSplit> found_;
-  std::vector<Solution> solutions_;  // of those that have one
+  std::vector<Solution> solutions_;  // of the splits that have one
 };
 
 void SplitSearch::find_all() {
@@ -219,7 +219,7 @@ void SplitSearch::listen(Tree& tree) {
   });
 }
 
-/// What the tree has come to, but for its open boxes.
+/// Keeps the state of the tree, without its open boxes.
 void SplitSearch::keep(const BranchAndBoundResult<Solution>& now) {
   state_.begun = true;
   state_.incumbent.reset();
@@ -227,7 +227,7 @@ void SplitSearch::keep(const BranchAndBoundResult<Solution>& now) {
   state_.stats = trees_;
   state_.stats.add_counts(now.stats);
   state_.stats.time = monitor_.total_time();
-  // Of the best split, which the first tree finds.
+  // The first tree finds the best split, which the first incumbent belongs to.
   if (!found_.empty()) return;
   const Seconds before = before_.time;
   state_.stats.first_incumbent =
@@ -276,7 +276,7 @@ void SplitSearch::search_best(DesignResult& result) {
   all.next_best = options_.search.next_best;
   all.hint = *best.mapping;
   all.any_of_best = false;
-  // Of a search that was stopped the mapping is that of the hint, told at once.
+  // A stopped search has the mapping of the hint, which needs no comparison.
   if (result.stopped_by != StopReason::None) all.next_best = false;
   result.search = solve(result.problem, all);
   BestMapping& answer = result.search;
@@ -296,7 +296,7 @@ void SplitSearch::explain(DesignResult& result) const {
       optimistic_chip(design_, space_.split(all.least), most, network, CycleUse::Counted);
   if (!chip) {
     result.shortages = derive(design_, most, network).infeasible;
-    // Of parts that have their most each, the sums say nothing.
+    // If each part has its most, the sums are no reason.
     std::erase_if(result.shortages, [](const Shortage& shortage) { return !shortage.part; });
     return;
   }

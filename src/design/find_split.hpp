@@ -19,8 +19,8 @@ namespace dfsearch {
 
 /// How splits are to be searched, and who listens.
 struct DesignOptions {
-  /// Limits and threads hold for all of it; nodes are boxes.  `top` asks for so many splits.  The
-  /// hint is tried on every chip.  Of its listeners only `on_progress` is called.
+  /// Limits and threads hold for the whole search; nodes are boxes.  `top` is the number of splits.
+  /// The hint is tried on every chip.  Of its listeners only `on_progress` is called.
   SearchOptions search;
   /// Called at every better split, with its chip and the best mapping onto it, from any thread,
   /// never together with `on_progress` or itself.
@@ -48,14 +48,15 @@ struct DesignResult {
   StopReason stopped_by = StopReason::None;
   std::optional<Chip> chip;  ///< of the best split, whose shares it has
   Problem problem;           ///< with that chip
-  /// The search for the best mapping onto it, whose lower bound and gap are those over all
-  /// splits, and whose times and memory are those of all of it.
+  /// The search for the best mapping onto it; its lower bound and gap are over all splits, its
+  /// times and memory are of the whole search.
   SearchResult search;
   Score lower_bound{};            ///< of all splits and mappings
-  std::vector<FoundSplit> best;   ///< best first; as many as `top` asks for, if there are
+  std::vector<FoundSplit> best;   ///< best first; `top` of them if there are
   std::vector<BudgetGain> gains;  ///< if asked for and there is a split
-  /// For Infeasible: what each part lacks that has most of everything; if such a chip exists the
-  /// reason why nothing fits onto it is that of `search`, and if something does there is neither.
+  /// For Infeasible: the shortages of the chip whose parts have most of everything.  If such a chip
+  /// exists, the reason why nothing fits onto it is in `search`, and if something does there is
+  /// neither.
   std::vector<Shortage> shortages;
   double splits = 0.0;        ///< that keep the sums
   std::int64_t boxes = 0;     ///< of splits that were halved

@@ -60,8 +60,8 @@ SearchResult search(const Problem& machine, SearchOptions options,
   }
 }
 
-/// The same for a bound alone: it ends as well when a mapping shows that the least objective is
-/// not useless, and the bound is near it.
+/// Searches for a bound alone: it also ends when a mapping shows that the least objective is not
+/// useless, and the bound is near it.
 SearchResult search_bound(const Problem& machine, SearchOptions options,
                           const UselessAbove& useless) {
   constexpr double kNear = 0.05;
@@ -138,7 +138,7 @@ Score MachineAnswers::least(const Problem& machine, const UselessAbove& useless)
   return answer.bound;
 }
 
-// No hint but that of the options: which one there is depends on the threads.
+// The only hint is the one of the options: other hints would depend on the threads.
 Score MachineAnswers::bound(const Problem& machine, const UselessAbove& useless) {
   Key key = key_of(machine.system, machine.execution.levels);
   {

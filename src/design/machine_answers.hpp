@@ -23,8 +23,7 @@ namespace dfsearch {
 std::optional<Problem> machine_with(const Problem& problem, const ChipDesign& design,
                                     const Chip& chip);
 
-/// What need not be known of an objective: all above `cutoff` times `slack`, which is at least 1, is
-/// useless.
+/// Objectives that need not be known: all above `cutoff` times `slack`, which is at least 1.
 struct UselessAbove {
   Score cutoff = Score::infinity();
   double slack = 1.0;
@@ -37,7 +36,7 @@ struct UselessAbove {
 /// use it.
 class MachineAnswers {
  public:
-  /// `options` are those of each search, `memory` is charged for what is remembered; both must
+  /// `options` are used for each search, `memory` is charged for what is remembered; both must
   /// outlive it.
   MachineAnswers(const SearchOptions& options, MemoryBudget& memory);
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// The splits that a budget leaves to the search, as a grid, and boxes of it.
+// The splits that a budget leaves to the search, as a grid, boxes of them, and the state of a
+// search over them.
 
 #include <array>
 #include <cstdint>

@@ -21,8 +21,8 @@ enum class WhatIf : std::uint8_t {
   Unknown,    ///< the limits came first
 };
 
-/// One part with more of one budget, all else as it is: what there is of the class grows with it,
-/// so that no sum is exceeded; the die, its edge and what it leaves of the package stay.
+/// The gain of one part from more of one budget, all else unchanged: the sum of the class grows
+/// with it, so that it is not exceeded; the die, its edge and the rest of the package stay.
 struct BudgetGain {
   BudgetClass budget = BudgetClass::DieArea;
   std::optional<Component> part;  ///< none: the package, beside the die
@@ -31,14 +31,14 @@ struct BudgetGain {
   double more = 0.0;              ///< the same
   WhatIf known = WhatIf::Unknown;
   Score objective = Score::infinity();  ///< with that much more, if Known
-  /// (objective - that of the chip) / that of the chip; below 0: faster.  0 but for a rounding, for
-  /// Known.
+  /// (objective - objective of the chip) / objective of the chip; negative means faster.  Known
+  /// gains are at most 0 but for rounding.
   double change = 0.0;
 };
 
-/// More of each budget that a part of the chip has something of, or that is searched, in the order
-/// of the classes and parts, and of the package.  `objective` is that of the best mapping onto the
-/// chip.  What the limits leave undone is Unknown.
+/// The gains from more of each budget that some part of the chip uses or that is searched, by class
+/// and part, the package last.  `objective` is the objective of the best mapping onto the chip.
+/// Gains that the limits leave undone are Unknown.
 std::vector<BudgetGain> budget_gains(const Problem& problem, const ChipDesign& design,
                                      const Chip& chip, Score objective, MachineAnswers& answers);
 
