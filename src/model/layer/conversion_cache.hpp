@@ -1,6 +1,6 @@
 #pragma once
-// What conversions of tensors take, to share among layers that differ in other decisions than the
-// network and the tiles.
+// Conversion times of tensors, shared among layers that differ in other decisions than the network
+// and the tiles.
 
 #include <atomic>
 #include <cstddef>

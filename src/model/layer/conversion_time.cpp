@@ -1,5 +1,5 @@
-// What it takes to convert a tensor from the layout that its producer makes to the one that its
-// consumer wants, one axis of the tensor group after the other (docs/model.md, section 6).
+// The time to convert a tensor from the layout of its producer to the layout that its consumer
+// requires, one axis of the tensor group after the other (docs/model.md, section 6).
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ class Passage {
         made_(produced_layouts(producer)),
         wanted_(wanted_layouts(context.problem, tensor, consumer)) {}
 
-  /// What it takes to convert it along one axis before or after the other.
+  /// The time to convert it along one axis, before or after the other.
   // docs/model.md (37)
   [[nodiscard]] Seconds along(std::size_t axis, bool other_is_done) const {
     const Collectives& group = context_.axes[axis];
@@ -40,7 +40,7 @@ class Passage {
     state.made.loops[axis] = Loop::None;
     const double chips = static_cast<double>(group.members());
     const double tiles = static_cast<double>(context_.tiles);
-    // What both ends do step by step is converted so.
+    // A tensor is converted step by step if both ends work so.
     const auto steps = static_cast<double>(
         std::min(graph_.kernel(tensor_.from).steps, graph_.kernel(tensor_.to).steps));
     if (needed == Conversion::AllGather) {

@@ -1,10 +1,9 @@
 // Least-maximum allocation of cores.
 //
-// A partition runs as a pipeline, so its slowest kernel sets the pace.  For a
-// pace of x cycles every kernel needs a known least number of cores: the first
-// entry of its Pareto list with at most x cycles.  The sum of these needs only
-// falls as x grows; the least x whose sum fits is found by bisection over the
-// integers and is therefore exact.  Checked against trying every allocation in
+// A partition runs as a pipeline, so its slowest kernel sets the pace.  For a pace of x cycles
+// every kernel needs a known least number of cores: the first entry of its Pareto list with at most
+// x cycles.  The sum of the needs only falls as x grows; the least x whose sum fits is found by
+// bisection over the integers and is therefore exact.  Checked against trying every allocation in
 // tests/model/layer/core_allocation_test.cpp.
 
 #include "model/layer/core_allocation.hpp"

@@ -24,8 +24,8 @@ namespace dfsearch {
 std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
                     CoreGrid grid);
 
-/// The dataflow of a systolic kernel: of several the one with the fewest cycles, of these the one
-/// with the fewest words between array and registers.
+/// The dataflow of a systolic kernel: the one with the fewest cycles, then with the fewest words
+/// between array and registers.
 Dataflow dataflow_of(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
                      CoreGrid grid);
 
@@ -41,8 +41,8 @@ struct CoreOption {
 std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
                                      const Accelerator& accelerator);
 
-/// Keeps of any options of at most so many cores those that no other beats, in that
-/// form, and of equal ones the first.
+/// Returns the options of at most `cores` cores that no other one beats, in the form of lists, and
+/// of equal ones the first.
 std::vector<CoreOption> pareto_options(std::vector<CoreOption>&& all, std::int64_t cores);
 
 /// Lists of options by the shapes they are for, to share among layers that differ
@@ -56,7 +56,7 @@ class CoreOptionsCache {
   List options(const Kernel& kernel, const std::vector<Shard>& shapes,
                const Accelerator& accelerator);
 
-  /// What else layers of the same machine have in common.
+  /// Further results that layers of the same machine have in common.
   LevelTrafficCache levels;
   ConversionCache conversions;
 

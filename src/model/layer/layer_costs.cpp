@@ -120,10 +120,9 @@ std::vector<CoreOptionsCache::List> LayerCosts::make_options(CoreOptionsCache* c
   return options;
 }
 
-// The reference is the layer run kernel by kernel without overlap: no mapping
-// of these decisions takes much longer, and useful ones take at least a
-// fair part of it.  It is the same whether the first tier of memory suffices or not,
-// so that the ticks of both can be compared.
+// The reference is the layer run kernel by kernel without overlap: no mapping with these decisions
+// takes much longer, and useful ones take at least a fair part of it.  It does not depend on
+// whether the first tier of memory suffices, so that the ticks of both cases can be compared.
 // docs/model.md (50), (51)
 Clock LayerCosts::make_clock(int coarser) const {
   Seconds reference{};
@@ -237,7 +236,7 @@ Ticks LayerCosts::step_latency(KernelId kernel) const {
                       problem_.system.memory[0].latency);
 }
 
-// The least weights that the loops left leave exceed it only if those of every decision do.
+// The least weights of the loops left exceed it only if the weights of every decision do.
 // docs/model.md (38)
 bool LayerCosts::weights_exceed_sram() const {
   const StepTime step = step_time(problem_, decisions_.network, decisions_.micro_batch);

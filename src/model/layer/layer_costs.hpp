@@ -62,7 +62,7 @@ class LayerCosts {
   [[nodiscard]] const std::vector<CoreOption>& options(KernelId kernel) const {
     return *options_[kernel.index()];
   }
-  /// The time that so many cycles per tile take over all tiles.
+  /// The time of `cycles_per_tile` over all tiles.
   [[nodiscard]] Ticks cycle_time(std::int64_t cycles_per_tile) const;
 
   /// Whether what moves through the levels of the chip takes time.
@@ -73,7 +73,7 @@ class LayerCosts {
   /// The time of each level for a partition whose traffic there takes so long: with the latency of
   /// the level, where there is any traffic.
   [[nodiscard]] LevelTicks with_latency(LevelTicks traffic) const;
-  /// The same for memory.  It never falls when the traffic grows.
+  /// Memory traffic with its latency.  It never falls when the traffic grows.
   [[nodiscard]] Ticks with_latency(Ticks traffic) const {
     return traffic > 0 ? capped_sum(traffic, memory_latency()) : 0;
   }
@@ -86,34 +86,36 @@ class LayerCosts {
   [[nodiscard]] Ticks seam_transfer(std::size_t seam) const;
   /// The time of the kernel's explicit memory traffic alone.
   [[nodiscard]] Ticks own_memory(KernelId kernel) const;
-  /// With that of what layers, or steps, hand each other there, and the latency of all steps but one.
+  /// Own memory traffic with the values that layers, or steps, hand each other there, and the
+  /// latency of all steps but one.
   [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
   /// Whether weights are loaded from memory, after every decision of what is left.
   [[nodiscard]] bool loads_weights() const;
-  /// The same of the kernels of one stage, which are all of them unless stages divide the graph.
+  /// Whether the weights of one stage are loaded; its kernels are all kernels unless stages divide
+  /// the graph.
   [[nodiscard]] bool loads_weights(std::span<const KernelId> stage) const;
-  /// What a stage hands the next one for a sample: tensors of so many bytes a tile, together.
-  /// Nothing takes no time.
+  /// The time of a sample's tensors, of `tile` bytes a tile together, from a stage to the next one.
+  /// Zero bytes take no time.
   [[nodiscard]] Ticks handed_on(Bytes tile) const;
-  /// What loading the weight adds to the time of a sample, in a stage that loads weights.
+  /// The time of a sample for loading the weight, in a stage that loads weights.
   [[nodiscard]] Ticks weight_load(KernelId kernel) const;
-  /// What reading it again at each step adds to the traffic of a sample, in such a stage, where it
+  /// The traffic of a sample for reading the weight again at each step, in such a stage, where it
   /// does not stay (DataflowGraph::turn).
   [[nodiscard]] Ticks reload(KernelId kernel) const;
-  /// What a kernel with steps waits for memory beyond the first of them.
+  /// The latency of memory for a kernel with steps, beyond the first step.
   [[nodiscard]] Ticks step_latency(KernelId kernel) const;
 
   /// The extents of one tile on one chip; the sharding of the kernel must be decided.
   [[nodiscard]] Shard shard(KernelId kernel) const;
   [[nodiscard]] Bytes weight(KernelId kernel) const { return of_kernel_[kernel.index()].weight; }
-  /// What the weight takes of the SRAM; nothing with skip_weight or out of core.
+  /// The bytes of the weight in the SRAM; nothing with skip_weight or out of core.
   [[nodiscard]] Bytes resident_weight(KernelId kernel) const;
-  /// What its weights take of the memory; nothing out of core.
+  /// The bytes of its weights in the memory; nothing out of core.
   [[nodiscard]] Bytes stored_weight(KernelId kernel) const;
   /// The bytes of one tile of the tensor.
   [[nodiscard]] Bytes tile_bytes(TensorId tensor) const { return tile_bytes_[tensor.index()]; }
-  /// What the kernel takes of the SRAM beside its weight, whatever shares its partition: for what
-  /// layers hand each other, and for keys and values of all tokens.  Nothing out of core.
+  /// The bytes of the kernel in the SRAM beside its weight, whatever shares its partition: values
+  /// that layers hand each other, and keys and values of all tokens.  Nothing out of core.
   struct Held {
     Bytes inputs{};
     Bytes outputs{};
@@ -121,16 +123,16 @@ class LayerCosts {
   [[nodiscard]] Held held(KernelId kernel) const {
     return held_.empty() ? Held{} : held_[kernel.index()];
   }
-  /// What the tensor takes of the SRAM when both its ends are in the partition; this and
-  /// the next two are nothing out of core.
+  /// The bytes of the tensor in the SRAM when both its ends are in the partition; this and the next
+  /// two are nothing out of core.
   [[nodiscard]] Bytes fused_buffer(TensorId tensor) const;
-  /// What it takes of the SRAM when one of its ends is: a double buffer.
+  /// Its bytes in the SRAM when one of its ends is: a double buffer.
   [[nodiscard]] Bytes streamed_buffer(TensorId tensor) const;
-  /// What it takes of the memory while it waits there: all tiles of a micro-batch.
+  /// Its bytes in the memory while it waits there: all tiles of a micro-batch.
   [[nodiscard]] Bytes stored(TensorId tensor) const;
-  /// The same for one sample.
+  /// Its bytes in the memory for one sample.
   [[nodiscard]] Bytes kept(TensorId tensor) const;
-  /// What layers hand each other takes of it all the time: what comes in and what goes out.
+  /// The bytes that values between layers take all the time, incoming and outgoing.
   [[nodiscard]] Bytes stored_seams() const;
 
  private:
@@ -167,7 +169,7 @@ class LayerCosts {
   LayerDecisions decisions_;
   NetworkContext network_;
   BytesPerSecond bandwidth_;                     // of the memory
-  std::vector<CoreOptionsCache::List> options_;  // per kernel; those of one shape share theirs
+  std::vector<CoreOptionsCache::List> options_;  // per kernel; kernels of one shape share a list
   std::vector<KernelNumbers> of_kernel_;
   std::vector<Bytes> tile_bytes_;  // per tensor
   std::vector<Bytes> buffers_;     // per tensor, of a tile as it is made and as it is read
@@ -184,7 +186,7 @@ class LayerCosts {
 /// attention that is tiled on its queries, of keys and values.
 bool reads_all_tiles(const DataflowGraph& graph, const Tensor& tensor);
 
-/// The compute time of a kernel on all cores, or that of the slowest level.
+/// The compute time of a kernel on all cores, or the time of the slowest level.
 Ticks lone_compute(const Problem& problem, const LayerCosts& costs, KernelId kernel);
 
 /// The least time of the layer with every kernel in a partition of its own.
@@ -207,7 +209,7 @@ struct LoneKernel {
   [[nodiscard]] double pieces(Bytes sram) const {
     return escapes(sram) ? std::ceil((outputs + weight) / (sram - inputs)) : 1.0;
   }
-  /// What must fit however the weight is cut, and the output with it.
+  /// Bytes that must fit however the weight, and the output with it, is cut.
   [[nodiscard]] Bytes least() const { return has_pieces ? inputs : inputs + outputs; }
 };
 

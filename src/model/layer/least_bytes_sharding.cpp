@@ -28,9 +28,9 @@ namespace {
 // Elementary steps before the graph is declared too entangled: some seconds.
 // Layers of transformers, experts and the like take less than a thousandth.
 constexpr double kMostSteps = 4e9;
-// Where no loop is split whatever is chosen: some ten milliseconds.
+// If no loop is split whatever is chosen: some ten milliseconds.
 constexpr double kMostStepsForNothing = 5e6;
-// Of the loops of a value's kernels, before its layouts become variables.
+// Combinations of the loops of a value's kernels, before its layouts become variables.
 constexpr double kMostCombinations = 256.0;
 // Elements in place of bytes: whole numbers, so that ties are exact whatever the word.
 constexpr Bytes kElement(1.0);
@@ -66,7 +66,7 @@ class Choices {
   /// The first loops of all kernels.
   [[nodiscard]] const std::vector<LoopPair>& first() const { return sharding_; }
 
-  /// Nothing if it takes more than so many steps.
+  /// Nothing if it takes more than `most_steps`.
   [[nodiscard]] std::optional<std::vector<LoopPair>> best(double most_steps,
                                                           const Deadline& deadline) const {
     const auto values = least_sum(sizes_, terms_, most_steps, deadline);
@@ -141,10 +141,10 @@ class Choices {
     return elements;
   }
 
-  /// The same layout by layout, for so many consumers that their combinations are too many.
-  /// Whether the value is made in this layout is a variable of its own: if it is, that is paid
-  /// for, if it is not, no consumer may want it so.  It stands after all kernels, so ties among
-  /// these are what they were.
+  /// Adds the terms of a value layout by layout, for values with too many combinations of
+  /// consumers.  Whether the value is made in this layout is a variable of its own: if it is, the
+  /// conversion is paid for, if it is not, no consumer may require the layout.  The variable stands
+  /// after all kernels, so ties among kernels do not change.
   void add_layout(const std::vector<TensorId>& value, std::size_t layout) {
     const std::size_t producer = graph_.tensor(value.front()).from.index();
     const std::size_t made = sizes_.size();

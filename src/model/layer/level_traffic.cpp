@@ -40,7 +40,7 @@ double least_sides(Side walked, Side other, std::int64_t inner) {
   if (walked.extent > other.extent) std::swap(walked, other);
   const auto beside = [&](std::int64_t b) { return std::min(other.extent, (inner - b) / (1 + b)); };
   const std::int64_t most = std::min(walked.extent, (inner - 1) / 2);
-  // Where both cost the same, if sides were no whole numbers.
+  // The point of equal costs, if sides were no whole numbers.
   const double even = std::sqrt(number(inner) * walked.weight * number(walked.extent) /
                                 (other.weight * number(other.extent)));
   const auto near =

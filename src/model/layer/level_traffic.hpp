@@ -17,14 +17,14 @@ namespace dfsearch {
 /// The words of a GEMM that leave the innermost level for the array of a core, which keeps
 /// its output until it is done.
 double array_words(const Shard& gemm, std::int64_t lanes, std::int64_t stages);
-/// The same by the dataflow of the accelerator, which must not be left to choose.
+/// The words with the dataflow of the accelerator, which must not be left to choose.
 double array_words(const Shard& gemm, const Accelerator& accelerator);
 
 /// The least words of a GEMM that leave a level, over all tiles that a memory of `inner` words
 /// further in can hold; infinite below three words.  It never grows with `inner`.
 double tiled_words(const Shard& gemm, std::int64_t inner);
 
-/// How many words of so many bytes a share of a level has, at most 2^62.
+/// The number of words of `word` bytes in a share of a level, at most 2^62.
 std::int64_t words_of(Bytes share, Bytes word);
 
 /// The bytes that a kernel moves out of each of the levels for one layer and sample, with
@@ -33,8 +33,8 @@ std::vector<Bytes> level_bytes(const Kernel& kernel, const Shard& whole,
                                const Accelerator& accelerator,
                                const std::vector<OnChipLevel>& levels, Bytes word);
 
-/// What level_bytes has found for one machine and word, by kernel and extents, which many
-/// layers of a search have in common.  Any thread may use it.
+/// Results of level_bytes for one machine and word, by kernel and extents, which many layers of a
+/// search have in common.  Any thread may use it.
 class LevelTrafficCache {
  public:
   std::vector<Bytes> level_bytes(const Kernel& kernel, const Shard& whole,

@@ -24,7 +24,7 @@ Collectives MachineNetwork::group(const std::vector<std::int64_t>& counts) const
     auto places = static_cast<std::int64_t>(dimension.degree);
     std::int64_t members = 1;
     while (places > 1 && at < counts.size()) {
-      // What does not divide the places takes as many of them as it can.
+      // A count that does not divide the places takes its greatest number of them.
       const std::int64_t part = std::min(count, places);
       if (at % 2 == 0) members *= part;
       places /= part;

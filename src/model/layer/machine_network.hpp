@@ -26,7 +26,7 @@ class MachineNetwork {
   /// beyond the machine are left out.
   [[nodiscard]] Collectives group(const std::vector<std::int64_t>& counts) const;
 
-  /// The time in which every chip sends every other so many bytes.
+  /// The time in which every chip sends every other `pair` bytes.
   [[nodiscard]] Seconds all_to_all(Bytes pair) const;
   /// The time of bytes / X to all chips along side Y; over a link of dimension 1, and nothing
   /// if X is 1, where all dimensions span the grid.

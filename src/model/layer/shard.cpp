@@ -16,7 +16,7 @@ double product(std::int64_t a, std::int64_t b) {
   return static_cast<double>(a) * static_cast<double>(b);
 }
 
-/// What a chip has of so many rows of `outer` matrices that are dealt out whole.
+/// The rows of a chip, of `rows` in `outer` matrices that are dealt out whole.
 std::int64_t rows_of_whole(std::int64_t rows, std::int64_t outer, std::int64_t chips) {
   return std::min(rows, ceil_div(outer, chips) * ceil_div(rows, outer));
 }
@@ -103,8 +103,8 @@ Shard shard_of(const Extents& whole, LoopPair sharding, const ChipGrid& grid, st
   return shard;
 }
 
-// Chips have heads from a multiple of as many on, so what precedes the first of them in its group
-// is one of few numbers.
+// Chips begin at multiples of the number of heads held, so only few numbers of heads can precede
+// the first one in its group.
 // docs/model.md (33)
 std::int64_t heads_held(std::int64_t outer, std::int64_t shared, std::int64_t chips) {
   const std::int64_t sharing = outer / shared;
@@ -257,8 +257,8 @@ std::span<const Dataflow> dataflows_of(const Accelerator& accelerator) {
   return {&accelerator.dataflow, 1};
 }
 
-/// A word that stays serves so many others: the sum of an output, the pieces of what streams past
-/// a weight or an input.
+/// A word that stays serves several others: the sum of an output, the pieces that stream past a
+/// weight or an input.
 // docs/model.md (29)
 double register_words(const Shard& gemm, const Accelerator& accelerator, Dataflow dataflow) {
   const std::int64_t reused = dataflow == Dataflow::Output   ? gemm.k

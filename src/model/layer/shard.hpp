@@ -1,6 +1,8 @@
 #pragma once
 
-// What one chip holds and does of one kernel (docs/model.md, section 6).
+// The part of a kernel that one chip holds and computes (docs/model.md, section 6), and the
+// dataflow of the systolic arrays: which operand of a product stays while the others stream
+// (Ardalani et al., DeepFlow, section 4.2.1).
 
 #include <array>
 #include <compare>
@@ -24,7 +26,7 @@ struct Shard {
 
   std::int64_t steps = 1;  ///< of the kernel, in a tile
 
-  /// What one step has.
+  /// The shard of one step.
   [[nodiscard]] Shard of_step() const;
 
   friend auto operator<=>(const Shard&, const Shard&) = default;
@@ -74,28 +76,28 @@ struct ChipGrid {
   }
 };
 
-/// With two tensor axes the first is the innermost tensor dimension with members, the second all
-/// others.
+/// If there are two tensor axes, the first is the innermost tensor dimension with members, the
+/// second all others.
 ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, const Equations& equations,
                    int tensor_axes = 1);
 
-/// Divides the sharded loop by the tensor degree, or that of each axis by its chips, or the loops of a kernel that
-/// is spread over the grid or the machine by theirs, then the tiled one by
-/// `tiles`, each rounded up.  Of `outer` a chip has whole ones.
+/// Divides the sharded loop by the tensor degree or, for each axis, by its chips, or the loops of a
+/// kernel that is spread over the grid or the machine by their chips; then the tiled loop by
+/// `tiles`, each rounded up.  A chip has whole elements of `outer`.
 Shard shard_of(const Extents& whole, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles);
 Shard shard_of(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, std::int64_t tiles);
-/// The same for a machine of tensor dimensions only.
+/// The shard in a machine of tensor dimensions only.
 Shard shard_of(const Kernel& kernel, LoopPair sharding, std::int64_t tensor_degree,
                std::int64_t tiles);
 
-/// How many of the heads of keys and values that `outer` heads share, as many each, one chip reads
-/// that has its part of these, which so many chips divide: never less than a whole one.
+/// The number of heads of keys and values that one of `chips` reads for its part of `outer` heads,
+/// if each of the `shared` heads serves equally many: at least one.
 std::int64_t heads_held(std::int64_t outer, std::int64_t shared, std::int64_t chips);
 
 /// The bytes of the output, and of every tensor that carries all of it.
 Bytes output_bytes(const Shard& shard, Bytes word);
-/// What one tile of a tensor has of rows and columns on one chip, where its producer is sharded so,
-/// and its bytes.
+/// The rows and columns of one tile of a tensor on one chip, if its producer is sharded so, and its
+/// bytes.
 Shard tensor_shard(const DataflowGraph& graph, const Tensor& tensor, LoopPair sharding,
                    const ChipGrid& grid, std::int64_t tiles);
 Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, LoopPair sharding,
@@ -106,20 +108,20 @@ Bytes tensor_bytes(const DataflowGraph& graph, const Tensor& tensor, LoopPair sh
 Bytes weight_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, Bytes word);
 Bytes weight_bytes(const Kernel& kernel, LoopPair sharding, std::int64_t tensor_degree, Bytes word);
 
-/// The weight with all matrices, of which a sample may use a few.
+/// The weight with all matrices; a sample may use a few of them.
 Bytes all_matrices_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid, Bytes word);
 
-/// What it holds in memory: all matrices and what is stored beside them, undivided; nothing
-/// where the weight is that of another kernel.
+/// Bytes in memory: all matrices and the parameters stored beside them, undivided; nothing for the
+/// weight of another kernel.
 Bytes stored_weight_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid,
                           Bytes word);
 
-/// The explicit memory traffic of one chip: that of its own, and of its group's that of what it
-/// holds of the weight or, without one, has of the loops; of the caches of attention the heads
+/// The explicit memory traffic of one chip: its own, and its part of the group's traffic, by the
+/// weight that it holds or, without one, by its loops; for the caches of attention by the heads
 /// that it reads.
 Bytes explicit_bytes(const DataflowGraph& graph, KernelId kernel, LoopPair sharding,
                      const ChipGrid& grid);
-/// The same, were every head to have keys and values of its own.
+/// The traffic if every head had keys and values of its own.
 Bytes explicit_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid);
 
 /// What a chip holds of `Workload::stored`, in whole bytes.
@@ -132,7 +134,7 @@ Bytes streamed_tile(Bytes streamed, std::int64_t tiles);
 /// mode, times the passes.
 Flops tile_flops(const Kernel& kernel, const Shard& shard);
 
-/// How many tiles of so many elements the sequence has.
+/// The number of tiles, of `tile` elements each, in the sequence.
 std::int64_t tile_count(const Workload& workload, std::int64_t tile);
 
 /// The extents of a product by what an array does with them.

@@ -40,7 +40,7 @@ Seconds time_in_group(const NetworkContext& context, const Communication& own, d
   return group.all_to_all(own.bytes) + steps * group.exchange_latency();
 }
 
-/// `output` is that of the kernel over all tiles.
+/// `output` is the output of the kernel over all tiles.
 /// docs/model.md (35), (36)
 Seconds own_time(const NetworkContext& context, const Communication& own, double steps,
                  Bytes output) {
@@ -135,7 +135,7 @@ Layout produced_layout(Loop sharding) {
 Layout consumed_layout(const Kernel& consumer, Loop sharding, int operand) {
   if (sharding == Loop::None) return Layout::Replicated;
   if (sharding == Loop::Outer) return Layout::RowSplit;
-  // What M, K and N ask of the input, by the role the input plays.
+  // Layouts of the input that sharding M, K and N requires, by the role of the input.
   struct Rule {
     Layout m, k, n;
   };
@@ -223,7 +223,7 @@ bool exchanges_coupled(const Problem& problem, const Kernel& kernel, LoopPair sh
   return kernel.coupled > 0 && sharding.has(Loop::M) && converts_values(problem);
 }
 
-/// What a chip sends of it, for so many columns.
+/// The bytes of it that a chip sends for `columns`.
 Bytes coupled_bytes(const Kernel& kernel, std::int64_t columns, Bytes word) {
   return output_bytes({.m = kernel.outer * kernel.coupled, .k = 1, .n = columns}, word);
 }
@@ -347,9 +347,9 @@ Seconds least_conversion_time(const NetworkContext& context, const Tensor& tenso
   return least;
 }
 
-/// What the tensors of one value take, of which `first` is one: once for each layout that a
-/// decided consumer wants, for the one that wants most of it.  An undecided one may want any of
-/// these, or what it can have for the least by itself.
+/// The conversion time of a value, given by its tensor `first`: the sum over layouts that decided
+/// consumers require, each at its most expensive consumer.  An undecided consumer may require one
+/// of them, or have its own cheapest one.
 Seconds value_time(const NetworkContext& context, TensorId first, LoopPair producer,
                    const LoopSets& sharding) {
   const DataflowGraph& graph = context.problem.workload.graph;
@@ -369,7 +369,7 @@ Seconds value_time(const NetworkContext& context, TensorId first, LoopPair produ
   return std::max(std::accumulate(decided.begin(), decided.end(), Seconds{}), undecided);
 }
 
-/// Of the tensors that a kernel produces those that are the first of their value.
+/// Whether a tensor, among the outputs of a kernel, is the first one of its value.
 bool is_first_of_value(const Problem& problem, std::span<const TensorId> outputs, TensorId t) {
   const DataflowGraph& graph = problem.workload.graph;
   const auto same = std::find_if(outputs.begin(), outputs.end(), [&](TensorId other) {

@@ -25,8 +25,8 @@ enum class Layout : std::uint8_t {
   Replicated,   ///< every chip holds all of it (RR)
   ColumnSplit,  ///< split along N (RS)
   RowSplit,     ///< split along M (SR)
-  /// Split along the M of a consumer that adds up groups of rows, each of which a chip has: asked
-  /// for, and never left in.
+  /// Split along the M of a consumer that adds up groups of rows, and each chip has rows of each
+  /// group: required by consumers, and never made.
   SumSplit,
 };
 inline constexpr std::size_t kLayouts = 4;
@@ -49,8 +49,8 @@ std::vector<Loop> shardable_loops(const Kernel& kernel);
 /// The pairs of them, or of one and none, that a kernel may have over the tensor axes of the
 /// problem: a kernel that must be sharded is along one axis at least.
 LoopSet shardable_pairs(const Problem& problem, const Kernel& kernel);
-/// Those of the pairs that a tensor group of one axis tells apart: the ones that leave the second
-/// axis alone, or all if none does.
+/// The pairs that differ for a tensor group of one axis: pairs that leave the second axis alone, or
+/// all if none does.
 LoopSet pairs_along(LoopSet pairs, const std::vector<Mapping::Dimension>& network);
 
 Layout produced_layout(Loop sharding);
@@ -69,7 +69,7 @@ LayoutPair produced_layouts(LoopPair sharding);
 /// wants all.
 LoopPair kept_loops(const Problem& problem, const Tensor& tensor, LoopPair producer,
                     LoopPair consumer);
-/// The tensors that are converted together: each by itself, or those of each value.
+/// The tensors that are converted together: each by itself, or all of a value.
 std::vector<std::vector<TensorId>> converted_together(const Problem& problem);
 
 /// What a layer hands the next one, if that is charged.
@@ -85,7 +85,7 @@ Bytes own_bytes(const Problem& problem, const Kernel& kernel, LoopPair sharding,
 Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, LoopPair from, LoopPair to,
                        Bytes word);
 
-/// What the network times of a layer's kernels depend on beside the sharding.
+/// The context of the network times of a layer's kernels, beside the sharding.
 struct NetworkContext {
   /// Keeps a reference to the problem, which must outlive it.  Where two axes make conversions
   /// many, those that the cache knows are not computed again.
@@ -95,7 +95,7 @@ struct NetworkContext {
 
   /// The chips of a tensor group along the axes that have this loop.
   [[nodiscard]] const Collectives& along(LoopPair sharding, Loop loop) const;
-  /// As wanted_layouts, but replicated along an axis of one chip: equal where they are the same.
+  /// Like wanted_layouts, but replicated along an axis of one chip: equal where they are the same.
   [[nodiscard]] LayoutPair wanted(const Tensor& tensor, LoopPair consumer) const;
 
   const Problem& problem;
