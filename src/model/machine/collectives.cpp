@@ -6,7 +6,7 @@
 namespace dfsearch {
 namespace {
 
-/// Those of so many chips whose messages cross a bisection.
+/// The pairs of `chips` chips whose messages cross a bisection.
 double pairs(PairCount count, double chips, bool grid) {
   if (count == PairCount::Auto) count = grid ? PairCount::HalfSquare : PairCount::QuarterSquare;
   if (count == PairCount::HalfSquare) return chips * chips / 2.0;

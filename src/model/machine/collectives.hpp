@@ -31,10 +31,10 @@ class Collectives {
   /// These dimensions, of degrees above 1, innermost first.
   explicit Collectives(std::vector<Dimension> dimensions);
 
-  /// Parts of these dimensions, each of the degree at its place.
+  /// The group in parts of its dimensions, each with the degree at its place.
   [[nodiscard]] Collectives of_degrees(const std::vector<double>& degrees) const;
 
-  /// Those of degrees above 1.
+  /// The dimensions with degrees above 1.
   [[nodiscard]] const std::vector<Dimension>& dimensions() const { return dimensions_; }
   /// The product of the degrees.
   [[nodiscard]] std::int64_t members() const { return members_; }
@@ -49,15 +49,15 @@ class Collectives {
   /// An all-to-all as the published runs charge it: `shard` as if it were the bytes of
   /// one pair.
   [[nodiscard]] Seconds all_to_all_per_pair(Bytes shard) const;
-  /// All members send each other so many bytes, over the links of the narrowest cut.
+  /// All members send each other `pair` bytes, over the links of the narrowest cut.
   [[nodiscard]] Seconds all_to_all_over_bisection(Bytes pair, PairCount count) const;
   /// One message over the slowest dimension.
   [[nodiscard]] Seconds point_to_point(Bytes message) const;
-  /// An all-reduce among all members as one group at one bandwidth, the given one or
-  /// that of the slowest dimension.
+  /// An all-reduce among all members as one group at one bandwidth, the given one or the one of the
+  /// slowest dimension.
   [[nodiscard]] Seconds flat_all_reduce(Bytes whole, std::optional<BytesPerSecond> given) const;
-  /// What latencies add to one all-reduce, to an all-gather or a reduce-scatter, and to an
-  /// all-to-all: the hops of one dimension after those of the other.
+  /// The latencies in one all-reduce, in an all-gather or a reduce-scatter, and in an all-to-all:
+  /// the hops of one dimension after the hops of the other.
   [[nodiscard]] Seconds all_reduce_latency() const;
   [[nodiscard]] Seconds gather_latency() const;
   [[nodiscard]] Seconds exchange_latency() const;

@@ -65,7 +65,7 @@ inline constexpr std::array kLevelNames = {LevelName::Registers, LevelName::L1, 
 /// A memory of the die as a kernel meets it (docs/technology.md, section 4).
 struct OnChipLevel {
   LevelName name = LevelName::Registers;
-  Bytes share{};               ///< what one of those that own such a memory has
+  Bytes share{};               ///< of one such memory
   BytesPerSecond bandwidth{};  ///< of the whole chip
   Seconds latency{};           ///< of one access
 };
@@ -95,7 +95,7 @@ struct NetworkDimension {
   BytesPerSecond bandwidth{};          ///< of one link
   std::optional<Strategy> strategy;    ///< left out: searched
   Seconds latency{};                   ///< of one message over one link
-  /// Of chips that plans place; the degree is theirs, and rings run over their links.
+  /// Chips that plans place; the degree follows from the mesh, and rings run over its links.
   std::optional<Mesh> mesh = std::nullopt;
   /// In place of the topology, in Calculon's equations.
   std::optional<MeasuredNetwork> measured = std::nullopt;
@@ -132,7 +132,7 @@ struct Power {
 struct Machine {
   std::int64_t chips = 1;
   Accelerator accelerator;
-  /// What kernels reach one by one, in plans and executions; mappings count the cores.
+  /// Rates of kernels that run one by one, in plans and executions; mappings count the cores.
   Engine matrix;
   Engine vector;
   /// At least one.  What the first cannot hold is in the others, which are slower.
@@ -141,7 +141,7 @@ struct Machine {
   std::vector<NetworkDimension> network;
   Price price;
   Power power;
-  /// From the inside out; they count with Execution::levels only.
+  /// Listed from the inside out; they count with Execution::levels only.
   std::vector<OnChipLevel> levels;
 
   /// The FLOP/s of a chip in dense products.

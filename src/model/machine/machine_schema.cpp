@@ -20,7 +20,7 @@ constexpr Type kAmount{
     .get_real = TypeOf<Amount>::type.get_real,
 };
 
-/// The same for every GB/s.
+/// A type for amounts per GB/s.
 template <class Amount>
 constexpr Type kPerBandwidth{
     .form = Form::Number,

@@ -1,6 +1,5 @@
 #pragma once
-// What configs say of machines: the rows of the parts of the section `system`, of `price` and
-// `power`.
+// The config rows of machines: parts of the section `system`, `price` and `power`.
 
 #include "model/machine/machine.hpp"
 #include "model/names.hpp"
@@ -8,7 +7,7 @@
 
 namespace dfsearch {
 
-// What any machine may have.  The lower ends keep every time finite.
+// Limits of any machine.  The lower ends keep every time finite.
 inline constexpr Interval kBandwidthLimits{1, 1e24};
 inline constexpr Interval kSizeLimits{1, 1e24};
 inline constexpr Interval kFrequencyLimits{1, 1e18};

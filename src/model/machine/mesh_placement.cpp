@@ -22,7 +22,8 @@ Chip chip_at(const Mesh& mesh, MeshFill fill, std::int64_t index) {
   return {x, fill == MeshFill::Snake && x % 2 == 1 ? mesh.height - 1 - y : y};
 }
 
-/// Marks the links from one place of a line or ring of so many to another; how many they are.
+/// Marks the links from one place to another of a line or ring of `size` places, and returns their
+/// number.
 template <class Mark>
 std::int64_t walk(std::int64_t from, std::int64_t to, std::int64_t size, bool closed, Mark mark) {
   const std::int64_t along = std::abs(to - from);

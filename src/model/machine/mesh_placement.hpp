@@ -10,10 +10,10 @@
 
 namespace dfsearch {
 
-/// Whose messages share a link.
+/// The messages that share a link.
 enum class MeshSharing : std::uint8_t {
-  Own,  ///< those of one axis: axes do not talk at once
-  All,  ///< those of all axes
+  Own,  ///< messages of one axis: axes do not talk at once
+  All,  ///< messages of all axes
 };
 
 /// width x height chips, each joined to those beside, above and below it.

@@ -72,8 +72,7 @@ class NetworkEnumeration {
       for (const Strategy strategy : kStrategies) {
         if (given_strategy(problem_, d).value_or(strategy) != strategy) continue;
         const Mapping::Dimension choice{.degree = degree, .strategy = strategy};
-        // Of two orders of like rings the ascending one; price and time are the
-        // same for the other.
+        // Two orders of like rings have equal price and time: only the ascending one is listed.
         if (ordered && choice < network_.back()) continue;
         network_.push_back(choice);
         extend(chips_left / degree);

@@ -66,7 +66,7 @@ Sum total(const Machine& system, const Paid& paid, const Units& units) {
   Sum sum = units.accelerator * chips + units.memory * system.memory[0].bandwidth * chips;
   for (std::size_t d = 0; d < paid.degrees.size(); ++d) {
     const NetworkParts parts = parts_of(system.network[d], paid, d, copy_chips);
-    // Of all copies together.
+    // The bandwidth of all copies together.
     const BytesPerSecond bandwidth = system.network[d].bandwidth * paid.copies;
     // A single chip needs no links, up to four no switch.
     if (copy_chips > 1.0 && d < units.link.size()) sum += units.link[d] * bandwidth * parts.links;

@@ -1,6 +1,6 @@
 #pragma once
-// What the machine costs and draws (docs/model.md, section 8), which depends on the
-// machine, the degrees of its dimensions and the copies of the workload only.
+// The price and the power of the machine (docs/model.md, section 8), which depend on the machine,
+// the degrees of its dimensions and the copies of the workload only.
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace dfsearch {
 
-/// `network` is that of one copy of the workload.
+/// `network` is the network of one copy of the workload.
 Dollars system_price(const Problem& problem, const std::vector<Mapping::Dimension>& network);
 Watts system_power(const Problem& problem, const std::vector<Mapping::Dimension>& network);
 

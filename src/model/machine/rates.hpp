@@ -8,8 +8,9 @@
 
 namespace dfsearch {
 
-/// The share of a peak rate that one kernel on one chip reaches, by its work: that of the first
-/// step that begins at no more than the work.  Steps descend, and the last one begins at zero.
+/// The share of a peak rate that one kernel on one chip reaches, by its work: the share of the
+/// first step that begins at no more than the work.  Steps descend, and the last one begins at
+/// zero.
 template <class Work>
 struct EfficiencyCurve {
   struct Step {

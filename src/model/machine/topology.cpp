@@ -1,5 +1,5 @@
 // A new topology is a row.  (n - 1) / n and 1 - 1 / n are not the same double: the expressions are
-// those of the published runs, to the bit.
+// copied from the published runs, to the bit.
 
 #include "model/machine/topology.hpp"
 

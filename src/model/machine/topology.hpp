@@ -17,7 +17,7 @@ struct NetworkParts {
   double switch_ports = 0.0;
 };
 
-/// A dimension of degree n in a network of so many chips.
+/// A dimension of degree n in a network of `chips` chips.
 struct PricedDimension {
   double chips;
   double n;
@@ -34,9 +34,9 @@ struct TopologyRow {
   /// Several of them span a grid: a cut divides all of it, and like neighbours may change places.
   bool spans_grid;
 
-  /// What goes over one link in an all-gather, as a share of the whole.
+  /// The bytes over one link in an all-gather, as a share of the whole.
   double (*gathered)(double n);
-  /// In an all-to-all, as a share of all that a member sends.
+  /// The bytes over one link in an all-to-all, as a share of all that a member sends.
   double (*exchanged)(double n);
   /// In an all-to-all, of the bytes of one pair: the published charge.
   double (*paired)(double n);
@@ -44,11 +44,12 @@ struct TopologyRow {
   /// Links that the first byte of an all-gather crosses one after the other, and of an all-to-all.
   double (*gather_hops)(double n);
   double (*exchange_hops)(double n);
-  /// Of one pass of an all-reduce, as published latencies count them.
+  /// Hops of one pass of an all-reduce, as published latencies count them.
   double (*published_hops)(double n);
 
-  /// What is paid for: what times take, so that every chip has its own links, and what published
-  /// prices count, where a group of chips that an outer dimension joins has those of one chip.
+  /// Parts that are paid for: the parts that times assume, with links of its own for every chip,
+  /// and the parts of published prices, where a group of chips that an outer dimension joins has
+  /// the links of one chip.
   NetworkParts (*parts)(const PricedDimension& dimension);
   NetworkParts (*published_parts)(const PricedDimension& dimension);
   /// Ports that a chip needs itself.
