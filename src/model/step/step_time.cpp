@@ -37,8 +37,8 @@ double objective_weight(const Problem& problem, const std::vector<Mapping::Dimen
   return 1.0;
 }
 
-/// What the results of a stage for so many samples take over a link to the next.  The chips of
-/// a tensor group share what is handed on when serving.
+/// The time of the results of a stage for `samples` samples over a link to the next.  The chips of
+/// a tensor group share the message when serving.
 Seconds sent(const Problem& problem, const std::vector<Mapping::Dimension>& network,
              std::int64_t samples) {
   const Workload& workload = problem.workload;

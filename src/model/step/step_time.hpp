@@ -1,7 +1,7 @@
 #pragma once
 
-// From the time of one layer and one sample to the time of a step
-// (docs/model.md, sections 6 and 7).
+// The steps from the time of one layer and one sample to the time of a step (docs/model.md,
+// sections 6, 7 and 13), and the shares of compute, memory, network and waiting in it.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,8 +27,8 @@ constexpr Ticks overlapped(Overlap overlap, Ticks compute, Ticks memory, Ticks n
   return kNever;
 }
 
-/// How the time of a step follows from that of a layer, for decisions taken outside the
-/// layer: step = max(layer * factor + transfer, least) / copies.
+/// The factors from the time of a layer to the time of a step, for decisions outside the layer:
+/// step = max(layer * factor + transfer, least) / copies.
 struct StepTime {
   std::int64_t layers_per_stage = 1;
   std::int64_t micro_batches = 1;
@@ -51,8 +51,7 @@ struct StepTime {
   }
 };
 
-/// The step time of these decisions; micro_batch * data degree must divide the global
-/// batch.
+/// The factors for these decisions; micro_batch * data degree must divide the global batch.
 StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                    std::int64_t micro_batch);
 
@@ -65,14 +64,15 @@ Seconds request_latency(const Problem& problem, const std::vector<Mapping::Dimen
 /// number there is.
 std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy strategy);
 
-/// What a stage takes for a sample: its partitions and what it hands on, in the one direction.
+/// The time of a stage for a sample: its partitions and its messages to the next stage, in one
+/// direction.
 /// docs/model.md (55)
 constexpr Ticks stage_time(Overlap overlap, Ticks work, Ticks transfer) {
   return overlap == Overlap::Perfect ? std::max(work, transfer) : capped_sum(work, transfer);
 }
 
-/// How the time of a step follows from those of the stages for a sample, of which only the sum and
-/// the greatest count.
+/// The factors from the times of the stages for a sample, whose sum and greatest alone count, to
+/// the time of a step.
 struct StagedStep {
   double samples = 1.0;        ///< that follow each other through the stages
   double steps = 1.0;          ///< of each, which follow each other likewise
@@ -81,7 +81,7 @@ struct StagedStep {
   bool is_bottleneck = false;  ///< the objective is the slowest stage
 
   /// The makespan of equal samples: the first passes all stages, and each later one leaves the
-  /// slowest stage so much after the one before.
+  /// slowest stage one slowest time after the one before.
   /// docs/model.md (56), (61)
   [[nodiscard]] Seconds step(Seconds sum, Seconds greatest) const {
     return (sum + (samples * steps - 1.0) * greatest) / (steps * copies);
@@ -109,7 +109,7 @@ struct ChargedTime {
 /// the one behind which the other hides is compute before memory before network.
 ChargedTime charged_time(Overlap overlap, Ticks compute, Ticks memory, Ticks network);
 
-/// What most of the step time goes to.
+/// The largest part of the step time.
 enum class StepBound : std::uint8_t { Compute, Memory, Network, Bubble, Transfer };
 
 /// Parts of the step time, from 0 to 1; together 1 but for rounding.
