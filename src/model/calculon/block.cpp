@@ -267,9 +267,9 @@ BlockKernels block_kernels(const ModelShape& transformer, const Execution& execu
 
 // Kernels one after the other, compute and memory of each one after the other as well.
 //
-// An exchange of its own is waited for in full.  One that hides behind a matrix product is cut in
-// as many pieces as the group has chips: all but one overlap with the product, and the longer of
-// the two is what they take.
+// An exchange of its own is waited for in full.  One that hides behind a matrix product is cut into
+// one piece for each chip of the group: all but one overlap with the product, and the longer of the
+// two counts.
 
 namespace {
 

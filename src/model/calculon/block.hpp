@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels of one transformer block on one chip, for one micro-batch.
+// The kernels of one transformer block on one chip, for one micro-batch, and their times.
 
 #include <array>
 #include <cstddef>
@@ -12,15 +12,16 @@
 
 namespace dfsearch::calculon {
 
-/// The passes of a kernel; the gradient of its inputs and that of its weights are two.
+/// The passes of a kernel; the gradients of its inputs and of its weights are two passes.
 enum class Pass : std::uint8_t { Forward, InputGradient, WeightGradient };
 inline constexpr std::size_t kPasses = 3;
 
-/// What the chips of a tensor group do with a value at a kernel: `Gather` brings it together in
-/// the forward pass and sums its gradient in the backward pass, `Reduce` the other way round.
+/// The exchange of a value among the chips of a tensor group at a kernel: `Gather` brings it
+/// together in the forward pass and sums its gradient in the backward pass, `Reduce` the other way
+/// round.
 enum class Exchange : std::uint8_t { None, Gather, Reduce };
 
-/// A kernel: its work and traffic in each pass, and what it leaves in memory.
+/// A kernel: its work and traffic in each pass, and its memory.
 struct BlockKernel {
   bool matrix = false;  ///< the matrix engine computes it; else the vector engine
   std::array<Flops, kPasses> work{};
@@ -42,8 +43,8 @@ struct BlockKernel {
 /// In the order of the forward pass.
 using BlockKernels = std::vector<BlockKernel>;
 
-/// Of the execution it takes the tensor degree, the micro-batch, recompute, communication,
-/// overlap, redo and fused.
+/// Reads the tensor degree, the micro-batch, recompute, communication, overlap, redo and fused of
+/// the execution.
 BlockKernels block_kernels(const ModelShape& transformer, const Execution& execution);
 
 /// A sum over kernels: their times, and what engine and memory do of them.  `time` leaves out

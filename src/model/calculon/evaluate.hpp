@@ -1,5 +1,5 @@
 #pragma once
-// What one execution costs by Calculon's equations, or why it does not fit.
+// The cost of one execution by Calculon's equations, or the reason why it does not fit.
 
 #include <cstddef>
 #include <cstdint>

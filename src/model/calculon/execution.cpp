@@ -73,7 +73,7 @@ std::optional<Execution> execution_of(const std::vector<std::int64_t>& decisions
   return e;
 }
 
-// Counts of a pipeline: stages take turns in rounds of as many micro-batches as there are stages.
+// Counts of a pipeline: stages take turns in rounds of one micro-batch for each stage.
 
 // docs/calculon.md (C11)
 Schedule schedule_of(const ModelShape& transformer, const Execution& execution) {

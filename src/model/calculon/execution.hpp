@@ -1,6 +1,7 @@
 #pragma once
 
-// What Calculon's equations are about: a transformer, and one way to execute it.
+// The subject of Calculon's equations: a transformer, one way to execute it, its schedule and
+// networks.
 
 #include <array>
 #include <cstddef>
@@ -93,7 +94,7 @@ constexpr auto words(Overlap) {
       {{"none", Overlap::None}, {"ring", Overlap::Ring}, {"pipe", Overlap::Pipe}});
 }
 
-/// The time of an operation on a value of so many bytes in whole.
+/// The time of an operation on a value of `whole` bytes.
 // docs/calculon.md (C2)
 [[nodiscard]] inline Seconds operation_time(const NetworkDimension& network, Operation operation,
                                             Bytes whole, double members) {
@@ -113,7 +114,7 @@ struct Schedule {
   double in_flight = 1.0;      ///< micro-batches whose activations a stage keeps
   double short_stages = 0.0;   ///< stages that have a block less
   double last_round = 1.0;     ///< micro-batches of the last round of one for each stage
-  double missing = 0.0;        ///< by which the last round is short of one for each stage
+  double missing = 0.0;        ///< micro-batches missing in the last round
 };
 
 Schedule schedule_of(const ModelShape& transformer, const Execution& execution);

@@ -7,7 +7,7 @@
 
 namespace dfsearch::calculon {
 
-/// What one block leaves in memory for one micro-batch.
+/// Memory of one block for one micro-batch.
 struct BlockMemory {
   Bytes weights{};
   Bytes working{};     ///< activations while the block computes

@@ -32,7 +32,7 @@ ChunkBlocks without_offload(const StepBasis& basis) {
           .edge_backward = backward + block.edge.again + block.edge.backward + basis.backward_hop};
 }
 
-/// What moving to and from the second memory adds; it shares the first memory's time.
+/// The time that transfers to and from the second memory add; they share the first memory's time.
 // docs/calculon.md (C13)
 ChunkBlocks offload_overheads(const StepBasis& basis, const ChunkBlocks& blocks) {
   const Seconds forward = basis.forward_offload + basis.block.forward.memory;

@@ -1,5 +1,5 @@
 #pragma once
-// From the time of a block to that of a step.
+// The steps from the time of a block to the time of a training step.
 
 #include "base/units.hpp"
 #include "model/calculon/block.hpp"
