@@ -142,7 +142,7 @@ bool PartitionEvaluator::keeps_weight(KernelId kernel, std::int64_t index) const
   return produced && consumed;
 }
 
-/// What comes over the link of the pipeline does not wait in memory.
+/// A tensor that comes over the link of the pipeline does not wait in memory.
 // docs/model.md (54)
 bool PartitionEvaluator::crosses_stages(TensorId tensor) const {
   const Tensor& ends = graph_.tensor(tensor);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What each partition of a mapping costs for one layer and one sample
-// (docs/model.md, section 6).
+// The costs of the partitions of a mapping for one layer and one sample (docs/model.md, section 6),
+// and of its stages where they divide the graph (section 13).
 
 #include <algorithm>
 #include <cstddef>
@@ -39,7 +39,7 @@ struct PartitionParts {
   Ticks weight_loads = 0;
   Ticks reloads = 0;  ///< of weights that steps read again: traffic as well
   Ticks memory_latency = 0;
-  Ticks step_latency = 0;                    ///< what of `traffic` waits for memory
+  Ticks step_latency = 0;                    ///< latency in `traffic`
   Bottleneck on_chip = Bottleneck::Compute;  ///< what `compute` is the time of
 
   /// docs/model.md (33)
@@ -70,9 +70,9 @@ class PartitionEvaluator {
 
   std::variant<Result, Infeasible> evaluate(const PartitionMembers& members);
 
-  /// What does not depend on where the ends of tensors outside the partition are: all but the
-  /// transfers of the tensors that cross.  With the loads of weights, whether the stage loads them or
-  /// not.  Sets what the partition takes of the SRAM.
+  /// The times that do not depend on the ends of tensors outside the partition: all but the
+  /// transfers of tensors that cross.  Includes the loads of weights, whether the stage loads them
+  /// or not.  Sets the SRAM of the partition.
   std::variant<PartitionParts, Infeasible> own_parts(const PartitionMembers& members,
                                                      PartitionCost& cost);
 
@@ -116,8 +116,8 @@ struct StageCosts {
   std::size_t fullest = 0;   ///< the first that needs most memory
 };
 
-/// `partitions` are those of the mapping, which keeps the rules of mapping_rules.hpp, and `ticks` their
-/// times.
+/// `partitions` belong to the mapping, which keeps the rules of mapping_rules.hpp, and `ticks` are
+/// their times.
 StageCosts stage_costs(const Problem& problem, const Mapping& mapping, const LayerCosts& costs,
                        const std::vector<PartitionMembers>& partitions,
                        const std::vector<Ticks>& ticks);

@@ -57,7 +57,8 @@ class StageMembers {
   }
 
  private:
-  /// What waits in memory, while a partition works, of tensors that begin and end in its stage.
+  /// The bytes that wait in memory, while a partition works, in tensors that begin and end in its
+  /// stage.
   [[nodiscard]] Bytes alive(const PartitionMembers& members) const {
     Bytes sum{};
     for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
@@ -70,7 +71,8 @@ class StageMembers {
     return sum;
   }
 
-  /// What the forward pass leaves the backward one stays for all samples between the two.
+  /// Adds the values between the forward and the backward pass, which stay for all samples between
+  /// the two.
   void add_kept(std::vector<StageCost>& stages) const {
     for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
       const Tensor& tensor = graph_.tensors()[t];
