@@ -1,5 +1,5 @@
 #pragma once
-// A deployment, and what it does.
+// A deployment and its figures.
 
 #include <algorithm>
 #include <array>
@@ -26,7 +26,7 @@ struct Structure {
   std::int64_t pipeline = 1;
   std::int64_t attention_data = 1;  ///< ranks of `tensor` chips with requests of their own
   std::int64_t expert = 1;          ///< ways that experts are spread over the chips of a stage
-  std::size_t precision = 0;        ///< of those of the task; the same of both sides
+  std::size_t precision = 0;        ///< index into the precisions of the task, equal for both sides
 
   [[nodiscard]] std::int64_t stage_chips() const { return tensor * attention_data; }
   [[nodiscard]] std::int64_t chips() const { return stage_chips() * pipeline; }
@@ -83,10 +83,10 @@ class BrokenLimits {
   std::size_t count_ = 0;
 };
 
-/// Times in seconds, sizes in bytes, rates a second; those of the other mode are 0.
+/// Times in seconds, sizes in bytes, rates a second; figures of the other mode are 0.
 struct Figures {
   double ttft = 0.0;
-  double ttft_99 = 0.0;  ///< the same of 99 in 100 requests, about, which `evaluate` alone gives
+  double ttft_99 = 0.0;  ///< about the TTFT that 99 in 100 requests keep; `evaluate` alone gives it
   double tpot = 0.0;
   double e2e = 0.0;
   double iteration = 0.0;        ///< of a request that decodes: all stages
@@ -123,8 +123,8 @@ inline bool above(double seconds, const std::optional<Seconds>& limit) {
   return limit && seconds > limit->in_base_units();
 }
 
-/// What the objective makes of them, above 0; less is better: seconds of a token where there should
-/// be many a second.
+/// The value of the objective for these figures, above 0; less is better: a rate counts as seconds
+/// for each token.
 double value_of(Objective objective, FrontAxis axis, const Figures& figures);
 
 }  // namespace dfsearch::serving

@@ -1,6 +1,6 @@
 #pragma once
-// What frameworks that serve cannot run of a deployment: vLLM (0.11), SGLang (0.5) and TensorRT-LLM
-// (1.0), as read in their arguments and in what these refuse together.
+// The limits of frameworks that serve: deployments that vLLM (0.11), SGLang (0.5) and TensorRT-LLM
+// (1.0) cannot run, by their arguments and the combinations that they refuse.
 
 #include <string_view>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace dfsearch::serving {
 
-/// All that a server of these replicas cannot do as asked; of the role its structure, chunk and
-/// depth are read.  All of them serve aggregated and disaggregated.
+/// The reasons why a server with these replicas cannot run the request, by the structure, chunk and
+/// depth in the role.  All frameworks serve aggregated and disaggregated.
 inline std::vector<std::string_view> lacks(Framework framework, const Role& role,
                                            Drafting drafting) {
   const Structure& s = role.structure;

@@ -14,7 +14,7 @@
 
 namespace dfsearch::serving {
 
-/// What the time of a pass goes to.
+/// The parts of the time of a pass.
 enum class Part : std::uint8_t { Weights, Cache, Products, Network, Host };
 inline constexpr std::size_t kParts = 5;
 constexpr auto words(Part) {

@@ -20,13 +20,13 @@ class Links {
   /// Refers to the pool.
   explicit Links(const Pool& pool) : pool_(pool) {}
 
-  /// Whether a group of so many chips fills each dimension that it reaches beyond.
+  /// Whether a group of `members` chips fills each dimension that it reaches beyond.
   [[nodiscard]] bool holds(std::int64_t members) const;
-  /// Of the bytes that are reduced.
+  /// For the bytes that are reduced.
   [[nodiscard]] LinkTime all_reduce(std::int64_t members) const;
-  /// Of the bytes that a member sends.
+  /// For the bytes that a member sends.
   [[nodiscard]] LinkTime all_to_all(std::int64_t members) const;
-  /// From a stage of so many chips to the next.
+  /// From a stage of `stage_chips` to the next.
   [[nodiscard]] LinkTime hop(std::int64_t stage_chips) const;
 
  private:

@@ -1,6 +1,6 @@
-// A pass is a list of kernels, each the longer of its FLOP and its bytes: an affine function of the
-// batch, or the larger of two.  Sums of those never fall and are never steeper than proportional,
-// which is what the search builds on (docs/serving.md, section 6).
+// A pass is a list of kernels, each as long as its FLOP or its bytes, whichever is longer: an
+// affine function of the batch, or the larger of two.  Sums of such functions never fall and are
+// never steeper than proportional, which the search builds on (docs/serving.md, section 6).
 
 #include "model/serving/pass.hpp"
 
@@ -21,7 +21,7 @@ double cached_values(const Transformer& model, double t) {
 
 }  // namespace
 
-/// Those of one of t chips.
+/// The products of one of t chips.
 std::vector<Pass::Size> Pass::attention_products(const Transformer& model, double t) {
   const double h = real(model.hidden), a = real(model.heads), d = real(model.head_dim);
   const double v = real(model.value_dim);
@@ -483,7 +483,7 @@ bool has_room(const Task& task, const Role& role) {
        {s.tensor, s.pipeline, s.attention_data, s.expert, role.replicas}) {
     if (count < 1 || count > chips) return false;
   }
-  // As reals, since the product may leave 64 bits.
+  // A product of reals, since it may leave 64 bits.
   const double all =
       real(s.tensor) * real(s.pipeline) * real(s.attention_data) * real(role.replicas);
   return role.batch >= 1 && all <= real(chips) && legal(task, s);

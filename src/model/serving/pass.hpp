@@ -28,7 +28,7 @@ struct PassTime {
   double latency = 0.0;
 };
 
-/// Seconds on one chip that holds all of the model, of which m chips take no less than an m-th each.
+/// Seconds on one chip that holds all of the model; each of m chips takes at least an m-th of them.
 struct LeastTimes {
   double host = 0.0;     ///< of a pass, which is not shared
   double weights = 0.0;  ///< to read what one token uses
@@ -47,17 +47,17 @@ class Pass {
 
   /// (5) to (8) of docs/serving.md.  Never falls if any number of the work rises.
   [[nodiscard]] PassTime time(const PassWork& work) const;
-  /// Of the slowest stage; the sum is its time.
+  /// The parts of the slowest stage; their sum is its time.
   [[nodiscard]] PartTimes parts(const PassWork& work) const;
-  /// What one more layer of this model and the head take for one token of each request, with a
-  /// product that joins the token and what the model made of the last: multi-token prediction.
+  /// Seconds of one more layer of this model and the head for one token of each request, with a
+  /// product that joins the token and the last output of the model: multi-token prediction.
   [[nodiscard]] double prediction_layer(double requests) const;
 
   /// Bytes of the fullest chip, (14): `cached` of each of `requests`, `tokens` in work.
   [[nodiscard]] double memory(double requests, const Cached& cached, double tokens) const;
   /// Of a structure of one chip.
   [[nodiscard]] LeastTimes least_times() const;
-  /// Of the weights of a stage, and of such a layer with the product before it.
+  /// Bytes of the weights of a stage, and of such a layer with the product before it.
   [[nodiscard]] double weights(std::size_t stage) const { return stages_[stage].weights; }
   [[nodiscard]] double prediction_weights() const { return prediction_weights_; }
   /// Whether some layer has to be cut into partitions, whose cuts may change with the work.
@@ -80,10 +80,10 @@ class Pass {
   };
   struct Experts {
     double tokens_of_rank = 0.0;  ///< of a rank of experts, for each token of a rank of requests
-    double compute = 0.0;         ///< seconds for one of those
+    double compute = 0.0;         ///< seconds for one such token
     double in = 0.0, out = 0.0;   ///< seconds for its values
     double weights = 0.0;         ///< seconds for all experts of a rank
-    double bytes = 0.0;           ///< of those
+    double bytes = 0.0;           ///< of the experts of a rank
     double log_miss = 0.0;        ///< ln(1 - k/E)
     double ranks = 1.0;           ///< of requests
   };
@@ -152,7 +152,7 @@ double cached_bytes(const Task& task, const Structure& structure);
 bool legal(const Task& task, const Structure& structure);
 /// The rule that it breaks, with the key; empty: it is legal.
 std::string misfit(const Task& task, const Structure& structure);
-/// The same of replicas with a batch, on the chips of their pool.
+/// Whether replicas with a batch fit on the chips of their pool.
 bool has_room(const Task& task, const Role& role);
 
 }  // namespace dfsearch::serving

@@ -8,7 +8,7 @@ namespace dfsearch::serving {
 
 namespace {
 
-/// What the tokens from `begin` to `end` see, each the ones before it and itself.
+/// The tokens that the queries from `begin` to `end` see, each the ones before it and itself.
 double seen_by(double begin, double end, double window) {
   const auto first = [window](double tokens) {
     const double below = std::min(tokens, window);
@@ -17,7 +17,8 @@ double seen_by(double begin, double end, double window) {
   return first(end) - first(begin);
 }
 
-/// Of the cache, in all chunks of a prefill: each reads what its first token sees and its own.
+/// Entries of the cache read in all chunks of a prefill: each reads the view of its first token and
+/// its own entries.
 double entries_of(const RequestClass& request, std::int64_t chunk, std::int64_t window) {
   const auto n = static_cast<double>(request.input - request.prefix);
   const auto p = static_cast<double>(request.prefix), size = static_cast<double>(chunk);

@@ -13,7 +13,7 @@ namespace dfsearch::serving {
 /// What a layer sees: all tokens, or the window of the model.
 inline constexpr std::size_t kAll = 0, kWindow = 1, kSights = 2;
 
-/// Of attention in one layer.
+/// The work of attention in one layer.
 struct Scores {
   double pairs = 0.0;    ///< of queries and keys
   double entries = 0.0;  ///< of the cache that are read
@@ -30,7 +30,7 @@ struct PrefillWork {
 struct Cached {
   std::array<double, kSights> tokens{};
 
-  /// Of so many layers of each kind.
+  /// The sum over `layers` of each kind.
   [[nodiscard]] double in(const std::array<double, kSights>& layers) const {
     return tokens[kAll] * layers[kAll] + tokens[kWindow] * layers[kWindow];
   }
@@ -62,16 +62,16 @@ struct Means {
   double steps = 0.0;      ///< tokens after the first
   double variation = 0.0;  ///< squared coefficient of variation of `fresh`
 
-  /// Of a layer where a query sees so many tokens at most; 0: all.
+  /// The view in a layer where a query sees `window` tokens at most; 0: all.
   [[nodiscard]] Seen seen(std::int64_t window) const;
-  /// Mixed iterations of a request with chunks of so many tokens; several requests share one that
+  /// Mixed iterations of a request with chunks of `chunk` tokens; several requests share one that
   /// holds them.
   [[nodiscard]] double iterations(std::int64_t chunk) const;
-  /// The same where each request has its own.
+  /// Mixed iterations if each request has its own.
   [[nodiscard]] double whole_iterations(std::int64_t chunk) const;
   /// Of a mixed iteration.
   [[nodiscard]] PrefillWork work_of_chunk(std::int64_t chunk, std::int64_t window) const;
-  /// Of a pass over so many whole requests.
+  /// The work of a pass over `requests` whole requests.
   [[nodiscard]] PrefillWork work_of_pass(std::int64_t requests, std::int64_t window) const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace dfsearch::serving {
 
-/// Of one pass that checks drafts of so many levels.
+/// Tokens of one pass that checks drafts of some depth.
 struct Gain {
   double checked = 1.0;  ///< tokens of a request
   double gained = 1.0;   ///< of them, on average, with the one that follows
@@ -23,7 +23,7 @@ class Drafts {
   Drafts(const Task& task, const Means& means, const Structure& structure, const Pass& target,
          std::int64_t depth);
 
-  /// Seconds before a pass over so many requests.
+  /// Seconds before a pass over `requests`.
   [[nodiscard]] double time(double requests) const;
   /// Bytes of a chip: weights of the draft, and its cache of all micro-batches of `requests` each.
   [[nodiscard]] double memory(double requests) const;

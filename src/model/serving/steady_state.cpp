@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// What the cache has of a request that is prefilled.
+/// The entries of a prefilled request in the cache.
 Cached inputs(const Task& task, const Means& means) {
   return {{means.input, means.seen(task.model.window).input}};
 }

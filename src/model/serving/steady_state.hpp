@@ -46,7 +46,7 @@ class Decoder {
   [[nodiscard]] bool is_steady() const { return chunk_ == 0 || !pass_.is_cut(); }
   /// The bound of all batches between two answers of `at`: (24), or (24b) if it is not steady.
   [[nodiscard]] Decoding between(const Decoding& low, const Decoding& high) const;
-  /// What the iterations go to.
+  /// The parts of the time of the iterations.
   [[nodiscard]] PartTimes parts(std::int64_t batch, bool mixed) const;
   [[nodiscard]] const Structure& structure() const { return structure_; }
   [[nodiscard]] std::int64_t depth() const { return depth_; }
@@ -71,7 +71,7 @@ class Decoder {
   const Gain gain_;
   Cached cached_;        // of a running request
   double chunks_ = 0.0;  // mixed iterations of a request
-  double waited_ = 0.0;  // of those, the ones that its first token waits for
+  double waited_ = 0.0;  // the ones that its first token waits for
   PrefillWork prefill_;  // of a mixed iteration
   double room_;
 };
@@ -112,7 +112,7 @@ class Prefiller {
   const Pass pass_;
 };
 
-/// What two pools do together, (19) to (21).
+/// The exchange between two pools, (19) to (21).
 struct Handover {
   double transfer = 0.0;  ///< seconds of a cache
   double bytes = 0.0;     ///< of a cache
@@ -145,8 +145,9 @@ Figures disaggregated(const Task& task, const Means& means, const Prefillers& pr
 /// The judge: everything anew from the deployment alone.
 Figures evaluate(const Task& task, const Deployment& deployment);
 
-/// Chip-seconds of a request with so much time for each token, or dollars with an axis of cost, at
-/// least: (26) to (28) of docs/serving.md.  Infinite where no deployment is so fast.  Any thread.
+/// A lower bound on the chip-seconds of a request with `tpot` for each token, or on its dollars
+/// with an axis of cost: (26) to (28) of docs/serving.md.  Infinite where no deployment is this
+/// fast.  Any thread.
 double least_of_request(const Task& task, const Means& means, FrontAxis axis, double tpot);
 
 }  // namespace dfsearch::serving

@@ -49,8 +49,8 @@ struct RequestClass {
 struct Precision {
   Number weights = Number::Bf16;
   Number cache = Number::Bf16;
-  std::optional<Number> products;  ///< those of `weights` else
-  std::optional<Number> head;      ///< those of `weights` else
+  std::optional<Number> products;  ///< default: `weights`
+  std::optional<Number> head;      ///< default: `weights`
   Number activations = Number::Bf16;
   Number attention = Number::Bf16;
   Number communication = Number::Bf16;
@@ -95,7 +95,7 @@ struct Shares {
   double matrix = 1.0;
   std::optional<double> matrix_8bit;     ///< with products of 8 bits; `matrix` else
   std::optional<double> matrix_4bit;     ///< of 4 bits
-  std::optional<double> experts;         ///< that of other products else
+  std::optional<double> experts;         ///< default: the efficiency of other products
   std::optional<double> experts_memory;  ///< `memory` else
   double attention = 1.0;
   double memory = 1.0;
@@ -108,7 +108,7 @@ struct Shares {
   }
 };
 
-/// The software that serves: what it adds to the times of the chip.
+/// The software that serves: the times that it adds to the times of the chip.
 struct Engine {
   Seconds pass{};          ///< of a stage
   Seconds layer{};         ///< of a layer
@@ -193,7 +193,7 @@ constexpr auto words(Objective) {
                            {"front", Objective::Front}});
 }
 
-/// Whether users read the objective as a rate, of which more is better.
+/// Whether users read the objective as a rate, where more is better.
 constexpr bool more_is_better(Objective objective) {
   return objective == Objective::Throughput || objective == Objective::ThroughputPerChip ||
          objective == Objective::Interactivity;
@@ -213,7 +213,7 @@ constexpr auto words(CacheReserve) {
       {{"full", CacheReserve::Full}, {"mean", CacheReserve::Mean}, {"max", CacheReserve::Max}});
 }
 
-/// The wait of a request for its prefill: that of a queue M/D/1, or none.
+/// The wait of a request for its prefill: in a queue M/D/1, or none.
 enum class Wait : std::uint8_t { Md1, None };
 constexpr auto words(Wait) { return named<Wait>({{"md1", Wait::Md1}, {"none", Wait::None}}); }
 
@@ -262,7 +262,7 @@ struct Task {
   }
 };
 
-/// What all chips in use may cost, draw and be, at most.
+/// The most that all chips in use may cost, draw and number.
 struct Budget {
   std::optional<double> price;  ///< dollars an hour
   std::optional<Watts> power;
