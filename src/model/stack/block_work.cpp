@@ -14,10 +14,10 @@ namespace {
 
 /// Experts route, permute and return what backward does with more and smaller kernels.
 constexpr double kExpertBackward = 3.2;
-// What the docs list as fitted, of the memory of a micro-batch.
+// Constants of the memory of a micro-batch, which the docs list as fitted.
 /// Words of a token's width that norms, residuals and inputs of linear layers keep.
 constexpr double kKeptWidths = 6.6;  // [f]
-/// The same of what sequence parallelism gathers.
+/// Words of a token's width that sequence parallelism gathers.
 constexpr double kGatheredWidths = 0.47;  // [f]
 /// Of a logit: 16 bits, a copy of 32 and its gradient, the softmax, and what fragments take.
 constexpr double kLogitBytes = 13.0;  // [f]
@@ -152,7 +152,8 @@ class Counter {
     }
   }
 
-  /// So many words of each token; backward so many times as many, in so many kernels.
+  /// Adds passes over `words` of each token in `kernels` kernels, and `backward` times as much
+  /// backward.
   void elementwise(double words, double kernels, double backward) {
     const double all = kWord * tokens_ * words * typical(setup_.stack.elementwise);
     work_.forward.elementwise += kernels_.pass(all) * kernels;

@@ -1,5 +1,5 @@
 #pragma once
-// What one chip does for a micro-batch in a layer, or at an end of the model, on a measured chip
+// The work of one chip for a micro-batch in a layer, or at an end of the model, on a measured chip
 // with the software of a stack (docs/truth.md, sections 1 to 3).
 
 #include <cstdint>
@@ -37,13 +37,13 @@ struct PassWork {
 
 struct BlockWork {
   PassWork forward, backward;
-  // Exchanges among tensor ranks, each of so many bytes.
+  // Exchanges among tensor ranks: bytes of each, numbers and passes.
   Bytes tensor_whole{};
   double tensor_forward = 0.0, tensor_backward = 0.0;
   Passes tensor_passes = Passes::One;
   Bytes ring{};        ///< keys and values of all context ranks: once forward, twice backward
   Bytes dispatched{};  ///< tokens of a chip, to the experts and back in each pass
-  // Of the host.
+  // Times of the host.
   Seconds host_forward{}, host_backward{};
   Seconds wait{};  ///< behind all else, in each pass
   // Elements of weights of a chip.

@@ -18,22 +18,22 @@ struct UnfusedAttention {
   bool is_slow = false;  ///< the fused softmax cannot be used
 };
 
-/// Refers to the setup, which outlives it.  All times are those of its scenario.
+/// Refers to the setup, which outlives it.  All times belong to its scenario.
 class KernelTimes {
  public:
   explicit KernelTimes(const Setup& setup) : setup_(setup) {}
 
-  /// A pass over so many bytes; none is free, and none takes less than 3 us.
+  /// A pass over `bytes`; none is free, and none takes less than 3 us.
   /// docs/truth.md (2)
   [[nodiscard]] Seconds pass(double bytes) const;
   /// A product of FLOP and bytes on one chip; `rate` is of the curve.
   /// docs/truth.md (3)
   [[nodiscard]] Seconds product(double flop, double bytes, Bits bits, double rate = 1.0) const;
-  /// Fused attention of so many FLOP over samples of so many tokens.
+  /// Fused attention of `flop` over samples of `tokens`.
   [[nodiscard]] Seconds attention(double flop, std::int64_t tokens, std::int64_t head_dim,
                                   bool backward, bool ring) const;
-  /// `rows` of scores, samples times heads of the chip, each of `scores` elements and of so many
-  /// rows of `head_dim`.
+  /// `rows` of scores, samples times heads of the chip, each of `scores` elements; `head_dim` gives
+  /// the words of a row of queries or keys.
   [[nodiscard]] UnfusedAttention unfused(double rows, double scores, std::int64_t head_dim,
                                          bool backward) const;
 
@@ -48,11 +48,12 @@ class KernelTimes {
 /// A weight is updated from its gradient, its copy of 32 bits and two moments: bytes that move, at
 /// this share of the bandwidth.
 inline constexpr double kOptimizerBytes = 34.0, kOptimizerShare = 0.7;
-/// Of the hops of every micro-batch; as the pipeline fills all are.
+/// The exposed share of the hops of every micro-batch; as the pipeline fills all are.
 inline constexpr double kExposedHops = 0.3;
-/// Of a distributed optimizer: what of a pass hides its exchanges, and what at least is exposed.
+/// A distributed optimizer: the share of a pass that hides its exchanges, and the least share of
+/// them that is exposed.
 inline constexpr double kHidingPass = 0.8, kLeastExposed = 0.1;
-/// Of dispatch across domains: the share of the pass of a layer that hides it.
+/// Dispatch across domains: the share of the pass of a layer that hides it.
 inline constexpr double kHidingDispatch = 0.7;
 
 /// At least the greater of both, at most their sum, and never less if one of them is more.  The

@@ -6,7 +6,7 @@
 namespace dfsearch::stack {
 namespace {
 
-// Into another domain and among so many.
+// Latencies into another domain, and for each doubling of the group.
 constexpr Seconds kAcross{15e-6}, kPerDoubling{5e-6};
 constexpr Seconds kDispatch{20e-6};  // of the kernels that sort tokens
 constexpr Seconds kHop{10e-6};

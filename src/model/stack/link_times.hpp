@@ -6,7 +6,7 @@
 
 namespace dfsearch::stack {
 
-/// Where the members of a group are: so many in each of so many domains.
+/// The places of the members of a group: `inside` in each of `domains`.
 struct Reach {
   double inside = 1.0;
   double domains = 1.0;
@@ -27,8 +27,8 @@ class LinkTimes {
   [[nodiscard]] Seconds collective(Bytes whole, const Reach& reach, Passes passes) const;
   /// An all-to-all; `whole` is what all members hold.
   [[nodiscard]] Seconds all_to_all(Bytes whole, const Reach& reach) const;
-  /// Tokens to the experts that they use, or back: `bytes` are those of the tokens of a chip, each
-  /// of which uses `used` experts evenly and goes to at most `node_limit` domains (0: all).
+  /// Tokens to the experts that they use, or back: `bytes` belong to the tokens of a chip; each
+  /// token uses `used` experts evenly and goes to at most `node_limit` domains (0: all).
   /// docs/truth.md (11)
   [[nodiscard]] Seconds dispatch(Bytes bytes, double used, double node_limit,
                                  const Reach& experts) const;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What plans are timed with beside the counts: the software that runs them and the measured chip
-// it runs on (docs/truth.md).  Each constant has its source in the file of the shelf.
+// The software that runs plans, and the measured chip that it runs on (docs/truth.md).  Each
+// constant has its source in the file of the shelf.
 
 #include <algorithm>
 #include <array>
@@ -61,7 +61,7 @@ enum class Bits : std::uint8_t { Sixteen, Eight, Four };
 /// Bytes of a weight, and of each value that is not cast for a product.
 inline constexpr double kWord = 2.0;
 
-/// In which numbers the linear layers are multiplied.  All else stays in 16 bits.
+/// The number format of products in linear layers.  All else stays in 16 bits.
 enum class Precision : std::uint8_t { Bf16, Fp16, Fp8, Fp8CurrentScaling, Fp8Blocks, Mxfp8, Nvfp4 };
 constexpr auto words(Precision) {
   return named<Precision>({{"bf16", Precision::Bf16},
@@ -86,7 +86,7 @@ constexpr auto words(Attention) {
                            {"cudnn", Attention::Cudnn}});
 }
 
-/// What hides the exchanges of the replicas.
+/// The work that hides the exchanges of the replicas.
 enum class DataOverlap : std::uint8_t {
   None,
   DistributedOptimizer,  ///< the last backward and the first forward pass, in part
@@ -128,7 +128,7 @@ struct MeasuredChip {
   BytesPerSecond memory{};
   Bytes usable{};                   ///< what a process may hold of the memory
   bool grace = false;               ///< its host is one
-  bool scaled = false;              ///< kernels are those of another chip, by the peaks
+  bool scaled = false;              ///< kernels belong to another chip, by the peaks
   std::vector<std::string> fitted;  ///< keys whose values runs decided
   // A domain is what one switch joins.
   std::int64_t domain = 8;
@@ -143,10 +143,10 @@ struct Stack {
   Attention attention = Attention::Flash2;
   Constant<double> unfused_share{0.0};     ///< of fused attention that runs unfused
   Constant<double> ring{1.0};              ///< rate of attention in a ring of context ranks
-  Constant<double> elementwise{1.0};       ///< passes over memory, of those that fused kernels make
+  Constant<double> elementwise{1.0};       ///< passes over memory, as a factor on fused kernels
   Constant<double> expert_products{0.95};  ///< rate of grouped products, of one as large
   Constant<double> loss_bytes{14.0};       ///< a logit
-  // Of the host, for a layer and pass.
+  // Times of the host, for a layer and pass.
   Constant<Seconds> host_forward, host_backward;
   Constant<Seconds> host_exchange;
   Constant<Seconds> host_softmax;  ///< more, where the fused softmax is not used
