@@ -87,7 +87,7 @@ void Block::find_values() {
     // Which experts are chosen follows from the logits, which are kept.
     if (producer.name == "TOPK") value.is_kept = false;
     value.is_input = producer.phase == Phase::Forward && passes_[from.index()] == Pass::None;
-    // What the product with the scores leaves is no score.
+    // The output of the product with the scores is no score.
     const bool feeds_scoring = std::any_of(tensors.begin(), tensors.end(), [&](TensorId t) {
       return scoring_[graph_.tensor(t).to.index()];
     });
@@ -105,7 +105,7 @@ void Block::find_values() {
   for (std::size_t k = 0; k < graph_.kernel_count(); ++k) {
     const Kernel& kernel = graph_.kernels()[k];
     const Kernel& forward = kernel.weight_of ? graph_.kernel(*kernel.weight_of) : kernel;
-    // Of few tokens one of many experts may be all that runs.
+    // Few tokens may use a single one of many experts.
     if (!forward.has_weight() || std::max(forward.outer, forward.matrices) == 1) continue;
     const KernelId id = kernel.weight_of.value_or(KernelId(k));
     grouped_[k] = graph_.rows(graph_.inputs(id).front()) == forward.outer * forward.k;

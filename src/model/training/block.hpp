@@ -22,7 +22,8 @@ enum class Part : std::uint8_t {
 };
 inline constexpr std::array kParts = {Part::Layer, Part::OtherLayer, Part::First, Part::Last};
 
-/// A graph with its backward kernels, and what of it does not depend on the plan.  Immutable.
+/// A graph with its backward kernels, and its properties that do not depend on the plan.
+/// Immutable.
 class Block {
  public:
   Block(Part part, DataflowGraph graph);
@@ -87,10 +88,10 @@ struct StageContent {
 struct LayerOrder {
   std::int64_t layers = 0;  ///< Part::Layer
   std::int64_t other_layers = 0;
-  std::int64_t every = 0;  ///< of so many the last is of the other kind; 0: that comes behind
+  std::int64_t every = 0;  ///< every how many layers one is of the other kind; 0: those come last
 
   [[nodiscard]] std::int64_t all() const { return layers + other_layers; }
-  /// From layer `begin` to before `end`, without ends of the model.
+  /// Content of the layers from `begin` to before `end`, without ends of the model.
   [[nodiscard]] StageContent content(std::int64_t begin, std::int64_t end) const {
     const std::int64_t count = end - begin;
     const std::int64_t plain = every > 0 ? count - (end / every - begin / every)
@@ -99,7 +100,7 @@ struct LayerOrder {
   }
 };
 
-/// Of models without alternation those with experts are the other kind.
+/// In models without alternation, layers with experts are the other kind.
 LayerOrder layer_order(const Transformer& model);
 
 /// The parts that a task has, by Part.

@@ -137,7 +137,8 @@ std::optional<std::vector<Division>> usual_network(const Machine& machine, const
 
 namespace {
 
-/// As nanotron does: layer after layer goes to a stage until it has more than its part.
+/// Spreads layers as nanotron does: one after the other goes to a stage until this has more than
+/// its share.
 std::vector<std::int64_t> layers_by_cost(const Transformer& model, std::int64_t stages) {
   const double hidden = number(model.hidden);
   const double layer = hidden * (4.0 * number(model.heads * model.head_dim) +

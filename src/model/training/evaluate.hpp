@@ -1,6 +1,6 @@
 #pragma once
 
-// What one plan of a training step costs, or why it does not fit.
+// The cost of one plan of a training step, or the reason why it does not fit.
 
 #include <cstdint>
 #include <variant>
@@ -48,10 +48,10 @@ std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, cons
 Profiles profiles_of(const Task& task, const Blocks& blocks, const Plan& plan,
                      const Fusions& fusions);
 
-/// FLOP of the model in a step: those of matrix products, none of them twice.
+/// FLOP of the model in a step: the matrix products, none of them twice.
 Flops model_flops(const Task& task);
 
-/// The network of a machine of measured chips: domains, and what joins them.
+/// The network of a machine of measured chips: domains, and the network that joins them.
 std::vector<NetworkDimension> network_of(const stack::MeasuredChip& chip, std::int64_t chips);
 
 /// Roles in the order of software: tensor, context, expert, data and pipeline from the inside out.

@@ -112,10 +112,9 @@ std::vector<std::string_view> lacks(Framework framework, const ModelFacts& model
   return lacks.take();
 }
 
-// Ranks are numbers in two mixed radices: one of the degrees of the roles, the other of the chips of
-// each dimension.  A role runs through the numbers in steps of `from` up to `to`, a dimension in
-// steps of `begin` up to `end`.  By the factor by which these two intervals overlap, so many chips of
-// the role are in the dimension.
+// Two mixed radices number the ranks, one for roles and one for dimensions.  A role runs through
+// the numbers in steps of `from` up to `to`, a dimension in steps of `begin` up to `end`.  The
+// number of chips of the role in the dimension is the factor of the overlap of the two intervals.
 
 bool is_numbered_so(const std::vector<Division>& network, RankOrder order) {
   std::int64_t from = 1;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Plans that frameworks of training cannot run: those that Megatron-LM (core 0.16), torchtitan (0.2) and
-// DeepSpeed (0.18) refuse in their arguments (docs/training.md, section 6).
+// Plans that the frameworks of training, Megatron-LM (core 0.16), torchtitan (0.2) and DeepSpeed
+// (0.18), refuse in their arguments (docs/training.md, section 6), and the orders in which they
+// number ranks.
 
 #include <cstdint>
 #include <initializer_list>
@@ -32,7 +33,7 @@ std::vector<std::string_view> lacks(Framework framework, const ModelFacts& model
 
 /// Role by role, the first one fastest.
 using RankOrder = std::initializer_list<Role>;
-/// That of all frameworks of training, unless told otherwise.
+/// The order of all frameworks of training by default.
 inline constexpr RankOrder kUsualOrder = {Role::Tensor, Role::Context, Role::Expert, Role::Data,
                                           Role::Pipeline};
 /// The order of Megatron-LM with --use-tp-pp-dp-mapping, which goes without context ranks and expert

@@ -17,13 +17,13 @@
 
 // The kernels of a part become the graph of a mapping problem with one chip.  A sample after the
 // other streams through the partitions of a micro-batch, so weights are read once for all of its
-// samples.  Partitions, tiles and SRAM are those of docs/model.md, section 6.
+// samples.  Partitions, tiles and SRAM follow docs/model.md, section 6.
 
 namespace dfsearch::training {
 
 namespace {
 
-/// What large transfers reach.
+/// The bandwidth of large transfers.
 BytesPerSecond best_bandwidth(const MemoryTier& memory) {
   if (memory.efficiency.steps.empty()) return memory.bandwidth;
   double share = 0.0;
@@ -128,7 +128,7 @@ class ChipGraph {
     return sum;
   }
 
-  /// As large as the larger of what is made and what is read.
+  /// Adds a tensor with the size of its value or of the read part, whichever is larger.
   void add_tensor(TensorId id) {
     const Tensor& whole = graph_.tensor(id);
     const auto inputs = graph_.inputs(whole.to);
@@ -185,7 +185,7 @@ WorkTime work_time(Seconds time, const FusedPass& pass, const WorkTime& unfused,
 
 using WorkTimes = std::array<WorkTime, kFusedKinds.size()>;
 
-/// Those of the kinds that a schedule has not are zero.
+/// Times of the kinds that a schedule has not are zero.
 BlockProfile with_times(BlockProfile profile, const WorkTimes& times) {
   profile.forward = times[static_cast<std::size_t>(FusedKind::Forward)];
   profile.input_gradient = times[static_cast<std::size_t>(FusedKind::Backward)];

@@ -1,12 +1,12 @@
 #pragma once
 
 // A part of a model on one chip, whose kernels are fused (docs/training.md, section 5): a mapping
-// problem of that chip alone for each pass, and what their mappings make of the part's profile.
+// problem of that chip alone for each pass, and the part's profile with their mappings.
 //
 // The passes are problems of their own, since a step counts them differently: a forward pass that
 // is run again twice, one that hides less than the other.  A step never falls if one of them takes
 // longer, so the least time of each makes the least step.  Where gradients of weights wait, as with
-// ZB-H1, they are a pass beside that of all other gradients.
+// ZB-H1, they are a pass beside the pass of all other gradients.
 
 #include <array>
 #include <cstddef>
@@ -65,10 +65,10 @@ FusedPart fused_part(const Task& task, const Block& block, const BlockLayouts& l
 /// docs/search.md, section 15
 BlockProfile fused_floor(const FusedPart& part, Schedule schedule);
 
-/// What kernels of a pass take one by one.
+/// The times of the kernels of a pass that run one by one.
 WorkTime one_by_one(const FusedPart& part, FusedKind kind);
 
-/// With these mappings, which fit; else InternalError.
+/// The profile with these mappings, which fit; otherwise InternalError.
 BlockProfile fused(const FusedPart& part, const PartFusion& fusion, Schedule schedule);
 
 struct FusedSummary {

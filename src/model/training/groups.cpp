@@ -30,13 +30,13 @@ Collectives::Dimension link(const NetworkDimension& dimension, const Division& d
   return ring;
 }
 
-/// So many rings may a group have in a dimension: one for each role on a mesh.
+/// The number of rings that a group may have in a dimension: one for each role on a mesh.
 std::size_t most_rings(const Machine& machine, std::size_t d) {
   constexpr std::size_t kMostRolesOfGroup = 3;
   return d < machine.network.size() && machine.network[d].mesh ? kMostRolesOfGroup : 1;
 }
 
-/// Adds the places of `chips` more chips in the dimensions from `d` on, of which `open` are left
+/// Adds the places of `chips` more chips in the dimensions from `d` on; `open` chips of it are left
 /// for `rings` more rings.  On a mesh no ring shares a link, and all are between neighbours.
 void add_places(const Machine& machine, std::size_t d, std::int64_t open, std::size_t rings,
                 std::int64_t chips, std::vector<Collectives::Dimension>& links,
@@ -92,7 +92,7 @@ Group Group::anywhere(const Machine& machine, std::int64_t chips) {
     add_places(machine, 0, *machine.network[0].degree, most_rings(machine, 0), chips, links,
                places);
   }
-  // So many do not fit in the dimensions: there is no network to be faster than.
+  // The chips do not fit in the dimensions: there is no network to be faster than.
   if (places.empty()) return {};
   return Group(std::move(places));
 }

@@ -26,7 +26,7 @@ class Group {
   /// `network` says how each dimension is divided among the roles.
   Group(const Machine& machine, const std::vector<Division>& network,
         std::initializer_list<Role> roles);
-  /// So many chips anywhere in the network.
+  /// A group of `chips` anywhere in the network.
   static Group anywhere(const Machine& machine, std::int64_t chips);
 
   [[nodiscard]] std::int64_t members() const { return places_.front().members(); }
@@ -58,7 +58,7 @@ struct Groups {
   Group tensor, context, expert, pipeline;
   Group replicas;         ///< chips with the same weights
   Group expert_replicas;  ///< chips with the same experts
-  /// By role, where the members are; those of several roles multiply.
+  /// The places of the members, by role.  For several roles, reaches multiply.
   std::array<GroupReach, kRoles.size()> reach;
 
  private:
@@ -69,8 +69,8 @@ struct Groups {
 /// that one of them crosses.
 MeshLoads loads_of(const Mesh& mesh, const Division& division);
 
-/// The ways to place a division into so many roles that no other beats in any link or hop of any
-/// role, and of equal ones the first: some best step has one of them.
+/// The placements of a division that no other one beats in any link or hop of any role, and of
+/// equal ones the first: some best step has one of them.
 std::vector<Division> unbeaten_divisions(const Mesh& mesh, const Degrees& degrees);
 
 }  // namespace dfsearch::training

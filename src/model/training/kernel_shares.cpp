@@ -59,7 +59,7 @@ Extents KernelShares::extents(KernelId id) const {
   };
   divide(layouts_.tensor, tensor_);
   divide(layouts_.context, context_);
-  // What goes back through heads of keys that are fewer than the chips has a whole one.
+  // A gradient that goes back through fewer heads of keys than chips is whole on each chip.
   const Kernel& kernel = graph_.kernel(id);
   const bool of_rows = layouts_.tensor != nullptr && kernel.has_weight() && kernel.weight_of &&
                        layouts_.tensor->rules[id.index()].divided == Loop::K;

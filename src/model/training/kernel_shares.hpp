@@ -1,6 +1,6 @@
 #pragma once
-// What one chip has of each kernel of a block and how long it computes, for one micro-batch
-// (docs/training.md, section 5): what profiles add up and what graphs of a chip are made of.
+// The share of one chip in each kernel of a block, and its time, for one micro-batch
+// (docs/training.md, section 5): the summands of profiles, and the kernels in graphs of a chip.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,7 @@ class KernelShares {
   [[nodiscard]] Bytes results(KernelId kernel, const Extents& extents) const;
   [[nodiscard]] Bytes weight(KernelId kernel, const Extents& extents) const;
   [[nodiscard]] Flops flops(KernelId kernel, const Extents& extents) const;
-  /// At the rate that so much work reaches.
+  /// At the rate of this much work.
   [[nodiscard]] Seconds compute(KernelId kernel, const Extents& extents) const;
   /// Bytes of a value that is kept for the backward pass.
   [[nodiscard]] Bytes kept(std::size_t value) const;

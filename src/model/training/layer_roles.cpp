@@ -81,7 +81,8 @@ LayerRole role_of(const DataflowGraph& graph, KernelId id) {
       return {kernel.weight_of ? KernelRole::DataGradient : KernelRole::WeightProduct, unit};
     case KernelKind::Gemm:
       if (kernel.weight_of) return {KernelRole::WeightGradient, unit};
-      // What SCORES and CONTEXT hand back to keys and values has the heads of these.
+      // The gradients that SCORES and CONTEXT hand back to keys and values have heads of keys and
+      // values.
       if (name.suffix == "_bwd_2") return {KernelRole::ProductOfQueries, RowUnit::KeyHead};
       return {KernelRole::Product, unit};
     case KernelKind::Elementwise:
@@ -89,7 +90,7 @@ LayerRole role_of(const DataflowGraph& graph, KernelId id) {
       break;
   }
   const KernelRole role = elementwise_role(kernel, name);
-  // A sum does with the rows of a norm what it does with any others.
+  // A sum treats the rows of a norm like any others.
   if (role == KernelRole::Sum && unit == RowUnit::All) return {role, RowUnit::Row};
   return {role, unit};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What the kernels of a transformer layer are to layouts, by the names that
-// docs/transformers.md, section 2, gives them.
+// The roles of the kernels of a transformer layer in layouts, by the names of docs/transformers.md,
+// section 2.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ enum class KernelRole : std::uint8_t {
   Sum,                ///< elementwise and linear in all inputs together
   Loss,
   Spread,            ///< rows of tokens to their experts: DISPATCH, and backward COMBINE
-  Collect,           ///< the weighted sum of these rows: COMBINE, and backward DISPATCH
+  Collect,           ///< the weighted sum of the rows: COMBINE, and backward DISPATCH
   Attention,         ///< fused
   Product,           ///< of two streamed inputs: what comes last belongs to the keys
   ProductOfQueries,  ///< the same, summed over the queries
@@ -27,8 +27,7 @@ enum class KernelRole : std::uint8_t {
   WeightGradient,
 };
 
-/// Where the rows that a kernel computes, for gradients of weights those of its weight, may be
-/// split.
+/// Where the rows of a kernel, or of the weight whose gradient it computes, may be split.
 enum class RowUnit : std::uint8_t {
   Row,          ///< anywhere
   QueryHead,    ///< between heads

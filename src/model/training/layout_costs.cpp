@@ -29,10 +29,10 @@ double sent_parts(Exchange exchange, double chips) {
   return 1.0;
 }
 
-/// By layout.
+/// Parts of a value on a chip, by layout.
 using Parts = std::array<double, kLayouts>;
 
-/// Of every value what a chip has of it.
+/// The part of every value that is on a chip.
 std::vector<Parts> value_parts(const DataflowGraph& graph, const AxisRules& axis) {
   std::vector<Parts> kept(graph.values().size());
   for (std::size_t value = 0; value < kept.size(); ++value) {

@@ -39,7 +39,7 @@ class KernelRules {
       case KernelRole::Source:
         return source();
       case KernelRole::Embedding:
-        // Of the table every chip of the tensor axis has some words, and adds nothing for others.
+        // Every chip of the tensor axis has some words of the table, and adds nothing for others.
         if (axis_.axis == Axis::Tensor) return {alike(R, Loop::None, P)};
         return {tokens()};
       case KernelRole::EmbeddingGradient:

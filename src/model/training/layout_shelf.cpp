@@ -5,9 +5,9 @@
 
 #include "model/layer/shard.hpp"
 
-// What layers hand each other fits: the layers of one kind choose it, and those of the other kind
-// and the ends of the model take it.  The two layouts that have a name are those of the layers
-// that come first, those of the front of the layers that most are.
+// The layouts of values that layers hand each other fit: the layers of one kind choose it, and the
+// layers of the other kind and the ends of the model take it.  The two layouts that have a name
+// belong to the layers that come first, the layouts of the front to the kind with more layers.
 
 namespace dfsearch::training {
 
@@ -30,8 +30,8 @@ constexpr std::size_t kThinned = 8;
 
 bool is_layer(Part part) { return part == Part::Layer || part == Part::OtherLayer; }
 
-/// Of each run of members that send at most `more` times what the first of them sends, the last:
-/// it keeps least.
+/// The last member of each run of members that send at most `more` times the bytes of the first
+/// one: it keeps least.
 std::vector<FrontLayout> thinned(const std::vector<FrontLayout>& front, double more) {
   std::vector<FrontLayout> left;
   for (std::size_t i = 0; i < front.size();) {
@@ -155,7 +155,7 @@ BlockLayouts LayoutShelf::layouts(Part part, const Degrees& degrees, TensorLayou
     layouts.context =
         beside_layers({part, Role::Context, degrees[Role::Context], kOne, tensor, {}}, deadline);
   }
-  // What else there is has samples alone.
+  // All other values have samples alone.
   if (degrees[Role::Expert] > 1 && part == expert_layers_) {
     layouts.expert =
         beside_layers({part, Role::Expert, degrees[Role::Expert], kOne, 1, {}}, deadline);

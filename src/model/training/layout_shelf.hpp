@@ -28,7 +28,7 @@ class LayoutShelf {
   /// the shelf.  Throws Stopped.
   BlockLayouts layouts(Part part, const Degrees& degrees, TensorLayout order,
                        const Deadline& deadline = {});
-  /// All parts' profiles; those of parts that the model has not are empty.  Throws Stopped.
+  /// The profiles of all parts; empty for parts that the model has not.  Throws Stopped.
   Profiles profiles(const Degrees& degrees, TensorLayout order, std::int64_t micro_batch,
                     const Deadline& deadline = {});
   /// The layers that most are: those whose front is meant.
@@ -42,7 +42,7 @@ class LayoutShelf {
     std::mutex making;
     std::optional<Value> value;  // written once, guarded by `making`
   };
-  /// In which layout layers hand on what they compute, and hand back its gradient, if given.
+  /// The layouts, if given, of the value that layers hand on, and of its gradient.
   struct Handed {
     std::optional<ValueLayout> input;
     std::optional<ValueLayout> gradient;
@@ -52,8 +52,8 @@ class LayoutShelf {
     Part part;
     Role role;
     std::int64_t chips;
-    TensorLayout order;   ///< one of those with a name
-    std::int64_t tensor;  ///< what the context axis finds divided
+    TensorLayout order;   ///< a layout with a name
+    std::int64_t tensor;  ///< chips of the tensor axis, which the context axis finds divided
     Handed handed;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
@@ -61,7 +61,7 @@ class LayoutShelf {
   [[nodiscard]] Handed handed_by(Part part, const AxisLayout& layout) const;
   const AxisLayout* find(const Key& key, const Deadline& deadline);
   const Front& front(std::int64_t chips, const Deadline& deadline);
-  /// That of the key, which has nothing handed yet, beside the layers that come first.
+  /// The layout of the key, which has nothing handed yet, beside the layers that come first.
   const AxisLayout* beside_layers(Key key, const Deadline& deadline);
   const AxisLayout* on_front(Part part, std::int64_t chips, int place, const Deadline& deadline);
 

@@ -14,7 +14,7 @@
 
 namespace dfsearch::training {
 
-/// What the chips of a group divide among them.  Each axis has layouts of its own.
+/// The axes of the machine, by what their chips divide.  Each axis has layouts of its own.
 enum class Axis : std::uint8_t {
   Tensor,   ///< weights, and tokens where no weight is concerned
   Context,  ///< the tokens of a sample; every chip has all weights
@@ -37,13 +37,14 @@ struct LayoutRule {
   Loop divided = Loop::None;
   std::vector<ValueLayout> inputs;               ///< in the order of graph.inputs(kernel)
   ValueLayout output = ValueLayout::Replicated;  ///< of a weight gradient: of the gradient
-  /// Of backward attention, whose gradients may differ: of the value with the number 1, 2, ...
+  /// For backward attention, whose gradients may differ: the layouts of the values with the numbers
+  /// 1, 2, ...
   std::vector<ValueLayout> parts{};
 
   friend bool operator==(const LayoutRule&, const LayoutRule&) = default;
 };
 
-/// In which layout a tensor leaves a kernel that is divided so.
+/// The layout in which a tensor leaves a kernel that is divided by the rule.
 ValueLayout produced_layout(const LayoutRule& rule, const Tensor& tensor);
 
 /// An axis, and what layouts on it depend on beside the graph.
@@ -56,8 +57,8 @@ struct AxisRules {
   /// is a multiple of it, on the context axis `kv_heads` as well.
   std::int64_t heads = 1;
   std::int64_t kv_heads = 1;
-  /// In which layout layers hand on what they compute, and hand back its gradient; not Partial.
-  /// Nothing: chosen, where the graph has the kernel INPUT or GRADIENT.
+  /// The layouts of the value that layers hand on, and of its gradient; not Partial.  Nothing:
+  /// chosen, where the graph has the kernel INPUT or GRADIENT.
   std::optional<ValueLayout> input = std::nullopt;
   std::optional<ValueLayout> gradient = std::nullopt;
 };
@@ -108,8 +109,8 @@ struct AxisLayout {
 /// Compared one after the other.
 using LayoutCost = std::array<double, 3>;
 
-/// What an assignment costs: the sum of these over kernels, conversions, and forward values
-/// that a backward kernel reads.  Finite, at least 0; empty functions cost nothing.
+/// The cost of an assignment: the sum over kernels, conversions, and forward values that a backward
+/// kernel reads.  Finite, at least 0; empty functions cost nothing.
 struct LayoutCosts {
   std::function<LayoutCost(KernelId, const LayoutRule&)> kernel;
   std::function<LayoutCost(const Conversion&)> conversion;
@@ -128,18 +129,19 @@ struct FrontLayout {
   LayoutCost cost{};
 };
 
-/// The legal assignments that no other is better than in the first two criteria: none costs at
-/// most that in both and less in one.  Of those of the same two costs the one of the least third,
-/// of these the first; ascending in the first criterion.  Conversions cost nothing in the second.
-/// Sums are exact, as those of whole numbers are.  Throws Stopped.
+/// The legal assignments that no other dominates in the first two criteria: no other one is at most
+/// as high in both and less in one.  Equal ones appear once, with the least third cost, ties go to
+/// the first; ascending in the first criterion.  Conversions cost nothing in the second.  Sums are
+/// exact, as sums of whole numbers are.  Throws Stopped.
 std::vector<FrontLayout> layout_front(const DataflowGraph& graph, const AxisRules& axis,
                                       const LayoutCosts& costs, const Deadline& deadline = {});
 
-/// Elements that each chip sends, then the number of collectives, then elements kept by each
-/// chip.  Elements are counted in units in which they are whole, sent ones of (n-1)/n^2, kept
-/// ones of 1/n for n chips, so that ties are exact.  Copies what it needs of the graph.
+/// Elements that each chip sends, then the number of collectives, then elements kept by each chip.
+/// Elements are counted in units that make them whole, (n-1)/n^2 for sent ones and 1/n for kept
+/// ones on n chips, so that ties are exact.  The functions copy the parts of the graph that they
+/// need.
 LayoutCosts least_sent(const DataflowGraph& graph, const AxisRules& axis);
-/// Elements kept by each chip, then sent ones, then the number of collectives.
+/// Elements kept by each chip, then elements sent, then the number of collectives.
 LayoutCosts least_kept(const DataflowGraph& graph, const AxisRules& axis);
 
 /// For fronts: elements that each chip sends, then those kept by each chip, then those that its

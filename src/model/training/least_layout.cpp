@@ -26,7 +26,7 @@ constexpr std::int64_t kCombinationsBetweenLooks = 1'000;
 
 constexpr std::size_t kNoVariable = static_cast<std::size_t>(-1);
 
-/// What the graph hands on to the next layer, or back to the one before.
+/// A value that the graph hands on to the next layer, or back to the one before.
 struct End {
   KernelId producer;
   std::optional<KernelId> source;       ///< stands for the same, handed to this graph
@@ -117,8 +117,8 @@ class LayoutProblem {
     for (const End& end : ends_) add_end(end);
   }
 
-  /// In which layout a value is kept becomes a variable as well, after all others: as it is made,
-  /// or as one of those that some rule of a forward consumer wants.
+  /// Adds the layout in which a value is kept as a variable, after all others: the layout of its
+  /// producer, or one that some rule of a forward consumer requires.
   void add_kept_layouts() {
     kept_variable_.resize(finders_.size(), kNoVariable);
     for (std::size_t value = 0; value < finders_.size(); ++value) {

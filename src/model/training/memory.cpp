@@ -10,12 +10,12 @@ namespace dfsearch::training {
 
 namespace {
 
-/// Elements of weights: those that all replicas have and those of experts.
+/// Elements of weights: on all replicas, and of experts.
 struct Parameters {
   double all = 0.0;
   double of_experts = 0.0;
 
-  /// Bytes of so many for each element, divided among the chips that share it or not.
+  /// `each` bytes for each element, divided among the chips that share it or not.
   [[nodiscard]] Bytes bytes(double each, bool divided, const Degrees& degrees) const {
     if (!divided) return Bytes(each * (all + of_experts));
     return Bytes(each *

@@ -51,7 +51,7 @@ struct Division : Degrees {
   friend auto operator<=>(const Division&, const Division&) = default;
 };
 
-/// In which order a stage works on its micro-batches (docs/training.md, section 4).
+/// The order in which a stage works on its micro-batches (docs/training.md, section 4).
 enum class Schedule : std::uint8_t {
   OneForwardOneBackward,
   Interleaved,  ///< a stage has several chunks of layers
@@ -125,7 +125,7 @@ constexpr auto words(Recompute) {
 }
 
 using dfsearch::name_of;
-/// With those that no config asks for, of plans that were run.
+/// The names of configs, and of choices that no config has but plans that were run.
 inline const char* name_of(Schedule schedule) {
   return schedule == Schedule::DualPipe ? "dualpipe" : dfsearch::name_of(schedule);
 }

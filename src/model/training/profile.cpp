@@ -10,7 +10,7 @@
 #include "model/training/value_conversions.hpp"
 
 // Kernel by kernel: extents on one chip by the rule of each axis, then FLOP and bytes, then the
-// time of each at the rate that so much work reaches.
+// time at the rate of this much work.
 
 namespace dfsearch::training {
 
@@ -240,7 +240,7 @@ class ExchangeFinder {
     }
   }
 
-  /// Of all samples of a micro-batch, on the expert axis of those of all chips.
+  /// The elements of all samples of a micro-batch, on the expert axis of all chips.
   [[nodiscard]] double whole(const JointStep& step) const {
     const Role role = kRoleOfAxis[step.axis];
     const double held = shares_.elements(

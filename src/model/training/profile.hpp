@@ -1,6 +1,6 @@
 #pragma once
 
-// What one chip does, keeps and sends of a block, for one micro-batch (docs/training.md,
+// The times, memory and exchanges of one chip in a block, for one micro-batch (docs/training.md,
 // sections 3 and 5).
 
 #include <array>
@@ -81,7 +81,7 @@ inline double parameters_in(const Task& task, const Degrees& degrees, const Bloc
   return block.parameters - (shares ? block.head_parameters : 0.0);
 }
 
-/// Degrees divide what their role says; the layouts are those of the block for them.
+/// Degrees divide by their roles; `layouts` belong to the block with these degrees.
 /// docs/training.md, sections 3 and 5.
 BlockProfile profile(const Task& task, const Block& block, const BlockLayouts& layouts,
                      const Degrees& degrees, std::int64_t micro_batch);

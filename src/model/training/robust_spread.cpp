@@ -1,11 +1,12 @@
-// The spread of the least ratio: of each scenario a sum of three maxima over the stages.
+// The spread of the least ratio: for each scenario a sum of three maxima over the stages.
 //
-// A class of spreads has in each scenario for each term a floor of its maximum over the stages and
-// a ceiling of every stage.  What a stage adds to a sum with the floors of the other terms must be
-// below the ratio looked for; within such limits each stage takes as many layers as it may, which
-// finds a spread if there is one.  If its sums are too much all the same, some maximum is above
-// its floor: the class is divided at it, into spreads below that maximum and spreads that have at
-// least as much, and the spread found is in neither again.  docs/search.md, section 15.
+//
+// A class of spreads has, for each scenario and term, a floor of its maximum over the stages and a
+// ceiling of every stage.  The term of a stage and the floors of the other terms must add up to
+// less than the ratio looked for; within such limits each stage takes its most layers, which finds
+// a spread if there is one.  If its sums exceed the ratio all the same, some maximum is above its
+// floor: the class is divided at it, into spreads below that maximum and spreads at or above it,
+// and the spread found is in neither again.  docs/search.md, section 15.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +36,7 @@ class RobustSearch {
       below_ = best->ratio;
     }
     if (!best) return best;
-    // That one depends on `most`; the first one found at the least ratio does not.
+    // This spread depends on `most`; the first one found at the least ratio does not.
     below_ = above(best->ratio);
     return in(Class(scenarios_.size()));
   }
@@ -122,7 +123,7 @@ class RobustSearch {
     return scenarios_.front().limits.holds(stage, content);
   }
 
-  /// Each stage takes as many layers as it may; nothing if some are left over.
+  /// Gives each stage its most layers; nothing if some are left over.
   std::optional<std::vector<std::int64_t>> fill(const Class& among) {
     std::vector<std::int64_t> layers(static_cast<std::size_t>(stages_), 0);
     std::int64_t begin = 0, count = 0;

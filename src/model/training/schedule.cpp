@@ -1,9 +1,10 @@
-// A stage is idle while the first micro-batch comes and the last one leaves; what other stages
-// need for one micro-batch is what it waits.  GPipe goes through the stages twice, each time at
-// the pace of the one that is slowest on this way.
+// A stage is idle while the first micro-batch comes and the last one leaves; it waits for the time
+// of the other stages for one micro-batch.  GPipe goes through the stages twice, each way at the
+// pace of its slowest stage.
 //
-// With equal stages of F, B and W this is (p - 1)(F + B + W) of 1F1B and GPipe, a v-th of it
-// with v chunks, and (p - 1)(F + B - W) of ZB-H1, where gradients of weights fill both ends.
+//
+// With equal stages of F, B and W this is (p - 1)(F + B + W) for 1F1B and GPipe, a v-th of it with
+// v chunks, and (p - 1)(F + B - W) for ZB-H1, where gradients of weights fill both ends.
 
 #include "model/training/schedule.hpp"
 
@@ -15,7 +16,7 @@
 namespace dfsearch::training {
 namespace {
 
-/// Of the waiting of 1F1B, chosen (docs/truth.md, section 7).
+/// Share of the waiting of 1F1B, chosen (docs/truth.md, section 7).
 constexpr double kDualPipeBubble = 0.4;
 
 }  // namespace
@@ -53,9 +54,9 @@ PassTime Pipeline::passes(const StageContent& stage) const {
   return sum;
 }
 
-/// What ZB-H1 waits for.  The gradients of weights that fill it are those of the stage that sets
-/// the pace, but for its first micro-batch; if there are fewer of a block than on a stage on
-/// average, more is waited for.
+/// The waiting of ZB-H1.  It is filled by the gradients of weights of the stage that sets the pace,
+/// but for its first micro-batch; if this stage has fewer layers of a kind than the average stage,
+/// more waiting remains.
 Seconds Pipeline::unfilled(const StageContent& stage, bool layers_fill) const {
   Seconds sum = times_.hops * (stages_ - 1.0);
   const auto add = [&](const PassTime& block, double all, double own) {
@@ -93,13 +94,13 @@ Pipeline::Pace Pipeline::pace(const StageContent& stage, const Beside& beside) c
   const Seconds work =
       std::max(forward + own.backward, times_.link) * micro_batches_ + unfilled(stage, true);
   if (!(beside.backward > Seconds{})) return {.forward = work};
-  // Where exchanges set the pace, what hides them fills nothing.
+  // If exchanges set the pace, the gradients of weights that hide them fill nothing.
   const Seconds longer = forward + own.backward + (beside.backward - beside.backward_hidden);
   return {.forward = std::max(work, longer * micro_batches_ +
                                         unfilled(stage, !(beside.backward_hidden > Seconds{})))};
 }
 
-// With a single micro-batch a stage is idle while the others have it, which hides what it waits for.
+// With a single micro-batch a stage is idle while the others have it, which hides its waiting.
 Seconds Pipeline::alone(const StageContent& stage, const Beside& beside, Seconds once) const {
   const Seconds work = (passes(stage).total() + beside.exposed()) * micro_batches_;
   return (micro_batches_ > 1.0 ? std::max(work, pace(stage, beside).total()) : work) + once;

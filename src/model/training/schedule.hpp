@@ -41,17 +41,16 @@ struct Beside {
   }
 };
 
-/// The time from the first micro-batch to the last: what it takes if the stage that takes longest
-/// sets the pace, of GPipe one for each way.  Exact if all stages are alike; if they differ by the
-/// number of their layers and by the ends it is exact for GPipe, and for the others no less than it
-/// takes.  Never less if a block, or what its gradients of weights are of it, takes longer.
-/// Immutable.
+/// The time from the first micro-batch to the last: the time if the slowest stage sets the pace (in
+/// GPipe the slowest one of each way).  Exact if all stages are alike; if they differ by the number
+/// of their layers and by the ends it is exact for GPipe, and an upper bound for the others.  Never
+/// less if a block, or the gradients of weights in it, take longer.  Immutable.
 class Pipeline {
  public:
   Pipeline(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches, std::int64_t stages,
            const PipelineTimes& times, std::int64_t dense_layers, std::int64_t other_layers);
 
-  /// What the step takes if a stage sets the pace: the sum, or of GPipe the pace of each way.
+  /// The time of the step if a stage sets the pace: the sum, or for GPipe the pace of each way.
   struct Pace {
     Seconds forward{};
     Seconds backward{};
@@ -63,7 +62,7 @@ class Pipeline {
   /// is work of the layers.
   /// docs/training.md (6)
   [[nodiscard]] Pace pace(const StageContent& stage, const Beside& beside) const;
-  /// What it takes with exchanges that it waits for once, whoever sets the pace.  Never less with a
+  /// The time with exchanges that it waits for once, whoever sets the pace.  Never less with a
   /// layer more, either.
   [[nodiscard]] Seconds alone(const StageContent& stage, const Beside& beside, Seconds once) const;
   /// The passes of one micro-batch.

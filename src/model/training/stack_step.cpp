@@ -216,7 +216,7 @@ StepModel::Aside StepModel::stack_aside(const Times& times, const Groups& groups
     aside.once = overlap == DataOverlap::Ddp ? exposed(reduced, backward) : reduced;
     return aside;
   }
-  // What DDP does not reduce by hooks is reduced whole on every replica.
+  // DDP reduces gradients without hooks whole on every replica.
   const bool is_whole = overlap == DataOverlap::Ddp && shape_.zero < 3;
   const Seconds reduced = exchange(task_.bytes.sent, is_whole ? Passes::Two : Passes::One);
   const Seconds gathered = exchange(task_.pass.word.in_base_units(), Passes::One);

@@ -10,14 +10,16 @@
 
 // The spread of the least step: a sum of three maxima over the stages, or one maximum by itself.
 //
-// One maximum: at a given pace each stage, from the first on, takes as many layers as the pace and
-// the limits let it.  Whoever goes further leaves the rest with less, and less never costs more
-// nor takes more room.  If layers are left over, nothing changes until the pace lets some stage
-// take one more; the least such pace is the next to try.  At the pace found the spread is made
-// from the last stage on: the first one holds most micro-batches.
+//
+// One maximum: at a given pace each stage, from the first on, takes its most layers within the pace
+// and the limits.  A stage that goes further leaves fewer layers to the rest, and fewer never cost
+// more nor take more room.  If layers are left over, nothing changes until the pace lets some stage
+// take one more; the least such pace is the next to try.  At the pace found the spread is made from
+// the last stage on: the first one holds most micro-batches.
+//
 //
 // A sum of maxima: the least of all but the last maximum is known to be no more than in any spread
-// left, so a spread that is better than the best has less of the last one.  That becomes a limit,
+// left, so a spread that is better than the best has less of the last one.  This becomes a limit,
 // until no spread is within it.  docs/search.md, section 15, has the proof.
 
 namespace dfsearch::training {
@@ -138,7 +140,7 @@ class SpreadSearch {
         below = cost.step();
         best = Spread{.layers = std::move(found->layers), .step = below};
       }
-      // Of all that no stage alone holds back, the sum of this one is the least.
+      // This sum is the least of all that no stage alone holds back.
       if (is_least) return best;
     }
   }
@@ -159,7 +161,8 @@ class SpreadSearch {
     Seconds value{};
   };
 
-  /// The least sum of the maxima of so many terms within the bounds, if it is below that.
+  /// The least sum of the maxima of the first `terms` terms within the bounds, if it is less than
+  /// `below`.
   std::optional<Sum> least_sum(std::size_t terms, Seconds below) {
     if (terms == 1) return least_pace(below);
     const Term last = kTerms[terms - 1];
@@ -202,7 +205,8 @@ class SpreadSearch {
     return std::nullopt;
   }
 
-  /// Some stage has at least as many layers as they have on average.
+  /// The least time of a stage with the average number of layers, rounded up: some stage has this
+  /// number or more.
   Seconds of_a_full_stage() {
     const std::int64_t count = (layers_ + stages_ - 1) / stages_;
     Seconds least = Seconds::infinity();
@@ -250,7 +254,7 @@ class SpreadSearch {
     return *cost;
   }
 
-  /// Of the layers from `begin` to before `end`.
+  /// The content of a stage with the layers from `begin` to before `end`.
   [[nodiscard]] StageContent content(std::int64_t stage, std::int64_t begin,
                                      std::int64_t end) const {
     StageContent content = order_.content(begin, end);
@@ -259,9 +263,9 @@ class SpreadSearch {
     return content;
   }
 
-  /// The most layers of `left` that a stage may have at a pace, if so many are
-  /// `content_of(count)`.  `guess` is a number to begin with; `next` becomes the least pace at
-  /// which it could have one more.
+  /// The most layers of `left` that a stage may have at a pace; `count` layers have
+  /// `content_of(count)`.  `guess` is a number to begin with; `next` becomes the least pace that
+  /// would allow one more.
   template <class Content>
   std::int64_t most_layers(std::int64_t stage, Seconds pace, std::int64_t left, std::int64_t guess,
                            const Content& content_of, Seconds& next) {

@@ -38,8 +38,8 @@ void for_each_chunked(std::int64_t layers, std::int64_t stages, std::int64_t chu
                       const std::function<bool(std::int64_t least)>& goes_on,
                       const std::function<void(const std::vector<std::int64_t>& layers)>& take);
 
-/// What each stage has if they have so many layers each, with chunks in turn: chunk j of stage i
-/// has the layers of place j * stages + i.  Chunks have equally many slots (stages.hpp).
+/// The content of each stage for these numbers of layers, with chunks in turn: chunk j of stage i
+/// has the layers of place j * stages + i.  Chunks have equal numbers of slots (see ChunkSlots).
 std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, std::int64_t chunks,
                                       const LayerOrder& order);
 
@@ -64,7 +64,7 @@ class SpreadCost {
   StageCost most_;
 };
 
-/// What a stage may have and what it takes.  None of both is less with a layer more.
+/// Limit and cost of a stage.  Neither falls with a layer more.
 struct StageLimits {
   std::function<StageCost(const StageContent& content)> cost;
   /// Whether a stage can hold that; never again with more layers once it cannot.

@@ -1,9 +1,10 @@
-// A micro-batch passes through the stages, the replicas add up what it leaves.
+// A micro-batch passes through the stages, then the replicas add up its gradients.
 //
-// Exchanges among tensor and expert ranks are waited for; a ring of keys and values runs beside
-// the attention that works on the ones before, and gradients are added up while the last
-// micro-batch goes back through the layers behind.  A copy to or from the second memory runs
-// beside what does not need the first one.
+//
+// Exchanges among tensor and expert ranks are waited for; a ring of keys and values runs beside the
+// attention that works on earlier ones, and gradients are added up while the last micro-batch goes
+// back through the layers behind.  A copy to or from the second memory runs beside work that does
+// not need the first one.
 
 #include "model/training/step.hpp"
 
@@ -374,7 +375,7 @@ StepModel::Detail StepModel::detail(const Groups& groups,
     const MemoryUse use =
         stage_memory(task_, shape_, profiles_, contents[i], stage, micro_batches_);
     const bool holds = fits(task_.machine, use);
-    // Of those that do not fit, if there are such.
+    // Stages that do not fit go first, if there are any.
     if (i == 0 || (holds == detail.fits ? use.total() > detail.memory.total() : detail.fits)) {
       detail.memory = use;
       detail.fullest = stage;

@@ -27,10 +27,11 @@ inline constexpr double kLossExchanges = 2.0;
 struct StepParts {
   Seconds compute{};    ///< kernels, memory included
   Seconds recompute{};  ///< kernels that run again
-  Seconds tensor{};     ///< exchanges among the chips of these roles, as far as they are waited for
+  /// Exchanges among the chips of this and the next two roles, as far as they are waited for.
+  Seconds tensor{};
   Seconds context{};
   Seconds expert{};
-  Seconds pipeline{};  ///< what stages hand each other
+  Seconds pipeline{};  ///< messages between stages
   Seconds offload{};   ///< copies from and to the second memory that are waited for
   Seconds bubble{};
   Seconds data{};  ///< gradients added up, weights gathered
@@ -44,7 +45,7 @@ struct StepParts {
 /// The time of one micro-batch in a block, and of a step what its weights take.
 struct BlockTime {
   PassTime pass;
-  Seconds forward_kernels{};  ///< what of both passes is work, and leaves the links to others
+  Seconds forward_kernels{};  ///< work in both passes, which leaves the links to others
   Seconds backward_kernels{};
   Seconds optimizer{};
   Seconds optimizer_copies{};  ///< from and to the second memory, as far as they are waited for
@@ -72,18 +73,17 @@ class StepModel {
   /// if memory holds no such spread, or it takes more than `most`.
   [[nodiscard]] std::optional<Result> step(const Groups& groups,
                                            Seconds most = Seconds::infinity()) const;
-  /// What the step takes at least in any network of these degrees, given `Groups::anywhere` of
-  /// them: nothing if memory holds no spread, or that is more than `most`.
-  /// docs/search.md, section 15
+  /// A lower bound on the step in any network with these degrees, given the `Groups::anywhere` for
+  /// them: nothing if memory holds no spread, or if it exceeds `most`. docs/search.md, section 15
   [[nodiscard]] std::optional<Seconds> floor(const Groups& anywhere,
                                              Seconds most = Seconds::infinity()) const;
-  /// What a stage may have in a network, and what it takes.  Refers to the model and the groups.
+  /// Limits and costs of the stages in a network.  Refers to the model and the groups.
   [[nodiscard]] StageLimits limits(const Groups& groups) const;
-  /// The same of all schedules, numbers of chunks, and uses of memory: what the stages take on
-  /// average, given `passes` among the same groups.
+  /// A lower bound for all schedules, numbers of chunks, and uses of memory: the average over the
+  /// stages, given `passes` among the same groups.
   [[nodiscard]] Seconds average_floor(const Groups& anywhere, Seconds passes) const;
-  /// What a micro-batch takes in all layers and both ends together.  Of the degrees it depends on
-  /// those that divide a sample and the experts alone.
+  /// The time of a micro-batch in all layers and both ends together.  It depends only on degrees
+  /// that divide a sample and the experts.
   [[nodiscard]] Seconds passes(const Groups& groups) const;
 
   /// Of these layers: the time, where it goes, and what the fullest stage holds.
@@ -91,7 +91,7 @@ class StepModel {
     Seconds step{};
     StepParts parts;
     MemoryUse memory;
-    std::int64_t fullest = 0;  ///< stage, of those that do not fit if there are such
+    std::int64_t fullest = 0;  ///< a stage that does not fit, if there is one
     bool fits = true;          ///< whether every stage does
     std::int64_t slowest = 0;  ///< the stage that sets the pace
   };
@@ -106,11 +106,11 @@ class StepModel {
     Seconds link{};  ///< of it on the link to the next stage, with a stack
   };
   [[nodiscard]] Times times(const Groups& groups) const;
-  /// With what is computed again and copied by the plan, or with neither.
+  /// The time with the recomputation and copies of the plan, or with neither.
   [[nodiscard]] BlockTime block_time(const BlockProfile& block, const Groups& groups,
                                      Recompute recompute, const Offload& offload) const;
   void add_optimizer(const BlockProfile& block, BlockTime& time) const;
-  /// What stages wait for each other's messages.
+  /// The wait of stages for each other's messages.
   [[nodiscard]] Seconds hops(const Groups& groups) const;
   [[nodiscard]] Seconds loss_exchanges(const Groups& groups) const;
   [[nodiscard]] Pipeline pipeline(const Times& times) const;
@@ -118,7 +118,7 @@ class StepModel {
   /// What a stage does beside the passes.
   struct Aside {
     Beside each;     ///< exchanges of each micro-batch
-    Seconds once{};  ///< what it waits for of those of the step
+    Seconds once{};  ///< waiting for exchanges of the step
     Seconds optimizer{};
     Seconds copies{};   ///< of the optimizer's states
     Seconds filling{};  ///< with a stack: hops as the pipeline fills

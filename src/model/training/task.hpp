@@ -29,7 +29,7 @@ struct Choices {
   std::vector<Schedule> schedules;
   std::vector<std::int64_t> chunks;
   std::optional<Offload> offload;
-  std::vector<std::int64_t> layers;          ///< of each stage, which then are so many
+  std::vector<std::int64_t> layers;          ///< of each stage, which fixes their number
   std::vector<std::optional<Role>> network;  ///< per dimension: the one role it serves
 };
 
@@ -50,7 +50,7 @@ struct Task {
   /// Kernels of a layer one after the other, or fused on the chip, where exchanges are waited for
   /// all the same (docs/training.md, section 5).
   Style style = Style::KernelByKernel;
-  /// At most so many partitions of each pass of a part; left out: one per kernel.
+  /// The most partitions of each pass of a part; left out: one per kernel.
   std::optional<std::int64_t> partitions;
   /// Compute and memory of a kernel, or of a partition, one after the other, or side by side.
   Overlap overlap = Overlap::None;

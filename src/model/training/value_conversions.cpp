@@ -74,7 +74,7 @@ HeadCopies head_copies(const DataflowGraph& graph, std::size_t value, const Axis
     const int operand = graph.tensor(differentiated(graph, tensor)).operand;
     return operand == 1 ? HeadCopies::None : HeadCopies::OfGradient;
   }
-  // The gradient that a weight hands back is that of its input, which has no heads of keys.
+  // A weight hands back the gradient of its input, which has no heads of keys.
   if (role.unit != RowUnit::KeyHead || role.role == KernelRole::DataGradient) {
     return HeadCopies::None;
   }
@@ -108,8 +108,8 @@ ConversionTree cheapest_tree(ValueLayout root, LayoutSet wanted, const PassageCo
 }
 
 // The cheapest tree from one layout to several, in the product of the trees of the axes: for each
-// set of the wanted layouts and each place what it costs to make them from there (Dreyfus and
-// Wagner).  There are few places, and fewer that are wanted.
+// set of the wanted layouts and each place the cost of making them from there (Dreyfus and Wagner).
+// There are few places, and fewer that are wanted.
 
 namespace {
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// From one layout of a value to others (docs/training.md, section 2).
+// Conversions of a value from one layout to others, on one axis of the machine or on several at
+// once (docs/training.md, section 2).
 
 #include <array>
 #include <cstddef>
@@ -34,13 +35,13 @@ constexpr LayoutSet layout_bit(ValueLayout layout) {
   return static_cast<LayoutSet>(1U << static_cast<unsigned>(layout));
 }
 
-/// From which layout each of several is made: that of the value or another of the several.
+/// The source of each of several layouts: the layout of the value or another one of the several.
 struct ConversionTree {
   LayoutCost cost{};                           ///< infinite if a layout cannot be made
-  std::array<ValueLayout, kLayouts> source{};  ///< by layout; of those that are wanted
+  std::array<ValueLayout, kLayouts> source{};  ///< by layout, for the wanted ones
 };
 
-/// What the conversion from one layout to another costs; asked only of pairs that differ.
+/// The cost of a conversion from one layout to another; called only for pairs that differ.
 using PassageCost = std::function<LayoutCost(ValueLayout from, ValueLayout to)>;
 
 /// The cheapest tree from `root` to all of `wanted`: a layout that is there once may be made of
@@ -62,7 +63,7 @@ struct AxisPassage {
 /// The passages of each axis: a tree from where the value begins.
 using JointPassages = std::array<std::vector<AxisPassage>, kAxes>;
 
-/// One of them, done while the value lies so on the other axes.
+/// A passage, done while the value has these layouts on the other axes.
 struct JointStep {
   std::size_t axis = 0;
   AxisPassage passage;

@@ -1,5 +1,5 @@
 #pragma once
-// What becomes of one value between its producer and its consumers (docs/training.md, section 2).
+// The way of one value from its producer to its consumers (docs/training.md, section 2).
 
 #include <cstddef>
 #include <vector>
@@ -37,13 +37,13 @@ class DeliveryFinder {
 
   /// `wanted` has a layout for each of the uses.  The conversions are listed if asked for.
   ValueDelivery deliver(ValueLayout produced, const std::vector<ValueLayout>& wanted, bool list);
-  /// The same, kept in this layout: as it was made, or as a forward consumer wants it, or the cost
-  /// is infinite.
+  /// The delivery of a value that is kept in this layout: as made, or as a forward consumer
+  /// requires it; otherwise the cost is infinite.
   ValueDelivery deliver_kept(ValueLayout kept, ValueLayout produced,
                              const std::vector<ValueLayout>& wanted, bool list);
 
  private:
-  /// What the consumers of a phase want: the layouts, and of each the first who wants it.
+  /// The layouts that the consumers of a phase require, and the first consumer of each.
   struct Wants {
     LayoutSet layouts = 0;
     std::array<std::size_t, kLayouts> first_use{};
@@ -63,7 +63,7 @@ class DeliveryFinder {
   HeadCopies copies_;
   bool is_kept_ = false;
   std::vector<ValueUse> uses_;
-  /// By use, from and to: what was asked already.
+  /// Costs found so far, by use, from and to.
   std::vector<std::optional<LayoutCost>> known_;
 };
 
