@@ -31,8 +31,8 @@ PlanNode node_of(int level, const Execution& execution, Score bound) {
   return {.level = level, .taken = std::move(taken), .bound = bound};
 }
 
-/// What the blocks of one schedule keep, each computed when it is first asked for: a block is another
-/// one only where recompute, redo, overlap or the split of the sequence differ.
+/// The memory of the blocks of one schedule, each computed on first use: blocks differ only in
+/// recompute, redo, overlap and the split of the sequence.
 class BlockMemories {
  public:
   explicit BlockMemories(const Task& task) : task_(task) {}
@@ -54,7 +54,7 @@ class BlockMemories {
   std::array<std::optional<BlockMemory>, 24> memories_;
 };
 
-/// What the executions of one shape have in common, and the cost of each.
+/// The parts that executions of one shape have in common, and the cost of each.
 class ShapeCosts {
  public:
   ShapeCosts(const Task& task, const Execution& shape)

@@ -229,8 +229,8 @@ void lower(BlockTimes& value, const BlockTimes& other) {
   lower(value.edge, other.edge);
 }
 
-/// What only raises other parts where something is offloaded or overlapped, which a floor leaves
-/// out.
+/// Removes times that only raise other parts where something is offloaded or overlapped, which a
+/// floor leaves out.
 void forget_engines(BlockTimes& block) {
   for (PassTimes* pass :
        {&block.forward, &block.input_gradient, &block.weight_gradient, &block.recompute}) {
@@ -256,7 +256,7 @@ Seconds floor_of(const ExecutionSpace& space, const Execution& execution, StepBa
   basis.hop = least_hop(space, execution, hop);
   basis.backward_hop = least_hop(space, execution, basis.training ? hop : Bytes{});
   StepTime step = step_time(basis);
-  // With stages of different size the bubble is a difference; it is never negative.
+  // If stages differ in size, the bubble is a difference; it is never negative.
   if (basis.schedule.short_stages > 0.0) step.bubble = Seconds{};
   step.data = gradients;
   return step.total();

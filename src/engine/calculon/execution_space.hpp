@@ -1,6 +1,7 @@
 #pragma once
 
-// Which executions there are to choose from.
+// The executions that a task leaves to the search, and lower bounds on step times of partly decided
+// ones.
 
 #include <array>
 #include <cstddef>
@@ -53,7 +54,7 @@ class ExecutionSpace {
   [[nodiscard]] const Task& task() const { return task_; }
 
   [[nodiscard]] std::vector<std::int64_t> tensor_degrees() const;
-  /// Those that leave a data degree whose batch is legal.
+  /// The degrees that leave a data degree with a legal batch.
   [[nodiscard]] std::vector<std::int64_t> pipeline_degrees(std::int64_t tensor) const;
   /// The data degree that is left, and its batch; nothing if it has none.
   [[nodiscard]] std::optional<Execution> with_degrees(std::int64_t tensor,

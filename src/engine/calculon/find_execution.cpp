@@ -204,7 +204,7 @@ void explain(const Task& task, const StepSearch& search, ExecutionResult& result
   try {
     result.misfit = nearest_misfit(task, search.limits.deadline);
   } catch (const Stopped&) {
-    // That nothing fits is proved; the reason stays unknown.
+    // It is proved that nothing fits; the reason stays unknown.
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// The search for the best execution: the one public entry of this room.
+// The search for the best execution, the judgement of a given one, and the count of all: the public
+// entry of this room.
 
 #include <cstdint>
 #include <exception>
@@ -29,8 +30,8 @@ bool is_searched(const Task& task, const Execution& execution);
 /// Stopped when the deadline has passed.
 std::int64_t count_candidates(const Task& task, const Deadline& deadline);
 
-/// The number of those that fit: memory does not depend on networks, so each is looked at up to
-/// its networks, and these are counted.  Throws Stopped.
+/// The number of executions that fit: memory does not depend on networks, so the search goes up to
+/// them and counts them.  Throws Stopped.
 std::int64_t count_feasible(const Task& task, const Deadline& deadline);
 
 /// The execution that is the nearest to fitting, and why it does not.
@@ -39,9 +40,9 @@ struct NearestMisfit {
   Misfit misfit;
 };
 
-/// For a task of which nothing fits.  Nothing: there is no candidate at all.  An execution that
-/// fits in memory is nearer than any that does not; then the least ratio of what is needed to what
-/// is available; then the order of ties.  Throws Stopped.
+/// The nearest misfit of a task without a fitting execution; nothing if there is no candidate at
+/// all.  An execution that fits in memory is nearer than any that does not; then the least ratio of
+/// need to capacity decides, then the order of ties.  Throws Stopped.
 std::optional<NearestMisfit> nearest_misfit(const Task& task, const Deadline& deadline);
 
 /// The best execution found.

@@ -32,8 +32,8 @@ class PlanTree {
     const Score mine = rules_.tie(a.decisions), other = rules_.tie(b.decisions);
     return mine != other ? mine < other : a.decisions < b.decisions;
   }
-  /// Whether the decisions of the node come before those of the solution, or agree with them; with
-  /// ties, of which no bound is known, any may.
+  /// Whether the decisions of the node come before the decisions of the solution, or agree with
+  /// them; always true with ties, which have no bound.
   [[nodiscard]] bool before(const Node& node, const Solution& solution) const {
     const auto [mine, other] = std::mismatch(node.taken.begin(), node.taken.end(),
                                              solution.decisions.begin(), solution.decisions.end());

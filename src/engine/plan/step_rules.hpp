@@ -1,5 +1,5 @@
 #pragma once
-// What the search for a whole step asks of its equations.
+// The interface between the search for a whole step and its equations.
 
 #include <algorithm>
 #include <atomic>
@@ -19,7 +19,7 @@ namespace dfsearch {
 /// its place in its domain.  Of equal costs the lexicographically least list wins.
 using Decisions = std::vector<std::int64_t>;
 
-/// A step of which the decisions up to a level are taken.
+/// A step with its decisions up to a level.
 struct PlanNode {
   int level = 0;  ///< 0: none is taken
   Decisions taken;
@@ -45,7 +45,7 @@ inline bool excludes(std::span<const Decisions> excluded, const Decisions& decis
 struct PlanBranching {
   Expansion<PlanNode, PlanSolution>& into;
   const Deadline& deadline;
-  /// Steps of these degrees are no solutions.
+  /// Degrees whose steps are no solutions.
   std::span<const Decisions> excluded;
 
   [[nodiscard]] bool excludes(const Decisions& decisions) const {
@@ -60,16 +60,16 @@ class StepRules {
   virtual ~StepRules() = default;
 
   [[nodiscard]] virtual PlanNode root() const { return {}; }
-  /// So many decisions are the degrees of the parallelism; they come first.
+  /// The number of decisions that are degrees of the parallelism; they come first.
   [[nodiscard]] virtual std::size_t degrees() const = 0;
-  /// Emits the children of a node, each with a bound that is no less than that of the node, or
+  /// Emits the children of a node, each with a bound that is no less than the bound of the node, or
   /// solutions.  Throws Stopped when the deadline has passed.
   virtual void branch(const PlanNode& node, const PlanBranching& branching) const = 0;
   /// Whether a node that comes from outside is one of this tree, whatever its bounds.
   [[nodiscard]] virtual bool has(const PlanNode& node) const = 0;
-  /// What all decisions together cost; nothing if the step does not fit or is none.
+  /// The cost of all decisions together; nothing if the step does not fit or is none.
   [[nodiscard]] virtual std::optional<Score> cost(const Decisions& decisions) const = 0;
-  /// Of steps that cost the same the one of the least tie wins, then the order of decisions.
+  /// Among steps of equal cost the least tie wins, then the order of decisions.
   [[nodiscard]] virtual Score tie(const Decisions&) const { return {}; }
 
   /// Steps, but for their last decisions, whose memory was computed so far.

@@ -75,7 +75,7 @@ class StepFinder {
     }
   }
 
-  /// Of decisions that a file gave.
+  /// The cost of decisions from a file.
   [[nodiscard]] Score cost_of(const Decisions& decisions) const {
     const std::optional<Score> cost = rules_.cost(decisions);
     if (!cost) throw InputError("a step of the checkpoint does not fit the problem");

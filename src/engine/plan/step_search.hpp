@@ -41,9 +41,9 @@ struct StepState {
 struct StepSearch {
   Limits limits{};  ///< of the whole search, the counting included
   int threads = 1;
-  /// The same nodes in the same order for any number of threads.
+  /// Expands equal nodes in an equal order for any number of threads.
   bool deterministic = false;
-  std::int64_t top = 1;       ///< so many parallelisms, each with its best step
+  std::int64_t top = 1;       ///< number of parallelisms, each with its best step
   bool count = false;         ///< count the steps that fit
   bool floors = true;         ///< close nodes; else only memory does
   bool robust = false;        ///< the plan of least regret as well, of a task with a stack
@@ -54,8 +54,8 @@ struct StepSearch {
   // The listeners, as in SearchOptions: when one of them throws the search goes on and none is
   // called any more.
 
-  /// Called once a `progress_interval` from a thread of its own; in deterministic mode once so
-  /// many nodes.
+  /// Called once a `progress_interval` from a thread of its own; in deterministic mode once every
+  /// `progress_nodes`.
   std::function<void(const Progress&)> on_progress = nullptr;
   Seconds progress_interval{1.0};
   std::int64_t progress_nodes = 1024;
@@ -103,7 +103,7 @@ void put_answers(StepAnswers answers, Result& result, const Decide& decide) {
   static_cast<StepsEnd&>(result) = std::move(answers);
 }
 
-/// Finds the best steps.  Throws InputError for a state to resume that is none of these rules'.
+/// Finds the best steps.  Throws InputError for a state to resume that belongs to other rules.
 StepAnswers find_steps(const StepRules& rules, const StepSearch& search);
 
 }  // namespace dfsearch

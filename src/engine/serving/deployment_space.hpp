@@ -1,6 +1,7 @@
 #pragma once
 
-// What a deployment may be: chains of batches of replicas that decode, and replicas that prefill.
+// The rules for deployments, and the space of deployments: chains of batches of replicas that
+// decode, and replicas that prefill.
 
 #include <array>
 #include <cstddef>
@@ -64,9 +65,9 @@ class DeploymentSpace {
   [[nodiscard]] const std::vector<Chain>& aggregated() const { return aggregated_; }
   [[nodiscard]] const std::vector<PrefillChain>& prefillers() const { return prefillers_; }
   [[nodiscard]] const std::vector<Chain>& decoders() const { return decoders_; }
-  /// Whether so many chips of these pools are there, and both are of one precision.
+  /// Whether the pools have the chips of both roles, and both have one precision.
   [[nodiscard]] bool holds(const Role& prefill, const Role& decode) const;
-  /// That the choices leave, before any limit.
+  /// The number of deployments that the choices leave, before any limit.
   [[nodiscard]] double deployments() const { return deployments_; }
   /// How many batches of replicas each limit rules out.
   [[nodiscard]] const std::array<std::int64_t, kBroken>& cut() const { return cut_; }

@@ -34,7 +34,7 @@ DegreeChoice few_of(const DegreeChoice& choice, std::size_t most, std::int64_t l
   return few;
 }
 
-/// The same question of few deployments, which are searched in a moment.
+/// The task with few deployments, which are searched in a moment.
 Task narrowed(const Task& task) {
   using R = RoleChoices;
   struct Few {

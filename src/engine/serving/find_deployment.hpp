@@ -30,12 +30,13 @@ inline constexpr double kTie = 1e-9;
 struct ServingSearch {
   dfsearch::Limits limits{};  ///< nodes are intervals of batches
   int threads = 1;
-  bool deterministic = false;          ///< one thread
-  std::int64_t top = 1;                ///< so many structures, each with its best deployment
-  bool count = false;                  ///< count the deployments that keep all limits
-  SearchBounds bounds{};               ///< whether floors close intervals
-  bool explain = false;                ///< what a tenth more of each quantity of the chips brings
-  std::vector<Deployment> known = {};  ///< beforehand: a hint, or what an earlier run found
+  bool deterministic = false;  ///< one thread
+  std::int64_t top = 1;        ///< number of structures, each with its best deployment
+  bool count = false;          ///< count the deployments that keep all limits
+  SearchBounds bounds{};       ///< whether floors close intervals
+  /// Report the gains from a tenth more of each quantity of the chips.
+  bool explain = false;
+  std::vector<Deployment> known = {};  ///< deployments of a hint or an earlier run
   SearchStats before = {};             ///< spent by earlier runs
 
   // The listeners, as in SearchOptions.
@@ -83,8 +84,8 @@ struct Remedy {
   Deployment deployment;  ///< that fits then
 };
 
-/// Of a fleet that does not fit: one number, of a model, a pool or the budget, and what of it would
-/// be enough with all else as it is; proved.
+/// A number of a model, a pool or the budget that makes a fleet fit with all else unchanged;
+/// proved.
 struct FleetRemedy {
   std::string limit;  ///< as in the config
   std::string of;     ///< the name of the model or pool; empty: the budget
@@ -93,12 +94,12 @@ struct FleetRemedy {
 
 /// The best with a tenth more of one quantity, all else as it is.
 struct TenthMore {
-  std::string_view more;           ///< of which quantity
-  std::size_t pool = 0;            ///< of which chips
+  std::string_view more;           ///< name of the quantity that is raised by 10 %
+  std::size_t pool = 0;            ///< the pool of the chips
   std::optional<FrontPoint> best;  ///< nothing: it was not proved in time
 };
 
-/// Of a fleet: so many deployments of one model, alike.
+/// A number of equal deployments of one model in a fleet.
 struct FleetPart {
   std::size_t model = 0;
   std::int64_t count = 1;
@@ -108,7 +109,7 @@ struct FleetPart {
 
 struct ServingResult : FoundDeployment, SearchEnd {
   bool is_given = false;  ///< the deployment was given, and nothing searched
-  /// With other structures than those before, best first.
+  /// Deployments with other structures than earlier ones, best first.
   std::vector<FoundDeployment> alternatives;
   std::vector<FrontPoint> front;  ///< of the objective `front`, the fastest for a user first
   /// The best of each mode, where both are searched and one objective is asked for.
@@ -136,8 +137,9 @@ ServingResult find_deployment(const Task& task, const ServingSearch& search);
 /// The task at whatever rate its deployment can serve.
 Task without_rate(Task task);
 
-/// Of each model any number of its deployments side by side, each at its capacity and within the
-/// limits of its task.  Throws InputError for pools with too many numbers of chips to try.
+/// Finds the mix with any number of deployments of each model side by side, each at its capacity
+/// and within the limits of its task.  Throws InputError for pools with too many numbers of chips
+/// to try.
 ServingResult find_fleet(const Fleet& fleet, const ServingSearch& search);
 
 /// The mix with its cost and the figures of each part.  Adds a reason for each decision that its

@@ -1,8 +1,9 @@
-// A model needs chips of each pool, and what it can serve with so many is a knapsack of several
+// A model needs chips of each pool, and its capacity on a number of chips is a knapsack of several
 // dimensions: the best sum of deployments side by side, found for all numbers of chips at once
-// (Gilmore and Gomory, Operations Research 1966).  The least numbers that are enough for its rate are
-// its front; fronts of the models are added one after the other, of equal or larger sums the first
-// is kept.  Dollars, watts and chips rise with each number, so the best sum is on the last front.
+// (Gilmore and Gomory, Operations Research 1966).  The least numbers that are enough for its rate
+// are its front; fronts of the models are added one after the other, and the first one of equal or
+// larger sums is kept.  Dollars, watts and chips rise with each number, so the best sum is on the
+// last front.
 
 #include "engine/serving/find_deployment.hpp"
 
@@ -184,7 +185,7 @@ std::vector<std::size_t> enough_for(double rate, const Served& served, const Num
   return least;
 }
 
-/// A sum of chips and those of the model that came last.
+/// Sums of chips, each with the chips of the model that was added last.
 using Sums = std::map<std::size_t, std::size_t>;
 
 Sums added(const Sums& sums, const std::vector<std::size_t>& front, const Numbers& numbers,
@@ -375,7 +376,7 @@ class FleetFinder {
     }
   }
 
-  /// What of one model can be served on the chips that the others leave.
+  /// Adds the rate of one model that the chips left by the others can serve.
   void add_rate_remedy(const Mixes& mixes, std::size_t model) {
     Sums others = {{0, 0}};
     for (std::size_t m = 0; m < fleet_.models.size(); ++m) {

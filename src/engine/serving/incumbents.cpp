@@ -121,7 +121,7 @@ std::vector<Candidate> Incumbents::steps() const {
   });
   std::vector<Candidate> steps;
   for (std::size_t i = 0; i < sorted.size();) {
-    // Of those that are equally fast the best, of equal ones the first.
+    // Keeps the best of equally fast points, and the first of equally good ones.
     const double slowest = sorted[i]->figures.tpot * (1.0 + kTie);
     double least = kNever;
     std::size_t end = i;

@@ -21,7 +21,7 @@ struct Candidate {
   double value = 0.0;
 };
 
-/// What all deployments of an interval have at least.
+/// Lower bounds on the figures of all deployments of an interval.
 struct LeastFigures {
   double value = 0.0;
   double tpot = 0.0;

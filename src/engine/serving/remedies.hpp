@@ -1,6 +1,7 @@
 #pragma once
 
-// Remedies of a question without an answer: of each limit the value that is enough, all else as it is.
+// Why a task has no deployment, and the value of each limit that would give it one, all else
+// unchanged.
 
 #include <functional>
 #include <optional>

@@ -1,10 +1,12 @@
-// One sum.
+// The least kernel-by-kernel time as one sum.
 //
-// Kernel by kernel each kernel is a partition.  What it takes depends on its own loop, on those of
-// the kernels before it, whose outputs it loads, and on those of the kernels after it, to whose
-// layouts it converts.  So the layer is a sum of terms over few kernels each, in whole ticks, and
-// its least sharding is found exactly (base/least_sum.hpp).  The ticks are those of the layer
-// with all loops left, which no sharding has longer ones than.
+//
+// Each kernel is a partition.  Its time depends on its own loop, on the loops of the kernels before
+// it, whose outputs it loads, and of the kernels after it, to whose layouts it converts.  So the
+// layer is a sum of terms over few kernels each, in whole ticks, and its least sharding is found
+// exactly (base/least_sum.hpp).  The clock belongs to the layer with all loops left; no sharding
+// has longer ticks.
+//
 //
 // Against all shardings: tests/engine/sharding/lone_kernels_test.cpp.
 
@@ -30,7 +32,7 @@ LoopPair loop_at(LoopSet set, std::size_t place) {
   return *loop;
 }
 
-/// With the loop of each kernel that comes at this place of its set, or else last.
+/// The decisions with the loop at this place of the set of each kernel, or the last one.
 LayerDecisions at_place(LayerDecisions decisions, std::size_t place) {
   for (LoopSet& set : decisions.sharding) {
     set = loop_at(set, std::min(place, static_cast<std::size_t>(set.size()) - 1));
@@ -128,7 +130,7 @@ class LoneSum {
     return term;
   }
 
-  /// As `kernel_by_kernel_time` counts it.
+  /// The time that `kernel_by_kernel_time` counts.
   [[nodiscard]] Ticks time_of(KernelId kernel, const LoopSets& sharding) const {
     const LayerCosts& own = of_place_[places_[kernel.index()]];
     Ticks memory = capped_sum(own.own_memory(kernel), own.step_latency(kernel));

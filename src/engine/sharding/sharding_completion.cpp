@@ -94,8 +94,8 @@ class Completion {
   }
   [[nodiscard]] double tiles() const { return static_cast<double>(context_.tiles); }
 
-  /// Seconds of compute, memory and network that a kernel's loop brings about,
-  /// those of the partitions its tensors go to included.
+  /// Seconds of compute, memory and network for a kernel's loop, including the partitions that its
+  /// tensors go to.
   [[nodiscard]] Weights own_parts(KernelId id, LoopPair loop) const {
     const Kernel& kernel = graph_.kernel(id);
     const Accelerator& chip = problem_.system.accelerator;

@@ -1,7 +1,7 @@
 #pragma once
 
-// From a sharding decided in part and a fusion to a whole mapping, and to the
-// kernel on which the search should branch next.
+// The best completion of a sharding that is decided in part: for a given fusion, and with every
+// kernel in a partition of its own.
 
 #include <cstddef>
 #include <optional>
@@ -17,8 +17,8 @@
 namespace dfsearch {
 
 struct ShardingCompletion {
-  std::vector<LoopPair> sharding;  ///< one of those left
-  /// Its cost with the fusion; none if that does not fit.
+  std::vector<LoopPair> sharding;  ///< each from the loops left
+  /// Its cost with the fusion; none if it does not fit.
   std::optional<Cost> cost;
   std::size_t branch_on = 0;  ///< an undecided kernel
 };
@@ -38,8 +38,8 @@ struct BestLoneSharding {
 };
 
 /// The least time of the layer with every kernel in a partition of its own, over the shardings of
-/// `decisions`, of which some kernel has more than one left.  Nothing where the tensors entangle
-/// too many kernels.  `cache` is that of the machine.  Throws Stopped.
+/// `decisions`, where some kernel has more than one left.  Nothing if the tensors entangle too many
+/// kernels.  `cache` belongs to the machine.  Throws Stopped.
 std::optional<BestLoneSharding> best_lone_sharding(const Problem& problem,
                                                    const LayerDecisions& decisions,
                                                    CoreOptionsCache& cache,

@@ -204,7 +204,7 @@ class Domination {
   const NetworkContext context_;
   LoopSets& sets_;
   CoreOptionsCache& cache_;
-  // Of each kernel by loop, once they are asked for.
+  // Costs of each kernel by loop, computed on first use.
   std::vector<std::vector<OwnCosts>> own_ = std::vector<std::vector<OwnCosts>>(sets_.size());
 };
 

@@ -36,11 +36,10 @@ class ShardingSpace {
   /// exchanged the earlier has the earlier loop.  False when nothing is left.
   [[nodiscard]] bool break_symmetry(LoopSets& sets) const;
 
-  /// Takes loops out that another loop of the same kernel replaces without making
-  /// anything worse, whatever the other kernels shard.  What is left holds one
-  /// of the best mappings, not necessarily the first of them.
-  /// `network` and `tile` are decided; the sharding of `decisions` is not used.
-  /// `cache` is that of the machine.
+  /// Removes loops that another loop of the same kernel replaces without making anything worse,
+  /// whatever the other kernels shard.  The loops left contain one of the best mappings, not
+  /// necessarily the first of them.  `network` and `tile` are decided; the sharding of `decisions`
+  /// is not used.  `cache` belongs to the machine.
   void drop_dominated(const LayerDecisions& decisions, LoopSets& sets,
                       CoreOptionsCache& cache) const;
 

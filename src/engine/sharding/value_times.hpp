@@ -1,5 +1,5 @@
 #pragma once
-// What the conversions of a value take, for any loops of the kernels at its ends.
+// The time of the conversions of a value, for any loops of the kernels at its ends.
 
 #include <array>
 #include <cstddef>
@@ -22,14 +22,14 @@ class ValueTimes {
   [[nodiscard]] std::size_t producer() const { return producer_; }
   /// The kernels at its ends, ascending.
   [[nodiscard]] const std::vector<std::size_t>& ends() const { return ends_; }
-  /// `sharding` has a loop for every kernel; those of the ends count.
+  /// `sharding` has a loop for every kernel; only loops at the ends count.
   [[nodiscard]] double seconds(const std::vector<LoopPair>& sharding) const;
 
  private:
   struct Reader {
     std::size_t kernel;
     std::vector<std::uint8_t> wants;           // by pair
-    std::vector<std::vector<double>> seconds;  // by pair, and that of the producer
+    std::vector<std::vector<double>> seconds;  // by pair, and by pair of the producer
   };
 
   friend class ValueTermMaker;

@@ -1,5 +1,5 @@
-// The decisions outside the layer one after the other, those of the least bounds first: once the
-// least bound is no less than the best mapping, that is the optimum.
+// Searches the decisions outside the layer in the order of their bounds: once the least bound is no
+// less than the cost of the best mapping, this mapping is the optimum.
 
 #include "engine/stages/find_stages.hpp"
 

@@ -7,9 +7,9 @@
 
 namespace dfsearch {
 
-/// As `solve`, for a problem whose stages divide the graph (Problem::divides_graph): one answer,
-/// without the next best and without checkpoints.  Nodes are stages that were priced.  Any of the
-/// best mappings is the answer, the same for any number of threads.
+/// Solves a problem whose stages divide the graph (Problem::divides_graph): one answer, without the
+/// next best and without checkpoints.  Nodes are stages that were priced.  Any of the best mappings
+/// is the answer, equal for any number of threads.
 SearchResult find_stages(const Problem& problem, const SearchOptions& options);
 
 }  // namespace dfsearch

@@ -53,14 +53,14 @@ Score StageChains::score(Point point) const {
   return step_.score(clock.seconds(point.sum), clock.seconds(point.greatest));
 }
 
-/// Whether the memory of the stage holds what is under way with so many stages left, its own
+/// Whether the memory of the stage holds the samples under way with `left` stages left, this stage
 /// included.
 // docs/model.md (57)
 bool StageChains::fits(const Edge& edge, std::size_t left) const {
   return edge.flight >= std::min(pricing_.samples(), static_cast<std::int64_t>(left));
 }
 
-/// Those that no other beats in both.
+/// The points that no other one beats in both times.
 StageChains::Front StageChains::reduced(Front points) {
   std::sort(points.begin(), points.end(), [](Point a, Point b) {
     return a.sum != b.sum ? a.sum < b.sum : a.greatest < b.greatest;
@@ -206,7 +206,7 @@ bool StageChains::advance(Score known) {
                    [](const Candidate& a, const Candidate& b) { return a.bound < b.bound; });
   const std::size_t some = kLeastPriced + static_cast<std::size_t>(priced_) / 4;
   candidates.resize(std::min(candidates.size(), some));
-  // None of its stages was dropped.
+  // The best chain has no dropped stage.
   const std::vector<Candidate> chain = best_chain();
   std::erase_if(candidates, [&](const Candidate& one) {
     return std::any_of(chain.begin(), chain.end(), [&](const Candidate& other) {

@@ -1,5 +1,5 @@
 #pragma once
-// The best chain of stages from the first border to the last, of which few are priced.
+// The best chain of stages from the first border to the last, where few stages are priced.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace dfsearch {
 
-/// A chain of stages whose sum and greatest time are kept, and what it costs.
+/// A chain of stages whose sum and greatest time are kept, and its cost.
 struct StageChain {
   std::vector<std::size_t> borders;  ///< from none of the kernels to all
   Score cost = Score::infinity();
@@ -23,8 +23,8 @@ struct StageChain {
 /// The chains of one choice of all other decisions.  Refers to all it is made from.
 class StageChains {
  public:
-  /// `borders` of them, from the first to the last, make so many stages.  Without floors a stage
-  /// that is not priced takes no time.  Throws Stopped.
+  /// The chains of `stages` stages from the first border to the last.  Without floors a stage that
+  /// is not priced takes no time.  Throws Stopped.
   StageChains(const StagePricing& pricing, const StageOrder& order, const StagedStep& step,
               std::size_t stages, bool has_floors, const Deadline& deadline);
 
@@ -49,7 +49,7 @@ class StageChains {
     std::int64_t flight = 0;
     Ticks time = 0;  ///< or no more than it
   };
-  /// Of the stages before a border, or of those after it.
+  /// Times of the stages before a border, or after it.
   struct Point {
     Ticks sum = 0;
     Ticks greatest = 0;

@@ -32,7 +32,8 @@ std::optional<std::vector<KernelSet>> order_ideals(const Before& before, const K
     kernels.for_each([&](std::size_t k) {
       paced.check();
       if (ideals[i].contains(k)) return;
-      // With those that come before it and after it, too, it is next if all others are there.
+      // The kernel, with kernels that come before and after it, too, is next if all others are
+      // there.
       KernelSet next = ideals[i];
       before[k].for_each_common(kernels, [&](std::size_t other) {
         if (before[other].contains(k)) next.insert(other);

@@ -31,7 +31,7 @@ inline constexpr std::size_t kMostStageIdeals = 3'000;
 
 /// The borders of stages, from the beginning to the end: each is the set of all kernels before it.
 struct StageOrder {
-  /// Throws InputError for a graph of more than kMostStageIdeals borders, or of as many sets of
+  /// Throws InputError for a graph of more than kMostStageIdeals borders, or with more sets of
   /// kernels of one phase that may be done before the others; Stopped.
   StageOrder(const DataflowGraph& graph, const Deadline& deadline);
 

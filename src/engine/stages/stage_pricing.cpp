@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostRemembered = 1'000'000;  // sets of kernels, each of some hundred bytes
 
-/// What goes over a border for a tile: forward what is made before it and read behind it, backward
+/// Bytes over a border for a tile: forward the values made before it and read behind it, backward
 /// the other way.
 std::array<Bytes, 2> bytes_over(const DataflowGraph& graph, const LayerCosts& costs,
                                 const KernelSet& border) {
@@ -74,7 +74,7 @@ Ticks StagePricing::least_compute(KernelId kernel) const {
   for (const CoreOption& option : costs_.options(kernel)) {
     const double cycles = static_cast<double>(option.cycles) *
                           (static_cast<double>(option.cores) / static_cast<double>(cores));
-    // Rounded down, so that no sum of paces is less than the sum of these.
+    // Rounded down, so that no sum of paces is less than the sum of the rounded ones.
     const auto whole = static_cast<std::int64_t>(std::min(cycles, 9e18));
     least = std::min(least, std::max<Ticks>(0, costs_.cycle_time(whole) - 1));
   }
@@ -186,7 +186,8 @@ StagePricing::Evaluated StagePricing::evaluated(const KernelSet& partition) cons
   return parts;
 }
 
-/// What begins and ends in the stage, and not in the partition, waits in memory.
+/// Whether the tensors that begin and end in the stage, and not in the partition, fit the memory
+/// while they wait.
 bool StagePricing::fits_memory(const Stage& stage, const KernelSet& done,
                                const KernelSet& partition) const {
   const Bytes capacity = problem_.system.memory_capacity();
@@ -221,8 +222,7 @@ Ticks StagePricing::time(const Stage& stage, const KernelSet& done,
   return own.parts.time(problem_.execution.overlap);
 }
 
-/// Where there are as many partitions as kernels their number does not matter: the list is then as
-/// if there were one.
+/// If the partition limit is not binding, the list has no dimension for their count.
 StagePricing::Chains StagePricing::chains(const Stage& stage, const KernelSet& kernels) const {
   PacedDeadline paced(deadline_, 1'000);
   Chains chains;
@@ -257,7 +257,7 @@ StagePricing::Chains StagePricing::chains(const Stage& stage, const KernelSet& k
   return chains;
 }
 
-/// Both phases share the partitions of the stage.
+/// Divides the partitions of the stage among both phases.
 StagePricing::Choice StagePricing::choose(const Stage& stage,
                                           const std::array<Chains, 2>& chains) const {
   const auto limit = static_cast<std::size_t>(problem_.partition_limit());

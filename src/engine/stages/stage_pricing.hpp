@@ -33,10 +33,11 @@ class StagePricing {
 
   /// What is known of a stage from sums over its kernels.
   struct Floor {
-    Ticks time = 0;           ///< it takes no less
-    std::int64_t flight = 0;  ///< its memory holds what so many samples leave the backward pass
+    Ticks time = 0;  ///< it takes no less
+    /// The most samples whose values for the backward pass its memory holds.
+    std::int64_t flight = 0;
   };
-  /// Of the stage between two borders, the second of which has all of the first; nothing if it
+  /// Bounds of the stage between two borders, where the second contains the first; nothing if it
   /// cannot fit its memory.
   [[nodiscard]] std::optional<Floor> floor(std::size_t from, std::size_t to) const;
 

@@ -98,7 +98,7 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
       result.misfit = nearest_misfit(space, shelf, deadline);
       if (!result.misfit) result.no_plan = why_no_plan(task, deadline);
     } catch (const Stopped&) {
-      // That nothing fits is proved; the reason stays unknown.
+      // It is proved that nothing fits; the reason stays unknown.
     }
   }
   return result;

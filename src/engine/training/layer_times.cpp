@@ -1,5 +1,5 @@
-// What is fused of a layer depends on the degrees that divide a sample, the layout and the
-// micro-batch alone, so many plans share a search, which is that of a mapping problem of one chip.
+// The fusion in a layer depends only on degrees that divide a sample, the layout and the
+// micro-batch, hence plans share searches, for a mapping problem of one chip.
 
 #include "engine/training/layer_times.hpp"
 
@@ -8,7 +8,7 @@
 namespace dfsearch::training {
 namespace {
 
-/// Where profiles with gradients of weights that wait have their place.
+/// The index of profiles by whether gradients of weights wait.
 std::size_t waits(Schedule schedule) { return schedule == Schedule::ZeroBubble ? 1 : 0; }
 
 /// Nothing if none is faster than kernels one by one.
@@ -88,7 +88,7 @@ Profiles LayerTimes::least(const Plan& plan, const Deadline& deadline) {
       return profile_of(entry);
     });
   };
-  // What another thread searches is waited for when nothing else of the plan is left to search.
+  // Parts that another thread searches are awaited when nothing else of the plan is left to search.
   search_then(Others::Skip, [](const Entry&) { return BlockProfile{}; });
   return search_then(Others::Await, [&](Entry& entry) {
     const std::lock_guard lock(entry.making);

@@ -27,9 +27,9 @@ class LayerTimes {
   LayerTimes(const Task& task, const Blocks& blocks, LayoutShelf& shelf)
       : task_(task), blocks_(blocks), shelf_(shelf) {}
 
-  /// No fusion takes less in any pass of a plan with these, of which layers, network and what memory
-  /// alone depends on are not read; of a plan without a schedule in all passes together, by any
-  /// schedule.  Exact where kernels run one by one.
+  /// Lower bounds on the times of any fusion in each pass of a plan with these decisions; layers,
+  /// network and decisions that only memory depends on are not read.  For a plan without a schedule
+  /// the bound is for all passes together, by any schedule.  Exact where kernels run one by one.
   Profiles floor(const Plan& plan, const Deadline& deadline);
   /// The least times.
   Profiles least(const Plan& plan, const Deadline& deadline);
@@ -65,7 +65,7 @@ class LayerTimes {
   /// Whether passes that another thread is searching are waited for.
   enum class Others : std::uint8_t { Skip, Await };
   void search(Entry& entry, Schedule schedule, Others others, const Deadline& deadline);
-  /// Of each part that the model has what `profile_of` takes from its entry.
+  /// The profiles of the parts that the model has, each by `profile_of` its entry.
   template <class ProfileOf>
   Profiles profiles(const Plan& plan, const Deadline& deadline, const ProfileOf& profile_of);
 

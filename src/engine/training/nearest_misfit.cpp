@@ -19,10 +19,10 @@ namespace dfsearch::training {
 
 namespace {
 
-/// Of which memory the least is sought.
+/// The memory whose least use is sought.
 enum class Measure : std::uint8_t { Fuller, First, Second };
 
-/// As even as can be, the later stages with more.
+/// Layers divided evenly, the later stages with more.
 std::vector<std::int64_t> even_layers(std::int64_t layers, std::int64_t stages) {
   std::vector<std::int64_t> even(static_cast<std::size_t>(stages), layers / stages);
   for (std::int64_t i = 0; i < layers % stages; ++i) {
@@ -31,8 +31,8 @@ std::vector<std::int64_t> even_layers(std::int64_t layers, std::int64_t stages) 
   return even;
 }
 
-/// Of what a chip has, what it needs of the memory that is fuller: more than 1 does not fit.  Of one
-/// memory alone it counts while the other one holds what it has to.
+/// The use of the fuller memory as a share of its capacity: more than 1 does not fit.  For one
+/// memory alone it counts only if the other one suffices.
 double share_of(const Machine& machine, const MemoryUse& use, Measure measure) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const double first = use.total() / machine.memory[0].capacity;
@@ -144,7 +144,7 @@ struct Found {
   ShapeMemory::Fullest fullest;
 };
 
-/// Of all plans the one that needs least, or the first one that fits where that is enough.
+/// The plan that needs least of all, or the first one that fits where one is enough.
 std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bool first_that_fits,
                                   const Deadline& deadline, Measure measure = Measure::Fuller) {
   // The share itself still fits where it is 1.

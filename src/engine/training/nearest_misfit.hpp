@@ -1,6 +1,6 @@
 #pragma once
 
-// Why no plan of a task fits, and what would help.
+// All plans one by one: how many there are, how many fit, why none does, and what would help.
 
 #include <cstdint>
 #include <optional>
@@ -15,9 +15,9 @@
 
 namespace dfsearch::training {
 
-/// Of all plans the one that needs least on its fullest stage, as a share of what a chip has;
-/// nothing if there is no plan at all.  Then what would fit with one of the given choices
-/// left open.  Throws Stopped.
+/// The plan that needs least on its fullest stage, as a share of the capacity; nothing if there is
+/// no plan at all.  Also the plans that would fit with one of the given choices left open.  Throws
+/// Stopped.
 std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf& shelf,
                                             const Deadline& deadline);
 

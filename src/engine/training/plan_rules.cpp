@@ -37,7 +37,7 @@ constexpr std::int64_t kPlaceDigits = kRoles.size() + 1;
 constexpr std::int64_t kFills = kMeshFills.size();
 constexpr std::size_t kDimensionDecisions = kRoles.size() + 1;
 
-/// So many degrees are tried for a first plan, the least floors first.
+/// The number of degrees that are tried for a first plan, the least floors first.
 constexpr std::size_t kSeeds = 64;
 
 /// Less than this share of the best step is much less.
@@ -239,7 +239,7 @@ bool PlanRules::has(const Plan& plan) const {
 
 void PlanRules::branch_root(const PlanNode& node, const PlanBranching& branching) const {
   if (!branching.into.incumbent()) seed(branching);
-  // Of equal bounds the newest comes first: the one of the smallest groups.
+  // The newest of equal bounds comes first: it has the smallest groups.
   std::vector<Degrees> all = space_.inner_degrees();
   std::reverse(all.begin(), all.end());
   std::optional<std::int64_t> last;
@@ -431,7 +431,7 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Seconds most,
   const Groups anywhere = Groups::anywhere(space_.task().machine, plan.degrees);
   std::vector<PlanNode> shapes;
   std::int64_t measured = 0;
-  // Of those with gradients of weights that wait, and of all others.
+  // Profiles with all gradients of weights at once, and with gradients that wait.
   std::array<std::optional<Profiles>, 2> known;
   for (const Plan& shape : space_.shapes(plan.degrees, plan.micro_batch, plan.layout)) {
     auto& profiles = known[shape.schedule == Schedule::ZeroBubble ? 1 : 0];

@@ -15,8 +15,8 @@
 
 namespace dfsearch::training {
 
-/// The decisions of a plan in the order of ties, and back: of the first ones alone a plan that has
-/// no more than these.
+/// The decisions of a plan in the order of ties, and back: from the first decisions a plan that has
+/// only these.
 Decisions decisions_of(const Plan& plan);
 Plan plan_of(const Decisions& decisions, const Task& task);
 
@@ -44,8 +44,8 @@ class PlanRules final : public StepRules {
   void branch(const PlanNode& node, const PlanBranching& branching) const override;
   [[nodiscard]] bool has(const PlanNode& node) const override;
   [[nodiscard]] std::optional<Score> cost(const Decisions& decisions) const override;
-  /// Of the shapes that a plan may have with its degrees, micro-batch and layout, so many fit in
-  /// memory with some spread of the layers.  Throws Stopped.
+  /// The number of shapes with the degrees, micro-batch and layout of a plan that fit in memory
+  /// with some spread of the layers.  Throws Stopped.
   [[nodiscard]] std::int64_t count_fitting(const Plan& plan, const Deadline& deadline) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which plans there are (docs/training.md, section 1).
+// The plans that a task leaves to the search (docs/training.md, section 1).
 
 #include <cstddef>
 #include <cstdint>
@@ -28,20 +28,19 @@ class PlanSpace {
   [[nodiscard]] const Task& task() const { return task_; }
   [[nodiscard]] const Blocks& blocks() const { return blocks_; }
 
-  /// Degrees of the roles that divide a sample or the experts; those of the other two are 1.
+  /// Degrees of the roles that divide a sample or the experts; the other two are 1.
   [[nodiscard]] std::vector<Degrees> inner_degrees() const;
-  /// With those of the other two as well, all chips used.
+  /// Degrees of all roles, all chips used.
   [[nodiscard]] std::vector<Degrees> degrees(const Degrees& inner) const;
   [[nodiscard]] std::vector<std::int64_t> micro_batches(const Degrees& degrees) const;
   /// Throws Stopped.
   [[nodiscard]] std::vector<TensorLayout> layouts(const Degrees& degrees, LayoutShelf& shelf,
                                                   const Deadline& deadline = {}) const;
-  /// One of these that is found without the front, if the choices leave one.
+  /// A layout that is found without the front, if the choices leave one.
   [[nodiscard]] std::optional<TensorLayout> first_layout(const Degrees& degrees) const;
   /// The ways to compute again that shapes may have, the one that takes least time first.
   [[nodiscard]] std::vector<Recompute> recomputes() const;
-  /// All that a plan of these degrees, this micro-batch and layout decides but for layers and
-  /// network.
+  /// All plans with these degrees, micro-batch and layout, without layers and network.
   [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch,
                                          TensorLayout layout) const;
   /// The ways to divide the dimensions of the network among the roles, of a plan of a layout.

@@ -39,7 +39,7 @@ struct ScenarioPlans {
 /// plan.
 class RobustRules final : public StepRules {
  public:
-  /// Refers to the scenarios, of which the first has the typical times.
+  /// Refers to the scenarios; the first has the typical times.
   explicit RobustRules(const std::vector<std::unique_ptr<ScenarioPlans>>& scenarios)
       : scenarios_(scenarios) {}
 
