@@ -25,8 +25,8 @@ namespace {
 
 using Partitions = std::vector<PartitionMembers>;
 
-/// What is alive is the most in a partition that holds kernels: between two of these nothing
-/// begins.  A tensor is alive from the partition of its producer to that of its consumer.
+/// The most bytes alive in any partition that holds kernels: between two of them nothing begins.  A
+/// tensor is alive from the partition of its producer to the partition of its consumer.
 /// docs/model.md (43)
 Bytes stored_activations(const DataflowGraph& graph, const LayerCosts& costs,
                          const Partitions& partitions, const std::vector<std::int64_t>& partition) {
@@ -62,7 +62,7 @@ void add_intensities(const Problem& problem, const Mapping& mapping, const Layer
                       static_cast<double>(degree_of(mapping.network, Strategy::Data));
   // A kernel is on the chips of one stage, where these divide the graph.
   const auto parts = problem.divides_graph() ? degree_of(mapping.network, Strategy::Pipeline) : 1;
-  // Of one chip, layer and sample.
+  // FLOP of one chip, layer and sample.
   const Flops flops = cost.flops / (chips * runs) * static_cast<double>(parts);
   const double share = graph.flops() > Flops{} ? flops / graph.flops() : 0.0;
   const auto inner = std::find_if(mapping.network.begin(), mapping.network.end(),
@@ -104,8 +104,8 @@ void set_times(const Problem& problem, const Mapping& mapping, const ChargedTime
   cost.shares = time_shares(step, cost.clock, charged);
 }
 
-/// Those of one whose stages divide the graph: the slowest stage works on all samples, and the rest
-/// is what it waits for.  What it hands on counts where its partitions do not hide it.
+/// Sets the times of a mapping whose stages divide the graph: the slowest stage works on all
+/// samples, and the rest is its waiting.  Its messages count where its partitions do not hide them.
 void set_times(const Problem& problem, const Mapping& mapping, const StageCosts& stages,
                const std::vector<PartitionEvaluator::Result>& partitions, Cost& cost) {
   const StagedStep step = staged_step(problem, mapping.network);
@@ -162,7 +162,7 @@ void finish(const Problem& problem, const Mapping& mapping, Cost& cost) {
   }
 }
 
-/// What one chip must hold in memory.  Independent of how fast that is.
+/// Adds the bytes in the memory of one chip, which do not depend on its speed.
 void add_memory(const Problem& problem, const Mapping& mapping, const Partitions& partitions,
                 const LayerCosts& costs, Cost& cost) {
   cost.stored = stored_share(problem.workload, problem.chips_per_copy());

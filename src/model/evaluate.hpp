@@ -53,13 +53,14 @@ struct PartitionCost {
   std::vector<KernelId> kernels;
   Seconds compute{};  ///< for one layer and one sample, as the rest; with the levels of the chip
   Seconds memory{};
-  Seconds waiting{};  ///< what of `memory` is its latency
+  Seconds waiting{};  ///< latency in `memory`
   Seconds network{};
   Seconds time{};
   Bottleneck bound_by = Bottleneck::Compute;
   Bytes sram{};
   double pieces = 1.0;  ///< into which the weight of a lone kernel is cut so that it fits
-  /// Of each of its kernels where cycles are counted, nothing of those in SIMD mode; else empty.
+  /// For each of its kernels where cycles are counted, nothing for kernels in SIMD mode; otherwise
+  /// empty.
   std::vector<std::optional<Dataflow>> dataflows;
   Bytes register_bytes{};  ///< between arrays and registers by these dataflows
   Flops flops{};           ///< useful work of one chip for one layer and one sample
@@ -71,7 +72,7 @@ struct PartitionCost {
 struct StageCost {
   std::vector<KernelId> kernels;
   Seconds work{};       ///< of its partitions, one after the other
-  Seconds transfer{};   ///< of what it hands to its neighbours
+  Seconds transfer{};   ///< to its neighbours
   Seconds time{};       ///< of both
   Bytes weights{};      ///< in memory, per chip
   Bytes activations{};  ///< alive there at once, or kept for the backward pass, per chip

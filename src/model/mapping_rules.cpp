@@ -100,7 +100,7 @@ MaybeInfeasible check_phases(const Problem& problem, const std::vector<std::int6
   return std::nullopt;
 }
 
-/// Each stage holds kernels, and those of both phases together.
+/// Checks that each stage holds kernels, and of both phases together.
 MaybeInfeasible check_stage_members(const Problem& problem, const Mapping& mapping) {
   const DataflowGraph& graph = problem.workload.graph;
   const std::int64_t stages = degree_of(mapping.network, Strategy::Pipeline);
@@ -190,8 +190,8 @@ MaybeInfeasible check_partition_order(const Problem& problem, const Mapping& map
                        graph.kernel(tensor.from).name + " -> " + graph.kernel(tensor.to).name);
     }
   }
-  // Kernel by kernel the phases need no partitions of their own to be apart, and
-  // the partitions are as many as the kernels: nothing to halve.
+  // If each kernel has a partition of its own, the phases are apart anyway, and there is nothing to
+  // halve.
   if (problem.execution.style == Style::KernelByKernel) {
     for (std::size_t i = 0; i < partition.size(); ++i) {
       if (partition[graph.topological_order()[i].index()] != static_cast<std::int64_t>(i)) {

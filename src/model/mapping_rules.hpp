@@ -1,6 +1,7 @@
 #pragma once
 
-// Where the kernels of each phase may be: docs/model.md (11).
+// The rules that a mapping must keep whatever it costs: its form, and where the kernels of each
+// phase may be (docs/model.md (11)).
 
 #include <cstdint>
 #include <optional>
@@ -30,7 +31,7 @@ struct PhaseRanges {
 /// where all partitions are given.)
 bool has_halves(const Problem& problem);
 
-/// The ranges in a problem that had so many partitions, at least one.
+/// The ranges in a problem with this number of partitions, at least one.
 PhaseRanges phase_ranges(const Problem& problem, std::int64_t partitions);
 
 /// Throws InputError unless there is one entry for every kernel, grids of at least one

@@ -28,15 +28,15 @@ enum class Overlap : std::uint8_t {
   ComputeMemory,  ///< the larger of compute and memory, plus network
 };
 
-/// What the stages of the pipeline are made of.
+/// The content of the stages of the pipeline.
 enum class Stages : std::uint8_t {
-  Layers,  ///< layers, each stage as many
+  Layers,  ///< layers, an equal number on each stage
   Graph,   ///< kernels of the graph
 };
 
 struct Execution {
   Style style = Style::Dataflow;
-  /// At most so many, in a stage where stages divide the graph; left out: one per kernel.
+  /// The most partitions, in each stage where stages divide the graph; left out: one per kernel.
   std::optional<std::int64_t> partitions;
   Stages stages = Stages::Layers;
   Overlap overlap = Overlap::Perfect;
@@ -49,8 +49,8 @@ struct Execution {
 
 enum class SplitPhases : std::uint8_t {
   Separate,  ///< forward and backward kernels never share a partition
-  /// Of P partitions forward kernels have the first half and backward ones the second;
-  /// both may have the middle one when P is odd.
+  /// Forward kernels have the first half of the partitions and backward ones the second; both may
+  /// have the middle one of an odd number.
   Halves,
 };
 enum class VirtualStages : std::uint8_t { Layers, LayersMinusOne, Fixed };
@@ -59,11 +59,11 @@ enum class ConversionBytes : std::uint8_t { Full, Shard };
 enum class WeightTraffic : std::uint8_t {
   Resident,   ///< never
   PerSample,  ///< for every sample
-  PerStep,    ///< once a step, where the SRAM cannot hold those of all layers of a stage
+  PerStep,    ///< once a step, if the SRAM cannot hold the weights of all layers of a stage
 };
-/// What a chip has of a kernel whose `outer` is divided, and of the traffic of a tensor group.
+/// The share of a chip in a kernel whose `outer` is divided, and in the traffic of a tensor group.
 enum class Shards : std::uint8_t {
-  Whole,  ///< whole heads, and the traffic of what it holds
+  Whole,  ///< whole heads, and their traffic
   Even,   ///< rows of outer * M, and as much traffic as any other
 };
 /// What a layer hands the next one.
@@ -80,7 +80,7 @@ enum class AllToAllTime : std::uint8_t {
 };
 /// Which exchanges pay the latencies of the links.
 enum class LatencyRule : std::uint8_t {
-  Hops,        ///< all of them, as many hops as the topology has
+  Hops,        ///< all of them, over the hops of the topology
   AllReduces,  ///< all-reduces of kernels, 2 (n - 1) hops whatever the topology
 };
 /// Which links and ports of switches are paid for.
@@ -91,14 +91,14 @@ enum class LinkCount : std::uint8_t {
 /// How long the pipeline of a step takes.
 enum class PipelineTime : std::uint8_t {
   Schedule,  ///< what the schedule takes, however few the micro-batches, with the hops of one
-  Bubble,    ///< a share for the bubble, as if there were as many micro-batches as stages
+  Bubble,    ///< a share for the bubble, as if micro-batches were equal to stages in number
 };
-/// What must be in the SRAM when kernels run one by one.
+/// The content of the SRAM when kernels run one by one.
 enum class LoneKernels : std::uint8_t {
   Streamed,  ///< pieces of whatever size fits
   Whole,     ///< all of a tile's inputs, and its output unless the weight is cut
 };
-/// What the pieces of a weight that is cut load again.
+/// The repeated loads of the pieces of a weight that is cut.
 enum class WeightPieces : std::uint8_t {
   Free,       ///< nothing
   Reread,     ///< each piece the inputs, and every micro-batch the weight
@@ -111,7 +111,7 @@ enum class GridSides : std::uint8_t {
 };
 /// The time of a byte in memory once the first tier is full.
 enum class SpilledTime : std::uint8_t {
-  Sum,   ///< that of its share in each tier, one after the other
+  Sum,   ///< the times of its shares in each tier, one after the other
   Mean,  ///< at the mean of both bandwidths
 };
 /// How many pairs of n chips have messages that cross a bisection.
@@ -143,7 +143,7 @@ struct Equations {
   WeightPieces weight_pieces = WeightPieces::Free;
   GridSides grid = GridSides::Members;
   SpilledTime spilled = SpilledTime::Sum;
-  /// The bandwidth of flat gradient all-reduces; left out, it is that of the slowest data
+  /// The bandwidth of flat gradient all-reduces; by default the bandwidth of the slowest data
   /// dimension.
   std::optional<BytesPerSecond> dlrm_gradient_bandwidth = std::nullopt;
 
@@ -183,7 +183,7 @@ enum class Objective : std::uint8_t {
 
 /// Which degrees a strategy may have in all.
 struct DegreeChoice {
-  std::vector<std::int64_t> values;  ///< one of these; empty: any
+  std::vector<std::int64_t> values;  ///< allowed values; empty: any
   std::int64_t least = 1;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
@@ -223,7 +223,7 @@ struct Problem {
       mean += tier.bandwidth * share;
       sum += share / tier.bandwidth;
     }
-    // Of equal tiers it may be off by a rounding.
+    // If tiers are equal, this may be off by a rounding.
     return std::min(first, equations.spilled == SpilledTime::Sum ? 1.0 / sum : mean);
   }
 
@@ -240,7 +240,7 @@ struct Problem {
 
   /// Whether stages of the pipeline are made of kernels; the graph is then all of the model.
   [[nodiscard]] bool divides_graph() const { return execution.stages == Stages::Graph; }
-  /// The stage of a partition, from 0: each stage has as many indices as partitions.
+  /// The stage of a partition, from 0: each stage has partition_limit() indices.
   [[nodiscard]] std::int64_t stage_of(std::int64_t partition) const {
     return divides_graph() ? partition / partition_limit() : 0;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// What configs say of a problem beside its workload and its machine: the rows of the sections
-// `equations` and `execution`, and the words of their switches.
+// The config rows of a problem beside its workload and its machine: the sections `equations` and
+// `execution`, and the words of their switches.
 
 #include "model/names.hpp"
 #include "model/problem.hpp"

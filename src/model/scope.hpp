@@ -1,6 +1,7 @@
 #pragma once
 
-// What a proof covers: all that the config leaves open but for what is in the scope.
+// The extent of a search: how many choices there are, what a proof covers, and what the memory of
+// the model leaves out.
 
 #include <string>
 #include <string_view>
@@ -22,14 +23,15 @@ struct FixedBeforehand {
   friend bool operator==(const FixedBeforehand&, const FixedBeforehand&) = default;
 };
 
-/// What was fixed beforehand.  If it is empty a proof is about all that the config leaves open.
+/// The decisions fixed beforehand.  If there are none, a proof covers all that the config leaves
+/// open.
 using Scope = std::vector<FixedBeforehand>;
 
-/// Whether some kernel has a choice of loops and some network splits kernels; `networks` are those
-/// of the problem.  Otherwise all shardings cost the same.
+/// Whether some kernel has a choice of loops and some network splits kernels; `networks` belong to
+/// the problem.  Otherwise all shardings cost the same.
 bool sharding_matters(const Problem& problem, const std::vector<NetworkChoice>& networks);
 
-/// Of a search for mappings.  The sharding is in it where a rule takes it and it matters.
+/// The scope of a search for mappings.  It contains the sharding if a rule takes it and it matters.
 Scope scope_of(const Problem& problem, const std::vector<NetworkChoice>& networks);
 
 /// "sharding: least_bytes, other: rule"; the scope is not empty.
@@ -55,8 +57,8 @@ struct DesignSpace {
   [[nodiscard]] double total() const { return shardings + partitions + stages + lanes_and_stages; }
 };
 
-/// Of one layer at one network, that with most stages, micro-batch and tile; what is pinned is no
-/// choice.
+/// The space for one layer at one network, the one with most stages, micro-batch and tile; pinned
+/// decisions are no choices.
 DesignSpace design_space(const Problem& problem);
 
 }  // namespace dfsearch
