@@ -88,7 +88,7 @@ class RobustSearch {
  private:
   using Term = Seconds StageCost::*;
   static constexpr std::array<Term, 3> kTerms = {&StageCost::forward, &StageCost::backward,
-                                                 &StageCost::tail};
+                                                 &StageCost::after_last_backward};
   struct Range {
     StageCost floor;
     StageCost below{Seconds::infinity(), Seconds::infinity(), Seconds::infinity(),
@@ -112,12 +112,12 @@ class RobustSearch {
     const std::vector<StageCost>& costs = known(content);
     for (std::size_t s = 0; s < costs.size(); ++s) {
       const auto is_within = [&](Seconds step) { return step / scenarios_[s].best < below_; };
-      if (!is_within(costs[s].alone)) return false;
+      if (!is_within(costs[s].single_stage_time)) return false;
       for (const Term term : kTerms) {
         if (!(costs[s].*term < among[s].below.*term)) return false;
         StageCost with = among[s].floor;
         with.*term = costs[s].*term;
-        if (!is_within(with.pace() + with.tail)) return false;
+        if (!is_within(with.pace() + with.after_last_backward)) return false;
       }
     }
     return scenarios_.front().limits.holds(stage, content);

@@ -63,7 +63,7 @@ Seconds Pipeline::unfilled(const StageContent& stage, bool layers_fill) const {
     const Seconds rest = block.total() - block.weight_gradient;
     const Seconds filled = block.weight_gradient * (own * (micro_batches_ - 1.0));
     sum += std::max(rest * (all * others_) - filled,
-                    beyond(rest, block.weight_gradient) * (all * others_));
+                    positive_part(rest - block.weight_gradient) * (all * others_));
   };
   add(times_.layer, dense_layers_, layers_fill ? number(stage.layers) : 0.0);
   add(times_.other_layer, other_layers_, layers_fill ? number(stage.other_layers) : 0.0);
@@ -73,11 +73,14 @@ Seconds Pipeline::unfilled(const StageContent& stage, bool layers_fill) const {
 }
 
 // docs/training.md (6)
-Pipeline::Pace Pipeline::pace(const StageContent& stage, const Beside& beside) const {
+Pipeline::Pace Pipeline::pace(const StageContent& stage,
+                              const OverlappedExchanges& overlapped) const {
   const PassTime own = passes(stage);
-  const Seconds forward = own.forward + beyond(beside.forward, beside.forward_hidden);
+  const Seconds forward =
+      own.forward + positive_part(overlapped.forward - overlapped.forward_hidden);
   const Seconds each = std::max(
-      forward + own.backward + beyond(beside.backward, beside.backward_hidden), times_.link);
+      forward + own.backward + positive_part(overlapped.backward - overlapped.backward_hidden),
+      times_.link);
   switch (schedule_) {
     case Schedule::OneForwardOneBackward:
       return {.forward = sum_ + each * (micro_batches_ - 1.0)};
@@ -93,17 +96,20 @@ Pipeline::Pace Pipeline::pace(const StageContent& stage, const Beside& beside) c
   }
   const Seconds work =
       std::max(forward + own.backward, times_.link) * micro_batches_ + unfilled(stage, true);
-  if (!(beside.backward > Seconds{})) return {.forward = work};
+  if (!(overlapped.backward > Seconds{})) return {.forward = work};
   // If exchanges set the pace, the gradients of weights that hide them fill nothing.
-  const Seconds longer = forward + own.backward + (beside.backward - beside.backward_hidden);
-  return {.forward = std::max(work, longer * micro_batches_ +
-                                        unfilled(stage, !(beside.backward_hidden > Seconds{})))};
+  const Seconds longer =
+      forward + own.backward + (overlapped.backward - overlapped.backward_hidden);
+  return {.forward =
+              std::max(work, longer * micro_batches_ +
+                                 unfilled(stage, !(overlapped.backward_hidden > Seconds{})))};
 }
 
 // With a single micro-batch a stage is idle while the others have it, which hides its waiting.
-Seconds Pipeline::alone(const StageContent& stage, const Beside& beside, Seconds once) const {
-  const Seconds work = (passes(stage).total() + beside.exposed()) * micro_batches_;
-  return (micro_batches_ > 1.0 ? std::max(work, pace(stage, beside).total()) : work) + once;
+Seconds Pipeline::single_stage_time(const StageContent& stage,
+                                    const OverlappedExchanges& overlapped, Seconds once) const {
+  const Seconds work = (passes(stage).total() + overlapped.exposed()) * micro_batches_;
+  return (micro_batches_ > 1.0 ? std::max(work, pace(stage, overlapped).total()) : work) + once;
 }
 
 // docs/training.md (7)

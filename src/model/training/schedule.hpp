@@ -12,8 +12,7 @@
 
 namespace dfsearch::training {
 
-/// What is left of a time where another one hides it.
-inline Seconds beyond(Seconds time, Seconds hidden) { return std::max(Seconds{}, time - hidden); }
+inline Seconds positive_part(Seconds time) { return std::max(Seconds{}, time); }
 
 /// The time of one micro-batch in a block: kernels, and all that they wait for.
 struct PassTime {
@@ -32,12 +31,12 @@ struct PipelineTimes {
 };
 
 /// Exchanges of each micro-batch beside the passes of a stage, and the work that hides them.
-struct Beside {
+struct OverlappedExchanges {
   Seconds forward{}, forward_hidden{};
   Seconds backward{}, backward_hidden{};
 
   [[nodiscard]] Seconds exposed() const {
-    return beyond(forward, forward_hidden) + beyond(backward, backward_hidden);
+    return positive_part(forward - forward_hidden) + positive_part(backward - backward_hidden);
   }
 };
 
@@ -61,10 +60,12 @@ class Pipeline {
   /// waits for the first one or for the end.  Never less with a layer more, if what hides exchanges
   /// is work of the layers.
   /// docs/training.md (6)
-  [[nodiscard]] Pace pace(const StageContent& stage, const Beside& beside) const;
+  [[nodiscard]] Pace pace(const StageContent& stage, const OverlappedExchanges& overlapped) const;
   /// The time with exchanges that it waits for once, whoever sets the pace.  Never less with a
   /// layer more, either.
-  [[nodiscard]] Seconds alone(const StageContent& stage, const Beside& beside, Seconds once) const;
+  [[nodiscard]] Seconds single_stage_time(const StageContent& stage,
+                                          const OverlappedExchanges& overlapped,
+                                          Seconds once) const;
   /// The passes of one micro-batch.
   [[nodiscard]] PassTime passes(const StageContent& stage) const;
 

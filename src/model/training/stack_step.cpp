@@ -88,11 +88,11 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
   };
   Direction forward{.kernels = work.forward.total(),
                     .tensor = tensor_one * work.tensor_forward,
-                    .context = beyond(ring, work.forward.attention * pieces),
+                    .context = positive_part(ring - work.forward.attention * pieces),
                     .host = work.host_forward};
   Direction backward{.kernels = work.backward.total(),
                      .tensor = tensor_one * work.tensor_backward,
-                     .context = beyond(2.0 * ring, work.backward.attention * pieces),
+                     .context = positive_part(2.0 * ring - work.backward.attention * pieces),
                      .host = work.host_backward};
   const auto exposed = [&](Seconds kernels) {
     if (!hides) return dispatched;
@@ -139,11 +139,11 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
     reduced = exchange(task_.bytes.sent);
   }
   const double slowed = stack::typical(setup.stack.gather_interference);
-  const auto beside = [&](Seconds pass, Seconds exchanges) {
+  const auto overlapped = [&](Seconds pass, Seconds exchanges) {
     return std::max(pass, exchanges) + exchanges * slowed;
   };
-  const Seconds all_forward = beside(pass_forward, gathered);
-  const Seconds all_backward = beside(pass_backward, gathered + reduced);
+  const Seconds all_forward = overlapped(pass_forward, gathered);
+  const Seconds all_backward = overlapped(pass_backward, gathered + reduced);
   return {.pass = {.forward = all_forward, .backward = all_backward},
           .forward_kernels = side_by_side(forward.kernels, forward.host),
           .backward_kernels = side_by_side(backward.kernels + backward.again, backward.host),
@@ -173,17 +173,17 @@ Seconds StepModel::stack_host() const {
   return stack::typical(task_.stack->stack.host_micro_batch) * task_.stack->scenario.host;
 }
 
-StepModel::Aside StepModel::stack_aside(const Times& times, const Groups& groups,
-                                        const StageContent& content) const {
+StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const Groups& groups,
+                                                      const StageContent& content) const {
   const stack::Setup& setup = *task_.stack;
   const LinkTimes links(setup);
   double all = 0.0, experts = 0.0;
-  Aside aside;
+  OncePerStep once_per_step;
   Seconds forward{}, backward{};
   const auto add = [&](Part part, const BlockTime& time, double count) {
     all += parameters_in(task_, shape_.degrees, of(profiles_, part)) * count;
     experts += of(profiles_, part).expert_parameters * count;
-    aside.optimizer += time.optimizer * count;
+    once_per_step.optimizer += time.optimizer * count;
     forward += time.forward_kernels * count;
     backward += time.backward_kernels * count;
   };
@@ -192,11 +192,11 @@ StepModel::Aside StepModel::stack_aside(const Times& times, const Groups& groups
   if (content.first) add(Part::First, times.first, 1.0);
   if (content.last) add(Part::Last, times.last, 1.0);
   const bool is_one_stage = content.first && content.last;
-  aside.host = stack::typical(setup.stack.host_step) * setup.scenario.host;
+  once_per_step.host = stack::typical(setup.stack.host_step) * setup.scenario.host;
   const double stages = number(shape_.degrees[Role::Pipeline]);
-  aside.filling = stack_hop(groups) *
-                  (2.0 * number(shape_.chunks) * (stages - 1.0) * (1.0 - stack::kExposedHops));
-  if (shape_.zero == 3 && is_one_stage) return aside;
+  once_per_step.filling = stack_hop(groups) * (2.0 * number(shape_.chunks) * (stages - 1.0) *
+                                               (1.0 - stack::kExposedHops));
+  if (shape_.zero == 3 && is_one_stage) return once_per_step;
 
   const auto exchange = [&](double bytes, Passes passes) {
     return collective(links, together(groups, {Role::Context, Role::Expert, Role::Data}),
@@ -213,8 +213,8 @@ StepModel::Aside StepModel::stack_aside(const Times& times, const Groups& groups
   if (shape_.zero == 0) {
     const Seconds reduced = exchange(task_.bytes.sent, Passes::Two);
     hiding = stack::kHidingPass;
-    aside.once = overlap == DataOverlap::Ddp ? exposed(reduced, backward) : reduced;
-    return aside;
+    once_per_step.once = overlap == DataOverlap::Ddp ? exposed(reduced, backward) : reduced;
+    return once_per_step;
   }
   // DDP reduces gradients without hooks whole on every replica.
   const bool is_whole = overlap == DataOverlap::Ddp && shape_.zero < 3;
@@ -223,10 +223,10 @@ StepModel::Aside StepModel::stack_aside(const Times& times, const Groups& groups
   if (shape_.zero == 3) {
     // Once a step where there is a pipeline, beside the passes.
     hiding = 1.0;
-    aside.once = (reduced + gathered) * stack::typical(setup.stack.gather_interference);
+    once_per_step.once = (reduced + gathered) * stack::typical(setup.stack.gather_interference);
   }
-  aside.once += exposed(reduced, backward) + exposed(gathered, forward);
-  return aside;
+  once_per_step.once += exposed(reduced, backward) + exposed(gathered, forward);
+  return once_per_step;
 }
 
 }  // namespace dfsearch::training

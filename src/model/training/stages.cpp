@@ -108,7 +108,7 @@ namespace {
 
 using Term = Seconds StageCost::*;
 constexpr std::array<Term, 3> kTerms = {&StageCost::forward, &StageCost::backward,
-                                        &StageCost::tail};
+                                        &StageCost::after_last_backward};
 
 constexpr std::int64_t kStagesBetweenLooks = 1'000;  // about a millisecond
 
@@ -128,7 +128,7 @@ class SpreadSearch {
     Seconds below(std::nextafter(most.in_base_units(), std::numeric_limits<double>::infinity()));
     std::optional<Spread> best;
     for (;;) {
-      bounds_.assign(1, {.term = &StageCost::alone, .low = {}, .below = below});
+      bounds_.assign(1, {.term = &StageCost::single_stage_time, .low = {}, .below = below});
       std::optional<Sum> found = least_sum(kTerms.size(), below);
       if (!found) return best;
       SpreadCost cost;
@@ -321,11 +321,13 @@ class SpreadSearch {
 void SpreadCost::add(const StageCost& stage) {
   most_.forward = std::max(most_.forward, stage.forward);
   most_.backward = std::max(most_.backward, stage.backward);
-  most_.tail = std::max(most_.tail, stage.tail);
-  most_.alone = std::max(most_.alone, stage.alone);
+  most_.after_last_backward = std::max(most_.after_last_backward, stage.after_last_backward);
+  most_.single_stage_time = std::max(most_.single_stage_time, stage.single_stage_time);
 }
 
-Seconds SpreadCost::step() const { return std::max(most_.pace() + most_.tail, most_.alone); }
+Seconds SpreadCost::step() const {
+  return std::max(most_.pace() + most_.after_last_backward, most_.single_stage_time);
+}
 
 std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, std::int64_t chunks,
                                       const LayerOrder& order) {

@@ -46,8 +46,8 @@ std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, s
 /// What a stage adds to a step.
 struct StageCost {
   Seconds forward{}, backward{};  ///< if it sets the pace: of each way, or of both in the first
-  Seconds tail{};                 ///< behind whichever stage sets the pace
-  Seconds alone{};                ///< with all that it waits for itself
+  Seconds after_last_backward{};  ///< behind whichever stage sets the pace
+  Seconds single_stage_time{};    ///< with all that it waits for itself
 
   [[nodiscard]] Seconds pace() const { return forward + backward; }
 };

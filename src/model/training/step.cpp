@@ -83,8 +83,8 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
   }
   // All but the first piece of attention hides the next piece's way.
   const double hidden = 1.0 - 1.0 / number(groups.context.members());
-  waits[0].context += beyond(rings[0].context, block.attention_forward * hidden);
-  waits[1].context += beyond(rings[1].context, block.attention_backward * hidden);
+  waits[0].context += positive_part(rings[0].context - block.attention_forward * hidden);
+  waits[1].context += positive_part(rings[1].context - block.attention_backward * hidden);
 
   WorkTime again;
   if (recompute == Recompute::Selective) again = block.scoring;
@@ -109,8 +109,8 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
             : block.kept + (recompute == Recompute::None ? block.kept_scores : Bytes{});
     const Bytes activations = offload.activations ? kept : Bytes{};
     const Seconds copy = task_.machine.memory[1].time(weights + activations);
-    copied[0] = beyond(copy, forward.time - forward.memory);
-    copied[1] = beyond(copy, backward.time + again.time - backward.memory - again.memory);
+    copied[0] = positive_part(copy - (forward.time - forward.memory));
+    copied[1] = positive_part(copy - (backward.time + again.time - backward.memory - again.memory));
   }
 
   const auto all = [](const Waits& w) { return w.tensor + w.context + w.expert; };
@@ -151,7 +151,7 @@ void StepModel::add_optimizer(const BlockProfile& block, BlockTime& time) const 
   time.optimizer = task_.machine.vector.time(flop) + task_.machine.memory[0].time(moved);
   if (shape_.offload.optimizer && task_.machine.second_memory()) {
     const Bytes copied(2.0 * task_.bytes.optimizer * updated);
-    time.optimizer_copies = beyond(task_.machine.memory[1].time(copied), time.optimizer);
+    time.optimizer_copies = positive_part(task_.machine.memory[1].time(copied) - time.optimizer);
   }
 }
 
@@ -226,16 +226,16 @@ bool StepModel::holds(std::int64_t stage, const StageContent& content) const {
 }
 
 // docs/training.md (11)
-StepModel::Aside StepModel::aside(const Times& times, const Groups& groups,
-                                  const StageContent& content) const {
-  if (task_.stack) return stack_aside(times, groups, content);
+StepModel::OncePerStep StepModel::once_per_step(const Times& times, const Groups& groups,
+                                                const StageContent& content) const {
+  if (task_.stack) return stack_once_per_step(times, groups, content);
   double all = 0.0, experts = 0.0;
-  Aside aside;
+  OncePerStep once_per_step;
   const auto add = [&](Part part, const BlockTime& time, double count) {
     all += parameters_in(task_, shape_.degrees, of(profiles_, part)) * count;
     experts += of(profiles_, part).expert_parameters * count;
-    aside.optimizer += time.optimizer * count;
-    aside.copies += time.optimizer_copies * count;
+    once_per_step.optimizer += time.optimizer * count;
+    once_per_step.copies += time.optimizer_copies * count;
   };
   add(Part::Layer, times.layer, number(content.layers));
   add(Part::OtherLayer, times.other_layer, number(content.other_layers));
@@ -261,31 +261,33 @@ StepModel::Aside StepModel::aside(const Times& times, const Groups& groups,
   const Seconds forward = hidden(&BlockTime::forward_kernels);
   const Seconds backward = hidden(&BlockTime::backward_kernels);
   if (shape_.zero <= 1) {
-    aside.once = beyond(reduced, backward) + beyond(gathered, forward);
+    once_per_step.once = positive_part(reduced - backward) + positive_part(gathered - forward);
   } else if (shape_.zero == 2) {
-    aside.each = {.backward = reduced, .backward_hidden = backward};
-    aside.once = beyond(gathered, forward);
+    once_per_step.each = {.backward = reduced, .backward_hidden = backward};
+    once_per_step.once = positive_part(gathered - forward);
   } else {
-    aside.each = {.forward = gathered,
-                  .forward_hidden = forward,
-                  .backward = gathered + reduced,
-                  .backward_hidden = backward};
+    once_per_step.each = {.forward = gathered,
+                          .forward_hidden = forward,
+                          .backward = gathered + reduced,
+                          .backward_hidden = backward};
   }
   // The first and the last stage each have the weight of a tied embedding and head.
   if (task_.model.tied && stages() > 1 && (content.first || content.last)) {
     const Bytes half(of(profiles_, Part::Last).head_parameters * task_.bytes.sent / 2.0);
-    aside.once += groups.pipeline.hop(half) * 2.0;
+    once_per_step.once += groups.pipeline.hop(half) * 2.0;
   }
-  return aside;
+  return once_per_step;
 }
 
-StageCost StepModel::cost(const Pipeline& pipeline, const Aside& aside,
+StageCost StepModel::cost(const Pipeline& pipeline, const OncePerStep& once_per_step,
                           const StageContent& content) {
-  const Pipeline::Pace pace = pipeline.pace(content, aside.each);
+  const Pipeline::Pace pace = pipeline.pace(content, once_per_step.each);
   return {.forward = pace.forward,
           .backward = pace.backward,
-          .tail = aside.tail(),
-          .alone = pipeline.alone(content, aside.each, aside.once) + aside.tail()};
+          .after_last_backward = once_per_step.after_last_backward(),
+          .single_stage_time =
+              pipeline.single_stage_time(content, once_per_step.each, once_per_step.once) +
+              once_per_step.after_last_backward()};
 }
 
 StageLimits StepModel::limits(const Groups& groups) const {
@@ -293,7 +295,7 @@ StageLimits StepModel::limits(const Groups& groups) const {
   return {
       .cost =
           [this, times, &groups, pipeline = this->pipeline(times)](const StageContent& content) {
-            return cost(pipeline, aside(times, groups, content), content);
+            return cost(pipeline, once_per_step(times, groups, content), content);
           },
       .holds = [this](std::int64_t stage,
                       const StageContent& content) { return holds(stage, content); },
@@ -368,7 +370,7 @@ StepModel::Detail StepModel::detail(const Groups& groups,
   const std::vector<StageContent> contents = this->contents(layers);
   Detail detail;
   SpreadCost sum;
-  std::vector<Aside> asides;
+  std::vector<OncePerStep> per_stage;
   std::vector<StageCost> costs;
   for (std::size_t i = 0; i < contents.size(); ++i) {
     const auto stage = static_cast<std::int64_t>(i);
@@ -381,8 +383,8 @@ StepModel::Detail StepModel::detail(const Groups& groups,
       detail.fullest = stage;
       detail.fits = holds;
     }
-    asides.push_back(aside(times, groups, contents[i]));
-    costs.push_back(cost(pipeline, asides.back(), contents[i]));
+    per_stage.push_back(once_per_step(times, groups, contents[i]));
+    costs.push_back(cost(pipeline, per_stage.back(), contents[i]));
     sum.add(costs.back());
     const auto slowest = static_cast<std::size_t>(detail.slowest);
     if (costs.back().pace() > costs[slowest].pace()) detail.slowest = stage;
@@ -390,7 +392,7 @@ StepModel::Detail StepModel::detail(const Groups& groups,
   detail.step = sum.step();
   // The stage that is last, behind the one that sets the pace or by itself.
   const auto ends = [&](const StageCost& stage) {
-    return std::max(sum.pace() + stage.tail, stage.alone);
+    return std::max(sum.pace() + stage.after_last_backward, stage.single_stage_time);
   };
   const auto last = static_cast<std::size_t>(
       std::max_element(costs.begin(), costs.end(),
@@ -398,18 +400,19 @@ StepModel::Detail StepModel::detail(const Groups& groups,
       costs.begin());
   const auto slowest = static_cast<std::size_t>(detail.slowest);
   const double rounds = number(micro_batches_);
-  const Seconds before_tail = ends(costs[last]) - costs[last].tail;
+  const Seconds until_last_backward = ends(costs[last]) - costs[last].after_last_backward;
   // Rounding must not make it negative.
-  const Seconds waited = beyond(before_tail, pipeline.passes(contents[slowest]).total() * rounds);
+  const Seconds waited =
+      positive_part(until_last_backward - pipeline.passes(contents[slowest]).total() * rounds);
   detail.parts = stage_parts(times, contents[slowest]).times(rounds);
-  const Seconds exposed =
-      std::min(waited, asides[slowest].each.exposed() * rounds + beyond(before_tail, sum.pace()));
+  const Seconds exposed = std::min(waited, per_stage[slowest].each.exposed() * rounds +
+                                               positive_part(until_last_backward - sum.pace()));
   detail.parts.data += exposed;
   detail.parts.bubble = waited - exposed;
-  detail.parts.pipeline += asides[last].filling;
-  detail.parts.host += asides[last].host;
-  detail.parts.optimizer = asides[last].optimizer;
-  detail.parts.offload += asides[last].copies;
+  detail.parts.pipeline += per_stage[last].filling;
+  detail.parts.host += per_stage[last].host;
+  detail.parts.optimizer = per_stage[last].optimizer;
+  detail.parts.offload += per_stage[last].copies;
   return detail;
 }
 

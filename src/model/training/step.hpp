@@ -116,26 +116,28 @@ class StepModel {
   [[nodiscard]] Pipeline pipeline(const Times& times) const;
   [[nodiscard]] StepParts stage_parts(const Times& times, const StageContent& content) const;
   /// What a stage does beside the passes.
-  struct Aside {
-    Beside each;     ///< exchanges of each micro-batch
-    Seconds once{};  ///< waiting for exchanges of the step
+  struct OncePerStep {
+    OverlappedExchanges each;  ///< exchanges of each micro-batch
+    Seconds once{};            ///< waiting for exchanges of the step
     Seconds optimizer{};
     Seconds copies{};   ///< of the optimizer's states
     Seconds filling{};  ///< with a stack: hops as the pipeline fills
     Seconds host{};     ///< with a stack: once a step
 
-    [[nodiscard]] Seconds tail() const { return optimizer + copies + filling + host; }
+    [[nodiscard]] Seconds after_last_backward() const {
+      return optimizer + copies + filling + host;
+    }
   };
-  [[nodiscard]] Aside aside(const Times& times, const Groups& groups,
-                            const StageContent& content) const;
+  [[nodiscard]] OncePerStep once_per_step(const Times& times, const Groups& groups,
+                                          const StageContent& content) const;
   // With a stack, docs/truth.md.
   [[nodiscard]] BlockTime stack_block_time(const BlockProfile& block, const Groups& groups,
                                            Recompute recompute) const;
   [[nodiscard]] Seconds stack_hop(const Groups& groups) const;
   [[nodiscard]] Seconds stack_host() const;
-  [[nodiscard]] Aside stack_aside(const Times& times, const Groups& groups,
-                                  const StageContent& content) const;
-  [[nodiscard]] static StageCost cost(const Pipeline& pipeline, const Aside& aside,
+  [[nodiscard]] OncePerStep stack_once_per_step(const Times& times, const Groups& groups,
+                                                const StageContent& content) const;
+  [[nodiscard]] static StageCost cost(const Pipeline& pipeline, const OncePerStep& once_per_step,
                                       const StageContent& content);
   [[nodiscard]] std::vector<StageContent> contents(const std::vector<std::int64_t>& layers) const;
   [[nodiscard]] bool holds(std::int64_t stage, const StageContent& content) const;

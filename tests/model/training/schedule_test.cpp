@@ -402,19 +402,19 @@ struct World {
     const Seconds back = work([](const PassTime& p) { return p.backward; });
     const double all = static_cast<double>(stage.all_layers());
     const Seconds gather(gathered * all), reduce(reduced * all);
-    Beside beside;
+    OverlappedExchanges overlapped;
     Seconds once{};
-    if (zero <= 1) once = beyond(reduce, back) + beyond(gather, ahead);
-    if (zero == 2) beside = {.backward = reduce, .backward_hidden = back};
-    if (zero == 2) once = beyond(gather, ahead);
+    if (zero <= 1) once = positive_part(reduce - back) + positive_part(gather - ahead);
+    if (zero == 2) overlapped = {.backward = reduce, .backward_hidden = back};
+    if (zero == 2) once = positive_part(gather - ahead);
     if (zero == 3) {
-      beside = {.forward = gather,
-                .forward_hidden = ahead,
-                .backward = gather + reduce,
-                .backward_hidden = back};
+      overlapped = {.forward = gather,
+                    .forward_hidden = ahead,
+                    .backward = gather + reduce,
+                    .backward_hidden = back};
     }
     const Pipeline whole = pipeline();
-    return {whole.pace(stage, beside), whole.alone(stage, beside, once)};
+    return {whole.pace(stage, overlapped), whole.single_stage_time(stage, overlapped, once)};
   }
   [[nodiscard]] double step() const {
     Seconds forward{}, backward{}, alone{};

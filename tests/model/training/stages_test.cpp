@@ -30,10 +30,11 @@ struct StageWorld {
   [[nodiscard]] StageCost cost(const StageContent& c) const {
     const double all = static_cast<double>(c.all_layers());
     const double experts = static_cast<double>(c.other_layers);
-    return {.forward = Seconds(time(c)),
-            .backward = Seconds(backward * (all + (c.first ? 3.0 : 0.0))),
-            .tail = Seconds(tail * (all * all + 2.0 * experts + (c.last ? 4.0 : 0.0))),
-            .alone = Seconds(time(c) + alone * experts * (c.last ? 2.0 : 1.0))};
+    return {
+        .forward = Seconds(time(c)),
+        .backward = Seconds(backward * (all + (c.first ? 3.0 : 0.0))),
+        .after_last_backward = Seconds(tail * (all * all + 2.0 * experts + (c.last ? 4.0 : 0.0))),
+        .single_stage_time = Seconds(time(c) + alone * experts * (c.last ? 2.0 : 1.0))};
   }
 };
 
@@ -50,8 +51,8 @@ StageWorld random_stages(std::uint64_t seed) {
                    .first = pick(0, 2) * 0.25,
                    .last = pick(0, 8) * 0.25,
                    .backward = pick(0, 1) * pick(0, 4) * 0.5,
-                   .tail = pick(0, 1) * pick(0, 6) * 0.25,
-                   .alone = pick(0, 1) * pick(0, 8) * 0.5};
+                   .after_last_backward = pick(0, 1) * pick(0, 6) * 0.25,
+                   .single_stage_time = pick(0, 1) * pick(0, 8) * 0.5};
   for (int i = 0; i < 4; ++i) world.room.push_back(pick(4, 30));
   if (const std::int64_t every = pick(-2, 4); every > 1) {
     const std::int64_t all = world.order.all();
@@ -92,8 +93,8 @@ TEST_CASE("the spread found is the best of all spreads that fit") {
         const StageCost cost = world.cost(content);
         forward = std::max(forward, cost.forward.in_base_units());
         backward = std::max(backward, cost.backward.in_base_units());
-        tail = std::max(tail, cost.tail.in_base_units());
-        alone = std::max(alone, cost.alone.in_base_units());
+        tail = std::max(tail, cost.after_last_backward.in_base_units());
+        alone = std::max(alone, cost.single_stage_time.in_base_units());
       }
       return std::max(forward + backward + tail, alone);
     };
