@@ -106,7 +106,7 @@ class MatrixBuilder {
     lonely_.assign(kernels(), false);
     const Bytes sram = problem_.system.accelerator.sram;
     for (std::size_t k = 0; k < kernels(); ++k) {
-      lonely_[k] = lone_kernel(graph_, costs_, KernelId(k)).escapes(sram);
+      lonely_[k] = lone_kernel(graph_, costs_, KernelId(k)).may_split_weight(sram);
     }
   }
 

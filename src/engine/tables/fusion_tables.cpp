@@ -158,8 +158,8 @@ void FusionTables::find_lonely_kernels() {
   for (std::size_t p = 0; p < size(); ++p) {
     KernelCosts& kernel = kernels_[p];
     const LoneKernel lone = lone_kernel(problem_.workload.graph, *costs_, id(p));
-    kernel.lonely = lone.is_lonely(sram());
-    kernel.escapes = lone.escapes(sram());
+    kernel.lonely = lone.must_be_alone(sram());
+    kernel.escapes = lone.may_split_weight(sram());
   }
 }
 

@@ -200,7 +200,7 @@ std::optional<Infeasible> PartitionEvaluator::check_sram(const PartitionMembers&
   const Kernel& first = graph_.kernel(members.kernels.front());
   const LoneKernel lone{
       .inputs = inputs, .outputs = outputs, .weight = weights, .has_pieces = first.has_pieces()};
-  if (alone && lone.escapes(available)) {
+  if (alone && lone.may_split_weight(available)) {
     cost.pieces = lone.pieces(available);
     return std::nullopt;
   }

@@ -200,14 +200,14 @@ struct LoneKernel {
   bool has_pieces = false;
 
   /// Whether it overflows the SRAM, so that no other kernel can ever share its partition.
-  [[nodiscard]] bool is_lonely(Bytes sram) const { return inputs + outputs + weight > sram; }
+  [[nodiscard]] bool must_be_alone(Bytes sram) const { return inputs + outputs + weight > sram; }
   /// Whether it fits all the same, its weight cut into pieces: docs/model.md (32).
-  [[nodiscard]] bool escapes(Bytes sram) const {
-    return is_lonely(sram) && has_pieces && inputs < sram;
+  [[nodiscard]] bool may_split_weight(Bytes sram) const {
+    return must_be_alone(sram) && has_pieces && inputs < sram;
   }
   /// In how many pieces its weight is cut, and its output with it: docs/model.md (32).
   [[nodiscard]] double pieces(Bytes sram) const {
-    return escapes(sram) ? std::ceil((outputs + weight) / (sram - inputs)) : 1.0;
+    return may_split_weight(sram) ? std::ceil((outputs + weight) / (sram - inputs)) : 1.0;
   }
   /// Bytes that must fit however the weight, and the output with it, is cut.
   [[nodiscard]] Bytes least() const { return has_pieces ? inputs : inputs + outputs; }

@@ -48,7 +48,7 @@ TEST_CASE("a kernel alone takes what the model says, and fits or not for the sam
     bool overflow = false;
     for (const KernelId kernel : graph.topological_order()) {
       const LoneKernel lone = lone_kernel(graph, costs, kernel);
-      if (lone.is_lonely(sram) && !lone.escapes(sram)) {
+      if (lone.must_be_alone(sram) && !lone.may_split_weight(sram)) {
         // The first that does not fit is the one that the model names.
         REQUIRE(wrong != nullptr);
         REQUIRE(wrong->where == graph.kernel(kernel).name);
@@ -60,7 +60,7 @@ TEST_CASE("a kernel alone takes what the model says, and fits or not for the sam
         const auto index = static_cast<std::size_t>(mapping.partition[kernel.index()]);
         REQUIRE(cost->partitions[index].sram == lone.inputs + lone.outputs + lone.weight);
         REQUIRE(cost->partitions[index].pieces == lone.pieces(sram));
-        cut += lone.escapes(sram);
+        cut += lone.may_split_weight(sram);
       }
     }
     REQUIRE((wrong != nullptr) == overflow);
