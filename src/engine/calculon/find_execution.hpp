@@ -51,7 +51,7 @@ struct FoundExecution : Certainty {
   std::optional<Cost> cost;
 };
 
-struct ExecutionResult : FoundExecution, StepsEnd {
+struct ExecutionResult : FoundExecution, StepSearchReport {
   std::vector<FoundExecution> alternatives;  ///< with other degrees, best first
   std::optional<NearestMisfit> misfit;       ///< for Infeasible, unless there is no candidate
 };

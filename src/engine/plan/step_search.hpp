@@ -75,14 +75,14 @@ struct StepAnswer : Certainty {
 };
 
 /// What a search for steps tells beside its answers.
-struct StepsEnd : SearchEnd {
+struct StepSearchReport : SearchEnd {
   std::int64_t measured = 0;   ///< steps, but for their last decisions, whose memory was computed
   std::int64_t evaluated = 0;  ///< steps whose time was computed
   std::optional<std::int64_t> candidates;  ///< nothing where the limits came first
   std::optional<std::int64_t> feasible;    ///< likewise, and where nobody asked
 };
 
-struct StepAnswers : StepsEnd {
+struct StepAnswers : StepSearchReport {
   std::vector<StepAnswer> list;  ///< best first, at least one, at most `top`
 };
 
@@ -100,7 +100,7 @@ void put_answers(StepAnswers answers, Result& result, const Decide& decide) {
   for (std::size_t i = 1; i < answers.list.size(); ++i) {
     result.alternatives.push_back(typed(answers.list[i]));
   }
-  static_cast<StepsEnd&>(result) = std::move(answers);
+  static_cast<StepSearchReport&>(result) = std::move(answers);
 }
 
 /// Finds the best steps.  Throws InputError for a state to resume that belongs to other rules.

@@ -101,7 +101,7 @@ struct RobustPlan : FoundPlan {
   [[nodiscard]] const Outcome& worst_of_typical() const;
 };
 
-struct PlanResult : FoundPlan, StepsEnd {
+struct PlanResult : FoundPlan, StepSearchReport {
   std::optional<AnyFramework> any_framework;  ///< of a task with a framework, where asked for
   std::optional<Seconds> hint;                ///< its step; infinite: none of the plans searched
   std::optional<StepInterval> interval;       ///< of the best plan; nothing without a stack

@@ -85,14 +85,14 @@ std::string offload_text(const Offload& offload) {
   return text.empty() ? "nothing" : text;
 }
 
-std::string space_line(const StepsEnd& end, std::string_view one) {
+std::string space_line(const StepSearchReport& end, std::string_view one) {
   if (!end.candidates) return "";
   std::string text = plural(*end.candidates, one);
   if (end.feasible) text += fmt::format(", {} fit", *end.feasible);
   return labelled("space", text);
 }
 
-std::string effort_line(const StepsEnd& end) {
+std::string effort_line(const StepSearchReport& end) {
   return labelled("search",
                   fmt::format("{} in {} on {}; {} memories and {} step times computed",
                               plural(end.stats.nodes, "node"), to_text(end.stats.time),

@@ -67,10 +67,10 @@ std::string framework_line(Framework framework, const AnyFramework& any, Score f
 std::string rate_line(double tokens, std::int64_t chips, Dollars price);
 
 /// The line `space`: how many there are, and how many of them fit where that was asked.
-std::string space_line(const StepsEnd& end, std::string_view one);
+std::string space_line(const StepSearchReport& end, std::string_view one);
 
 /// The line `search`.
-std::string effort_line(const StepsEnd& end);
+std::string effort_line(const StepSearchReport& end);
 
 /// The best of other parallelisms; `degrees` makes the text of an answer's degrees.
 template <class Result, class DegreesText>
