@@ -24,8 +24,10 @@
 #include "io/lp/lp_text.hpp"
 #include "io/lp/solution.hpp"
 #include "io/result/mapping_file.hpp"
+#include "io/result/result_json.hpp"
 #include "io/solve/question.hpp"
 #include "io/text/input_messages.hpp"
+#include "io/text/parse_json.hpp"
 #include "io/text/read_file.hpp"
 #include "io/text/write_file.hpp"
 #include "milp/fusion_model.hpp"
@@ -81,7 +83,7 @@ int run_evaluate(const CommandLine& line) {
   print_notes(result.notes);
   Outputs outputs;
   write_answer(
-      line, "", {}, [&] { return question->json(result); },
+      line, "", {}, [&] { return question->json(result).tree; },
       [&] { return question->report(result, title_of(line), line.verbose); }, outputs);
   outputs.throw_if_any_failed();
   return result.status == SearchStatus::Feasible ? kProved : exit_status(result.status);
@@ -127,12 +129,14 @@ int run_import(const CommandLine& line) {
 int run_emit(const CommandLine& line) {
   refuse_own_input(line);
   check_output(line.output);
-  const std::vector<std::string> refusals =
-      emit_result(read_file(line.config), line.config, *line.emit_for,
-                  line.anyway ? Unrunnable::Write : Unrunnable::Refuse,
-                  [&](const std::string& ending, const std::string& bytes) {
-                    write_output(line.output + ending, bytes);
-                  });
+  const std::string text = read_file(line.config);
+  const std::vector<std::string> refusals = emit_result(
+      parse_json_object(text, line.config), line.config, *line.emit_for,
+      line.anyway ? Unrunnable::Write : Unrunnable::Refuse,
+      [&](const std::string& ending, const std::string& bytes) {
+        write_output(line.output + ending, bytes);
+      },
+      text);
   if (refusals.empty()) return kProved;
   print_notes(refusal_notes(line.config, *line.emit_for, refusals));
   return kInfeasible;

@@ -32,10 +32,11 @@ void write_json_or(const std::string& json_file, const std::string& json, const 
 }
 
 void write_answer(const CommandLine& line, const std::string& mapping,
-                  const std::vector<SearchPoint>& history, const MakeText& make_json,
+                  const std::vector<SearchPoint>& history, const MakeJson& make_json,
                   const MakeText& make_report, Outputs& outputs) {
   const bool needs_json = !line.json.empty() || !line.html.empty() || !mapping.empty();
-  const std::string json = needs_json ? make_json() : "";
+  const Json answer = needs_json ? make_json() : Json();
+  const std::string json = needs_json ? json_text(answer) : "";
   if (!mapping.empty()) outputs.file(mapping, json);
   if (!line.json.empty() && line.json != "-") outputs.file(line.json, json);
   if (line.json == "-") {
@@ -43,12 +44,12 @@ void write_answer(const CommandLine& line, const std::string& mapping,
   } else if (line.events != "-" && !line.quiet) {
     outputs.attempt([&] { print(make_report()); });
   }
-  write_page(line, json, history, outputs);
+  write_page(line, answer, history, outputs);
 }
 
 void write_outcome(const CommandLine& line, const Outcome& outcome, Outputs& outputs) {
   write_answer(
-      line, "", {}, [&] { return result_json(outcome); },
+      line, "", {}, [&] { return answer_json(outcome); },
       [&] { return report_text(outcome, title_of(line), line.verbose); }, outputs);
 }
 

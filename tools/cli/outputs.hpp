@@ -55,13 +55,14 @@ class Outputs {
   std::vector<std::string> wrong_;
 };
 
-/// Makes a text, once it is needed.
+/// Makes an output, once it is needed.
 using MakeText = std::function<std::string()>;
+using MakeJson = std::function<Json()>;
 
 /// The report, or JSON or events in its place, and the files; `mapping` is the
 /// name of the mapping file, empty for none.  `history` is for the page.
 void write_answer(const CommandLine& line, const std::string& mapping,
-                  const std::vector<SearchPoint>& history, const MakeText& make_json,
+                  const std::vector<SearchPoint>& history, const MakeJson& make_json,
                   const MakeText& make_report, Outputs& outputs);
 
 /// The same of one mapping that was evaluated.

@@ -22,9 +22,9 @@ constexpr std::size_t kMostOfResults = std::size_t{512} << 20;  // of a study's 
 /// The front of a study that was stopped before it had one.
 constexpr const char* kNoFront = R"({"objective": [], "exact": false, "points": []})";
 
-/// Adds the picture of the graph, if the result has one.
-std::string page_of(RunPage parts, const Deadline& deadline) {
-  const std::string graph = graph_picture(parts.result, parts.name);
+/// Adds the picture of the graph, if the result has one; `name` stands for the result in messages.
+std::string page_of(RunPage parts, const std::string& name, const Deadline& deadline) {
+  const std::string graph = graph_picture(parts.result, name);
   if (!graph.empty()) {
     Picture picture = draw_graph(graph, deadline);
     parts.graph = std::move(picture.svg);
@@ -46,18 +46,18 @@ void add_config(const CommandLine& line, RunPage& parts) {
 
 }  // namespace
 
-void write_page(const CommandLine& line, const std::string& json,
-                const std::vector<SearchPoint>& history, Outputs& outputs) {
+void write_page(const CommandLine& line, const Json& json, const std::vector<SearchPoint>& history,
+                Outputs& outputs) {
   if (line.html.empty()) return;
   outputs.attempt([&] {
     RunPage parts;
     parts.result = json;
-    parts.name = "the result";
     parts.title = title_of(line);
     parts.command = line.words;
     parts.history = history;
     add_config(line, parts);
-    write_file(line.html, page_of(std::move(parts), outputs.deadline()), outputs.deadline());
+    write_file(line.html, page_of(std::move(parts), "the result", outputs.deadline()),
+               outputs.deadline());
   });
 }
 
@@ -84,10 +84,9 @@ int run_report(const CommandLine& line) {
     page = folder_page(source, line.output);
   } else {
     RunPage parts;
-    parts.result = read_file(source, kMostOfResults);
-    parts.name = line.config;
+    parts.result = read_result(read_file(source, kMostOfResults), line.config);
     parts.title = source.filename().string();
-    page = page_of(std::move(parts), Deadline());
+    page = page_of(std::move(parts), line.config, Deadline());
   }
   write_output(line.output, page);
   return kProved;

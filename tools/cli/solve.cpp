@@ -23,6 +23,7 @@
 #include "io/checkpoint/checkpoint_frame.hpp"
 #include "io/emit/emit_result.hpp"
 #include "io/result/event_text.hpp"
+#include "io/result/result_json.hpp"
 #include "io/solve/question.hpp"
 #include "io/solve/what_if.hpp"
 
@@ -174,8 +175,9 @@ class Run {
     write_answer(
         line_, mapping, history.points(),
         [&] {
-          const std::string json = question_->json(result);
-          return more_.empty() ? json : with_what_if(json, more_);
+          AnswerJson answer = question_->json(result);
+          if (!more_.empty()) add_what_if(answer, more_);
+          return answer.tree;
         },
         [&] {
           const std::string report = question_->report(result, title_of(line_), line_.verbose);
@@ -185,8 +187,8 @@ class Run {
     if (line_.emitted.empty() || !result.objective) return;
     outputs.attempt([&] {
       const std::vector<std::string> refusals =
-          emit_result(question_->json(result), line_.config, *line_.emit_for, Unrunnable::Refuse,
-                      [&](const std::string& ending, const std::string& bytes) {
+          emit_result(question_->json(result).tree, line_.config, *line_.emit_for,
+                      Unrunnable::Refuse, [&](const std::string& ending, const std::string& bytes) {
                         write_output(line_.emitted + ending, bytes);
                       });
       if (!refusals.empty()) {

@@ -84,11 +84,11 @@ int list_points(const StudyPoints& points, const Deadline& deadline) {
 }
 
 /// All files of a folder that has its results.
-void write_results(const fs::path& folder, const std::vector<StudyAxis>& axes,
-                   const std::string& study, const std::string& front) {
+void write_results(const fs::path& folder, const std::vector<StudyAxis>& axes, const Json& study,
+                   const Json& front) {
   const fs::path rows = folder / "results.ndjson";
-  write_file(folder / "study.json", study);
-  write_file(folder / "front.json", front);
+  write_file(folder / "study.json", json_text(study));
+  write_file(folder / "front.json", json_text(front));
   write_file(folder / "results.csv", results_csv(rows, axes));
   write_file(folder / "study.html", study_page(study, read_file(rows, kMostRows), front));
 }
@@ -148,7 +148,7 @@ class StudyRun {
     knowledge_.known = [&](study::PointIndex point) { return journal.find(point); };
     const std::unique_ptr<study::PointSource> source = make_source();
     state_.count = source->count();
-    write_file(folder_ / "study.json", study_json(study_, state_));
+    write_file(folder_ / "study.json", json_text(study_json(study_, state_)));
     StudyProgress progress(study_, state_.count, line_.quiet);
     const study::SolvePoint solve = solver_of(points_);
     const study::RunOptions options{.threads = search_.threads,
@@ -159,7 +159,7 @@ class StudyRun {
                                     }};
     std::exception_ptr failure;
     try {
-      state_.complete = cluster_ != nullptr ? cluster_->run(*source, solve, answer_of, options)
+      state_.complete = cluster_ != nullptr ? cluster_->run(*source, solve, answer_of_row, options)
                                             : study::run_points(*source, solve, options);
     } catch (const InputError&) {
       failure = std::current_exception();  // a full disk: what is written stays

@@ -35,6 +35,7 @@
 #include "io/predict/serving_predictions.hpp"
 #include "io/result/chip_json.hpp"
 #include "io/result/event_text.hpp"
+#include "io/result/result_json.hpp"
 #include "io/solve/question.hpp"
 #include "io/solve/what_if.hpp"
 #include "io/study/study_file.hpp"
@@ -43,6 +44,7 @@
 #include "io/study/study_ratios.hpp"
 #include "io/study/study_report.hpp"
 #include "io/text/input_messages.hpp"
+#include "io/text/parse_json.hpp"
 #include "io/text/read_file.hpp"
 #include "study/all_points.hpp"
 #include "study/front_search.hpp"
@@ -110,8 +112,7 @@ struct Answer {
 
   /// Made when it is asked for, as it is large.
   [[nodiscard]] std::string page() const {
-    return run_page({.result = json,
-                     .name = "the result",
+    return run_page({.result = parse_json_object(json, "the result"),
                      .title = title,
                      .command = "",
                      .config = config,
@@ -122,14 +123,20 @@ struct Answer {
   }
 };
 
-Answer written(const Loaded& loaded, const Question& question, const Result& result) {
+/// `more`: the answers with a tenth more, if these were searched.
+Answer written(const Loaded& loaded, const Question& question, const Result& result,
+               const std::vector<WhatIfMore>& more = {}) {
+  AnswerJson answer = question.json(result);
+  if (!more.empty()) add_what_if(answer, more);
   std::vector<std::string> notes = result.notes;
   for (std::string& note : notes) note = escaped(note);
   std::string report = fmt::format("{}\n", fmt::join(notes, "\n"));
   if (notes.empty()) report.clear();
   for (const std::string& note : notes_of(loaded.config)) notes.push_back(escaped(note));
-  return {.json = question.json(result),
-          .report = report + printable(question.report(result, loaded.title, false)),
+  report += printable(question.report(result, loaded.title, false));
+  if (!more.empty()) report += what_if_text(more, *result.objective);
+  return {.json = json_text(answer.tree),
+          .report = std::move(report),
           .title = loaded.title,
           .config = loaded.text,
           .notes = std::move(notes),
@@ -190,13 +197,9 @@ Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event)
     note_dropped(result.dropped);
     result.notes = std::move(hint.notes);
     if (result.callback_error) std::rethrow_exception(result.callback_error);
-    Answer answer = written(loaded, *question, result);
-    if (asked.what_if && result.objective) {
-      const std::vector<WhatIfMore> more = what_if(loaded.config, options);
-      answer.json = with_what_if(answer.json, more);
-      answer.report += what_if_text(more, *result.objective);
-    }
-    return answer;
+    std::vector<WhatIfMore> more;
+    if (asked.what_if && result.objective) more = what_if(loaded.config, options);
+    return written(loaded, *question, result, more);
   });
 }
 
@@ -276,8 +279,8 @@ StudyAnswer run_study(const std::string& file, const std::string& text, int thre
     state.count = source->count();
     state.ratios = ratios_of(study, points.grid(), answers);
     const std::vector<study::Front::Member> members = front.members();
-    answer.study = study_json(study, state);
-    answer.front = front_json(study, points.grid(), state, members);
+    answer.study = json_text(study_json(study, state));
+    answer.front = json_text(front_json(study, points.grid(), state, members));
     answer.report = printable(study_report(study, points.grid(), state, members, answers));
     answer.has_answer = !answer.rows.empty();
     return answer;

@@ -15,10 +15,9 @@ bool emits_plans(EmitFormat format) {
   return format != EmitFormat::InferenceX && trains(static_cast<Framework>(format));
 }
 
-std::vector<std::string> emit_result(const std::string& result, const std::string& name,
-                                     EmitFormat format, Unrunnable unrunnable,
-                                     const TakeFile& take) {
-  const Json json = parse_json_object(result, name);
+std::vector<std::string> emit_result(const Json& json, const std::string& name, EmitFormat format,
+                                     Unrunnable unrunnable, const TakeFile& take,
+                                     const std::string& text) {
   const auto has = [](const Json& map, const char* key) {
     return map.contains(key) && map[key].is_object();
   };
@@ -39,7 +38,7 @@ std::vector<std::string> emit_result(const std::string& result, const std::strin
                     "one best deployment, for {}",
                     name, name_of(format)));
   }
-  check_result(json, result, name);
+  if (!text.empty()) check_result(json, text, name);
   try {
     if (format == EmitFormat::Chakra) {
       write_step_traces(json, name, take);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "io/text/json_text.hpp"
 #include "model/framework.hpp"
 
 namespace dfsearch {
@@ -35,14 +36,15 @@ using TakeFile = std::function<void(const std::string& ending, const std::string
 /// What a framework cannot run is written all the same, below comments, or not at all.
 enum class Unrunnable : std::uint8_t { Write, Refuse };
 
-/// Of a result in JSON (docs/results.md): the arguments of its plan or deployment, where comments
+/// Of a result (docs/results.md): the arguments of its plan or deployment, where comments
 /// list what they do not contain; for Chakra the traces of the plan, several files; for InferenceX
-/// rows of the deployment or of the front.  `name` stands for the result in messages.  Returns why
+/// rows of the deployment or of the front.  `name` stands for the result in messages; `text` is its
+/// text if it came from outside, and is then checked.  Returns why
 /// the framework cannot run what is then not written; empty if it can.  Throws InputError for a
 /// result without what the format needs.
-std::vector<std::string> emit_result(const std::string& result, const std::string& name,
-                                     EmitFormat format, Unrunnable unrunnable,
-                                     const TakeFile& take);
+std::vector<std::string> emit_result(const Json& result, const std::string& name, EmitFormat format,
+                                     Unrunnable unrunnable, const TakeFile& take,
+                                     const std::string& text = "");
 
 /// "r.json: megatron cannot run this: ...", a line for each, and the way out.
 std::vector<std::string> refusal_notes(const std::string& name, EmitFormat format,

@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
-#include "io/html/html_page.hpp"
 #include "io/html/run_page.hpp"
 #include "io/text/dot_label.hpp"
 
@@ -71,11 +70,10 @@ std::string picture(const Json& result) {
 
 }  // namespace
 
-std::string graph_picture(const std::string& result, const std::string& name) {
-  const Json json = parse_json_object(result, name);
-  if (!json.contains("graph")) return "";
+std::string graph_picture(const Json& result, const std::string& name) {
+  if (!result.contains("graph")) return "";
   try {
-    return picture(json);
+    return picture(result);
   } catch (const std::exception&) {  // keys and names that a result of ours has
     throw InputError(name + ": is no result: its graph and its partitions do not fit each other");
   }

@@ -21,7 +21,9 @@ Json history_json(const std::vector<SearchPoint>& history) {
   });
 }
 
-Json result_of_text(const std::string& text, const std::string& name) {
+}  // namespace
+
+Json read_result(const std::string& text, const std::string& name) {
   Json result = parse_json_object(text, name);
   for (const char* key : {"dfsearch", "status", "workload", "search"}) {
     if (!result.contains(key)) {
@@ -32,19 +34,16 @@ Json result_of_text(const std::string& text, const std::string& name) {
   return result;
 }
 
-}  // namespace
-
 std::string comparison_page(const std::vector<std::pair<std::string, std::string>>& results) {
   Json list = json_list(results, [](const auto& result) -> Json {
     const auto& [name, text] = result;
     return {{"name", std::filesystem::path(name).stem().string()},
-            {"result", result_of_text(text, name)}};
+            {"result", read_result(text, name)}};
   });
   return html_page(page_assets::comparison(), {{"dfsearch", kVersion}, {"results", list}});
 }
 
 std::string run_page(const RunPage& parts) {
-  Json result = result_of_text(parts.result, parts.name);
   return html_page(page_assets::run(), {{"dfsearch", kVersion},
                                         {"title", text_json(parts.title)},
                                         {"command", text_json(parts.command)},
@@ -53,7 +52,7 @@ std::string run_page(const RunPage& parts) {
                                         {"graph", text_json(parts.graph)},
                                         {"graph_missing", text_json(parts.graph_missing)},
                                         {"history", history_json(parts.history)},
-                                        {"result", std::move(result)}});
+                                        {"result", parts.result}});
 }
 
 }  // namespace dfsearch

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/text/json_text.hpp"
+
 namespace dfsearch {
 
 /// What a search had and knew at one time, in the unit of its objective.
@@ -19,8 +21,7 @@ struct SearchPoint {
 
 /// What a page is made of.  All but the result may be empty; the page then says what it lacks.
 struct RunPage {
-  std::string result;         ///< the JSON of a search or evaluation (docs/results.md)
-  std::string name;           ///< of the result, for messages
+  Json result;                ///< of a search or evaluation (docs/results.md)
   std::string title;          ///< what the page is headed by
   std::string command;        ///< that repeats the run
   std::string config;         ///< the text of the config
@@ -30,14 +31,17 @@ struct RunPage {
   std::vector<SearchPoint> history;
 };
 
-/// The whole file.  Throws InputError if the result is none.
+/// Reads a result from its text; `name` stands for it in messages.  Throws InputError if it is none.
+Json read_result(const std::string& text, const std::string& name);
+
+/// The whole file.
 std::string run_page(const RunPage& parts);
 
 /// Several results side by side: the file and the JSON of each.  Throws InputError if one is none.
 std::string comparison_page(const std::vector<std::pair<std::string, std::string>>& results);
 
 /// The graph of a result for Graphviz, kernels clustered by partition if it has a mapping; empty
-/// if it has no graph.  Throws InputError if the result is none.
-std::string graph_picture(const std::string& result, const std::string& name);
+/// if it has no graph.  Throws InputError, with the name of the result, if the two do not fit.
+std::string graph_picture(const Json& result, const std::string& name);
 
 }  // namespace dfsearch

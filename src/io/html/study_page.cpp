@@ -210,10 +210,7 @@ Json front_json_of(const Json& front) {
 
 }  // namespace
 
-std::string study_page(const std::string& study_json, const std::string& results_ndjson,
-                       const std::string& front_json) {
-  Json study = parse_json_object(study_json, "study.json");
-  const Json front = parse_json_object(front_json, "front.json");
+std::string study_page(const Json& study, const std::string& results_ndjson, const Json& front) {
   try {
     const Results results = read_results(results_ndjson, front);
     Json columns = columns_json(study, front, results.rows);
@@ -221,11 +218,17 @@ std::string study_page(const std::string& study_json, const std::string& results
                                             {"total", results.total},
                                             {"front", front_json_of(front)},
                                             {"columns", std::move(columns)},
-                                            {"study", std::move(study)}});
+                                            {"study", study}});
   } catch (const Json::exception& error) {
     throw InputError(std::string("study.json, results.ndjson, front.json: are no study: ") +
                      what_is_wrong(error));
   }
+}
+
+std::string study_page(const std::string& study_json, const std::string& results_ndjson,
+                       const std::string& front_json) {
+  return study_page(parse_json_object(study_json, "study.json"), results_ndjson,
+                    parse_json_object(front_json, "front.json"));
 }
 
 }  // namespace dfsearch

@@ -14,6 +14,11 @@
 
 namespace dfsearch {
 
+/// Tree of an answer, for headers that do not show the library of JSON.  It is printed last.
+struct AnswerJson {
+  Json tree;
+};
+
 // One object in SI base units that always has every key; null where there is no value.  All that
 // depends on time or threads is in its "search".  Throws InternalError for a negative number that is
 // no difference (answer_signs.hpp).

@@ -8,7 +8,6 @@
 #include "io/report/report_words.hpp"
 #include "io/solve/question_parts.hpp"
 #include "io/text/input_messages.hpp"
-#include "io/text/json_text.hpp"
 
 namespace dfsearch {
 
@@ -27,8 +26,9 @@ void check_bounds(const SolveOptions& asked, std::string_view whose) {
                                fmt::join(others, "', '")));
 }
 
-std::string Question::json(const Result& result) const {
-  Json json = json_of(result).tree;
+AnswerJson Question::json(const Result& result) const {
+  AnswerJson answer = json_of(result);
+  Json& json = answer.tree;
   if (!result.ruled_out.empty()) {
     json["status"] = name_of(result.status);
     json["ruled_out"] = result.ruled_out;
@@ -36,7 +36,7 @@ std::string Question::json(const Result& result) const {
   std::vector<std::string> all = notes();
   all.insert(all.end(), result.notes.begin(), result.notes.end());
   json["notes"] = all;
-  return json_text(json);
+  return answer;
 }
 
 std::string Question::report(const Result& result, const std::string& title,
@@ -83,7 +83,7 @@ Result solve(const AnyConfig& config, const SolveOptions& options) {
 }
 
 std::string result_json(const AnyConfig& config, const Result& result) {
-  return question_of(config)->json(result);
+  return json_text(question_of(config)->json(result).tree);
 }
 
 }  // namespace dfsearch

@@ -96,7 +96,7 @@ struct Result : Certainty, SearchEnd {
 /// A mapping as the model judges it.
 Result judged(const Problem& problem, Mapping mapping);
 
-/// Tree of an answer (question_parts.hpp); its library is none of the installed headers.
+/// Tree of an answer (result_json.hpp); its library is none of the installed headers.
 struct AnswerJson;
 
 /// Refers to the config.  Any thread.
@@ -130,7 +130,7 @@ class Question {
   /// A result of either: one object of JSON (docs/results.md) with all notes, and the report for
   /// people with those on the config.  Throws InternalError for an answer that no machine could have
   /// (result_json.hpp).
-  [[nodiscard]] std::string json(const Result& result) const;
+  [[nodiscard]] AnswerJson json(const Result& result) const;
   [[nodiscard]] std::string report(const Result& result, const std::string& title,
                                    bool with_details) const;
 

@@ -3,14 +3,10 @@
 
 #include <memory>
 
+#include "io/result/result_json.hpp"
 #include "io/solve/question.hpp"
-#include "io/text/json_text.hpp"
 
 namespace dfsearch {
-
-struct AnswerJson {
-  Json tree;
-};
 
 /// Of plans alone the report judges a hint.
 inline constexpr const char* kHintNote =

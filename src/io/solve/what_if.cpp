@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/text/json_text.hpp"
+#include "io/result/result_json.hpp"
 
 namespace dfsearch {
 namespace {
@@ -136,12 +136,10 @@ std::string what_if_text(const std::vector<WhatIfMore>& rows, Score objective) {
   return text;
 }
 
-std::string with_what_if(const std::string& json, const std::vector<WhatIfMore>& rows) {
-  Json result = Json::parse(json);
-  result["what_if"] = json_list(rows, [](const WhatIfMore& row) -> Json {
+void add_what_if(AnswerJson& answer, const std::vector<WhatIfMore>& rows) {
+  answer.tree["what_if"] = json_list(rows, [](const WhatIfMore& row) -> Json {
     return {{"more", row.more}, {"objective", or_null(row.objective)}, {"proved", row.is_proved}};
   });
-  return json_text(result);
 }
 
 }  // namespace dfsearch

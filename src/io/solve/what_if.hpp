@@ -27,7 +27,7 @@ std::vector<WhatIfMore> what_if(const AnyConfig& config, const SolveOptions& opt
 
 /// A line for each quantity; `objective` is that of the answer.
 std::string what_if_text(const std::vector<WhatIfMore>& rows, Score objective);
-/// The JSON of a result with them as its last key, `what_if`.
-std::string with_what_if(const std::string& json, const std::vector<WhatIfMore>& rows);
+/// Adds them to a result as its last key, `what_if`.
+void add_what_if(AnswerJson& answer, const std::vector<WhatIfMore>& rows);
 
 }  // namespace dfsearch

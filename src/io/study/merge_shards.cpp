@@ -184,7 +184,7 @@ MergedStudy merge_shards(const std::vector<std::filesystem::path>& folders) {
   FrontOf front(merged.study, merged.state);
   for (const auto& [index, row] : rows) {
     merged.rows += row + "\n";
-    study::PointAnswer answer = answer_of(row);
+    study::PointAnswer answer = answer_of_row(row);
     answer.row.clear();
     front.add(index, answer.figures);
     merged.answers.emplace(index, std::move(answer));

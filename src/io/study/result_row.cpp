@@ -96,7 +96,7 @@ study::Rates rates_of(const Json& line) {
 }
 
 /// Throws Json::exception.
-study::PointAnswer answer_of(const Json& line, const std::string& row) {
+study::PointAnswer read_line(const Json& line, const std::string& row) {
   study::PointAnswer answer;
   if (!line.at("index").is_number_integer()) throw InputError("index: expected a whole number");
   answer.index = line.at("index").get<study::PointIndex>();
@@ -137,8 +137,7 @@ study::PointAnswer answer_of(const Json& line, const std::string& row) {
 
 }  // namespace
 
-std::string row_text(const ResultRow& row, const std::string& text) {
-  const Json result = Json::parse(text);
+study::PointAnswer answer_of(const ResultRow& row, const Json& result) {
   Json line = Json::object();
   line["index"] = row.index;
   Json& point = line["point"] = Json::object();
@@ -152,22 +151,25 @@ std::string row_text(const ResultRow& row, const std::string& text) {
   }
   line["fingerprint"] = digest(line);
   line["search"] = search_of(result, row.tells_time);
-  return json_line(line);
+  return read_line(line, json_line(line));
 }
 
-study::PointAnswer answer_of(const std::string& row) {
-  const Json line = parse_json_object(row, "line");
+study::PointAnswer answer_of(const Json& line, const std::string& row) {
   try {
-    return answer_of(line, row);
+    return read_line(line, row);
   } catch (const Json::exception& wrong) {
     throw InputError("expected a line of results: " + what_is_wrong(wrong));
   }
 }
 
+study::PointAnswer answer_of_row(const std::string& row) {
+  return answer_of(parse_json_object(row, "line"), row);
+}
+
 study::PointAnswer checked_answer_of(const std::string& row, const study::Grid& grid) {
   Json line = parse_json_object(row, "line");
   try {
-    study::PointAnswer answer = answer_of(line, row);
+    study::PointAnswer answer = read_line(line, row);
     if (answer.index < 0 || answer.index >= grid.count()) {
       throw InputError(
           fmt::format("index: expected 0 to {}, got {}", grid.count() - 1, line["index"].dump()));

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/text/json_text.hpp"
 #include "study/grid.hpp"
 #include "study/point_answer.hpp"
 
@@ -19,12 +20,14 @@ struct ResultRow {
   study::Rates rates = study::Rates::Unknown;
 };
 
-/// The line, without its end, from the text of a result JSON; "reason" is made of what is infeasible
-/// there unless the row has one.
-std::string row_text(const ResultRow& row, const std::string& result);
+/// The answer and its line, from a result; "reason" is made of the infeasible resource there unless
+/// the row has one.
+study::PointAnswer answer_of(const ResultRow& row, const Json& result);
 
-/// What a line says.  Throws InputError for one that is no such line.
-study::PointAnswer answer_of(const std::string& row);
+/// Reads a line.  Throws InputError for one that is no such line.
+study::PointAnswer answer_of_row(const std::string& row);
+/// The answer of a line that is parsed already.
+study::PointAnswer answer_of(const Json& line, const std::string& row);
 
 /// The same of a line that a file holds: it must be of a point of the grid, and say what was once
 /// written.  Throws InputError.

@@ -144,7 +144,7 @@ bool StudyState::is_proved() const { return complete && count.unproved == 0 && c
 
 bool StudyState::is_exact() const { return is_proved() && count.approximate == 0; }
 
-std::string study_json(const Study& study, const StudyState& state) {
+Json study_json(const Study& study, const StudyState& state) {
   Json figures = Json::object();
   for (const study::Figure figure : study::kFigures) {
     figures[std::string(study::name_of(figure))] = {
@@ -153,27 +153,26 @@ std::string study_json(const Study& study, const StudyState& state) {
   }
   Json bases = json_list(study.bases, [](const StudyBase& base) { return base.name; });
   const study::StudyCount& count = state.count;
-  const Json json = {{"dfsearch", kVersion},
-                     {"study", study.name},
-                     {"fingerprint", fmt::format("{:016x}", state.fingerprint)},
-                     {"objective", names_json(study.goal.figures)},
-                     {"limits", limits_json(study.goal)},
-                     {"figures", figures},
-                     {"bases", bases},
-                     {"axes", axes_json(study, state)},
-                     {"shard", {{"part", state.part.part + 1}, {"of", state.part.of}}},
-                     {"points", count.points},
-                     {"solved", count.solved},
-                     {"pruned", count.pruned},
-                     {"infeasible", count.infeasible},
-                     {"failed", count.failed},
-                     {"unproved", count.unproved},
-                     {"approximate", count.approximate},
-                     {"scoped", count.scoped},
-                     {"complete", state.complete},
-                     {"ratios", ratios_json(state.ratios)},
-                     {"charts", study.charts}};
-  return json_text(json);
+  return {{"dfsearch", kVersion},
+          {"study", study.name},
+          {"fingerprint", fmt::format("{:016x}", state.fingerprint)},
+          {"objective", names_json(study.goal.figures)},
+          {"limits", limits_json(study.goal)},
+          {"figures", figures},
+          {"bases", bases},
+          {"axes", axes_json(study, state)},
+          {"shard", {{"part", state.part.part + 1}, {"of", state.part.of}}},
+          {"points", count.points},
+          {"solved", count.solved},
+          {"pruned", count.pruned},
+          {"infeasible", count.infeasible},
+          {"failed", count.failed},
+          {"unproved", count.unproved},
+          {"approximate", count.approximate},
+          {"scoped", count.scoped},
+          {"complete", state.complete},
+          {"ratios", ratios_json(state.ratios)},
+          {"charts", study.charts}};
 }
 
 FrontOf::FrontOf(const Study& study, const StudyState& state)
@@ -189,8 +188,8 @@ std::vector<study::Front::Member> FrontOf::members() const {
   return front_.members();
 }
 
-std::string front_json(const Study& study, const study::Grid& grid, const StudyState& state,
-                       const std::vector<study::Front::Member>& members) {
+Json front_json(const Study& study, const study::Grid& grid, const StudyState& state,
+                const std::vector<study::Front::Member>& members) {
   Json points = Json::array();
   for (const study::Front::Member& member : members) {
     const study::Choices choices = grid.choices(member.index);
@@ -205,11 +204,11 @@ std::string front_json(const Study& study, const study::Grid& grid, const StudyS
     }
     points.push_back(std::move(point));
   }
-  return json_text({{"study", study.name},
-                    {"objective", names_json(study.goal.figures)},
-                    {"limits", limits_json(study.goal)},
-                    {"exact", state.is_exact()},
-                    {"points", points}});
+  return {{"study", study.name},
+          {"objective", names_json(study.goal.figures)},
+          {"limits", limits_json(study.goal)},
+          {"exact", state.is_exact()},
+          {"points", points}};
 }
 
 void for_each_row(const std::filesystem::path& ndjson,
@@ -245,8 +244,8 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
   for (const auto& [column, field] : columns) head += "," + csv_cell(column.second);
   std::map<study::PointIndex, std::string> lines;
   for_each_row(ndjson, [&](const std::string& row) {
-    const study::PointAnswer answer = answer_of(row);
     const Json json = Json::parse(row);
+    const study::PointAnswer answer = answer_of(json, row);
     std::string line = std::to_string(answer.index);
     for (std::size_t a = 0; a < axes.size(); ++a) {
       const std::string label = json.at("point").value(axes[a].name, std::string());

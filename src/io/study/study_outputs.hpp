@@ -45,7 +45,7 @@ struct StudyState {
   [[nodiscard]] bool is_exact() const;
 };
 
-std::string study_json(const Study& study, const StudyState& state);
+Json study_json(const Study& study, const StudyState& state);
 
 /// The front of points that have answers.
 class FrontOf {
@@ -64,8 +64,8 @@ class FrontOf {
 };
 
 /// The members in their order.
-std::string front_json(const Study& study, const study::Grid& grid, const StudyState& state,
-                       const std::vector<study::Front::Member>& members);
+Json front_json(const Study& study, const study::Grid& grid, const StudyState& state,
+                const std::vector<study::Front::Member>& members);
 
 /// results.ndjson as comma-separated values, in the order of points, with units in the head: the
 /// labels of axes and their values in SI base units, figures, decisions, parts of time and memory.

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "engine/names.hpp"
+#include "io/result/result_json.hpp"
 #include "io/study/point_figures.hpp"
 #include "io/study/point_growth.hpp"
 #include "io/study/point_rates.hpp"
@@ -302,8 +303,8 @@ Limits StudyPoints::limits_of(const AnyConfig& any, const study::PointEffort& ef
   return limits;
 }
 
-std::string StudyPoints::answer_json(const AnyConfig& any, const study::PointEffort& effort,
-                                     bool& stopped_by_effort) const {
+AnswerJson StudyPoints::answer_json(const AnyConfig& any, const study::PointEffort& effort,
+                                    bool& stopped_by_effort) const {
   const auto question = question_of(any);
   SolveOptions options;
   options.limits = limits_of(any, effort);
@@ -328,23 +329,23 @@ study::PointAnswer StudyPoints::solve(PointIndex point, const study::PointEffort
   }
   row.tells_time = !search_.deterministic;
   bool stopped_by_effort = false;
-  std::string json;
+  Json result;
   try {
     const AnyConfig any = config(point);
     row.rates = rates_of(any);
     std::map<study::Figure, std::string> lacking;
     check_figures(point, any, lacking);
     if (!lacking.empty()) throw InputError(lacking.begin()->second);
-    json = answer_json(any, effort, stopped_by_effort);
+    result = answer_json(any, effort, stopped_by_effort).tree;
   } catch (const Stopped&) {
-    json = fmt::format(R"({{"status": "no_solution", "stopped_by": "{}"}})",
-                       name_of(StopReason::Time));
+    result["status"] = "no_solution";
+    result["stopped_by"] = name_of(StopReason::Time);
   } catch (const std::exception& error) {
     // A point that breaks is a row with its reason, not the end of the study.
     row.reason = error.what();
-    json = "{\"status\": \"failed\"}";
+    result["status"] = "failed";
   }
-  study::PointAnswer answer = answer_of(row_text(row, json));
+  study::PointAnswer answer = answer_of(row, result);
   answer.stopped_by_effort = stopped_by_effort;
   return answer;
 }

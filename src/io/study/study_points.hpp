@@ -69,8 +69,8 @@ class StudyPoints {
   [[nodiscard]] study::Growth growth_along(std::size_t dimension) const;
   [[nodiscard]] Hint hint_for(const AnyConfig& config, const study::PointEffort& effort) const;
   [[nodiscard]] Limits limits_of(const AnyConfig& config, const study::PointEffort& effort) const;
-  [[nodiscard]] std::string answer_json(const AnyConfig& config, const study::PointEffort& effort,
-                                        bool& stopped_by_effort) const;
+  [[nodiscard]] AnswerJson answer_json(const AnyConfig& config, const study::PointEffort& effort,
+                                       bool& stopped_by_effort) const;
 
   const Study& study_;
   const PointSearch search_;
