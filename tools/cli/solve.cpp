@@ -74,8 +74,8 @@ class Run {
     limits.deadline = start_.begin_search(line_.time_limit.value_or(settings_.time_limit));
     options_.limits = limits;
     if (events.is_on()) {
-      events.write(question_->start_event(title_of(line_), line_.threads,
-                                          state_ ? stats_of(*state_) : SearchStats{}));
+      events.write(start_event(question_->subject(), title_of(line_), line_.threads,
+                               state_ ? stats_of(*state_) : SearchStats{}));
     }
     Result result = question_->solve(options_);
     keep_leftovers(result);

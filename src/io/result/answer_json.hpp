@@ -1,48 +1,71 @@
 #pragma once
-// What the JSON of all searches has in common, most of it that of both searches over whole steps,
-// for executions of Calculon's model and for plans of training steps (docs/results.md).
+// Keys that the answers of several kinds of questions have in common (docs/results.md).
 
 #include <cmath>
 #include <cstdint>
 #include <optional>
 
 #include "base/units.hpp"
+#include "base/version.hpp"
 #include "engine/names.hpp"
 #include "engine/search_result.hpp"
-#include "io/schema/write_schema.hpp"
-#include "io/text/json_text.hpp"
-#include "io/text/offload_names.hpp"
+#include "graph/workloads/llm/transformer.hpp"
+#include "io/result/answer_rows.hpp"
+#include "model/evaluate.hpp"
+#include "model/machine/network_choices.hpp"
+#include "model/mapping.hpp"
+#include "model/names.hpp"
 #include "model/scope.hpp"
 
 namespace dfsearch {
+
+/// Counts of a model; null for workloads that are no model with known counts.
+template <>
+inline constexpr auto kKeys<ModelCounts> = DFSEARCH_KEYS(ModelCounts, parameters, active_parameters,
+                                                         matmul_parameters, training_flop_per_token,
+                                                         causal_training_flop_per_token,
+                                                         cache_bytes_per_token);
+
+template <>
+inline constexpr auto kKeys<Parallelism> = DFSEARCH_KEYS(Parallelism, tensor, pipeline, data);
+template <>
+inline constexpr auto kKeys<Mapping::Dimension> = DFSEARCH_KEYS(Mapping::Dimension, degree,
+                                                                strategy);
+inline Parallelism degrees_of(const Mapping& mapping) { return parallelism_of(mapping.network); }
+inline constexpr auto kNetworkKeys =
+    join(key<Mapping, &degrees_of>("parallelism"), DFSEARCH_KEYS(Mapping, network));
+inline constexpr auto kMappingKeys = join(kNetworkKeys, DFSEARCH_KEYS(Mapping, micro_batch, tile));
+
+/// Keys of a partition that say nothing of the mapping.
+inline constexpr auto kPartitionKeys =
+    join(DFSEARCH_KEYS(PartitionCost, compute, memory, network, time, bound_by, sram, pieces),
+         key<PartitionCost, &PartitionCost::flops>("flop"),
+         DFSEARCH_KEYS(PartitionCost, memory_bytes, network_bytes, register_bytes));
+
+inline Json proof_json(const SearchStats& stats) {
+  return {{"nodes", stats.proof_nodes}, {"time", number(stats.proof_time)}};
+}
+inline Json pruned_json(const SearchStats& stats) { return {{"bound", stats.pruned_by_bound}}; }
+inline constexpr auto kEffortKeys =
+    join(DFSEARCH_KEYS(SearchStats, nodes, time), key<SearchStats, &proof_json>("proof"),
+         DFSEARCH_KEYS(SearchStats, threads));
+inline constexpr auto kIncumbentKeys =
+    DFSEARCH_KEYS(SearchStats, incumbents, first_incumbent, best_incumbent);
+
+/// Price and power of the machine, and FLOP/s for each.
+template <class Cost>
+inline constexpr auto kPriceKeys = DFSEARCH_KEYS(Cost, price, power, cost_efficiency,
+                                                 power_efficiency);
 
 /// The names of what was fixed beforehand.
 inline Json scope_json(const Scope& scope) {
   return json_list(scope, [](const FixedBeforehand& fixed) -> Json { return fixed.name; });
 }
 
-inline Json stop_json(StopReason reason) {
-  return reason != StopReason::None ? Json(name_of(reason)) : Json();
-}
-
-/// A list of words.
-inline Json offload_json(const Offload& offload) {
-  return written(TypeOf<Offload>::type, &offload);
-}
-
-/// Puts what the machine costs and draws; `cost` is null where nothing was found.
-template <class Cost>
-void put_price(Json& json, const Cost* cost) {
-  json["price"] = cost != nullptr ? number(cost->price) : Json();
-  json["power"] = cost != nullptr ? number(cost->power) : Json();
-  json["cost_efficiency"] = cost != nullptr ? number(cost->cost_efficiency) : Json();
-  json["power_efficiency"] = cost != nullptr ? number(cost->power_efficiency) : Json();
-}
-
 /// Puts the tokens a second of all chips, of one and for a dollar of the machine; null where none are
 /// known or nothing has a price.
 inline void put_rates(Json& json, std::optional<double> tokens, std::int64_t chips, Dollars price) {
-  json["tokens_per_second"] = tokens ? json_number(*tokens) : Json();
+  json["tokens_per_second"] = value_json(tokens);
   json["tokens_per_s_per_chip"] =
       tokens ? json_number(*tokens / static_cast<double>(chips)) : Json();
   json["tokens_per_s_per_dollar"] =
@@ -53,8 +76,7 @@ inline void put_rates(Json& json, std::optional<double> tokens, std::int64_t chi
 template <class Result>
 void put_answer(Json& json, const Result& result) {
   const auto* cost = result.cost ? &*result.cost : nullptr;
-  json["status"] = name_of(result.status);
-  json["stopped_by"] = stop_json(result.stopped_by);
+  put(json, DFSEARCH_KEYS(Result, status, stopped_by), &result);
   json["scope"] = scope_json(result.scope);
   json["objective_name"] = "step_time";
   json["objective"] = cost != nullptr ? number(cost->step_time) : Json();
@@ -62,20 +84,17 @@ void put_answer(Json& json, const Result& result) {
   const bool is_bounded = result.status != SearchStatus::Infeasible && !result.is_given();
   json["lower_bound"] = is_bounded ? number(result.lower_bound) : Json();
   json["gap"] = cost != nullptr && !result.is_given() ? json_number(result.gap) : Json();
-  json["step_time"] = json["objective"];
-  json["utilization"] = cost != nullptr ? json_number(cost->utilization) : Json();
+  put(json, DFSEARCH_KEYS(std::decay_t<decltype(*cost)>, step_time, utilization), cost);
 }
 
 /// The same of an answer in `top`.
 template <class Found>
 Json ranked_json(const Found& found) {
   const auto* cost = found.cost ? &*found.cost : nullptr;
-  return {{"status", name_of(found.status)},
-          {"stopped_by", stop_json(found.stopped_by)},
-          {"lower_bound", number(found.lower_bound)},
-          {"gap", cost != nullptr ? json_number(found.gap) : Json()},
-          {"step_time", cost != nullptr ? number(cost->step_time) : Json()},
-          {"utilization", cost != nullptr ? json_number(cost->utilization) : Json()}};
+  Json json = object_json(DFSEARCH_KEYS(Found, status, stopped_by, lower_bound), &found);
+  json["gap"] = cost != nullptr ? json_number(found.gap) : Json();
+  put(json, DFSEARCH_KEYS(std::decay_t<decltype(*cost)>, step_time, utilization), cost);
+  return json;
 }
 
 /// The best parallelisms, best first; `put_rest` adds to each what its kind of answer has.
@@ -100,16 +119,12 @@ inline Json counted_space(std::optional<double> count) {
 
 /// What it took to find.
 inline Json search_json(const SearchStats& stats, std::int64_t measured, std::int64_t evaluated) {
-  return {{"nodes", stats.nodes},
-          {"time", number(stats.time)},
-          {"proof", {{"nodes", stats.proof_nodes}, {"time", number(stats.proof_time)}}},
-          {"threads", stats.threads},
-          {"measured", measured},
-          {"evaluated", evaluated},
-          {"incumbents", stats.incumbents},
-          {"first_incumbent", number(stats.first_incumbent)},
-          {"best_incumbent", number(stats.best_incumbent)},
-          {"pruned", {{"bound", stats.pruned_by_bound}}}};
+  Json json = object_json(kEffortKeys, &stats);
+  json["measured"] = measured;
+  json["evaluated"] = evaluated;
+  put(json, kIncumbentKeys, &stats);
+  json["pruned"] = pruned_json(stats);
+  return json;
 }
 
 }  // namespace dfsearch

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,11 @@
 #include "model/names.hpp"
 
 namespace dfsearch {
+
+template <>
+inline constexpr auto kKeys<serving::RequestClass> = DFSEARCH_KEYS(serving::RequestClass, input,
+                                                                   output, prefix, share);
+
 namespace {
 
 Json workload_json(WorkloadKind kind, std::int64_t layers, std::int64_t sequence, Json batch) {
@@ -35,17 +41,13 @@ Json asked_workload_json(const training::Task& task) {
   Json json = workload_json(WorkloadKind::LlmTraining, task.model.layers, task.pass.tokens,
                             task.global_batch);
   json["precision"] = task.stack ? Json(name_of(task.stack->precision)) : Json();
-  json["heads"] = task.model.heads;
-  json["kv_heads"] = task.model.kv_heads;
+  put(json, DFSEARCH_KEYS(Transformer, heads, kv_heads), &task.model);
   json["experts"] = task.model.experts ? task.model.experts->count : 0;
   json["tied"] = task.model.tied;
   return json;
 }
 
 Json asked_workload_json(const serving::Task& task) {
-  Json requests = json_list(task.requests, [](const serving::RequestClass& of) -> Json {
-    return {{"input", of.input}, {"output", of.output}, {"prefix", of.prefix}, {"share", of.share}};
-  });
   // A deployment names what is left open.
   Json precision = Json::object();
   for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
@@ -54,7 +56,7 @@ Json asked_workload_json(const serving::Task& task) {
   return {{"kind", "llm_serving"},
           {"layers", task.model.layers},
           {"precision", std::move(precision)},
-          {"requests", std::move(requests)},
+          {"requests", value_json(task.requests)},
           {"rate", or_null(task.rate)},
           {"concurrency", or_null(task.concurrency)}};
 }
@@ -64,50 +66,31 @@ Json asked_pools_json(const serving::Task& task) {
     return {{"name", pool.name},
             {"chips", pool.chips},
             {"peak", number(pool.peak_of(task.precisions[0].of_products()))},
-            {"memory", tier_json(pool.machine.memory[0])},
+            {"memory", value_json(pool.machine.memory[0])},
             {"usable", number(pool.usable())},
-            {"network", network_json(pool.machine)},
+            {"network", value_json(pool.machine.network)},
             {"price", json_number(pool.price)},
             {"power", number(pool.power)}};
   });
 }
 
 Json asked_limits_json(const serving::Limits& limits) {
-  return {{"ttft", or_null(limits.ttft)},
-          {"tpot", or_null(limits.tpot)},
-          {"e2e", or_null(limits.e2e)},
-          {"cost", or_null(limits.cost)}};
+  return object_json(DFSEARCH_KEYS(serving::Limits, ttft, tpot, e2e, cost), &limits);
 }
 
-Json tier_json(const MemoryTier& tier) {
-  Json json = {{"bandwidth", number(tier.bandwidth)}, {"capacity", number(tier.capacity)}};
-  if (tier.latency > Seconds{}) json["latency"] = number(tier.latency);
-  return json;
-}
-
-Json network_json(const Machine& machine) {
-  return json_list(machine.network, [](const NetworkDimension& dimension) -> Json {
-    return {{"topology", dimension.measured ? Json() : topology_name(dimension)},
-            {"degree", or_null(dimension.degree)},
-            {"bandwidth", number(dimension.bandwidth)},
-            {"latency", number(dimension.latency)}};
-  });
-}
-
-Json sram_json(const Machine& machine) {
+std::optional<Bytes> sram_of(const Machine& machine) {
   const Bytes sram = machine.accelerator.sram;
-  return sram > Bytes{} ? number(sram) : Json();
+  return sram > Bytes{} ? std::optional(sram) : std::nullopt;
+}
+
+std::optional<std::string_view> topology_of(const NetworkDimension& dimension) {
+  if (dimension.measured) return std::nullopt;
+  return topology_name(dimension);
 }
 
 Json asked_machine_json(const Machine& machine) {
   if (!(machine.peak() > FlopsPerSecond{})) return {};
-  const MemoryTier* second = machine.second_memory();
-  Json json = {{"chips", machine.chips},
-               {"peak", number(machine.peak())},
-               {"sram", sram_json(machine)},
-               {"memory", tier_json(machine.memory[0])},
-               {"second_memory", second ? tier_json(*second) : Json()},
-               {"network", network_json(machine)}};
+  Json json = object_json(kMachineKeys, &machine);
   if (machine.price.by_peak) json["price_of_peak"] = machine.price.by_peak->polynomial;
   if (machine.power.by_peak) json["power_of_peak"] = machine.power.by_peak->polynomial;
   return json;

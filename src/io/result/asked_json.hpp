@@ -4,7 +4,7 @@
 
 #include "engine/calculon/execution_space.hpp"
 #include "graph/workload.hpp"
-#include "io/text/json_text.hpp"
+#include "io/result/answer_rows.hpp"
 #include "model/machine/machine.hpp"
 #include "model/serving/task.hpp"
 #include "model/training/task.hpp"
@@ -22,10 +22,23 @@ Json asked_limits_json(const serving::Limits& limits);
 /// of a machine that has none.
 Json asked_machine_json(const Machine& machine);
 
-// Parts of it.
-Json tier_json(const MemoryTier& tier);
-Json network_json(const Machine& machine);
-Json sram_json(const Machine& machine);
+/// Nothing for a machine without SRAM.
+std::optional<Bytes> sram_of(const Machine& machine);
+/// Nothing for a network that was measured.
+std::optional<std::string_view> topology_of(const NetworkDimension& dimension);
+inline const MemoryTier& first_memory(const Machine& machine) { return machine.memory[0]; }
+
+template <>
+inline constexpr auto kKeys<MemoryTier> = join(DFSEARCH_KEYS(MemoryTier, bandwidth, capacity),
+                                               key<MemoryTier, &MemoryTier::latency>("latency",
+                                                                                     true));
+template <>
+inline constexpr auto kKeys<NetworkDimension> =
+    join(key<NetworkDimension, &topology_of>("topology"),
+         DFSEARCH_KEYS(NetworkDimension, degree, bandwidth, latency));
+inline constexpr auto kMachineKeys =
+    join(DFSEARCH_KEYS(Machine, chips, peak), key<Machine, &sram_of>("sram"),
+         key<Machine, &first_memory>("memory"), DFSEARCH_KEYS(Machine, second_memory, network));
 
 /// Kernels and tensors of a layer, for one sample.
 Json asked_graph_json(const Workload& workload);

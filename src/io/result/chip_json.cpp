@@ -1,5 +1,7 @@
 #include "io/result/chip_json.hpp"
 
+#include "engine/names.hpp"
+#include "io/result/answer_rows.hpp"
 #include "model/names.hpp"
 #include "technology/chip.hpp"
 
@@ -17,59 +19,39 @@ Json budget_json(const ChipDesign& design, const Split& split) {
           {"edge", sum_of(split.edge) / budget.perimeter()}};
 }
 
-Json core_json(const ChipCore& core) {
-  return {{"cores", core.cores},
-          {"bundles", core.bundles},
-          {"voltage", number(core.point.voltage)},
-          {"frequency", number(core.point.frequency)},
-          {"state", name_of(core.point.limit)},
-          {"flops_per_cycle", core.flops_per_cycle},
-          {"peak", number(core.peak)},
-          {"utilization", core.utilization},
-          {"usable", number(core.usable)},
-          {"count_held_by", name_of(core.held_by)}};
+constexpr auto kPointKeys = join(DFSEARCH_KEYS(OperatingPoint, voltage, frequency),
+                                 key<OperatingPoint, &OperatingPoint::limit>("state"));
+
+/// The operating point, between other keys of its part.
+template <class Part>
+Json part_json(const Part& part, AnswerRows before, AnswerRows after) {
+  Json json = object_json(before, &part);
+  put(json, kPointKeys, &part.point);
+  put(json, after, &part);
+  return json;
 }
 
-Json levels_json(const std::vector<ChipLevel>& levels) {
-  return json_list(levels, [](const ChipLevel& level) -> Json {
-    return {{"name", name_of(level.name)},
-            {"scope", name_of(level.scope)},
-            {"banks", level.banks},
-            {"capacity", number(level.capacity)},
-            {"share", number(level.share)},
-            {"leakage", number(level.leakage)},
-            {"raw_bandwidth", number(level.raw_bandwidth)},
-            {"bandwidth", number(level.bandwidth)},
-            {"latency", number(level.latency)}};
-  });
+Json core_json(const ChipCore& core) {
+  return part_json(core, DFSEARCH_KEYS(ChipCore, cores, bundles),
+                   join(DFSEARCH_KEYS(ChipCore, flops_per_cycle, peak, utilization, usable),
+                        key<ChipCore, &ChipCore::held_by>("count_held_by")));
 }
 
 Json memory_json(const ChipMemory& memory) {
-  return {{"stacks", memory.stacks},
-          {"links", memory.links},
-          {"edge_links", memory.edge_links},
-          {"voltage", number(memory.point.voltage)},
-          {"frequency", number(memory.point.frequency)},
-          {"state", name_of(memory.point.limit)},
-          {"leakage", number(memory.leakage)},
-          {"raw_bandwidth", number(memory.raw_bandwidth)},
-          {"bandwidth", number(memory.bandwidth)},
-          {"capacity", number(memory.capacity)},
-          {"latency", number(memory.latency)},
-          {"stacks_held_by", name_of(memory.stacks_held_by)},
-          {"links_held_by", name_of(memory.links_held_by)}};
+  return part_json(memory, DFSEARCH_KEYS(ChipMemory, stacks, links, edge_links),
+                   DFSEARCH_KEYS(ChipMemory, leakage, raw_bandwidth, bandwidth, capacity, latency,
+                                 stacks_held_by, links_held_by));
 }
 
+std::optional<BytesPerSecond> port_bandwidth(const ChipLink& link) {
+  return link.ports > 0 ? std::optional(link.port_bandwidth) : std::nullopt;
+}
 Json link_json(const ChipLink& link) {
-  return {{"wires", link.wires},
-          {"voltage", number(link.point.voltage)},
-          {"frequency", number(link.point.frequency)},
-          {"state", name_of(link.point.limit)},
-          {"bandwidth", number(link.bandwidth)},
-          {"ports", link.ports},
-          {"port_bandwidth", link.ports > 0 ? number(link.port_bandwidth) : Json()},
-          {"latency", number(link.latency)},
-          {"count_held_by", name_of(link.held_by)}};
+  return part_json(
+      link, DFSEARCH_KEYS(ChipLink, wires),
+      join(DFSEARCH_KEYS(ChipLink, bandwidth, ports),
+           key<ChipLink, &port_bandwidth>("port_bandwidth"), DFSEARCH_KEYS(ChipLink, latency),
+           key<ChipLink, &ChipLink::held_by>("count_held_by")));
 }
 
 Json power_json(const Technology& technology, const Chip& chip) {
@@ -104,16 +86,37 @@ Json system_json(const Chip& chip, const Machine& system) {
           {"network", std::move(network)}};
 }
 
-Json shortages_json(const std::vector<Shortage>& shortages) {
-  return json_list(shortages, [](const Shortage& shortage) -> Json {
-    return {{"part", name_or_null(shortage.part)},
-            {"budget", name_of(shortage.budget)},
-            {"needed", json_number(shortage.needed)},
-            {"available", json_number(shortage.available)}};
-  });
+const char* effect_of(const BudgetGain& gain) {
+  switch (gain.known) {
+    case WhatIf::Known:
+      if (gain.change == 0.0) return "same";
+      return gain.change < 0.0 ? "faster" : "slower";
+    case WhatIf::NoChip:
+      return "no_chip";
+    case WhatIf::NoMapping:
+      return "no_mapping";
+    case WhatIf::Unknown:
+      return "unknown";
+  }
+  return "";
+}
+
+/// Nothing where it is not known.
+std::optional<Score> step_time_of(const BudgetGain& gain) {
+  return gain.known == WhatIf::Known ? std::optional(gain.objective) : std::nullopt;
+}
+std::optional<double> change_of(const BudgetGain& gain) {
+  return gain.known == WhatIf::Known ? std::optional(gain.change) : std::nullopt;
 }
 
 }  // namespace
+
+template <>
+inline constexpr auto kKeys<ChipLevel> = DFSEARCH_KEYS(ChipLevel, name, scope, banks, capacity,
+                                                       share, leakage, raw_bandwidth, bandwidth,
+                                                       latency);
+template <>
+inline constexpr auto kKeys<Shortage> = DFSEARCH_KEYS(Shortage, part, budget, needed, available);
 
 Json split_json(const ChipDesign& design, const Chip& chip) {
   const Budget& budget = design.budget;
@@ -135,12 +138,32 @@ Json chip_json(const ChipDesign& design, const Chip& chip, const Machine& system
   }
   return {{"budget", budget_json(design, chip.split)},
           {"core", core_json(chip.core)},
-          {"levels", levels_json(chip.levels)},
+          {"levels", value_json(chip.levels)},
           {"memory", chip.memory ? memory_json(*chip.memory) : Json()},
           {"links", std::move(links)},
           {"power_used", power_json(design.technology, chip)},
           {"system", system_json(chip, system)},
-          {"infeasible", shortages_json(chip.infeasible)}};
+          {"infeasible", value_json(chip.infeasible)}};
+}
+
+Json best_splits_json(const ChipDesign& design, const DesignResult& result) {
+  return json_list(result.best, [&](const FoundSplit& found) {
+    Json json = object_json(DFSEARCH_KEYS(FoundSplit, status, stopped_by), &found);
+    json["objective"] = found.chip ? number(found.objective) : Json();
+    const bool is_bounded = found.status != SearchStatus::Infeasible;
+    json["lower_bound"] = is_bounded ? number(found.lower_bound) : Json();
+    json["split"] = found.chip ? split_json(design, *found.chip) : Json();
+    return json;
+  });
+}
+
+Json gains_json(const DesignResult& result) {
+  constexpr auto kGainKeys =
+      join(DFSEARCH_KEYS(BudgetGain, budget, part, searched, has, more),
+           key<BudgetGain, &effect_of>("effect"), key<BudgetGain, &step_time_of>("step_time"),
+           key<BudgetGain, &change_of>("change"));
+  return json_list(result.gains,
+                   [&](const BudgetGain& gain) { return object_json(kGainKeys, &gain); });
 }
 
 }  // namespace dfsearch

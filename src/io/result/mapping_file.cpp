@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/names.hpp"
 #include "graph/names.hpp"
+#include "io/result/answer_json.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/loop_choices.hpp"
 #include "io/text/map_reader.hpp"
@@ -22,11 +22,6 @@
 
 namespace dfsearch {
 namespace {
-
-// Keys of a partition that say nothing of the mapping: read over.
-constexpr std::string_view kOfPartition[] = {
-    "compute", "memory", "network",      "time",          "bound_by",       "sram",
-    "pieces",  "flop",   "memory_bytes", "network_bytes", "register_bytes", "dataflow"};
 
 /// Fills a Mapping and collects what is wrong on the way.
 class MappingReader {
@@ -220,7 +215,8 @@ class MappingReader {
     }
     if (const YamlEntry* kernels = map.required("kernels")) read_kernels(*kernels, index);
     if (const YamlEntry* cores = given(map, "cores")) read_cores(*cores, index);
-    for (const std::string_view key : kOfPartition) map.optional(key);
+    for (const AnswerRow& row : kPartitionKeys) map.optional(row.key);
+    map.optional("dataflow");
     map.finish();
     return index;
   }

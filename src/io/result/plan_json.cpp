@@ -2,31 +2,31 @@
 
 #include <algorithm>
 
-#include "base/version.hpp"
 #include "io/result/answer_json.hpp"
-#include "io/result/answer_signs.hpp"
 #include "io/result/asked_json.hpp"
-#include "io/result/event_json.hpp"
-#include "io/result/event_text.hpp"
-#include "io/result/model_json.hpp"
 #include "io/result/plan_lack.hpp"
 #include "io/result/unused_keys.hpp"
-#include "io/result/work_json.hpp"
 #include "model/names.hpp"
 #include "model/training/fused_part.hpp"
 #include "model/training/plan.hpp"
+#include "model/training/step.hpp"
 
 namespace dfsearch {
 namespace {
 
+using training::BlockExchange;
 using training::Degrees;
 using training::Division;
+using training::Exchange;
 using training::FoundPlan;
 using training::kRoles;
 using training::MemoryUse;
+using training::Part;
 using training::Plan;
 using training::PlanResult;
 using training::Role;
+using training::StepParts;
+using PlanCost = training::Cost;
 
 /// `data` counts all replicas, those that divide the experts among them included, and `expert` all
 /// ranks that divide the experts.
@@ -47,41 +47,28 @@ Json network_json(const Plan& plan) {
       if (dimension[role] > 1) roles[training::name_of(role)] = dimension[role];
     }
     if (!dimension.order.empty()) {
-      roles["order"] =
-          json_list(dimension.order, [](Role role) { return training::name_of(role); });
+      roles["order"] = value_json(dimension.order);
       roles["fill"] = name_of(dimension.fill);
     }
     return roles;
   });
 }
 
-/// With the keys of the section `training`, where the object can stand.
-Json decisions_json(const Plan& plan) {
-  return {{"layout", training::name_of(plan.layout)},
-          {"recompute", training::name_of(plan.recompute)},
-          {"zero", plan.zero},
-          {"schedule", training::name_of(plan.schedule)},
-          {"chunks", plan.chunks},
-          {"layers", plan.layers},
-          {"offload", offload_json(plan.offload)}};
-}
-
-/// Puts all that is decided.
-void put_plan(Json& json, const Plan* plan) {
-  json["parallelism"] = plan != nullptr ? parallelism_json(*plan) : Json();
-  json["network"] = plan != nullptr ? network_json(*plan) : Json();
-  json["micro_batch"] = plan != nullptr ? Json(plan->micro_batch) : Json();
-  json["plan"] = plan != nullptr ? decisions_json(*plan) : Json();
-}
+/// The keys of the section `training`, where the object can stand.
+constexpr auto kDecisionKeys =
+    DFSEARCH_KEYS(Plan, layout, recompute, zero, schedule, chunks, layers, offload);
+/// All decisions.
+constexpr auto kPlanKeys =
+    join(key<Plan, &parallelism_json>("parallelism"), key<Plan, &network_json>("network"),
+         DFSEARCH_KEYS(Plan, micro_batch), nested<Plan, kDecisionKeys>("plan"));
 
 /// The partitions of each part; null where kernels run one by one.
 Json fusion_json(const training::Task& task, const PlanResult& result) {
   if (task.style == Style::KernelByKernel || !result.cost) return {};
-  const auto partition_json = [](const auto& partition) -> Json {
-    return {{"kernels", partition.kernels},
-            {"time", number(partition.time)},
-            {"bound_by", name_of(partition.bound_by)},
-            {"sram", number(partition.sram)}};
+  constexpr auto kPartitionKeys =
+      DFSEARCH_KEYS(training::FusedSummary::Partition, kernels, time, bound_by, sram);
+  const auto partition_json = [&](const auto& partition) {
+    return object_json(kPartitionKeys, &partition);
   };
   const auto parts = training::fused_summary(task, *result.plan, result.fusions);
   return json_list(parts, [&](const auto& part) -> Json {
@@ -93,33 +80,24 @@ Json fusion_json(const training::Task& task, const PlanResult& result) {
   });
 }
 
-Json time_json(const training::StepParts& parts) {
-  Json json = {{"compute", number(parts.compute)},     {"recompute", number(parts.recompute)},
-               {"tensor", number(parts.tensor)},       {"context", number(parts.context)},
-               {"expert", number(parts.expert)},       {"pipeline", number(parts.pipeline)},
-               {"bubble", number(parts.bubble)},       {"data", number(parts.data)},
-               {"optimizer", number(parts.optimizer)}, {"offload", number(parts.offload)}};
-  if (parts.host > Seconds{}) json["host"] = number(parts.host);
-  return json;
-}
+constexpr auto kTimeKeys = join(DFSEARCH_KEYS(StepParts, compute, recompute, tensor, context,
+                                              expert, pipeline, bubble, data, optimizer, offload),
+                                key<StepParts, &StepParts::host>("host", true));
+Json time_json(const PlanCost& cost) { return object_json(kTimeKeys, &cost.parts); }
 
 Json memory_json(const MemoryUse& use, std::int64_t stage) {
-  Json json = {{"weights", number(use.weights)},
-               {"gradients", number(use.gradients)},
-               {"optimizer", number(use.optimizer)},
-               {"activations", number(use.activations)},
-               {"working", number(use.working)},
-               {"ends", number(use.ends)},
-               {"total", number(use.total())},
-               {"second", number(use.second)},
-               {"stage", stage}};
-  if (use.runtime > Bytes{}) json["runtime"] = number(use.runtime);
+  Json json = object_json(DFSEARCH_KEYS(MemoryUse, weights, gradients, optimizer, activations,
+                                        working, ends, total, second),
+                          &use);
+  json["stage"] = stage;
+  put(json, key<MemoryUse, &MemoryUse::runtime>("runtime", true), &use);
   return json;
 }
+Json memory_of_cost(const PlanCost& cost) { return memory_json(cost.memory, cost.fullest); }
 
 void put_found(Json& json, const FoundPlan& found) {
-  put_plan(json, found.cost ? &*found.plan : nullptr);
-  json["memory"] = found.cost ? memory_json(found.cost->memory, found.cost->fullest) : Json();
+  put(json, kPlanKeys, found.cost ? &*found.plan : nullptr);
+  put(json, key<PlanCost, &memory_of_cost>("memory"), found.cost ? &*found.cost : nullptr);
 }
 
 Json robust_json(const training::RobustPlan& robust) {
@@ -128,17 +106,94 @@ Json robust_json(const training::RobustPlan& robust) {
       {"regret", json_number(robust.regret)},
       {"lower_bound", json_number(std::max(robust.lower_bound.in_base_units() - 1.0, 0.0))},
       {"step_time", number(robust.cost->step_time)}};
-  put_plan(json, &*robust.plan);
-  const auto outcome_json = [](const training::RobustPlan::Outcome& outcome) -> Json {
-    return {{"name", outcome.scenario},
-            {"best", number(outcome.best)},
-            {"lower_bound", number(outcome.least)},
-            {"typical_best", number(outcome.typical_best)},
-            {"robust", number(outcome.robust)}};
-  };
-  json["scenarios"] = json_list(robust.outcomes, outcome_json);
+  put(json, kPlanKeys, &*robust.plan);
+  using Outcome = training::RobustPlan::Outcome;
+  constexpr auto kOutcomeKeys = join(
+      key<Outcome, &Outcome::scenario>("name"), DFSEARCH_KEYS(Outcome, best),
+      key<Outcome, &Outcome::least>("lower_bound"), DFSEARCH_KEYS(Outcome, typical_best, robust));
+  json["scenarios"] = json_list(
+      robust.outcomes, [&](const Outcome& outcome) { return object_json(kOutcomeKeys, &outcome); });
   json["nodes"] = robust.nodes;
   return json;
+}
+
+const char* exchange_name(Exchange exchange) {
+  if (exchange == Exchange::AllGather) return "all_gather";
+  if (exchange == Exchange::ReduceScatter) return "reduce_scatter";
+  return exchange == Exchange::AllReduce ? "all_reduce" : "all_to_all";
+}
+
+/// `bytes` are what each chip puts in.
+Json exchange_json(const BlockExchange& exchange, Phase phase, const training::Degrees& degrees) {
+  const bool pieces =
+      exchange.exchange == Exchange::AllGather || exchange.exchange == Exchange::AllToAll;
+  const double share = pieces ? 1.0 / static_cast<double>(degrees[exchange.role]) : 1.0;
+  return {{"role", training::name_of(exchange.role)},
+          {"exchange", exchange_name(exchange.exchange)},
+          {"pass", phase == Phase::Forward ? "forward" : "backward"},
+          {"beside", exchange.behind_attention},
+          {"bytes", number(share * exchange.whole)}};
+}
+
+/// The work of a micro-batch, part by part; null with a stack, whose exchanges are counted otherwise.
+Json work_json(const training::Task& task, const training::Plan& plan,
+               const training::Fusions& fusions) {
+  if (task.stack) return {};
+  const training::Blocks blocks = training::blocks_of(task);
+  const training::Profiles profiles = training::profiles_of(task, blocks, plan, fusions);
+  Json parts = Json::object();
+  for (const Part part : training::kParts) {
+    if (!blocks[part]) continue;
+    const training::BlockProfile& block = of(profiles, part);
+    const bool is_layer = part == Part::Layer || part == Part::OtherLayer;
+    const auto again = is_layer ? plan.recompute : training::Recompute::None;
+    training::WorkTime backward = block.input_gradient;
+    backward += block.weight_gradient;
+    if (again == training::Recompute::Selective) backward += block.scoring;
+    if (again == training::Recompute::Full) backward += block.forward;
+    const training::OptimizerWork optimizer = training::optimizer_work(task, plan, block);
+    Json exchanges = Json::array();
+    for (const BlockExchange& exchange : block.exchanges) {
+      exchanges.push_back(exchange_json(exchange, exchange.phase, plan.degrees));
+      const bool repeats = again == training::Recompute::Full && exchange.phase == Phase::Forward &&
+                           !exchange.behind_attention;
+      if (repeats) exchanges.push_back(exchange_json(exchange, Phase::Backward, plan.degrees));
+    }
+    if (part == Part::Last && plan.degrees[Role::Tensor] > 1 && task.model.vocabulary > 0) {
+      const double tokens = static_cast<double>(task.pass.tokens * plan.micro_batch) /
+                            static_cast<double>(plan.degrees[Role::Context]);
+      const BlockExchange loss{.role = Role::Tensor,
+                               .exchange = Exchange::AllReduce,
+                               .whole = Bytes(training::kLossBytes * tokens)};
+      for (int i = 0; i < static_cast<int>(training::kLossExchanges); ++i) {
+        exchanges.push_back(exchange_json(loss, Phase::Forward, plan.degrees));
+      }
+    }
+    const double word = task.pass.word.in_base_units();
+    const double parameters = parameters_in(task, plan.degrees, block);
+    const std::int64_t count = part == Part::Layer        ? blocks.order.layers
+                               : part == Part::OtherLayer ? blocks.order.other_layers
+                                                          : 1;
+    parts[training::name_of(part, task.model)] = {
+        {"count", count},
+        {"forward", number(block.forward.time)},
+        {"backward", number(backward.time)},
+        {"forward_flop", number(block.forward.flop)},
+        {"backward_flop", number(backward.flop)},
+        {"forward_bytes", number(block.forward.moved)},
+        {"backward_bytes", number(backward.moved)},
+        {"optimizer_flop", number(optimizer.flop)},
+        {"optimizer_bytes", number(optimizer.moved)},
+        {"gradients", json_number(parameters * task.bytes.sent)},
+        {"expert_gradients", json_number(block.expert_parameters * task.bytes.sent)},
+        {"weights", json_number(parameters * word)},
+        {"expert_weights", json_number(block.expert_parameters * word)},
+        {"exchanges", std::move(exchanges)}};
+  }
+  const Part handing = blocks.order.layers > 0 ? Part::Layer : Part::OtherLayer;
+  Json work = {{"parts", std::move(parts)}, {"handed", number(of(profiles, handing).input)}};
+  if (blocks.order.every > 0) work["full_attention_every"] = blocks.order.every;
+  return work;
 }
 
 constexpr auto key_words(training::Remedy::Kind) {
@@ -185,7 +240,7 @@ Json changes_json(const std::vector<training::NumberChange>& changes) {
     if (change.also) {
       json["also"].push_back("parallelism." + std::string(training::name_of(*change.also)));
     }
-    put_plan(json, change.with ? &change.with->plan : nullptr);
+    put(json, kPlanKeys, change.with ? &change.with->plan : nullptr);
     return json;
   });
 }
@@ -198,7 +253,7 @@ Json infeasible_json(const training::Task& task, const PlanResult& result) {
     if (remedy.without_layers) also.push_back("training.layers");
     Json json = {
         {"key", key_of(remedy.kind)}, {"needed", number(remedy.needed)}, {"also", std::move(also)}};
-    put_plan(json, &remedy.plan);
+    put(json, kPlanKeys, &remedy.plan);
     return json;
   });
   const training::Misfit& misfit = result.misfit->misfit;
@@ -208,7 +263,7 @@ Json infeasible_json(const training::Task& task, const PlanResult& result) {
                {"needed", number(lack.needed)},
                {"available", number(lack.available)},
                {"memory", memory_json(misfit.memory, misfit.stage)}};
-  put_plan(json, &result.misfit->plan);
+  put(json, kPlanKeys, &result.misfit->plan);
   json["remedies"] = std::move(remedies);
   const std::optional<bool>& complete = result.misfit->changes_complete;
   json["changes"] = complete ? changes_json(result.misfit->changes) : Json();
@@ -218,14 +273,12 @@ Json infeasible_json(const training::Task& task, const PlanResult& result) {
 
 }  // namespace
 
-std::string incumbent_event(const Progress& progress, const Plan& plan) {
-  Json json = with_progress("incumbent", progress);
-  put_plan(json, &plan);
-  return line(json);
+Json decisions_json(const training::Task&, const Plan& plan) {
+  return object_json(kPlanKeys, &plan);
 }
 
 Json answer_json(const training::Task& task, const PlanResult& result) {
-  const training::Cost* cost = result.cost ? &*result.cost : nullptr;
+  const PlanCost* cost = result.cost ? &*result.cost : nullptr;
   Json json = Json::object();
   json["dfsearch"] = kVersion;
   put_answer(json, result);
@@ -238,16 +291,17 @@ Json answer_json(const training::Task& task, const PlanResult& result) {
                                  {"gain", json_number(result.any_framework->gain)}}
                           : Json();
   json["robust"] = result.robust ? robust_json(*result.robust) : Json();
-  put_price(json, cost);
+  put(json, kPriceKeys<PlanCost>, cost);
   std::optional<double> tokens;
   if (cost != nullptr) tokens = cost->tokens_per_second;
   put_rates(json, tokens, task.machine.chips, cost != nullptr ? cost->price : Dollars{});
-  json["model"] = model_json(count(task.model, task.pass.tokens, task.pass.word));
-  put_plan(json, cost != nullptr ? &*result.plan : nullptr);
-  json["micro_batches"] = cost != nullptr ? Json(cost->micro_batches) : Json();
-  json["slowest_stage"] = cost != nullptr ? Json(cost->slowest) : Json();
-  json["time"] = cost != nullptr ? time_json(cost->parts) : Json();
-  json["memory"] = cost != nullptr ? memory_json(cost->memory, cost->fullest) : Json();
+  json["model"] = value_json(count(task.model, task.pass.tokens, task.pass.word));
+  put(json, kPlanKeys, cost != nullptr ? &*result.plan : nullptr);
+  put(json,
+      join(DFSEARCH_KEYS(PlanCost, micro_batches),
+           key<PlanCost, &PlanCost::slowest>("slowest_stage"), key<PlanCost, &time_json>("time"),
+           key<PlanCost, &memory_of_cost>("memory")),
+      cost);
   json["fusion"] = fusion_json(task, result);
   json["work"] = cost != nullptr ? work_json(task, *result.plan, result.fusions) : Json();
   json["top"] = top_json(result, put_found);
@@ -260,8 +314,7 @@ Json answer_json(const training::Task& task, const PlanResult& result) {
       json_list(unused_keys(task), [](const UnusedKey& unused) { return unused.key; });
   json["search"] = search_json(result.stats, result.measured, result.evaluated);
   json["search"]["fusions"] = result.fusions_searched;
-  json["search"]["candidates"] = or_null(result.candidates);
-  json["search"]["feasible"] = or_null(result.feasible);
+  put(json["search"], DFSEARCH_KEYS(PlanResult, candidates, feasible), &result);
   json["search"]["space"] = counted_space(result.candidates);
   check_signs(json);
   return json;

@@ -5,24 +5,22 @@
 #include <utility>
 #include <vector>
 
-#include "base/version.hpp"
-#include "engine/names.hpp"
 #include "graph/names.hpp"
 #include "io/report/budget_reason.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/result/answer_json.hpp"
-#include "io/result/answer_signs.hpp"
 #include "io/result/asked_json.hpp"
 #include "io/result/chip_json.hpp"
-#include "io/result/design_json.hpp"
-#include "io/result/mapping_json.hpp"
-#include "io/result/model_json.hpp"
-#include "io/text/json_text.hpp"
 #include "model/names.hpp"
 #include "model/scope.hpp"
 #include "technology/chip.hpp"
 
 namespace dfsearch {
+
+template <>
+inline constexpr auto kKeys<TimeShares> = DFSEARCH_KEYS(TimeShares, compute, memory, network,
+                                                        bubble, transfer);
+
 namespace {
 
 /// Kernels of each partition, empty ones left out, with its index.
@@ -67,21 +65,11 @@ Json partitions_json(const Outcome& outcome) {
       if (!cost->dataflows[i]) continue;
       append(dataflow_map, graph.kernel(cost->kernels[i]).name, name_of(*cost->dataflows[i]));
     }
-    list.push_back({{"index", groups[p].first},
-                    {"kernels", names_json(outcome, groups[p].second)},
-                    {"compute", cost != nullptr ? number(cost->compute) : Json()},
-                    {"memory", cost != nullptr ? number(cost->memory) : Json()},
-                    {"network", cost != nullptr ? number(cost->network) : Json()},
-                    {"time", cost != nullptr ? number(cost->time) : Json()},
-                    {"bound_by", cost != nullptr ? Json(name_of(cost->bound_by)) : Json()},
-                    {"sram", cost != nullptr ? number(cost->sram) : Json()},
-                    {"pieces", cost != nullptr ? json_number(cost->pieces) : Json()},
-                    {"flop", cost != nullptr ? number(cost->flops) : Json()},
-                    {"memory_bytes", cost != nullptr ? number(cost->memory_bytes) : Json()},
-                    {"network_bytes", cost != nullptr ? number(cost->network_bytes) : Json()},
-                    {"register_bytes", cost != nullptr ? number(cost->register_bytes) : Json()},
-                    {"cores", std::move(core_map)},
-                    {"dataflow", std::move(dataflow_map)}});
+    Json json = {{"index", groups[p].first}, {"kernels", names_json(outcome, groups[p].second)}};
+    put(json, kPartitionKeys, cost);
+    json["cores"] = std::move(core_map);
+    json["dataflow"] = std::move(dataflow_map);
+    list.push_back(std::move(json));
   }
   return list;
 }
@@ -89,13 +77,10 @@ Json partitions_json(const Outcome& outcome) {
 /// Null unless stages divide the graph.
 Json stages_json(const Outcome& outcome) {
   if (outcome.cost == nullptr || outcome.cost->stages.empty()) return {};
-  return json_list(outcome.cost->stages, [&](const StageCost& stage) -> Json {
-    return {{"kernels", names_json(outcome, stage.kernels)},
-            {"work", number(stage.work)},
-            {"transfer", number(stage.transfer)},
-            {"time", number(stage.time)},
-            {"weights", number(stage.weights)},
-            {"activations", number(stage.activations)}};
+  return json_list(outcome.cost->stages, [&](const StageCost& stage) {
+    Json json = {{"kernels", names_json(outcome, stage.kernels)}};
+    put(json, DFSEARCH_KEYS(StageCost, work, transfer, time, weights, activations), &stage);
+    return json;
   });
 }
 
@@ -148,14 +133,6 @@ Json infeasible_json(const Outcome& outcome) {
       {"changes_complete", outcome.search != nullptr ? Json(outcome.search->explained) : Json()}};
 }
 
-Json shares_json(const TimeShares& shares) {
-  return {{"compute", shares.compute},
-          {"memory", shares.memory},
-          {"network", shares.network},
-          {"bubble", shares.bubble},
-          {"transfer", shares.transfer}};
-}
-
 /// The best with nothing fixed beforehand, where that was searched.
 Json beyond_json(const SearchResult& search) {
   if (!search.beyond_scope) return {};
@@ -169,17 +146,14 @@ Json beyond_json(const SearchResult& search) {
 /// One of the best parallelisms.
 Json ranked_mapping_json(const BestMapping& found) {
   const Cost* cost = found.cost ? &*found.cost : nullptr;
-  return {{"status", name_of(found.status)},
-          {"stopped_by", stop_json(found.stopped_by)},
-          {"objective", cost != nullptr ? number(cost->objective) : Json()},
-          {"lower_bound", number(found.lower_bound)},
-          {"gap", cost != nullptr ? json_number(found.gap) : Json()},
-          {"step_time", cost != nullptr ? number(cost->step_time) : Json()},
-          {"utilization", cost != nullptr ? json_number(cost->utilization) : Json()},
-          {"parallelism", cost != nullptr ? parallelism_json(*found.mapping) : Json()},
-          {"network", cost != nullptr ? network_json(*found.mapping) : Json()},
-          {"price", cost != nullptr ? number(cost->price) : Json()},
-          {"power", cost != nullptr ? number(cost->power) : Json()}};
+  Json json = object_json(DFSEARCH_KEYS(BestMapping, status, stopped_by), &found);
+  put(json, DFSEARCH_KEYS(Cost, objective), cost);
+  json["lower_bound"] = number(found.lower_bound);
+  json["gap"] = cost != nullptr ? json_number(found.gap) : Json();
+  put(json, DFSEARCH_KEYS(Cost, step_time, utilization), cost);
+  put(json, kNetworkKeys, cost != nullptr ? &*found.mapping : nullptr);
+  put(json, DFSEARCH_KEYS(Cost, price, power), cost);
+  return json;
 }
 
 Json top_json(const SearchResult& search) {
@@ -203,62 +177,40 @@ Json efforts_json(const Efforts& efforts) {
   return json;
 }
 
-Json search_json(const SearchResult& search) {
-  const SearchStats& stats = search.stats;
-  return {
-      {"nodes", stats.nodes},
-      {"time", number(stats.time)},
-      {"proof", {{"nodes", stats.proof_nodes}, {"time", number(stats.proof_time)}}},
-      {"threads", stats.threads},
-      {"outer_points", stats.outer_points},
-      {"ideals", stats.ideals},
-      {"incumbents", stats.incumbents},
-      {"first_incumbent", number(stats.first_incumbent)},
-      {"best_incumbent", number(stats.best_incumbent)},
-      {"root_bound", or_null(search.root_bound)},
-      {"pruned",
-       {{"outer_points", stats.outer_points - stats.outer_points_opened},
-        {"bound", stats.pruned_by_bound},
-        {"dominance", stats.pruned_by_dominance},
-        {"capacity", stats.pruned_by_capacity},
-        {"tiles", stats.pruned_by_tiles},
-        {"shardings", stats.pruned_by_shardings}}},
-      {"memory", {{"used", number(search.memory_used)}, {"limit", number(search.memory_limit)}}},
-      {"parts", efforts_json(search.efforts)},
-      {"no_bound", search.bounds.dropped()}};
+/// Outer points that were never opened.
+std::int64_t closed_points(const SearchStats& stats) {
+  return stats.outer_points - stats.outer_points_opened;
 }
+constexpr auto kPrunedKeys = join(key<SearchStats, &closed_points>("outer_points"),
+                                  key<SearchStats, &SearchStats::pruned_by_bound>("bound"),
+                                  key<SearchStats, &SearchStats::pruned_by_dominance>("dominance"),
+                                  key<SearchStats, &SearchStats::pruned_by_capacity>("capacity"),
+                                  key<SearchStats, &SearchStats::pruned_by_tiles>("tiles"),
+                                  key<SearchStats, &SearchStats::pruned_by_shardings>("shardings"));
 
-/// Powers of ten.
-Json space_json(const DesignSpace& space) {
-  return {{"shardings", json_number(space.shardings)},
-          {"partitions", json_number(space.partitions)},
-          {"stages", json_number(space.stages)},
-          {"lanes_and_stages", json_number(space.lanes_and_stages)},
-          {"total", json_number(space.total())}};
+Json search_json(const SearchResult& search, const DesignSpace& space) {
+  Json json = object_json(
+      join(kEffortKeys, DFSEARCH_KEYS(SearchStats, outer_points, ideals), kIncumbentKeys),
+      &search.stats);
+  json["root_bound"] = value_json(search.root_bound);
+  json["pruned"] = object_json(kPrunedKeys, &search.stats);
+  json["memory"] = {{"used", number(search.memory_used)}, {"limit", number(search.memory_limit)}};
+  json["parts"] = efforts_json(search.efforts);
+  json["no_bound"] = search.bounds.dropped();
+  json["space"] = object_json(
+      DFSEARCH_KEYS(DesignSpace, shardings, partitions, stages, lanes_and_stages, total), &space);
+  return json;
 }
 
 /// FLOP for a byte; null where no byte moves.
-Json intensity_json(const Cost* cost) {
+Json intensity_json(const Cost& cost) {
   const auto or_null = [](double intensity) {
     return intensity > 0.0 ? json_number(intensity) : Json();
   };
-  if (cost == nullptr) return {};
-  return {{"memory", or_null(cost->memory_intensity)},
-          {"network", or_null(cost->network_intensity)}};
+  return {{"memory", or_null(cost.memory_intensity)}, {"network", or_null(cost.network_intensity)}};
 }
 
-/// The keys of a Cost, null without one.
-void add_cost(Json& result, const Cost* cost) {
-  result["objective"] = cost != nullptr ? number(cost->objective) : Json();
-  // Set by the caller; here for the order of keys.
-  result["lower_bound"] = nullptr;
-  result["gap"] = nullptr;
-  result["step_time"] = cost != nullptr ? number(cost->step_time) : Json();
-  result["utilization"] = cost != nullptr ? json_number(cost->utilization) : Json();
-  result["flop"] = cost != nullptr ? number(cost->flops) : Json();
-  put_price(result, cost);
-  result["operational_intensity"] = intensity_json(cost);
-}
+StepBound bound_by(const Cost& cost) { return cost.shares.largest(); }
 
 /// Null for workloads that nobody waits for.
 Json serving_json(const Workload& workload, const Cost* cost) {
@@ -272,6 +224,8 @@ Json serving_json(const Workload& workload, const Cost* cost) {
 
 }  // namespace
 
+Json decisions_json(const Mapping& mapping) { return object_json(kMappingKeys, &mapping); }
+
 Json answer_json(const Outcome& outcome) {
   const Cost* cost = outcome.cost;
   const Mapping* mapping = outcome.mapping;
@@ -279,37 +233,38 @@ Json answer_json(const Outcome& outcome) {
   Json result = Json::object();
   result["dfsearch"] = kVersion;
   result["status"] = name_of(outcome.status);
-  result["stopped_by"] = search != nullptr ? stop_json(search->stopped_by) : Json();
+  put(result, DFSEARCH_KEYS(SearchResult, stopped_by), search);
   result["scope"] = scope_json(search != nullptr ? search->scope : Scope{});
   result["beyond_scope"] = search != nullptr ? beyond_json(*search) : Json();
   result["objective_name"] = name_of(outcome.problem->objective);
-  add_cost(result, cost);
-  if (search != nullptr && outcome.status != SearchStatus::Infeasible) {
-    result["lower_bound"] = number(search->lower_bound);
-    if (cost != nullptr) result["gap"] = json_number(search->gap);
-  }
+  put(result, DFSEARCH_KEYS(Cost, objective), cost);
+  const bool is_bounded = search != nullptr && outcome.status != SearchStatus::Infeasible;
+  result["lower_bound"] = is_bounded ? number(search->lower_bound) : Json();
+  result["gap"] = is_bounded && cost != nullptr ? json_number(search->gap) : Json();
+  put(result,
+      join(DFSEARCH_KEYS(Cost, step_time, utilization), key<Cost, &Cost::flops>("flop"),
+           kPriceKeys<Cost>, key<Cost, &intensity_json>("operational_intensity")),
+      cost);
   put_rates(result, cost != nullptr ? cost->tokens_per_second : std::nullopt,
             outcome.problem->system.chips, cost != nullptr ? cost->price : Dollars{});
   result["serving"] = serving_json(outcome.problem->workload, cost);
-  result["model"] = model_json(outcome.problem->workload.counts);
+  result["model"] = value_json(outcome.problem->workload.counts);
   result["copies"] = outcome.problem->workload.copies;
-  result["parallelism"] = mapping != nullptr ? parallelism_json(*mapping) : Json();
-  result["network"] = mapping != nullptr ? network_json(*mapping) : Json();
-  result["micro_batch"] = mapping != nullptr ? Json(mapping->micro_batch) : Json();
-  result["tile"] = mapping != nullptr ? Json(mapping->tile) : Json();
-  result["layers_per_stage"] = cost != nullptr ? Json(cost->layers_per_stage) : Json();
-  result["bubble_factor"] = cost != nullptr ? json_number(cost->bubble_factor) : Json();
-  result["bound_by"] = cost != nullptr ? Json(name_of(cost->shares.largest())) : Json();
-  result["time_shares"] = cost != nullptr ? shares_json(cost->shares) : Json();
+  put(result, kMappingKeys, mapping);
+  put(result,
+      join(DFSEARCH_KEYS(Cost, layers_per_stage, bubble_factor), key<Cost, &bound_by>("bound_by"),
+           key<Cost, &Cost::shares>("time_shares")),
+      cost);
   result["partitions"] = mapping != nullptr ? partitions_json(outcome) : Json();
   result["stages"] = stages_json(outcome);
   result["sharding"] = mapping != nullptr ? sharding_json(outcome) : Json();
-  result["memory"] = {{"weights", cost != nullptr ? number(cost->weights) : Json()},
-                      {"activations", cost != nullptr ? number(cost->activations) : Json()},
-                      {"stored", cost != nullptr ? number(cost->stored) : Json()},
-                      {"second_tier", cost != nullptr ? Json(cost->spilled) : Json()},
-                      {"capacity", number(outcome.problem->system.memory_capacity())},
-                      {"not_counted", not_counted_in_memory(*outcome.problem)}};
+  Json& memory = result["memory"] = Json::object();
+  put(memory,
+      join(DFSEARCH_KEYS(Cost, weights, activations, stored),
+           key<Cost, &Cost::spilled>("second_tier")),
+      cost);
+  memory["capacity"] = number(outcome.problem->system.memory_capacity());
+  memory["not_counted"] = not_counted_in_memory(*outcome.problem);
   result["top"] = search != nullptr ? top_json(*search) : Json();
   result["top_complete"] = search != nullptr ? Json(search->alternatives_complete) : Json();
   result["infeasible"] = infeasible_json(outcome);
@@ -325,14 +280,10 @@ Json answer_json(const Outcome& outcome) {
   result["workload"] = asked_workload_json(outcome.problem->workload);
   result["machine"] = asked_machine_json(outcome.problem->system);
   result["graph"] = asked_graph_json(outcome.problem->workload);
-  result["search"] = search != nullptr ? search_json(*search) : Json();
-  if (search != nullptr) {
-    append(result["search"], "space", space_json(design_space(*outcome.problem)));
-  }
+  result["search"] =
+      search != nullptr ? search_json(*search, design_space(*outcome.problem)) : Json();
   if (outcome.split != nullptr) {
-    append(result["search"], "splits", json_number(outcome.split->splits));
-    append(result["search"], "boxes", outcome.split->boxes);
-    append(result["search"], "machines", outcome.split->machines);
+    put(result["search"], DFSEARCH_KEYS(DesignResult, splits, boxes, machines), outcome.split);
   }
   check_signs(result);
   return result;

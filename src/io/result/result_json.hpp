@@ -21,7 +21,7 @@ struct AnswerJson {
 
 // One object in SI base units that always has every key; null where there is no value.  All that
 // depends on time or threads is in its "search".  Throws InternalError for a negative number that is
-// no difference (answer_signs.hpp).
+// no difference (answer_rows.hpp).
 
 /// The text of this object is a mapping file as well (io/result/mapping_file.hpp).
 Json answer_json(const Outcome& outcome);
@@ -30,6 +30,12 @@ Json answer_json(const calculon::Task& task, const calculon::ExecutionResult& re
 /// `fleet` without models: of the task alone.
 Json answer_json(const serving::Task& task, const serving::Fleet& fleet,
                  const std::vector<MeasuredPoint>& measured, const serving::ServingResult& result);
+
+/// The keys of a result that are decisions, as events of better answers have them.
+Json decisions_json(const Mapping& mapping);
+Json decisions_json(const training::Task& task, const training::Plan& plan);
+Json decisions_json(const calculon::Task& task, const calculon::Execution& execution);
+Json decisions_json(const serving::Task& task, const serving::Deployment& deployment);
 
 /// Any of them as text.
 template <class... Args>

@@ -2,13 +2,9 @@
 
 #include <cmath>
 
-#include "base/version.hpp"
 #include "engine/names.hpp"
 #include "io/result/answer_json.hpp"
-#include "io/result/answer_signs.hpp"
 #include "io/result/asked_json.hpp"
-#include "io/result/event_json.hpp"
-#include "io/result/event_text.hpp"
 #include "model/serving/steady_state.hpp"
 
 namespace dfsearch {
@@ -17,17 +13,15 @@ namespace {
 using serving::Deployment;
 using serving::Figures;
 using serving::Role;
+using serving::ServingResult;
 using serving::Task;
 
-/// With the keys of the section `serving`.
-Json role_json(const Task& task, const Role& role, const char* batch_of = "batch") {
-  Json json = {{"pool", task.pools[role.structure.pool].name},
-               {"tensor", role.structure.tensor},
-               {"pipeline", role.structure.pipeline},
-               {"attention_data", role.structure.attention_data},
-               {"expert", role.structure.expert},
-               {"replicas", role.replicas},
-               {batch_of, role.batch}};
+/// The keys of the section `serving`.
+Json role_json(const Task& task, const Role& role) {
+  using serving::Structure;
+  Json json = {{"pool", task.pools[role.structure.pool].name}};
+  put(json, DFSEARCH_KEYS(Structure, tensor, pipeline, attention_data, expert), &role.structure);
+  put(json, DFSEARCH_KEYS(Role, replicas, batch), &role);
   return json;
 }
 
@@ -55,41 +49,23 @@ Json deployment_json(const Task& task, const Deployment& deployment) {
   return json;
 }
 
+constexpr auto kTimeKeys = DFSEARCH_KEYS(Figures, ttft, ttft_99, tpot, e2e, iteration);
+constexpr auto kMixedKeys = DFSEARCH_KEYS(Figures, mixed_iteration, mixed_share);
+constexpr auto kPairKeys = DFSEARCH_KEYS(Figures, prefill_pass, prefill_capacity, decode_capacity,
+                                         transfer_capacity, transfer);
+constexpr auto kRateKeys =
+    DFSEARCH_KEYS(Figures, tokens_per_step, capacity, requests_per_s, in_flight, memory);
+constexpr auto kOtherKeys =
+    join(DFSEARCH_KEYS(Figures, chips, tokens_per_s, tokens_per_s_per_chip, tokens_per_s_per_user,
+                       dollars_per_mtoken, dollars_per_mtoken_total, joule_per_token),
+         key<Figures, &Figures::broken>("infeasible"));
+constexpr auto kAggregatedKeys = join(kTimeKeys, kMixedKeys, kRateKeys, kOtherKeys);
+constexpr auto kDisaggregatedKeys =
+    join(kTimeKeys, kPairKeys, kRateKeys, DFSEARCH_KEYS(Figures, memory_prefill), kOtherKeys);
+
 Json figures_json(const Deployment& deployment, const Figures& figures) {
-  const bool pair = deployment.mode == serving::Mode::Disaggregated;
-  Json json = Json::object();
-  const auto put = [&](const char* key, double value) { json[key] = json_number(value); };
-  put("ttft", figures.ttft);
-  put("ttft_99", figures.ttft_99);
-  put("tpot", figures.tpot);
-  put("e2e", figures.e2e);
-  put("iteration", figures.iteration);
-  if (pair) {
-    put("prefill_pass", figures.prefill_pass);
-    put("prefill_capacity", figures.prefill_capacity);
-    put("decode_capacity", figures.decode_capacity);
-    put("transfer_capacity", figures.transfer_capacity);
-    put("transfer", figures.transfer);
-  } else {
-    put("mixed_iteration", figures.mixed_iteration);
-    put("mixed_share", figures.mixed_share);
-  }
-  put("tokens_per_step", figures.tokens_per_step);
-  put("capacity", figures.capacity);
-  put("requests_per_s", figures.requests_per_s);
-  put("in_flight", figures.in_flight);
-  put("memory", figures.memory);
-  if (pair) put("memory_prefill", figures.memory_prefill);
-  json["chips"] = figures.chips;
-  put("tokens_per_s", figures.tokens_per_s);
-  put("tokens_per_s_per_chip", figures.tokens_per_s_per_chip());
-  put("tokens_per_s_per_user", figures.tokens_per_s_per_user());
-  put("dollars_per_mtoken", figures.dollars_per_mtoken);
-  put("dollars_per_mtoken_total", figures.dollars_per_mtoken_total);
-  put("joule_per_token", figures.joule_per_token);
-  json["infeasible"] =
-      json_list(figures.broken, [](serving::Broken broken) { return name_of(broken); });
-  return json;
+  const bool is_pair = deployment.mode == serving::Mode::Disaggregated;
+  return object_json(is_pair ? AnswerRows(kDisaggregatedKeys) : kAggregatedKeys, &figures);
 }
 
 Json parts_json(const serving::PartTimes& parts) {
@@ -111,18 +87,17 @@ Json breakdown_json(const Task& task, const Deployment& deployment) {
 }
 
 Json point_json(const Task& task, const serving::FrontPoint& point) {
-  const Figures& figures = point.figures;
-  return {{"deployment", deployment_json(task, point.deployment)},
-          {"tokens_per_s_per_user", json_number(figures.tokens_per_s_per_user())},
-          {"tokens_per_s_per_chip", json_number(figures.tokens_per_s_per_chip())},
-          {"dollars_per_mtoken", json_number(figures.dollars_per_mtoken)},
-          {"ttft", json_number(figures.ttft)},
-          {"chips", figures.chips}};
+  Json json = {{"deployment", deployment_json(task, point.deployment)}};
+  put(json,
+      DFSEARCH_KEYS(Figures, tokens_per_s_per_user, tokens_per_s_per_chip, dollars_per_mtoken, ttft,
+                    chips),
+      &point.figures);
+  return json;
 }
 
 /// What no deployment reaches at each speed from a bit slower to a bit faster than the front, as
 /// pairs: (26) to (28) of docs/serving.md.
-Json excluded_json(const Task& task, const serving::ServingResult& result) {
+Json excluded_json(const Task& task, const ServingResult& result) {
   constexpr int kSteps = 60;
   constexpr double kBeyond = 1.5;
   Json list = Json::array();
@@ -156,7 +131,7 @@ Json found_json(const Task& task, const serving::FoundDeployment& found, bool is
   const bool bounded = !is_given && !front && found.status != SearchStatus::Infeasible &&
                        found.lower_bound > Score{} && found.lower_bound < Score::infinity();
   return {{"status", name_of(found.status)},
-          {"stopped_by", stop_json(found.stopped_by)},
+          {"stopped_by", value_json(found.stopped_by)},
           {"value", has && !front ? value(found.cost.in_base_units()) : Json()},
           {"bound", bounded ? value(found.lower_bound.in_base_units()) : Json()},
           {"gap", has && !is_given ? json_number(found.gap) : Json()},
@@ -164,7 +139,7 @@ Json found_json(const Task& task, const serving::FoundDeployment& found, bool is
           {"figures", has && !front ? figures_json(*found.deployment, *found.figures) : Json()}};
 }
 
-Json remedies_json(const Task& task, const serving::ServingResult& result) {
+Json remedies_json(const Task& task, const ServingResult& result) {
   return json_list(result.remedies, [&](const serving::Remedy& remedy) -> Json {
     return {{"limit", name_of(remedy.limit)},
             {"given", json_number(remedy.given)},
@@ -174,7 +149,7 @@ Json remedies_json(const Task& task, const serving::ServingResult& result) {
   });
 }
 
-Json gains_json(const Task& task, const serving::ServingResult& result) {
+Json gains_json(const Task& task, const ServingResult& result) {
   return json_list(result.gains, [&](const serving::TenthMore& gain) -> Json {
     const auto value = [&] {
       return shown(task.objective, value_of(task.objective, task.front, gain.best->figures));
@@ -198,21 +173,19 @@ Json asked_fleet_json(const serving::Fleet& fleet) {
 }
 
 /// Each model with its deployments, so many of each.
-Json fleet_json(const serving::Fleet& fleet, const serving::ServingResult& result) {
-  return json_list(result.fleet, [&](const serving::FleetPart& part) -> Json {
+Json fleet_json(const serving::Fleet& fleet, const ServingResult& result) {
+  return json_list(result.fleet, [&](const serving::FleetPart& part) {
     const Task& task = fleet.models[part.model];
-    return {{"model", fleet.names[part.model]},
-            {"rate", json_number(*task.rate)},
-            {"count", part.count},
-            {"deployment", deployment_json(task, part.deployment)},
-            {"capacity", json_number(part.figures.capacity)},
-            {"ttft", json_number(part.figures.ttft)},
-            {"tpot", json_number(part.figures.tpot)},
-            {"chips", part.figures.chips}};
+    Json json = {{"model", fleet.names[part.model]},
+                 {"rate", json_number(*task.rate)},
+                 {"count", part.count},
+                 {"deployment", deployment_json(task, part.deployment)}};
+    put(json, DFSEARCH_KEYS(Figures, capacity, ttft, tpot, chips), &part.figures);
+    return json;
   });
 }
 
-Json fleet_remedies_json(const serving::ServingResult& result) {
+Json fleet_remedies_json(const ServingResult& result) {
   return json_list(result.fleet_remedies, [](const serving::FleetRemedy& remedy) -> Json {
     const auto& [limit, of, given, enough] = remedy;
     return {{"limit", limit},
@@ -232,7 +205,7 @@ Json counts_json(const std::array<std::int64_t, n>& counts) {
   return json;
 }
 
-Json search_json(const serving::ServingResult& result) {
+Json search_json(const ServingResult& result) {
   Json json = search_json(result.stats, 0, result.leaves);
   json["deployments"] = json_number(result.deployments);
   json["feasible"] = or_null(result.feasible);
@@ -246,19 +219,15 @@ Json search_json(const serving::ServingResult& result) {
 
 }  // namespace
 
-std::string incumbent_event(const Progress& progress, const serving::Task& task,
-                            const Deployment& deployment) {
-  Json json = with_progress("incumbent", progress);
-  json["deployment"] = deployment_json(task, deployment);
-  return line(json);
+Json decisions_json(const Task& task, const Deployment& deployment) {
+  return {{"deployment", deployment_json(task, deployment)}};
 }
 
 Json answer_json(const Task& task, const serving::Fleet& fleet,
-                 const std::vector<MeasuredPoint>& measured, const serving::ServingResult& result) {
+                 const std::vector<MeasuredPoint>& measured, const ServingResult& result) {
   Json json = Json::object();
   json["dfsearch"] = kVersion;
-  json["status"] = name_of(result.status);
-  json["stopped_by"] = stop_json(result.stopped_by);
+  put(json, DFSEARCH_KEYS(ServingResult, status, stopped_by), &result);
   json["scope"] = scope_json(result.scope);
   json["objective_name"] = name_of(task.objective);
   const bool one =
@@ -277,11 +246,10 @@ Json answer_json(const Task& task, const serving::Fleet& fleet,
   serving["front_axis"] = name_of(task.front);
   serving["front"] = json_list(result.front, one_point);
   serving["excluded"] = excluded_json(task, result);
-  serving["measured"] = json_list(measured, [](const MeasuredPoint& point) -> Json {
-    return {{"name", point.name},
-            {"tokens_per_s_per_user", json_number(point.tokens_per_s_per_user)},
-            {"tokens_per_s_per_chip", json_number(point.tokens_per_s_per_chip)},
-            {"dollars_per_mtoken", json_number(point.dollars_per_mtoken)}};
+  serving["measured"] = json_list(measured, [](const MeasuredPoint& point) {
+    return object_json(DFSEARCH_KEYS(MeasuredPoint, name, tokens_per_s_per_user,
+                                     tokens_per_s_per_chip, dollars_per_mtoken),
+                       &point);
   });
   serving["best_of_mode"] = Json::object();
   for (const auto& best : result.best_of_mode) {

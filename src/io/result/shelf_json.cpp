@@ -2,8 +2,8 @@
 
 #include "graph/names.hpp"
 #include "io/config/shelf_figures.hpp"
+#include "io/result/answer_json.hpp"
 #include "io/result/asked_json.hpp"
-#include "io/result/model_json.hpp"
 #include "io/text/json_text.hpp"
 #include "model/names.hpp"
 
@@ -12,27 +12,25 @@ namespace {
 
 void append_figures(Json& object, const SystemFigures& figures) {
   const Machine& machine = figures.machine;
-  Json memory = tier_json(machine.memory[0]);
-  memory["second"] = machine.second_memory() ? tier_json(*machine.second_memory()) : Json();
+  Json memory = value_json(machine.memory[0]);
+  memory["second"] = value_json(machine.second_memory());
   append(object, "chips", or_null(figures.chips));
   append(object, "peak", number(machine.peak()));
-  append(object, "sram", sram_json(machine));
+  append(object, "sram", value_json(sram_of(machine)));
   append(object, "memory", std::move(memory));
-  append(object, "network", network_json(machine));
+  append(object, "network", value_json(machine.network));
 }
 
 void append_figures(Json& object, const WorkloadFigures& figures) {
-  append(object, "kind", name_of(figures.kind));
-  append(object, "layers", figures.layers);
-  append(object, "global_batch", figures.global_batch);
-  append(object, "flop", number(figures.flop));
-  append(object, "model", model_json(figures.counts));
+  put(object,
+      join(DFSEARCH_KEYS(WorkloadFigures, kind, layers, global_batch, flop),
+           key<WorkloadFigures, &WorkloadFigures::counts>("model")),
+      &figures);
 }
 
 void append_figures(Json& object, const StudyFigures& figures) {
-  append(object, "dimensions",
-         json_list(figures.dimensions, [](const DimensionOfStudy& dimension) -> Json {
-           return {{"axes", dimension.axes}, {"choices", dimension.choices}};
+  append(object, "dimensions", json_list(figures.dimensions, [](const DimensionOfStudy& dimension) {
+           return object_json(DFSEARCH_KEYS(DimensionOfStudy, axes, choices), &dimension);
          }));
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "engine/solve.hpp"
+#include "graph/names.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/report/report.hpp"
@@ -21,10 +22,7 @@ class MappingQuestion final : public Question {
 
   [[nodiscard]] std::string text() const override { return asked_text(config_.problem); }
   [[nodiscard]] ProgressScale scale() const override { return scale_of(config_.problem); }
-  [[nodiscard]] std::string start_event(const std::string& title, int threads,
-                                        const SearchStats& before) const override {
-    return dfsearch::start_event(config_.problem, title, threads, before);
-  }
+  [[nodiscard]] SearchSubject subject() const override { return subject_of(config_.problem); }
   [[nodiscard]] Fingerprint fingerprint() const override {
     check_resumable();
     return fingerprint_of(config_.problem);
@@ -63,7 +61,7 @@ class MappingQuestion final : public Question {
     if (asked.resume != nullptr) options.resume = &std::get<SearchState>(*asked.resume);
     if (asked.on_incumbent) {
       options.on_incumbent = [&](const Progress& progress, const Mapping& mapping) {
-        asked.on_incumbent(progress, incumbent_event(progress, mapping));
+        asked.on_incumbent(progress, incumbent_event(progress, {decisions_json(mapping)}));
       };
     }
     if (asked.on_checkpoint) {
@@ -145,6 +143,14 @@ Result judged(const Problem& problem, Mapping mapping) {
   if (cost != nullptr) result.objective = cost->objective;
   result.found = JudgedMapping{std::move(mapping), std::move(verdict)};
   return result;
+}
+
+SearchSubject subject_of(const Problem& problem) {
+  const Workload& workload = problem.workload;
+  return {.workload = name_of(workload.kind),
+          .kernels = workload.graph.kernel_count(),
+          .tensors = workload.graph.tensor_count(),
+          .chips = problem.system.chips};
 }
 
 SearchOptions mapping_options(const SolveOptions& asked, const SearchSettings& settings) {

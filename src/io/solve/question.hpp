@@ -22,6 +22,7 @@
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/config/load_config.hpp"
 #include "io/report/progress_text.hpp"
+#include "io/result/event_text.hpp"
 #include "model/evaluate.hpp"
 #include "model/ruled_out.hpp"
 
@@ -68,7 +69,7 @@ struct SolveOptions {
   std::function<void(const Progress&)> on_progress = nullptr;
   Seconds progress_interval{1.0};
   std::int64_t progress_nodes = 1024;
-  /// At every better answer, with its event: a line of JSON (docs/results.md).
+  /// Called at every better answer, with its event: a line of JSON (docs/results.md).
   std::function<void(const Progress&, const std::string&)> on_incumbent = nullptr;
   /// Now and then and at the end: a checkpoint as bytes, its counters, its open nodes.
   std::function<void(const std::string&, const SearchStats&, std::size_t)> on_checkpoint = nullptr;
@@ -96,9 +97,6 @@ struct Result : Certainty, SearchEnd {
 /// A mapping as the model judges it.
 Result judged(const Problem& problem, Mapping mapping);
 
-/// Tree of an answer (result_json.hpp); its library is none of the installed headers.
-struct AnswerJson;
-
 /// Refers to the config.  Any thread.
 class Question {
  public:
@@ -110,8 +108,7 @@ class Question {
   /// The workload and the machine, some lines for people.
   [[nodiscard]] virtual std::string text() const = 0;
   [[nodiscard]] virtual ProgressScale scale() const = 0;
-  [[nodiscard]] virtual std::string start_event(const std::string& title, int threads,
-                                                const SearchStats& before) const = 0;
+  [[nodiscard]] virtual SearchSubject subject() const = 0;
   /// Whose checkpoint it is.
   [[nodiscard]] virtual Fingerprint fingerprint() const = 0;
   /// What an earlier result, or YAML with its keys, says.  Throws InputError.

@@ -36,7 +36,8 @@ Options search_options(const SolveOptions& asked, const SearchSettings& settings
   return options;
 }
 
-/// Those of a search for mappings.
+SearchSubject subject_of(const Problem& problem);
+/// Options of a search for mappings.
 SearchOptions mapping_options(const SolveOptions& asked, const SearchSettings& settings);
 
 /// Only floors can be left out of a search for anything but mappings; `whose` is a kind of config.

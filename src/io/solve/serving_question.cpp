@@ -11,7 +11,6 @@
 #include "io/predict/serving_table.hpp"
 #include "io/report/report.hpp"
 #include "io/result/deployment_file.hpp"
-#include "io/result/event_text.hpp"
 #include "io/result/result_json.hpp"
 #include "io/solve/question_parts.hpp"
 #include "io/text/joined.hpp"
@@ -37,9 +36,10 @@ class ServingQuestion final : public Question {
 
   [[nodiscard]] std::string text() const override { return asked_text(config_.task); }
   [[nodiscard]] ProgressScale scale() const override { return {}; }
-  [[nodiscard]] std::string start_event(const std::string& title, int threads,
-                                        const SearchStats& before) const override {
-    return dfsearch::start_event(config_.task, title, threads, before);
+  [[nodiscard]] SearchSubject subject() const override {
+    SearchSubject subject{.workload = "llm_serving"};
+    for (const serving::Pool& pool : config_.task.pools) subject.chips += pool.chips;
+    return subject;
   }
   [[nodiscard]] Fingerprint fingerprint() const override {
     refuse_fleet("--checkpoint");
@@ -110,7 +110,8 @@ class ServingQuestion final : public Question {
     }
     if (asked.on_incumbent) {
       search.on_incumbent = [&](const Progress& progress, const serving::Deployment& deployment) {
-        asked.on_incumbent(progress, incumbent_event(progress, config_.task, deployment));
+        asked.on_incumbent(progress,
+                           incumbent_event(progress, {decisions_json(config_.task, deployment)}));
       };
     }
     serving::ServingResult found =

@@ -8,7 +8,7 @@
 #include "io/checkpoint/split_checkpoint.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/report/report.hpp"
-#include "io/result/event_text.hpp"
+#include "io/result/chip_json.hpp"
 #include "io/result/mapping_file.hpp"
 #include "io/result/result_json.hpp"
 #include "io/result/split_file.hpp"
@@ -31,10 +31,7 @@ class SplitQuestion final : public Question {
   [[nodiscard]] ProgressScale scale() const override {
     return {.objective = problem_.objective, .work = {}, .peak = {}};
   }
-  [[nodiscard]] std::string start_event(const std::string& title, int threads,
-                                        const SearchStats& before) const override {
-    return dfsearch::start_event(problem_, title, threads, before);
-  }
+  [[nodiscard]] SearchSubject subject() const override { return subject_of(problem_); }
   [[nodiscard]] Fingerprint fingerprint() const override {
     return fingerprint_of(problem_, design_);
   }
@@ -82,7 +79,9 @@ class SplitQuestion final : public Question {
     }
     if (asked.on_incumbent) {
       options.on_split = [&](const Progress& progress, const Mapping& mapping, const Chip& chip) {
-        asked.on_incumbent(progress, split_event(progress, mapping, design_, chip));
+        AnswerJson answer{decisions_json(mapping)};
+        answer.tree["split"] = split_json(design_, chip);
+        asked.on_incumbent(progress, incumbent_event(progress, answer));
       };
     }
     if (asked.on_checkpoint) {

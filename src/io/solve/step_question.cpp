@@ -10,11 +10,11 @@
 #include "engine/calculon/find_execution.hpp"
 #include "engine/training/find_plan.hpp"
 #include "engine/training/plan_rules.hpp"
+#include "graph/names.hpp"
 #include "io/checkpoint/step_checkpoint.hpp"
 #include "io/config/hint_changes.hpp"
 #include "io/config/tree_fingerprint.hpp"
 #include "io/report/report.hpp"
-#include "io/result/event_text.hpp"
 #include "io/result/result_json.hpp"
 #include "io/solve/enough_numbers.hpp"
 #include "io/solve/question_parts.hpp"
@@ -69,6 +69,7 @@ struct Plans {
     if (key == "global_batch") return task.global_batch;
     return key == "sequence" ? task.pass.tokens : task.model.layers;
   }
+  static WorkloadKind workload(const training::Task&) { return WorkloadKind::LlmTraining; }
   static ProgressScale scale(const training::Task& task) {
     return {.work = training::model_flops(task),
             .peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips)};
@@ -103,6 +104,9 @@ struct Executions {
     if (key == "global_batch") return task.choices.global_batch.value_or(0);
     return key == "sequence" ? task.transformer.sequence : task.transformer.layers;
   }
+  static WorkloadKind workload(const calculon::Task& task) {
+    return task.transformer.training ? WorkloadKind::LlmTraining : WorkloadKind::LlmPrefill;
+  }
   static ProgressScale scale(const calculon::Task&) { return {}; }
 };
 
@@ -113,9 +117,8 @@ class StepQuestion final : public Question {
 
   [[nodiscard]] std::string text() const override { return asked_text(config_.task); }
   [[nodiscard]] ProgressScale scale() const override { return Kind::scale(config_.task); }
-  [[nodiscard]] std::string start_event(const std::string& title, int threads,
-                                        const SearchStats& before) const override {
-    return dfsearch::start_event(config_.task, title, threads, before);
+  [[nodiscard]] SearchSubject subject() const override {
+    return {.workload = name_of(Kind::workload(config_.task)), .chips = config_.task.machine.chips};
   }
   [[nodiscard]] Fingerprint fingerprint() const override {
     return fingerprint_of(config_.source->tree);
@@ -180,8 +183,10 @@ class StepQuestion final : public Question {
     if (asked.resume != nullptr) search.resume = &std::get<StepState>(*asked.resume);
     if (asked.on_incumbent) {
       search.on_incumbent = [&](const Progress& progress, const Decisions& decisions) {
-        asked.on_incumbent(progress,
-                           incumbent_event(progress, Kind::decided(config_.task, decisions)));
+        asked.on_incumbent(
+            progress,
+            incumbent_event(
+                progress, {decisions_json(config_.task, Kind::decided(config_.task, decisions))}));
       };
     }
     if (asked.on_checkpoint) {

@@ -1,4 +1,4 @@
-#include "io/result/answer_signs.hpp"
+#include "io/result/answer_rows.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "io/example_problem.hpp"
+#include "io/result/result_json.hpp"
 
 namespace dfsearch {
 namespace {
@@ -20,20 +21,20 @@ nlohmann::json parsed(const std::string& line) {
 }  // namespace
 
 TEST_CASE("every event is one line with its kind and its time") {
-  const Problem problem = example_problem();
+  const SearchSubject subject{.workload = "graph", .kernels = 3, .tensors = 2, .chips = 4};
   const SearchStats stats{.nodes = 5, .time = Seconds(2.5)};
   SearchResult result;
   result.stats = stats;
   for (const std::string& line :
-       {start_event(problem, "a\nb.yaml", 2, stats), progress_event({.time = Seconds(2.5)}),
-        incumbent_event({.time = Seconds(2.5)}, example_mapping()),
+       {start_event(subject, "a\nb.yaml", 2, stats), progress_event({.time = Seconds(2.5)}),
+        incumbent_event({.time = Seconds(2.5)}, {decisions_json(example_mapping())}),
         checkpoint_event(stats, "x.ck", 7, 100), stop_event(stats.time, StopReason::Signal),
         done_event(result, std::nullopt, result.stats)}) {
     const auto event = parsed(line);
     CHECK(event["event"].is_string());
     CHECK(event["time"] == 2.5);
   }
-  const auto start = parsed(start_event(problem, "a.yaml", 2, stats));
+  const auto start = parsed(start_event(subject, "a.yaml", 2, stats));
   CHECK(start["config"] == "a.yaml");
   CHECK(start["kernels"] == 3);
   CHECK(start["nodes"] == 5);
@@ -59,8 +60,8 @@ TEST_CASE("the gap is a number once there is an incumbent, and null before") {
 }
 
 TEST_CASE("a better mapping comes with its parallelism") {
-  const auto event =
-      parsed(incumbent_event({.incumbent = Score(2.0), .rank = 2}, example_mapping()));
+  const auto event = parsed(
+      incumbent_event({.incumbent = Score(2.0), .rank = 2}, {decisions_json(example_mapping())}));
   CHECK(event["rank"] == 2);
   CHECK(event["parallelism"]["tensor"] == 2);
   CHECK(event["network"].size() == example_mapping().network.size());

@@ -1,8 +1,6 @@
-#include "io/result/answer_signs.hpp"
+#include "io/result/answer_rows.hpp"
 
 #include <fmt/format.h>
-
-#include <string>
 
 #include "base/error.hpp"
 
@@ -26,6 +24,20 @@ void check_at(const Json& value, const std::string& path) {
 }
 
 }  // namespace
+
+void put(Json& map, AnswerRows rows, const void* object) {
+  for (const AnswerRow& row : rows) {
+    Json value = object != nullptr ? row.json(object) : Json();
+    if (row.only_above_zero && (value.is_null() || value == 0)) continue;
+    append(map, std::string(row.key), std::move(value));
+  }
+}
+
+Json object_json(AnswerRows rows, const void* object) {
+  Json map = Json::object();
+  put(map, rows, object);
+  return map;
+}
 
 void check_signs(const Json& answer) { check_at(answer, ""); }
 
