@@ -88,7 +88,7 @@ std::vector<std::string> short_names(const std::vector<std::string>& files) {
 std::string whole_text(const std::string& title, const Config& config) {
   const ChipDesign& design = *config.design;
   const Machine& system = config.problem.system;
-  std::string text = title + "\n" + chip_table(design, *config.chip, system);
+  const std::string text = title + "\n" + text_of(chip_table(design, *config.chip, system));
   if (!config.chip->infeasible.empty()) return text;
   return text + "\n# The machine, to paste into a config:\n" +
          system_yaml(design, *config.chip, system);

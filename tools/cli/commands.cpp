@@ -84,7 +84,7 @@ int run_evaluate(const CommandLine& line) {
   Outputs outputs;
   write_answer(
       line, "", {}, [&] { return question->json(result).tree; },
-      [&] { return question->report(result, title_of(line), line.verbose); }, outputs);
+      [&] { return question->sheet(result, title_of(line), line.verbose); }, outputs);
   outputs.throw_if_any_failed();
   return result.status == SearchStatus::Feasible ? kProved : exit_status(result.status);
 }
@@ -92,7 +92,7 @@ int run_evaluate(const CommandLine& line) {
 int run_check(const CommandLine& line) {
   const AnyConfig config = load_any_searchable(line);
   print_notes(notes_of(config));
-  print(escaped(title_of(line)) + ": valid\n" + question_of(config)->text());
+  print(escaped(title_of(line)) + ": valid\n" + text_of(question_of(config)->text()));
   return kProved;
 }
 

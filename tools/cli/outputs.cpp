@@ -33,7 +33,7 @@ void write_json_or(const std::string& json_file, const std::string& json, const 
 
 void write_answer(const CommandLine& line, const std::string& mapping,
                   const std::vector<SearchPoint>& history, const MakeJson& make_json,
-                  const MakeText& make_report, Outputs& outputs) {
+                  const MakeSheet& make_sheet, Outputs& outputs) {
   const bool needs_json = !line.json.empty() || !line.html.empty() || !mapping.empty();
   const Json answer = needs_json ? make_json() : Json();
   const std::string json = needs_json ? json_text(answer) : "";
@@ -42,9 +42,9 @@ void write_answer(const CommandLine& line, const std::string& mapping,
   if (line.json == "-") {
     outputs.attempt([&] { print(json); });
   } else if (line.events != "-" && !line.quiet) {
-    outputs.attempt([&] { print(make_report()); });
+    outputs.attempt([&] { print(text_of(make_sheet())); });
   }
-  write_page(line, answer, history, outputs);
+  if (!line.html.empty()) write_page(line, answer, make_sheet(), history, outputs);
 }
 
 void write_outcome(const CommandLine& line, const Outcome& outcome, Outputs& outputs) {

@@ -56,14 +56,14 @@ class Outputs {
 };
 
 /// Makes an output, once it is needed.
-using MakeText = std::function<std::string()>;
 using MakeJson = std::function<Json()>;
+using MakeSheet = std::function<Sheet()>;
 
 /// The report, or JSON or events in its place, and the files; `mapping` is the
 /// name of the mapping file, empty for none.  `history` is for the page.
 void write_answer(const CommandLine& line, const std::string& mapping,
                   const std::vector<SearchPoint>& history, const MakeJson& make_json,
-                  const MakeText& make_report, Outputs& outputs);
+                  const MakeSheet& make_sheet, Outputs& outputs);
 
 /// The same of one mapping that was evaluated.
 void write_outcome(const CommandLine& line, const Outcome& outcome, Outputs& outputs);

@@ -46,12 +46,12 @@ void add_config(const CommandLine& line, RunPage& parts) {
 
 }  // namespace
 
-void write_page(const CommandLine& line, const Json& json, const std::vector<SearchPoint>& history,
-                Outputs& outputs) {
-  if (line.html.empty()) return;
+void write_page(const CommandLine& line, const Json& json, const Sheet& sheet,
+                const std::vector<SearchPoint>& history, Outputs& outputs) {
   outputs.attempt([&] {
     RunPage parts;
     parts.result = json;
+    parts.sheet = sheet;
     parts.title = title_of(line);
     parts.command = line.words;
     parts.history = history;

@@ -11,9 +11,9 @@
 
 namespace dfsearch {
 
-/// Writes the page of a run if one was asked for; `json` is its result.
-void write_page(const CommandLine& line, const Json& json, const std::vector<SearchPoint>& history,
-                Outputs& outputs);
+/// Writes the page of a run; `json` is its result.
+void write_page(const CommandLine& line, const Json& json, const Sheet& sheet,
+                const std::vector<SearchPoint>& history, Outputs& outputs);
 
 /// A page that lists the results, studies and pages below a folder; its links are relative to the
 /// place of `output`, or to the folder if that is "-".  Throws InputError if there are none.

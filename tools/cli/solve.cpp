@@ -180,8 +180,9 @@ class Run {
           return answer.tree;
         },
         [&] {
-          const std::string report = question_->report(result, title_of(line_), line_.verbose);
-          return more_.empty() ? report : report + what_if_text(more_, *result.objective);
+          Sheet sheet = question_->sheet(result, title_of(line_), line_.verbose);
+          if (!more_.empty()) sheet += what_if_text(more_, *result.objective);
+          return sheet;
         },
         outputs);
     if (line_.emitted.empty() || !result.objective) return;

@@ -107,12 +107,14 @@ Loaded load_text(const std::string& text, const std::filesystem::path& name,
 
 struct Answer {
   std::string json, report, title, config;
+  Sheet sheet;
   std::vector<std::string> notes;  ///< on how files were taken
   bool has_answer = false;
 
   /// Made when it is asked for, as it is large.
   [[nodiscard]] std::string page() const {
     return run_page({.result = parse_json_object(json, "the result"),
+                     .sheet = sheet,
                      .title = title,
                      .command = "",
                      .config = config,
@@ -133,12 +135,14 @@ Answer written(const Loaded& loaded, const Question& question, const Result& res
   std::string report = fmt::format("{}\n", fmt::join(notes, "\n"));
   if (notes.empty()) report.clear();
   for (const std::string& note : notes_of(loaded.config)) notes.push_back(escaped(note));
-  report += printable(question.report(result, loaded.title, false));
-  if (!more.empty()) report += what_if_text(more, *result.objective);
+  Sheet sheet = question.sheet(result, loaded.title, false);
+  report += printable(text_of(sheet));
+  if (!more.empty()) report += printable(text_of(what_if_text(more, *result.objective)));
   return {.json = json_text(answer.tree),
           .report = std::move(report),
           .title = loaded.title,
           .config = loaded.text,
+          .sheet = std::move(sheet),
           .notes = std::move(notes),
           .has_answer = result.objective.has_value()};
 }

@@ -21,6 +21,19 @@ Json history_json(const std::vector<SearchPoint>& history) {
   });
 }
 
+/// The facts of a sheet, a list for each block of them, of [label, value].
+Json facts_json(const Sheet& sheet) {
+  Json list = Json::array();
+  for (const Sheet::Block& block : sheet.blocks()) {
+    const auto* facts = std::get_if<Facts>(&block);
+    if (facts == nullptr) continue;
+    list.push_back(json_list(facts->rows, [](const auto& row) -> Json {
+      return Json::array({row.first, row.second});
+    }));
+  }
+  return list;
+}
+
 }  // namespace
 
 Json read_result(const std::string& text, const std::string& name) {
@@ -44,15 +57,17 @@ std::string comparison_page(const std::vector<std::pair<std::string, std::string
 }
 
 std::string run_page(const RunPage& parts) {
-  return html_page(page_assets::run(), {{"dfsearch", kVersion},
-                                        {"title", text_json(parts.title)},
-                                        {"command", text_json(parts.command)},
-                                        {"config", text_json(parts.config)},
-                                        {"whole", text_json(parts.whole)},
-                                        {"graph", text_json(parts.graph)},
-                                        {"graph_missing", text_json(parts.graph_missing)},
-                                        {"history", history_json(parts.history)},
-                                        {"result", parts.result}});
+  Json data = {{"dfsearch", kVersion},
+               {"title", text_json(parts.title)},
+               {"command", text_json(parts.command)},
+               {"config", text_json(parts.config)},
+               {"whole", text_json(parts.whole)},
+               {"graph", text_json(parts.graph)},
+               {"graph_missing", text_json(parts.graph_missing)},
+               {"history", history_json(parts.history)},
+               {"result", parts.result}};
+  if (!parts.sheet.empty()) data["facts"] = facts_json(parts.sheet);
+  return html_page(page_assets::run(), data);
 }
 
 }  // namespace dfsearch

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/text/json_text.hpp"
+#include "io/report/sheet.hpp"
 
 namespace dfsearch {
 
@@ -22,6 +23,7 @@ struct SearchPoint {
 /// What a page is made of.  All but the result may be empty; the page then says what it lacks.
 struct RunPage {
   Json result;                ///< of a search or evaluation (docs/results.md)
+  Sheet sheet = {};           ///< the report
   std::string title;          ///< what the page is headed by
   std::string command;        ///< that repeats the run
   std::string config;         ///< the text of the config

@@ -33,16 +33,16 @@ std::string result_text(const Certainty& certainty, const Scope& scope, const So
   return fmt::format("{} before {} was found; none takes less than {}", stop, one, least);
 }
 
-std::string result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
-                        std::string_view none) {
+Sheet result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
+                  std::string_view none) {
   const Sought sought{.one = one, .none = none, .least = to_text(seconds(certainty.lower_bound))};
   return labelled("result", result_text(certainty, scope, sought)) + scope_line(scope);
 }
 
-std::string step_lines(const Certainty& certainty, Seconds step_time, double utilization,
-                       FlopsPerSecond peak) {
+Sheet step_lines(const Certainty& certainty, Seconds step_time, double utilization,
+                 FlopsPerSecond peak) {
   const Seconds bound = seconds(certainty.lower_bound);
-  const std::string step = labelled(
+  const Sheet step = labelled(
       "step time", fmt::format("{} ({} s); {} of the peak of {}", to_text(step_time),
                                step_time.in_base_units(), percent(utilization), to_text(peak)));
   if (certainty.is_given()) return step;
@@ -50,8 +50,8 @@ std::string step_lines(const Certainty& certainty, Seconds step_time, double uti
                                                     bound.in_base_units(), percent(certainty.gap)));
 }
 
-std::string framework_line(Framework framework, const AnyFramework& any, Score found,
-                           std::string_view one, const std::string& best) {
+Sheet framework_line(Framework framework, const AnyFramework& any, Score found,
+                     std::string_view one, const std::string& best) {
   std::string bound = ", proved";
   const bool is_proved =
       any.lower_bound >= any.best ||
@@ -69,7 +69,7 @@ std::string framework_line(Framework framework, const AnyFramework& any, Score f
                                            one, percent(any.gain), bound, best));
 }
 
-std::string rate_line(double tokens, std::int64_t chips, Dollars price) {
+Sheet rate_line(double tokens, std::int64_t chips, Dollars price) {
   std::string text =
       fmt::format("{:.6g} tokens/s, {:.5g} of a chip", tokens, tokens / static_cast<double>(chips));
   if (price > Dollars{}) {
@@ -85,14 +85,14 @@ std::string offload_text(const Offload& offload) {
   return text.empty() ? "nothing" : text;
 }
 
-std::string space_line(const StepSearchReport& end, std::string_view one) {
+Sheet space_line(const StepSearchReport& end, std::string_view one) {
   if (!end.candidates) return "";
   std::string text = plural(*end.candidates, one);
   if (end.feasible) text += fmt::format(", {} fit", *end.feasible);
   return labelled("space", text);
 }
 
-std::string effort_line(const StepSearchReport& end) {
+Sheet effort_line(const StepSearchReport& end) {
   return labelled("search",
                   fmt::format("{} in {} on {}; {} memories and {} step times computed",
                               plural(end.stats.nodes, "node"), to_text(end.stats.time),

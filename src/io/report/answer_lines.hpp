@@ -14,6 +14,7 @@
 #include "engine/plan/step_search.hpp"
 #include "engine/serving/find_deployment.hpp"
 #include "io/report/report_words.hpp"
+#include "io/report/sheet.hpp"
 #include "model/framework.hpp"
 #include "model/machine/machine.hpp"
 #include "model/scope.hpp"
@@ -36,17 +37,17 @@ struct Sought {
 std::string result_text(const Certainty& certainty, const Scope& scope, const Sought& sought);
 
 /// The lines `result` and `scope` of a search for steps, of which no more is known.
-std::string result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
-                        std::string_view none);
+Sheet result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
+                  std::string_view none);
 
 /// The lines `step time` and `lower bound`; `peak` is that of all chips.
-std::string step_lines(const Certainty& certainty, Seconds step_time, double utilization,
-                       FlopsPerSecond peak);
+Sheet step_lines(const Certainty& certainty, Seconds step_time, double utilization,
+                 FlopsPerSecond peak);
 
 /// The lines `price` and `power` of a machine that has them.
 template <class Cost>
-std::string price_lines(const Cost& cost) {
-  std::string text;
+Sheet price_lines(const Cost& cost) {
+  Sheet text;
   if (cost.price > Dollars{}) {
     text += labelled("price",
                      fmt::format("{}; {}", to_text(cost.price), to_text(cost.cost_efficiency)));
@@ -60,23 +61,23 @@ std::string price_lines(const Cost& cost) {
 
 /// The line `framework`: by how much the best of any is better than what was found, which costs so
 /// much; `one` is what is searched, `best` what the best of any does.
-std::string framework_line(Framework framework, const AnyFramework& any, Score found,
-                           std::string_view one, const std::string& best);
+Sheet framework_line(Framework framework, const AnyFramework& any, Score found,
+                     std::string_view one, const std::string& best);
 
 /// The line `rate`: tokens a second of all chips, of one, and for a dollar if there are prices.
-std::string rate_line(double tokens, std::int64_t chips, Dollars price);
+Sheet rate_line(double tokens, std::int64_t chips, Dollars price);
 
 /// The line `space`: how many there are, and how many of them fit where that was asked.
-std::string space_line(const StepSearchReport& end, std::string_view one);
+Sheet space_line(const StepSearchReport& end, std::string_view one);
 
 /// The line `search`.
-std::string effort_line(const StepSearchReport& end);
+Sheet effort_line(const StepSearchReport& end);
 
 /// The best of other parallelisms; `degrees` makes the text of an answer's degrees.
 template <class Result, class DegreesText>
-std::string top_lines(const Result& result, std::string_view one, std::string_view none,
-                      const DegreesText& degrees) {
-  std::string text;
+Sheet top_lines(const Result& result, std::string_view one, std::string_view none,
+                const DegreesText& degrees) {
+  Sheet text;
   int rank = 1;
   for (const auto& found : result.alternatives) {
     ++rank;
@@ -90,13 +91,6 @@ std::string top_lines(const Result& result, std::string_view one, std::string_vi
     text += labelled("", fmt::format("{} with other degrees fits", none));
   }
   return text;
-}
-
-/// A part of a whole, if there is any of it.
-template <class Quantity>
-std::string part_line(std::string_view name, Quantity part, Quantity whole) {
-  if (!(part > Quantity{})) return "";
-  return fmt::format("  {:<18}{:>10}  {:>8}\n", name, to_text(part), percent(part / whole));
 }
 
 /// "weights, optimizer", or "nothing".

@@ -82,7 +82,7 @@ std::string split_text(const ChipDesign& design, const Chip& chip) {
   return text;
 }
 
-std::string gains_text(const std::vector<BudgetGain>& gains) {
+Sheet gains_text(const std::vector<BudgetGain>& gains) {
   if (gains.empty()) return "";
   if (std::all_of(gains.begin(), gains.end(),
                   [](const BudgetGain& gain) { return gain.known == WhatIf::Unknown; })) {
@@ -107,7 +107,8 @@ std::string gains_text(const std::vector<BudgetGain>& gains) {
                         most->part ? name_of(*most->part) : "the chip", change_text(most->change),
                         amount_text(most->budget, most->more));
   }
-  return "\na step more of what was searched, a tenth more of what was given\n" + table.text() +
+  return TitledTable{"a step more of what was searched, a tenth more of what was given",
+                     std::move(table)} +
          labelled("binds", binds);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "design/what_if.hpp"
+#include "io/report/sheet.hpp"
 #include "technology/chip.hpp"
 #include "technology/derive.hpp"
 
@@ -16,7 +17,7 @@ std::string budget_bars(const ChipDesign& design, const Chip& chip);
 
 /// What a step or a tenth more of each budget would bring, as a table, and which budget binds most.
 /// Empty without gains; else ends in a newline.
-std::string gains_text(const std::vector<BudgetGain>& gains);
+Sheet gains_text(const std::vector<BudgetGain>& gains);
 
 /// The shares that were searched: "area core 0.6, L2 0.1; power core 0.5".
 std::string split_text(const ChipDesign& design, const Chip& chip);

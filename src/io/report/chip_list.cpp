@@ -91,7 +91,7 @@ std::vector<std::string> cells_of(const ListedChip& listed) {
 std::string chip_list(const std::vector<ListedChip>& chips) {
   TextTable table(
       {"chip", "cores", "frequency", "peak", "SRAM", "memory", "bandwidth", "a port", "held by"});
-  std::string reasons;
+  Sheet reasons;
   for (const ListedChip& listed : chips) {
     const bool there = listed.chip->infeasible.empty();
     table.add(cells_of(listed), {there ? held_by(*listed.chip) : "no chip"});
@@ -99,11 +99,11 @@ std::string chip_list(const std::vector<ListedChip>& chips) {
       reasons += labelled("no chip", listed.name + ": " + shortage_text(shortage));
     }
   }
-  return table.text() + reasons +
-         labelled(
-             "held by",
-             "number and speed of cores, of wires of the memory, of links; number: A area, "
-             "E edge, K package; speed: P power, v least voltage, V greatest voltage; G given");
+  reasons +=
+      labelled("held by",
+               "number and speed of cores, of wires of the memory, of links; number: A area, "
+               "E edge, K package; speed: P power, v least voltage, V greatest voltage; G given");
+  return table.text() + text_of(reasons);
 }
 
 }  // namespace dfsearch

@@ -107,9 +107,9 @@ std::string memory_yaml(const Machine& machine) {
 
 }  // namespace
 
-std::string chip_table(const ChipDesign& design, const Chip& chip, const Machine& system) {
+Sheet chip_table(const ChipDesign& design, const Chip& chip, const Machine& system) {
   const Budget& budget = design.budget;
-  std::string text = labelled(
+  Sheet text = labelled(
       "budget",
       fmt::format("die {} of a package of {}, {}, edge {}; used: area {}, power {}, "
                   "edge {}",
@@ -128,8 +128,7 @@ std::string chip_table(const ChipDesign& design, const Chip& chip, const Machine
   for (const auto& link : chip.links) {
     if (link) table.add(component_of(link->kind), link_text(*link));
   }
-  text += table.text() + "\n" + budget_bars(design, chip);
-  return text + shortage_lines(chip);
+  return text + table.text() + "\n" + budget_bars(design, chip) + shortage_lines(chip);
 }
 
 std::string shortage_text(const Shortage& shortage) {
@@ -158,8 +157,8 @@ std::string shortage_text(const Shortage& shortage) {
   return by > 0.0 ? text + fmt::format(": {} too little", amount(by)) : text;
 }
 
-std::string shortage_lines(const Chip& chip) {
-  std::string text;
+Sheet shortage_lines(const Chip& chip) {
+  Sheet text;
   for (const Shortage& shortage : chip.infeasible) {
     text += labelled("no chip", shortage_text(shortage));
   }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "io/report/sheet.hpp"
 #include "model/machine/machine.hpp"
 #include "technology/chip.hpp"
 #include "technology/derive.hpp"
@@ -12,13 +13,13 @@ namespace dfsearch {
 
 /// What the chip is made of: a table of its parts, what each has of the budgets, what that
 /// gives and which limit holds it; then the budgets as bars.  Ends in a newline.
-std::string chip_table(const ChipDesign& design, const Chip& chip, const Machine& system);
+Sheet chip_table(const ChipDesign& design, const Chip& chip, const Machine& system);
 
 /// Why there is no such chip: which part, which budget, and by how much.
 std::string shortage_text(const Shortage& shortage);
 
 /// One line for each reason why there is no such chip: which budget, and by how much.
-std::string shortage_lines(const Chip& chip);
+Sheet shortage_lines(const Chip& chip);
 
 /// The machine as the section `system` of a config, with its numbers written so that they
 /// read back to the same, and the utilization of its cores as `execution`.

@@ -5,11 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/units_text.hpp"
 #include "io/report/answer_lines.hpp"
@@ -58,7 +54,7 @@ std::string networks_text(const Execution& execution) {
 }
 
 /// The decisions, one line for what belongs together.
-std::string execution_lines(const Execution& execution) {
+Sheet execution_lines(const Execution& execution) {
   return labelled("parallelism", degrees_text(execution)) +
          labelled("networks", networks_text(execution)) +
          labelled("batch",
@@ -76,35 +72,32 @@ std::string execution_lines(const Execution& execution) {
          labelled("offloaded", offload_text(execution.offload));
 }
 
-std::string time_lines(const Cost& cost) {
+Sheet time_lines(const Cost& cost) {
   const calculon::StepTime& parts = cost.parts;
-  const std::array<std::pair<std::string_view, Seconds>, 10> named = {
-      {{"forward", parts.forward},
-       {"backward", parts.backward},
-       {"recompute", parts.recompute},
-       {"optimizer", parts.optimizer},
-       {"tensor", parts.tensor},
-       {"tensor, again", parts.tensor_again},
-       {"pipeline", parts.pipeline},
-       {"bubble", parts.bubble},
-       {"data", parts.data},
-       {"offload", parts.offload}}};
-  std::string text = "\ntime of the step\n";
-  for (const auto& [name, part] : named) text += part_line(name, part, cost.step_time);
-  return text;
+  return parts_of("time of the step", cost.step_time,
+                  {{"forward", parts.forward},
+                   {"backward", parts.backward},
+                   {"recompute", parts.recompute},
+                   {"optimizer", parts.optimizer},
+                   {"tensor", parts.tensor},
+                   {"tensor, again", parts.tensor_again},
+                   {"pipeline", parts.pipeline},
+                   {"bubble", parts.bubble},
+                   {"data", parts.data},
+                   {"offload", parts.offload}});
 }
 
-std::string memory_lines(std::string_view title, const MemoryParts& parts, Bytes capacity) {
+Sheet memory_lines(std::string_view title, const MemoryParts& parts, Bytes capacity) {
   const Bytes total = parts.total();
-  if (!(total > Bytes{})) return "";
-  std::string text = fmt::format("\n{}: {} of {} ({})\n", title, to_text(total), to_text(capacity),
-                                 percent(total / capacity));
-  text += part_line("weights", parts.weights, total);
-  text += part_line("activations", parts.activations, total);
-  text += part_line("gradients", parts.gradients, total);
-  text += part_line("weight gradients", parts.weight_gradients, total);
-  text += part_line("optimizer", parts.optimizer, total);
-  return text;
+  if (!(total > Bytes{})) return {};
+  return parts_of(fmt::format("{}: {} of {} ({})", title, to_text(total), to_text(capacity),
+                              percent(total / capacity)),
+                  total,
+                  {{"weights", parts.weights},
+                   {"activations", parts.activations},
+                   {"gradients", parts.gradients},
+                   {"weight gradients", parts.weight_gradients},
+                   {"optimizer", parts.optimizer}});
 }
 
 std::string misfit_text(const Misfit& misfit) {
@@ -128,7 +121,7 @@ std::string misfit_text(const Misfit& misfit) {
   return "";
 }
 
-std::string reason_lines(const ExecutionResult& result) {
+Sheet reason_lines(const ExecutionResult& result) {
   if (result.misfit) {
     return labelled("reason", misfit_text(result.misfit->misfit) +
                                   ", for the execution that is the nearest to fitting:") +
@@ -144,7 +137,7 @@ std::string reason_lines(const ExecutionResult& result) {
 
 }  // namespace
 
-std::string asked_text(const Task& task) {
+Sheet asked_text(const Task& task) {
   const calculon::ModelShape& model = task.transformer;
   return labelled("workload",
                   fmt::format("{}: {}, hidden {}, MLP {}, {} of {}, sequence {}",
@@ -158,8 +151,8 @@ std::string reason_text(const calculon::Task&, const ExecutionResult& result) {
   return result.misfit ? misfit_text(result.misfit->misfit) : "";
 }
 
-std::string report_text(const Task& task, const ExecutionResult& result, const std::string& title) {
-  std::string text = title_line(title) + asked_text(task);
+Sheet report_text(const Task& task, const ExecutionResult& result, const std::string& title) {
+  Sheet text = title_line(title) + asked_text(task);
   text += "\n" + result_line(result, result.scope, kOne, kNone);
   if (result.status == SearchStatus::Infeasible) text += reason_lines(result);
   if (result.cost) {

@@ -115,8 +115,9 @@ std::string no_help_text(const training::NumberChange& change) {
 }
 
 /// What alone would be enough, and what would not.
-std::string plan_change_lines(const training::NearestMisfit& nearest) {
-  std::string text, others;
+Sheet plan_change_lines(const training::NearestMisfit& nearest) {
+  Sheet text;
+  std::string others;
   for (const training::NumberChange& change : nearest.changes) {
     if (change.with) {
       text += labelled("what helps", plan_change_text(change));
@@ -145,8 +146,8 @@ bool may_offload(const training::Task& task) {
 
 }  // namespace
 
-std::string plan_remedy_lines(const training::Task& task, const training::NearestMisfit& nearest) {
-  std::string text;
+Sheet plan_remedy_lines(const training::Task& task, const training::NearestMisfit& nearest) {
+  Sheet text;
   for (const training::Remedy& remedy : nearest.remedies)
     text += labelled("what helps", plan_remedy_text(remedy));
   text += plan_change_lines(nearest);

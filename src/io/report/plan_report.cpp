@@ -147,9 +147,9 @@ std::string layout_text(const Task& task, const Plan& plan) {
                      kernels_text(summary.again));
 }
 
-std::string plan_lines(const Task& task, const Plan& plan) {
+Sheet plan_lines(const Task& task, const Plan& plan) {
   const std::int64_t rounds = task.global_batch / (plan.degrees.replicas() * plan.micro_batch);
-  std::string text =
+  Sheet text =
       labelled("parallelism", degrees_text(plan)) +
       (plan.network.empty() ? "" : labelled("network", network_text(task, plan))) +
       labelled("batch",
@@ -174,33 +174,32 @@ std::string among_stages(const Plan& plan, std::string_view of, std::int64_t sta
   return fmt::format("{}stage {}, the {}", of, stage, what);
 }
 
-std::string time_lines(const Plan& plan, const Cost& cost) {
+Sheet time_lines(const Plan& plan, const Cost& cost) {
   const training::StepParts& parts = cost.parts;
-  const std::pair<std::string_view, Seconds> named[] = {{"compute", parts.compute},
-                                                        {"recompute", parts.recompute},
-                                                        {"tensor", parts.tensor},
-                                                        {"context", parts.context},
-                                                        {"expert", parts.expert},
-                                                        {"pipeline", parts.pipeline},
-                                                        {"bubble", parts.bubble},
-                                                        {"data", parts.data},
-                                                        {"optimizer", parts.optimizer},
-                                                        {"offload", parts.offload},
-                                                        {"host", parts.host}};
-  std::string text =
-      "\ntime of the step" + among_stages(plan, ", on ", cost.slowest, "slowest") + "\n";
-  for (const auto& [name, part] : named) text += part_line(name, part, cost.step_time);
-  const auto most =
-      std::max_element(std::begin(named) + 1, std::end(named),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most->second > Seconds{}) {
-    text += fmt::format("  beside compute most goes into {}\n", most->first);
+  const Parts named = parts_of(
+      "time of the step" + among_stages(plan, ", on ", cost.slowest, "slowest"), cost.step_time,
+      {{"compute", parts.compute},
+       {"recompute", parts.recompute},
+       {"tensor", parts.tensor},
+       {"context", parts.context},
+       {"expert", parts.expert},
+       {"pipeline", parts.pipeline},
+       {"bubble", parts.bubble},
+       {"data", parts.data},
+       {"optimizer", parts.optimizer},
+       {"offload", parts.offload},
+       {"host", parts.host}});
+  const Parts::Row* most = nullptr;
+  for (const Parts::Row& row : named.rows) {
+    if (row.name != "compute" && (most == nullptr || most->share < row.share)) most = &row;
   }
-  return text;
+  return most == nullptr
+             ? Sheet(named)
+             : named + Sheet(fmt::format("  beside compute most goes into {}\n", most->name));
 }
 
 /// The partitions of each pass of each part, one a line.
-std::string fusion_lines(const Task& task, const FoundPlan& found) {
+Sheet fusion_lines(const Task& task, const FoundPlan& found) {
   std::string text;
   for (const auto& part : training::fused_summary(task, *found.plan, found.fusions)) {
     text += fmt::format(
@@ -219,20 +218,22 @@ std::string fusion_lines(const Task& task, const FoundPlan& found) {
   return text.empty() ? text : "\nfused: time, bound, SRAM and kernels of each partition" + text;
 }
 
-std::string memory_lines(const Task& task, const Plan& plan, const MemoryUse& use,
-                         std::int64_t stage) {
+Sheet memory_lines(const Task& task, const Plan& plan, const MemoryUse& use, std::int64_t stage) {
   const Bytes total = use.total();
   const Bytes capacity = task.machine.memory[0].capacity;
-  std::string text = fmt::format("\nmemory of a chip{}: {}",
-                                 among_stages(plan, " of ", stage, "fullest"), to_text(total));
+  std::string title = fmt::format("memory of a chip{}: {}",
+                                  among_stages(plan, " of ", stage, "fullest"), to_text(total));
   if (capacity < Bytes::infinity()) {
-    text += fmt::format(" of {} ({})", to_text(capacity), percent(total / capacity));
+    title += fmt::format(" of {} ({})", to_text(capacity), percent(total / capacity));
   }
-  text +=
-      "\n" + part_line("weights", use.weights, total) +
-      part_line("gradients", use.gradients, total) + part_line("optimizer", use.optimizer, total) +
-      part_line("activations", use.activations, total) + part_line("working", use.working, total) +
-      part_line("ends of the model", use.ends, total) + part_line("runtime", use.runtime, total);
+  Sheet text = parts_of(std::move(title), total,
+                        {{"weights", use.weights},
+                         {"gradients", use.gradients},
+                         {"optimizer", use.optimizer},
+                         {"activations", use.activations},
+                         {"working", use.working},
+                         {"ends of the model", use.ends},
+                         {"runtime", use.runtime}});
   if (use.second > Bytes{}) {
     text += fmt::format("  second memory: {} of {}\n", to_text(use.second),
                         to_text(task.machine.memory[1].capacity));
@@ -249,20 +250,20 @@ std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) 
                      to_text(lack.needed - lack.available));
 }
 
-std::string reason_lines(const Task& task, const PlanResult& result) {
+Sheet reason_lines(const Task& task, const PlanResult& result) {
   if (result.no_plan) return labelled("reason", no_plan_text(task, *result.no_plan));
   if (!result.misfit) {
     return labelled("reason", "not found before the limit or signal ended the search for it");
   }
   const Misfit& misfit = result.misfit->misfit;
   const Plan& plan = result.misfit->plan;
-  std::string text =
+  Sheet text =
       labelled("reason", lack_text(task, plan, misfit) + ", in the plan that needs least:");
   return text + plan_remedy_lines(task, *result.misfit) + "\n" + plan_lines(task, plan) +
          memory_lines(task, plan, misfit.memory, misfit.stage);
 }
 
-std::string interval_line(const PlanResult& result) {
+Sheet interval_line(const PlanResult& result) {
   if (!result.interval) return "";
   return labelled("interval",
                   fmt::format("{} to {}: all constants of the stack at their low and "
@@ -271,7 +272,7 @@ std::string interval_line(const PlanResult& result) {
 }
 
 /// What the hint was worth.
-std::string hint_line(const PlanResult& result) {
+Sheet hint_line(const PlanResult& result) {
   if (!result.hint) return "";
   if (!(*result.hint < Seconds::infinity())) {
     return labelled("hint", "fits, but what it says is none of the plans searched: it is left out");
@@ -284,7 +285,7 @@ std::string hint_line(const PlanResult& result) {
 }
 
 /// The plan of least regret beside the best one.
-std::string robust_lines(const Task& task, const PlanResult& result) {
+Sheet robust_lines(const Task& task, const PlanResult& result) {
   if (!result.robust) return "";
   const training::RobustPlan& robust = *result.robust;
   const auto more = [](Seconds step, Seconds best) { return percent(step / best - 1.0); };
@@ -295,7 +296,7 @@ std::string robust_lines(const Task& task, const PlanResult& result) {
           ? fmt::format("at most {} slower than the best plan of each scenario",
                         percent(robust.regret))
           : "no scenario is bounded";
-  std::string text =
+  Sheet text =
       "\n" +
       labelled("robust",
                fmt::format("{}: {}", regret,
@@ -320,7 +321,7 @@ std::string robust_lines(const Task& task, const PlanResult& result) {
 
 /// Memory and links have the rates that were measured on a chip and its node: what the machine says
 /// of them counts for capacity and topology alone.
-std::string other_links_line(const Task& task) {
+Sheet other_links_line(const Task& task) {
   constexpr double kSame = 0.15;
   constexpr double kSameInNode = 0.5;  // `bus` is what collectives reach
   const stack::MeasuredChip& chip = task.stack->chip;
@@ -350,7 +351,7 @@ std::string other_links_line(const Task& task) {
 }
 
 /// Where the measured rates are of an accelerator with another peak than the machine's.
-std::string other_chip_line(const Task& task) {
+Sheet other_chip_line(const Task& task) {
   constexpr double kSame = 0.05;  // data sheets round, and say boost clocks or base ones
   const stack::MeasuredChip& chip = task.stack->chip;
   const FlopsPerSecond own = task.machine.matrix.peak;
@@ -367,13 +368,13 @@ std::string other_chip_line(const Task& task) {
                   chip.name.empty() ? "a chip" : chip.name, to_text(peak), to_text(own)));
 }
 
-std::string unused_lines(const Task& task) {
-  std::string text;
+Sheet unused_lines(const Task& task) {
+  Sheet text;
   for (const UnusedKey& unused : unused_keys(task)) text += labelled("not modelled", unused.why);
   return text;
 }
 
-std::string rates_line(const Task& task) {
+Sheet rates_line(const Task& task) {
   if (!task.stack) {
     const bool is_ideal = task.machine.matrix.efficiency.steps.empty();
     return labelled("rates", std::string(is_ideal ? "ideal, the peaks of the chip"
@@ -392,7 +393,7 @@ std::string rates_line(const Task& task) {
 
 }  // namespace
 
-std::string asked_text(const Task& task) {
+Sheet asked_text(const Task& task) {
   const Transformer& model = task.model;
   std::string shape = fmt::format("llm_training: {}, hidden {}, {} of {}, sequence {}",
                                   plural(model.layers, "layer"), model.hidden,
@@ -431,8 +432,8 @@ std::string reason_text(const Task& task, const PlanResult& result) {
   return lack_text(task, result.misfit->plan, result.misfit->misfit);
 }
 
-std::string report_text(const Task& task, const PlanResult& result, const std::string& title) {
-  std::string text = title_line(title) + asked_text(task);
+Sheet report_text(const Task& task, const PlanResult& result, const std::string& title) {
+  Sheet text = title_line(title) + asked_text(task);
   text += "\n" + result_line(result, result.scope, kOne, kNone);
   if (result.status == SearchStatus::Infeasible) text += reason_lines(task, result);
   if (result.cost) {

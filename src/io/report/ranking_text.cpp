@@ -45,7 +45,7 @@ std::vector<std::string> network_words(const Mapping& mapping) {
   return words;
 }
 
-std::string table(Objective objective, const SearchResult& result) {
+Sheet table(Objective objective, const SearchResult& result) {
   TextTable table({"#", "tensor", "pipeline", "data", "step time", worse_word(objective), "gap",
                    "price", "network"});
   std::int64_t rank = 0;
@@ -66,14 +66,13 @@ std::string table(Objective objective, const SearchResult& result) {
   };
   add(result);
   for (const BestMapping& found : result.alternatives) add(found);
-  std::string text = "\nbest parallelisms\n" + table.text();
-  if (result.alternatives_complete) text += "no other parallelism fits\n";
-  return text;
+  return TitledTable{"best parallelisms", std::move(table),
+                     result.alternatives_complete ? "no other parallelism fits\n" : ""};
 }
 
 }  // namespace
 
-std::string ranking_text(Objective objective, const SearchResult& result) {
+Sheet ranking_text(Objective objective, const SearchResult& result) {
   if (!result.cost || result.parallelisms < 2) return "";
   if (result.alternatives.size() > 1) return table(objective, result);
   if (result.alternatives.size() == 1) {

@@ -4,11 +4,12 @@
 #include <string>
 
 #include "engine/solve.hpp"
+#include "io/report/sheet.hpp"
 
 namespace dfsearch {
 
 /// How far the next-best parallelism is, or a table of all that were asked for;
 /// empty if there is no choice or none was looked for.
-std::string ranking_text(Objective objective, const SearchResult& result);
+Sheet ranking_text(Objective objective, const SearchResult& result);
 
 }  // namespace dfsearch

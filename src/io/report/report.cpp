@@ -75,7 +75,7 @@ std::string machine_text(const Machine& system) {
 }
 
 /// Nothing of a mapping is measured.
-std::string given_rates_line(const Problem& problem) {
+Sheet given_rates_line(const Problem& problem) {
   if (!(problem.system.accelerator.peak() > FlopsPerSecond{})) return "";
   const std::optional<double>& share = problem.execution.compute_utilization;
   return labelled("rates", share ? fmt::format("ideal, but for compute at {} of the peak of the "
@@ -112,11 +112,11 @@ std::string status_text(const Outcome& outcome) {
 
 // The mapping, from the outside in.
 
-std::string step_lines(const Outcome& outcome) {
+Sheet step_lines(const Outcome& outcome) {
   const Cost& cost = *outcome.cost;
   const Machine& system = outcome.problem->system;
   const FlopsPerSecond peak = system.accelerator.peak() * static_cast<double>(system.chips);
-  std::string text =
+  Sheet text =
       labelled("step time", fmt::format("{} ({} s); {} of the peak of {}", to_text(cost.step_time),
                                         cost.step_time.in_base_units(), percent(cost.utilization),
                                         to_text(peak)));
@@ -142,10 +142,10 @@ std::string step_lines(const Outcome& outcome) {
   return text;
 }
 
-std::string parallelism_lines(const Outcome& outcome) {
+Sheet parallelism_lines(const Outcome& outcome) {
   const Problem& problem = *outcome.problem;
   const Mapping& mapping = *outcome.mapping;
-  std::string text = labelled("parallelism", parallelism_text(parallelism_of(mapping.network)));
+  Sheet text = labelled("parallelism", parallelism_text(parallelism_of(mapping.network)));
   std::string network;
   for (std::size_t d = 0; d < mapping.network.size(); ++d) {
     network +=
@@ -156,13 +156,13 @@ std::string parallelism_lines(const Outcome& outcome) {
   return network.empty() ? text : text + labelled("network", network);
 }
 
-std::string schedule_lines(const Outcome& outcome) {
+Sheet schedule_lines(const Outcome& outcome) {
   const Workload& workload = outcome.problem->workload;
   const Mapping& mapping = *outcome.mapping;
   const Cost* cost = outcome.cost;
   std::string batch = fmt::format("{}", mapping.micro_batch);
   if (cost != nullptr) batch += fmt::format(" ({} per step)", cost->micro_batches);
-  std::string text = labelled("micro-batch", batch);
+  Sheet text = labelled("micro-batch", batch);
   if (workload.sequence > 1) {
     const std::int64_t tiles = tile_count(workload, mapping.tile);
     text +=
@@ -207,7 +207,7 @@ std::string binding_text(const TimeShares& shares) {
 }
 
 /// What each stage takes, where they divide the graph.
-std::string stage_lines(const Outcome& outcome) {
+Sheet stage_lines(const Outcome& outcome) {
   if (outcome.cost->stages.empty()) return "";
   TextTable table({"stage", "partitions", "transfer", "time", "memory", "kernels"});
   std::size_t number = 0;
@@ -220,7 +220,7 @@ std::string stage_lines(const Outcome& outcome) {
                to_text(stage.time), to_text(stage.weights + stage.activations)},
               names);
   }
-  return "\nstages, for one sample\n" + table.text();
+  return TitledTable{"stages, for one sample", std::move(table)};
 }
 
 /// What the table of partitions is for.
@@ -233,7 +233,7 @@ const char* unit_of(const Workload& workload) {
 /// More rows than a reader looks at one by one.
 constexpr std::size_t kLongTable = 16;
 
-std::string partition_lines(const Outcome& outcome) {
+Sheet partition_lines(const Outcome& outcome) {
   const Cost& cost = *outcome.cost;
   const bool with_cores = !cost.cores.empty();
   TextTable table({"#", "compute", "memory", "network", "time", "bound by", "SRAM",
@@ -280,17 +280,16 @@ std::string partition_lines(const Outcome& outcome) {
   table.add({"sum", to_text(compute), to_text(memory), to_text(network), to_text(cost.layer_time),
              "", ""},
             {});
-  std::string text =
-      fmt::format("\npartitions, for {}\n", unit_of(outcome.problem->workload)) + table.text();
-  if (has_pieces) {
-    text += "* fits because its weight is cut into pieces that take turns\n";
-  }
-  return text + "\n" + labelled("bound by", binding_text(cost.shares));
+  return TitledTable{
+             fmt::format("partitions, for {}", unit_of(outcome.problem->workload)),
+             std::move(table),
+             has_pieces ? "* fits because its weight is cut into pieces that take turns\n" : ""} +
+         Sheet("\n") + labelled("bound by", binding_text(cost.shares));
 }
 
 // What it takes.
 
-std::string intensity_line(const Cost& cost) {
+Sheet intensity_line(const Cost& cost) {
   std::string text;
   const auto add = [&text](double intensity, std::string_view where) {
     if (intensity <= 0.0) return;
@@ -301,7 +300,7 @@ std::string intensity_line(const Cost& cost) {
   return text.empty() ? text : labelled("intensity", text);
 }
 
-std::string capacity_lines(const Outcome& outcome) {
+Sheet capacity_lines(const Outcome& outcome) {
   const Cost& cost = *outcome.cost;
   const Machine& system = outcome.problem->system;
   Bytes sram{}, in_pieces{};
@@ -316,7 +315,7 @@ std::string capacity_lines(const Outcome& outcome) {
     held += fmt::format("; of partitions with * up to {}, in pieces that take turns",
                         to_text(in_pieces));
   }
-  std::string text = labelled("SRAM", held);
+  Sheet text = labelled("SRAM", held);
   const Bytes used = cost.weights + cost.activations + cost.stored;
   const Bytes capacity = system.memory_capacity();
   const std::string limit =
@@ -346,13 +345,13 @@ std::string memory_text(const SearchResult& search) {
   return text + " kept";
 }
 
-std::string space_line(const Problem& problem) {
+Sheet space_line(const Problem& problem) {
   return labelled("space", fmt::format("10^{:.2f} mappings of a layer; how many of them fit is not "
                                        "counted",
                                        design_space(problem).total()));
 }
 
-std::string search_lines(const SearchResult& search) {
+Sheet search_lines(const SearchResult& search) {
   const SearchStats& stats = search.stats;
   return labelled(
       "search",
@@ -367,7 +366,7 @@ std::string search_lines(const SearchResult& search) {
 }
 
 /// What the counted parts of a search did, after a long one or where details are asked for.
-std::string efforts_table(const SearchResult& search, bool with_details) {
+Sheet efforts_table(const SearchResult& search, bool with_details) {
   constexpr Seconds kLong{10.0};
   if (!with_details && search.stats.time < kLong) return "";
   TextTable table({"part", "calls", "CPU time", "found", ""});
@@ -380,7 +379,7 @@ std::string efforts_table(const SearchResult& search, bool with_details) {
                std::to_string(effort.finds)},
               {std::string(part.finds)});
   }
-  return any ? "\n" + table.text() : "";
+  return any ? Sheet(TitledTable{"", std::move(table)}) : Sheet();
 }
 
 /// What a search over budgets looked at.
@@ -391,7 +390,7 @@ std::string splits_text(const DesignResult& split) {
 }
 
 /// The best splits, if there was more than one to look for.
-std::string splits_table(const Outcome& outcome) {
+Sheet splits_table(const Outcome& outcome) {
   const std::vector<FoundSplit>& best = outcome.split->best;
   if (best.size() < 2 || !best.front().chip) return "";
   TextTable table({"#", "step time", "slower", "split"});
@@ -411,18 +410,18 @@ std::string splits_table(const Outcome& outcome) {
                percent((found.objective - first) / first)},
               words_of(split_text(*outcome.design, *found.chip) + (proved ? "" : "; not proved")));
   }
-  return "\nbest splits\n" + table.text();
+  return TitledTable{"best splits", std::move(table)};
 }
 
 /// Why nothing fits and what would, as far as the limits let it be found.
-std::string reason_lines(const Outcome& outcome) {
+Sheet reason_lines(const Outcome& outcome) {
   if (const std::string text = budget_reason(outcome); !text.empty()) {
     return labelled("reason", text);
   }
   if (outcome.infeasible == nullptr) {
     return labelled("reason", "not found before the limit or signal ended the search for it");
   }
-  std::string text = labelled("reason", infeasible_text(*outcome.problem, *outcome.infeasible));
+  Sheet text = labelled("reason", infeasible_text(*outcome.problem, *outcome.infeasible));
   if (outcome.search == nullptr) return text;
   std::string changes = changes_text(*outcome.problem, outcome.search->changes);
   if (!outcome.search->explained) {
@@ -437,14 +436,14 @@ std::string reason_lines(const Outcome& outcome) {
 
 }  // namespace
 
-std::string asked_text(const Problem& problem) {
+Sheet asked_text(const Problem& problem) {
   return labelled("workload", workload_text(problem.workload)) +
          (problem.workload.counts ? model_line(*problem.workload.counts) : "") +
          labelled("machine", machine_text(problem.system)) + given_rates_line(problem);
 }
 
-std::string report_text(const Outcome& outcome, const std::string& title, bool with_details) {
-  std::string text = title_line(title);
+Sheet report_text(const Outcome& outcome, const std::string& title, bool with_details) {
+  Sheet text = title_line(title);
   text += asked_text(*outcome.problem);
   if (outcome.split != nullptr) {
     text += labelled("splits", splits_text(*outcome.split));

@@ -8,14 +8,8 @@
 #include "base/units_text.hpp"
 #include "base/version.hpp"
 #include "io/text/input_messages.hpp"
-#include "io/text/text_table.hpp"
 
 namespace dfsearch {
-namespace {
-
-constexpr std::size_t kLabelWidth = 14;
-
-}  // namespace
 
 std::vector<std::string> words_of(const std::string& sentence) {
   std::vector<std::string> words;
@@ -28,13 +22,12 @@ std::vector<std::string> words_of(const std::string& sentence) {
   return words;
 }
 
-std::string title_line(const std::string& title) {
+Sheet title_line(const std::string& title) {
   return fmt::format("dfsearch {}: {}\n", kVersion, escaped(title));
 }
 
-std::string labelled(std::string_view label, const std::string& text) {
-  return fmt::format("{:<{}}{}\n", label, kLabelWidth,
-                     wrapped(words_of(text), kLabelWidth, kLabelWidth));
+Sheet labelled(std::string_view label, const std::string& text) {
+  return Facts{{{std::string(label), text}}};
 }
 
 std::string plural(std::int64_t count, std::string_view noun) {
@@ -62,7 +55,7 @@ std::string parallelism_text(const Parallelism& degrees) {
                      degrees.data);
 }
 
-std::string model_line(const ModelCounts& counts) {
+Sheet model_line(const ModelCounts& counts) {
   std::string text = fmt::format("{} parameters", counts.parameters);
   if (counts.active_parameters != counts.parameters) {
     text += fmt::format(", {} of them used by a token", counts.active_parameters);

@@ -8,16 +8,16 @@
 
 #include "engine/tree/limits.hpp"
 #include "graph/workloads/llm/transformer.hpp"
+#include "io/report/sheet.hpp"
 #include "model/machine/network_choices.hpp"
 
 namespace dfsearch {
 
 /// The first line of a report: the program, and what was asked.
-std::string title_line(const std::string& title);
+Sheet title_line(const std::string& title);
 
-/// One sentence, phrase or list after its label, wrapped under itself; ends in a
-/// newline.
-std::string labelled(std::string_view label, const std::string& text);
+/// One sentence, phrase or list after its label.
+Sheet labelled(std::string_view label, const std::string& text);
 
 /// The words of a sentence, for a column that is wrapped.
 std::vector<std::string> words_of(const std::string& sentence);
@@ -35,6 +35,6 @@ std::string stop_text(StopReason reason);
 std::string parallelism_text(const Parallelism& degrees);
 
 /// The line `model`: how large it is, and what a token takes.
-std::string model_line(const ModelCounts& counts);
+Sheet model_line(const ModelCounts& counts);
 
 }  // namespace dfsearch

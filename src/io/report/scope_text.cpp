@@ -14,7 +14,7 @@ std::string keys_of(const Scope& scope) {
   return joined(scope, ", ", [](const FixedBeforehand& fixed) { return fixed.searched_by; });
 }
 
-std::string line(const Scope& scope, const std::string& beyond) {
+Sheet line(const Scope& scope, const std::string& beyond) {
   return labelled("scope", fmt::format("{} beforehand; {}", names_of(scope), beyond));
 }
 
@@ -43,11 +43,9 @@ std::string nothing_fits_text(const Scope& scope, std::string_view none) {
   return fmt::format("infeasible, proved{}: {} fits", proved_for(scope), none);
 }
 
-std::string scope_line(const Scope& scope) {
-  return scope.empty() ? "" : line(scope, untried(scope));
-}
+Sheet scope_line(const Scope& scope) { return scope.empty() ? "" : line(scope, untried(scope)); }
 
-std::string scope_line(const SearchResult& result, Objective objective) {
+Sheet scope_line(const SearchResult& result, Objective objective) {
   const auto& beyond = result.beyond_scope;
   if (!beyond || beyond->status == SearchStatus::NoSolution) return scope_line(result.scope);
   return line(result.scope,

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "engine/search_result.hpp"
+#include "io/report/sheet.hpp"
 #include "model/problem.hpp"
 #include "model/scope.hpp"
 
@@ -17,9 +18,9 @@ std::string optimal_text(const Scope& scope);
 std::string nothing_fits_text(const Scope& scope, std::string_view none);
 
 /// The line `scope`; nothing where it is empty.
-std::string scope_line(const Scope& scope);
+Sheet scope_line(const Scope& scope);
 
 /// The same with what was found beyond it.
-std::string scope_line(const SearchResult& result, Objective objective);
+Sheet scope_line(const SearchResult& result, Objective objective);
 
 }  // namespace dfsearch

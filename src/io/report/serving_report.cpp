@@ -122,7 +122,7 @@ std::string limit_words(const Task& task, Broken limit) {
   return "";
 }
 
-std::string status_line(const Task& task, const serving::ServingResult& result) {
+Sheet status_line(const Task& task, const serving::ServingResult& result) {
   std::string text;
   if (result.is_given) {
     const bool is_front = !result.deployment;
@@ -170,7 +170,7 @@ std::string limit_text(double value, const std::optional<Seconds>& limit) {
   return limit ? fmt::format("{} of {}", time_text(value), to_text(*limit)) : time_text(value);
 }
 
-std::string latency_line(const Task& task, const Figures& figures) {
+Sheet latency_line(const Task& task, const Figures& figures) {
   const bool waits = figures.ttft_99 > figures.ttft;
   return labelled(
       "latency",
@@ -182,13 +182,13 @@ std::string latency_line(const Task& task, const Figures& figures) {
                   limit_text(figures.e2e, task.limits.e2e)));
 }
 
-std::string rates_line(const Deployment& deployment, const Figures& figures) {
+Sheet rates_line(const Deployment& deployment, const Figures& figures) {
   std::string text = fmt::format(
       "{:.5g} requests/s, {:.6g} tokens/s, {:.5g} of a chip; {:.4g} in "
       "flight",
       figures.requests_per_s, figures.tokens_per_s, figures.tokens_per_s_per_chip(),
       figures.in_flight);
-  std::string lines = labelled("rates", text);
+  Sheet lines = labelled("rates", text);
   if (deployment.mode == serving::Mode::Disaggregated) {
     lines += labelled("", fmt::format("prefill could serve {:.5g}/s, decode {:.5g}/s, the transfer "
                                       "of caches {:.5g}/s",
@@ -216,16 +216,16 @@ std::string parts_text(const serving::PartTimes& parts) {
   return text;
 }
 
-std::string iteration_lines(const Task& task, const Deployment& deployment) {
+Sheet iteration_lines(const Task& task, const Deployment& deployment) {
   const serving::Means means(task.requests);
   const Role& role = deployment.decode;
   const serving::Decoder decoder(task, means, role.structure, role.depth, role.chunk);
-  std::string text = labelled("iteration", parts_text(decoder.parts(role.batch, false)));
+  Sheet text = labelled("iteration", parts_text(decoder.parts(role.batch, false)));
   if (role.chunk > 0) text += labelled("with prefill", parts_text(decoder.parts(role.batch, true)));
   return text;
 }
 
-std::string memory_line(const Task& task, const Deployment& deployment, const Figures& figures) {
+Sheet memory_line(const Task& task, const Deployment& deployment, const Figures& figures) {
   const auto of = [&](double used, const Role& role) {
     const serving::Pool& pool = task.pools[role.structure.pool];
     const Bytes room = pool.usable();
@@ -239,7 +239,7 @@ std::string memory_line(const Task& task, const Deployment& deployment, const Fi
   return labelled("memory", text);
 }
 
-std::string cost_line(const Figures& figures) {
+Sheet cost_line(const Figures& figures) {
   std::string text;
   if (figures.dollars_per_mtoken > 0.0) {
     text = fmt::format("{:.4g} $ for a million tokens of output, {:.4g} $ of all tokens",
@@ -260,8 +260,8 @@ double ahead_of(const Task& task, const serving::ServingResult& result, const Fi
 }
 
 /// What the other mode could do.
-std::string modes_lines(const Task& task, const serving::ServingResult& result) {
-  std::string text;
+Sheet modes_lines(const Task& task, const serving::ServingResult& result) {
+  Sheet text;
   for (const auto& best : result.best_of_mode) {
     if (!best || best->deployment == *result.deployment) continue;
     text += labelled(
@@ -274,7 +274,7 @@ std::string modes_lines(const Task& task, const serving::ServingResult& result) 
 }
 
 /// How far off such deployments are, where they are what is recommended.
-std::string apart_line(const Task& task, const serving::ServingResult& result) {
+Sheet apart_line(const Task& task, const serving::ServingResult& result) {
   // docs/serving.md, section 8; a test compares it with the table there.
   constexpr double kOff = 0.48;
   std::string than;
@@ -293,7 +293,7 @@ std::string apart_line(const Task& task, const serving::ServingResult& result) {
 }
 
 /// Of each pool the chips that the deployment does not use.
-std::string idle_line(const Task& task, const Deployment& deployment) {
+Sheet idle_line(const Task& task, const Deployment& deployment) {
   std::vector<std::int64_t> used(task.pools.size());
   used[deployment.decode.structure.pool] += deployment.decode.chips();
   if (deployment.mode == serving::Mode::Disaggregated) {
@@ -310,7 +310,7 @@ std::string idle_line(const Task& task, const Deployment& deployment) {
 }
 
 /// What the framework that was asked for costs.
-std::string framework_lines(const Task& task, const serving::ServingResult& result) {
+Sheet framework_lines(const Task& task, const serving::ServingResult& result) {
   if (!result.any_framework) return "";
   const bool front = task.objective == serving::Objective::Front;
   std::string best;
@@ -325,8 +325,8 @@ std::string framework_lines(const Task& task, const serving::ServingResult& resu
 }
 
 /// What a tenth more of each quantity brings, where it brings anything.
-std::string gain_lines(const Task& task, const serving::ServingResult& result) {
-  std::string text;
+Sheet gain_lines(const Task& task, const serving::ServingResult& result) {
+  Sheet text;
   for (const serving::TenthMore& gain : result.gains) {
     if (!gain.best) continue;
     const double now = result.cost.in_base_units();
@@ -359,8 +359,8 @@ std::string change_text(std::string_view limit, std::string_view of, double give
   return words(time_text(enough), time_text(given));
 }
 
-std::string remedy_lines(const Task& task, const serving::ServingResult& result) {
-  std::string text;
+Sheet remedy_lines(const Task& task, const serving::ServingResult& result) {
+  Sheet text;
   for (const serving::Remedy& remedy : result.remedies) {
     text +=
         labelled("would help", change_text(name_of(remedy.limit), "", remedy.given, remedy.enough) +
@@ -375,34 +375,76 @@ std::string remedy_lines(const Task& task, const serving::ServingResult& result)
   return text;
 }
 
-std::string front_table(const Task& task, const serving::ServingResult& result) {
+/// Most rows of a front in a report; all of them are in the JSON.
+constexpr std::size_t kMostOfFront = 20;
+
+/// Points of a long front that a report shows: both ends, the knee, and changes of structure, which
+/// are thinned evenly if there are too many.
+std::vector<bool> telling_points(const std::vector<serving::FrontPoint>& front, bool cost) {
+  std::vector<bool> telling(front.size(), front.size() <= kMostOfFront);
+  if (front.size() <= kMostOfFront) return telling;
+  const auto structure = [](Deployment deployment) {
+    for (Role* role : {&deployment.prefill, &deployment.decode}) {
+      role->batch = role->chunk = role->depth = 0;
+    }
+    return deployment;
+  };
+  const auto worth = [&](const Figures& f) {
+    return f.tokens_per_s_per_user() *
+           (cost ? 1.0 / f.dollars_per_mtoken : f.tokens_per_s_per_chip());
+  };
+  std::vector<std::size_t> changes;
+  std::size_t knee = 0;
+  for (std::size_t i = 1; i < front.size(); ++i) {
+    const bool is_new = structure(front[i].deployment) != structure(front[i - 1].deployment);
+    if (is_new) changes.push_back(i);
+    if (worth(front[i].figures) > worth(front[knee].figures)) knee = i;
+  }
+  const std::size_t most = kMostOfFront - 3;
+  const std::size_t shown = std::min(changes.size(), most);
+  for (std::size_t k = 0; k < shown; ++k) telling[changes[k * changes.size() / shown]] = true;
+  telling.front() = telling.back() = telling[knee] = true;
+  return telling;
+}
+
+Sheet front_table(const Task& task, const serving::ServingResult& result) {
   const bool cost = task.front == serving::FrontAxis::Cost;
+  const std::vector<bool> telling = telling_points(result.front, cost);
   TextTable table(
       {"tokens/s of a user", cost ? "$ a million" : "tokens/s of a chip", "first token", "chips"});
-  for (const serving::FrontPoint& point : result.front) {
+  std::size_t left_out = 0;
+  for (std::size_t i = 0; i < result.front.size(); ++i) {
+    if (!telling[i]) {
+      ++left_out;
+      continue;
+    }
+    const serving::FrontPoint& point = result.front[i];
     const Figures& f = point.figures;
     table.add({fmt::format("{:.5g}", f.tokens_per_s_per_user()),
                fmt::format("{:.5g}", cost ? f.dollars_per_mtoken : f.tokens_per_s_per_chip()),
                time_text(f.ttft), std::to_string(f.chips)},
-              {deployment_text(task, point.deployment)});
+              words_of(deployment_text(task, point.deployment)));
   }
-  return fmt::format("\nfront of {}\n",
-                     plural(static_cast<std::int64_t>(result.front.size()), "deployment")) +
-         table.text();
+  const auto count = static_cast<std::int64_t>(result.front.size());
+  return TitledTable{
+      fmt::format("front of {}", plural(count, "deployment")), std::move(table),
+      left_out > 0
+          ? fmt::format("{} between them are left out here; --json and --html have all\n", left_out)
+          : ""};
 }
 
-std::string search_lines(const serving::ServingResult& result) {
+Sheet search_lines(const serving::ServingResult& result) {
   std::string text = fmt::format("{} of batches in {} on {}; {} single ones costed",
                                  plural(result.stats.nodes, "interval"), to_text(result.stats.time),
                                  plural(result.stats.threads, "thread"), result.leaves);
-  std::string lines = labelled(
+  Sheet lines = labelled(
       "space", fmt::format("{:.6g} deployments", result.deployments) +
                    (result.feasible ? fmt::format(", {} keep all limits", *result.feasible) : ""));
   return lines + labelled("search", text);
 }
 
-std::string pool_lines(const Task& task) {
-  std::string text;
+Sheet pool_lines(const Task& task) {
+  Sheet text;
   for (const serving::Pool& pool : task.pools) {
     text += labelled("pool", fmt::format("{}: {} of {}, {} memory at {}{}", pool.name,
                                          plural(pool.chips, "chip"),
@@ -416,7 +458,7 @@ std::string pool_lines(const Task& task) {
 
 }  // namespace
 
-std::string asked_text(const Task& task) {
+Sheet asked_text(const Task& task) {
   const serving::Means means(task.requests);
   std::string asked = fmt::format("{:.6g} tokens in, {:.6g} out", means.input, means.output);
   if (means.fresh < means.input) asked += fmt::format(", {:.6g} cached", means.input - means.fresh);
@@ -427,7 +469,7 @@ std::string asked_text(const Task& task) {
       precisions.size() > 1 ? fmt::format("{} precisions", precisions.size())
                             : fmt::format("weights {}, cache {}", name_of(precisions[0].weights),
                                           name_of(precisions[0].cache));
-  std::string text =
+  Sheet text =
       labelled("workload", fmt::format("llm_serving: {}, hidden {}, {} parameters; {}",
                                        plural(task.model.layers, "layer"), task.model.hidden,
                                        to_exact_text(parameter_count(task.model)), numbers));
@@ -435,10 +477,10 @@ std::string asked_text(const Task& task) {
   return text + pool_lines(task);
 }
 
-std::string report_text(const serving::Fleet& fleet, const serving::ServingResult& result,
-                        const std::string& title) {
+Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& result,
+                  const std::string& title) {
   const Task& first = fleet.models.front();
-  std::string text = title_line(title);
+  Sheet text = title_line(title);
   for (std::size_t m = 0; m < fleet.models.size(); ++m) {
     const Task& task = fleet.models[m];
     const serving::Means means(task.requests);
@@ -457,7 +499,7 @@ std::string report_text(const serving::Fleet& fleet, const serving::ServingResul
     price += serving::real(chips) * pool.price;
     power += serving::real(chips) * pool.power.in_base_units();
   };
-  std::string parts;
+  Sheet parts;
   for (const serving::FleetPart& part : result.fleet) {
     count(part.deployment.decode, part.count);
     if (part.deployment.mode == serving::Mode::Disaggregated) {
@@ -498,9 +540,9 @@ std::string report_text(const serving::Fleet& fleet, const serving::ServingResul
                               result.stats.nodes, to_text(result.stats.time)));
 }
 
-std::string report_text(const Task& task, const serving::ServingResult& result,
-                        const std::string& title) {
-  std::string text = title_line(title) + asked_text(task);
+Sheet report_text(const Task& task, const serving::ServingResult& result,
+                  const std::string& title) {
+  Sheet text = title_line(title) + asked_text(task);
   text += labelled("objective", name_of(task.objective));
   text += "\n" + status_line(task, result);
   if (result.status == SearchStatus::Infeasible && !result.is_given) {

@@ -25,12 +25,12 @@ class ShardingSummary {
         network_(mapping.network),
         sharding_(mapping.sharding) {}
 
-  [[nodiscard]] std::string text() const {
+  [[nodiscard]] Sheet text() const {
     if (degree_of(network_, Strategy::Tensor) == 1) {
       return labelled("sharding", "none: the tensor degree is 1") + spread_lines() +
              own_communication();
     }
-    std::string text;
+    Sheet text;
     for (const Loop second : kShown) {
       for (const Loop first : kShown) {
         const LoopPair loops(first, second);
@@ -62,7 +62,7 @@ class ShardingSummary {
   [[nodiscard]] Spread spread(std::size_t k) const { return graph_.kernels()[k].spread; }
 
   /// Kernels that the workload spreads over the machine whatever the sharding.
-  [[nodiscard]] std::string spread_lines() const {
+  [[nodiscard]] Sheet spread_lines() const {
     const ChipGrid grid = chip_grid(network_, problem_.equations);
     const auto names = [this](Spread over) {
       return names_of([&](std::size_t k) { return spread(k) == over; });
@@ -72,13 +72,12 @@ class ShardingSummary {
            line("all chips", fmt::format("N over {}:", grid.chips()), names(Spread::Machine));
   }
 
-  static std::string line(std::string_view label, const std::string& head,
-                          const std::string& names) {
+  static Sheet line(std::string_view label, const std::string& head, const std::string& names) {
     if (names.empty()) return "";
     return labelled(label, head.empty() ? names : head + " " + names);
   }
 
-  [[nodiscard]] std::string conversions() const {
+  [[nodiscard]] Sheet conversions() const {
     std::string gathers;
     std::string exchanges;
     const auto add = [&](const Tensor& tensor, const char* layer) {
@@ -100,14 +99,14 @@ class ShardingSummary {
   }
 
   /// What kernels communicate whatever their sharding.
-  [[nodiscard]] std::string own_communication() const {
+  [[nodiscard]] Sheet own_communication() const {
     const auto names = [&](bool gradient) {
       return names_of([&](std::size_t k) {
         const auto& own = graph_.kernels()[k].communication;
         return own && is_gradient(own->type) == gradient;
       });
     };
-    std::string text = line("own traffic", "", names(false));
+    Sheet text = line("own traffic", "", names(false));
     if (degree_of(network_, Strategy::Data) > 1)
       text += line("gradients", "all-reduced:", names(true));
     return text;
@@ -115,7 +114,7 @@ class ShardingSummary {
 
   /// docs/model.md, section 4, keeps the published rule and asks for this note.
   /// A producer with as many heads hands each of them its own part.
-  [[nodiscard]] std::string outer_note() const {
+  [[nodiscard]] Sheet outer_note() const {
     std::string names;
     for (const Tensor& tensor : graph_.tensors()) {
       const Kernel& from = graph_.kernel(tensor.from);
@@ -147,7 +146,7 @@ class ShardingSummary {
 
 }  // namespace
 
-std::string sharding_lines(const Problem& problem, const Mapping& mapping) {
+Sheet sharding_lines(const Problem& problem, const Mapping& mapping) {
   return ShardingSummary(problem, mapping).text();
 }
 

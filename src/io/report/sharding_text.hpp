@@ -3,12 +3,13 @@
 
 #include <string>
 
+#include "io/report/sheet.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
 
 /// The kernels by the loop on which they are sharded, then who communicates because of that.
-std::string sharding_lines(const Problem& problem, const Mapping& mapping);
+Sheet sharding_lines(const Problem& problem, const Mapping& mapping);
 
 }  // namespace dfsearch

@@ -20,7 +20,7 @@ class MappingQuestion final : public Question {
  public:
   explicit MappingQuestion(const Config& config) : config_(config) {}
 
-  [[nodiscard]] std::string text() const override { return asked_text(config_.problem); }
+  [[nodiscard]] Sheet text() const override { return asked_text(config_.problem); }
   [[nodiscard]] ProgressScale scale() const override { return scale_of(config_.problem); }
   [[nodiscard]] SearchSubject subject() const override { return subject_of(config_.problem); }
   [[nodiscard]] Fingerprint fingerprint() const override {
@@ -94,8 +94,8 @@ class MappingQuestion final : public Question {
   [[nodiscard]] AnswerJson json_of(const Result& result) const override {
     return {answer_json(outcome(result))};
   }
-  [[nodiscard]] std::string report_of(const Result& result, const std::string& title,
-                                      bool with_details) const override {
+  [[nodiscard]] Sheet sheet_of(const Result& result, const std::string& title,
+                               bool with_details) const override {
     return report_text(outcome(result), title, with_details);
   }
 

@@ -39,15 +39,14 @@ AnswerJson Question::json(const Result& result) const {
   return answer;
 }
 
-std::string Question::report(const Result& result, const std::string& title,
-                             bool with_details) const {
+Sheet Question::sheet(const Result& result, const std::string& title, bool with_details) const {
   static_cast<void>(json_of(result));  // for its check
-  std::string text = report_of(result, title, with_details);
-  std::string lines;
-  for (const std::string& note : notes()) lines += labelled("note", escaped(note));
-  text.insert(text.find('\n') + 1, lines);
-  for (const std::string& reason : result.ruled_out) text += labelled("ruled out", reason);
-  return text;
+  Sheet sheet = sheet_of(result, title, with_details);
+  Facts facts;
+  for (const std::string& note : notes()) facts.rows.emplace_back("note", escaped(note));
+  if (!facts.rows.empty()) sheet.insert_after_title(std::move(facts));
+  for (const std::string& reason : result.ruled_out) sheet += labelled("ruled out", reason);
+  return sheet;
 }
 
 bool searches_splits(const AnyConfig& any) {

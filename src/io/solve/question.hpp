@@ -23,6 +23,7 @@
 #include "io/config/load_config.hpp"
 #include "io/report/progress_text.hpp"
 #include "io/result/event_text.hpp"
+#include "io/report/sheet.hpp"
 #include "model/evaluate.hpp"
 #include "model/ruled_out.hpp"
 
@@ -106,7 +107,7 @@ class Question {
   virtual ~Question() = default;
 
   /// The workload and the machine, some lines for people.
-  [[nodiscard]] virtual std::string text() const = 0;
+  [[nodiscard]] virtual Sheet text() const = 0;
   [[nodiscard]] virtual ProgressScale scale() const = 0;
   [[nodiscard]] virtual SearchSubject subject() const = 0;
   /// Whose checkpoint it is.
@@ -124,19 +125,19 @@ class Question {
   /// question rules out.  A plan or an execution that leaves something open is the best one that
   /// agrees with the file.
   [[nodiscard]] virtual Result evaluate(const std::filesystem::path& file) const = 0;
-  /// A result of either: one object of JSON (docs/results.md) with all notes, and the report for
-  /// people with those on the config.  Throws InternalError for an answer that no machine could have
+  /// A result of either: one object of JSON (docs/results.md) with all notes, the sheet for people
+  /// with the notes on the config.  Throws InternalError for an answer that no machine could have
   /// (result_json.hpp).
   [[nodiscard]] AnswerJson json(const Result& result) const;
-  [[nodiscard]] std::string report(const Result& result, const std::string& title,
-                                   bool with_details) const;
+  [[nodiscard]] Sheet sheet(const Result& result, const std::string& title,
+                            bool with_details) const;
 
  private:
   /// Returns the notes on the config.
   [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
   [[nodiscard]] virtual AnswerJson json_of(const Result& result) const = 0;
-  [[nodiscard]] virtual std::string report_of(const Result& result, const std::string& title,
-                                              bool with_details) const = 0;
+  [[nodiscard]] virtual Sheet sheet_of(const Result& result, const std::string& title,
+                                       bool with_details) const = 0;
 };
 
 std::unique_ptr<const Question> question_of(const AnyConfig& config);

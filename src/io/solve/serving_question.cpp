@@ -34,7 +34,7 @@ class ServingQuestion final : public Question {
     check_service_columns(*measured_, messages);
   }
 
-  [[nodiscard]] std::string text() const override { return asked_text(config_.task); }
+  [[nodiscard]] Sheet text() const override { return asked_text(config_.task); }
   [[nodiscard]] ProgressScale scale() const override { return {}; }
   [[nodiscard]] SearchSubject subject() const override {
     SearchSubject subject{.workload = "llm_serving"};
@@ -145,8 +145,8 @@ class ServingQuestion final : public Question {
     return {answer_json(config_.task, config_.fleet, measured,
                         std::get<serving::ServingResult>(result.found))};
   }
-  [[nodiscard]] std::string report_of(const Result& result, const std::string& title,
-                                      bool) const override {
+  [[nodiscard]] Sheet sheet_of(const Result& result, const std::string& title,
+                               bool) const override {
     const auto& found = std::get<serving::ServingResult>(result.found);
     return is_fleet() ? report_text(config_.fleet, found, title)
                       : report_text(config_.task, found, title);

@@ -26,7 +26,7 @@ class SplitQuestion final : public Question {
         design_(*config.design),
         notes_(config.notes) {}
 
-  [[nodiscard]] std::string text() const override { return asked_text(problem_); }
+  [[nodiscard]] Sheet text() const override { return asked_text(problem_); }
   /// The peak of the machine is what is searched, so the log tells no utilization.
   [[nodiscard]] ProgressScale scale() const override {
     return {.objective = problem_.objective, .work = {}, .peak = {}};
@@ -107,8 +107,8 @@ class SplitQuestion final : public Question {
   [[nodiscard]] AnswerJson json_of(const Result& result) const override {
     return {answer_json(outcome(result))};
   }
-  [[nodiscard]] std::string report_of(const Result& result, const std::string& title,
-                                      bool with_details) const override {
+  [[nodiscard]] Sheet sheet_of(const Result& result, const std::string& title,
+                               bool with_details) const override {
     return report_text(outcome(result), title, with_details);
   }
 

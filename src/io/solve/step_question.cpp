@@ -115,7 +115,7 @@ class StepQuestion final : public Question {
  public:
   explicit StepQuestion(const typename Kind::Config& config) : config_(config) {}
 
-  [[nodiscard]] std::string text() const override { return asked_text(config_.task); }
+  [[nodiscard]] Sheet text() const override { return asked_text(config_.task); }
   [[nodiscard]] ProgressScale scale() const override { return Kind::scale(config_.task); }
   [[nodiscard]] SearchSubject subject() const override {
     return {.workload = name_of(Kind::workload(config_.task)), .chips = config_.task.machine.chips};
@@ -207,8 +207,8 @@ class StepQuestion final : public Question {
   [[nodiscard]] AnswerJson json_of(const Result& result) const override {
     return {answer_json(config_.task, std::get<typename Kind::Found>(result.found))};
   }
-  [[nodiscard]] std::string report_of(const Result& result, const std::string& title,
-                                      bool) const override {
+  [[nodiscard]] Sheet sheet_of(const Result& result, const std::string& title,
+                               bool) const override {
     return report_text(config_.task, std::get<typename Kind::Found>(result.found), title);
   }
 

@@ -219,8 +219,7 @@ LabelsOfRates labels_of_rates(const StudyAxis& axis, std::size_t at, const study
 }
 
 /// What must not be compared is said where it is.
-std::string rates_line(const Study& study, const study::Grid& grid,
-                       const study::PointAnswers& answers) {
+Sheet rates_line(const Study& study, const study::Grid& grid, const study::PointAnswers& answers) {
   const std::map<study::Rates, std::int64_t> counts = counts_of_rates(answers);
   if (counts.size() < 2) return "";
   LabelsOfRates labels;
@@ -240,7 +239,7 @@ std::string rates_line(const Study& study, const study::Grid& grid,
 }
 
 /// The sum over all points that were solved.
-std::string space_line(const study::PointAnswers& answers) {
+Sheet space_line(const study::PointAnswers& answers) {
   double greatest = 0.0;
   for (const auto& [index, answer] : answers) {
     greatest = std::max(greatest, answer.space.value_or(0.0));
@@ -259,13 +258,13 @@ std::string space_line(const study::PointAnswers& answers) {
 }
 
 /// Axes that no plan depends on.
-std::string not_modelled(const Study& study) {
+Sheet not_modelled(const Study& study) {
   const auto plans = [](const StudyBase& base) {
     return base.config.tree_with(base.changes).find("training") != nullptr;
   };
   if (std::none_of(study.bases.begin(), study.bases.end(), plans)) return "";
   const std::vector<std::string> sram = {"system", "accelerator", "sram"};
-  std::string text;
+  Sheet text;
   for (const StudyAxis& axis : study.axes) {
     const bool varies = std::any_of(axis.changes.begin(), axis.changes.end(), [&](const auto& all) {
       return std::any_of(all.begin(), all.end(),
@@ -284,19 +283,19 @@ std::string not_modelled(const Study& study) {
 std::string study_report(const Study& study, const study::Grid& grid, const StudyState& state,
                          const std::vector<study::Front::Member>& front,
                          const study::PointAnswers& answers) {
-  std::string text = labelled("study", study.name);
+  Sheet text = labelled("study", study.name);
   text += labelled("points", counts_text(state)) + space_line(answers) +
           rates_line(study, grid, answers) + not_modelled(study);
   const std::string table = points_table(study, grid, state, front, answers) +
                             (state.ratios.empty() ? "" : ratios_text(state.ratios));
-  if (study.goal.figures.empty()) return text + table;
+  if (study.goal.figures.empty()) return text_of(text + table);
   const bool single = study.goal.figures.size() == 1;
   if (front.empty()) {
-    return text +
-           labelled(single ? "best" : "front",
-                    "none: no point that was solved is within "
-                    "the limits and has the figures") +
-           table;
+    return text_of(text +
+                   labelled(single ? "best" : "front",
+                            "none: no point that was solved is within the limits and has the "
+                            "figures") +
+                   table);
   }
   std::string sure = state.is_exact()    ? "exact"
                      : state.is_proved() ? "within the gap asked for"
@@ -309,7 +308,7 @@ std::string study_report(const Study& study, const study::Grid& grid, const Stud
   }
   text += single ? labelled("best", sure)
                  : labelled("front", fmt::format("{} points, {}", front.size(), sure));
-  return text + table;
+  return text_of(text + table);
 }
 
 }  // namespace dfsearch

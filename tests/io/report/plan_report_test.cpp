@@ -36,7 +36,7 @@ struct Solved {
   training::Task task;
   training::PlanResult result;
 
-  [[nodiscard]] std::string report() const { return report_text(task, result, "example"); }
+  [[nodiscard]] std::string report() const { return text_of(report_text(task, result, "example")); }
   [[nodiscard]] Json json() const { return Json::parse(result_json(task, result)); }
 };
 

@@ -40,17 +40,17 @@ bool mentions(const std::string& text, const std::string& part) {
 TEST_CASE("one alternative is a line that tells how far it is") {
   SearchResult result = best();
   result.alternatives = {other(result, 1.25)};
-  CHECK(ranking_text(Objective::StepTime, result) ==
+  CHECK(text_of(ranking_text(Objective::StepTime, result)) ==
         "next best     tensor 1, pipeline 2, data 2: 2.5 s, 25 % slower\n");
   result.alternatives[0].status = SearchStatus::Feasible;
   result.alternatives[0].lower_bound = Score(2.1);
-  CHECK(ranking_text(Objective::StepTime, result) ==
+  CHECK(text_of(ranking_text(Objective::StepTime, result)) ==
         "next best     tensor 1, pipeline 2, data 2: 2.5 s, 25 % slower; not proved, at least 5 % "
         "slower\n");
   BestMapping unknown;
   unknown.lower_bound = Score(2.1);
   result.alternatives = {unknown};
-  CHECK(ranking_text(Objective::StepTime, result) ==
+  CHECK(text_of(ranking_text(Objective::StepTime, result)) ==
         "next best     not found yet; at least 5 % slower\n");
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("that nothing else fits is said only where there was a choice") {
   SearchResult result = best();
   CHECK(ranking_text(Objective::StepTime, result).empty());
   result.alternatives_complete = true;
-  CHECK(ranking_text(Objective::StepTime, result) ==
+  CHECK(text_of(ranking_text(Objective::StepTime, result)) ==
         "next best     none: no other parallelism fits\n");
   result.parallelisms = 1;
   CHECK(ranking_text(Objective::StepTime, result).empty());
@@ -70,7 +70,7 @@ TEST_CASE("more of them are a table") {
   unknown.lower_bound = Score(3.5);
   result.alternatives = {other(result, 1.5), unknown};
   result.alternatives_complete = true;
-  const std::string text = ranking_text(Objective::StepTime, result);
+  const std::string text = text_of(ranking_text(Objective::StepTime, result));
   CHECK(mentions(text, "best parallelisms\n"));
   CHECK(mentions(text, "2 tensor, 2 pipeline\n"));
   CHECK(mentions(text, "2 data, 2 pipeline\n"));

@@ -14,7 +14,7 @@ bool has_text(const std::string& text, const std::string& part) {
 
 std::string evaluated(const Problem& problem, const Mapping& mapping) {
   const auto verdict = evaluate(problem, mapping);
-  return report_text(Outcome::of(problem, mapping, verdict), "example");
+  return text_of(report_text(Outcome::of(problem, mapping, verdict), "example"));
 }
 
 SearchResult found(const Problem& problem, SearchStatus status, double bound_share) {
@@ -71,7 +71,7 @@ TEST_CASE("partitions keep their numbers, and their cores stand with the kernels
 TEST_CASE("the report says how sure the answer is") {
   const Problem problem = example_problem();
   const auto report = [&](const SearchResult& result) {
-    return report_text(Outcome::of(problem, result), "example");
+    return text_of(report_text(Outcome::of(problem, result), "example"));
   };
   CHECK(has_text(report(found(problem, SearchStatus::Optimal, 1.0)), "optimal, proved: gap 0"));
 
@@ -98,7 +98,7 @@ TEST_CASE("an infeasible problem is told by how much and what would help") {
   result.status = SearchStatus::Infeasible;
   result.infeasible =
       Infeasible{.resource = Resource::Sram, .needed = 3e6, .available = 2e6, .where = "A"};
-  const std::string text = report_text(Outcome::of(problem, result), "example");
+  const std::string text = text_of(report_text(Outcome::of(problem, result), "example"));
   CHECK(has_text(text, "infeasible, proved: no mapping fits"));
   CHECK(has_text(text, "A needs at least 3 MB, the chip has 2 MB: 1 MB (50 %) too much."));
   CHECK(has_text(text, "larger tensor degree"));
@@ -113,7 +113,7 @@ TEST_CASE("what was fixed beforehand is told, and what else there is") {
       Infeasible{.resource = Resource::Sram, .needed = 3e6, .available = 2e6, .where = "A"};
   result.scope = scope_of(problem, network_choices(problem));
   REQUIRE_FALSE(result.scope.empty());
-  const auto report = [&] { return report_text(Outcome::of(problem, result), "example"); };
+  const auto report = [&] { return text_of(report_text(Outcome::of(problem, result), "example")); };
   CHECK(has_text(report(),
                  "infeasible, proved for the sharding that communicates least: no mapping fits\n"
                  "scope         sharding: least_bytes beforehand; other shardings "
