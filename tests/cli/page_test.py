@@ -281,6 +281,33 @@ class OtherModels(PageTest):
         self.assertEqual(memory, {name: value for name, value in parts.items() if value > 0})
 
 
+class FactsOfReports(PageTest):
+    CONFIGS = ("gpt3_1t", "v100_prefill", "calculon_22b_h100", "training/megatron_22b_selective",
+               "serving/llama3_70b_16_h100", "serving/llama3_70b_front", "serving/too_fast",
+               "serving/fleet")
+
+    def test_the_page_of_any_kind_has_every_labelled_line_of_the_report(self):
+        for name in self.CONFIGS:
+            with self.subTest(name):
+                config = ROOT / "configs" / f"{name}.yaml"
+                done = self.run_tool(config, "--html", "page.html", "--time-limit", "20 s",
+                                     status=3 if name.endswith("too_fast") else 0)
+                shown = self.shown_lines()
+                self.assertGreater(len(shown), 5)
+                report = " ".join(done.stdout.split())
+                for label, value in shown:
+                    self.assertIn(" ".join(f"{label} {value}".split()), report)
+                labels = {label for label, _ in shown}
+                for line in done.stdout.splitlines()[1:]:  # a value begins in column 14
+                    if re.fullmatch(r"([A-Za-z][A-Za-z -]*|#\d+ *|10 % more *) \S", line[:15]):
+                        self.assertIn(line[:14].strip(), labels, line)
+
+    def shown_lines(self):
+        self.page("page.html")
+        return self.ask("""[...document.querySelectorAll('.lines dt')].map((label) =>
+            [label.textContent, label.nextElementSibling.textContent])""")
+
+
 class Study(PageTest):
     def setUp(self):
         super().setUp()
@@ -503,7 +530,7 @@ def contrast(one, other):
 
 class Colours(support.CliTest):
     SERIES = ("compute", "memory", "network", "bubble", "transfer", "sixth", "seventh", "eighth",
-              "ninth", "tenth")
+              "ninth", "tenth", "eleventh")
 
     def test_text_is_read_well_in_both_themes(self):
         css = (ROOT / "src/io/html/page/page.css").read_text()

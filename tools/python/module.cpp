@@ -136,8 +136,8 @@ Answer written(const Loaded& loaded, const Question& question, const Result& res
   if (notes.empty()) report.clear();
   for (const std::string& note : notes_of(loaded.config)) notes.push_back(escaped(note));
   Sheet sheet = question.sheet(result, loaded.title, false);
+  if (!more.empty()) sheet += what_if_text(more, *result.objective);
   report += printable(text_of(sheet));
-  if (!more.empty()) report += printable(text_of(what_if_text(more, *result.objective)));
   return {.json = json_text(answer.tree),
           .report = std::move(report),
           .title = loaded.title,

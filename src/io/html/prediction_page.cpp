@@ -40,7 +40,13 @@ Json errors_json(const std::vector<MeasuredRun>& runs, const Predictions& predic
   Json all = Json::object();
   for (const auto& word : words(RunGroup{})) {
     all[word.name] = json_list(errors_by(runs, predictions, word.value), [](const GroupErrors& of) {
-      return Json::array({of.runs, of.error, of.median, of.bias, of.worst, of.held, of.name});
+      return Json{{"of", of.name},
+                  {"runs", of.runs},
+                  {"error", of.error},
+                  {"median", of.median},
+                  {"bias", of.bias},
+                  {"worst", of.worst},
+                  {"in_the_interval", of.held}};
     });
   }
   return all;
@@ -52,7 +58,10 @@ std::string prediction_page(const std::vector<MeasuredRun>& runs, const Predicti
                             RunGroup group, const std::string& title, const std::string& command) {
   const std::vector<std::size_t> timed = farthest_off(runs, predictions, runs.size());
   Json orders = json_list(orders_of_plans(runs, predictions), [](const PlanOrder& order) {
-    return Json::array({order.pairs, order.right, order.regret, order.name});
+    return Json{{"of", order.name},
+                {"pairs", order.pairs},
+                {"in_order", order.right},
+                {"best_is_slower_by", order.regret}};
   });
   const MemoryErrors memory = memory_errors(runs, predictions);
   return html_page(page_assets::predictions(), {{"dfsearch", kVersion},

@@ -3,34 +3,21 @@
 "use strict";
 
 (() => {
-  const {axis, cell, chart, count, data, legend, note, PALETTE, section} = page;
-  const {silentLine, table, text, tip} = page;
-  const plain = (name) => name.replaceAll("_", " ");
+  const {cell, chart, count, data, note, PALETTE, section, text} = page;
+  const {plain, tableOf} = blocks;
   const results = data.results.map((each, i) => ({...each, colour: PALETTE[i % PALETTE.length]}));
   const solved = results.filter(({result}) => result.step_time > 0);
   const KINDS = ["memory", "network"];
 
   function figures() {
     const least = Math.min(...solved.map(({result}) => result.step_time));
-    const degrees = (of) =>
-      Object.entries(of || {})
-        .map(([name, degree]) => `${plain(name)} ${degree}`)
-        .join(", ");
-    section(
-      count(results.length, "result"),
-      table(
-        ["result", "status", "step time", "to the least", "share of the peak", "parallelism"],
-        results.map(({name, result}) => [
-          name,
-          plain(result.status),
-          cell(result.step_time, "s"),
-          cell(result.step_time ? result.step_time / least : null),
-          cell(result.utilization, "%"),
-          degrees(result.parallelism)
-        ]),
-        {id: "results"}
-      )
-    );
+    const columns = "result status step_time to_the_least utilization parallelism".split(" ");
+    const rows = results.map(({name, result}) => ({
+      ...result,
+      result: name,
+      to_the_least: result.step_time ? result.step_time / least : null
+    }));
+    section(count(results.length, "result"), tableOf("results", rows, {columns, id: "results"}));
   }
 
   /// Seconds by name.
@@ -43,10 +30,11 @@
     const parts = solved.map(({result}) => partsOf(result));
     const names = [...new Set(parts.flatMap((of) => Object.keys(of).filter((name) => of[name] > 0)))];
     if (!names.length) return;
-    figureCharts.bars(
+    figureChart(
       section("What the step times are spent on", note("The parts of a bar are its step time.")),
       {
         name: "time of the steps",
+        kind: "bars",
         xs: solved.map(({name}) => name),
         y: "step time",
         unit: "s",
@@ -56,7 +44,7 @@
           colour: PALETTE.includes(name) ? name : null,
           marks: parts.map((of, x) => ({x, value: of[name] || 0, point: x}))
         })),
-        tip: (mark, of) => tip(solved[mark.x].name, `${of.name} ${text(mark.value, "s")}`)
+        tip: (mark, of) => [solved[mark.x].name, `${of.name} ${text(mark.value, "s")}`]
       }
     );
   }
@@ -86,14 +74,16 @@
         .filter((point) => point.bandwidth)
         .map((point) => [`${point.kind} ${point.bandwidth} ${point.peak}`, point])
     );
-    const nameOf = (of) => `${of.kind} ${text(of.bandwidth, "B/s")}`;
-    const ridge = (of) => of.peak / of.bandwidth;
-    const power = (value, round) => 10 ** round(Math.log10(value));
-    const xs = [...points.map((point) => point.x), ...[...roofs.values()].map(ridge)];
-    const low = power(Math.min(...xs), Math.floor);
-    const most = power(1.01 * Math.max(...xs), Math.ceil);
-    const bottom = power(Math.min(...points.map((point) => point.y)), Math.floor);
-    const top = power(1.3 * Math.max(...points.map((point) => point.peak)), Math.ceil);
+    const under = roofline(
+      points.map((point) => point.x),
+      points.map((point) => point.y),
+      [...roofs.values()].map(({kind, bandwidth, peak}) => ({
+        name: `${kind} ${text(bandwidth, "B/s")}`,
+        bandwidth,
+        peak,
+        isDashed: kind === "network"
+      }))
+    );
     const part = section(
       "Hierarchical roofline",
       note(
@@ -104,44 +94,16 @@
     );
     chart(part, {
       name: "hierarchical roofline",
-      height: 420,
-      option: (c, width) => ({
-        legend: legend(c, {
-          type: "scroll",
-          width: width - 20,
-          data: [...mappings.map(({name}) => name), ...new Set([...roofs.values()].map(nameOf))]
-        }),
-        grid: {left: 86, right: 24, top: 40, bottom: 46},
-        xAxis: axis(c, {
-          type: "log",
-          min: low,
-          max: most,
-          name: "FLOP for a byte",
-          nameGap: 28,
-          axisLabel: {formatter: (v) => text(v)}
-        }),
-        yAxis: axis(c, {
-          type: "log",
-          min: bottom,
-          max: top,
-          name: "reached by a chip",
-          nameGap: 68,
-          axisLabel: {formatter: (v) => text(v, "FLOP/s")}
-        }),
+      of: () => ({
+        height: 420,
+        x: under.x,
+        y: under.y,
         series: [
-          ...[...roofs.values()].map((of) => {
-            const start = Math.max(low, bottom / of.bandwidth);
-            return silentLine({
-              name: nameOf(of),
-              color: c.soft,
-              lineStyle: {width: 2, type: of.kind === "memory" ? "solid" : "dashed"},
-              data: [[start, of.bandwidth * start], [ridge(of), of.peak], [most, of.peak]]
-            });
-          }),
+          ...under.series,
           ...mappings.map(({name, colour}) => ({
             type: "line",
             name,
-            color: c[colour],
+            colour,
             lineStyle: {width: 1},
             symbolSize: 12,
             data: points
@@ -151,10 +113,11 @@
                 symbol: kind === "memory" ? "circle" : "diamond",
                 name: kind
               })),
-            tooltip: {
-              formatter: ({name: kind, value: [x, y]}) =>
-                tip(name, `${text(y, "FLOP/s")} of a chip`, `${text(x)} FLOP for a byte of ${kind}`)
-            }
+            tip: ({name: kind, value: [x, y]}) => [
+              name,
+              `${text(y, "FLOP/s")} of a chip`,
+              `${text(x)} FLOP for a byte of ${kind}`
+            ]
           }))
         ]
       }),

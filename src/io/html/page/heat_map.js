@@ -1,8 +1,8 @@
-// The heat map of a study, over any two of its axes.
+// Heat maps of points: of any two axes of a study, and as a study asks for them.
 "use strict";
 
 const heatMap = (() => {
-  const {axis, chart, element, note, section, tickDigits, tip} = page;
+  const {chart, element, NARROW, note, section, tickDigits} = page;
   const {choice, figureChoices, isWide, numbersOf, pointTip} = studyWords;
 
   /// For each pair of places the best point of those that agree with the fixed places.
@@ -25,10 +25,6 @@ const heatMap = (() => {
     return [...cells.values()];
   }
 
-  function rowHeight(names) {
-    return Math.max(6, Math.min(34, 640 / names.length));
-  }
-
   /// What chart() draws of cells {x, y, i, value}: places among the labels of two axes, the second of
   /// which may be null, a point and its figure.
   function drawing(points, figure, across, upwards, cells) {
@@ -40,38 +36,27 @@ const heatMap = (() => {
     const precision = tickDigits(values);
     const back = (value) => points.text(figure, wide ? 10 ** value : value, precision);
     const names = upwards ? upwards.labels : [""];
-    const option = (c, width) => {
-      const left = Math.min(
-        width < 500 ? 84 : 150,
-        24 + 7 * Math.max(...names.map((name) => name.length), 1)
-      );
-      const columns = across.labels.length;
-      const room = (width - left - 16) / columns;
-      const isRoomy = room > 28 + 6.5 * precision && rowHeight(names) > 15;
+    const shown = (value) => points.text(figure, value, precision);
+    const longest = values.length > 500 ? Infinity : Math.max(...values.map((v) => shown(v).length));
+    const row = Math.max(6, Math.min(34, 640 / names.length));
+    const less = points.better(figure) === "less";
+    const [low, high] = [Math.min, Math.max].map((end) => end(...values.map(shade)));
+    // One value alone is the best one.
+    const ends = high > low ? [low, high] : less ? [low, low + 1] : [low - 1, low];
+    const strength = (value) =>
+      high === low ? 1 : (less ? high - value : value - low) / (high - low);
+    return (width, c) => {
+      const most = width < NARROW ? 84 : 150;
+      const left = Math.min(most, 20 + 7 * Math.max(...names.map((name) => name.length)));
+      const room = (width - left - 24) / across.labels.length;
+      const isRoomy = room > 10 + 6.5 * longest && row > 15;
       const ramp = [c["heat-low"], c["heat-middle"], c["heat-high"]];
-      const low = Math.min(...values.map(shade));
-      const high = Math.max(...values.map(shade));
-      const less = points.better(figure) === "less";
-      // One value alone is the best one.
-      const ends = high > low ? [low, high] : less ? [low, low + 1] : [low - 1, low];
-      const turn = Number(c["heat-turn"]);  // from where on the other colour of text is read better
-      const strength = (value) =>
-        high === low ? 1 : (less ? high - value : value - low) / (high - low);
+      const turn = Number(c["heat-turn"]); // from where on the other colour of text is read better
       return {
-        grid: {left, right: 14, top: 52, bottom: 48},
-        xAxis: axis(c, {
-          type: "category",
-          data: across.labels,
-          name: across.name,
-          nameGap: 30,
-          splitLine: {show: false}
-        }),
-        yAxis: axis(c, {
-          type: "category",
-          data: names,
-          splitLine: {show: false},
-          axisLabel: {width: left - 14, overflow: "truncate"}
-        }),
+        height: 106 + (upwards ? row * names.length : 34),
+        top: 44,
+        x: {labels: across.labels, name: across.name},
+        y: {labels: names, most},
         visualMap: {
           seriesIndex: 0,
           dimension: 3,
@@ -82,7 +67,7 @@ const heatMap = (() => {
           left: 0,
           top: 0,
           itemWidth: 12,
-          itemHeight: Math.min(150, width / 3),
+          itemHeight: Math.min(150, width / 5),
           textStyle: {color: c.soft},
           formatter: back,
           text: [back(high), back(low)],
@@ -99,39 +84,30 @@ const heatMap = (() => {
                 label: {color: strength(shade(value)) > turn ? c["on-high"] : c["on-low"]}
               })
             })),
-            itemStyle: {
-              borderColor: c.card,
-              borderWidth: Math.min(room, rowHeight(names)) > 8 ? 1 : 0
-            },
+            itemStyle: {borderColor: c.card, borderWidth: Math.min(room, row) > 8 ? 1 : 0},
             emphasis: {itemStyle: {borderColor: c.ink, borderWidth: 1}},
-            label: {
-              show: isRoomy,
-              fontSize: 11,
-              formatter: (p) => points.text(figure, p.value[2], precision)
-            },
-            tooltip: {formatter: (p) => pointTip(points, p.value[4], figure)}
+            label: (p) => shown(p.value[2]),
+            labelStyle: {show: isRoomy, fontSize: 11},
+            tip: (p) => pointTip(points, p.value[4], figure)
           },
           {
             type: "scatter",
             name: "without a value",
             symbol: "path://M0 0L10 10M10 0L0 10",
             symbolSize: 9,
-            color: "transparent",
+            colour: "transparent",
             itemStyle: {borderColor: c.soft, borderWidth: 1.5},
             data: empty.map((each) => [each.x, each.y, 0, 0, each.i]),
-            tooltip: {
-              formatter: (p) =>
-                tip(
-                  `Point ${points.index(p.value[4])}: ${points.status(p.value[4])}`,
-                  points.title(p.value[4]),
-                  points.reason(p.value[4])
-                )
-            }
+            tip: ({value: [, , , , i]}) => [
+              `Point ${points.index(i)}: ${points.status(i)}`,
+              points.title(i),
+              points.reason(i)
+            ]
           }
-        ]
+        ],
+        legend: null
       };
     };
-    return {option, height: 106 + (upwards ? rowHeight(names) * names.length : 34)};
   }
 
   function heatMap(points, show) {
@@ -158,7 +134,7 @@ const heatMap = (() => {
     part.append(controls, body);
     if (!state.figure) {
       part.append(note("No point has a figure yet."));
-      return {};
+      return;
     }
     const axisChoices = points.axes.map((each, a) => [String(a), each.name]);
     let drawn = null;
@@ -166,27 +142,29 @@ const heatMap = (() => {
     function changed() {
       const others = points.axes.map((_, a) => a).filter((a) => a !== state.x && a !== state.y);
       state.fixed = Object.fromEntries(others.map((a) => [a, state.fixed[a] || "best"]));
+      const set = (change) => (value) => {
+        change(value);
+        changed();
+      };
       controls.replaceChildren(
-        choice("across", axisChoices, state.x, (a) => pick("x", Number(a))),
-        ...(n > 1 ? [choice("upwards", axisChoices, state.y, (a) => pick("y", Number(a)))] : []),
-        choice("figure", figureChoices(points), state.figure, (figure) => {
-          state.figure = figure;
-          changed();
-        }),
+        choice("across", axisChoices, state.x, set((a) => pick("x", Number(a)))),
+        ...(n > 1 ? [choice("upwards", axisChoices, state.y, set((a) => pick("y", Number(a))))] : []),
+        choice("figure", figureChoices(points), state.figure, set((f) => (state.figure = f))),
         ...others.map((a) =>
           choice(
             points.axes[a].name,
             [["best", "the best"], ...points.axes[a].labels.map((label, i) => [String(i), label])],
             state.fixed[a],
-            (place) => {
-              state.fixed[a] = place;
-              changed();
-            }
+            set((place) => (state.fixed[a] = place))
           )
         )
       );
+      if (drawn) drawn.update({of: drawingOf()});
+    }
+
+    function drawingOf() {
       const [across, upwards] = [state.x, state.y].map((a) => points.axes[a] || null);
-      drawn.update(drawing(points, state.figure, across, upwards, cellsOf(points, state)));
+      return drawing(points, state.figure, across, upwards, cellsOf(points, state));
     }
 
     /// Two axes never are the same: the other one takes the place.
@@ -194,24 +172,17 @@ const heatMap = (() => {
       const other = which === "x" ? "y" : "x";
       if (state[other] === a) state[other] = state[which];
       state[which] = a;
-      changed();
     }
 
+    changed();
+    const shown = () => cellsOf(points, state).map((each) => each.i);
     drawn = chart(body, {
       name: "heat map",
-      height: 200,
-      option: () => ({series: []}),
-      numbers: () =>
-        numbersOf(
-          points,
-          cellsOf(points, state).map((each) => each.i),
-          [state.figure]
-        ),
+      of: drawingOf(),
+      numbers: () => numbersOf(points, shown(), [state.figure]),
       canvas: true,
       click: (p) => show(p.value[4])
     });
-    changed();
-    return {};
   }
 
   return {drawing, heatMap};

@@ -1,9 +1,9 @@
 // What all pages share: text that stays text, numbers with units, tables, charts, the theme.
 //
 // Names come from configs, so nothing here makes HTML of strings: elements are created and text is
-// put into them, tooltips of charts included.  A chart is an option of ECharts made by a function
-// of the colours and the width, and is made again when one of them changes.  Below each chart is a
-// table with the same numbers, in SI base units as `data-value`.
+// put into them, tooltips of charts included.  All charts are drawn by one function from two axes and
+// series of marks, and again when the colours or the width change.  Below each chart is a table with
+// the same numbers, in SI base units as `data-value`.
 "use strict";
 
 const page = (() => {
@@ -26,7 +26,7 @@ const page = (() => {
   // What colours stand for: what binds a partition, and series in their order.
 
   const KINDS = ["compute", "memory", "network"];
-  const PALETTE = [...KINDS, "transfer", "sixth", "seventh", "eighth", "ninth", "tenth", "bubble"];
+  const PALETTE = [...KINDS, "transfer", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "bubble"];
 
   // Numbers.
 
@@ -210,60 +210,96 @@ const page = (() => {
     );
   }
 
-  function axis(c, more) {
+  const NARROW = 500;
+
+  /// An axis of ECharts.  It has `labels`, or numbers in `unit`, or numbers that shown(value, digits)
+  /// makes texts of, so that ticks over `values` differ; other keys are those of ECharts.
+  function axisOf(c, width, {labels, unit, shown, values = [], isWide, most, ...more}, isAcross, room) {
+    const precision = tickDigits(values);
+    const formatter = (v) => (shown ? shown(v, precision) : text(v, unit, precision));
+    const own = labels
+      ? {type: "category", data: labels, axisTick: {show: false}}
+      : {type: isWide ? "log" : "value", ...(isAcross && {splitNumber: width < NARROW ? 3 : 6})};
+    const axisLabel = {color: labels ? c.ink : c.soft, hideOverlap: true, ...(!labels && {formatter})};
+    if (labels && !isAcross) Object.assign(axisLabel, {width: room - 12, overflow: "truncate"});
     return {
       axisLine: {lineStyle: {color: c.line}},
       axisTick: {lineStyle: {color: c.line}},
-      axisLabel: {color: c.soft, hideOverlap: true, ...(more || {}).axisLabel},
-      splitLine: {lineStyle: {color: c.grid}},
-      minorSplitLine: {show: false},
+      splitLine: {show: !labels, lineStyle: {color: c.grid}},
       nameTextStyle: {color: c.soft},
       nameLocation: "middle",
-      ...without(more, "axisLabel")
+      nameGap: isAcross ? 28 : room - 18,
+      ...own,
+      ...more,
+      axisLabel: {...axisLabel, ...more.axisLabel}
     };
   }
 
-  /// Of numbers in `unit`.
-  function scale(c, width, unit, more) {
-    const axisLabel = {formatter: (v) => text(v, unit)};
-    return axis(c, {type: "value", axisLabel, splitNumber: width < 500 ? 3 : 6, ...more});
-  }
-
-  /// Of points, by two figures.
-  function plane(c, width, names, x, y) {
+  /// The names of series in a legend of up to three lines, or one that scrolls.
+  function legendOf(c, width, series) {
+    const listed = series.filter(
+      ({name, data, silent, isListed}) => name && data.length && (!silent || isListed)
+    );
+    const names = [...new Set(listed.map((each) => each.name))];
+    const lines = legendLines(names, width - 20);
+    if (names.length < 2) return {lines: 0};
     return {
-      legend: legend(c, {type: "scroll", width: width - 20, data: names}),
-      grid: {left: 78, right: 24, top: 38, bottom: 46},
-      xAxis: axis(c, {nameGap: 28, splitNumber: width < 500 ? 3 : 6, ...x}),
-      yAxis: axis(c, {nameGap: 60, ...y})
+      lines: lines > 3 ? 1 : lines,
+      legend: {
+        top: 0,
+        left: 0,
+        itemWidth: 13,
+        itemHeight: 9,
+        itemGap: 12,
+        icon: "roundRect",
+        textStyle: {color: c.ink},
+        pageTextStyle: {color: c.ink},
+        pageIconColor: c.ink,
+        inactiveColor: c.line,
+        type: lines > 3 ? "scroll" : "plain",
+        width: width - 20,
+        data: names
+      }
     };
   }
 
-  /// A line that is no mark of its own.
-  function silentLine(more) {
-    return {type: "line", symbol: "none", silent: true, tooltip: {show: false}, ...more};
-  }
-
-  function without(object, key) {
-    const {[key]: _, ...rest} = object || {};
-    return rest;
-  }
-
-  function legend(c, more) {
+  /// A series of ECharts.  `colour` is a name of the style, tip(mark) and label(mark) give lines and
+  /// a text; a silent one is a line without marks.
+  function seriesOf(c, {colour, tip: lines, label, isListed, ...more}) {
     return {
-      top: 0,
-      left: 0,
-      itemWidth: 13,
-      itemHeight: 9,
-      itemGap: 12,
-      icon: "roundRect",
-      textStyle: {color: c.ink},
-      pageTextStyle: {color: c.ink},
-      pageIconColor: c.ink,
-      inactiveColor: c.line,
-      type: "plain",
-      ...more
+      ...(colour && {color: c[colour] || colour}),
+      ...(more.silent && {type: "line", symbol: "none", tooltip: {show: false}}),
+      ...(lines && {tooltip: {formatter: (mark) => tip(...lines(mark))}}),
+      ...more,
+      ...(label && {
+        label: {show: true, color: c.ink, formatter: label, ...more.labelStyle}
+      })
     };
+  }
+
+  /// The option of ECharts for {x, y, series} and what else a chart has of it, and the height that
+  /// the legend adds.
+  function optionOf(c, width, {x, y, series, top = 0, ...more}) {
+    const {legend, lines} = legendOf(c, width, series);
+    const longest = Math.max(0, ...(y.labels || []).map((label) => label.length));
+    const narrow = width < NARROW;
+    const room = y.labels
+      ? Math.min(y.most || (narrow ? 120 : 260), 20 + 7 * longest)
+      : y.name ? 88 : 62;
+    const option = {
+      legend,
+      grid: {
+        left: y.show === false ? 4 : room,
+        right: narrow ? 18 : 24,
+        top: top + (lines ? 12 + 22 * lines : 8),
+        bottom: x.name ? 46 : 26
+      },
+      xAxis: axisOf(c, width, x, true, room),
+      yAxis: axisOf(c, width, y, false, room),
+      series: series.map((each) => seriesOf(c, each))
+    };
+    const extra = 22 * Math.max(0, lines - 1);
+    return {option: {...option, ...more, grid: {...option.grid, ...more.grid}}, extra};
   }
 
   /// How many lines the names of a legend take, about.
@@ -284,33 +320,34 @@ const page = (() => {
   function draw(chart) {
     const c = colours();
     const width = chart.place.clientWidth;
-    const height = typeof chart.height === "function" ? chart.height(width) : chart.height;
-    chart.place.style.height = height + "px";
-    if (chart.instance.getWidth() !== width || chart.instance.getHeight() !== height) {
+    const {height, tooltip = {}, ...spec} = chart.of(width, c);
+    const {option, extra} = optionOf(c, width, spec);
+    chart.place.style.height = height + extra + "px";
+    if (chart.instance.getWidth() !== width || chart.instance.getHeight() !== height + extra) {
       chart.instance.clear(); // or it would draw what it had
-      chart.instance.resize({width, height});
+      chart.instance.resize({width, height: height + extra});
     }
-    const {tooltip, ...option} = chart.option(c, width);
     chart.drawn = {
       animation: false,
       textStyle: {color: c.ink, fontFamily: getComputedStyle(document.body).fontFamily},
+      aria: {enabled: true},
+      ...option,
       tooltip: {
         confine: true,
         backgroundColor: c.card,
         borderColor: c.line,
         textStyle: {color: c.ink, fontSize: 13},
-        ...tooltip
-      },
-      aria: {enabled: true},
-      ...option
+        ...tooltip,
+        ...(tooltip.tip && {formatter: (marks) => tip(...tooltip.tip(marks))})
+      }
     };
     chart.instance.setOption(chart.drawn, {notMerge: true});
   }
 
-  /// Adds a chart to `parent`.  `option(colours, width)` is the option of ECharts, `head` and
-  /// `rows` are the table of its numbers, `numbers()` has both where they stand in no table,
-  /// `click(params)` is called for the mark that is clicked.
-  function chart(parent, {name, height, option, head, rows, numbers, click, canvas}) {
+  /// Adds a chart to `parent`.  `of(width, colours)` is {height, x, y, series, ...}, `head` and `rows`
+  /// are the table of its numbers, `numbers()` has both where they stand in no table, `click(params)`
+  /// is called for the mark that is clicked.
+  function chart(parent, {name, of, head, rows, numbers, click, canvas}) {
     const place = element("div", {
       class: "chart",
       role: "img",
@@ -318,7 +355,7 @@ const page = (() => {
       "aria-label": name,
       "data-chart": name
     });
-    const made = {name, place, height, option, numbers: numbers || (() => ({head, rows}))};
+    const made = {name, place, of, numbers: numbers || (() => ({head, rows}))};
     const figure = element("figure", null, place, chartTools.saves(made));
     if (head) figure.append(folded("The same as numbers", table(head, rows, {"data-of": name})));
     parent.append(figure);
@@ -396,7 +433,6 @@ const page = (() => {
 
   setTheme();
   return {
-    axis,
     button,
     cell,
     chart,
@@ -411,18 +447,13 @@ const page = (() => {
     headline,
     KINDS,
     known,
-    legend,
-    legendLines,
     note,
+    NARROW,
     PALETTE,
-    plane,
-    scale,
     scrolling,
     section,
-    silentLine,
     table,
     text,
-    tickDigits,
-    tip
+    tickDigits
   };
 })();

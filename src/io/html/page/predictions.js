@@ -3,233 +3,177 @@
 "use strict";
 
 (() => {
-  const {cell, chart, count, data, element, facts, headline, note, PALETTE, plane} = page;
-  const {section, silentLine, table, text, tip} = page;
+  const {chart, count, data, element, facts, headline, note, PALETTE, section, text} = page;
+  const {tableOf} = blocks;
   const {choice} = studyWords;
-  const {runs, errors, orders, memory} = data;
+  const {errors, orders, memory} = data;
   const GROUPS = ["source", "model", "gpu", "gpus"];
-  const every = runs.id.map((_, i) => i);
+  const columns = Object.entries(data.runs);
+  const runs = data.runs.id.map((_, i) =>
+    Object.fromEntries(columns.map(([name, values]) => [name, values[i]]))
+  );
+  const rows = runs.map(({id, gpu, gpus, measured, predicted, part, share, ...others}) => ({
+    ...others,
+    run: id,
+    chip: gpu,
+    chips: gpus,
+    measured,
+    predicted,
+    error: predicted / measured - 1,
+    largest_part: `${part} ${text(share, "%")}`
+  }));
   const state = {colour: data.by, by: data.by};
 
-  function error(i) {
-    return runs.predicted[i] / runs.measured[i] - 1;
+  /// Shares but what is counted.
+  function shares(...counted) {
+    return {unit: (_, key) => (counted.includes(key) ? "" : "%")};
   }
 
-  function percent(value, sign) {
-    const shown = (100 * value).toFixed(1);
-    return {value, text: (sign && value > 0 ? "+" : "") + shown + " %"};
+  /// A section with a list to choose from, and what is shown of the choice.
+  function chosen(title, words, label, names, key, show) {
+    const body = element("div", null);
+    const set = (name) => {
+      state[key] = name;
+      show(body);
+    };
+    const list = choice(label, names.map((name) => [name, name]), state[key], set);
+    section(title, words, element("div", {class: "controls"}, list), body);
+    show(body);
   }
 
   function summary() {
     const [all] = errors[data.by];
+    const shown = (key) => (all ? text(all[key], "%") : null);
     section(
       null,
       headline(
         "error",
-        all ? all[1] : null,
-        all ? percent(all[1]).text : "–",
+        all ? all.error : null,
+        shown("error") || "–",
         "from the measured times, on average"
       ),
       facts({
         "runs of the table": text(data.total),
-        "timed runs": text(runs.id.length),
-        median: all ? percent(all[2]).text : null,
-        bias: all ? percent(all[3], true).text : null,
-        "in their intervals": all ? percent(all[5]).text : null
+        "timed runs": text(runs.length),
+        median: shown("median"),
+        bias: shown("bias"),
+        "in their intervals": shown("in_the_interval")
       }),
       element("pre", {id: "command"}, data.command)
     );
   }
 
-  /// The first columns of its row.
-  function runCells(i) {
-    return [runs.id[i], runs.source[i], runs.model[i], runs.gpu[i], cell(runs.gpus[i])];
-  }
-
   function runTip(i) {
-    return tip(
-      runs.id[i],
-      runs.source[i],
-      `${runs.model[i]} on ${count(runs.gpus[i], "chip")} ${runs.gpu[i]}, ${runs.stack[i]}`,
-      `measured ${text(runs.measured[i], "s")}`,
-      `predicted ${text(runs.predicted[i], "s")}, ${text(runs.low[i], "s")} to ${text(runs.high[i], "s")}`,
-      `error ${percent(error(i), true).text}; most of it ${runs.part[i]}, ${text(runs.share[i], "%")}`
-    );
+    const {id, source, model, gpu, gpus, stack, measured, predicted, low, high} = runs[i];
+    return [
+      id,
+      source,
+      `${model} on ${count(gpus, "chip")} ${gpu}, ${stack}`,
+      `measured ${text(measured, "s")}`,
+      `predicted ${text(predicted, "s")}, ${text(low, "s")} to ${text(high, "s")}`,
+      `error ${text(rows[i].error, "%")}; most of it ${rows[i].largest_part}`
+    ];
   }
 
-  function scatterOption() {
-    const names = [...new Set(runs[state.colour])].sort((a, b) => (a > b ? 1 : -1));
-    const ends = [runs.measured, runs.low, runs.high].flat();
-    const least = ends.reduce((a, b) => Math.min(a, b));
-    const most = ends.reduce((a, b) => Math.max(a, b));
-    const of = names.map((name) => every.filter((i) => runs[state.colour][i] === name));
-    const axisLabel = {formatter: (v) => text(v, "s")};
-    const times = {type: "log", min: least, max: most, axisLabel};
-    const [across, upwards] = ["measured", "predicted"].map((name) => ({...times, name}));
-    return (c, width) => ({
-      ...plane(c, width, names.map(String), across, upwards),
+  function drawing() {
+    const labels = data.runs[state.colour];
+    const ends = runs.flatMap((run) => [run.measured, run.low, run.high]);
+    const [least, most] = [Math.min, Math.max].map((end) => ends.reduce((a, b) => end(a, b)));
+    const groups = [...new Set(labels)]
+      .sort((a, b) => (a > b ? 1 : -1))
+      .map((label, k) => ({
+        name: String(label),
+        colour: PALETTE[k % PALETTE.length],
+        list: runs.map((_, i) => i).filter((i) => labels[i] === label)
+      }));
+    const times = {isWide: true, min: least, max: most, unit: "s"};
+    return () => ({
+      height: 520,
+      x: {...times, name: "measured"},
+      y: {...times, name: "predicted"},
       series: [
-        ...names.map((name, k) =>
-          silentLine({
-            name: String(name),
-            // Each interval is a line; null ends it.
-            data: of[k].flatMap((i) => [
-              [runs.measured[i], runs.low[i]],
-              [runs.measured[i], runs.high[i]],
-              [null, null]
-            ]),
-            color: c[PALETTE[k % PALETTE.length]],
-            lineStyle: {width: 1, opacity: 0.3}
-          })
-        ),
-        ...names.map((name, k) => ({
-          type: "scatter",
-          name: String(name),
-          progressive: 0,
-          data: of[k].map((i) => [runs.measured[i], runs.predicted[i], i]),
-          color: c[PALETTE[k % PALETTE.length]],
-          symbolSize: every.length > 3000 ? 4 : 6,
-          itemStyle: {opacity: 0.75},
-          tooltip: {formatter: (p) => runTip(p.value[2])}
+        ...groups.map(({name, colour, list}) => ({
+          name,
+          silent: true,
+          // Each interval is a line; null ends it.
+          data: list.flatMap((i) => [
+            [runs[i].measured, runs[i].low],
+            [runs[i].measured, runs[i].high],
+            [null, null]
+          ]),
+          colour,
+          lineStyle: {width: 1, opacity: 0.3}
         })),
-        silentLine({
+        ...groups.map(({name, colour, list}) => ({
+          type: "scatter",
+          name,
+          progressive: 0,
+          data: list.map((i) => [runs[i].measured, runs[i].predicted, i]),
+          colour,
+          symbolSize: runs.length > 3000 ? 4 : 6,
+          itemStyle: {opacity: 0.75},
+          tip: (p) => runTip(p.value[2])
+        })),
+        {
           name: "as measured",
+          silent: true,
           data: [least, most].map((time) => [time, time]),
-          color: c.soft,
+          colour: "soft",
           lineStyle: {width: 1, type: "dashed"}
-        })
+        }
       ]
     });
   }
 
+  const first = ["run", "source", "model", "chip", "chips", "measured", "predicted"];
+
   function scatter() {
-    const part = section(
-      "Predicted against measured",
-      note("Each run with its interval. On the dashed line a run is as fast as predicted.")
-    );
-    if (!every.length) return;
-    const body = element("div", null);
-    part.append(
-      element(
-        "div",
-        {class: "controls"},
-        choice("colour", [...GROUPS, "stack"].map((name) => [name, name]), state.colour, (name) => {
-          state.colour = name;
-          drawn.update({option: scatterOption()});
-        })
-      ),
-      body
-    );
-    const drawn = chart(body, {
-      name: "runs",
-      height: 520,
-      option: scatterOption(),
-      canvas: true,
-      head: ["run", "source", "model", "chip", "chips", "measured", "predicted", "low", "high"],
-      rows: every.map((i) => [
-        ...runCells(i),
-        ...["measured", "predicted", "low", "high"].map((key) => cell(runs[key][i], "s"))
-      ])
+    let drawn = null;
+    const title = "Predicted against measured";
+    const words = note("Each run with its interval. On the dashed line a run is as fast as predicted.");
+    if (!runs.length) return;
+    chosen(title, words, "colour", [...GROUPS, "stack"], "colour", (body) => {
+      if (drawn) drawn.update({of: drawing()});
+      else
+        drawn = chart(body, {
+          name: "runs",
+          of: drawing(),
+          canvas: true,
+          ...blocks.numbersOf(rows, {columns: [...first, "low", "high"]})
+        });
     });
-  }
-
-  function errorTable() {
-    const body = element("div", null);
-    const show = () =>
-      body.replaceChildren(
-        table(
-          ["of", "runs", "error", "median", "bias", "worst", "in the interval"],
-          errors[state.by].map(([number, mean, median, bias, worst, held, name]) => [
-            name,
-            cell(number),
-            percent(mean),
-            percent(median),
-            percent(bias, true),
-            percent(worst),
-            percent(held)
-          ]),
-          {"data-of": "errors"}
-        )
-      );
-    section(
-      "Errors",
-      element(
-        "div",
-        {class: "controls"},
-        choice("by", GROUPS.map((name) => [name, name]), state.by, (name) => {
-          state.by = name;
-          show();
-        })
-      ),
-      body
-    );
-    show();
-  }
-
-  function orderTable() {
-    if (!orders.length) return;
-    section(
-      "Which plan is faster",
-      note("Pairs of plans of one model, with one batch on one machine."),
-      table(
-        ["of", "pairs", "in order", "best is slower by"],
-        orders.map(([pairs, right, regret, name]) => [
-          name,
-          cell(pairs),
-          percent(right),
-          percent(regret)
-        ]),
-        {"data-of": "orders"}
-      )
-    );
-  }
-
-  function memoryTable() {
-    if (!memory.known) return;
-    section(
-      "Memory",
-      table(
-        ["runs", "told right to fit or not", "ran, refused", "did not, accepted", "peaks", "off", "bias"],
-        [
-          [
-            cell(memory.known),
-            percent(memory.right / memory.known),
-            cell(memory.refused),
-            cell(memory.accepted),
-            cell(memory.measured),
-            percent(memory.error),
-            percent(memory.bias, true)
-          ]
-        ],
-        {"data-of": "memory"}
-      )
-    );
-  }
-
-  function worstTable() {
-    if (!every.length) return;
-    section(
-      "Farthest off",
-      table(
-        ["run", "source", "model", "chip", "chips", "measured", "predicted", "error", "largest part"],
-        every.slice(0, data.worst).map((i) => [
-          ...runCells(i),
-          cell(runs.measured[i], "s"),
-          cell(runs.predicted[i], "s"),
-          percent(error(i), true),
-          `${runs.part[i]} ${text(runs.share[i], "%")}`
-        ]),
-        {"data-of": "farthest off"}
-      )
-    );
   }
 
   page.header("measured runs", data.title);
   summary();
   scatter();
-  errorTable();
-  orderTable();
-  memoryTable();
-  worstTable();
+  chosen("Errors", null, "by", GROUPS, "by", (body) =>
+    body.replaceChildren(tableOf("errors", errors[state.by], shares("runs")))
+  );
+  if (orders.length) {
+    section(
+      "Which plan is faster",
+      note("Pairs of plans of one model, with one batch on one machine."),
+      tableOf("orders", orders, shares("pairs"))
+    );
+  }
+  if (memory.known) {
+    const {known, right, refused, accepted, measured, error, bias} = memory;
+    const row = {
+      runs: known,
+      told_right_to_fit_or_not: right / known,
+      "ran,_refused": refused,
+      "did_not,_accepted": accepted,
+      peaks: measured,
+      off: error,
+      bias
+    };
+    const counted = ["runs", "ran,_refused", "did_not,_accepted", "peaks"];
+    section("Memory", tableOf("memory", [row], shares(...counted)));
+  }
+  if (runs.length) {
+    const worst = {columns: [...first, "error", "largest_part"], unit: (_, key) => key === "error" ? "%" : undefined};
+    section("Farthest off", tableOf("farthest off", rows.slice(0, data.worst), worst));
+  }
   page.footer();
 })();

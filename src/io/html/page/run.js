@@ -1,212 +1,247 @@
 // The page of a run: of a mapping, of a plan of training steps, of an execution of Calculon's
-// model, or of a deployment that serves.  Which it is, its keys tell (docs/results.md).  Sections
-// are in the order of questions: what is the answer and is it proved, on what machine, where does
-// the time go, what is full, how was it found, how is it repeated.
+// model, or of a deployment that serves.  Its words are those of the report, its numbers and charts
+// those of the result, by their keys (docs/results.md).  Sections are in the order of questions: what
+// is the answer and is it proved, where does the time go, what is full, how was it found, how is it
+// repeated.
 "use strict";
 
 (() => {
-  const {cell, count, data, element, facts, folded, headline, known, note, section} = page;
-  const {table, text} = page;
-  const {frameworkText, kind, objective, parallelismText, plain, proof, result, verdict} = run;
-  const machine = result.machine;
+  const {count, data, element, folded, headline, known, note, section, text} = page;
+  const {factsOf, lines, parallelismText, parts, plain, tableOf, UNITS} = blocks;
+  const {result} = data;
+  const {machine, serving, search} = result;
+  const facts = data.facts || [];
+  const kinds = {plan: "plan", execution: "execution", pools: "deployment"};
+  const kind = kinds[Object.keys(kinds).find((key) => result[key] !== undefined)] || "mapping";
+  const isServed = kind === "deployment";
   const partitions = kind === "mapping" && result.step_time !== null ? result.partitions : null;
 
+  // Searches minimise, so of figures that should be great the objective is the reciprocal.
+  const SERVED = {
+    throughput: ["tokens/s"],
+    throughput_per_chip: ["tokens/s of a chip"],
+    interactivity: ["tokens/s of a user"],
+    cost: ["$ for a million tokens"],
+    energy: ["J for a token"],
+    chips: ["chips"],
+    ttft: ["", "s"],
+    e2e: ["", "s"]
+  };
+  const FLEETS = {cost: "$/h", energy: "W", chips: "chips"};
+  const GREAT = ["throughput", "throughput_per_chip", "interactivity"];
+  const unit = {step_time: "s", power_efficiency: "J", ttft: "s", e2e: "s"}[result.objective_name];
+  const isGreat = GREAT.includes(result.objective_name);
+  const amount = (score) => (score > 0 ? (isGreat ? 1 / score : score) : null);
+
+  // Values of deployments that differ by less are equally good; of a front twice as much.
+  const TIES = isServed ? 2.5e-9 : 0;
+
+  function verdict() {
+    const fixed = result.scope.length ? ` (fixed beforehand: ${result.scope.join(", ")})` : "";
+    const stops = {time: "the time limit", nodes: "the limit of nodes", signal: "a signal"};
+    const stopped = `stopped by ${stops[result.stopped_by]}`;
+    if (result.ruled_out) return ["bad", `the ${kind} is ruled out`];
+    if (!search) {
+      return result.status === "feasible"
+        ? ["good", `the ${kind} fits`]
+        : ["bad", `the ${kind} does not fit`];
+    }
+    switch (result.status) {
+      case "optimal":
+        return [
+          "good",
+          result.gap > TIES
+            ? `within the gap asked for: ${text(result.gap, "%")}`
+            : `optimal, proved${fixed}: gap ${result.gap ? text(result.gap, "%") : "0"}`
+        ];
+      case "feasible":
+        return ["warn", `${stopped}: gap ${text(result.gap, "%")}`];
+      case "infeasible":
+        return ["bad", `infeasible, proved${fixed}: no ${kind} fits`];
+    }
+    return ["warn", `${stopped} before any ${kind} was found`];
+  }
+
+  /// Why nothing fits, or the deployment does not.
+  function reason() {
+    const broken = ((serving && serving.figures) || {}).infeasible || [];
+    if (broken.length) return `It breaks ${broken.map(plain).join(", ")}.`;
+    const why = result.infeasible;
+    if (!why || (!why.text && !why.limit)) return result.ruled_out && result.ruled_out.join("; ");
+    const bytes = why.limit && why.limit.includes("memory") ? "B" : "";
+    const where = why.stage !== undefined ? ` on stage ${why.stage}` : "";
+    return (
+      why.text ||
+      `${plain(why.limit)}: ${text(why.needed, bytes)} are needed${where}, ` +
+        `${text(why.available, bytes)} are there.`
+    );
+  }
+
   function answer() {
-    const serving = result.serving || {};
+    const [noun, own] = isServed ? SERVED[result.objective_name] || [] : ["for a step", "s"];
+    const value = isServed ? serving.value : result.step_time;
+    const hidden = ["graph", "sharding", "work", "top", "search", "time", "time_shares", "front"];
+    const why = reason();
     section(
       null,
       headline(
-        "step-time",
-        result.step_time,
-        known(result.step_time, "s"),
-        result.step_time ? "for a step" : null,
+        isServed ? "value" : "step-time",
+        value,
+        known(value, own),
+        value ? (isServed && serving.fleet.length ? FLEETS[result.objective_name] : noun) : null,
         verdict()
       ),
-      note(proof()),
-      facts({
-        "lower bound": result.lower_bound !== null ? objective(result.lower_bound) : null,
-        objective:
-          result.objective_name !== "step_time" && result.objective !== null
-            ? `${plain(result.objective_name)}: ${objective(result.objective)}`
-            : null,
-        "share of the peak": known(result.utilization, "%"),
-        "most of the time": result.bound_by || null,
-        parallelism: parallelismText(result.parallelism),
-        "tokens a second": known(result.tokens_per_second || serving.tokens_per_second),
-        "time to first token": known(serving.time_to_first_token, "s"),
-        "time for an output token": known(serving.time_per_output_token, "s"),
-        price: known(result.price, "$"),
-        power: known(result.power, "W"),
-        "for a dollar": known(result.cost_efficiency, "FLOP/s"),
-        "for a watt": known(result.power_efficiency, "FLOP/s"),
-        tile:
-          result.tile && (result.workload || {}).sequence > 1
-            ? `${result.tile} of ${result.workload.sequence}`
-            : null,
-        framework: frameworkText(),
-        "micro-batch": result.micro_batch || (result.execution || {}).micro_batch || null,
-        "micro-batches": result.micro_batches || null,
-        "layers of a stage": result.layers_per_stage || null,
-        "bubble factor": result.bubble_factor > 1 ? text(result.bubble_factor) : null
-      })
+      why ? element("p", {id: "reason"}, why) : null,
+      note(
+        search
+          ? `The search took ${count(search.nodes, "node")} in ${text(search.time, "s")} on ` +
+              `${count(search.threads, "thread")}.`
+          : `This ${kind} was given, and evaluated; nothing was searched.`
+      ),
+      facts.length
+        ? facts.map(lines)
+        : [factsOf(result, hidden), factsOf((serving || {}).figures), factsOf(result.limits)]
     );
   }
 
-  // Why nothing fits.
+  // Tables, by title: a name, a list of objects, and what tableOf() should know of them.
 
-  const RESOURCES = {
-    sram: ["SRAM", "B"],
-    memory: ["memory", "B"],
-    "second memory": ["second memory", "B"]
-  };
-
-  function infeasible() {
-    const why = result.infeasible;
-    if (!why) return;
-    const [name, unit] = RESOURCES[why.resource || why.limit] || [why.resource || why.limit, ""];
-    const where = why.stage !== undefined ? ` on stage ${why.stage}` : "";
-    const part = section(
-      "Why nothing fits",
-      element(
-        "p",
-        {id: "reason"},
-        why.text ||
-          `${plain(name)}: ${text(why.needed, unit)} are needed${where}, ${text(why.available, unit)} are there.`
-      )
-    );
-    if (why.changes && why.changes.length) {
-      part.append(
-        note("Each of these alone would be enough, with all else as it is."),
-        table(
-          ["raise", "from", "to", "no less than"],
-          why.changes.map((change) => {
-            const bytes = change.raise === "memory" || change.raise === "sram" ? "B" : "";
-            const what =
-              change.dimension === null
-                ? change.raise
-                : `${change.raise} of dimension ${change.dimension}`;
-            return [
-              plain(what),
-              cell(change.from, bytes),
-              cell(change.enough, bytes),
-              cell(change.at_least, bytes)
-            ];
-          })
-        )
-      );
+  function tables() {
+    const ranked = (each, i) => ({"#": `${i + 1}`, ...each});
+    const figures = ["tokens_per_s_per_user", "tokens_per_s_per_chip", "dollars_per_mtoken", "ttft", "chips"];
+    const {best_of_mode: modes = {}, gains = [], fleet} = (isServed && serving) || {};
+    const {changes, remedies} = result.infeasible || {};
+    const bytes = ({limit, raise, kind: of, key}, column) => {
+      const what = limit || raise || of || key || "";
+      return column === "dimension" ? "" : UNITS[what] ?? (what.includes("memory") ? "B" : undefined);
+    };
+    const ranks = isServed
+      ? {columns: ["#", ...figures.map((key) => "figures." + key), "best"]}
+      : {
+          columns: ["#", "parallelism", "step_time", "longer_by", "utilization", "lower_bound", "status"],
+          unit: (_, key) => ({lower_bound: unit, longer_by: "%"})[key],
+          id: "top"
+        };
+    const served = gains.filter((gain) => gain.value !== null);
+    const pool = ["name", "chips", "peak", "memory.capacity", "memory.bandwidth", "price", "power"];
+    const both = Object.entries(modes).map(([mode, best]) => ({mode, ...best}));
+    const top = (result.top || [])
+      .filter((each) => !isServed || each.best)
+      .map((each) => ({...each, longer_by: each.step_time ? each.step_time / result.step_time - 1 : null}))
+      .map(ranked);
+    const wanted = {
+      "Each of these changes would be enough": ["changes", changes, {unit: bytes}],
+      "Each of these, left open or changed, would be enough": ["remedies", remedies, {unit: bytes}],
+      [isServed ? "The best structures" : "The best parallelisms"]: ["top", top.length > 1 ? top : [], ranks],
+      "Each mode at its best": [
+        "modes",
+        both.length > 1 ? both : [],
+        {columns: ["mode", ...figures, "deployment"]}
+      ],
+      Fleet: ["fleet", fleet],
+      "What a tenth more brings": [
+        "gains",
+        served.map((gain) => ({...gain, change: gain.value / serving.value - 1})),
+        {columns: ["more", "pool", "value", "change", "deployment"]}
+      ],
+      "The best splits of the budgets": ["splits", (result.best_splits || []).map(ranked)],
+      "What a little more of each budget brings": ["gains", result.gains],
+      Pools: [
+        "pools",
+        result.pools,
+        {columns: pool, unit: (_, key) => (key === "price" ? "$/h" : undefined)}
+      ],
+      Requests: ["requests", isServed && result.workload.requests],
+      Network: ["network", machine && machine.network.map(dimension), {id: "network"}]
+    };
+    for (const [title, [name, list, more]] of Object.entries(wanted)) {
+      if (list && list.length) section(title, tableOf(name, list, more));
     }
-    if (why.remedies && why.remedies.length) {
-      part.append(
-        note("Each of these, left open, would be enough."),
-        table(
-          ["leave open", "then fits", "needs"],
-          why.remedies.map((remedy) => [
-            plain(remedy.key),
-            parallelismText(remedy.parallelism),
-            cell(remedy.needed, "B")
-          ])
-        )
-      );
-    }
-    if (why.memory) runParts.memory(part, why.memory);
-  }
-  // Decisions of plans and executions, and the next best.
-
-  function valueText(value) {
-    if (Array.isArray(value)) return value.length ? value.join(", ") : "none";
-    return typeof value === "boolean" ? (value ? "yes" : "no") : plain(String(value));
   }
 
-  function decisions() {
-    const chosen = result.plan || result.execution;
-    if (!chosen) return;
-    section(
-      "Decisions",
-      facts(
-        Object.fromEntries(
-          Object.entries(chosen).map(([key, value]) => [plain(key), valueText(value)])
-        )
+  /// What was asked, and the chip that budgets make.
+  function asked() {
+    const {network, ...chips} = machine || {};
+    const {requests, models, ...workload} = result.workload;
+    const {parameters} = result.model || {};
+    const {core, memory, power_used: power} = result.chip || {};
+    section("Machine and workload", factsOf({...chips, ...workload, ...result.limits, parameters}));
+    if (core) section("The chip", factsOf({...core, memory, power_used: power}));
+  }
+
+  /// A dimension of the network and what it serves.
+  function dimension(given, d) {
+    const {strategy, degree, ...roles} = (result.network || [])[d] || {};
+    const networks = (result.execution || {}).networks || [];
+    ["tensor", "pipeline", "data"].forEach((role, i) => {
+      if (networks[i] === d && result.execution[role] > 1) roles[role] = result.execution[role];
+    });
+    const serves = strategy ? `${strategy} ${degree}` : parallelismText(roles);
+    const {topology, ...others} = given;
+    return {dimension: `${d}`, topology, ...others, degree: given.degree ?? degree, serves};
+  }
+
+  // What the time is spent on, and what is full.
+
+  function times() {
+    const title = "What the step time is spent on";
+    const {time, time_shares: shares, step_time: step} = result;
+    const of = Object.entries(shares || {}).map(([name, share]) => [name, share * step]);
+    const waits =
+      "Each partition's time is charged to what it waits for; bubble is waiting while the " +
+      "pipeline fills and drains, transfer what stages hand each other.";
+    const sums = "Together they are the step time" + (kind === "plan" ? ", on the slowest stage." : ".");
+    if (shares) parts(section(title, note(waits)), "time shares", "s", Object.fromEntries(of));
+    if (time) parts(section(title, note(sums)), "time of the step", "s", time);
+    const breakdown = Object.entries((serving && serving.breakdown) || {});
+    const iteration = breakdown.length
+      ? section("Where an iteration goes", note("Of the slowest stage, without and with prefill."))
+      : null;
+    for (const [name, of] of breakdown) parts(iteration, plain(name), "s", of);
+  }
+
+  /// What is full; of a config that nothing fits the memory of the nearest answer.
+  function capacities() {
+    const memory = result.memory || (result.infeasible || {}).memory;
+    if (!memory) return;
+    const {total, second, stage, capacity, ...uses} = (result.memory_parts || {}).first || memory;
+    const room = memory.capacity ?? (machine && machine.memory.capacity);
+    const of = Object.fromEntries(Object.entries(uses).filter(([, use]) => typeof use === "number"));
+    const sum = Object.values(of).reduce((all, use) => all + use, 0);
+    if (!sum) return;
+    const part = section("What is full");
+    if (partitions && machine && machine.sram) runCharts.sram(part, partitions, machine.sram);
+    part.append(
+      note(
+        `Memory of a chip${stage !== undefined ? `, of stage ${stage}, the fullest` : ""}: ` +
+          text(sum, "B") +
+          (room ? ` of ${text(room, "B")} (${text(sum / room, "%")})` : "") +
+          (memory.second ? `; ${text(memory.second, "B")} in the second memory.` : ".")
       )
     );
+    parts(part, "memory of a chip", "B", of, room);
   }
 
-  function top() {
-    if (!result.top || result.top.length < 2) return;
-    const best = result.top[0].step_time;
-    section(
-      "The best parallelisms",
-      note("Each with its own best " + kind + ", best first."),
-      table(
-        [
-          "#",
-          "parallelism",
-          "step time",
-          "longer by",
-          "share of the peak",
-          "lower bound",
-          "status"
-        ],
-        result.top.map((each, i) => [
-          `${i + 1}`,
-          parallelismText(each.parallelism),
-          cell(each.step_time, "s"),
-          cell(each.step_time === null ? null : each.step_time / best - 1, "%"),
-          cell(each.utilization, "%"),
-          kind === "mapping" && result.objective_name !== "step_time"
-            ? cell(each.lower_bound)
-            : cell(each.lower_bound, "s"),
-          plain(each.status)
-        ]),
-        {id: "top"}
-      )
-    );
-  }
-
-  function countsText(list) {
-    return Object.entries(list || {})
-      .map(([name, number]) => `${plain(name)} ${text(number)}`)
-      .join(", ");
-  }
-
-  function counts() {
-    const search = result.search;
+  function found() {
     if (!search) return;
     const part = section("How it was found");
+    const boundName = isServed ? "bound" : "lower bound";
     if (result.objective !== null && (data.history || []).some((point) => point[2] !== null)) {
       const end = [search.time, search.nodes, result.objective, result.lower_bound];
-      runCharts.history(part, [...data.history, end], objective);
+      const list = [...data.history, end].map(([time, nodes, best, bound]) => [
+        time, nodes, amount(best), amount(bound)
+      ]);
+      runCharts.history(part, list, unit, boundName);
     } else {
       part.append(
         note(
           result.objective === null
-            ? "There was no single incumbent to follow."
+            ? "There is no one value that an incumbent and a bound would meet at."
             : "How incumbent and bound met is not part of the results; --html of the run itself draws it."
         )
       );
     }
-    const pruned = search.pruned || {};
-    part.append(
-      facts({
-        "nodes expanded": text(search.nodes),
-        time: text(search.time, "s"),
-        threads: text(search.threads),
-        "first incumbent": known(search.first_incumbent, "s"),
-        "best incumbent": known(search.best_incumbent, "s"),
-        "better ones on the way": text(search.incumbents),
-        "pruned by bound": text(pruned.bound),
-        "pruned by dominance": pruned.dominance !== undefined ? text(pruned.dominance) : null,
-        "pruned by capacity": pruned.capacity !== undefined ? text(pruned.capacity) : null,
-        "deployments to choose from": known(search.deployments),
-        "single batches costed": search.deployments ? text(search.leaves) : null,
-        "intervals closed by": countsText(search.closed_by),
-        "batches cut off by": countsText(search.batches_cut_by),
-        "network, tile and micro-batch": search.outer_points
-          ? count(search.outer_points, "choice")
-          : null,
-        "memory of the search": known((search.memory || {}).used, "B"),
-        "bounds switched off": (search.no_bound || []).join(", ")
-      })
-    );
+    part.append(factsOf(search, ["parts"]));
   }
 
   function picture() {
@@ -237,9 +272,7 @@
     frame.addEventListener("keydown", (event) => event.key === "Enter" && turn());
     part.append(
       note(
-        "Kernels" +
-          (partitions ? " in their partitions" : "") +
-          ", and tensors with the bytes of one " +
+        `Kernels${partitions ? " in their partitions" : ""}, and tensors with the bytes of one ` +
           "sample; backward kernels are grey. A click or Enter shows it in its own size."
       ),
       frame
@@ -269,22 +302,16 @@
     `${plain(kind)} · ${result.workload ? plain(result.workload.kind) : ""}`,
     data.title || "Result"
   );
-  if (kind === "deployment") {
-    runServing.show();
-  } else {
-    answer();
-    infeasible();
-    runMachine.asked();
-    if (partitions) runCharts.partitions(section("Partitions"), partitions);
-    runParts.timeParts();
-    runParts.capacities(partitions);
-    if (partitions) runCharts.rooflines(partitions, machine);
-    decisions();
-    runBudget(result);
-    top();
-    picture();
-  }
-  counts();
+  answer();
+  if (partitions) runCharts.partitions(section("Partitions"), partitions);
+  times();
+  capacities();
+  if (partitions && machine) runCharts.rooflines(partitions, machine);
+  if (isServed) runFront(result, !(result.gap > TIES));
+  tables();
+  asked();
+  picture();
+  found();
   repeat();
   page.footer();
 })();

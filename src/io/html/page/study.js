@@ -104,7 +104,7 @@
     );
     detail.dataset.index = points.index(i);
     history.replaceState(null, "", "#point=" + points.index(i));
-    views.forEach((view) => view.mark && view.mark(i));
+    rows.mark(i);
   }
 
   function hide() {
@@ -199,11 +199,9 @@
   page.header("study", study.study);
   summary();
   studyFigures(points, study.charts || [], show);
-  const views = [
-    heatMap.heatMap(points, show),
-    studyCharts.scatter(points, show),
-    studyTable(points, show)
-  ];
+  heatMap.heatMap(points, show);
+  studyCharts.scatter(points, show);
+  const rows = studyTable(points, show);
   document.getElementById("page").append(detail);
   page.footer();
   window.addEventListener("hashchange", showLinked);

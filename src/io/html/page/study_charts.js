@@ -2,8 +2,8 @@
 "use strict";
 
 const studyCharts = (() => {
-  const {chart, element, note, PALETTE, plane, section, silentLine, tickDigits} = page;
-  const {choice, figureChoices, isWide, numbersOf, pointTip} = studyWords;
+  const {chart, element, note, PALETTE, section} = page;
+  const {choice, figureAxis, figureChoices, numbersOf, pointTip} = studyWords;
 
   /// Of [x, y, point] those within the limits that no other one is as good as in both and better
   /// than in one; of the study's two objectives its own front.
@@ -23,7 +23,7 @@ const studyCharts = (() => {
       });
   }
 
-  function scatterOption(points, state) {
+  function drawing(points, state) {
     const all = points.every
       .map((i) => [points.value(state.x, i), points.value(state.y, i), i])
       .filter(([x, y]) => x !== null && y !== null);
@@ -39,43 +39,34 @@ const studyCharts = (() => {
             others.filter((each) => points.place(state.colour, each[2]) === place),
             PALETTE[place % PALETTE.length]
           ]);
-    const scale = (figure, column) => {
-      const values = all.map((each) => each[column]);
-      const precision = tickDigits(values);
-      return {
-        type: isWide(values) ? "log" : "value",
-        scale: true,
-        name: points.name(figure),
-        axisLabel: {formatter: (v) => points.text(figure, v, precision)}
-      };
-    };
     // What a point of the front is better than lies on the worse side of the line.
     const step = points.better(state.x) === "less" ? "end" : "start";
-    return (c, width) => ({
-      ...plane(c, width, undefined, scale(state.x, 0), scale(state.y, 1)),
+    const mark = {type: "scatter", tip: (p) => pointTip(points, p.value[2], state.x, state.y)};
+    return (_, c) => ({
+      height: 400,
+      x: figureAxis(points, state.x, all.map((each) => each[0])),
+      y: figureAxis(points, state.y, all.map((each) => each[1])),
       series: [
         ...groups.map(([name, list, colour]) => ({
-          type: "scatter",
+          ...mark,
           name,
           large: true,
           data: Float64Array.from(list.flat()),
           dimensions: ["x", "y", "point"],
-          color: c[colour],
-          symbolSize: points.every.length > 2000 ? 3 : 7, // large ones are squares, which are drawn fast
-          itemStyle: {opacity: 0.75},
-          tooltip: {formatter: (p) => pointTip(points, p.value[2], state.x, state.y)}
+          colour,
+          symbolSize: points.every.length > 2000 ? 3 : 7, // large ones are squares, drawn fast
+          itemStyle: {opacity: 0.75}
         })),
-        silentLine({name: "front", data: line, step, color: c.eighth, lineStyle: {width: 1.5}, z: 3}),
+        {name: "front", silent: true, data: line, step, colour: "eighth", lineStyle: {width: 1.5}, z: 3},
         {
-          type: "scatter",
+          ...mark,
           name: "front",
           data: front,
-          color: c.eighth,
+          colour: "eighth",
           symbol: "diamond",
           symbolSize: 12,
           z: 4,
-          itemStyle: {borderColor: c.card, borderWidth: 1},
-          tooltip: {formatter: (p) => pointTip(points, p.value[2], state.x, state.y)}
+          itemStyle: {borderColor: c.card, borderWidth: 1}
         }
       ]
     });
@@ -89,47 +80,35 @@ const studyCharts = (() => {
           "the limits is as good in both and better in one."
       )
     );
-    if (!points.figures.length) return {};
+    if (!points.figures.length) return;
     const wanted = points.objective.filter((figure) => points.figures.includes(figure));
     const spare = points.figures.find((figure) => !wanted.includes(figure)) || points.figures[0];
     const state = {x: wanted[0] || points.figures[0], y: wanted[1] || spare, colour: ""};
     const body = element("div", {id: "scatter"});
     const set = (key) => (value) => {
       state[key] = value;
-      update();
+      drawn.update({of: drawing(points, state)});
     };
+    const colours = points.axes
+      .map((each, a) => [String(a), each.name])
+      .filter(([a]) => points.axes[a].labels.length <= PALETTE.length);
     part.append(
       element(
         "div",
         {class: "controls"},
         choice("across", figureChoices(points), state.x, set("x")),
         choice("upwards", figureChoices(points), state.y, set("y")),
-        choice(
-          "colour",
-          [
-            ["", "none"],
-            ...points.axes
-              .map((each, a) => [String(a), each.name])
-              .filter(([a]) => points.axes[a].labels.length <= PALETTE.length)
-          ],
-          "",
-          set("colour")
-        )
+        choice("colour", [["", "none"], ...colours], "", set("colour"))
       ),
       body
     );
     const drawn = chart(body, {
       name: "scatter",
-      height: 400,
-      option: scatterOption(points, state),
+      of: drawing(points, state),
       numbers: () => numbersOf(points, points.every, [state.x, state.y]),
       canvas: true,
       click: (p) => show(p.value[2])
     });
-    function update() {
-      drawn.update({option: scatterOption(points, state)});
-    }
-    return {};
   }
 
   return {scatter};

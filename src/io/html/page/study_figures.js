@@ -77,7 +77,7 @@ const studyFigures = (() => {
       const rows = asked.series.length ? {name: asked.series.join(", "), labels: row.labels} : null;
       chart(part, {
         name: asked.name,
-        ...heatMap.drawing(points, figure, {name: title, labels: x.labels}, rows, cells),
+        of: heatMap.drawing(points, figure, {name: title, labels: x.labels}, rows, cells),
         numbers: () => numbersOf(points, cells.map((each) => each.i), [figure]),
         canvas: true,
         click: (p) => click(p.value[4])
@@ -101,8 +101,9 @@ const studyFigures = (() => {
           figure,
           marks: marksOf(figure, cells.filter((each) => each.y === y))
         }));
-    figureCharts[asked.kind](part, {
+    figureChart(part, {
       name: asked.name,
+      kind: asked.kind,
       x: title,
       xs: x.labels,
       y: several ? points.name(figure).replace(/: .*$/, "") : points.name(figure),

@@ -105,7 +105,9 @@ function studyTable(points, show) {
       columns.map((column) =>
         element(
           "td",
-          column.number ? {class: "number", "data-value": column.sort(i)} : null,
+          column.number
+            ? {class: "number", "data-value": column.sort(i)}
+            : {class: column.shown(i).length > 30 ? "names" : null},
           column.shown(i)
         )
       )

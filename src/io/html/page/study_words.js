@@ -3,7 +3,7 @@
 "use strict";
 
 const studyWords = (() => {
-  const {element, tip} = page;
+  const {element} = page;
 
   /// A labelled list to choose from; `choices` are [value, text].
   function choice(label, choices, chosen, changed) {
@@ -21,13 +21,13 @@ const studyWords = (() => {
   }
 
   function pointTip(points, i, ...figures) {
-    return tip(
+    return [
       `Point ${points.index(i)}${points.isFront(i) ? ", on the front" : ""}`,
       points.title(i),
       ...figures.map(
         (figure) => `${points.name(figure)} ${points.text(figure, points.value(figure, i))}`
       )
-    );
+    ];
   }
 
   /// What a chart of these points has to export.
@@ -47,5 +47,16 @@ const studyWords = (() => {
     return positive && Math.max(...values) > 40 * Math.min(...values);
   }
 
-  return {choice, figureChoices, isWide, numbersOf, pointTip};
+  /// An axis of a figure over points.
+  function figureAxis(points, figure, values) {
+    return {
+      isWide: isWide(values),
+      scale: true,
+      name: points.name(figure),
+      values,
+      shown: (value, digits) => points.text(figure, value, digits)
+    };
+  }
+
+  return {choice, figureAxis, figureChoices, isWide, numbersOf, pointTip};
 })();
