@@ -32,8 +32,11 @@ constexpr auto words(Dataflow) {
 constexpr auto words(MeshSharing) {
   return named<MeshSharing>({{"own", MeshSharing::Own}, {"all", MeshSharing::All}});
 }
-/// Of a dimension, meshes included.
-const char* topology_name(const NetworkDimension& dimension);
+/// The name of the topology of a dimension, meshes included.
+inline const char* topology_name(const NetworkDimension& dimension) {
+  if (!dimension.mesh) return name_of(dimension.topology);
+  return dimension.mesh->closed ? "torus2d" : "mesh";
+}
 constexpr auto words(MeshFill) {
   return named<MeshFill>({{"straight", MeshFill::Straight},
                           {"snake", MeshFill::Snake},
@@ -50,9 +53,34 @@ constexpr auto words(Objective) {
                            {"power_efficiency", Objective::PowerEfficiency},
                            {"bottleneck", Objective::Bottleneck}});
 }
-
-const char* name_of(Resource resource);
-const char* name_of(Bottleneck bottleneck);
-const char* name_of(StepBound bound);
+constexpr auto words(Resource) {
+  return named<Resource>({{"sram", Resource::Sram},
+                          {"memory", Resource::Memory},
+                          {"cores", Resource::Cores},
+                          {"partitions", Resource::Partitions},
+                          {"stages", Resource::Stages},
+                          {"precedence", Resource::Precedence},
+                          {"phase", Resource::Phase},
+                          {"pin", Resource::Pin},
+                          {"sharding", Resource::Sharding},
+                          {"repeat", Resource::Repeat},
+                          {"batch", Resource::Batch},
+                          {"tile", Resource::Tile}});
+}
+constexpr auto words(Bottleneck) {
+  return named<Bottleneck>({{"compute", Bottleneck::Compute},
+                            {"memory", Bottleneck::Memory},
+                            {"network", Bottleneck::Network},
+                            {"registers", Bottleneck::Registers},
+                            {"L1", Bottleneck::L1},
+                            {"L2", Bottleneck::L2}});
+}
+constexpr auto words(StepBound) {
+  return named<StepBound>({{"compute", StepBound::Compute},
+                           {"memory", StepBound::Memory},
+                           {"network", StepBound::Network},
+                           {"bubble", StepBound::Bubble},
+                           {"transfer", StepBound::Transfer}});
+}
 
 }  // namespace dfsearch
