@@ -1,9 +1,12 @@
 #pragma once
 // The names of the values of an enumeration, which configs and results use: one array beside it,
 //
-//   constexpr auto words(Mode) { return named<Mode>({{"systolic", Mode::Systolic}, ...}); }
+//   constexpr auto words(Mode) { return named<Mode>("systolic", "simd"); }
+//
+// with the names of its first values in their order, or pairs of names and values in any order.
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -18,6 +21,12 @@ struct Word {
 template <class E, std::size_t n>
 constexpr std::array<Word<E>, n> named(const Word<E> (&list)[n]) {
   return std::to_array(list);
+}
+
+template <class E, std::convertible_to<const char*>... Names>
+constexpr std::array<Word<E>, sizeof...(Names)> named(Names... names) {
+  std::size_t value = 0;
+  return {Word<E>{names, static_cast<E>(value++)}...};
 }
 
 template <class E>

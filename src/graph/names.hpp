@@ -34,48 +34,20 @@ inline const std::array<std::string, kLoopPairs>& loop_pair_names() {
 }
 inline std::string name_of(LoopPair loops) { return loop_pair_names()[loops.index()]; }
 constexpr auto words(KernelKind) {
-  return named<KernelKind>({{"weight_gemm", KernelKind::WeightGemm},
-                            {"gemm", KernelKind::Gemm},
-                            {"elementwise", KernelKind::Elementwise},
-                            {"elementwise2", KernelKind::Elementwise2},
-                            {"attention", KernelKind::Attention}});
+  return named<KernelKind>("weight_gemm", "gemm", "elementwise", "elementwise2", "attention");
 }
-constexpr auto words(Mode) {
-  return named<Mode>({{"systolic", Mode::Systolic}, {"simd", Mode::Simd}});
-}
-constexpr auto words(Phase) {
-  return named<Phase>({{"forward", Phase::Forward}, {"backward", Phase::Backward}});
-}
-constexpr auto words(Spread) {
-  return named<Spread>(
-      {{"tensor", Spread::Tensor}, {"grid", Spread::Grid}, {"machine", Spread::Machine}});
-}
+constexpr auto words(Mode) { return named<Mode>("systolic", "simd"); }
+constexpr auto words(Phase) { return named<Phase>("forward", "backward"); }
+constexpr auto words(Spread) { return named<Spread>("tensor", "grid", "machine"); }
 constexpr auto words(CommunicationType) {
-  return named<CommunicationType>(
-      {{"all_reduce", CommunicationType::AllReduce},
-       {"all_gather", CommunicationType::AllGather},
-       {"point_to_point", CommunicationType::PointToPoint},
-       {"gradient_all_reduce", CommunicationType::GradientAllReduce},
-       {"flat_gradient_all_reduce", CommunicationType::FlatGradientAllReduce},
-       {"all_to_all", CommunicationType::AllToAll},
-       {"transpose", CommunicationType::Transpose},
-       {"grid_broadcast", CommunicationType::GridBroadcast},
-       {"grid_point_to_point", CommunicationType::GridPointToPoint}});
+  return named<CommunicationType>("all_reduce", "all_gather", "point_to_point",
+                                  "gradient_all_reduce", "flat_gradient_all_reduce", "all_to_all",
+                                  "transpose", "grid_broadcast", "grid_point_to_point");
 }
-constexpr auto words(NetworkUse) {
-  return named<NetworkUse>(
-      {{"free", NetworkUse::Free}, {"tensor", NetworkUse::Tensor}, {"data", NetworkUse::Data}});
-}
+constexpr auto words(NetworkUse) { return named<NetworkUse>("free", "tensor", "data"); }
 constexpr auto words(WorkloadKind) {
-  return named<WorkloadKind>({{"llm_training", WorkloadKind::LlmTraining},
-                              {"llm_prefill", WorkloadKind::LlmPrefill},
-                              {"llm_decode", WorkloadKind::LlmDecode},
-                              {"dlrm_training", WorkloadKind::DlrmTraining},
-                              {"dlrm_inference", WorkloadKind::DlrmInference},
-                              {"hpl", WorkloadKind::Hpl},
-                              {"fft", WorkloadKind::Fft},
-                              {"lstm", WorkloadKind::Lstm},
-                              {"graph", WorkloadKind::Graph}});
+  return named<WorkloadKind>("llm_training", "llm_prefill", "llm_decode", "dlrm_training",
+                             "dlrm_inference", "hpl", "fft", "lstm", "graph");
 }
 
 }  // namespace dfsearch

@@ -9,12 +9,7 @@ namespace dfsearch {
 
 enum class Framework : std::uint8_t { Megatron, Torchtitan, Deepspeed, Vllm, Sglang, Trtllm };
 constexpr auto words(Framework) {
-  return named<Framework>({{"megatron", Framework::Megatron},
-                           {"torchtitan", Framework::Torchtitan},
-                           {"deepspeed", Framework::Deepspeed},
-                           {"vllm", Framework::Vllm},
-                           {"sglang", Framework::Sglang},
-                           {"trtllm", Framework::Trtllm}});
+  return named<Framework>("megatron", "torchtitan", "deepspeed", "vllm", "sglang", "trtllm");
 }
 constexpr bool trains(Framework framework) { return framework <= Framework::Deepspeed; }
 constexpr bool serves(Framework framework) { return !trains(framework); }

@@ -104,39 +104,16 @@ struct Chip {
 };
 
 constexpr auto words(Component) {
-  return named<Component>({{"core", Component::Core},
-                           {"registers", Component::Registers},
-                           {"L1", Component::L1},
-                           {"L2", Component::L2},
-                           {"memory", Component::Memory},
-                           {"intra", Component::Intra},
-                           {"inter", Component::Inter}});
+  return named<Component>("core", "registers", "L1", "L2", "memory", "intra", "inter");
 }
-constexpr auto words(LinkKind) {
-  return named<LinkKind>({{"intra", LinkKind::Intra}, {"inter", LinkKind::Inter}});
-}
-constexpr auto words(LevelScope) {
-  return named<LevelScope>(
-      {{"core", LevelScope::Core}, {"bundle", LevelScope::Bundle}, {"chip", LevelScope::Chip}});
-}
+constexpr auto words(LinkKind) { return named<LinkKind>("intra", "inter"); }
+constexpr auto words(LevelScope) { return named<LevelScope>("core", "bundle", "chip"); }
 constexpr auto words(SpeedLimit) {
-  return named<SpeedLimit>({{"power", SpeedLimit::Power},
-                            {"minimum voltage", SpeedLimit::MinimumVoltage},
-                            {"maximum voltage", SpeedLimit::MaximumVoltage},
-                            {"given", SpeedLimit::Given}});
+  return named<SpeedLimit>("power", "minimum voltage", "maximum voltage", "given");
 }
 constexpr auto words(CountLimit) {
-  return named<CountLimit>({{"area", CountLimit::DieArea},
-                            {"package", CountLimit::Package},
-                            {"edge", CountLimit::Edge},
-                            {"stacks", CountLimit::Stack},
-                            {"given", CountLimit::Given}});
+  return named<CountLimit>("area", "package", "edge", "stacks", "given");
 }
-constexpr auto words(BudgetClass) {
-  return named<BudgetClass>({{"area", BudgetClass::DieArea},
-                             {"power", BudgetClass::Power},
-                             {"edge", BudgetClass::Edge},
-                             {"package", BudgetClass::Package}});
-}
+constexpr auto words(BudgetClass) { return named<BudgetClass>("area", "power", "edge", "package"); }
 
 }  // namespace dfsearch

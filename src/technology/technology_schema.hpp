@@ -8,20 +8,10 @@
 
 namespace dfsearch {
 
-constexpr auto words(LinkPorts) {
-  return named<LinkPorts>(
-      {{"topology", LinkPorts::Topology}, {"four_and_one", LinkPorts::FourAndOne}});
-}
-constexpr auto words(BudgetSums) {
-  return named<BudgetSums>(
-      {{"checked", BudgetSums::Checked}, {"unchecked", BudgetSums::Unchecked}});
-}
-constexpr auto words(GemmTiles) {
-  return named<GemmTiles>({{"all", GemmTiles::All}, {"drawn", GemmTiles::Drawn}});
-}
-constexpr auto words(VoltageFloor) {
-  return named<VoltageFloor>({{"exact", VoltageFloor::Exact}, {"squared", VoltageFloor::Squared}});
-}
+constexpr auto words(LinkPorts) { return named<LinkPorts>("topology", "four_and_one"); }
+constexpr auto words(BudgetSums) { return named<BudgetSums>("checked", "unchecked"); }
+constexpr auto words(GemmTiles) { return named<GemmTiles>("all", "drawn"); }
+constexpr auto words(VoltageFloor) { return named<VoltageFloor>("exact", "squared"); }
 
 /// The switches of the section `equations` that are about chips.
 const Schema& schema_of(Rows<TechnologyEquations>);

@@ -66,12 +66,7 @@ struct FrontPoint {
 enum class Closed : std::uint8_t { Bound, Rate, Concurrency, Chips, Cost, Time };
 inline constexpr std::size_t kClosed = 6;
 constexpr auto words(Closed) {
-  return named<Closed>({{"bound", Closed::Bound},
-                        {"rate", Closed::Rate},
-                        {"concurrency", Closed::Concurrency},
-                        {"chips", Closed::Chips},
-                        {"cost", Closed::Cost},
-                        {"time", Closed::Time}});
+  return named<Closed>("bound", "rate", "concurrency", "chips", "cost", "time");
 }
 
 /// A limit that is given, and what would keep it with all else as it is.

@@ -33,11 +33,8 @@ enum class Limit : std::uint8_t {
   Blocks,        ///< blocks of a stage, too few for offloading
 };
 constexpr auto words(Limit) {
-  return named<Limit>({{"memory", Limit::FirstMemory},
-                       {"second memory", Limit::SecondMemory},
-                       {"network size", Limit::NetworkSize},
-                       {"network fill", Limit::NetworkFill},
-                       {"blocks of a stage", Limit::Blocks}});
+  return named<Limit>("memory", "second memory", "network size", "network fill",
+                      "blocks of a stage");
 }
 
 /// Why an execution does not fit.

@@ -80,19 +80,9 @@ inline constexpr std::size_t kScheduleDecisions = 6;
 inline constexpr std::size_t kShapeDecisions = 15;
 
 // The names that configs and results use.
-constexpr auto words(Recompute) {
-  return named<Recompute>(
-      {{"full", Recompute::Full}, {"attn", Recompute::Attention}, {"none", Recompute::None}});
-}
-constexpr auto words(Communication) {
-  return named<Communication>({{"ar", Communication::AllReduce},
-                               {"p2p", Communication::PointToPoint},
-                               {"rs", Communication::ReduceScatter}});
-}
-constexpr auto words(Overlap) {
-  return named<Overlap>(
-      {{"none", Overlap::None}, {"ring", Overlap::Ring}, {"pipe", Overlap::Pipe}});
-}
+constexpr auto words(Recompute) { return named<Recompute>("full", "attn", "none"); }
+constexpr auto words(Communication) { return named<Communication>("ar", "p2p", "rs"); }
+constexpr auto words(Overlap) { return named<Overlap>("none", "ring", "pipe"); }
 
 /// The time of an operation on a value of `whole` bytes.
 // docs/calculon.md (C2)

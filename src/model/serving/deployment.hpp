@@ -58,14 +58,7 @@ struct Deployment {
 enum class Broken : std::uint8_t { Prefill, Rate, Concurrency, Memory, Tpot, Ttft, E2e, Cost };
 inline constexpr std::size_t kBroken = 8;
 constexpr auto words(Broken) {
-  return named<Broken>({{"prefill", Broken::Prefill},
-                        {"rate", Broken::Rate},
-                        {"concurrency", Broken::Concurrency},
-                        {"memory", Broken::Memory},
-                        {"tpot", Broken::Tpot},
-                        {"ttft", Broken::Ttft},
-                        {"e2e", Broken::E2e},
-                        {"cost", Broken::Cost}});
+  return named<Broken>("prefill", "rate", "concurrency", "memory", "tpot", "ttft", "e2e", "cost");
 }
 
 /// Limits, in the order in which they were found to be broken.

@@ -18,11 +18,7 @@ namespace dfsearch::serving {
 enum class Part : std::uint8_t { Weights, Cache, Products, Network, Host };
 inline constexpr std::size_t kParts = 5;
 constexpr auto words(Part) {
-  return named<Part>({{"weights", Part::Weights},
-                      {"cache", Part::Cache},
-                      {"products", Part::Products},
-                      {"network", Part::Network},
-                      {"host", Part::Host}});
+  return named<Part>("weights", "cache", "products", "network", "host");
 }
 using PartTimes = std::array<double, kParts>;
 inline double& of(PartTimes& parts, Part part) { return parts[static_cast<std::size_t>(part)]; }

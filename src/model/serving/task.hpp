@@ -23,14 +23,7 @@ namespace dfsearch::serving {
 enum class Number : std::uint8_t { Fp32, Bf16, Fp8, Int8, Nvfp4, Mxfp4, Fp4, Int4 };
 inline constexpr std::size_t kNumbers = 8;
 constexpr auto words(Number) {
-  return named<Number>({{"fp32", Number::Fp32},
-                        {"bf16", Number::Bf16},
-                        {"fp8", Number::Fp8},
-                        {"int8", Number::Int8},
-                        {"nvfp4", Number::Nvfp4},
-                        {"mxfp4", Number::Mxfp4},
-                        {"fp4", Number::Fp4},
-                        {"int4", Number::Int4}});
+  return named<Number>("fp32", "bf16", "fp8", "int8", "nvfp4", "mxfp4", "fp4", "int4");
 }
 /// Of a value, the scales of its block included.
 constexpr double bytes_of(Number number) {
@@ -76,11 +69,7 @@ inline constexpr std::array<PrecisionOf, 7> kPrecisionOf = {
 /// counts it, each token by its own acceptance, checked in the time of one token.
 enum class Drafting : std::uint8_t { None, Sequence, Tree, Mtp, Published };
 constexpr auto words(Drafting) {
-  return named<Drafting>({{"none", Drafting::None},
-                          {"sequence", Drafting::Sequence},
-                          {"tree", Drafting::Tree},
-                          {"mtp", Drafting::Mtp},
-                          {"published", Drafting::Published}});
+  return named<Drafting>("none", "sequence", "tree", "mtp", "published");
 }
 
 struct Speculation {
@@ -164,9 +153,7 @@ enum class Mode : std::uint8_t {
   Aggregated,     ///< replicas decode and take chunks of prefill along
   Disaggregated,  ///< some replicas prefill, the others decode
 };
-constexpr auto words(Mode) {
-  return named<Mode>({{"aggregated", Mode::Aggregated}, {"disaggregated", Mode::Disaggregated}});
-}
+constexpr auto words(Mode) { return named<Mode>("aggregated", "disaggregated"); }
 
 enum class Objective : std::uint8_t {
   Throughput,
@@ -182,15 +169,8 @@ enum class Objective : std::uint8_t {
   Fullness
 };
 constexpr auto words(Objective) {
-  return named<Objective>({{"throughput", Objective::Throughput},
-                           {"throughput_per_chip", Objective::ThroughputPerChip},
-                           {"interactivity", Objective::Interactivity},
-                           {"cost", Objective::Cost},
-                           {"energy", Objective::Energy},
-                           {"chips", Objective::Chips},
-                           {"ttft", Objective::Ttft},
-                           {"e2e", Objective::E2e},
-                           {"front", Objective::Front}});
+  return named<Objective>("throughput", "throughput_per_chip", "interactivity", "cost", "energy",
+                          "chips", "ttft", "e2e", "front");
 }
 
 /// Whether users read the objective as a rate, where more is better.
@@ -201,21 +181,15 @@ constexpr bool more_is_better(Objective objective) {
 
 /// The axis of a front beside tokens/s of a user.
 enum class FrontAxis : std::uint8_t { ThroughputPerChip, Cost };
-constexpr auto words(FrontAxis) {
-  return named<FrontAxis>(
-      {{"throughput_per_chip", FrontAxis::ThroughputPerChip}, {"cost", FrontAxis::Cost}});
-}
+constexpr auto words(FrontAxis) { return named<FrontAxis>("throughput_per_chip", "cost"); }
 
 /// The cache that a running request is given: what requests grow to, their mean, or the longest.
 enum class CacheReserve : std::uint8_t { Full, Mean, Max };
-constexpr auto words(CacheReserve) {
-  return named<CacheReserve>(
-      {{"full", CacheReserve::Full}, {"mean", CacheReserve::Mean}, {"max", CacheReserve::Max}});
-}
+constexpr auto words(CacheReserve) { return named<CacheReserve>("full", "mean", "max"); }
 
 /// The wait of a request for its prefill: in a queue M/D/1, or none.
 enum class Wait : std::uint8_t { Md1, None };
-constexpr auto words(Wait) { return named<Wait>({{"md1", Wait::Md1}, {"none", Wait::None}}); }
+constexpr auto words(Wait) { return named<Wait>("md1", "none"); }
 
 /// What a replica may be; nothing leaves what the choices of all roles say.
 struct RoleChoices {

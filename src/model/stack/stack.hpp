@@ -64,13 +64,7 @@ inline constexpr double kWord = 2.0;
 /// The number format of products in linear layers.  All else stays in 16 bits.
 enum class Precision : std::uint8_t { Bf16, Fp16, Fp8, Fp8CurrentScaling, Fp8Blocks, Mxfp8, Nvfp4 };
 constexpr auto words(Precision) {
-  return named<Precision>({{"bf16", Precision::Bf16},
-                           {"fp16", Precision::Fp16},
-                           {"fp8", Precision::Fp8},
-                           {"fp8-cs", Precision::Fp8CurrentScaling},
-                           {"fp8-mx", Precision::Fp8Blocks},
-                           {"mxfp8", Precision::Mxfp8},
-                           {"nvfp4", Precision::Nvfp4}});
+  return named<Precision>("bf16", "fp16", "fp8", "fp8-cs", "fp8-mx", "mxfp8", "nvfp4");
 }
 constexpr Bits bits_of(Precision precision) {
   if (precision == Precision::Nvfp4) return Bits::Four;
@@ -79,12 +73,7 @@ constexpr Bits bits_of(Precision precision) {
 
 /// Which kernel attention is.  `Unfused`: products with scores in memory between them.
 enum class Attention : std::uint8_t { Unfused, Flash1, Flash2, Cudnn };
-constexpr auto words(Attention) {
-  return named<Attention>({{"unfused", Attention::Unfused},
-                           {"fa1", Attention::Flash1},
-                           {"fa2", Attention::Flash2},
-                           {"cudnn", Attention::Cudnn}});
-}
+constexpr auto words(Attention) { return named<Attention>("unfused", "fa1", "fa2", "cudnn"); }
 
 /// The work that hides the exchanges of the replicas.
 enum class DataOverlap : std::uint8_t {
@@ -93,9 +82,7 @@ enum class DataOverlap : std::uint8_t {
   Ddp,  ///< the last backward pass where nothing is divided; else gradients are reduced whole
 };
 constexpr auto words(DataOverlap) {
-  return named<DataOverlap>({{"none", DataOverlap::None},
-                             {"distributed_optimizer", DataOverlap::DistributedOptimizer},
-                             {"ddp", DataOverlap::Ddp}});
+  return named<DataOverlap>("none", "distributed_optimizer", "ddp");
 }
 
 /// How the layers of a run are spread over stages.
@@ -103,9 +90,7 @@ enum class Placement : std::uint8_t {
   Best,    ///< so that the step is least
   ByCost,  ///< a stage is full once it has more than its part of all products, the head included
 };
-constexpr auto words(Placement) {
-  return named<Placement>({{"best", Placement::Best}, {"by_cost", Placement::ByCost}});
-}
+constexpr auto words(Placement) { return named<Placement>("best", "by_cost"); }
 
 /// Shares of the peak by tokens of a sample, of a kernel without what a causal mask leaves out.
 struct AttentionCurve {

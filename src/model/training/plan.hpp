@@ -107,22 +107,10 @@ struct Plan {
 };
 
 constexpr auto words(Role) {
-  return named<Role>({{"tensor", Role::Tensor},
-                      {"context", Role::Context},
-                      {"expert", Role::Expert},
-                      {"data", Role::Data},
-                      {"pipeline", Role::Pipeline}});
+  return named<Role>("tensor", "context", "expert", "data", "pipeline");
 }
-constexpr auto words(Schedule) {
-  return named<Schedule>({{"1f1b", Schedule::OneForwardOneBackward},
-                          {"interleaved", Schedule::Interleaved},
-                          {"zb_h1", Schedule::ZeroBubble},
-                          {"gpipe", Schedule::GPipe}});
-}
-constexpr auto words(Recompute) {
-  return named<Recompute>(
-      {{"none", Recompute::None}, {"selective", Recompute::Selective}, {"full", Recompute::Full}});
-}
+constexpr auto words(Schedule) { return named<Schedule>("1f1b", "interleaved", "zb_h1", "gpipe"); }
+constexpr auto words(Recompute) { return named<Recompute>("none", "selective", "full"); }
 
 using dfsearch::name_of;
 /// The names of configs, and of choices that no config has but plans that were run.
