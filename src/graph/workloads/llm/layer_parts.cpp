@@ -100,16 +100,20 @@ LayerWriter::ValueId LayerWriter::mlp(const std::string& prefix, std::int64_t wi
     wide.push_back(weight_gemm(prefix + "GATE", 1, width, h, normed, bias ? width : 0));
   }
   wide.push_back(weight_gemm(prefix + "UP", 1, width, h, normed, bias ? width : 0));
+  return weight_gemm(prefix + "DOWN", 1, h, width,
+                     activation(elementwise(prefix + "ACT", 1, width, 0), wide), bias ? h : 0);
+}
+
+LayerWriter::ValueId LayerWriter::activation(Kernel kernel, const std::vector<ValueId>& wide) {
   const ElementFlops flops = model_.gated ? kGatedActivation : kGelu;
-  ValueGraph::Node act{.kernel = elementwise(prefix + "ACT", 1, width, flops.forward),
-                       .inputs = {},
-                       .saved = wide,
-                       .backward_flops = flops.backward};
-  if (model_.gated) act.kernel.kind = KernelKind::Elementwise2;
+  kernel.element_flops = flops.forward;
+  if (model_.gated) kernel.kind = KernelKind::Elementwise2;
+  ValueGraph::Node act{
+      .kernel = std::move(kernel), .inputs = {}, .saved = wide, .backward_flops = flops.backward};
   for (const ValueId v : wide) {
     act.inputs.push_back({.value = v, .operand = act.inputs.empty() ? 1 : 2});
   }
-  return weight_gemm(prefix + "DOWN", 1, h, width, graph_.add(std::move(act)), bias ? h : 0);
+  return graph_.add(std::move(act));
 }
 
 // Each expert gets the same number of tokens; where they do not divide, or a capacity factor
@@ -146,16 +150,8 @@ LayerWriter::ValueId LayerWriter::expert_mlps(ValueId sent) {
   std::vector<ValueId> wide;
   if (model_.gated) wide.push_back(expert_gemm("EXPERT_GATE", shape.mlp, h, sent));
   wide.push_back(expert_gemm("EXPERT_UP", shape.mlp, h, sent));
-  const ElementFlops flops = model_.gated ? kGatedActivation : kGelu;
-  ValueGraph::Node act{.kernel = of_experts(elementwise("EXPERT_ACT", 1, shape.mlp, flops.forward)),
-                       .inputs = {},
-                       .saved = wide,
-                       .backward_flops = flops.backward};
-  if (model_.gated) act.kernel.kind = KernelKind::Elementwise2;
-  for (const ValueId v : wide) {
-    act.inputs.push_back({.value = v, .operand = act.inputs.empty() ? 1 : 2});
-  }
-  return expert_gemm("EXPERT_DOWN", h, shape.mlp, graph_.add(std::move(act)));
+  const Kernel act = of_experts(elementwise("EXPERT_ACT", 1, shape.mlp, 0));
+  return expert_gemm("EXPERT_DOWN", h, shape.mlp, activation(act, wide));
 }
 
 std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {

@@ -61,6 +61,8 @@ class LayerWriter {
   ValueId unfused(const Heads& heads);
   /// A kernel for each expert that has tokens, with the rows of its capacity.
   [[nodiscard]] Kernel of_experts(Kernel kernel) const;
+  /// The activation of an MLP or of experts: `kernel` is elementwise, `wide` its inputs.
+  ValueId activation(Kernel kernel, const std::vector<ValueId>& wide);
   ValueId expert_gemm(const std::string& name, std::int64_t m, std::int64_t k, ValueId of);
   ValueId expert_mlps(ValueId sent);
 
