@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/counts.hpp"
 #include "model/calculon/evaluate.hpp"
 
 // Each domain is all that the table of docs/calculon.md, section 7, has, or the one value that is
@@ -22,18 +23,6 @@ std::vector<T> given_or(const std::optional<T>& given, std::vector<T> all) {
 }
 
 }  // namespace
-
-std::vector<std::int64_t> divisors(std::int64_t number) {
-  std::vector<std::int64_t> low;
-  std::vector<std::int64_t> high;
-  for (std::int64_t d = 1; d <= number / d; ++d) {
-    if (number % d != 0) continue;
-    low.push_back(d);
-    if (d != number / d) high.push_back(number / d);
-  }
-  low.insert(low.end(), high.rbegin(), high.rend());
-  return low;
-}
 
 std::vector<std::int64_t> ExecutionSpace::tensor_degrees() const {
   const ModelShape& model = task_.transformer;

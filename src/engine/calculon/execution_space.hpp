@@ -81,9 +81,6 @@ class ExecutionSpace {
   const Task& task_;
 };
 
-/// Divisors in ascending order.
-std::vector<std::int64_t> divisors(std::int64_t number);
-
 /// What a block takes at least for given degrees and micro-batch, whatever else is chosen
 /// (docs/search.md, section 13).
 struct BlockFloor {
