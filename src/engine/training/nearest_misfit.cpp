@@ -174,66 +174,40 @@ std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bo
   return best;
 }
 
-/// The choices with one of them left open; nothing if it is open already.
-std::optional<Choices> without(Choices choices, Remedy::Kind kind) {
-  const auto open_degree = [&](Role role) {
-    DegreeChoice& choice = choices.degrees[static_cast<std::size_t>(role)];
-    const bool was_given = !choice.values.empty() || choice.least > 1 ||
-                           choice.most < std::numeric_limits<std::int64_t>::max();
-    choice = {};
-    // The replicas are what the other degrees leave.
-    choices.degrees[static_cast<std::size_t>(Role::Data)] = {};
-    return was_given;
-  };
-  const auto open = [](auto& list) {
-    const bool was_given = !list.empty();
-    list.clear();
-    return was_given;
-  };
-  bool was_given = false;
-  switch (kind) {
-    case Remedy::Kind::Recompute:
-      was_given = open(choices.recomputes);
-      break;
-    case Remedy::Kind::Zero:
-      was_given = open(choices.zeros);
-      break;
-    case Remedy::Kind::Offload:
-      was_given = choices.offload.has_value();
-      choices.offload.reset();
-      break;
-    case Remedy::Kind::Pipeline:
-      was_given = open_degree(Role::Pipeline);
-      choices.layers.clear();
-      break;
-    case Remedy::Kind::Tensor:
-      was_given = open_degree(Role::Tensor);
-      break;
-    case Remedy::Kind::Context:
-      was_given = open_degree(Role::Context);
-      break;
-    case Remedy::Kind::Expert:
-      was_given = open_degree(Role::Expert);
-      break;
-    case Remedy::Kind::Layers:
-      was_given = open(choices.layers);
-      break;
-    case Remedy::Kind::MicroBatch:
-      was_given = open(choices.micro_batches);
-      break;
-    case Remedy::Kind::Schedule:
-      was_given = open(choices.schedules);
-      was_given = open(choices.chunks) || was_given;
-      break;
-  }
-  if (!was_given) return std::nullopt;
-  return choices;
+/// Leaves a degree open; true if it was given.
+bool open_degree(Choices& choices, Role role) {
+  DegreeChoice& choice = choices.degrees[static_cast<std::size_t>(role)];
+  const bool was_given = !choice.values.empty() || choice.least > 1 ||
+                         choice.most < std::numeric_limits<std::int64_t>::max();
+  choice = {};
+  // The other degrees determine the replicas.
+  choices.degrees[static_cast<std::size_t>(Role::Data)] = {};
+  return was_given;
 }
 
+/// A choice that may be left open, and a function that does so and returns whether it was given.
+struct Opening {
+  Remedy::Kind kind;
+  bool (*open)(Choices& choices);
+};
+
+using RemedyKind = Remedy::Kind;
 constexpr std::array kRemedies = {
-    Remedy::Kind::Recompute, Remedy::Kind::Zero,    Remedy::Kind::Offload, Remedy::Kind::Pipeline,
-    Remedy::Kind::Tensor,    Remedy::Kind::Context, Remedy::Kind::Expert,  Remedy::Kind::MicroBatch,
-    Remedy::Kind::Layers,    Remedy::Kind::Schedule};
+    Opening{RemedyKind::Recompute, [](Choices& c) { return open_lists(c.recomputes); }},
+    Opening{RemedyKind::Zero, [](Choices& c) { return open_lists(c.zeros); }},
+    Opening{RemedyKind::Offload,
+            [](Choices& c) { return std::exchange(c.offload, {}).has_value(); }},
+    Opening{RemedyKind::Pipeline,
+            [](Choices& c) {
+              c.layers.clear();
+              return open_degree(c, Role::Pipeline);
+            }},
+    Opening{RemedyKind::Tensor, [](Choices& c) { return open_degree(c, Role::Tensor); }},
+    Opening{RemedyKind::Context, [](Choices& c) { return open_degree(c, Role::Context); }},
+    Opening{RemedyKind::Expert, [](Choices& c) { return open_degree(c, Role::Expert); }},
+    Opening{RemedyKind::MicroBatch, [](Choices& c) { return open_lists(c.micro_batches); }},
+    Opening{RemedyKind::Layers, [](Choices& c) { return open_lists(c.layers); }},
+    Opening{RemedyKind::Schedule, [](Choices& c) { return open_lists(c.schedules, c.chunks); }}};
 
 }  // namespace
 
@@ -243,16 +217,14 @@ std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf&
   if (!least) return std::nullopt;
   NearestMisfit nearest{
       .plan = std::move(least->plan), .misfit = least->fullest.stage, .remedies = {}};
-  for (const Remedy::Kind kind : kRemedies) {
-    std::optional<Choices> choices = without(space.task().choices, kind);
-    if (!choices) continue;
+  for (const auto& [kind, open] : kRemedies) {
     Task task = space.task();
-    task.choices = std::move(*choices);
+    if (!open(task.choices)) continue;
     std::optional<FittingPlan> found = fitting_plan(task, deadline);
     if (!found) continue;
     const Choices& given = space.task().choices;
-    const bool of_degrees = kind == Remedy::Kind::Pipeline || kind == Remedy::Kind::Tensor ||
-                            kind == Remedy::Kind::Context || kind == Remedy::Kind::Expert;
+    const bool of_degrees = kind == RemedyKind::Pipeline || kind == RemedyKind::Tensor ||
+                            kind == RemedyKind::Context || kind == RemedyKind::Expert;
     const std::int64_t replicas = found->plan.degrees.replicas();
     const DegreeChoice& data = given.degrees[static_cast<std::size_t>(Role::Data)];
     nearest.remedies.push_back(
@@ -260,7 +232,7 @@ std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf&
          .plan = std::move(found->plan),
          .needed = found->needed,
          .with_data = of_degrees && !data.allows(replicas),
-         .without_layers = kind == Remedy::Kind::Pipeline && !given.layers.empty()});
+         .without_layers = kind == RemedyKind::Pipeline && !given.layers.empty()});
   }
   return nearest;
 }

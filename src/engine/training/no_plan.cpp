@@ -39,48 +39,29 @@ bool has_plans(const Task& task, const Deadline& deadline) {
   return found;
 }
 
-/// The choices without one of them; nothing if it is open already.
-std::optional<Choices> without(Choices choices, NoPlan::Pin pin) {
-  const auto open = [](auto&... lists) {
-    const bool was_given = (!lists.empty() || ...);
-    (lists.clear(), ...);
-    return was_given;
-  };
-  bool was_given = false;
-  switch (pin) {
-    case NoPlan::Pin::Degrees:
-      was_given =
-          std::any_of(choices.degrees.begin(), choices.degrees.end(), [](const DegreeChoice& each) {
-            return !each.values.empty() || each.least > 1 || each.most < DegreeChoice().most;
-          });
-      choices.degrees = {};
-      break;
-    case NoPlan::Pin::Network:
-      was_given = open(choices.network);
-      break;
-    case NoPlan::Pin::Schedule:
-      was_given = open(choices.schedules, choices.chunks);
-      break;
-    case NoPlan::Pin::Layout:
-      was_given = open(choices.layouts);
-      break;
-    case NoPlan::Pin::Recompute:
-      was_given = open(choices.recomputes);
-      break;
-    case NoPlan::Pin::MicroBatch:
-      was_given = open(choices.micro_batches);
-      break;
-    case NoPlan::Pin::Layers:
-      was_given = open(choices.layers);
-      break;
-  }
-  if (!was_given) return std::nullopt;
-  return choices;
+/// A choice that may be left open, and a function that does so and returns whether it was given.
+struct OpenPin {
+  NoPlan::Pin pin;
+  bool (*open)(Choices& choices);
+};
+
+bool open_degrees(Choices& choices) {
+  const bool was_given =
+      std::any_of(choices.degrees.begin(), choices.degrees.end(), [](const DegreeChoice& each) {
+        return !each.values.empty() || each.least > 1 || each.most < DegreeChoice().most;
+      });
+  choices.degrees = {};
+  return was_given;
 }
 
-constexpr std::array kPins = {NoPlan::Pin::Degrees, NoPlan::Pin::Network,   NoPlan::Pin::Schedule,
-                              NoPlan::Pin::Layout,  NoPlan::Pin::Recompute, NoPlan::Pin::MicroBatch,
-                              NoPlan::Pin::Layers};
+constexpr std::array kPins = {
+    OpenPin{NoPlan::Pin::Degrees, open_degrees},
+    OpenPin{NoPlan::Pin::Network, [](Choices& c) { return open_lists(c.network); }},
+    OpenPin{NoPlan::Pin::Schedule, [](Choices& c) { return open_lists(c.schedules, c.chunks); }},
+    OpenPin{NoPlan::Pin::Layout, [](Choices& c) { return open_lists(c.layouts); }},
+    OpenPin{NoPlan::Pin::Recompute, [](Choices& c) { return open_lists(c.recomputes); }},
+    OpenPin{NoPlan::Pin::MicroBatch, [](Choices& c) { return open_lists(c.micro_batches); }},
+    OpenPin{NoPlan::Pin::Layers, [](Choices& c) { return open_lists(c.layers); }}};
 
 }  // namespace
 
@@ -99,12 +80,9 @@ NoPlan why_no_plan(const Task& task, const Deadline& deadline) {
     });
     if (!first) return why;
   }
-  for (const NoPlan::Pin pin : kPins) {
-    std::optional<Choices> choices = without(task.choices, pin);
-    if (!choices) continue;
-    Task open = task;
-    open.choices = std::move(*choices);
-    if (has_plans(open, deadline)) why.pins.push_back(pin);
+  for (const auto& [pin, open] : kPins) {
+    Task opened = task;
+    if (open(opened.choices) && has_plans(opened, deadline)) why.pins.push_back(pin);
   }
   return why;
 }

@@ -19,6 +19,14 @@
 
 namespace dfsearch::training {
 
+/// Leaves choices open; true if one of them was given.
+template <class... Lists>
+bool open_lists(Lists&... lists) {
+  const bool was_given = (!lists.empty() || ...);
+  (lists.clear(), ...);
+  return was_given;
+}
+
 /// The domains of all decisions, one after the other, within what the choices of the task leave.
 /// Lists are in the order of ties.  Any thread may ask; refers to the task.
 class PlanSpace {
