@@ -116,7 +116,7 @@ TEST_CASE("without one bound or any the answer of a layer is the same") {
                                                             {.kernels = 6, .assignments = 2000});
                               }),
           {"compute", "network", "memory", "hidden", "partial", "partitions", "transpositions",
-           "segments", "duals", "covers"});
+           "segments", "duals"});
 }
 
 TEST_CASE("without one bound or any the answer of a machine is the same") {
@@ -128,7 +128,7 @@ TEST_CASE("without one bound or any the answer of a machine is the same") {
                                                                      .free_machine = seed % 3 == 0,
                                                                      .joint = seed % 4 == 0});
                               }),
-          {"point", "partitions", "segments", "duals", "covers"});
+          {"point", "partitions", "segments", "duals"});
 }
 
 TEST_CASE("without one bound or any the answer of symmetric graphs is the same") {

@@ -40,16 +40,11 @@ class ColumnGeneration {
  protected:
   /// Ended, until begin is called.
   explicit ColumnGeneration(const FusionTables& tables) : tables_(tables) {}
-  /// Of kernels in these classes, with the partitions known that cost about what some duals say;
-  /// null: there are none.  Other threads may help with the `work`; null: nobody does.
-  void begin(KernelClasses alike, const Duals* known, SharedWork* work);
+  /// Of kernels in these classes.  Other threads may help with the `work`; null: nobody does.
+  void begin(KernelClasses alike, SharedWork* work);
 
-  /// The program has been solved.  Whether greedy pricing comes next.
-  [[nodiscard]] virtual bool grows_next() = 0;
-  /// Whether greedy pricing, once neighbours find nothing, tries all kernels, which takes longer.
-  [[nodiscard]] virtual bool grows_far() const = 0;
-  /// Greedy pricing has found nothing in so many steps.
-  virtual void growth_found_nothing(std::int64_t steps) = 0;
+  /// The program has been solved.
+  virtual void begin_pricing() = 0;
   /// Looks for columns at the duals of the program, and proves them where there are none: solves the
   /// program again, goes on pricing, or ends.
   virtual void price() = 0;
@@ -64,13 +59,11 @@ class ColumnGeneration {
   std::optional<PartitionDuals> proved_;
 
  private:
-  enum class Stage : std::uint8_t { Program, Growth, Pricing, Ended };
+  enum class Stage : std::uint8_t { Program, Pricing, Ended };
 
   void solve_program();
-  void grow_columns();
 
   Stage stage_ = Stage::Ended;
-  const Duals* known_ = nullptr;  // until the first steps
 };
 
 }  // namespace dfsearch

@@ -7,22 +7,14 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kGrown = 8;  // partitions before the program is solved again
-// Kernels: those of fewer are grown before another thread has come.
-constexpr std::size_t kShared = 128;
-constexpr std::size_t kAtOnce = 12;  // classes, where threads share them
 // Sum of all duals: twice as much does not overflow.
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
 
 }  // namespace
 
 ColumnProgram::ColumnProgram(const FusionTables& tables, const PartitionPricing& pricing,
-                             KernelClasses alike, SharedWork* work)
-    : tables_(tables),
-      growth_(tables, pricing),
-      work_(work),
-      alike_(std::move(alike)),
-      class_of_(tables.size()) {
+                             KernelClasses alike)
+    : tables_(tables), alike_(std::move(alike)), class_of_(tables.size()) {
   const PartitionRules& rules = pricing.rules();
   std::vector<CoveringLp::Class> classes;
   Ticks total = 0;
@@ -70,56 +62,6 @@ bool ColumnProgram::take_duals() {
     duals_.charge[g] = static_cast<FineTicks>(std::ceil(charge * kFinePerTick));
   }
   return true;
-}
-
-/// All that are grown at once count, if there are more than wanted: so it does not matter who
-/// grew them.
-bool ColumnProgram::grow(PartitionGrowth::Reach reach, std::int64_t& steps) {
-  if (!tables_.bounds().use(SearchBound::Growth)) return false;
-  CountedCall call(tables_.allowance().efforts, SearchBound::Growth);
-  const std::size_t at_once = tables_.size() >= kShared ? kAtOnce : 1;
-  std::vector<PartitionColumn> found;
-  std::size_t tried = 0;
-  while (tried < alike_.size() && found.size() < kGrown && steps > 0) {
-    const std::size_t count = std::min(at_once, alike_.size() - tried);
-    for (Grown& one : grown(next_start_ + 1, count, duals_, kNoise, reach)) {
-      if (steps <= 0) break;
-      ++tried;
-      next_start_ = (next_start_ + 1) % alike_.size();
-      steps -= one.steps;
-      const auto same = [&](const auto& other) { return other.kernels == one.partition->kernels; };
-      if (one.partition && std::none_of(found.begin(), found.end(), same)) {
-        found.push_back(std::move(*one.partition));
-      }
-    }
-  }
-  for (const PartitionColumn& partition : found) add(partition);
-  call.found(std::ssize(found));
-  return !found.empty();
-}
-
-void ColumnProgram::begin_with(const Duals& duals, std::int64_t& steps) {
-  for (const Grown& one :
-       grown(0, alike_.size(), duals, -kGreatestDual, PartitionGrowth::Reach::Far)) {
-    steps -= one.steps;
-    if (one.partition && one.partition->size > 1) add(*one.partition);
-  }
-}
-
-/// From so many classes, this one first.
-std::vector<ColumnProgram::Grown> ColumnProgram::grown(std::size_t first, std::size_t count,
-                                                       const Duals& duals, FineTicks threshold,
-                                                       PartitionGrowth::Reach reach) const {
-  std::vector<Grown> all(count);
-  SharedWork alone;
-  const bool is_shared = work_ != nullptr && tables_.size() >= kShared;
-  (is_shared ? *work_ : alone).run(count, [&](std::size_t i) {
-    std::int64_t steps = 0;
-    const std::size_t start = alike_[(first + i) % alike_.size()].front();
-    all[i].partition = growth_.grow(start, duals, threshold, reach, steps);
-    all[i].steps = -steps;
-  });
-  return all;
 }
 
 void ColumnProgram::add(const PartitionColumn& partition) {

@@ -6,11 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "base/shared_work.hpp"
 #include "engine/duals/covering_lp.hpp"
 #include "engine/duals/duals.hpp"
 #include "engine/duals/kernel_classes.hpp"
-#include "engine/duals/partition_growth.hpp"
 #include "engine/duals/partition_pricing.hpp"
 #include "engine/tables/fusion_tables.hpp"
 
@@ -23,21 +21,14 @@ class ColumnProgram {
  public:
   /// `alike` are the kernels of each class.  Other threads may help with the `work`, to which it
   /// refers; null: nobody does.
-  ColumnProgram(const FusionTables& tables, const PartitionPricing& pricing, KernelClasses alike,
-                SharedWork* work = nullptr);
+  ColumnProgram(const FusionTables& tables, const PartitionPricing& pricing, KernelClasses alike);
 
   /// As CoveringLp::solve; fails too if times are too long to be added up.
   [[nodiscard]] CoveringLp::Outcome solve(std::int64_t& steps);
   /// Of the last solution.
   [[nodiscard]] const Duals& duals() const { return duals_; }
 
-  /// Grows some partitions that the duals overpay, each time from other kernels, and adds them.
-  /// Whether there are any.
-  bool grow(PartitionGrowth::Reach reach, std::int64_t& steps);
   void add(const PartitionColumn& partition);
-  /// Adds a partition grown from each class, the one of least reduced cost:
-  /// the program need not find those of all other duals first.
-  void begin_with(const Duals& duals, std::int64_t& steps);
 
   [[nodiscard]] const KernelClasses& alike() const { return alike_; }
   /// Kernels of this class among them.
@@ -48,21 +39,12 @@ class ColumnProgram {
 
  private:
   [[nodiscard]] bool take_duals();
-  struct Grown {
-    std::optional<PartitionColumn> partition;
-    std::int64_t steps = 0;  // that it took
-  };
-  [[nodiscard]] std::vector<Grown> grown(std::size_t first, std::size_t count, const Duals& duals,
-                                         FineTicks threshold, PartitionGrowth::Reach reach) const;
 
   const FusionTables& tables_;
-  PartitionGrowth growth_;
-  SharedWork* const work_;
   KernelClasses alike_;
   std::vector<std::uint32_t> class_of_;
   std::optional<CoveringLp> program_;
   Duals duals_;
-  std::size_t next_start_ = 0;  // of growth: a class
 };
 
 }  // namespace dfsearch

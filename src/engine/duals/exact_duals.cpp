@@ -22,7 +22,6 @@ namespace {
 
 constexpr std::size_t kMostClasses = 512;        // the program takes their cube
 constexpr std::size_t kPartitionsPerRound = 30;  // partitions before the program is solved again
-constexpr std::int64_t kGrowthPerPricing = 2;    // steps of growth that leads to nothing
 constexpr std::int64_t kStepsOfRound = 1'000;
 constexpr std::int64_t kStepsOfLong = 20'000;  // of a round that need not list all
 constexpr std::size_t kNear = 3'000;           // partitions looked at once more
@@ -40,17 +39,15 @@ bool ExactDualSearch::is_possible(const FusionTables& tables) {
   return classes <= kMostClasses;
 }
 
-ExactDualSearch::ExactDualSearch(const FusionTables& tables, const Duals* known, SharedWork* work)
+ExactDualSearch::ExactDualSearch(const FusionTables& tables, SharedWork* work)
     : ColumnGeneration(tables), steps_of_round_(kStepsOfRound) {
-  begin(exchanged_kernels(tables), known, work);
+  begin(exchanged_kernels(tables), work);
   if (!pricing_->may_enumerate()) end();
 }
 
-bool ExactDualSearch::grows_next() {
+void ExactDualSearch::begin_pricing() {
   static_cast<Duals&>(duals_) = program_->duals();
   round_ = Round::Columns;
-  // Where growth led to nothing an enumeration that takes less finds more.
-  return steps_of_growth_ <= kGrowthPerPricing * steps_of_pricing_;
 }
 
 void ExactDualSearch::price() {
@@ -82,7 +79,6 @@ void ExactDualSearch::price_columns() {
                       .first = first_},
                      left);
   steps_ -= limit - left;
-  steps_of_pricing_ = limit - left;
   first_ = found.complete ? 0 : found.next;
   const auto noise = std::partition_point(found.partitions.begin(), found.partitions.end(),
                                           [](const auto& p) { return p.excess > kNoise; });

@@ -12,11 +12,9 @@ namespace dfsearch {
 /// Duals that no partition undercuts (docs/search.md, 5.7).
 class ExactDualSearch final : public ColumnGeneration {
  public:
-  /// Ended at once if the frontier of the graph is too wide.  Begins with partitions that cost about
-  /// what `known` duals say, which nothing undercuts; null: there are none.  They are to live as long
-  /// as this, as is the work that other threads may help with; null: nobody does.
-  explicit ExactDualSearch(const FusionTables& tables, const Duals* known = nullptr,
-                           SharedWork* work = nullptr);
+  /// Ended at once if the frontier of the graph is too wide.  Other threads may help with the work,
+  /// which is to live as long as this; null: nobody does.
+  explicit ExactDualSearch(const FusionTables& tables, SharedWork* work = nullptr);
 
   /// Whether there are few enough kinds of kernels for the linear program, and exact pricing is not
   /// switched off.  Asked first: what a search prepares grows with the square of the kernels.
@@ -25,9 +23,7 @@ class ExactDualSearch final : public ColumnGeneration {
  private:
   enum class Round : std::uint8_t { Columns, Proof, Raising };
 
-  [[nodiscard]] bool grows_next() override;
-  [[nodiscard]] bool grows_far() const override { return true; }
-  void growth_found_nothing(std::int64_t steps) override { steps_of_growth_ = steps; }
+  void begin_pricing() override;
   void price() override;
 
   void price_columns();
@@ -41,10 +37,8 @@ class ExactDualSearch final : public ColumnGeneration {
   void finish();
 
   Round round_ = Round::Columns;
-  std::size_t first_ = 0;              // where enumerations that are not complete go on
-  std::int64_t steps_of_growth_ = 0;   // the last that found nothing; 0: none
-  std::int64_t steps_of_pricing_ = 0;  // the last enumeration
-  std::int64_t steps_of_round_ = 0;    // of an enumeration that need not be complete
+  std::size_t first_ = 0;            // where enumerations that are not complete go on
+  std::int64_t steps_of_round_ = 0;  // of an enumeration that need not be complete
   std::int64_t steps_to_raise_ = 0;
   PartitionDuals duals_;
 };

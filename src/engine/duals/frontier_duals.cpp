@@ -68,13 +68,10 @@ FrontierDualSearch::FrontierDualSearch(const FusionTables& tables) : ColumnGener
   auto frontiers = frontier_pricings(tables);
   if (!frontiers) return;
   frontiers_ = std::move(*frontiers);
-  begin(std::move(classes), nullptr, nullptr);
+  begin(std::move(classes), nullptr);
 }
 
-bool FrontierDualSearch::grows_next() {
-  is_by_beam_ = true;
-  return grows_;
-}
+void FrontierDualSearch::begin_pricing() { is_by_beam_ = true; }
 
 /// A call that the steps do not suffice for begins again.
 void FrontierDualSearch::price() {

@@ -28,10 +28,7 @@ class FrontierDualSearch final : public ColumnGeneration {
   explicit FrontierDualSearch(const FusionTables& tables);
 
  private:
-  [[nodiscard]] bool grows_next() override;
-  /// Beams of labels soon find the others.
-  [[nodiscard]] bool grows_far() const override { return false; }
-  void growth_found_nothing(std::int64_t /*steps*/) override { grows_ = false; }
+  void begin_pricing() override;
   void price() override;
 
   [[nodiscard]] Duals lower_duals() const;
@@ -48,7 +45,6 @@ class FrontierDualSearch final : public ColumnGeneration {
   static constexpr std::size_t kWider = 8;
 
   std::vector<FrontierPricing> frontiers_;
-  bool grows_ = true;                                       // until that finds nothing
   std::size_t beam_ = kBeam;                                // width
   bool is_by_beam_ = true;                                  // until that finds nothing
   std::size_t spared_ = 0;                                  // place

@@ -196,12 +196,6 @@ LazyDuals::Found LazyDuals::found(int attempts) const {
   for (const auto& [after, duals] : duals_) {
     if (after <= attempts) found.duals = &duals;
   }
-  for (const auto& [after, fusion] : fusions_) {
-    if (after <= attempts) found.fusion = &fusion;
-  }
-  for (const auto& [after, least] : least_) {
-    if (after <= attempts) found.least = least;
-  }
   return found;
 }
 
@@ -235,9 +229,6 @@ void LazyDuals::spend_steps() {
     case Stage::All:
       go_on_with_all();
       return;
-    case Stage::Covers:
-      go_on_with_covers();
-      return;
     case Stage::Ended:
       steps_left_ = 0;
       ended_after_ = std::min(ended_after_.load(), attempts_ - 1);
@@ -248,7 +239,7 @@ void LazyDuals::spend_steps() {
 void LazyDuals::begin_with_large() {
   stage_ = Stage::Frontiers;
   if (are_alike() || !ExactDualSearch::is_possible(tables_)) return;
-  exact_ = std::make_unique<ExactDualSearch>(tables_, nullptr, &work_);
+  exact_ = std::make_unique<ExactDualSearch>(tables_, &work_);
   if (exact_->has_ended()) {
     exact_.reset();
     stage_ = Stage::Ended;
@@ -264,10 +255,6 @@ void LazyDuals::keep(PartitionDuals duals) {
   duals_.push_back({.attempts = attempts_, .found = std::move(duals)});
   if (stage_ != Stage::Frontiers || are_alike()) return;
   proving_.set(static_cast<std::size_t>(attempts_));
-}
-
-void LazyDuals::keep(Fusion fusion) {
-  fusions_.push_back({.attempts = attempts_, .found = std::move(fusion)});
 }
 
 void LazyDuals::go_on_with_frontiers() {
@@ -294,8 +281,7 @@ void LazyDuals::go_on_with_all() {
       stage_ = Stage::Ended;
       return;
     }
-    exact_ = std::make_unique<ExactDualSearch>(
-        tables_, duals_.empty() ? nullptr : &duals_.back().found, &work_);
+    exact_ = std::make_unique<ExactDualSearch>(tables_, &work_);
   }
   if (!exact_->advance(steps)) return;
   auto duals = exact_->take();
@@ -306,24 +292,6 @@ void LazyDuals::go_on_with_all() {
   }
   if (duals) keep(std::move(*duals));
   stage_ = Stage::Ended;
-  if (tables_.bounds().use(SearchBound::Covers) && !duals_.empty()) {
-    steps_left_ = steps;
-    go_on_with_covers();
-  }
-}
-
-void LazyDuals::go_on_with_covers() {
-  if (!covers_) covers_ = std::make_unique<CoverSearch>(tables_, duals_.back().found, &work_);
-  CountedCall call(tables_.allowance().efforts, SearchBound::Covers);
-  const bool ended = covers_->advance(std::exchange(steps_left_, 0));
-  call.found(least_.empty() || least_.back().found < covers_->least());
-  least_.push_back({.attempts = attempts_, .found = covers_->least()});
-  if (auto fusion = covers_->take()) {
-    call.found();
-    keep(std::move(*fusion));
-  }
-  if (ended) covers_.reset();
-  stage_ = ended ? Stage::Ended : Stage::Covers;
 }
 
 }  // namespace dfsearch

@@ -14,7 +14,6 @@
 #include "base/shared_work.hpp"
 #include "engine/duals/exact_duals.hpp"
 #include "engine/duals/frontier_duals.hpp"
-#include "engine/fusion/cover_search.hpp"
 #include "engine/fusion/fusion_tree.hpp"
 
 namespace dfsearch {
@@ -26,8 +25,6 @@ class LazyDuals {
 
   struct Found {
     const PartitionDuals* duals = nullptr;  ///< null: none
-    const Fusion* fusion = nullptr;         ///< of nearly no reduced cost; or null
-    Ticks least = 0;                        ///< no fusion takes less, by covers
     friend bool operator==(const Found&, const Found&) = default;
   };
   /// What so many attempts find, each twice as long as the one before and no matter who made
@@ -78,11 +75,11 @@ class LazyDuals {
   [[nodiscard]] std::int64_t steps_of(int attempts) const;
 
  private:
-  // A small graph goes All -> Covers.  A large one with a small frontier goes one of these ways:
+  // A small graph goes All.  A large one with a small frontier goes one of these ways:
   //   mostly alike kernels:  Frontiers
-  //   different kernels:     All -> Covers, with Frontiers in between if All takes long
+  //   different kernels:     All, with Frontiers in between if All takes long
   // Frontiers give weaker duals than All, but give them sooner.
-  enum class Stage : std::uint8_t { Large, Frontiers, All, Covers, Ended };
+  enum class Stage : std::uint8_t { Large, Frontiers, All, Ended };
 
   [[nodiscard]] std::unique_lock<std::mutex> locked();
   [[nodiscard]] bool is_left(int attempts) const;
@@ -95,8 +92,6 @@ class LazyDuals {
   void begin_with_large();
   void go_on_with_frontiers();
   void go_on_with_all();
-  void go_on_with_covers();
-  void keep(Fusion fusion);
   void keep(PartitionDuals duals);
 
   const FusionTables& tables_;
@@ -117,7 +112,6 @@ class LazyDuals {
   // Each with room of its own, as most points are dropped before they need it.
   std::unique_ptr<FrontierDualSearch> frontiers_;  // while it goes on
   std::unique_ptr<ExactDualSearch> exact_;         // while it goes on
-  std::unique_ptr<CoverSearch> covers_;            // while it goes on
   // What was found, and after how many attempts: each better than the one before.
   template <class T>
   struct After {
@@ -126,8 +120,6 @@ class LazyDuals {
   };
   std::list<After<PartitionDuals>> duals_;
   std::bitset<kMostAttempts + 1> proving_;  // attempts after which another one comes at once
-  std::list<After<Fusion>> fusions_;
-  std::list<After<Ticks>> least_;
   // What all of that has found; guarded by a mutex of its own, which nobody holds for long.
   std::mutex known_mutex_;
   Found known_;

@@ -1,7 +1,7 @@
 // Costs a fusion as the tree does: partition after partition, each kernel once what it needs is
 // there.
 //
-// tests/engine/fusion/move_fusion_test.cpp and exact_covers_test.cpp: against evaluate and all orders.
+// tests/engine/fusion/move_fusion_test.cpp: against evaluate and brute force.
 
 #include "engine/fusion/partition_sequence.hpp"
 
@@ -76,22 +76,6 @@ std::optional<Fusion> fusion_of(const FusionTables& tables, const std::vector<Ke
     if (!is_empty && !sequence.close(kernels)) return std::nullopt;
   }
   return sequence.fusion();
-}
-
-OrderedFusion put_in_order(const FusionTables& tables, std::vector<const KernelSet*> sets) {
-  PartitionSequence sequence(tables);
-  while (!sets.empty()) {
-    tables.deadline().check();
-    bool any_ready = false;
-    const auto closed = std::find_if(sets.begin(), sets.end(), [&](const KernelSet* next) {
-      if (!is_ready(tables, sequence.done(), *next)) return false;
-      any_ready = true;
-      return sequence.close(*next);
-    });
-    if (closed == sets.end()) return {.fusion = std::nullopt, .is_cyclic = !any_ready};
-    sets.erase(closed);
-  }
-  return {.fusion = sequence.fusion(), .is_cyclic = false};
 }
 
 }  // namespace dfsearch

@@ -45,16 +45,4 @@ class PartitionSequence {
 [[nodiscard]] std::optional<Fusion> fusion_of(const FusionTables& tables,
                                               const std::vector<KernelSet>& sets);
 
-struct OrderedFusion {
-  std::optional<Fusion> fusion;
-  /// Without a fusion: whether there is none, as partitions each need another one done first;
-  /// otherwise rules for indices or memory forbid the order that was tried, and another may do.
-  bool is_cyclic = false;
-};
-
-/// The same of sets in any order: the next partition is the first that may be closed.  Forward kernels
-/// come before any backward one, and kernels that are alike in the order of the tables.
-[[nodiscard]] OrderedFusion put_in_order(const FusionTables& tables,
-                                         std::vector<const KernelSet*> sets);
-
 }  // namespace dfsearch

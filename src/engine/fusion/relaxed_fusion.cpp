@@ -76,7 +76,6 @@ class Search final : public FusionSink {
     const int due = LazyDuals::attempts_due(nodes, kNodesBeforeDuals, search_.order().size());
     const auto found = lazy_.after(std::min(due, kMostAttempts));
     duals_ = found.duals;
-    if (found.fusion != nullptr) complete(Fusion(*found.fusion));
   }
 
   [[nodiscard]] Ticks bound(const FusionNode& node) const {

@@ -216,7 +216,6 @@ Score MappingProblem::root_bound(OuterPoint point, Score cost) const {
   if (!(bound < cost)) return bound;
   try {
     const LazyDuals::Found found = context->point->duals.after_at_least(kAttemptsForRoot);
-    bound = std::max(bound, context->score(found.least));
     if (found.duals != nullptr) {
       bound = std::max(bound, context->score(context->search.bound(root, *found.duals)));
     }

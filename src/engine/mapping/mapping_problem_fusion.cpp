@@ -27,12 +27,10 @@ constexpr std::int64_t kLaterIfReached = 64;  // duals of a point without hope f
 constexpr double kClose = 1.0 - 1e-4;
 constexpr std::int64_t kLaterIfClose = 8;  // moves where that little is left to prove
 
-/// Tells all nodes of the point what its duals say of every fusion.
-void tell(const FusionContext& context, const LazyDuals::Found& found) {
-  Ticks least = found.least;
-  if (context.proved_by.exchange(found.duals, std::memory_order_relaxed) != found.duals) {
-    least = std::max(least, context.search.bound(context.search.root(), *found.duals));
-  }
+/// Raises the bound of all nodes of the point to the one that its duals prove of every fusion.
+void raise_point_bound(const FusionContext& context, const PartitionDuals& duals) {
+  if (context.proved_by.exchange(&duals, std::memory_order_relaxed) == &duals) return;
+  const Ticks least = context.search.bound(context.search.root(), duals);
   Ticks known = context.proved.load(std::memory_order_relaxed);
   while (known < least &&
          !context.proved.compare_exchange_weak(known, least, std::memory_order_relaxed)) {
@@ -98,34 +96,27 @@ void offer_better(const MappingProblem::Node& node, const Fusion& fusion, char f
   if (fusion.time < adapter.limit()) adapter.complete(Fusion(fusion));
 }
 
-/// A node from before these duals: it may not be its turn any more.
-bool put_back(const MappingProblem::Node& node, const LazyDuals::Found& found, Adapter& adapter) {
-  const bool are_new = found.duals != nullptr && found.duals != node.fusion.duals;
-  if (!are_new && found.least <= node.fusion.bound) return false;
+/// Puts a node from before these duals back into the queue if its bound is higher now.
+bool requeue_if_tighter(const MappingProblem::Node& node, const PartitionDuals& duals,
+                        Expansion<MappingProblem::Node, MappingSolution>& expansion) {
+  if (&duals == node.fusion.duals) return false;
   FusionNode again = node.fusion;
   const FusionTree& search = node.context->search;
   const auto is_later = [&] { return node.context->score(again.bound) > node.bound; };
-  // That of the ideal alone takes a sum: it is enough for most of thousands of nodes.
-  again.bound = found.least;
-  if (are_new) again.bound = std::max(again.bound, search.bound(node.fusion, *found.duals));
-  if (are_new && !is_later()) again.bound = search.bound_anew(node.fusion, found.duals);
+  // The bound of the ideal alone takes a sum: it is enough for most of thousands of nodes.
+  again.bound = search.bound(node.fusion, duals);
+  if (!is_later()) again.bound = search.bound_anew(node.fusion, &duals);
   if (!is_later()) return false;
-  adapter.child(std::move(again));
+  Adapter(node, expansion, 'T', &duals).child(std::move(again));
   return true;
 }
 
-/// Tells the point what its duals prove and offers their fusion.  True if the node, whose bound is
-/// higher now, was put back.
-bool learn(const MappingProblem::Node& node, const LazyDuals::Found& found,
-           Expansion<MappingProblem::Node, MappingSolution>& expansion) {
-  if (found.duals != nullptr) tell(*node.context, found);
-  Adapter adapter(node, expansion, 'T', found.duals);
-  // Not again and again as one of many equals.
-  if (found.fusion != nullptr && found.fusion->time <= adapter.limit() &&
-      (found.fusion->time < adapter.limit() || !expansion.incumbent())) {
-    Adapter(node, expansion, 'P').complete(Fusion(*found.fusion));
-  }
-  return put_back(node, found, adapter);
+/// Uses new duals of the point, or null.  True if the node was put back into the queue.
+bool apply_duals(const MappingProblem::Node& node, const PartitionDuals* duals,
+                 Expansion<MappingProblem::Node, MappingSolution>& expansion) {
+  if (duals == nullptr) return false;
+  raise_point_bound(*node.context, *duals);
+  return requeue_if_tighter(node, *duals, expansion);
 }
 
 }  // namespace
@@ -205,16 +196,16 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   const bool waits = expansion.is_reproducible();
   LazyDuals::Found found = waits ? LazyDuals::Found{} : duals.known();
   // There may be many nodes from before these duals: none of them waits for moves.
-  if (learn(node, found, expansion)) return;
+  if (apply_duals(node, found.duals, expansion)) return;
   const bool is_far = is_far_among_alike(node, expansion);
   if (is_far) {
     const PartitionDuals* last = found.duals != nullptr ? found.duals : node.fusion.duals;
     if (last != nullptr) improve(node, kMovesOfAlike, expansion);
-    if (learn(node, {.duals = duals.next(last, kAttemptsOfAlike, waits)}, expansion)) return;
+    if (apply_duals(node, duals.next(last, kAttemptsOfAlike, waits), expansion)) return;
   }
   // There the attempts come before moves: how many moves are due depends on whether they end early.
   if (waits) found = duals.after(due);
-  if (waits && learn(node, found, expansion)) return;
+  if (waits && apply_duals(node, found.duals, expansion)) return;
   node.context->branched.fetch_add(1, std::memory_order_relaxed);
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
   improve(node, moves_due(node, is_far ? 0 : duals.steps_of(due), expansion), expansion);
@@ -222,7 +213,7 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
     if (duals.is_overdue(nodes)) rest(node, expansion);
     duals.help();
     const LazyDuals::Found now = duals.when_due(nodes, before, steps_of_moves);
-    if (!(now == found) && learn(node, now, expansion)) return;
+    if (!(now == found) && apply_duals(node, now.duals, expansion)) return;
     found = now;
   }
   Adapter adapter(node, expansion, 'T', found.duals);

@@ -265,7 +265,7 @@ TEST_CASE("whoever helps, the duals are the same, bit by bit" * doctest::test_su
       const auto context = test::open_point(problem, seed);
       const FusionTables& tables = context->tables;
       ExactDualSearch alone(tables);
-      ExactDualSearch shared(tables, nullptr, &work);
+      ExactDualSearch shared(tables, &work);
       std::mt19937_64 random(seed);
       bool ended = false;
       for (int call = 0; call < 40 && !ended; ++call) {
@@ -285,6 +285,7 @@ TEST_CASE("whoever helps, the duals are the same, bit by bit" * doctest::test_su
 }
 
 TEST_CASE("no partition of a larger graph takes less than its duals") {
+  constexpr int kAttempts = 13;
   int proven = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
@@ -292,11 +293,11 @@ TEST_CASE("no partition of a larger graph takes less than its duals") {
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     if (tables.size() < 8) continue;
-    const PartitionDuals* duals = context->point->duals.after(LazyDuals::kMostAttempts / 2).duals;
+    const PartitionDuals* duals = context->point->duals.after(kAttempts).duals;
     if (duals == nullptr) continue;
     // Too many sets to try; tests/engine/duals/partition_pricing_test.cpp judges the enumeration.
     const PartitionPricing pricing(tables);
-    std::int64_t steps = 1'000'000;
+    std::int64_t steps = 4'000'000;
     const auto found = pricing.find(*duals, {.threshold = 0, .most = 1}, steps);
     if (!found.complete) continue;
     ++proven;
