@@ -31,8 +31,8 @@ SHORT = 1.0  # seconds; what takes longer is run once
 
 SEARCHED = ("gpt3_1t", "gpt3_1t_core_allocation", "gpt3_1t_joint_10_gbps", "gpt3_1t_joint_cores",
             "gpt3_1t_4096_h100", "llama3_70b", "v100_prefill", "layers_40",
-            "layers_40_core_allocation", "experts_8", "fan_24", "experts_32")
-OF_SCALE = ("ragged_50_8_1", "ragged_100_4_1", "training_4")
+            "layers_40_core_allocation", "experts_8")
+OF_SCALE = ("training_4", "efficientnet_b0_s640", "ppocr4_det_s640")
 OF_MILP = ("dlrm, 1280 MiB", "random 20 (seed 2), 32 MiB", "random 30 (seed 3), 32 MiB")
 
 

@@ -22,10 +22,10 @@ import time
 import scale_instances
 import support
 
-PARTS = ("duals", "growth", "frontier", "labels", "covers", "moves", "segments")
-NAMES = ("training_8", "training_96", "ragged_100_8_3", "ragged_200_16_5", "ragged_500_8_10",
-         "ragged_5000_8", "grid_16_16", "grid_70_70", "fork_join_24_8", "series_parallel_240",
-         "experts_64_fan", "experts_64_tree", "experts_64_fan_joint")
+PARTS = ("duals", "frontier", "labels", "moves", "segments")
+NAMES = ("training_8", "training_96", "training_70b_8", "prefill_175b_12", "resnet152_c640",
+         "densenet121_c640", "efficientnet_b0_c640", "bert12_fine_c640", "ppocr4_det_s640",
+         "ppocr4_det_c640")
 LOOK = 0.01  # seconds between two looks at the processor time
 
 

@@ -86,16 +86,6 @@ def experts(count, inner, tokens):
     return graph
 
 
-def fan(count, seed):
-    """Many readers of one tensor that nobody reads, as weight updates are."""
-    rng = random.Random(seed)
-    graph = Graph()
-    source = graph.kernel("source", "elementwise", M=1024)
-    for i in range(count):
-        graph.kernel(f"reader_{i}", "weight_gemm", source, M=128 * rng.randint(2, 12), K=1024)
-    return graph
-
-
 @dataclasses.dataclass
 class Instance:
     graph: Graph
@@ -124,14 +114,6 @@ def instances():
             experts(8, inner=4096, tokens=256), sram="8 MiB",
             why="Eight equal experts that share the tokens.  Without breaking their symmetry"
             " every optimum has 8! twins."),
-        "experts_32": Instance(
-            experts(32, inner=4096, tokens=256), sram="16 MiB",
-            why="Thirty-two equal experts, too large for each other's company.  The long proof:"
-            " ended by a node limit, for speed and bound after the same work."),
-        "fan_24": Instance(
-            fan(24, seed=1), sram="2 MiB",
-            why="Twenty-four unequal readers of one tensor, 2^24 order ideals, and which readers"
-            " share a partition is bin packing: bounds alone must keep the tree small."),
     }
 
 

@@ -79,14 +79,7 @@ RANDOM = {  # kernels, seed: SRAM and number of partitions
 }
 
 LARGE = {  # of scale_instances.py: kernels, SRAM, number of partitions, tile
-    "ragged_50_4_1": (50, "24 MiB", 50, 1),
-    "ragged_50_8_1": (50, "24 MiB", 50, 1),
-    "ragged_100_4_1": (100, "24 MiB", 100, 1),
-    "ragged_100_8_1": (100, "24 MiB", 100, 1),
     "training_2": (82, "640 MiB", 16, 4),
-    "fork_join_8_4": (72, "24 MiB", 72, 1),
-    "grid_8_8": (64, "24 MiB", 64, 1),
-    "series_parallel_60": (60, "24 MiB", 60, 1),
 }
 
 

@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 """Searches large graphs to a time limit: gap, nodes, memory and how soon mappings are good.
 
-    bench/scale_bench.py [--build build/release] [--quick] [--limit 60] [--seeds 30] [--record]
-                         [--continue] [NAME...]
-    bench/scale_bench.py --speed-up [--limit 60] [--seeds 30] [--record] [NAME...]
+    bench/scale_bench.py [--build build/release] [--quick] [--limit 60] [--record] [--continue]
+                         [NAME...]
+    bench/scale_bench.py --speed-up [--limit 60] [--record] [NAME...]
 
-Instances are those of scale_instances.py and bench/instances/experts_32.yaml; ragged ones come
-with many seeds, of which a row has the median and the worst.  --quick takes ten seconds and three
-seeds for each.  A search ends with its proof: what then chooses among equal optima is not
+Instances are those of scale_instances.py.  --quick takes ten seconds for each.  A search ends with its proof: what then chooses among equal optima is not
 measured.  `best after 1 s` is how far the best mapping of the first second is above the
-best one of the whole search.  Names are prefixes: `ragged_100` is all of these.  --continue leaves
+best one of the whole search.  Names are prefixes: `bert12` is all of these.  --continue leaves
 rows on record that are not measured again, if all else is as it was.  --speed-up compares the
-proofs of one thread with those of several, where one takes more than half a second (experts_32
-takes less), of five runs each the one of the median time.  `at first` is the gap, and the limit
+proofs of one thread with those of several, where one takes more than half a second, of five runs each the one of the median time.  `at first` is the gap, and the limit
 that it took, before large graphs had bounds and mappings of their own.
 """
 
@@ -21,7 +18,6 @@ import json
 import math
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import tempfile
@@ -34,23 +30,13 @@ LIMIT, QUICK = 60, 10
 SLOW = 0.5  # seconds
 RUNS = 5  # of a proof that is compared: on several threads no two are alike
 AT_FIRST = {"training_2": "0 (0.2 s)", "training_4": "2.3 % (30 s)", "training_8": "3.6 % (30 s)",
-            "training_96": "4.8 % (30 s)", "ragged_50_8": "9.4 % (15 s)",
-            "ragged_100_4": "15.9 % (15 s)", "ragged_100_8": "13.8 % (15 s)",
-            "ragged_200_4": "53 % (15 s)", "ragged_200_16": "70 % (15 s)",
-            "experts_32": "33 % (5 s)"}
+            "training_96": "4.8 % (30 s)"}
 
 
-def chosen(names, seeds):
-    """{row: instances of it}"""
-    rows = {}
-    for name in [*scale_instances.instances(), "experts_32"]:
-        ragged = re.fullmatch(r"(ragged_\d+_\d+)_(\d+)", name)
-        if ragged and int(ragged[2]) > seeds:
-            continue
-        if names and not name.startswith(tuple(names)):
-            continue
-        rows.setdefault(ragged[1] if ragged else name, []).append(name)
-    return rows
+def chosen(names):
+    """The instances whose names begin with one of these; all without any."""
+    return [name for name in scale_instances.instances()
+            if not names or name.startswith(tuple(names))]
 
 
 def best_within(events, seconds):
@@ -100,26 +86,14 @@ def percent(value):
     return "" if value is None else "0" if value == 0 else f"{100 * value:.2g} %"
 
 
-def several(values, text):
-    """The median, and the worst where there are several."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return ""
-    if len(values) == 1:
-        return text(known[0])
-    return f"{text(support.median(known))} ({text(max(known))})"
+def row_of(name, result):
+    def known(key, text):
+        return "" if result[key] is None else text(result[key])
 
-
-def row_of(name, results):
-    def of(key):
-        return [result[key] for result in results]
-
-    proved = sum(gap == 0 for gap in of("gap"))
-    return [name, f"{results[0]['limit']} s", f"{proved} / {len(results)}", AT_FIRST.get(name, ""),
-            several(of("gap"), percent),
-            several(of("time"), support.seconds), several(of("nodes"), lambda n: f"{n:,.0f}"),
-            several(of("memory"), lambda b: f"{b / 1e6:,.0f} MB"),
-            several(of("first"), support.seconds), several(of("above_best"), percent)]
+    return [name, f"{result['limit']} s", AT_FIRST.get(name, ""),
+            known("gap", percent), known("time", support.seconds),
+            known("nodes", lambda n: f"{n:,.0f}"), known("memory", lambda b: f"{b / 1e6:,.0f} MB"),
+            known("first", support.seconds), known("above_best", percent)]
 
 
 def speed_up(names, files, build, options, limit, quiet):
@@ -164,25 +138,22 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--limit", type=int, metavar="SECONDS")
-    parser.add_argument("--seeds", type=int, metavar="COUNT")
     parser.add_argument("--continue", dest="keep", action="store_true")
     parser.add_argument("--speed-up", action="store_true")
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
     options = parser.parse_args()
 
     limit = options.limit or (QUICK if options.quick else LIMIT)
-    seeds = options.seeds or (3 if options.quick else scale_instances.SEEDS)
-    rows = chosen(options.names, seeds)
-    if not rows:
+    names = chosen(options.names)
+    if not names:
         parser.error("no instance has such a name")
     build = options.build.resolve()
     facts = support.machine(build)
     quiet = support.Quiet(options.patience)
     measured = {}
     with tempfile.TemporaryDirectory() as folder:
+        files = scale_instances.write(pathlib.Path(folder), names)
         if options.speed_up:
-            names = [name for own in rows.values() for name in own if name != "experts_32"]
-            files = scale_instances.write(pathlib.Path(folder), names)
             measured = speed_up(names, files, build, options, limit, quiet)
             facts |= {"others": quiet.worst, "threads": options.threads}
             text = speed_up_text(measured, options.threads)
@@ -190,14 +161,10 @@ def main():
             if options.record:
                 support.record("speed_up", facts, text, measured)
             return
-        for row, names in rows.items():
-            own = [name for name in names if name != "experts_32"]
-            files = scale_instances.write(pathlib.Path(folder), own)
-            files["experts_32"] = support.BENCH / "instances" / "experts_32.yaml"
-            measured[row] = [
-                quiet.measure(lambda file=files[name]: run(file, build, options.threads, limit))
-                for name in names]
-            print(*row_of(row, measured[row]), sep=" | ", flush=True)
+        for name in names:
+            measured[name] = quiet.measure(
+                lambda file=files[name]: run(file, build, options.threads, limit))
+            print(*row_of(name, measured[name]), sep=" | ", flush=True)
     facts |= {"others": quiet.worst, "threads": options.threads}
     if options.keep:
         kept = json.loads((support.RESULTS / "scale.json").read_text())
@@ -207,12 +174,11 @@ def main():
             raise SystemExit("what is on record was measured elsewhere or of another build")
         facts["others"] = max(facts["others"], kept["machine"]["others"])
         known = {**kept["results"], **measured}
-        measured = {row: known[row] for row in chosen([], scale_instances.SEEDS) if row in known}
-    text = (f"{options.threads} threads, 4 GiB; of several seeds the median, and in brackets the "
-            "worst.\n\n" +
-            support.table(["instance", "limit", "proved", "at first", "gap", "time", "nodes",
-                           "memory", "first mapping", "best after 1 s"],
-                          [row_of(name, results) for name, results in measured.items()]))
+        measured = {name: known[name] for name in chosen([]) if name in known}
+    text = (f"{options.threads} threads, 4 GiB.\n\n" +
+            support.table(["instance", "limit", "at first", "gap", "time", "nodes", "memory",
+                           "first mapping", "best after 1 s"],
+                          [row_of(name, result) for name, result in measured.items()]))
     print(support.machine_text(facts), text, sep="\n\n")
     if options.record:
         support.record("scale", facts, text, measured)

@@ -91,11 +91,6 @@ def instances():
             own / "layers_40_core_allocation.yaml",
             "the same with cores allocated: many costly partitions"),
         "experts_8": Instance(own / "experts_8.yaml", "symmetric: eight equal experts"),
-        "fan_24": Instance(own / "fan_24.yaml", "2^24 order ideals; memory-tight bin packing"),
-        "experts_32": Instance(
-            own / "experts_32.yaml",
-            "the long proof, ended after 500 nodes: what they cost, what bound they reach",
-            ("--node-limit", "500")),
     }
 
 
