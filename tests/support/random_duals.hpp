@@ -1,5 +1,5 @@
 #pragma once
-// Small worlds and duals of which some partitions are overpaid.
+// Small worlds, and duals that overpay some of their partitions.
 
 #include <doctest/doctest.h>
 
