@@ -18,7 +18,7 @@ from support import TRAINING, CliTest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SETUPS = ROOT / "tests" / "data" / "dfmodel"
-GENERATED = re.compile("dlrm|hpl|fft$")
+GENERATED = re.compile("(dlrm|hpl|fft)")
 
 TOKEN = re.compile(r'#[^\n]*|"[^"]*"|[{}:]|[^\s{}:"#]+')
 KINDS = {
@@ -63,7 +63,7 @@ def number(text):
 class Import(CliTest):
     def setups(self, generated):
         found = [file for file in sorted(SETUPS.glob("*.txt"))
-                 if bool(GENERATED.search(file.stem)) == generated]
+                 if bool(GENERATED.match(file.stem)) == generated]
         self.assertGreaterEqual(len(found), 4)
         return found
 

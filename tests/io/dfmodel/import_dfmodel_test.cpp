@@ -230,7 +230,7 @@ TEST_CASE("embeddings that the chips cannot share in doubles are read exactly") 
 }
 
 TEST_CASE("the longest FFT keeps its side, whose square is no double") {
-  const Workload workload = imported("longest_fft").problem.workload;
+  const Workload workload = imported("fft_longest").problem.workload;
   CHECK(workload.graph.kernels().front().m == (std::int64_t{1} << 27) - 1);
 }
 
