@@ -1,38 +1,8 @@
-#include "study/all_points.hpp"
+#include "study/point_source.hpp"
 
 #include <utility>
 
 namespace dfsearch::study {
-
-const char* name_of(Rates rates) {
-  switch (rates) {
-    case Rates::Unknown:
-      break;
-    case Rates::Ideal:
-      return "ideal";
-    case Rates::Efficiency:
-      return "efficiency";
-    case Rates::Measured:
-      return "measured";
-  }
-  return "";
-}
-
-const char* name_of(PointStatus status) {
-  switch (status) {
-    case PointStatus::Optimal:
-      return "optimal";
-    case PointStatus::Feasible:
-      return "feasible";
-    case PointStatus::Infeasible:
-      return "infeasible";
-    case PointStatus::NoSolution:
-      return "no_solution";
-    case PointStatus::Failed:
-      break;
-  }
-  return "failed";
-}
 
 void add_to(StudyCount& count, const PointAnswer& answer) {
   ++count.solved;

@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "study/all_points.hpp"
 
 namespace dfsearch::study {
 

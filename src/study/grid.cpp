@@ -60,18 +60,6 @@ class IncludedCount {
 
 }  // namespace
 
-const char* name_of(Growth growth) {
-  switch (growth) {
-    case Growth::Ascending:
-      return "ascending";
-    case Growth::Descending:
-      return "descending";
-    case Growth::None:
-      break;
-  }
-  return "none";
-}
-
 bool Box::contains(const Choices& choices) const {
   for (std::size_t d = 0; d < choices.size(); ++d) {
     if (choices[d] < first[d] || choices[d] > last[d]) return false;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/words.hpp"
+
 namespace dfsearch::study {
 
 /// In the order of the last dimension fastest; from 0.
@@ -45,8 +47,12 @@ enum class Growth : std::uint8_t {
   Descending,
 };
 
-/// As results name it.
-const char* name_of(Growth growth);
+using dfsearch::name_of;
+constexpr auto words(Growth) {
+  return named<Growth>({{"none", Growth::None},
+                        {"ascending", Growth::Ascending},
+                        {"descending", Growth::Descending}});
+}
 
 /// The product of dimensions, without what is excluded.  Immutable: any thread.
 class Grid {

@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/words.hpp"
 #include "study/figure.hpp"
 #include "study/grid.hpp"
 
@@ -22,8 +23,13 @@ enum class PointStatus : std::uint8_t {
   Failed,      ///< no config, or an error on the way
 };
 
-/// As results name it.
-const char* name_of(PointStatus status);
+constexpr auto words(PointStatus) {
+  return named<PointStatus>({{"optimal", PointStatus::Optimal},
+                             {"feasible", PointStatus::Feasible},
+                             {"infeasible", PointStatus::Infeasible},
+                             {"no_solution", PointStatus::NoSolution},
+                             {"failed", PointStatus::Failed}});
+}
 /// Whether more time could have led further.
 constexpr bool is_stopped(PointStatus status) {
   return status == PointStatus::Feasible || status == PointStatus::NoSolution;
@@ -36,10 +42,11 @@ enum class Rates : std::uint8_t {
   Efficiency,  ///< shares that the config gives
   Measured,    ///< what kernels and software were measured to take
 };
-inline constexpr std::array kRates = {Rates::Unknown, Rates::Ideal, Rates::Efficiency,
-                                      Rates::Measured};
-/// As results name it; empty where nothing is said.
-const char* name_of(Rates rates);
+/// Rates::Unknown has an empty name.
+constexpr auto words(Rates) {
+  return named<Rates>(
+      {{"ideal", Rates::Ideal}, {"efficiency", Rates::Efficiency}, {"measured", Rates::Measured}});
+}
 
 struct PointAnswer {
   PointIndex index = 0;

@@ -1,9 +1,13 @@
 #pragma once
-// Which points of a study are to be solved next: what an executor asks.
+// The points of a study that are to be solved next, for an executor.
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 
+#include "study/grid.hpp"
 #include "study/point_answer.hpp"
 
 namespace dfsearch::study {
@@ -19,6 +23,17 @@ struct StudyCount {
   std::int64_t approximate = 0;  ///< proved within a gap that was asked for, but not exactly
   std::int64_t scoped = 0;       ///< something was fixed before the search
 };
+
+/// The counters by their keys, in the order of study.json.
+inline constexpr std::array<std::pair<const char*, std::int64_t StudyCount::*>, 8> kStudyCounts = {
+    {{"points", &StudyCount::points},
+     {"solved", &StudyCount::solved},
+     {"pruned", &StudyCount::pruned},
+     {"infeasible", &StudyCount::infeasible},
+     {"failed", &StudyCount::failed},
+     {"unproved", &StudyCount::unproved},
+     {"approximate", &StudyCount::approximate},
+     {"scoped", &StudyCount::scoped}}};
 
 /// Hands out points and takes their answers.  Whoever calls it sees to it that calls do not overlap.
 class PointSource {
@@ -36,5 +51,28 @@ class PointSource {
   virtual void take(const PointAnswer& answer) = 0;
   [[nodiscard]] virtual StudyCount count() const = 0;
 };
+
+/// All points, one after the other.
+class AllPoints : public PointSource {
+ public:
+  /// The points from `begin` to before `end`, but those that `known` says are answered already.
+  AllPoints(const Grid& grid, PointIndex begin, PointIndex end,
+            std::function<const PointAnswer*(PointIndex)> known);
+
+  std::optional<PointIndex> next() override;
+  bool wants(const PointAnswer&) override { return true; }
+  void take(const PointAnswer& answer) override;
+  [[nodiscard]] StudyCount count() const override { return count_; }
+
+ private:
+  const Grid& grid_;
+  const std::function<const PointAnswer*(PointIndex)> known_;
+  PointIndex next_;
+  const PointIndex end_;
+  StudyCount count_;
+};
+
+/// Counts one answered point.
+void add_to(StudyCount& count, const PointAnswer& answer);
 
 }  // namespace dfsearch::study

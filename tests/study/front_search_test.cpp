@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "study/all_points.hpp"
+#include "study/point_source.hpp"
 #include "study/run_points.hpp"
 
 namespace dfsearch::study {

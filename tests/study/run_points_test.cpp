@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "study/all_points.hpp"
+#include "study/point_source.hpp"
 
 namespace dfsearch::study {
 namespace {

@@ -28,8 +28,8 @@
 #include "io/study/study_report.hpp"
 #include "io/text/read_file.hpp"
 #include "io/text/write_file.hpp"
-#include "study/all_points.hpp"
 #include "study/front_search.hpp"
+#include "study/point_source.hpp"
 #include "study/run_points.hpp"
 
 namespace dfsearch {

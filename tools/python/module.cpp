@@ -46,8 +46,8 @@
 #include "io/text/input_messages.hpp"
 #include "io/text/parse_json.hpp"
 #include "io/text/read_file.hpp"
-#include "study/all_points.hpp"
 #include "study/front_search.hpp"
+#include "study/point_source.hpp"
 #include "study/run_points.hpp"
 
 namespace py = pybind11;

@@ -12,7 +12,6 @@
 #include "io/text/json_text.hpp"
 #include "io/text/parse_json.hpp"
 #include "io/text/read_file.hpp"
-#include "study/all_points.hpp"
 
 namespace dfsearch {
 namespace {
@@ -38,16 +37,12 @@ study::Goal goal_of(const Json& json) {
   return goal;
 }
 
-/// Of each dimension, as the first of its axes says.
+/// The growth along each dimension, which the first of its axes has.
 std::vector<study::Growth> growth_of(const Json& axes) {
   std::vector<study::Growth> growth;
   for (const Json& axis : axes) {
     if (axis.at("dimension").get<std::size_t>() != growth.size()) continue;
-    const auto name = axis.at("growth").get<std::string>();
-    growth.push_back(study::Growth::None);
-    for (const study::Growth known : {study::Growth::Ascending, study::Growth::Descending}) {
-      if (name == name_of(known)) growth.back() = known;
-    }
+    growth.push_back(value_named<study::Growth>(axis.at("growth")).value_or(study::Growth::None));
   }
   return growth;
 }
@@ -85,18 +80,6 @@ std::uint64_t hexadecimal(const std::string& text) {
   return value;
 }
 
-/// The sums of counts that do not overlap.
-void add(study::StudyCount& to, const study::StudyCount& more) {
-  to.points += more.points;
-  to.solved += more.solved;
-  to.pruned += more.pruned;
-  to.infeasible += more.infeasible;
-  to.failed += more.failed;
-  to.unproved += more.unproved;
-  to.approximate += more.approximate;
-  to.scoped += more.scoped;
-}
-
 }  // namespace
 
 std::pair<Study, StudyState> load_study_json(const std::filesystem::path& file) {
@@ -119,14 +102,11 @@ std::pair<Study, StudyState> load_study_json(const std::filesystem::path& file) 
     state.complete = json.at("complete").get<bool>();
     state.part = {.part = json.at("shard").at("part").get<std::int64_t>() - 1,
                   .of = json.at("shard").at("of").get<std::int64_t>()};
-    state.count = {.points = json.at("points").get<std::int64_t>(),
-                   .solved = json.at("solved").get<std::int64_t>(),
-                   .pruned = json.at("pruned").get<std::int64_t>(),
-                   .infeasible = json.at("infeasible").get<std::int64_t>(),
-                   .failed = json.at("failed").get<std::int64_t>(),
-                   .unproved = json.at("unproved").get<std::int64_t>(),
-                   .approximate = json.at("approximate").get<std::int64_t>(),
-                   .scoped = json.value("scoped", std::int64_t{0})};
+    for (const auto& [key, count] : study::kStudyCounts) {
+      // Earlier versions count no points with a scope.
+      if (count == &study::StudyCount::scoped && !json.contains(key)) continue;
+      state.count.*count = json.at(key).get<std::int64_t>();
+    }
     check(study, state);
     return {std::move(study), state};
   } catch (const Json::exception& wrong) {
@@ -159,7 +139,9 @@ MergedStudy merge_shards(const std::vector<std::filesystem::path>& folders) {
     if (!parts.insert(state.part.part).second) {
       refuse(fmt::format("part {} is there twice", state.part.part + 1));
     }
-    add(merged.state.count, state.count);
+    for (const auto& [key, count] : study::kStudyCounts) {
+      merged.state.count.*count += state.count.*count;
+    }
     const study::Grid grid = grid_of(merged.study);
     const fs::path file = folder / "results.ndjson";
     std::size_t line = 0;

@@ -76,33 +76,17 @@ Json search_of(const Json& result, bool tells_time) {
 /// Of what the line says but for its search, in hexadecimal digits.
 std::string digest(const Json& line) { return fmt::format("{:016x}", hash_of(json_line(line))); }
 
-study::PointStatus status_of(const std::string& text) {
-  using study::PointStatus;
-  for (const PointStatus status :
-       {PointStatus::Optimal, PointStatus::Feasible, PointStatus::Infeasible,
-        PointStatus::NoSolution, PointStatus::Failed}) {
-    if (text == study::name_of(status)) return status;
-  }
-  throw InputError("status: unknown " + text);
-}
-
-/// Rows of earlier versions say none.
-study::Rates rates_of(const Json& line) {
-  const Json rates = line.value("rates", Json());
-  for (const study::Rates known : study::kRates) {
-    if (rates == study::name_of(known)) return known;
-  }
-  return study::Rates::Unknown;
-}
-
 /// Throws Json::exception.
 study::PointAnswer read_line(const Json& line, const std::string& row) {
   study::PointAnswer answer;
   if (!line.at("index").is_number_integer()) throw InputError("index: expected a whole number");
   answer.index = line.at("index").get<study::PointIndex>();
-  answer.status = status_of(line.at("status").get<std::string>());
+  const auto status = value_named<study::PointStatus>(line.at("status").get<std::string>());
+  if (!status) throw InputError("status: unknown " + line.at("status").get<std::string>());
+  answer.status = *status;
   if (line.at("reason").is_string()) answer.reason = line.at("reason").get<std::string>();
-  answer.rates = rates_of(line);
+  // Rows of earlier versions have none.
+  answer.rates = value_named<study::Rates>(line.value("rates", Json())).value_or(answer.rates);
   const auto number = [](const Json& of, std::string_view key) {
     const auto found = of.find(std::string(key));
     return found != of.end() && found->is_number() ? found->get<double>()

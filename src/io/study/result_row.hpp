@@ -1,6 +1,7 @@
 #pragma once
 // The line of one point in results.ndjson (docs/studies.md, section 4).
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +12,16 @@
 
 namespace dfsearch {
 
-/// What a line has beside the result of its config.
+/// The value of an enumeration that a text names.
+template <class E>
+std::optional<E> value_named(const Json& text) {
+  for (const auto& word : words(E{})) {
+    if (text == word.name) return word.value;
+  }
+  return std::nullopt;
+}
+
+/// The parts of a line beside the result of its config.
 struct ResultRow {
   study::PointIndex index = 0;
   std::vector<std::pair<std::string, std::string>> axes;  ///< name and label

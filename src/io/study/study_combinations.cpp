@@ -1,4 +1,4 @@
-#include "io/study/study_combinations.hpp"
+#include "io/study/study_sections.hpp"
 
 #include <fmt/format.h>
 

@@ -14,11 +14,7 @@
 #include "base/error.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/shelf.hpp"
-#include "io/study/study_axes.hpp"
-#include "io/study/study_charts.hpp"
-#include "io/study/study_combinations.hpp"
-#include "io/study/study_goal.hpp"
-#include "io/study/study_ratios.hpp"
+#include "io/study/study_sections.hpp"
 #include "io/text/map_reader.hpp"
 
 namespace dfsearch {

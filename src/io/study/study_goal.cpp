@@ -1,4 +1,4 @@
-#include "io/study/study_goal.hpp"
+#include "io/study/study_sections.hpp"
 
 #include <fmt/format.h>
 
@@ -79,18 +79,9 @@ class GoalReader {
   /// Figures with ranges like ..20e6 or 0.5..; in SI base units and dollars.
   void read_limits(const YamlEntry& limits) {
     if (!holds_map(limits, "a map of figures and ranges", messages_)) return;
-    const std::vector<std::string_view> names = figure_names();
-    for (const YamlEntry& entry : limits.value.entries) {
-      const auto found = std::find(names.begin(), names.end(), entry.key);
-      if (found == names.end()) {
-        messages_.add(
-            entry.place, entry.key,
-            "unknown figure, expected " + joined_choices(names) + suggestion(entry.key, names));
-        continue;
-      }
-      const study::Figure figure = study::kFigures[static_cast<std::size_t>(found - names.begin())];
+    for_each_figure(limits.value, "", messages_, [&](study::Figure figure, const YamlEntry& entry) {
       read_limit(figure, entry);
-    }
+    });
   }
 
   void read_limit(study::Figure figure, const YamlEntry& entry) {
@@ -123,7 +114,89 @@ class GoalReader {
   InputMessages& messages_;
 };
 
+/// A word, or a list of words.
+std::vector<std::string> read_list(const YamlEntry* entry, InputMessages& messages) {
+  std::vector<std::string> words;
+  if (!entry) return words;
+  const bool is_list = entry->value.type == YamlNode::Type::Sequence;
+  for (const YamlNode& item : is_list ? entry->value.items : std::vector{entry->value}) {
+    const auto word = read_word({.key = entry->key, .place = item.place, .value = item}, messages);
+    if (word) words.push_back(*word);
+  }
+  return words;
+}
+
+/// The axes of a study by their names; what is none is reported.
+std::vector<std::string> read_axes(const YamlEntry* entry, const Study& study,
+                                   InputMessages& messages) {
+  std::vector<std::string_view> names;
+  for (const StudyAxis& axis : study.axes) names.push_back(axis.name);
+  std::vector<std::string> axes = read_list(entry, messages);
+  for (const std::string& axis : axes) {
+    if (std::find(names.begin(), names.end(), axis) != names.end()) continue;
+    messages.add(entry->value.place, entry->key,
+                 "no axis " + in_quotes(axis) + suggestion(axis, names));
+  }
+  return axes;
+}
+
+Json read_chart(const YamlNode& item, const Study& study, InputMessages& messages) {
+  MapReader reader(item, "charts", item.place, messages);
+  Json chart = {{"name", nullptr}, {"kind", nullptr}};
+  if (const YamlEntry* name = reader.required("name")) {
+    chart["name"] = read_word(*name, messages).value_or("");
+  }
+  if (const YamlEntry* kind = reader.required("kind")) {
+    const std::vector<std::string_view> kinds = {"lines", "bars", "heat"};
+    if (const auto chosen = read_choice(*kind, kinds, messages)) chart["kind"] = kinds[*chosen];
+  }
+  chart["x"] = read_axes(reader.required("x"), study, messages);
+  chart["y"] = read_list(reader.required("y"), messages);
+  if (chart["kind"] == "heat" && chart["y"].size() > 1) {
+    messages.add(item.place, "y", "a heat map is of one figure");
+  }
+  const YamlEntry* series = reader.optional("series");
+  chart["series"] = read_axes(series, study, messages);
+  if (series && chart["y"].size() > 1) {
+    messages.add(series->place, series->key, "of several figures in 'y' each is a series");
+  }
+  chart["only"] = Json::object();
+  if (const YamlEntry* only = reader.optional("only")) {
+    read_selection(only->value, only->key, study, messages);
+    for (const YamlEntry& labels : only->value.entries) {
+      chart["only"][labels.key] = read_list(&labels, messages);
+    }
+  }
+  const YamlEntry* log = reader.optional("log");
+  chart["log"] = log && read_flag(*log, messages).value_or(false);
+  reader.finish();
+  return chart;
+}
+
 }  // namespace
+
+void for_each_figure(const YamlNode& map, std::string_view but, InputMessages& messages,
+                     const std::function<void(study::Figure, const YamlEntry&)>& call) {
+  const std::vector<std::string_view> names = figure_names();
+  for (const YamlEntry& entry : map.entries) {
+    if (entry.key == but) continue;
+    const auto name = std::find(names.begin(), names.end(), entry.key);
+    if (name == names.end()) {
+      messages.add(
+          entry.place, entry.key,
+          "unknown figure, expected " + joined_choices(names) + suggestion(entry.key, names));
+      continue;
+    }
+    call(study::kFigures[static_cast<std::size_t>(name - names.begin())], entry);
+  }
+}
+
+void read_study_charts(const YamlEntry& section, Study& study, InputMessages& messages) {
+  if (!holds_list(section, "a list of charts", messages)) return;
+  for (const YamlNode& item : section.value.items) {
+    study.charts.push_back(read_chart(item, study, messages));
+  }
+}
 
 void read_study_goal(const YamlEntry& section, Study& study, InputMessages& messages) {
   GoalReader(study, messages).read(section);

@@ -152,27 +152,20 @@ Json study_json(const Study& study, const StudyState& state) {
         {"better", study::more_is_better(figure) ? "more" : "less"}};
   }
   Json bases = json_list(study.bases, [](const StudyBase& base) { return base.name; });
-  const study::StudyCount& count = state.count;
-  return {{"dfsearch", kVersion},
-          {"study", study.name},
-          {"fingerprint", fmt::format("{:016x}", state.fingerprint)},
-          {"objective", names_json(study.goal.figures)},
-          {"limits", limits_json(study.goal)},
-          {"figures", figures},
-          {"bases", bases},
-          {"axes", axes_json(study, state)},
-          {"shard", {{"part", state.part.part + 1}, {"of", state.part.of}}},
-          {"points", count.points},
-          {"solved", count.solved},
-          {"pruned", count.pruned},
-          {"infeasible", count.infeasible},
-          {"failed", count.failed},
-          {"unproved", count.unproved},
-          {"approximate", count.approximate},
-          {"scoped", count.scoped},
-          {"complete", state.complete},
-          {"ratios", ratios_json(state.ratios)},
-          {"charts", study.charts}};
+  Json json = {{"dfsearch", kVersion},
+               {"study", study.name},
+               {"fingerprint", fmt::format("{:016x}", state.fingerprint)},
+               {"objective", names_json(study.goal.figures)},
+               {"limits", limits_json(study.goal)},
+               {"figures", figures},
+               {"bases", bases},
+               {"axes", axes_json(study, state)},
+               {"shard", {{"part", state.part.part + 1}, {"of", state.part.of}}}};
+  for (const auto& [key, count] : study::kStudyCounts) json[key] = state.count.*count;
+  json["complete"] = state.complete;
+  json["ratios"] = ratios_json(state.ratios);
+  json["charts"] = study.charts;
+  return json;
 }
 
 FrontOf::FrontOf(const Study& study, const StudyState& state)

@@ -15,7 +15,6 @@
 #include "io/result/result_json.hpp"
 #include "io/study/point_figures.hpp"
 #include "io/study/point_growth.hpp"
-#include "io/study/point_rates.hpp"
 #include "io/study/result_row.hpp"
 #include "io/study/yaml_text.hpp"
 #include "io/text/input_messages.hpp"

@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/units_text.hpp"
 #include "io/report/report_words.hpp"
-#include "io/study/study_combinations.hpp"
+#include "io/study/study_sections.hpp"
 #include "io/text/map_reader.hpp"
 #include "io/text/text_table.hpp"
 
@@ -49,7 +49,7 @@ class RatiosReader {
     }
     for (const YamlNode& times : list(reader.optional("times"))) read_times(times, ratio);
     if (const YamlEntry* printed = reader.optional("printed")) {
-      each_figure(printed->value, {}, [&](Figure figure, const YamlEntry& entry) {
+      for_each_figure(printed->value, {}, messages_, [&](Figure figure, const YamlEntry& entry) {
         if (read_number(entry, {0.0, 1e300}, messages_)) {
           ratio.printed.emplace(figure, entry.value.scalar);
         }
@@ -78,27 +78,10 @@ class RatiosReader {
     }
     auto& [points, factors] =
         ratio.times.emplace_back(selection(of->value, "of"), std::map<Figure, double>());
-    each_figure(map, "of", [&](Figure figure, const YamlEntry& entry) {
+    for_each_figure(map, "of", messages_, [&](Figure figure, const YamlEntry& entry) {
       const auto factor = read_number(entry, {1e-300, 1e300}, messages_);
       factors.emplace(figure, factor.value_or(1.0));
     });
-  }
-
-  template <class Read>
-  void each_figure(const YamlNode& map, std::string_view but, const Read& read) {
-    std::vector<std::string_view> names;
-    for (const Figure figure : study::kFigures) names.push_back(study::name_of(figure));
-    for (const YamlEntry& entry : map.entries) {
-      if (entry.key == but) continue;
-      const auto name = std::find(names.begin(), names.end(), entry.key);
-      if (name == names.end()) {
-        messages_.add(
-            entry.place, entry.key,
-            "unknown figure, expected " + joined_choices(names) + suggestion(entry.key, names));
-        continue;
-      }
-      read(study::kFigures[static_cast<std::size_t>(name - names.begin())], entry);
-    }
   }
 
   Study& study_;

@@ -1,5 +1,5 @@
 #pragma once
-// The section `ratios` of a study: what one group of its points has more than another.
+// Ratios of a study: figures of one group of its points over those of another one.
 
 #include <cstdint>
 #include <map>
@@ -8,16 +8,11 @@
 #include <vector>
 
 #include "io/study/study_file.hpp"
-#include "io/text/input_messages.hpp"
-#include "io/text/yaml_tree.hpp"
 #include "study/point_answer.hpp"
 
 namespace dfsearch {
 
-/// Reads the ratios; the axes have their dimensions.  What is wrong goes to the messages.
-void read_study_ratios(const YamlEntry& section, Study& study, InputMessages& messages);
-
-/// What a ratio comes to.
+/// The value of a ratio.
 struct RatioResult {
   std::string name;
   std::int64_t of = 0;  ///< points of either group

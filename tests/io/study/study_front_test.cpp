@@ -15,8 +15,8 @@
 #include "io/study/study_file.hpp"
 #include "io/study/study_outputs.hpp"
 #include "io/study/study_points.hpp"
-#include "study/all_points.hpp"
 #include "study/front_search.hpp"
+#include "study/point_source.hpp"
 #include "study/run_points.hpp"
 
 namespace dfsearch {
