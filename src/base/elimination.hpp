@@ -37,7 +37,7 @@ inline constexpr double kMostBytes = 2.5e8;
 using Variables = std::vector<std::size_t>;  // ascending
 using Values = std::vector<std::uint8_t>;    // one for each variable of a list
 
-/// What a sum may still cost: once less than no steps are left, what is found is worth nothing.
+/// The effort that is left for a sum: once no steps are left, its result is worthless.
 struct Effort {
   double steps_left;
   PacedDeadline deadline;

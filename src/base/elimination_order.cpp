@@ -20,9 +20,9 @@ using Variables = std::vector<std::size_t>;
 
 constexpr std::size_t kLargestTable = std::size_t{1} << 16;
 constexpr double kMostBytes = 2.5e8;
-// Of an entry while it is added up.
+// Memory of an entry while it is added up.
 constexpr double kBytesOfValue = 24.0;
-// What is below a millisecond or two is not worth another order.
+// Efforts below a millisecond or two are not worth another order.
 constexpr double kShortEffort = 1e6;
 // In the order from the last variable to the first, eliminated variables come after all that are
 // left: ties are decided where they come up, by one look instead of many.

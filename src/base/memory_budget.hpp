@@ -76,7 +76,7 @@ class MemoryCharge {
   std::size_t bytes_ = 0;
 };
 
-/// What an allocation takes beyond what was asked for.
+/// Bytes of an allocation beyond the size asked for.
 inline constexpr std::size_t kAllocation = 16;
 
 }  // namespace dfsearch

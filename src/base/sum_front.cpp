@@ -29,7 +29,7 @@ using elimination::Values;
 // Some milliseconds.
 constexpr std::int64_t kStepsBetweenStops = 100'000;
 
-// Of an allocation beside what is asked for.
+// Bytes of an allocation beyond the size asked for.
 constexpr std::size_t kAllocation = 16;
 
 void add_to(LexicographicSum& sum, const LexicographicSum& value) {

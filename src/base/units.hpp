@@ -98,7 +98,7 @@ using FlopsPerSecondPerWatt = Quantity<-1, 0, 1, 0, -1>;
 /// Price and energy of a step: what the objectives other than its time minimise.
 using DollarSeconds = Quantity<1, 0, 0, 1, 0>;
 using Joules = Quantity<1, 0, 0, 0, 1>;
-/// What a search minimises, in the unit of its objective (model/problem.hpp).
+/// The unit of objectives, which a search minimises (model/problem.hpp).
 using Score = Quantity<0, 0, 0, 0, 0>;
 using FlopsPerByte = Quantity<0, -1, 1, 0, 0>;
 /// Units of the parts of chips.
