@@ -53,8 +53,8 @@ class DataflowGraph {
   [[nodiscard]] std::size_t tensor_count() const { return tensors_.size(); }
   [[nodiscard]] const std::vector<Kernel>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
-  /// What a layer and the next one hand each other: tensors from a kernel of one to a kernel of the
-  /// other, which are none of `tensors`.
+  /// Tensors between a layer and the next one, from a kernel of one to a kernel of the other; they
+  /// are not in `tensors`.
   [[nodiscard]] const std::vector<Tensor>& seams() const { return seams_; }
   [[nodiscard]] const Kernel& kernel(KernelId id) const { return kernels_[id.index()]; }
   [[nodiscard]] const Tensor& tensor(TensorId id) const { return tensors_[id.index()]; }

@@ -78,8 +78,8 @@ constexpr bool may_have_group(CommunicationType type) {
          type == CommunicationType::AllToAll;
 }
 
-/// What a kernel communicates by itself, in place of the all-reduce that
-/// sharding K would bring.  It takes place once per layer and sample, not for each tile.
+/// Communication of a kernel by itself, in place of the all-reduce for a sharded K.  It takes place
+/// once per layer and sample, not for each tile.
 struct Communication {
   CommunicationType type = CommunicationType::AllReduce;
   Bytes bytes{};  ///< not used by gradients
@@ -135,7 +135,7 @@ struct Kernel {
   std::int64_t tokens = 0;
   /// The kernel whose weight it uses as well, or computes the gradient of: stored there.
   std::optional<KernelId> weight_of = std::nullopt;
-  /// Of a backward kernel: the forward kernel whose gradients it computes, or helps to compute; by
+  /// In a backward kernel: the forward kernel whose gradients it computes, or helps to compute; by
   /// default `weight_of`.
   std::optional<KernelId> backward_of = std::nullopt;
   /// Rows of intermediate results, such as sums of squares or the candidates for the k largest,
@@ -173,7 +173,7 @@ struct Tensor {
   /// one value with several consumers; -1: a value of its own, the whole output.
   std::int32_t value = -1;
   std::int64_t rows = 0;  ///< rows (outer * M) of a value that is another part; 0: all
-  /// Of a seam: it leads to the next step of kernels with steps, in place of the next layer.
+  /// In a seam: it leads to the next step of kernels with steps, in place of the next layer.
   bool next_step = false;
 
   friend bool operator==(const Tensor&, const Tensor&) = default;

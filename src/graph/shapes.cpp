@@ -53,7 +53,7 @@ bool is_in_words(double count, double one, std::int64_t outer) {
   return count * kMostWords >= one && count <= kMostWords * number(outer) * one;
 }
 
-/// What an operand of a product may be, for each of `outer`; nothing where anything may be.
+/// The allowed shapes of an operand of a product, for each of `outer`; none: any shape is allowed.
 std::vector<Matrix> operand_matrices(const Kernel& kernel, int operand) {
   const Matrix streamed{.rows = kernel.k, .columns = kernel.n, .name = "K x N"};
   if (kernel.kind == KernelKind::WeightGemm) return {streamed};
@@ -188,7 +188,7 @@ RowUse row_use(const DataflowGraph& graph, const Tensor& tensor) {
 std::optional<std::string> wrong_shape(const DataflowGraph& graph, TensorId id) {
   const Tensor& tensor = graph.tensor(id);
   const Kernel& kernel = graph.kernel(tensor.to);
-  // What is spread over the whole machine is blocks of a whole that shrinks.
+  // Kernels spread over the whole machine work on blocks of a whole that shrinks.
   if (kernel.spread != Spread::Tensor || graph.kernel(tensor.from).spread != Spread::Tensor) {
     return std::nullopt;
   }

@@ -127,7 +127,7 @@ double keys_seen(const Transformer& model, std::int64_t sequence, bool causal) {
 
 std::int64_t whole(double value) { return static_cast<std::int64_t>(value); }
 
-/// Of a cached token, in one layer.
+/// Elements of a cached token, in one layer.
 double cached_elements(const Transformer& model) {
   if (model.latent) return number(model.latent->key_value_rank) + number(model.latent->rope_dim);
   return number(model.kv_heads) * (number(model.head_dim) + number(model.value_dim));

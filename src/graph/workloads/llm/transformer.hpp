@@ -99,7 +99,7 @@ struct Transformer {
   friend bool operator==(const Transformer&, const Transformer&) = default;
 };
 
-/// What a model is called large by.
+/// Sizes of a model in numbers.
 struct ModelCounts {
   std::int64_t parameters = 0;         ///< all that is stored
   std::int64_t active_parameters = 0;  ///< used by a token, embedding included

@@ -10,14 +10,14 @@
 
 namespace dfsearch {
 
-/// What a pass over a layer goes over, and how.
+/// The extents and kind of a pass over a layer.
 struct TransformerPass {
   std::int64_t tokens = 1;   ///< of a sample; of a decode pass the samples, each with one token
   std::int64_t context = 0;  ///< tokens before these, whose keys and values are cached
   Bytes word{2.0};
   bool fused = true;    ///< attention is one kernel
   bool causal = false;  ///< fused attention skips masked pairs
-  /// Of a model with experts: a layer without them, one of the first.
+  /// A layer of a model with experts that has none, one of the first.
   bool dense = false;
 };
 
