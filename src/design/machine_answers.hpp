@@ -61,7 +61,7 @@ class MachineAnswers {
   struct Answer {
     Score bound{};       ///< of all mappings
     bool exact = false;  ///< one has it, or none fits
-    /// Of a mapping, if the bound is near it; infinite: it need not be.
+    /// The objective of a mapping, if the bound is near it; infinite: it need not be.
     Score reached = Score::infinity();
   };
 

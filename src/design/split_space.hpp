@@ -60,8 +60,8 @@ class SplitSpace {
   std::array<std::int32_t, kClasses> steps_{};  // that the given shares leave, per class
 };
 
-/// What a checkpoint shows and a resumed search starts from.  Bounds of boxes and step times of
-/// splits are not part of it: they are found anew.
+/// The state of a search over splits, for checkpoints.  Bounds of boxes and step times of splits
+/// are not part of it: they are found anew.
 struct SplitState {
   /// The best split but for those before it, for which the search is over.
   struct Finished {

@@ -1,5 +1,5 @@
 #pragma once
-// What a little more of one budget would bring.
+// The gain from a little more of one budget.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace dfsearch {
 
-/// What is known of the step with more of one budget.
+/// The outcome of a step with more of one budget.
 enum class WhatIf : std::uint8_t {
   Known,
   NoChip,     ///< there is no such chip
