@@ -40,13 +40,13 @@ struct TechnologyEquations {
   }
 };
 
-/// What is known of a level; it goes before what the budgets would give.
+/// Given values of a level; they override the budgets.
 struct GivenLevel {
   std::optional<Bytes> capacity;
   std::optional<BytesPerSecond> bandwidth;  ///< before the utilization
 };
 
-/// What is known of the inside of a chip.
+/// Given values of the inside of a chip.
 struct GivenValues {
   std::optional<std::int64_t> cores;
   std::optional<Hertz> frequency;

@@ -16,7 +16,7 @@
 
 namespace dfsearch {
 
-/// What a GEMM takes of one level, or of the memory, which is the last.
+/// Bytes and time of a GEMM in one level, or in the memory, which is the last.
 struct GemmLevel {
   Bytes bytes{};
   Seconds time{};  ///< with the latency of an access

@@ -1,6 +1,6 @@
 #pragma once
-// What a technology offers to build a chip of: cores, on-chip memories, stacks of
-// memory beside the die, and links (docs/technology.md, section 2).
+// A technology to build a chip of: cores, on-chip memories, stacks of memory beside the die, and
+// links (docs/technology.md, section 2).
 
 #include <array>
 #include <cstdint>
