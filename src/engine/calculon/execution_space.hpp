@@ -37,7 +37,7 @@ struct ExecutionChoices {
   bool fused = true;
 };
 
-/// What is asked: the best execution of a transformer on a machine.
+/// The task: the best execution of a transformer on a machine.
 struct Task {
   ModelShape transformer;
   Machine machine;
@@ -81,8 +81,8 @@ class ExecutionSpace {
   const Task& task_;
 };
 
-/// What a block takes at least for given degrees and micro-batch, whatever else is chosen
-/// (docs/search.md, section 13).
+/// Lower bounds on the times of a block for given degrees and micro-batch (docs/search.md, section
+/// 13).
 struct BlockFloor {
   PassTimes forward;
   PassTimes input_gradient;

@@ -41,7 +41,7 @@ inline bool excludes(std::span<const Decisions> excluded, const Decisions& decis
   });
 }
 
-/// What a search tells its equations, and what takes the children of a node.
+/// The state of the search for the rules, and the receiver of the children of a node.
 struct PlanBranching {
   Expansion<PlanNode, PlanSolution>& into;
   const Deadline& deadline;

@@ -74,7 +74,7 @@ struct StepAnswer : Certainty {
   Score cost = Score::infinity();
 };
 
-/// What a search for steps tells beside its answers.
+/// The report of a search for steps beside its answers.
 struct StepSearchReport : SearchEnd {
   std::int64_t measured = 0;   ///< steps, but for their last decisions, whose memory was computed
   std::int64_t evaluated = 0;  ///< steps whose time was computed

@@ -129,7 +129,7 @@ double DeploymentSearch::quick_value(const DeploymentBox& box) const {
     if (by_price) return count * pool.price / 3600.0 * 1e6;
     return by_power ? count * pool.power.in_base_units() : count;
   };
-  // What a request a second needs on each side.
+  // Dollars, watts or chips for a request a second on each side.
   double needed = 0.0;
   double there = real(to.chips);
   const double most = box.decoding().capacity;

@@ -17,8 +17,8 @@ namespace dfsearch::serving {
 /// One search over a space.  `run` is called once; `progress` by any thread.
 class DeploymentSearch {
  public:
-  /// What a task with another objective or without a limit asks of the same space is another
-  /// search; structures of `excluded` are left out.
+  /// A question about the space; a task with another objective or without a limit is another
+  /// question.  Structures of `excluded` are left out.
   struct Question {
     Objective objective;
     std::optional<Mode> mode;  ///< nothing: all

@@ -15,7 +15,7 @@ namespace dfsearch::serving {
 
 namespace {
 
-// Of an open range; more than any list of a config has.
+// The most values of an open range; more than any list of a config has.
 constexpr std::int64_t kMostValues = 1 << 16;
 
 constexpr double kLess = 1.0 - kRounding;

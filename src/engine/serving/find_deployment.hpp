@@ -115,7 +115,8 @@ struct ServingResult : FoundDeployment, SearchEnd {
   std::vector<FleetPart> fleet;  ///< of several models, in their order
   std::vector<FleetRemedy> fleet_remedies;
   std::vector<TenthMore> gains;  ///< if asked for, for one objective
-  /// Of a task with a framework that has an answer: the best of any, and its deployment or front.
+  /// For a task with a framework that has an answer: the best of any framework, and its deployment
+  /// or front.
   std::optional<AnyFramework> any_framework;
   std::vector<FrontPoint> of_any;
   double deployments = 0.0;  ///< that the choices leave

@@ -136,7 +136,7 @@ Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& dea
   return choices;
 }
 
-/// What a model serves with each number of chips, and how.
+/// The rate of a model with each number of chips, and the deployments for it.
 struct Served {
   std::vector<double> most;
   std::vector<const Choices::value_type*> last;  ///< of the sum; null: a chip is idle

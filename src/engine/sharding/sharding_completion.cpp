@@ -165,7 +165,7 @@ class Completion {
     }
     if (term.variables.empty()) return;
     for (const double seconds : of.seconds) {
-      // What is not allowed stays so whatever the weight.
+      // Forbidden combinations stay infinite whatever the weight.
       term.values.push_back(std::isinf(seconds) ? seconds : weight * seconds);
     }
     terms.push_back(std::move(term));

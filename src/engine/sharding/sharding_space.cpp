@@ -27,7 +27,7 @@
 namespace dfsearch {
 namespace {
 
-/// What a sharding costs a kernel by itself.
+/// The costs of a kernel by itself for a sharding.
 struct OwnCosts {
   // FLOP where a utilization is given, else the extents that cycles grow with.
   std::array<double, 3> compute{};

@@ -1,5 +1,5 @@
 #pragma once
-// What a stage between two borders costs, with all decisions but the partitions taken.
+// The price of a stage between two borders, with all decisions but the partitions taken.
 
 #include <tbb/enumerable_thread_specific.h>
 
@@ -31,7 +31,7 @@ class StagePricing {
   StagePricing(const Problem& problem, const StageOrder& order, Mapping decided,
                const Deadline& deadline);
 
-  /// What is known of a stage from sums over its kernels.
+  /// Bounds of a stage from sums over its kernels.
   struct Floor {
     Ticks time = 0;  ///< it takes no less
     /// The most samples whose values for the backward pass its memory holds.
@@ -46,7 +46,8 @@ class StagePricing {
   /// The partitions that take it, in order.
   [[nodiscard]] std::vector<KernelSet> partitions(std::size_t from, std::size_t to) const;
 
-  /// What a kernel lacks that is alone in its partition: the first that does not fit, if any.
+  /// The resource that a kernel alone in its partition lacks: the first kernel that does not fit,
+  /// if any.
   [[nodiscard]] std::optional<Infeasible> misfit() const;
 
   [[nodiscard]] const Clock& clock() const { return costs_.clock(); }

@@ -66,7 +66,8 @@ struct NumberChange {
   std::optional<Role> also = std::nullopt;  ///< whose degree, which is given, changes with it
 };
 
-/// Of a task without a plan: the plan whose fullest stage needs the least share of a chip's memory.
+/// The nearest plan of a task without any that fits: its fullest stage needs the least share of a
+/// chip's memory.
 struct NearestMisfit {
   Plan plan;
   Misfit misfit;

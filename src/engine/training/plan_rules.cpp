@@ -320,7 +320,7 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
       Seconds least = Seconds::infinity();
       for (std::size_t i = 0; i < layouts.size(); ++i) {
         const TensorLayout layout = layouts[i];
-        // What this layout takes whatever the micro-batch may be known to be too much.
+        // This layout may be known to take too long for any micro-batch.
         const Score known_floor = node.below.empty() ? node.bound : node.below[i];
         if (known_floor > branching.into.cutoff()) {
           child.below.push_back(known_floor);
@@ -459,7 +459,7 @@ void PlanRules::branch_shape(const PlanNode& node, const PlanBranching& branchin
   Plan plan = plan_of(node.taken, task);
   const Profiles profiles = times_->least(plan, branching.deadline);
   const StepModel model(task, plan, profiles, blocks.order, branching.deadline);
-  // What is fused is searched for only where memory holds the plan and its floor is low enough.
+  // Fusions are searched only where memory holds the plan and its floor is low enough.
   if (task.style == Style::Dataflow) {
     const Groups anywhere = Groups::anywhere(task.machine, plan.degrees);
     if (!model.floor(anywhere, cutoff(branching))) return;
