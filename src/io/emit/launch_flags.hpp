@@ -31,7 +31,7 @@ inline constexpr FlagRow kFlagRows[] = {
     {Framework::Torchtitan, "parallelism.expert_parallel_degree", "parallelism.expert"},
     {Framework::Torchtitan, "parallelism.pipeline_parallel_degree", "parallelism.pipeline"}};
 
-/// Of Megatron-LM, which then numbers stages inside replicas (model/training/framework.hpp).
+/// The flag of Megatron-LM that numbers stages inside replicas (model/training/framework.hpp).
 inline constexpr std::string_view kStagesInsideFlag = "--use-tp-pp-dp-mapping";
 
 /// Words of a framework and those of a plan.
