@@ -1,11 +1,10 @@
 #pragma once
-// What a mapping costs, or why it does not fit: the plain model, unhurried.
+// The cost of a mapping, or the reason why it does not fit: the plain model, unhurried.
 //
-// evaluate adds up a complete mapping from the problem anew: no bound, no table
-// and no partial sum of the search takes part.  Every result of a search is
-// costed again by it.  What a single kernel or tensor takes both get from
-// LayerCosts (model/layer/layer_costs.hpp), so this check finds no error there;
-// the twins that share no code with it do: tests/support/plain_model.hpp and
+// evaluate adds up a complete mapping from the problem anew: no bound, no table and no partial sum
+// of the search takes part.  Every result of a search is costed again by it.  What a single kernel
+// or tensor takes both get from LayerCosts (model/layer/layer_costs.hpp), so this check finds no
+// error there; the twins that share no code with it do: tests/support/plain_model.hpp and
 // tests/support/reference_model.py.
 
 #include <cstdint>
@@ -22,7 +21,7 @@
 
 namespace dfsearch {
 
-/// What a mapping can run out of or violate.
+/// The resources and rules that a mapping can exceed or violate.
 enum class Resource : std::uint8_t {
   Sram,        ///< bytes on the chip
   Memory,      ///< bytes of DRAM per chip
@@ -68,7 +67,7 @@ struct PartitionCost {
   Bytes network_bytes{};   ///< moved over the innermost links for it
 };
 
-/// What a stage costs for one sample, where stages divide the graph.
+/// The cost of a stage for one sample, where stages divide the graph.
 struct StageCost {
   std::vector<KernelId> kernels;
   Seconds work{};       ///< of its partitions, one after the other
@@ -78,7 +77,7 @@ struct StageCost {
   Bytes activations{};  ///< alive there at once, or kept for the backward pass, per chip
 };
 
-/// What a user of a served model sees.
+/// The figures that a user of a served model sees.
 struct ServingCost {
   Seconds latency{};  ///< time to the first token of a sample, or of one token
 };

@@ -134,7 +134,7 @@ MaybeInfeasible check_stage_members(const Problem& problem, const Mapping& mappi
   return std::nullopt;
 }
 
-/// What is computed backward goes back through the stages, all else forward.
+/// Backward tensors go back through the stages, all others forward.
 // docs/model.md (10), (54)
 MaybeInfeasible check_stages(const Problem& problem, const Mapping& mapping) {
   const DataflowGraph& graph = problem.workload.graph;

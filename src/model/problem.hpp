@@ -66,7 +66,7 @@ enum class Shards : std::uint8_t {
   Whole,  ///< whole heads, and their traffic
   Even,   ///< rows of outer * M, and as much traffic as any other
 };
-/// What a layer hands the next one.
+/// The cost of values between layers.
 enum class LayerSeams : std::uint8_t {
   Charged,  ///< is stored, loaded and converted
   Free,
@@ -173,7 +173,7 @@ enum class ShardingChoice : std::uint8_t {
   Joint,       ///< for the best objective, together with the fusion
 };
 
-/// What a search minimises.
+/// The quantity that a search minimises.
 enum class Objective : std::uint8_t {
   StepTime,         ///< seconds of a step
   CostEfficiency,   ///< price of the machine times seconds of a step: $ s

@@ -24,7 +24,7 @@ struct Cost {
   double utilization = 0.0;  ///< share of the matrix engines' peak, recomputation not counted
 };
 
-/// What an execution may be too large for.
+/// The limits that an execution may exceed.
 enum class Limit : std::uint8_t {
   FirstMemory,   ///< in bytes
   SecondMemory,  ///< in bytes

@@ -1,5 +1,5 @@
 #pragma once
-// What a chip of the first stage keeps in its memories.
+// The contents of the memories of a chip of the first stage.
 
 #include "base/units.hpp"
 #include "model/calculon/block.hpp"
@@ -16,7 +16,7 @@ struct BlockMemory {
   Bytes gradients{};
   double elements = 0.0;  ///< of the weights
 
-  /// What is kept of a micro-batch and goes to the second memory if activations do.
+  /// Bytes kept of a micro-batch, which go to the second memory if activations do.
   [[nodiscard]] Bytes stored() const { return kept + checkpoint; }
 };
 

@@ -7,7 +7,7 @@
 
 namespace dfsearch::calculon {
 
-/// What a step is spent on.
+/// The parts of the time of a step.
 struct StepTime {
   Seconds forward{};
   Seconds backward{};
@@ -27,7 +27,7 @@ struct StepTime {
   }
 };
 
-/// What a step time is made of but for the sums of gradients.
+/// The parts of a step time without the sums of gradients.
 struct StepBasis {
   Schedule schedule;
   BlockTimes block;

@@ -136,7 +136,7 @@ class LayerCosts {
   [[nodiscard]] Bytes stored_seams() const;
 
  private:
-  /// What is asked for again and again.
+  /// Numbers of a kernel that are read again and again.
   struct KernelNumbers {
     Seconds compute{};
     Seconds network{};
@@ -192,7 +192,7 @@ Ticks lone_compute(const Problem& problem, const LayerCosts& costs, KernelId ker
 /// The least time of the layer with every kernel in a partition of its own.
 Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs);
 
-/// What a kernel takes of the SRAM in a partition of its own, in bytes of one chip.
+/// The SRAM of a kernel in a partition of its own, in bytes of one chip.
 struct LoneKernel {
   Bytes inputs{};
   Bytes outputs{};

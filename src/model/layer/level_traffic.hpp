@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel moves through the levels of the chip (docs/technology.md, section 4).
+// The traffic of a kernel through the levels of the chip (docs/technology.md, section 4).
 
 #include <cstdint>
 #include <map>

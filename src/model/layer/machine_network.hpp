@@ -1,7 +1,6 @@
 #pragma once
-// What is communicated over the whole machine rather than among the chips of one
-// strategy: the all-to-all of DLRM and FFT, the grid of HPL (docs/model.md,
-// section 5).
+// Communication over the whole machine rather than among the chips of one strategy: the all-to-all
+// of DLRM and FFT, the grid of HPL (docs/model.md, section 5).
 
 #include <vector>
 

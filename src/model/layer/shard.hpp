@@ -32,7 +32,7 @@ struct Shard {
   friend auto operator<=>(const Shard&, const Shard&) = default;
 };
 
-/// What is divided of a kernel, or of a part of its output.
+/// The extents of a kernel, or of a part of its output, that are divided.
 struct Extents {
   std::int64_t outer = 1;
   std::int64_t m = 1;
@@ -124,7 +124,7 @@ Bytes explicit_bytes(const DataflowGraph& graph, KernelId kernel, LoopPair shard
 /// The traffic if every head had keys and values of its own.
 Bytes explicit_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& grid);
 
-/// What a chip holds of `Workload::stored`, in whole bytes.
+/// The share of a chip in `Workload::stored`, in whole bytes.
 Bytes stored_share(const Workload& workload, std::int64_t chips);
 
 /// A tile of what a kernel streams beside its tensors.
@@ -143,10 +143,10 @@ struct ArrayExtents {
   std::int64_t stages = 1;    ///< spread over its stages
   std::int64_t streamed = 1;  ///< what passes, one cycle each
 };
-/// Of a weight of m x k and an input of k x n.
+/// The extents of a product of a weight of m x k and an input of k x n.
 ArrayExtents array_extents(const Shard& gemm, Dataflow dataflow);
 
-/// What a machine may choose from, in the order of ties.
+/// The dataflows of a machine, in the order of ties.
 std::span<const Dataflow> dataflows_of(const Accelerator& accelerator);
 
 /// The words of a product that the arrays take from their registers and give to them.

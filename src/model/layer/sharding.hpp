@@ -65,14 +65,14 @@ bool converts_values(const Problem& problem);
 Layout wanted_layout(const Problem& problem, const Tensor& tensor, Loop consumer);
 LayoutPair wanted_layouts(const Problem& problem, const Tensor& tensor, LoopPair consumer);
 LayoutPair produced_layouts(LoopPair sharding);
-/// What is left of the producer's sharding in what the consumer reads: nothing along axes where it
-/// wants all.
+/// The part of the producer's sharding that is left in the layout of the consumer: nothing along
+/// axes where the consumer requires all.
 LoopPair kept_loops(const Problem& problem, const Tensor& tensor, LoopPair producer,
                     LoopPair consumer);
 /// The tensors that are converted together: each by itself, or all of a value.
 std::vector<std::vector<TensorId>> converted_together(const Problem& problem);
 
-/// What a layer hands the next one, if that is charged.
+/// The values between layers, if they are charged.
 const std::vector<Tensor>& charged_seams(const Problem& problem);
 
 /// Whether this sharding makes the kernel all-reduce its output, over the axes that have K.
@@ -81,7 +81,7 @@ bool reduces_output(const Kernel& kernel, LoopPair sharding, int tensor_axes = 1
 /// The bytes that a kernel's own collective and a tensor's conversion move, counted
 /// on whole tensors; `sharding: least_bytes` minimises their sum.  Of a single axis.
 Bytes own_bytes(const Problem& problem, const Kernel& kernel, LoopPair sharding, Bytes word);
-/// Of a value that several consumers want in one layout it counts once.
+/// A value that several consumers require in one layout counts once.
 Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, LoopPair from, LoopPair to,
                        Bytes word);
 

@@ -29,7 +29,7 @@ struct Offload {
   friend auto operator<=>(const Offload&, const Offload&) = default;
 };
 
-/// What a network dimension is used for.
+/// The use of a network dimension.
 enum class Strategy : std::uint8_t { Tensor, Pipeline, Data };
 
 /// Which operand of a product stays in the arrays of the cores while the others stream.
@@ -70,7 +70,7 @@ struct OnChipLevel {
   Seconds latency{};           ///< of one access
 };
 
-/// What a network does for the chips of one kind of parallelism.
+/// The operations of a network for the chips of one kind of parallelism.
 enum class Operation : std::uint8_t { PointToPoint, ReduceScatter, AllGather, AllReduce };
 inline constexpr std::size_t kOperations = 4;
 
@@ -152,7 +152,7 @@ struct Machine {
   [[nodiscard]] const MemoryTier* second_memory() const {
     return memory.size() > 1 ? &memory[1] : nullptr;
   }
-  /// Of a chip.
+  /// The capacity of a chip over all tiers.
   [[nodiscard]] Bytes memory_capacity() const {
     Bytes all{};
     for (const MemoryTier& tier : memory) all += tier.capacity;

@@ -11,7 +11,7 @@ enum class Topology : std::uint8_t { Ring, FullyConnected, Switch };
 inline constexpr std::array kTopologies = {Topology::Ring, Topology::FullyConnected,
                                            Topology::Switch};
 
-/// What is paid for, of one dimension.
+/// The parts of one dimension that are paid for.
 struct NetworkParts {
   double links = 0.0;
   double switch_ports = 0.0;

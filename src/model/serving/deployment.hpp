@@ -54,7 +54,7 @@ struct Deployment {
   friend auto operator<=>(const Deployment&, const Deployment&) = default;
 };
 
-/// What a deployment may break.
+/// The limits that a deployment may break.
 enum class Broken : std::uint8_t { Prefill, Rate, Concurrency, Memory, Tpot, Ttft, E2e, Cost };
 inline constexpr std::size_t kBroken = 8;
 constexpr auto words(Broken) {

@@ -55,7 +55,7 @@ class Pass {
 
   /// Bytes of the fullest chip, (14): `cached` of each of `requests`, `tokens` in work.
   [[nodiscard]] double memory(double requests, const Cached& cached, double tokens) const;
-  /// Of a structure of one chip.
+  /// Needs a structure of one chip.
   [[nodiscard]] LeastTimes least_times() const;
   /// Bytes of the weights of a stage, and of such a layer with the product before it.
   [[nodiscard]] double weights(std::size_t stage) const { return stages_[stage].weights; }

@@ -10,7 +10,7 @@
 
 namespace dfsearch::serving {
 
-/// What a layer sees: all tokens, or the window of the model.
+/// The view of a layer: all tokens, or the window of the model.
 inline constexpr std::size_t kAll = 0, kWindow = 1, kSights = 2;
 
 /// The work of attention in one layer.
@@ -69,7 +69,7 @@ struct Means {
   [[nodiscard]] double iterations(std::int64_t chunk) const;
   /// Mixed iterations if each request has its own.
   [[nodiscard]] double whole_iterations(std::int64_t chunk) const;
-  /// Of a mixed iteration.
+  /// The work of a mixed iteration.
   [[nodiscard]] PrefillWork work_of_chunk(std::int64_t chunk, std::int64_t window) const;
   /// The work of a pass over `requests` whole requests.
   [[nodiscard]] PrefillWork work_of_pass(std::int64_t requests, std::int64_t window) const;

@@ -25,7 +25,7 @@ inline constexpr std::size_t kNumbers = 8;
 constexpr auto words(Number) {
   return named<Number>("fp32", "bf16", "fp8", "int8", "nvfp4", "mxfp4", "fp4", "int4");
 }
-/// Of a value, the scales of its block included.
+/// Bytes of a value, the scales of its block included.
 constexpr double bytes_of(Number number) {
   constexpr std::array<double, kNumbers> kBytes = {4, 2, 1, 1, 0.5625, 0.53125, 0.5, 0.5};
   return kBytes[static_cast<std::size_t>(number)];
@@ -79,7 +79,7 @@ struct Speculation {
   std::optional<Transformer> draft;  ///< of all but Mtp
 };
 
-/// What is reached of each resource of a chip.
+/// The reached share of each resource of a chip.
 struct Shares {
   double matrix = 1.0;
   std::optional<double> matrix_8bit;     ///< with products of 8 bits; `matrix` else
@@ -191,7 +191,7 @@ constexpr auto words(CacheReserve) { return named<CacheReserve>("full", "mean", 
 enum class Wait : std::uint8_t { Md1, None };
 constexpr auto words(Wait) { return named<Wait>("md1", "none"); }
 
-/// What a replica may be; nothing leaves what the choices of all roles say.
+/// The choices of one role; without a value, the choices of all roles hold.
 struct RoleChoices {
   std::optional<DegreeChoice> tensor, pipeline, attention_data, expert, replicas, batch, chunk;
 };

@@ -19,7 +19,7 @@ constexpr double kExpertBackward = 3.2;
 constexpr double kKeptWidths = 6.6;  // [f]
 /// Words of a token's width that sequence parallelism gathers.
 constexpr double kGatheredWidths = 0.47;  // [f]
-/// Of a logit: 16 bits, a copy of 32 and its gradient, the softmax, and what fragments take.
+/// Bytes of a logit: 16 bits, a copy of 32 and its gradient, the softmax, and fragmentation.
 constexpr double kLogitBytes = 13.0;  // [f]
 
 /// A linear layer of one chip.
@@ -255,7 +255,7 @@ class Counter {
     const double heads = query_heads() + key_heads();
     const double shared = division_.sequence_parallel ? tensor_ : 1.0;
     const double of_width = model_.gated ? 3.0 : 2.0;
-    // What is kept of each width; what attention keeps; the MLP.
+    // The values kept of each width, of attention and of the MLP.
     double words = kKeptWidths * hidden_ / shared + hidden_ / tensor_ +
                    (heads + key_heads()) * number(model_.head_dim);
     if (of_experts) {

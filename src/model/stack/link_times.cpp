@@ -60,7 +60,7 @@ Seconds LinkTimes::dispatch(Bytes bytes, double used, double node_limit,
                             const Reach& experts) const {
   const double e = experts.members();
   if (!(e > 1.0)) return {};
-  // What a token sends is one row for each chip, or domain, that it reaches.
+  // A token sends one row to each chip, or domain, that it reaches.
   const auto reached = [used](double places) {
     return places * (1.0 - std::pow(1.0 - 1.0 / places, used));
   };

@@ -99,7 +99,7 @@ Seconds transfer(const Problem& problem, const std::vector<Mapping::Dimension>& 
 std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy strategy) {
   std::int64_t product = 1;
   for (const Mapping::Dimension& d : network) {
-    // Of a mapping that was read the degrees may be any, and are complained of later.
+    // A mapping from a file may have any degrees; the rules refuse wrong ones later.
     if (d.strategy == strategy) product = saturating_product(product, d.degree);
   }
   return product;

@@ -38,8 +38,7 @@ struct StepTime {
   Seconds least{};      ///< what all samples take over one link from stage to stage
   double copies = 1.0;  ///< copies that share the time, as they run side by side
 
-  /// What a second of the step counts in the objective: 1, or the price or power of
-  /// the machine.
+  /// The weight of a second of the step in the objective: 1, or the price or power of the machine.
   double weight = 1.0;
 
   /// docs/model.md (41)

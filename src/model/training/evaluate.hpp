@@ -44,7 +44,7 @@ struct Misfit {
 std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, const Plan& plan,
                                     const Fusions& fusions = {});
 
-/// What a chip does in each part of the model for one micro-batch of a plan.
+/// The work of a chip in each part of the model for one micro-batch of a plan.
 Profiles profiles_of(const Task& task, const Blocks& blocks, const Plan& plan,
                      const Fusions& fusions);
 

@@ -33,7 +33,7 @@ bool has(Schedule schedule, FusedKind kind);
 /// "forward", "backward", "input gradients", "weight gradients".
 const char* name_of(FusedKind kind);
 
-/// What a chip does of one pass of a part for a micro-batch.
+/// The work of a chip in one pass of a part for a micro-batch.
 struct FusedPass {
   /// One layer, one sample and one chip with unlimited memory.  Its kernels have the extents that
   /// a chip has; their own traffic is weights, results, and what the other pass and other parts

@@ -42,8 +42,8 @@ struct LayerRole {
   RowUnit unit = RowUnit::All;
 };
 
-/// Of a kernel of a graph of graph/workloads/llm/transformer_graph.hpp.  A kernel of no name
-/// that is known there counts as one whose rows are not split.
+/// The role of a kernel of a graph of graph/workloads/llm/transformer_graph.hpp.  A kernel with an
+/// unknown name counts as one whose rows are not split.
 LayerRole role_of(const DataflowGraph& graph, KernelId kernel);
 
 /// Whether an input of attention is the key that all heads share, as latent attention has it.
@@ -52,7 +52,7 @@ bool is_shared_key(const DataflowGraph& graph, TensorId input);
 /// Whether the weight of the kernel makes the keys and values of all heads of latents.
 bool is_of_latents(const DataflowGraph& graph, KernelId kernel);
 
-/// Of a value that backward attention computes, the input whose gradient it is.
+/// The input whose gradient a value of backward attention is.
 TensorId differentiated(const DataflowGraph& graph, const Tensor& gradient);
 
 /// The kernel of this name, if there is one.

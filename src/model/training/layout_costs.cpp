@@ -45,7 +45,7 @@ std::vector<Parts> value_parts(const DataflowGraph& graph, const AxisRules& axis
   return kept;
 }
 
-/// What a kernel reads of its inputs, and computes: each value with its number among them.
+/// The inputs and outputs of a kernel: each value with its number among them.
 struct Streams {
   std::vector<Parts> inputs;
   std::vector<std::pair<int, Parts>> outputs;

@@ -47,7 +47,7 @@ Bytes largest(const Profiles& profiles, const StageContent& content, const Amoun
   return most;
 }
 
-/// What a layer keeps of each micro-batch in flight.
+/// Bytes that a layer keeps of each micro-batch in flight.
 Bytes kept_of(Recompute recompute, const BlockProfile& block) {
   switch (recompute) {
     case Recompute::None:
@@ -62,7 +62,7 @@ Bytes kept_of(Recompute recompute, const BlockProfile& block) {
   return block.input;
 }
 
-/// What a layer has beside that while it goes back.
+/// Further bytes of a layer during its backward pass.
 Bytes made_again(Recompute recompute, const BlockProfile& block) {
   switch (recompute) {
     case Recompute::None:

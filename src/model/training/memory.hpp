@@ -1,6 +1,6 @@
 #pragma once
 
-// What a chip of one stage holds while it trains (docs/training.md, section 3).
+// The memory of a chip of one stage in training (docs/training.md, section 3).
 
 #include <cstdint>
 

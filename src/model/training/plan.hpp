@@ -15,7 +15,7 @@
 
 namespace dfsearch::training {
 
-/// What a group of chips shares the work by, from the innermost groups to the outermost.
+/// The roles of chips in a group that shares the work, from the innermost groups to the outermost.
 enum class Role : std::uint8_t {
   Tensor,    ///< features: rows and columns of weights, heads
   Context,   ///< tokens of a sample
@@ -62,7 +62,7 @@ enum class Schedule : std::uint8_t {
 inline constexpr std::array kSchedules = {Schedule::OneForwardOneBackward, Schedule::Interleaved,
                                           Schedule::ZeroBubble, Schedule::GPipe};
 
-/// What is computed again in the backward pass instead of kept.
+/// The values that the backward pass computes again.
 enum class Recompute : std::uint8_t {
   None,
   Selective,           ///< the scores of attention that is not fused

@@ -206,7 +206,7 @@ class ExchangeFinder {
     if (is_kept && phase == Phase::Forward) delivery.wanted.push_back(kept);
   }
 
-  /// What is wanted and nobody sends is a slice of the whole.
+  /// A layout that is required and nobody sends is a slice of the whole.
   static void add_slices(Delivery& delivery) {
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
       std::vector<AxisPassage>& passages = delivery.passages[axis];
@@ -320,8 +320,8 @@ std::vector<BlockExchange> exchanges_of(const Block& block, const BlockLayouts& 
   return ExchangeFinder(block, layouts, shares, word).run();
 }
 
-// With a stack a layer is counted as training libraries run it, in a division by features with or
-// without sequence parallelism; no layout is searched.
+// Training libraries run a layer in a division by features, with or without sequence parallelism:
+// so a stack counts it, and no layout is searched.
 
 Profiles stack_profiles(const Task& task, const Degrees& degrees, TensorLayout layout,
                         std::int64_t micro_batch) {

@@ -25,7 +25,7 @@ struct BlockLayouts {
   const AxisLayout* expert = nullptr;
 };
 
-/// What is exchanged among the chips of one role for one micro-batch.
+/// An exchange among the chips of one role for one micro-batch.
 struct BlockExchange {
   Role role = Role::Tensor;
   Exchange exchange = Exchange::AllGather;

@@ -105,7 +105,7 @@ Pipeline::Pace Pipeline::pace(const StageContent& stage,
                                  unfilled(stage, !(overlapped.backward_hidden > Seconds{})))};
 }
 
-// With a single micro-batch a stage is idle while the others have it, which hides its waiting.
+// A stage is idle while the others have a single micro-batch, which hides its waiting.
 Seconds Pipeline::single_stage_time(const StageContent& stage,
                                     const OverlappedExchanges& overlapped, Seconds once) const {
   const Seconds work = (passes(stage).total() + overlapped.exposed()) * micro_batches_;

@@ -146,7 +146,7 @@ class SpreadSearch {
   }
 
  private:
-  /// What a stage is known to hold, and what not.
+  /// Known contents that a stage can and cannot hold.
   struct Asked {
     StageContent held{.layers = -1, .other_layers = -1};
     std::optional<StageContent> too_much;

@@ -43,7 +43,7 @@ void for_each_chunked(std::int64_t layers, std::int64_t stages, std::int64_t chu
 std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, std::int64_t chunks,
                                       const LayerOrder& order);
 
-/// What a stage adds to a step.
+/// The times that a stage adds to a step.
 struct StageCost {
   Seconds forward{}, backward{};  ///< if it sets the pace: of each way, or of both in the first
   Seconds after_last_backward{};  ///< behind whichever stage sets the pace

@@ -214,8 +214,8 @@ StepParts StepModel::stage_parts(const Times& times, const StageContent& content
   return parts;
 }
 
-/// With a stack the layers of a stage are counted as if they followed each other, since chunks of
-/// plans that were run may differ by a layer.
+/// A stack counts the layers of a stage as if they followed each other, since chunks of plans that
+/// were run may differ by a layer.
 std::vector<StageContent> StepModel::contents(const std::vector<std::int64_t>& layers) const {
   return contents_of(layers, task_.stack ? 1 : shape_.chunks, order_);
 }

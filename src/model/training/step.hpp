@@ -52,7 +52,7 @@ struct BlockTime {
   StepParts parts;             ///< of both passes
 };
 
-/// What a chip's optimizer does for a block in a step, without a stack.
+/// The work of a chip's optimizer for a block in a step, without a stack.
 struct OptimizerWork {
   double updated = 0.0;  ///< elements
   Flops flop{};
@@ -86,7 +86,7 @@ class StepModel {
   /// that divide a sample and the experts.
   [[nodiscard]] Seconds passes(const Groups& groups) const;
 
-  /// Of these layers: the time, where it goes, and what the fullest stage holds.
+  /// The step with given layers: its time and parts, and the memory of the fullest stage.
   struct Detail {
     Seconds step{};
     StepParts parts;
@@ -115,7 +115,7 @@ class StepModel {
   [[nodiscard]] Seconds loss_exchanges(const Groups& groups) const;
   [[nodiscard]] Pipeline pipeline(const Times& times) const;
   [[nodiscard]] StepParts stage_parts(const Times& times, const StageContent& content) const;
-  /// What a stage does beside the passes.
+  /// The exchanges and times of a stage beside the passes.
   struct OncePerStep {
     OverlappedExchanges each;  ///< exchanges of each micro-batch
     Seconds once{};            ///< waiting for exchanges of the step
@@ -130,7 +130,7 @@ class StepModel {
   };
   [[nodiscard]] OncePerStep once_per_step(const Times& times, const Groups& groups,
                                           const StageContent& content) const;
-  // With a stack, docs/truth.md.
+  // For tasks with a stack, docs/truth.md.
   [[nodiscard]] BlockTime stack_block_time(const BlockProfile& block, const Groups& groups,
                                            Recompute recompute) const;
   [[nodiscard]] Seconds stack_hop(const Groups& groups) const;

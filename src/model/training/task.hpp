@@ -18,7 +18,7 @@
 
 namespace dfsearch::training {
 
-/// What a plan may be; an empty list leaves all.
+/// The choices of a plan; an empty list leaves all.
 struct Choices {
   /// Degrees by role; Data: replicas, experts' included; Expert: ranks that divide the experts.
   std::array<DegreeChoice, kRoles.size()> degrees;
