@@ -51,8 +51,8 @@ StageWorld random_stages(std::uint64_t seed) {
                    .first = pick(0, 2) * 0.25,
                    .last = pick(0, 8) * 0.25,
                    .backward = pick(0, 1) * pick(0, 4) * 0.5,
-                   .after_last_backward = pick(0, 1) * pick(0, 6) * 0.25,
-                   .single_stage_time = pick(0, 1) * pick(0, 8) * 0.5};
+                   .tail = pick(0, 1) * pick(0, 6) * 0.25,
+                   .alone = pick(0, 1) * pick(0, 8) * 0.5};
   for (int i = 0; i < 4; ++i) world.room.push_back(pick(4, 30));
   if (const std::int64_t every = pick(-2, 4); every > 1) {
     const std::int64_t all = world.order.all();
