@@ -1,9 +1,9 @@
 #pragma once
 // The two kinds of failure that are not results.
 //
-// InputError: what the user gave is wrong; every message says where and what
-// was expected.  InternalError: dfsearch contradicts itself.  That a mapping
-// does not fit or that a search was stopped is no error but a value.
+// InputError: the input is wrong; every message contains the place and the expectation.
+// InternalError: dfsearch contradicts itself.  A mapping that does not fit and a search that was
+// stopped are values, no errors.
 
 #include <stdexcept>
 #include <string>

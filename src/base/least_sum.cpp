@@ -204,7 +204,7 @@ class LeastSum {
     }
   }
 
-  /// Whether a value entails an earlier choice than a lesser one, in the row that `values_` says.
+  /// Whether a value entails an earlier choice than a lesser one, in the given row of `values_`.
   bool precedes(std::size_t s, std::size_t value, std::size_t lesser) {
     values_[0][steps_[s].variable] = static_cast<std::uint8_t>(lesser);
     values_[1][steps_[s].variable] = static_cast<std::uint8_t>(value);

@@ -9,11 +9,10 @@
 
 namespace dfsearch {
 
-/// Counts what grows without end: open nodes, what is remembered of them, tables.  What it
-/// counts is what was asked of the allocator, roughly, not pages: the process takes
-/// some more.  It refuses nothing; who is about to grow asks whether memory is
-/// tight and then does with less.  It must outlive all that is charged to it.  Any
-/// thread.
+/// Counts data that grow without end: open nodes, memories of nodes, tables.  It counts bytes
+/// requested from the allocator, roughly, not pages: the process takes some more.  It refuses
+/// nothing; who is about to grow asks whether memory is tight and then does with less.  It must
+/// outlive all that is charged to it.  Any thread.
 class MemoryBudget {
  public:
   explicit MemoryBudget(Bytes limit = Bytes::infinity()) : limit_(limit) {}

@@ -266,7 +266,7 @@ void SplitSearch::fill(DesignResult& result) {
   result.search.memory_used += memory_.most();
 }
 
-/// The search for a mapping onto the best chip, told with what is known of all chips.
+/// The search for a mapping onto the best chip, given the results for all chips.
 void SplitSearch::search_best(DesignResult& result) {
   const Solution& best = solutions_.front();
   result.problem = *tree_.machine_of(best.point);

@@ -179,7 +179,7 @@ struct Tensor {
   friend bool operator==(const Tensor&, const Tensor&) = default;
 };
 
-/// How many inputs a kernel of the kind tells apart.  Those of attention are 1 queries, 2
+/// The number of different inputs of a kernel of the kind.  Inputs of attention are 1 queries, 2
 /// keys, 3 values and, backward, 4 the gradient, 5 the output, 6 the log-sum-exp.
 constexpr int most_operands(KernelKind kind) { return kind == KernelKind::Attention ? 6 : 2; }
 

@@ -33,8 +33,8 @@ constexpr Ticks capped_sum(Ticks a, Ticks b) {
 class Clock {
  public:
   Clock() = default;
-  /// A clock for durations that add up to about `reference`, which is > 0; it
-  /// can tell up to 2^10 times as much.  Ticks longer by 2^coarser tell more.
+  /// A clock for durations that add up to about `reference`, which is > 0; it can represent up to
+  /// 2^10 times as much.  Ticks longer by 2^coarser represent more.
   /// docs/model.md (51)
   explicit Clock(Seconds reference, int coarser = 0)
       : exponent_(std::ilogb(reference.in_base_units()) - kReferenceBits + coarser) {

@@ -112,8 +112,8 @@ struct Cost {
   std::optional<ServingCost> serving;
 };
 
-/// Costs a mapping, or says why it does not fit.  The mapping has one entry per kernel in
-/// `sharding` and `partition`, and in `cores` if any; anything else is an InputError.
+/// Returns the cost of a mapping, or the reason why it does not fit.  The mapping has one entry per
+/// kernel in `sharding` and `partition`, and in `cores` if any; anything else is an InputError.
 /// Without `cores` and without a given utilization the best allocation is computed.
 std::variant<Cost, Infeasible> evaluate(const Problem& problem, const Mapping& mapping);
 

@@ -15,7 +15,7 @@ namespace dfsearch {
 
 /// The partitions that the phases may have by their index alone.
 ///
-/// Only `phases: halves` of a graph with backward kernels says anything: forward kernels are in
+/// Only `phases: halves` of a graph with backward kernels restricts them: forward kernels are in
 /// the first half of the partitions, backward ones in the second, and an odd number of them has a
 /// middle one that both may have.  Without halves either phase may have all, and whatever else
 /// holds between them is a matter of kernels, not of indices.
@@ -27,8 +27,8 @@ struct PhaseRanges {
   [[nodiscard]] bool overlap() const { return first_backward <= last_forward; }
 };
 
-/// Whether the phases have halves of the partitions.  (Nobody asks in the style kernel_by_kernel,
-/// where all partitions are given.)
+/// Whether the phases have halves of the partitions.  (The style kernel_by_kernel never calls it,
+/// since all partitions are given.)
 bool has_halves(const Problem& problem);
 
 /// The ranges in a problem with this number of partitions, at least one.

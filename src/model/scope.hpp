@@ -12,8 +12,8 @@
 
 namespace dfsearch {
 
-/// A decision that a stated rule takes before the search, in words for results.  All of them are
-/// constants of the functions that say which ones hold, so the texts outlive every result.
+/// A decision that a stated rule takes before the search, in words for results.  All texts are
+/// constants, so they outlive every result.
 struct FixedBeforehand {
   std::string_view name;         ///< the decision and its rule: "sharding: least_bytes"
   std::string_view proved_for;   ///< "the sharding that communicates least"

@@ -35,8 +35,8 @@ GemmTime gemm_time(const Technology& technology, const Chip& chip, const Shard& 
 /// Which operand stays in the array, by the extents of a GEMM: that without the longest one.
 Dataflow published_dataflow(const Shard& gemm);
 
-/// Nothing for a chip that is not one of three levels and a memory, for a technology that does
-/// not say the width of its multiply-add unit, and where a level holds no tile.
+/// Nothing for a chip that is not one of three levels and a memory, for a technology without the
+/// width of its multiply-add unit, and where a level holds no tile.
 std::optional<Seconds> published_gemm_time(const Technology& technology, const Chip& chip,
                                            const Shard& gemm, Dataflow dataflow, Bytes word,
                                            Seconds launch_overhead);

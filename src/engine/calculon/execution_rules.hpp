@@ -10,7 +10,7 @@
 
 namespace dfsearch::calculon {
 
-/// Memory is asked before time, networks come last (docs/search.md, section 13).
+/// Memory is decided before time, networks come last (docs/search.md, section 13).
 class ExecutionRules final : public StepRules {
  public:
   /// How far the decisions of a node go.

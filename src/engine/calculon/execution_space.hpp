@@ -75,7 +75,7 @@ class ExecutionSpace {
   [[nodiscard]] std::optional<std::int64_t> global_batch(std::int64_t data) const;
   /// The tensor degree divides the tokens of a micro-batch.
   [[nodiscard]] bool splits_evenly(const Execution& execution) const;
-  /// `even`: what splits_evenly says.
+  /// `even`: the result of splits_evenly.
   [[nodiscard]] bool is_legal_shape(const Execution& shape, bool even) const;
 
   const Task& task_;

@@ -170,7 +170,7 @@ class StepFinder {
       }
     }
     if (state_.incumbent) {
-      // Costed anew: what a file says is not believed.
+      // Costs are computed anew: a file is not trusted.
       PlanSolution incumbent{.decisions = *state_.incumbent, .cost = cost_of(*state_.incumbent)};
       if (!problem.excludes(incumbent.decisions))
         tree.resume_from(std::move(incumbent), state_.found_by);

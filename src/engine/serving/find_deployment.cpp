@@ -286,7 +286,7 @@ class Finder {
     }
   }
 
-  /// The winner of each mode, where both are asked for.
+  /// The winner of each mode, if both are requested.
   void find_best_of_modes() {
     if (task_.modes.size() < 2 || task_.objective == Objective::Front) return;
     for (const Mode mode : {Mode::Aggregated, Mode::Disaggregated}) {

@@ -44,8 +44,8 @@ struct ServingSearch {
   Seconds progress_interval{1.0};
   std::int64_t progress_nodes = 1024;
   std::function<void(const Progress&, const Deployment&)> on_incumbent = nullptr;
-  /// Called now and then, when something better was found, and at the end: all that a later run
-  /// need know.
+  /// Called now and then, when something better was found, and at the end: with the state that a
+  /// later run needs.
   std::function<void(const std::vector<Deployment>&, const SearchStats&)> on_checkpoint = nullptr;
   Seconds checkpoint_interval{0.5};
 };
@@ -107,14 +107,14 @@ struct ServingResult : FoundDeployment, SearchEnd {
   /// Deployments with other structures than earlier ones, best first.
   std::vector<FoundDeployment> alternatives;
   std::vector<FrontPoint> front;  ///< of the objective `front`, the fastest for a user first
-  /// The best of each mode, where both are searched and one objective is asked for.
+  /// The best of each mode, if both are searched and there is one objective.
   std::array<std::optional<FrontPoint>, 2> best_of_mode;
   std::vector<Remedy> remedies;  ///< for Infeasible
   /// For Infeasible: limits that rule out deployments; each breaks one of them.
   std::vector<Broken> ruled_out_by;
   std::vector<FleetPart> fleet;  ///< of several models, in their order
   std::vector<FleetRemedy> fleet_remedies;
-  std::vector<TenthMore> gains;  ///< if asked for, for one objective
+  std::vector<TenthMore> gains;  ///< if requested, for one objective
   /// For a task with a framework that has an answer: the best of any framework, and its deployment
   /// or front.
   std::optional<AnyFramework> any_framework;

@@ -43,7 +43,7 @@ class Incumbents {
   [[nodiscard]] const Candidate* best() const;
   /// The deployment with the least value, to the last bit; null: there is none.
   [[nodiscard]] const Candidate* least() const;
-  /// Its value, or infinity.  Costs nothing to ask.
+  /// Its value, or infinity.  Takes no lock.
   [[nodiscard]] double best_value() const { return best_.load(std::memory_order_relaxed); }
   /// Returns how far the answer, or the front at any time per token, may be above what is kept
   /// or open, in parts of itself.  Times that differ by less than kTie are one.

@@ -137,7 +137,8 @@ class Domination {
            conversion_time(context_, tensor, producer, b);
   }
 
-  /// Whether what the kernel hands on is converted as soon with a as with b, whatever is wanted.
+  /// Whether the output of the kernel is converted as soon with a as with b, whatever layout is
+  /// required.
   [[nodiscard]] bool leaves_no_later(const Tensor& tensor, LoopPair a, LoopPair b) const {
     for (const LoopPair consumer : sets_[tensor.to.index()]) {
       if (conversion_time(context_, tensor, a, consumer) >
@@ -148,7 +149,7 @@ class Domination {
     return true;
   }
 
-  /// Whether another layout is wanted of a value that others read as well: what b wanted may
+  /// Whether a requires another layout of a value that others read as well: the layout of b may
   /// then have to be made all the same.
   [[nodiscard]] bool changes_shared(TensorId id, LoopPair a, LoopPair b) const {
     const Problem& problem = context_.problem;

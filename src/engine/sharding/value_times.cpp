@@ -82,7 +82,7 @@ class ValueTermMaker {
     made_.least = *std::min_element(term.seconds.begin(), term.seconds.end());
   }
 
-  /// The least time of making a layout if some reader wants it, by loop of the producer.
+  /// The least time of making a layout if some reader requires it, by loop of the producer.
   [[nodiscard]] std::vector<double> prices(std::size_t layout) const {
     std::vector<double> prices;
     for (const LoopPair from : sets_[value_.producer_]) {
@@ -104,8 +104,8 @@ class ValueTermMaker {
     return prices;
   }
 
-  /// A variable says whether the value is made in this layout: if it is, that is paid for, if it is
-  /// not, no reader may want it so.
+  /// A variable decides whether the value is made in this layout: if it is, the conversion is paid
+  /// for, if it is not, no reader may require it.
   void add_layout(std::size_t layout) {
     const std::vector<double> prices = this->prices(layout);
     const auto is_paid = [](double price) { return 0.0 < price && price < kNotAllowed; };

@@ -266,7 +266,7 @@ class StageSearch {
   Score closed_ = Score::infinity();  // the least bound of the others, with a gap that is enough
   SearchResult result_;
   char found_by_ = ' ';
-  std::mutex mutex_;  // guards what follows, which is read by the thread that tells
+  std::mutex mutex_;  // guards the members below, which the thread of the listener reads
   Progress told_;
 };
 

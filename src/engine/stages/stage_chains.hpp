@@ -34,7 +34,7 @@ class StageChains {
   [[nodiscard]] const std::optional<StageChain>& found() const { return found_; }
 
   /// Prices more stages, of chains that may cost less than `known`, by several threads, and then
-  /// knows a better bound.  False if no such chain is left: bound() is then no less than `known`, or
+  /// has a better bound.  False if no such chain is left: bound() is then no less than `known`, or
   /// than what was found.  The same for any number of threads.  Throws Stopped, with what is known
   /// as it was.
   bool advance(Score known);

@@ -73,7 +73,7 @@ struct NearestMisfit {
   Misfit misfit;
   std::vector<Remedy> remedies;  ///< each alone makes some plan fit
   std::vector<NumberChange> changes = {};
-  /// All numbers were tried before any limit; nothing where nobody asked.
+  /// All numbers were tried before any limit; nothing if it was not requested.
   std::optional<bool> changes_complete = std::nullopt;
 };
 
@@ -103,10 +103,10 @@ struct RobustPlan : FoundPlan {
 };
 
 struct PlanResult : FoundPlan, StepSearchReport {
-  std::optional<AnyFramework> any_framework;  ///< of a task with a framework, where asked for
+  std::optional<AnyFramework> any_framework;  ///< for a task with a framework, if requested
   std::optional<Seconds> hint;                ///< its step; infinite: none of the plans searched
   std::optional<StepInterval> interval;       ///< of the best plan; nothing without a stack
-  std::optional<RobustPlan> robust;           ///< if asked for and there is a plan
+  std::optional<RobustPlan> robust;           ///< if requested and there is a plan
   std::vector<FoundPlan> alternatives;        ///< with other degrees, best first
   std::optional<NearestMisfit> misfit;        ///< for Infeasible, unless there is no plan at all
   std::optional<NoPlan> no_plan;              ///< for Infeasible, if there is none

@@ -21,7 +21,8 @@
 
 namespace dfsearch::training {
 
-/// Any thread may ask.  Refers to the task, the blocks and the shelf.  All functions throw Stopped.
+/// Any thread may call it.  Refers to the task, the blocks and the shelf.  All functions throw
+/// Stopped.
 class LayerTimes {
  public:
   LayerTimes(const Task& task, const Blocks& blocks, LayoutShelf& shelf)

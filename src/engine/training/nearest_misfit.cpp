@@ -262,7 +262,7 @@ std::optional<LeastMemory> least_of_memory(const Task& task, bool second,
 
 namespace {
 
-/// Adds up what `count` says of all but the shape, for each network.
+/// Adds up the counts of `count` over all decisions but the shape, for each network.
 template <class Count>
 std::int64_t sum_of(const PlanSpace& space, LayoutShelf& shelf, const Deadline& deadline,
                     const Count& count) {

@@ -20,7 +20,7 @@ namespace dfsearch::training {
 Decisions decisions_of(const Plan& plan);
 Plan plan_of(const Decisions& decisions, const Task& task);
 
-/// Memory is asked before time, networks come last (docs/search.md, section 15).
+/// Memory is decided before time, networks come last (docs/search.md, section 15).
 class PlanRules final : public StepRules {
  public:
   /// How far the decisions of a node go.
@@ -36,7 +36,7 @@ class PlanRules final : public StepRules {
   /// Refers to the space and the shelf.
   PlanRules(const PlanSpace& space, LayoutShelf& shelf);
 
-  /// Any thread may ask.
+  /// Any thread may call it.
   [[nodiscard]] LayerTimes& times() const { return *times_; }
 
   [[nodiscard]] PlanNode root() const override;

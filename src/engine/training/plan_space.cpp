@@ -206,7 +206,7 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
     }
   }
   if (choices.offload) offloads = {*choices.offload};
-  // GPipe keeps more than 1F1B and takes as long: it is used only where the config asks.
+  // GPipe keeps more than 1F1B and takes as long: it is used only where the config requires it.
   std::vector<Schedule> schedules{Schedule::OneForwardOneBackward};
   if (stages > 1) {
     schedules.push_back(Schedule::Interleaved);

@@ -27,8 +27,8 @@ bool open_lists(Lists&... lists) {
   return was_given;
 }
 
-/// The domains of all decisions, one after the other, within what the choices of the task leave.
-/// Lists are in the order of ties.  Any thread may ask; refers to the task.
+/// The domains of all decisions, one after the other, within the choices of the task.  Lists are in
+/// the order of ties.  Any thread may call it; refers to the task.
 class PlanSpace {
  public:
   explicit PlanSpace(const Task& task);

@@ -23,7 +23,7 @@ class ScenarioExpansion : public Expansion<PlanNode, PlanSolution> {
   [[nodiscard]] Score cutoff() const override {
     return into_.cutoff() * best_.in_base_units() * (1.0 / kLessRoundings);
   }
-  /// There is one: no first plan is asked for.
+  /// There is one: no first plan is needed.
   [[nodiscard]] std::shared_ptr<const PlanSolution> incumbent() const override {
     return std::make_shared<const PlanSolution>();
   }

@@ -68,7 +68,7 @@ struct Execution {
 };
 
 /// The decisions in the order in which the search takes them, each as its place in its domain:
-/// equal costs are told apart by the first difference, the lesser first.
+/// equal costs are ordered by the first difference, the lesser first.
 std::vector<std::int64_t> decisions_of(const Execution& execution);
 /// The execution whose first decisions these are, the others as by default; nothing if they are
 /// none.

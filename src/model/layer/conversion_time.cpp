@@ -61,8 +61,8 @@ class Passage {
   }
 
  private:
-  /// How a chip has it: along some axes as the producer makes it, along others as the consumer
-  /// wants it, along all others whole.
+  /// The layout of a chip: along some axes as the producer makes it, along others as the consumer
+  /// requires it, along all others whole.
   struct State {
     LoopPair made;
     std::array<bool, kTensorAxes> is_done{};

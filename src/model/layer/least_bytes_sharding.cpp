@@ -36,7 +36,7 @@ constexpr double kMostCombinations = 256.0;
 constexpr Bytes kElement(1.0);
 
 /// The choices of a problem as variables and terms: a variable for each kernel, and after these
-/// two-valued ones that say of a value whether it is made in some layout.
+/// two-valued ones for whether a value is made in some layout.
 class Choices {
  public:
   explicit Choices(const Problem& problem) : problem_(problem), graph_(problem.workload.graph) {

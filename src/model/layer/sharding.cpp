@@ -247,7 +247,7 @@ Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, LoopPair fr
 
 namespace {
 
-/// Each chip tells all others its part.
+/// Each chip sends its part to all others.
 Seconds coupled_time(const NetworkContext& context, const Kernel& kernel, LoopPair sharding) {
   if (!exchanges_coupled(context.problem, kernel, sharding)) return Seconds{};
   const Shard tile = shard_of(kernel, sharding, context.machine.grid(), context.tiles);

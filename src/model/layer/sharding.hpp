@@ -57,11 +57,10 @@ Layout produced_layout(Loop sharding);
 Layout consumed_layout(const Kernel& consumer, Loop sharding, int operand);
 Conversion conversion(Layout from, Layout to);
 
-/// Whether whole values are converted, not shards of tensors: then what the graph says to be one
-/// value is converted once to each layout, and heads that share an input read all of it.
+/// Whether whole values are converted, not shards of tensors: then each value of the graph is
+/// converted once to each layout, and heads that share an input read all of it.
 bool converts_values(const Problem& problem);
-/// The layout in which the consumer of a tensor wants it, along an axis with this loop, and along
-/// both.
+/// The layout that the consumer of a tensor requires, along an axis with this loop, and along both.
 Layout wanted_layout(const Problem& problem, const Tensor& tensor, Loop consumer);
 LayoutPair wanted_layouts(const Problem& problem, const Tensor& tensor, LoopPair consumer);
 LayoutPair produced_layouts(LoopPair sharding);
@@ -88,7 +87,7 @@ Bytes conversion_bytes(const Problem& problem, const Tensor& tensor, LoopPair fr
 /// The context of the network times of a layer's kernels, beside the sharding.
 struct NetworkContext {
   /// Keeps a reference to the problem, which must outlive it.  Where two axes make conversions
-  /// many, those that the cache knows are not computed again.
+  /// many, conversions in the cache are not computed again.
   NetworkContext(const Problem& its_problem, const std::vector<Mapping::Dimension>& network,
                  std::int64_t its_tiles, std::int64_t its_micro_batches,
                  ConversionCache* cache = nullptr);

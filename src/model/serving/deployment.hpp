@@ -45,7 +45,7 @@ struct Role {
   friend auto operator<=>(const Role&, const Role&) = default;
 };
 
-/// Compared in the order in which deployments are told apart when they are equally good.
+/// Compared in the order of preference among equally good deployments.
 struct Deployment {
   Mode mode = Mode::Aggregated;
   Role prefill;  ///< of Disaggregated
@@ -92,7 +92,7 @@ struct Figures {
   double transfer_capacity = 0.0;
   double transfer = 0.0;  ///< of a cache from pool to pool
   double capacity = 0.0;
-  double requests_per_s = 0.0;  ///< the capacity, or the rate that is asked for
+  double requests_per_s = 0.0;  ///< the capacity, or the requested rate
   double in_flight = 0.0;
   double memory = 0.0;  ///< of the fullest chip that decodes
   double memory_prefill = 0.0;

@@ -413,7 +413,8 @@ double cached_bytes(const Task& task, const Structure& structure) {
 
 namespace {
 
-/// Calls `say` with a function that makes the text of the first rule that is broken; whether none is.
+/// Calls `say` with a function that makes the text of the first rule that is broken; true if none
+/// is.
 template <class Say>
 bool keeps_rules(const Task& task, const Structure& s, const Say& say) {
   const Transformer& model = task.model;

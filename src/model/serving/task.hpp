@@ -51,7 +51,7 @@ struct Precision {
   [[nodiscard]] Number of_products() const { return products.value_or(weights); }
   [[nodiscard]] Number of_head() const { return head.value_or(weights); }
 };
-/// Its kinds of values, as they are asked for.
+/// A kind of values, with the getter of its number format.
 struct PrecisionOf {
   std::string_view name;
   Number (*get)(const Precision&);
@@ -126,7 +126,7 @@ struct LayerExecution {
 struct Pool {
   std::string name;
   std::int64_t chips = 1;
-  /// The first memory, the network innermost first, the peak where `peak` says nothing.
+  /// The first memory, the network innermost first, the peak unless `peak` is given.
   Machine machine;
   std::array<std::optional<FlopsPerSecond>, kNumbers> peak;
   double price = 0.0;                      ///< of a chip, dollars an hour

@@ -23,7 +23,7 @@ class Group {
  public:
   /// A chip by itself.
   Group() : Group(std::vector<Collectives>{Collectives({})}) {}
-  /// `network` says how each dimension is divided among the roles.
+  /// `network` gives the division of each dimension among the roles.
   Group(const Machine& machine, const std::vector<Division>& network,
         std::initializer_list<Role> roles);
   /// A group of `chips` anywhere in the network.

@@ -16,7 +16,7 @@
 
 namespace dfsearch::training {
 
-/// Any thread may ask.  Refers to the task and the blocks.
+/// Any thread may call it.  Refers to the task and the blocks.
 class LayoutShelf {
  public:
   LayoutShelf(const Task& task, const Blocks& blocks);
@@ -36,7 +36,7 @@ class LayoutShelf {
 
  private:
   using Front = std::vector<AxisLayout>;
-  /// Made by the thread that asks first; others wait for it.
+  /// Made by the thread that needs it first; others wait for it.
   template <class Value>
   struct Once {
     std::mutex making;

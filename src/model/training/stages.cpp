@@ -225,7 +225,8 @@ class SpreadSearch {
     return a.layers <= b.layers && a.other_layers <= b.other_layers;
   }
 
-  /// Every pace asks again for what the ones before asked: who holds some layers holds fewer.
+  /// Every pace repeats the checks of earlier paces: a stage that can hold some layers can hold
+  /// fewer.
   bool holds(std::int64_t stage, const StageContent& content) {
     Asked& asked = asked_[static_cast<std::size_t>(stage)];
     if (is_within(content, asked.held)) return true;

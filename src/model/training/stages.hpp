@@ -33,7 +33,7 @@ bool have_chunks(std::int64_t layers, std::int64_t stages, std::int64_t chunks);
 
 /// Calls `take` with the layers of the stages of each pipeline that `chunk_slots` divides into
 /// `chunks` chunks.  Pipelines whose fullest stage has least come first; before them `goes_on` is
-/// asked with the least layers of this stage, and the rest is left out where it returns false.
+/// called with the least layers of this stage, and the rest is left out where it returns false.
 void for_each_chunked(std::int64_t layers, std::int64_t stages, std::int64_t chunks,
                       const std::function<bool(std::int64_t least)>& goes_on,
                       const std::function<void(const std::vector<std::int64_t>& layers)>& take);

@@ -69,8 +69,8 @@ class StepModel {
             const Deadline& deadline = {});
 
   using Result = Spread;
-  /// The step in a network, with the layers spread as they are best or as the plan says; nothing
-  /// if memory holds no such spread, or it takes more than `most`.
+  /// The step in a network, with the best spread of the layers or the one of the plan; nothing if
+  /// memory holds no such spread, or it takes more than `most`.
   [[nodiscard]] std::optional<Result> step(const Groups& groups,
                                            Seconds most = Seconds::infinity()) const;
   /// A lower bound on the step in any network with these degrees, given the `Groups::anywhere` for

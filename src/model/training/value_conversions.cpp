@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
-/// Every wanted layout with one source after the other, depth first.
+/// Every required layout with one source after the other, depth first.
 class TreeSearch {
  public:
   TreeSearch(ValueLayout root, LayoutSet wanted, const PassageCost& cost)
@@ -96,7 +96,7 @@ Passage passage(ValueLayout from, ValueLayout to, HeadCopies copies) {
   const bool is_sum = from == ValueLayout::Partial ||
                       (from == ValueLayout::Features && copies == HeadCopies::OfGradient);
   if (to == ValueLayout::Replicated) return by(is_sum ? Exchange::AllReduce : Exchange::AllGather);
-  // Heads that several chips want are taken from the whole.
+  // Heads that several chips need are taken from the whole.
   if (to == ValueLayout::Features && copies != HeadCopies::None) {
     return by(is_sum ? Exchange::AllReduce : Exchange::AllGather);
   }

@@ -30,7 +30,7 @@ class ValueGraph {
     int operand = 1;
     bool has_gradient = true;
   };
-  /// A kernel with what the rules must know of it.
+  /// A kernel with its properties for the rules.
   struct Node {
     Kernel kernel;
     std::vector<Input> inputs;
