@@ -73,7 +73,7 @@ TEST_CASE("of sums that are compared number by number the later ones decide ties
     const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     const std::vector<std::size_t> sizes(5, 3);
     std::vector<LexicographicSumTerm> terms(1 + below(9));
-    // The same as one number: a step of the first outweighs all that the later ones can be.
+    // Terms as one number: a step of the first value outweighs all later ones together.
     std::vector<SumTerm> joined;
     for (LexicographicSumTerm& term : terms) {
       const std::size_t a = below(5), b = below(5);
@@ -102,8 +102,8 @@ bool is_better(const FrontSum& a, const FrontSum& b) {
   return is_no_worse && (a.sum[0] < b.sum[0] || a.sum[1] < b.sum[1]);
 }
 
-/// Of every pair of sums the first combination of the least third number, then what nothing is
-/// better than.
+/// The first combination with the least third number for every pair of sums, then the pairs that no
+/// other dominates.
 std::vector<FrontSum> front_of_all(const std::vector<std::size_t>& sizes,
                                    const std::vector<LexicographicSumTerm>& terms) {
   std::vector<FrontSum> all;
@@ -179,7 +179,7 @@ TEST_CASE("the front of sums of two criteria is that of all combinations, each t
   CHECK(empty > 20);
 }
 
-// Each of 60 variables decides between two powers of two, so that no sum is better than another.
+// All 60 variables decide between two powers of two, so that no sum is better than another.
 TEST_CASE("a front that is too long is given up") {
   const std::vector<std::size_t> sizes(60, 2);
   std::vector<LexicographicSumTerm> terms;

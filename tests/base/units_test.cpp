@@ -10,8 +10,7 @@
 namespace dfsearch {
 namespace {
 
-// What the type system promises.  Nothing here runs: a line that no longer
-// holds stops the build, and tells which promise is gone.
+// Promises of the type system.  Nothing here runs: a line that no longer holds stops the build.
 
 template <class A, class B>
 concept Addable = requires(A a, B b) {

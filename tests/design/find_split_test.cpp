@@ -20,7 +20,7 @@ namespace {
 using test::AllSplits;
 using test::World;
 
-/// That the chip has the shares of the grid point.
+/// Checks that the chip has the shares of the grid point.
 void check_split(const World& world, const std::optional<Chip>& chip, const GridPoint& point) {
   REQUIRE(chip.has_value());
   const Split split = SplitSpace(world.design).split(point);
@@ -31,7 +31,8 @@ void check_split(const World& world, const std::optional<Chip>& chip, const Grid
   }
 }
 
-/// That the best splits are the first ones of all, and that they say when there are no more.
+/// Checks that the best splits are the first ones of all, and that they end where there are no
+/// more.
 void check_best(const World& world, const AllSplits& all, const DesignResult& result,
                 std::size_t top) {
   CHECK(result.splits == static_cast<double>(all.splits));
@@ -162,7 +163,7 @@ TEST_CASE("what more of a budget would bring is the step with that much more") {
       const double ratio = objective / result.best.front().objective;
       CHECK(gain.change == doctest::Approx(ratio - 1.0).epsilon(1e-10));
       faster += gain.change < 0.0;
-      // What can only help: power and edge, but for a rounding.
+      // More power and more edge can only help, but for a rounding.
       const bool helps = gain.budget == BudgetClass::Power || gain.budget == BudgetClass::Edge;
       if (helps) CHECK(gain.change <= 0.0);
     }

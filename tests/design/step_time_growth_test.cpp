@@ -1,5 +1,5 @@
-// What the bounds of boxes stand on: no quantity of a machine that grows alone makes the best step
-// slower (docs/search.md, section 14).
+// The bounds of boxes rest on this property: no quantity of a machine that grows alone makes the
+// best step slower (docs/search.md, section 14).
 
 #include <doctest/doctest.h>
 
@@ -54,7 +54,7 @@ void tighten(const World& world, Problem& machine, std::mt19937_64& random) {
   }
 }
 
-/// One of several, at random.
+/// An element at random.
 template <class List>
 auto& any_of(List& list, std::mt19937_64& random) {
   return list[random() % list.size()];
@@ -106,8 +106,8 @@ TEST_CASE("no quantity of a machine that grows alone makes the best step slower"
     std::mt19937_64 random(seed * 31 + 7);
     World world = test::random_world(seed);
     const auto what = static_cast<Grown>(seed % kGrown);
-    // Where cycles are counted more cores of the same peak may be slower, but not more of the
-    // same frequency; at a given utilization the peak alone counts.
+    // If cycles are counted, more cores of the same peak may be slower, but not more of the same
+    // frequency; at a given utilization the peak alone counts.
     if (what == Grown::Cores) world.problem.execution.compute_utilization = 0.8;
     if (what >= Grown::LevelShare) world.problem.execution.levels = true;
     std::optional<Problem> before = random_machine(world, seed);
@@ -133,7 +133,7 @@ TEST_CASE("no quantity of a machine that grows alone makes the best step slower"
   for (std::size_t i = 0; i < kGrown; ++i) {
     CAPTURE(i);
     CHECK(compared[i] > 900);
-    // That each quantity counts at all: but for the capacity, which only rules mappings out.
+    // Each quantity counts, except the capacity, which only rules mappings out.
     if (static_cast<Grown>(i) != Grown::MemoryCapacity) CHECK(faster[i] > 20);
   }
 }

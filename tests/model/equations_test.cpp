@@ -213,7 +213,7 @@ TEST_CASE("a faster clock or more SRAM never costs more") {
   for_each_feasible(1000, [](Problem problem, const Mapping& mapping, const Cost& cost, auto) {
     problem.system.accelerator.sram = problem.system.accelerator.sram * 2.0;
     const Seconds roomy = cost_of(problem, mapping).step_time;
-    // What it may spare is weights that are loaded once a step.
+    // More SRAM may only save weights that are loaded once a step.
     if (problem.equations.weight_traffic != WeightTraffic::PerStep) CHECK(roomy == cost.step_time);
     CHECK(roomy <= cost.step_time);
     problem.system.accelerator.frequency = 1.5 * problem.system.accelerator.frequency;
@@ -302,9 +302,9 @@ TEST_CASE("twice the layers are twice the time of the layers") {
     problem.system.memory[0].capacity = Bytes::infinity();
     problem.equations.virtual_stages = VirtualStages::Fixed;  // the bubble stays as it is
     if (problem.equations.weight_traffic == WeightTraffic::PerStep) {
-      problem.equations.weight_traffic = WeightTraffic::Resident;  // of twice as many fewer fit
+      problem.equations.weight_traffic = WeightTraffic::Resident;  // of twice the weights fewer fit
     }
-    // What the stages divide: two, three, ... more of each.
+    // The layers that the stages divide.
     problem.workload.layers = 2 * degree_of(mapping.network, Strategy::Pipeline);
     const Cost once = cost_of(problem, mapping);
     problem.workload.layers *= 2;
@@ -316,13 +316,13 @@ TEST_CASE("twice the layers are twice the time of the layers") {
     CHECK((twice.step_time - twice.pipeline_transfer).in_base_units() ==
           doctest::Approx(2.0 * (once.step_time - once.pipeline_transfer).in_base_units())
               .epsilon(1e-12));
-    // As many chunks hand on as often, but published once for each layer.
+    // Equal numbers of chunks hand on equally often, but published once for each layer.
     const bool of_layers = problem.equations.pipeline == PipelineTime::Bubble;
     CHECK(twice.pipeline_transfer == (of_layers ? 2.0 : 1.0) * once.pipeline_transfer);
   });
 }
 
-/// The same problem and mapping with kernel i at place[i] of the list.
+/// The problem and the mapping with kernel i at place[i] of the list.
 std::pair<Problem, Mapping> relabelled(const Problem& problem, const Mapping& mapping,
                                        const std::vector<std::size_t>& place) {
   Problem other = problem;

@@ -1,5 +1,5 @@
-// What does not fit or is not allowed, to the byte and by name.  The numbers of the
-// example are in support/model_worlds.hpp.
+// Mappings that do not fit or are not allowed, to the byte and by name.  The numbers of the example
+// are in support/model_worlds.hpp.
 
 #include <doctest/doctest.h>
 
@@ -70,8 +70,8 @@ TEST_CASE("a weight alone may be cut into pieces while its inputs leave room") {
   }
 }
 
-// Of B each of two tiles takes 24 B and makes 32 B; 64 B of output and 48 B of weight share the 16 B
-// that two inputs leave of the SRAM.
+// Each of two tiles of B takes 24 B and makes 32 B; 64 B of output and 48 B of weight share the 16
+// B that two inputs leave of the SRAM.
 TEST_CASE("weight_pieces: what each piece of a weight loads again") {
   Problem problem = example();
   problem.equations.weight_traffic = WeightTraffic::Resident;

@@ -397,7 +397,7 @@ TEST_CASE("copies share the time of a step and have a network each") {
   CHECK(three.step_time.in_base_units() == about(one.step_time.in_base_units() / 3));
   CHECK(three.utilization == about(one.utilization));
   CHECK(three.flops == one.flops);
-  // Of one copy: 8 links of 80 B/s; ports 2 * 8 / 2 of 80 B/s and of 5 B/s, 8 of 1 B/s.
+  // Links of one copy: 8 of 80 B/s; ports 2 * 8 / 2 of 80 B/s and of 5 B/s, 8 of 1 B/s.
   const double network = 8 * 80.0 + 2.0 * (8 * 80.0 + 8 * 5.0 + 8 * 1.0);
   CHECK(three.price.in_base_units() == about(24 * 10.0 + 24 * 40.0 + 3 * network));
 }
@@ -485,7 +485,7 @@ TEST_CASE("what the first tier of memory cannot hold slows all of it down") {
   CHECK_FALSE(held.spilled);
   CHECK(held.partitions[1].memory.in_base_units() == about(1.6));
 
-  // Of 64 B a quarter at 40 B/s and the rest at 8 B/s.
+  // A quarter of 64 B at 40 B/s and the rest at 8 B/s.
   problem.system.memory[0].capacity = Bytes(168.0);
   problem.system.memory[1].capacity = Bytes(504.0);
   const Cost spilled = cost_of(problem, example_mapping());

@@ -1,5 +1,5 @@
 #pragma once
-// Random technologies and budgets near those of real chips.
+// Random technologies and budgets near real chips.
 
 #include <cmath>
 #include <random>

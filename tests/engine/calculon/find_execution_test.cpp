@@ -20,7 +20,7 @@ Task whole_search_of_1t() {
           .choices = {.maximum_batch = 1024}};
 }
 
-/// A random world of which some decisions are taken; no more candidates than can be tried.
+/// A random world with some decisions taken, and few enough candidates to try them all.
 Task random_task(std::uint32_t seed) {
   const auto world = test::random_calculon_world(seed);
   Task task{.transformer = world.transformer, .machine = world.machine, .choices = {}};
@@ -210,7 +210,7 @@ TEST_CASE("why nothing fits: the memory of the nearest execution") {
   REQUIRE(result.misfit.has_value());
   CHECK(result.misfit->misfit.limit == Limit::FirstMemory);
   CHECK(result.misfit->misfit.available == task.machine.memory[0].capacity.in_base_units());
-  // With that much it fits, and with a byte less it does not.
+  // It fits in the needed capacity, and does not with a byte less.
   task.machine.memory[0].capacity = Bytes(result.misfit->misfit.needed);
   CHECK(find_execution(task, {}).status == SearchStatus::Optimal);
   task.machine.memory[0].capacity = Bytes(result.misfit->misfit.needed - 1.0);

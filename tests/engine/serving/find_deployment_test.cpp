@@ -66,7 +66,7 @@ Enumerated enumerated(const Task& task) {
   return all;
 }
 
-/// Of equally good ones the fewest chips, then the first.
+/// The best deployment; among equals the one with the fewest chips, then the first.
 const FrontPoint& best_of(const Task& task, const Enumerated& all) {
   const FrontPoint* best = nullptr;
   for (const FrontPoint& point : all.feasible) {

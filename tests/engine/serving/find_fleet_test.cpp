@@ -1,4 +1,4 @@
-// The cheapest fleet is that of all multisets of deployments, tried one by one.
+// The cheapest fleet is the cheapest multiset of deployments, tried one by one.
 
 #include "engine/serving/find_deployment.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 using namespace serving;
 using Chips = std::vector<std::int64_t>;
 
-/// What the best deployment with exactly such chips serves.
+/// The rate of the best deployment on exactly these chips.
 std::map<Chips, double> capacities(const Task& task) {
   std::map<Chips, double> best;
   for (const Deployment& deployment : test::all_deployments(task)) {
@@ -34,7 +34,7 @@ std::map<Chips, double> capacities(const Task& task) {
   return best;
 }
 
-/// Calls with all chips of which multisets serve the rate, from this choice on.
+/// Calls with the chips of each multiset that serves the rate, from this choice on.
 template <class Call>
 void each_mix(const Chips& left, double rate, std::map<Chips, double>::const_iterator choice,
               std::map<Chips, double>::const_iterator end, const Call& call) {
@@ -55,7 +55,7 @@ struct Asked {
   Budget budget;
 };
 
-/// The same question with another number where the remedy changes one.
+/// The question with another number where the remedy changes one.
 Asked changed(Asked asked, const FleetRemedy& remedy, double number) {
   if (remedy.of.empty()) {
     if (remedy.limit == "price") asked.budget.price = number;
@@ -79,8 +79,8 @@ Asked changed(Asked asked, const FleetRemedy& remedy, double number) {
   return asked;
 }
 
-/// With what is enough a fleet is found, with a little less change none; a limit of one model is
-/// enough for that model, whatever the others need.
+/// A fleet is found with enough of the quantity, and none with a little less change; a limit of one
+/// model is enough for this model, whatever the others need.
 void check_least(const Asked& asked, const FleetRemedy& remedy) {
   const auto fits = [&](double number) {
     const Asked other = changed(asked, remedy, number);

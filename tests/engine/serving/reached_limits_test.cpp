@@ -19,7 +19,7 @@ namespace {
 
 using namespace serving;
 
-/// The least capacity of a pool that has room for so many bytes.
+/// The least capacity of a pool that has room for `bytes`.
 Bytes capacity_for(const Pool& pool, double bytes) {
   Pool with = pool;
   Bytes& capacity = with.machine.memory[0].capacity;
@@ -132,7 +132,7 @@ TEST_CASE("limits set to what an answer does are kept by it") {
   CHECK(reached > 2000);
 }
 
-/// Of an interval that has other batches than this one: what it serves is a rate that is served.
+/// An interval with other batches than this one serves a rate that is reached.
 TEST_CASE("each batch serves the rate that it can, whatever else is open") {
   std::mt19937_64 random(13);
   int served = 0;

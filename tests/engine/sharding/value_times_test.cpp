@@ -1,4 +1,4 @@
-// What the conversions of a value take, as terms of a sum, against all loops of its readers.
+// The times of the conversions of a value, as terms of a sum, against all loops of its readers.
 
 #include "engine/sharding/value_times.hpp"
 
@@ -114,7 +114,7 @@ TEST_CASE("the terms of a value are no more than its conversions, and as much al
         CHECK(least <= seconds * (1.0 + 1e-12));
         CHECK(made.least <= seconds);
         if (!two_axes) CHECK(least >= seconds * (1.0 - 1e-12));
-        // With all loops decided nothing is left to be made.
+        // If all loops are decided, nothing is left to be made.
         const LoopSets decided = loop_sets(sharding);
         const ValueTimes one(world.context, world.tensors, decided);
         std::vector<std::size_t> ones = sizes_of(decided);

@@ -16,7 +16,7 @@
 namespace dfsearch {
 namespace {
 
-/// What the worlds have been like.
+/// Counts of the kinds of worlds that occurred.
 struct StageWorldCounts {
   int feasible = 0, infeasible = 0, backward = 0, skipping = 0, bottleneck = 0, layers = 0;
   int staged = 0, in_memory = 0, perfect = 0, none = 0;
@@ -106,7 +106,7 @@ TEST_CASE("a search for stages that is stopped has bounds on both sides of the o
     if (!whole.cost) continue;
     CHECK(some.lower_bound <= whole.cost->objective);
     if (some.cost) CHECK(some.cost->objective >= whole.cost->objective);
-    // From there on it is found again.
+    // A search with this hint finds the optimum.
     CHECK(solve(problem, {.hint = some.mapping}).cost->objective == whole.cost->objective);
   }
   CHECK(stopped > 5);

@@ -68,7 +68,7 @@ std::vector<Mask> down_sets(const DataflowGraph& graph, std::size_t most) {
   return {sets.begin(), sets.end()};
 }
 
-/// What kernels take in one partition, by the sums of docs/model.md (28), (31) to (33).
+/// The times of kernels in one partition, by the sums of docs/model.md (28), (31) to (33).
 class PlainPass {
  public:
   PlainPass(const Problem& problem, const LayerCosts& costs)
@@ -139,11 +139,11 @@ class PlainPass {
   std::vector<Edge> tensors_;
 };
 
-/// The least time of a pass over all tiles and all sequences of at most so many partitions.
+/// The least time of a pass over all tiles and all sequences of partitions within the limit.
 std::optional<Seconds> least_time(const Problem& problem, const std::vector<Mask>& sets) {
   std::optional<Seconds> best;
   for (std::int64_t tile = 1; tile <= problem.workload.sequence; ++tile) {
-    // Of tiles that make as many the largest stands for all.
+    // The largest of the tiles with equal numbers of tiles stands for all.
     const Workload& workload = problem.workload;
     const bool is_largest =
         tile == workload.sequence || tile_count(workload, tile + 1) < tile_count(workload, tile);
@@ -306,7 +306,7 @@ TEST_CASE("the best plan with fused kernels is the best of all plans and all fus
     const Task task = fused_world(seed);
     const BestFused best = enumerate_fused(task);
     if (best.too_large) continue;
-    // Of the many worlds without a plan one search each is enough.
+    // One search is enough for each of the many worlds without a plan.
     for (const int threads : {1, 2, 8}) {
       if (!best.plan && threads > 1) continue;
       CAPTURE(threads);

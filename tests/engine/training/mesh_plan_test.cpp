@@ -133,7 +133,8 @@ TEST_CASE(
   division[Role::Data] = 16;
   division.order = {Role::Data, Role::Tensor};
   division.fill = MeshFill::Snake;
-  // As (4, 16) on 8 x 8 is: data has every link for itself, tensor shares it with three others.
+  // The division is (4, 16) on 8 x 8: data has every link for itself, tensor shares it with three
+  // others.
   const Groups groups(machine, {division});
   const Seconds gather = groups.tensor.time(Exchange::AllGather, Bytes(32.0));
   const MeshLoads loads =

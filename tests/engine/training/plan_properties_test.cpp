@@ -1,5 +1,5 @@
-// What must hold of every answer, whatever its figures: leaving a choice open never makes it
-// worse, nor does more of anything; what is said to help helps; what needs least needs least.
+// Properties of every answer, whatever its figures: leaving a choice open never makes it worse, nor
+// does more of anything; what is said to help helps; what needs least needs least.
 
 #include <doctest/doctest.h>
 
@@ -149,7 +149,7 @@ TEST_CASE("no plan is better for a decision that is given, nor worse for more of
   CHECK(without > 100);
 }
 
-/// Calls `found` with every spread of so many layers.
+/// Calls `found` with every spread of the layers.
 template <class Found>
 void all_spreads(std::int64_t stages, std::int64_t left, std::vector<std::int64_t>& layers,
                  const Found& found) {
@@ -277,7 +277,7 @@ TEST_CASE("plans are counted as one by one, in every spread and network") {
   CHECK(meshes > 50);
 }
 
-/// Gives what a remedy says, and takes away what it says must go.
+/// Applies a remedy to a task, and removes the choices that have to go.
 Task with_remedy(Task task, const Remedy& remedy) {
   Choices& choices = task.choices;
   const Plan& plan = remedy.plan;

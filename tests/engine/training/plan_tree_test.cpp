@@ -127,7 +127,7 @@ std::vector<PlanSolution> solutions_below(const PlanTree& tree, const PlanNode& 
   for (const PlanSolution& solution : all) {
     REQUIRE(tree.bound(node) <= tree.cost(solution));
     REQUIRE(tree.contains(node, solution));
-    // What comes after the first one comes after others that do, too.
+    // If a solution comes after the first one, it also comes after others that do.
     if (first == nullptr || tree.precedes(solution, *first)) first = &solution;
   }
   for (const PlanSolution& other : all) {

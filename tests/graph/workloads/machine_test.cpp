@@ -61,7 +61,7 @@ TEST_CASE("a decode layer has 20 kernels, 23 tensors and the published buffer de
 
 TEST_CASE("decoding reads weights and caches once for all chips of a tensor group") {
   const DataflowGraph graph = llm_decode_graph(kLlama3_8B, kWord);
-  // With 16 chips 2,097,152 B each for a matrix or a cache, 7,340,032 B for the MLP.
+  // On 16 chips: 2,097,152 B each for a matrix or a cache, 7,340,032 B for the MLP.
   for (const char* name : {"Q", "K", "V", "K_cache", "V_cache", "PROJ_GEMM"}) {
     CHECK(kernel_called(graph, name).sharded_memory.in_base_units() == 16 * 2097152.0);
   }

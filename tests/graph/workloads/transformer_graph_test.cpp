@@ -233,7 +233,7 @@ TEST_CASE("the head costs as much as 2.4 layers of Llama-3 8B") {
 
 namespace {
 
-/// Of all layers, each of its kind, and the ends.
+/// The sum over all layers, each of its kind, and the ends.
 template <class Graph, class Sum>
 double total(const Transformer& model, TransformerPass pass, Graph graph, Sum sum) {
   std::map<std::pair<bool, bool>, std::int64_t> kinds;

@@ -1,4 +1,4 @@
-// Counts of published models: those of their checkpoints, and of Megatron-LM's paper.
+// Counts of published models, from their checkpoints and from Megatron-LM's paper.
 
 #include "graph/workloads/llm/transformer.hpp"
 

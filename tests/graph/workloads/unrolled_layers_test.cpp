@@ -81,7 +81,7 @@ TEST_CASE("layers by rule are joined at their seams, the ends of which are left"
     seams.emplace(graph.kernel(seam.from).name, graph.kernel(seam.to).name);
   }
   CHECK(seams == NamePairs{{"L2.ADD_2", "L1.INPUT"}, {"L1.INPUT_sum", "L2.GRADIENT"}});
-  // What several read is one value.
+  // A tensor that several kernels read is one value.
   std::map<std::string, std::set<std::int32_t>> values;
   for (const Tensor& tensor : graph.tensors()) {
     values[graph.kernel(tensor.from).name].insert(tensor.value);

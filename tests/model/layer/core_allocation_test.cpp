@@ -311,7 +311,7 @@ TEST_CASE("a cache of options gives what is computed anew, for one shape and for
     for (const std::vector<Shard>& shapes : {std::vector{wide}, std::vector{wide, tall}}) {
       const auto list = cache.options(kernel, shapes, chip);
       for (std::int64_t cores = 1; cores <= chip.cores; ++cores) {
-        // The fewest cycles with so many cores, in the list and in all shapes.
+        // The fewest cycles on `cores`, in the list and in all shapes.
         const auto fewest = [&](const std::vector<CoreOption>& options) {
           std::int64_t cycles = std::numeric_limits<std::int64_t>::max();
           for (const CoreOption& option : options) {

@@ -44,7 +44,7 @@ std::vector<Sharding> choices_of(const Problem& problem) {
   return choices;
 }
 
-/// Those of the layer and those between layers.
+/// The tensors of the layer and between layers.
 std::vector<Tensor> tensors_of(const Problem& problem) {
   std::vector<Tensor> all = problem.workload.graph.tensors();
   const std::vector<Tensor> seams = test::plain::seams(problem);
@@ -273,7 +273,7 @@ Problem dense_problem(std::size_t count, std::uint64_t seed) {
   problem.sharding_pins.resize(count);
   problem.sharding_pins[0] = Loop::M;
   problem.sharding_pins[1] = Loop::N;
-  // With one chip it would not be worth the effort.
+  // On one chip it would not be worth the effort.
   problem.system.chips = 8;
   problem.system.network.resize(1);
   return problem;
@@ -471,7 +471,7 @@ TEST_CASE("a value with many consumers is made once in each layout, and ties are
   CHECK(least_bytes_sharding(shared_value(60, 0)).size() == 61);
 }
 
-// Each of 60 kernels feeds all later ones.
+// All 60 kernels feed all later ones.
 TEST_CASE("a graph too entangled to be sharded is refused at once, unless nothing is split") {
   Problem problem = dense_problem(60, 0);
   Sharding first;

@@ -125,7 +125,7 @@ TEST_CASE("an all-to-all over a bisection follows the table of topologies") {
         doctest::Approx(288.0 / (2 * 2 * 4)));
   CHECK(all_to_all({{kR, 2, 1.0}, {kR, 3, 9.0}, {kR, 4, 9.0}}, 1.0, kBisection) ==
         doctest::Approx(288.0 / (2 * 2 * 3)));
-  // Of four rings each cut has the product of the other degrees, in the order of the table.
+  // Each cut of four rings has the product of the other degrees, in the order of the table.
   const std::vector<Link> four{{kR, 2, 1.0}, {kR, 3, 9e3}, {kR, 4, 9e3}, {kR, 5, 9e3}};
   CHECK(all_to_all(four, 1.0, kBisection) == doctest::Approx(120.0 * 120 / 2 / (2 * 2 * 3 * 4)));
   // Hierarchies: n^2 / 4 pairs of the group that a dimension completes.

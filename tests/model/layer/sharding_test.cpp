@@ -271,14 +271,14 @@ TEST_CASE("heads of queries that share heads of keys with those of another chip 
   CHECK(time(4, 12) == 0.0);
 }
 
-/// The same tensor as one of the output `value` of its producer.
+/// The tensor as one of the output `value` of its producer.
 Tensor of_value(Tensor one, std::int32_t value) {
   one.value = value;
   return one;
 }
 
 TEST_CASE("of a value each layout is paid once") {
-  // Of 9 rows and 10 columns, 180 B: gathered 180 / 10, exchanged 4/8 x 60 / 10.
+  // 9 rows and 10 columns, 180 B: gathered 180 / 10, exchanged 4/8 x 60 / 10.
   const auto world_of = [](std::int32_t second) {
     return NetworkWorld(
         {weight_gemm("w", 9, 6, 10), elementwise("a", 9, 10), elementwise("b", 9, 10),
@@ -291,7 +291,7 @@ TEST_CASE("of a value each layout is paid once") {
   CHECK(one.time(0, {Loop::M, Loop::None, Loop::None, Loop::None, Loop::None}) == about(18.0));
   // Two values, both gathered.
   CHECK(world_of(1).time(0, {Loop::M, Loop::None, Loop::None, Loop::N, Loop::M}) == about(39.0));
-  // As published, tensor by tensor and on shards.
+  // The published equations: tensor by tensor and on shards.
   one.equations().layout_conversion_bytes = ConversionBytes::Shard;
   CHECK(one.time(0, {Loop::M, Loop::None, Loop::None, Loop::N, Loop::M}) == about(21.0));
 }
@@ -372,7 +372,7 @@ TEST_CASE("chips that split the rows of a norm tell each other their sums") {
   Kernel norm = elementwise("norm", 9, 10);
   norm.coupled = 2;
   NetworkWorld world({norm}, {});
-  // Each of four chips sends 2 sums of 10 columns: 40 B to all others, 3/4 x 160 / 10.
+  // All four chips send 2 sums of 10 columns: 40 B to all others, 3/4 x 160 / 10.
   CHECK(world.time(0, {Loop::M}) == about(12.0));
   CHECK(world.time(0, {Loop::M}, 3) == about(14.4));  // of ceil(10 / 3) columns, three times
   CHECK(world.time(0, {Loop::None}) == 0.0);
@@ -429,8 +429,8 @@ TEST_CASE("network times never fall when loops are taken out, and are those of t
 }
 
 TEST_CASE("every consumer's conversion is paid, after the all-reduce") {
-  // From columns: a tensor to a GEMM's first operand sharded on K (rows) is
-  // exchanged, one to an unsharded kernel gathered.
+  // A column-split tensor to a GEMM's first operand sharded on K (rows) is exchanged, one to an
+  // unsharded kernel gathered.
   NetworkWorld world({tiled(gemm("g", 8, 6, 12), Loop::None), gemm("first", 8, 8, 12),
                       elementwise("e", 8, 12), elementwise("f", 8, 12)},
                      {tensor(0, 1), tensor(0, 2), tensor(0, 2, 2), tensor(0, 3)});

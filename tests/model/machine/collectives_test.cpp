@@ -124,7 +124,7 @@ TEST_CASE("over two dimensions the outer one moves what the inner one leaves") {
   check_time(c.point_to_point(Bytes(80.0)), 16.0);       // max(80/10, 80/5)
 }
 
-// The same two dimensions the other way round: the switch leaves 40 B.
+// Two dimensions the other way round: the switch leaves 40 B.
 TEST_CASE("which dimension is the inner one matters") {
   const Collectives c =
       collectives({dimension(Topology::Switch, 2, 5.0), dimension(Topology::Ring, 4, 10.0)});

@@ -14,7 +14,7 @@ namespace {
 
 using Place = std::pair<std::int64_t, std::int64_t>;
 
-/// A chip beside a place, one step nearer to the end along a line or ring of so many.
+/// A chip beside a place, one step nearer to the end along a line or ring of `size`.
 std::int64_t nearer(std::int64_t at, std::int64_t end, std::int64_t size, bool closed) {
   const std::int64_t up = (end - at + size) % size;
   const std::int64_t down = (at - end + size) % size;

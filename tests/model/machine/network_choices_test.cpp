@@ -78,7 +78,7 @@ TEST_CASE("the data degree divides the batch and parallelism holds for products 
   }
   problem.workload.global_batch = 1024;
   problem.parallelism[static_cast<std::size_t>(Strategy::Tensor)].values = {8};
-  // Both tensor in four factorizations; 1*8 and 8*1 with the 1 for another strategy.
+  // Two tensor dimensions in four factorizations; 1*8 and 8*1 with the 1 for another strategy.
   CHECK(network_choices(problem).size() == 8);
   problem.parallelism[static_cast<std::size_t>(Strategy::Tensor)] = {.most = 1};
   problem.parallelism[static_cast<std::size_t>(Strategy::Pipeline)] = {.least = 8};

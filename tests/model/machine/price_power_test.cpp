@@ -37,7 +37,7 @@ Machine network_of(const std::vector<Cable>& cables) {
   return system;
 }
 
-/// As published, unless the equations are given.
+/// Published parts, unless the equations are given.
 Problem problem_of(const Machine& system, const Equations& equations = Equations::published()) {
   Problem problem;
   problem.system = system;

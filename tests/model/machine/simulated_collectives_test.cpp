@@ -202,7 +202,8 @@ TEST_CASE("of several dimensions each moves what the inner ones leave") {
   }
 }
 
-/// Links between the lower and the upper half of the members; of a switch those of all, as published.
+/// Links between the lower and the upper half of the members; for a switch the links of all
+/// members, as published.
 double cut_links(Topology topology, int n) {
   if (topology == Topology::Switch) return n;
   double links = 0.0;

@@ -1,5 +1,5 @@
-// What the search for deployments builds on (docs/serving.md, section 6): times and memory never
-// fall with the batch, and capacity neither while prefill keeps up.
+// Properties that the search for deployments builds on (docs/serving.md, section 6): times and
+// memory never fall with the batch, and capacity neither while prefill keeps up.
 
 #include "model/serving/steady_state.hpp"
 

@@ -16,16 +16,16 @@ namespace {
 
 using test::dimension;
 
-/// Chunks of so many stages, each as long as `forward` and, when training, `backward`.
+/// Chunks on `stages` stages, each as long as `forward` and, when training, `backward`.
 struct Pipeline {
   std::int64_t stages, chunks, micro_batches;
   std::int64_t forward, backward;
   std::int64_t hop;  // from chunk to chunk
 };
 
-/// When the last micro-batch has passed all chunks forward.  Stage c % stages computes chunk c; of
-/// those that can start earliest the one with the lowest chunk does, so that all micro-batches pass
-/// a chunk before any passes the next one of the stage.
+/// When the last micro-batch has passed all chunks forward.  Stage c % stages computes chunk c;
+/// among the passes that can start earliest the one with the lowest chunk does, so that all
+/// micro-batches pass a chunk before any passes the next one of the stage.
 std::int64_t last_event(const Pipeline& p) {
   const auto stages = static_cast<std::size_t>(p.stages);
   const auto passes = static_cast<std::size_t>(p.stages * p.chunks);
@@ -117,7 +117,7 @@ TEST_CASE("a step is never shorter than the work of a stage or a sample through 
       const double step = modelled(p) * (1 + 1e-12);
       CHECK(step >= micro_batches * chunks * chunk);
       CHECK(step >= stages * chunks * chunk);
-      // The last of those that pass the last chunk, and the way back from there.
+      // The last micro-batch through the last chunk, and the way back from there.
       CHECK(step >= (stages * chunks + micro_batches - 1) * chunk);
       CHECK(step >= (stages - 1 + micro_batches * chunks) * chunk);
     }

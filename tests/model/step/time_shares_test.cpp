@@ -57,9 +57,9 @@ TEST_CASE("charges for ever and ever are for ever, not less than nothing") {
   CHECK(shares.memory == Approx(0.5));
 }
 
-// The numbers are those of test::example(), where they are derived: partition 0
-// computes 1.35 s, moves 1.6 s and communicates 0.8 s, partition 1 computes 0.2 s
-// and moves 1.6 s; 12 layers and samples, bubble 7/6, 12 s of transfers.
+// test::example() derives the numbers: partition 0 computes 1.35 s, moves 1.6 s and communicates
+// 0.8 s, partition 1 computes 0.2 s and moves 1.6 s; 12 layers and samples, bubble 7/6, 12 s of
+// transfers.
 TEST_CASE("shares of the step time are those of hand calculation") {
   Problem problem = test::example();
   SUBCASE("perfect overlap: both partitions are charged for memory") {

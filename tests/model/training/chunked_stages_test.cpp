@@ -49,7 +49,7 @@ Layers megatron(std::int64_t layers, std::int64_t stages, std::int64_t chunks, b
   return of_ranks;
 }
 
-/// With all arguments there are.
+/// The divisions of Megatron-LM for all its arguments.
 std::set<Layers> of_megatron(std::int64_t layers, std::int64_t stages, std::int64_t chunks) {
   std::set<Layers> found;
   for (const bool embedding : {false, true}) {
@@ -65,7 +65,7 @@ std::set<Layers> of_megatron(std::int64_t layers, std::int64_t stages, std::int6
   return found;
 }
 
-/// Calls `take` with each division of so many layers among the stages that are left.
+/// Calls `take` with each division of the layers among the stages that are left.
 template <class Take>
 void for_all(Layers& layers, std::size_t stage, std::int64_t left, const Take& take) {
   if (stage + 1 == layers.size()) {

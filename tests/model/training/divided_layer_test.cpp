@@ -1,5 +1,5 @@
-// Every legal rule of every kernel, with numbers: a chip that reads what it has not is a failure,
-// so no legal assignment reads rows that are not there.
+// Every legal rule of every kernel, with numbers: a chip that reads an element that it has not
+// fails the test, so no legal assignment reads rows that are not there.
 
 #include <doctest/doctest.h>
 

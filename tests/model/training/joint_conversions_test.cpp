@@ -20,7 +20,7 @@ namespace {
 constexpr ValueLayout R = ValueLayout::Replicated, F = ValueLayout::Features,
                       T = ValueLayout::Tokens, P = ValueLayout::Partial;
 
-/// A chip has so much of a whole of 1 in a layout on an axis of so many chips.
+/// The part of a whole of 1 that a chip has in a layout on an axis of `chips`.
 double held(ValueLayout layout, double chips) {
   return layout == R || layout == P ? 1.0 : 1.0 / chips;
 }
@@ -105,7 +105,7 @@ std::vector<JointStep> all_steps(const World& world) {
   return steps;
 }
 
-/// Whether the steps, each once what it starts from is there, make all that is wanted.
+/// Whether the steps, each after the step that makes its source, make all required layouts.
 bool makes_all(const World& world, const std::vector<JointStep>& steps) {
   std::vector<JointLayout> there{world.root};
   const auto is_there = [&](const JointLayout& layout) {

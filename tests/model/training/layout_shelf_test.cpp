@@ -33,8 +33,8 @@ Sums sums_of(const DataflowGraph& graph, const AxisRules& axis, const AxisLayout
   return sums;
 }
 
-/// Of every layout of the whole front there is one that keeps no more, and sends at most so many
-/// times as much.
+/// For every layout of the whole front there is one that keeps no more, and sends at most
+/// `most_times` the bytes.
 void check_front(const Transformer& model, std::int64_t chips, double most_times, bool is_whole) {
   const Task task = test::training_task(model, 4096, 1024);
   const Blocks blocks = blocks_of(task);

@@ -52,7 +52,7 @@ AxisRules tensor_axis(const Transformer& model, std::int64_t chips) {
   return {.axis = Axis::Tensor, .chips = chips, .heads = model.heads, .kv_heads = model.kv_heads};
 }
 
-/// (n-1)/n of so many rows of all tokens.
+/// (n-1)/n of `rows` rows of all tokens.
 double all_gather(double rows, std::int64_t chips) {
   return number(chips - 1) / number(chips) * number(kTokens) * rows;
 }
@@ -98,8 +98,8 @@ TEST_CASE("least bytes on the tensor axis are those of Megatron's tensor paralle
   }
 }
 
-// The weighted sum of routed rows is linear: summands of rows become summands of tokens, of which
-// there are fewer.
+// The weighted sum of routed rows is linear: summands of rows become summands of tokens, which are
+// fewer.
 TEST_CASE("neither dropout, unfused attention nor experts take more than that") {
   Transformer dropping = test::gpt(12288, 96, 96, 50257);
   dropping.dropout = true;

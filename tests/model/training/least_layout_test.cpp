@@ -47,7 +47,7 @@ LayoutCosts costs_of(const DataflowGraph& graph, const AxisRules& axis, Criterio
                            ValueLayout layout) { return plain.drawn_kept(v, letter(layout)); }};
 }
 
-/// The rules of all kernels, of which those of one weight are chosen together.
+/// The rules of all kernels; rules of one weight are chosen together.
 struct Choices {
   std::vector<std::vector<PlainRule>> rules;
   std::vector<std::size_t> owner;
@@ -92,7 +92,7 @@ LayoutCost tried_all(const Choices& choices, const PlainCosts& costs) {
   return best;
 }
 
-/// What no other is better than in the first two criteria, each with its least third.
+/// The costs that no other dominates in the first two criteria, each with its least third.
 std::vector<LayoutCost> front_of_all(const Choices& choices, const PlainCosts& costs) {
   std::vector<LayoutCost> front;
   for_each_assignment(choices, [&](const Assignment& rules) {
@@ -130,7 +130,7 @@ Assignment found_in(const Choices& choices, const AxisLayout& layout) {
   return rules;
 }
 
-/// What the conversions and kept values that are listed cost.
+/// The cost of the listed conversions and kept values.
 LayoutCost listed(const DataflowGraph& graph, const AxisLayout& layout, const LayoutCosts& costs) {
   LayoutCost sum{};
   for (std::size_t k = 0; costs.kernel && k < layout.rules.size(); ++k) {

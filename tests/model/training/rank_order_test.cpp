@@ -12,7 +12,7 @@
 namespace dfsearch::training {
 namespace {
 
-/// What ranks that are numbered so have of a role in each dimension of so many chips.
+/// The place of each role of ranks in this order, in dimensions of these sizes.
 std::vector<Division> place(const Degrees& degrees, RankOrder order,
                             const std::vector<std::int64_t>& dimensions) {
   std::vector<Division> network(dimensions.size());

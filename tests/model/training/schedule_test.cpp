@@ -1,5 +1,5 @@
-// Against a simulation of events: every stage works through its list of passes, each as soon as
-// what it needs is there.
+// Schedules against a simulation of events: every stage works through its list of passes, each as
+// soon as its inputs are there.
 
 #include "model/training/schedule.hpp"
 
@@ -199,7 +199,7 @@ Outcome simulate(Schedule schedule, const std::vector<Stage>& stages, int chunks
 
 constexpr Stage kLayer{.forward = 1.0, .input_gradient = 1.2, .weight_gradient = 0.8};
 
-/// A stage as so many layers of one kind, and its ends.
+/// A stage as numbers of layers of both kinds, and its ends.
 StageContent content_of(const std::vector<Stage>& stages, std::size_t i) {
   return {.layers = std::lround(stages[i].forward / kLayer.forward),
           .first = i == 0,
@@ -238,7 +238,7 @@ TEST_CASE("equal stages take what a simulation of events takes, and keep as much
       for (int micro_batches = 1; micro_batches <= 4 * stages; ++micro_batches) {
         for (int chunks = 1; chunks <= 4; ++chunks) {
           if (!is_possible(schedule, chunks, micro_batches, stages, stages * chunks)) continue;
-          // The bubble of ZB-H1 is that of as many micro-batches as stages, or more.
+          // The bubble of ZB-H1 needs one micro-batch for each stage, or more.
           if (schedule == Schedule::ZeroBubble && micro_batches < stages) continue;
           CAPTURE(static_cast<int>(schedule));
           CAPTURE(stages);
@@ -389,7 +389,7 @@ struct World {
             dense,
             expert};
   }
-  /// The pace of a stage, and what it takes alone: work of all layers but the longest hides.
+  /// The pace of a stage, and its time alone: work of all layers but the longest hides.
   [[nodiscard]] std::pair<Pipeline::Pace, Seconds> on(const StageContent& stage) const {
     const auto work = [&](auto part) {
       const Seconds plain = stage.layers > 0 ? part(block(0)) : Seconds{};
@@ -505,8 +505,8 @@ TEST_CASE("exchanges of each micro-batch hide in the idle time of stages that ar
   };
   CHECK(step(3.0) > step(2.7));
   // By hand: the last stage sets the pace, 2 x 2.7 + 18 s; the others wait for nothing, 7.5 s
-  // beside 4 x 1.8 s and 9.9 s of idle time.  Of the last one's own 3 s one layer hides 1.8 s,
-  // and the wait for the first micro-batch those of one.
+  // beside 4 x 1.8 s and 9.9 s of idle time.  In the last one's own 3 s one layer hides 1.8 s, and
+  // the wait for the first micro-batch those of one.
   CHECK(step(2.7) == doctest::Approx(63 * (23.4 + 1.2) + 2 * 13.5 + 23.4).epsilon(1e-12));
 }
 

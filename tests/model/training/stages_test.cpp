@@ -26,7 +26,7 @@ struct StageWorld {
            other_layer * static_cast<double>(c.other_layers) + (c.first ? first : 0.0) +
            (c.last ? last : 0.0);
   }
-  /// Each of them grows with the layers, and in another way.
+  /// All costs grow with the layers, each in another way.
   [[nodiscard]] StageCost cost(const StageContent& c) const {
     const double all = static_cast<double>(c.all_layers());
     const double experts = static_cast<double>(c.other_layers);
@@ -143,8 +143,8 @@ TEST_CASE("the spread found is the best of all spreads that fit") {
 }
 
 TEST_CASE("chunks take the layers in turn") {
-  // Eight layers of which the first three have no experts, two stages of two chunks: stage 0
-  // has layers 0, 1, 4, 5.
+  // Eight layers, the first three without experts, two stages of two chunks: stage 0 has layers 0,
+  // 1, 4, 5.
   const auto contents = contents_of({4, 4}, 2, {.layers = 3});
   REQUIRE(contents.size() == 2);
   CHECK(contents[0].layers == 2);
@@ -160,7 +160,7 @@ TEST_CASE("chunks take the layers in turn") {
   CHECK(ends[1].layers == 2);  // 1, 2, 7, 8
   CHECK(ends[2].layers == 2);  // 3, 4, 9
   CHECK(ends[2].other_layers == 1);
-  // Of seven every third is of the other kind: layers 2 and 5, counted from 0.
+  // Every third of seven layers is of the other kind: layers 2 and 5, counted from 0.
   const auto alternate = contents_of({3, 2, 2}, 1, {.layers = 5, .other_layers = 2, .every = 3});
   CHECK(alternate[0].other_layers == 1);
   CHECK(alternate[1].other_layers == 0);
