@@ -5,7 +5,6 @@
 
 #include "base/version.hpp"
 #include "io/checkpoint/bytes.hpp"
-#include "io/checkpoint/cbor_map.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/checkpoint/problem_fingerprint.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "fuzz/fuzz_target.hpp"
 #include "io/config/graph_text.hpp"
-#include "io/lp/given_decisions.hpp"
 #include "io/lp/lp_text.hpp"
 #include "io/report/report.hpp"
 #include "io/result/mapping_file.hpp"

@@ -6,8 +6,7 @@
 #include "fuzz/fuzz_target.hpp"
 #include "fuzz/mapping_properties.hpp"
 #include "fuzz/problems.hpp"
-#include "io/lp/given_decisions.hpp"
-#include "io/lp/solution.hpp"
+#include "io/lp/lp_text.hpp"
 
 using namespace dfsearch;
 

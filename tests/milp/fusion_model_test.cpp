@@ -15,7 +15,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "io/lp/given_decisions.hpp"
+#include "io/lp/lp_text.hpp"
 #include "milp/column_names.hpp"
 #include "model/evaluate.hpp"
 #include "support/machine_worlds.hpp"

@@ -15,9 +15,7 @@
 
 #include "engine/mapping/outer_points.hpp"
 #include "engine/solve.hpp"
-#include "io/lp/given_decisions.hpp"
 #include "io/lp/lp_text.hpp"
-#include "io/lp/solution.hpp"
 #include "milp/fusion_model.hpp"
 #include "milp/sharding_model.hpp"
 #include "model/layer/sharding.hpp"

@@ -1,4 +1,4 @@
-#include "cli/chip.hpp"
+#include "cli/commands.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "cli/commands.hpp"
 #include "cli/outputs.hpp"
 #include "cli/standard_output.hpp"
 #include "io/config/config_tree.hpp"

@@ -10,8 +10,6 @@
 #include <variant>
 
 #include "base/error.hpp"
-#include "cli/chip.hpp"
-#include "cli/help.hpp"
 #include "cli/option_rows.hpp"
 #include "cli/outputs.hpp"
 #include "cli/signals.hpp"
@@ -20,11 +18,10 @@
 #include "io/config/foreign_file.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/emit/emit_result.hpp"
-#include "io/lp/given_decisions.hpp"
 #include "io/lp/lp_text.hpp"
-#include "io/lp/solution.hpp"
+#include "io/report/shelf_list.hpp"
 #include "io/result/mapping_file.hpp"
-#include "io/result/result_json.hpp"
+#include "io/result/shelf_json.hpp"
 #include "io/solve/question.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/parse_json.hpp"
@@ -194,6 +191,12 @@ int run(CommandLine line) {
                 " before the search began\n");
     return kStoppedWithout;
   }
+}
+
+int run_list(const CommandLine& line) {
+  check_output(line.json);
+  write_json_or(line.json, line.json.empty() ? "" : shelf_json(line.kinds), shelf_list(line.kinds));
+  return kProved;
 }
 
 }  // namespace dfsearch

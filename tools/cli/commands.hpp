@@ -2,8 +2,16 @@
 // What the commands do, a file each but for the short ones.  All return the exit status, and throw
 // InputError for input that is wrong and for files that cannot be written.
 
-#include "cli/exit_status.hpp"
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "cli/options.hpp"
+#include "cluster/cluster.hpp"
+#include "engine/search_result.hpp"
+#include "io/config/load_config.hpp"
+#include "io/result/outcome.hpp"
 
 namespace dfsearch {
 
@@ -33,5 +41,64 @@ void import_onnx(CommandLine& line);
 
 /// Runs the command of the line.
 int run(CommandLine line);
+
+enum ExitStatus : int {
+  kProved = 0,
+  kInternalError = 1,
+  kInputError = 2,
+  kInfeasible = 3,
+  kStoppedWithMapping = 4,
+  kStoppedWithout = 5,
+};
+
+/// Of a search.
+inline int exit_status(SearchStatus status) {
+  switch (status) {
+    case SearchStatus::Optimal:
+      return kProved;
+    case SearchStatus::Feasible:
+      return kStoppedWithMapping;
+    case SearchStatus::Infeasible:
+      return kInfeasible;
+    case SearchStatus::NoSolution:
+      return kStoppedWithout;
+  }
+  return kInternalError;
+}
+
+/// That the chip of a config cannot be built, which ends every command that needs it.
+struct NoSuchChip {
+  Config config;
+};
+
+/// The config of the command line, for a command that needs a machine that can run.  Throws
+/// InputError, and NoSuchChip.
+Config load_runnable(const CommandLine& line);
+/// The same, but the budget may leave something to search.
+Config load_searchable(const CommandLine& line);
+/// The same of any model.
+AnyConfig load_any_searchable(const CommandLine& line);
+
+/// The outcome with the chip of the config, if it has one; the config must outlive it.
+Outcome with_chip(Outcome outcome, const Config& config);
+
+/// Reports why there is no chip; returns the exit status.
+int report_no_chip(const CommandLine& line, const Config& config);
+
+/// The chip of a config that may have nothing else.  Throws InputError, and NoSuchChip.
+Config load_chip(const CommandLine& line);
+
+/// Null where the program runs alone.  Throws InputError where it was started by MPI and cannot
+/// work with it.
+std::unique_ptr<study::Cluster> open_cluster();
+
+/// Throws InputError where MPI has started several processes: each would do all of `command`.
+void refuse_many_processes(const char* command);
+
+/// Of the hardware threads those that a process has for itself: processes of one machine share them.
+int threads_of_a_process(int hardware_threads);
+
+/// What --version says of it: a line, or nothing.
+std::string cluster_text();
 
 }  // namespace dfsearch

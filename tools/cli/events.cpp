@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "cli/standard_output.hpp"
+#include "io/result/event_text.hpp"
 #include "io/text/write_file.hpp"
 
 namespace dfsearch {
@@ -53,6 +54,26 @@ void EventStream::finish() {
   }
   descriptor_ = -1;
   if (!failure_.empty()) throw InputError("the events are incomplete: " + failure_);
+}
+
+CheckpointFile::CheckpointFile(std::string file, EventStream& events)
+    : file_(std::move(file)), events_(events) {}
+
+void CheckpointFile::write(const std::string& bytes, const SearchStats& stats,
+                           std::size_t open_nodes) {
+  try {
+    write_file(file_, bytes);
+    failure_.clear();
+    events_.write(checkpoint_event(stats, file_, open_nodes, bytes.size()));
+  } catch (const InputError& error) {
+    // Told once; it may pass.
+    if (failure_.empty()) print_notes({error.messages().front() + "; the search goes on"});
+    failure_ = error.messages().front();
+  }
+}
+
+void CheckpointFile::finish() const {
+  if (!failure_.empty()) throw InputError("the last checkpoint is missing: " + failure_);
 }
 
 }  // namespace dfsearch

@@ -1,9 +1,12 @@
 #pragma once
 // The stream of events of a search.
 
+#include <cstddef>
 #include <mutex>
 #include <string>
 #include <string_view>
+
+#include "engine/tree/search_stats.hpp"
 
 namespace dfsearch {
 
@@ -30,6 +33,23 @@ class EventStream {
   std::mutex mutex_;     // guards what follows
   int descriptor_ = -1;  // -1: not, or no longer, written
   std::string failure_;
+};
+
+/// Replaces the file as a whole at every checkpoint.  One that cannot be written
+/// leaves the one before; the search goes on and the next is tried.
+class CheckpointFile {
+ public:
+  CheckpointFile(std::string file, EventStream& events);
+
+  /// A state with its counters as bytes.
+  void write(const std::string& bytes, const SearchStats& stats, std::size_t open_nodes);
+  /// Throws InputError if the last one could not be written.
+  void finish() const;
+
+ private:
+  const std::string file_;
+  EventStream& events_;
+  std::string failure_;  // of the last one
 };
 
 }  // namespace dfsearch

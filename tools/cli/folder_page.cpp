@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
-#include "cli/page_output.hpp"
+#include "cli/outputs.hpp"
 #include "io/html/page_assets.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/parse_json.hpp"

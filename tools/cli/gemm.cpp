@@ -9,7 +9,6 @@
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
-#include "cli/chip.hpp"
 #include "cli/outputs.hpp"
 #include "io/text/json_text.hpp"
 #include "io/text/text_table.hpp"

@@ -1,4 +1,4 @@
-#include "cli/help.hpp"
+#include "cli/option_rows.hpp"
 
 #include <fmt/format.h>
 

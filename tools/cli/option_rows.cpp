@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "cli/commands.hpp"
-#include "cli/option_readers.hpp"
 #include "cli/option_values.hpp"
 
 namespace dfsearch {

@@ -47,4 +47,38 @@ std::span<const CommandRow> command_rows();
 /// Of all commands that take a config.
 std::span<const OptionRow> config_rows();
 
+/// What --help prints, of all commands or of one.
+std::string help_text();
+std::string help_text(const CommandRow& command);
+
+/// A script by which a shell completes commands and options, or a manual page (roff).
+std::string completion_text(Shell shell);
+
+void drop_bound(CommandLine& line, const std::string& option, const std::string& value);
+void system_name(CommandLine& line, const std::string&, const std::string& value);
+/// What becomes of operators of ONNX that are not known.
+void unknown_operators(CommandLine& line, const std::string& option, const std::string& value);
+void objective(CommandLine& line, const std::string&, const std::string& value);
+void mesh_axis(CommandLine& line, const std::string& option, const std::string& value);
+void open_axis(CommandLine& line, const std::string& option, const std::string& value);
+void shape(CommandLine& line, const std::string& option, const std::string& value);
+void lstm_model(CommandLine& line, const std::string& option, const std::string& value);
+void sharing_chips(CommandLine& line, const std::string& option, const std::string& value);
+void word_size(CommandLine& line, const std::string& option, const std::string& value);
+void holdout(CommandLine& line, const std::string& option, const std::string& value);
+void emit_to(CommandLine& line, const std::string& option, const std::string& value);
+void shard(CommandLine& line, const std::string& option, const std::string& value);
+void study_task(CommandLine& line, StudyLine::Task task);
+
+void finish_solve(CommandLine& line);
+void finish_evaluate(CommandLine& line);
+void finish_graph(CommandLine& line);
+void finish_gemm(CommandLine& line);
+void finish_mesh(CommandLine& line);
+void finish_predict(CommandLine& line);
+void finish_emit(CommandLine& line);
+void finish_list(CommandLine& line);
+void finish_completion(CommandLine& line);
+void finish_study(CommandLine& line);
+
 }  // namespace dfsearch

@@ -2,6 +2,7 @@
 // Values of options, read so that an error says what was expected.
 
 #include <CLI/App.hpp>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -55,5 +56,9 @@ auto converted(const std::string& option, Convert convert) {
 
 /// Refuses words that the app knows nothing of; `input` names what it takes one of.
 void refuse_extras(const CLI::App& app, std::string_view command, std::string_view input);
+
+/// Memory that this process may use: that of the machine, or less where a control group or a
+/// limit of the shell says so.
+Bytes machine_memory();
 
 }  // namespace dfsearch

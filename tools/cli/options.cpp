@@ -15,10 +15,9 @@
 
 #include "base/error.hpp"
 #include "base/version.hpp"
-#include "cli/help.hpp"
+#include "cli/commands.hpp"
 #include "cli/option_rows.hpp"
 #include "cli/option_values.hpp"
-#include "cli/study_cluster.hpp"
 #include "io/config/load_config.hpp"
 #include "io/text/input_messages.hpp"
 

@@ -10,7 +10,6 @@
 
 #include "base/units.hpp"
 #include "base/words.hpp"
-#include "cli/study_line.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "io/config/shelf.hpp"
 #include "io/emit/emit_result.hpp"
@@ -42,6 +41,33 @@ enum class ModelPart { Fusion, Sharding };
 constexpr auto words(ModelPart) {
   return named<ModelPart>({{"fusion", ModelPart::Fusion}, {"sharding", ModelPart::Sharding}});
 }
+
+/// One of equal parts of a study, from 0.
+struct StudyShard {
+  std::int64_t part = 0;
+  std::int64_t of = 1;
+};
+
+/// The options of `dfsearch study` beside those of other commands.  Names of files are as given;
+/// empty: not given.
+struct StudyLine {
+  enum class Task {
+    Run,
+    List,   ///< --points
+    Print,  ///< --print POINT
+    DryRun,
+    Merge,  ///< of folders
+  };
+  Task task = Task::Run;
+  std::vector<std::string> folders;  ///< to be merged
+  std::string output;                ///< a folder; left out: the name of the study's file
+  bool output_is_named = true;
+  std::string point;
+  std::vector<std::string> only;
+  StudyShard shard;
+  std::optional<Seconds> point_time_limit;
+  bool all = false;
+};
 
 /// What was asked for.  Names of files are as given; empty: not given, "-" for
 /// standard output where a result goes.

@@ -1,6 +1,7 @@
 #pragma once
 // Where results go.
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -67,5 +68,13 @@ void write_answer(const CommandLine& line, const std::string& mapping,
 
 /// The same of one mapping that was evaluated.
 void write_outcome(const CommandLine& line, const Outcome& outcome, Outputs& outputs);
+
+/// Writes the page of a run; `json` is its result.
+void write_page(const CommandLine& line, const Json& json, const Sheet& sheet,
+                const std::vector<SearchPoint>& history, Outputs& outputs);
+
+/// A page that lists the results, studies and pages below a folder; its links are relative to the
+/// place of `output`, or to the folder if that is "-".  Throws InputError if there are none.
+std::string folder_page(const std::filesystem::path& folder, const std::string& output);
 
 }  // namespace dfsearch

@@ -1,6 +1,14 @@
 #include "cli/progress.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/units_text.hpp"
 #include "cli/standard_output.hpp"
+#include "study/figure.hpp"
 
 namespace dfsearch {
 namespace {
@@ -59,6 +67,81 @@ void ProgressPrinter::print(const Progress& progress) {
 void ProgressPrinter::finish() {
   if (line_is_open_) print_error("\n");
   line_is_open_ = false;
+}
+
+ProgressLine::ProgressLine(bool quiet, std::function<std::string(double)> text)
+    : in_place_(rewrites_lines()), text_(std::move(text)) {
+  if (quiet) return;
+  ticker_.emplace(Seconds(in_place_ ? 1.0 : 10.0), [this] {
+    const std::string line =
+        text_(std::chrono::duration<double>(WallClock::now() - start_).count());
+    if (in_place_) {
+      rewrite_line(line);
+    } else {
+      print_error(line + "\n");
+    }
+    line_is_open_ = in_place_;
+  });
+}
+
+void ProgressLine::finish() {
+  if (ticker_) ticker_->stop();
+  if (line_is_open_) print_error("\n");
+  line_is_open_ = false;
+}
+
+StudyProgress::StudyProgress(const Study& study, const study::StudyCount& count, bool quiet)
+    : study_(study),
+      count_(count),
+      line_(quiet, [this](double seconds) { return line(seconds); }) {}
+
+std::string StudyProgress::line(double seconds) {
+  const std::lock_guard lock(mutex_);
+  const study::StudyCount& count = count_;
+  const double rate = static_cast<double>(solved_) / std::max(seconds, 1e-9);
+  std::string text = fmt::format("{:>9}  {}", to_text(Seconds(seconds)), count.solved);
+  if (study_.solves_all) {
+    const auto left = static_cast<double>(count.points - count.solved);
+    text += fmt::format("/{} points, {:.3g}/s", count.points, rate);
+    if (rate > 0.0) text += fmt::format(", {} left", to_text(Seconds(left / rate)));
+  } else {
+    text += fmt::format(" solved of {} points, {:.3g}/s", count.points, rate);
+  }
+  const auto& figures = study_.goal.figures;
+  if (has_best_) {
+    const study::Figure figure = figures.empty() ? study::Figure::StepTime : figures.front();
+    text += ", best " + figure_text(figure, best_);
+  }
+  if (count.failed > 0) text += fmt::format(", {} failed", count.failed);
+  return text;
+}
+
+void StudyProgress::tell(const study::PointAnswer& answer, const study::StudyCount& count) {
+  const std::lock_guard lock(mutex_);
+  ++solved_;
+  count_ = count;
+  const auto& figures = study_.goal.figures;
+  const study::Figure figure = figures.empty() ? study::Figure::StepTime : figures.front();
+  if (!answer.figures.has(figure)) return;
+  const double value = answer.figures[figure];
+  const bool better = study::more_is_better(figure) ? value > best_ : value < best_;
+  if (!has_best_ || better) best_ = value;
+  has_best_ = true;
+}
+
+void SearchHistory::add(const Progress& progress) {
+  if (!on_ || progress.rank != 1) return;
+  if (points_.size() == kMost) {
+    for (std::size_t i = 0; i < kMost / 2; ++i) points_[i] = points_[2 * i];
+    points_.resize(kMost / 2);
+  }
+  SearchPoint point{.time = progress.time.in_base_units(),
+                    .nodes = progress.nodes,
+                    .lower_bound = progress.lower_bound.in_base_units()};
+  if (progress.incumbent < Score::infinity()) {
+    point.incumbent = progress.incumbent.in_base_units();
+  }
+  points_.push_back(point);
 }
 
 }  // namespace dfsearch

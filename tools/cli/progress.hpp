@@ -1,11 +1,22 @@
 #pragma once
 // The log of a search on standard error.
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/tree/search_stats.hpp"
+#include "engine/tree/ticker.hpp"
+#include "io/html/run_page.hpp"
 #include "io/report/progress_text.hpp"
+#include "io/study/study_file.hpp"
+#include "study/point_answer.hpp"
+#include "study/point_source.hpp"
 
 namespace dfsearch {
 
@@ -42,6 +53,65 @@ class ProgressPrinter {
   std::int64_t last_nodes_ = 0;
   Score incumbent_ = Score::infinity();
   int rank_ = 1;
+};
+
+/// A line a second on a terminal, rewritten in place, or one every ten seconds in a file.
+class ProgressLine {
+ public:
+  /// `text` of so many seconds since now is asked for by another thread.
+  ProgressLine(bool quiet, std::function<std::string(double)> text);
+  /// No more lines; ends one that was rewritten.
+  void finish();
+
+ private:
+  using WallClock = std::chrono::steady_clock;
+
+  const bool in_place_;
+  const std::function<std::string(double)> text_;
+  const WallClock::time_point start_ = WallClock::now();
+  bool line_is_open_ = false;
+  std::optional<Ticker> ticker_;  // last: it uses the others
+};
+
+/// Also while one point takes long.
+class StudyProgress {
+ public:
+  StudyProgress(const Study& study, const study::StudyCount& count, bool quiet);
+
+  void tell(const study::PointAnswer& answer, const study::StudyCount& count);
+  void finish() { line_.finish(); }
+
+ private:
+  [[nodiscard]] std::string line(double seconds);
+
+  const Study& study_;
+  std::mutex mutex_;  // guards what follows
+  study::StudyCount count_;
+  std::int64_t solved_ = 0;  // by this run
+  double best_ = 0.0;
+  bool has_best_ = false;
+  ProgressLine line_;  // last: it uses the others
+};
+
+/// Keeps what a search told, at most 512 times: of more, every second one goes.  Called by one
+/// thread at a time.
+class SearchHistory {
+ public:
+  /// Does nothing unless it is on.
+  explicit SearchHistory(bool on) : on_(on) {
+    if (on) points_.reserve(kMost);  // so that `add` does not throw
+  }
+
+  [[nodiscard]] bool is_on() const { return on_; }
+  /// What is reported of the next-best parallelism is left out.
+  void add(const Progress& progress);
+  [[nodiscard]] const std::vector<SearchPoint>& points() const { return points_; }
+
+ private:
+  static constexpr std::size_t kMost = 512;
+
+  const bool on_;
+  std::vector<SearchPoint> points_;
 };
 
 }  // namespace dfsearch

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <csignal>
 
-#include "cli/exit_status.hpp"
+#include "cli/commands.hpp"
 
 namespace dfsearch {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -11,15 +12,12 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "cli/checkpoint_output.hpp"
-#include "cli/chip.hpp"
 #include "cli/events.hpp"
+#include "cli/option_values.hpp"
 #include "cli/outputs.hpp"
 #include "cli/progress.hpp"
-#include "cli/search_setup.hpp"
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
-#include "cli/study_cluster.hpp"
 #include "io/checkpoint/checkpoint_frame.hpp"
 #include "io/emit/emit_result.hpp"
 #include "io/result/event_text.hpp"
@@ -29,6 +27,51 @@
 
 namespace dfsearch {
 namespace {
+
+constexpr Seconds kEventInterval{1.0};
+constexpr Seconds kHistoryInterval{0.1};
+
+/// Without the deadline, which begins with the search.  The config gives what the command line
+/// leaves out.
+Limits limits_of(const CommandLine& line, const SearchSettings& settings) {
+  Limits limits;
+  limits.memory =
+      line.memory_limit.value_or(settings.memory_limit.value_or(0.5 * machine_memory()));
+  limits.gap = line.gap.value_or(settings.gap);
+  if (line.node_limit) limits.nodes = *line.node_limit;
+  return limits;
+}
+
+Detail detail_of(const CommandLine& line) {
+  if (line.quiet) return Detail::Quiet;
+  return line.verbose ? Detail::Verbose : Detail::Normal;
+}
+
+/// Sets who learns of the progress, and how often.  Events, progress and history must outlive the
+/// search.
+void listen_to_progress(const CommandLine& line, EventStream& events, ProgressPrinter& progress,
+                        SearchHistory& history, SolveOptions& options) {
+  const bool on = events.is_on();
+  options.progress_nodes = ProgressPrinter::kNodes;
+  options.progress_interval = progress.interval();
+  if (on || history.is_on()) {
+    options.progress_interval =
+        std::min(options.progress_interval, on ? kEventInterval : kHistoryInterval);
+  }
+  if (!on && !history.is_on() && line.quiet) return;
+  options.on_progress = [&events, &progress, &history, on](const Progress& p) {
+    progress.print(p);
+    history.add(p);
+    if (on) events.write(progress_event(p));
+  };
+}
+
+/// The file for the mapping; empty, and the user is warned, if none was found.
+std::string mapping_file(const CommandLine& line, bool found) {
+  if (line.mapping.empty() || found) return line.mapping;
+  print_notes({line.mapping + ": not written, there is no mapping"});
+  return "";
+}
 
 /// Of several answers all must be proved.
 int exit_status(const Result& result) {

@@ -13,12 +13,10 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "cli/machine_memory.hpp"
 #include "cli/option_values.hpp"
+#include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
-#include "cli/study_cluster.hpp"
-#include "cli/study_progress.hpp"
 #include "io/html/study_page.hpp"
 #include "io/study/journal.hpp"
 #include "io/study/merge_shards.hpp"

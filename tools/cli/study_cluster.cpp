@@ -1,4 +1,4 @@
-#include "cli/study_cluster.hpp"
+#include "cli/commands.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 // between stages, and weights that replicas gather, go on beside other work.  Schedules: Narayanan et al.,
 // Efficient large-scale language model training on GPU clusters, SC 2021, sections 2.2 and 2.3.
 
-#include "io/chakra/step_traces.hpp"
+#include "io/chakra/import_trace.hpp"
 
 #include <chakra/chakra.pb.h>
 #include <fmt/format.h>

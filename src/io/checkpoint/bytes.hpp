@@ -1,6 +1,8 @@
 #pragma once
 // Values as bytes, the same on every machine.
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -47,5 +49,9 @@ class ByteReader {
 
   std::string_view rest_;
 };
+
+/// What the bytes say.  Throws nlohmann::json::exception if they are no CBOR, and
+/// BadBytes if lists and maps in it are nested deeper than in any checkpoint.
+nlohmann::json parse_cbor(std::string_view bytes);
 
 }  // namespace dfsearch

@@ -4,8 +4,12 @@
 #include <filesystem>
 #include <string>
 
+#include "design/split_space.hpp"
 #include "engine/answer/search_state.hpp"
+#include "engine/plan/step_search.hpp"
+#include "io/checkpoint/problem_fingerprint.hpp"
 #include "model/problem.hpp"
+#include "technology/derive.hpp"
 
 namespace dfsearch {
 
@@ -21,5 +25,28 @@ SearchState parse_checkpoint(const std::string& bytes, const std::string& name,
 /// Throws InputError if the file holds something that a checkpoint of this problem
 /// must not replace: anything but one, or a checkpoint of another problem.
 void check_replaceable(const std::filesystem::path& file, const Problem& problem);
+
+/// Of the problem and of what its chips are derived from.
+Fingerprint fingerprint_of(const Problem& problem, const ChipDesign& design);
+
+/// The state as bytes.
+std::string checkpoint_bytes(const Problem& problem, const ChipDesign& design,
+                             const SplitState& state);
+
+/// Reads them back; every box and split is within the grid.  Throws InputError, naming the file, if
+/// they are no checkpoint, damaged, of another version of dfsearch or of another problem.
+SplitState parse_checkpoint(const std::string& bytes, const std::string& name,
+                            const Problem& problem, const ChipDesign& design);
+SplitState load_checkpoint(const std::filesystem::path& file, const Problem& problem,
+                           const ChipDesign& design);
+
+/// The state as bytes; `problem` is the fingerprint of the config.
+std::string checkpoint_bytes(const StepState& state, const Fingerprint& problem);
+
+/// Reads them back.  Throws InputError, naming the file, if they are no checkpoint, damaged, of
+/// another version of dfsearch or of another config.
+StepState parse_step_checkpoint(const std::string& bytes, const std::string& name,
+                                const Fingerprint& problem);
+StepState load_step_checkpoint(const std::filesystem::path& file, const Fingerprint& problem);
 
 }  // namespace dfsearch

@@ -15,7 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/version.hpp"
-#include "io/checkpoint/cbor_map.hpp"
+#include "io/checkpoint/bytes.hpp"
 #include "io/text/read_file.hpp"
 
 namespace dfsearch {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/text/yaml_tree.hpp"
 #include "model/problem.hpp"
 #include "technology/derive.hpp"
 
@@ -20,5 +21,10 @@ using Fingerprint = std::vector<std::pair<std::string, std::uint64_t>>;
 Fingerprint fingerprint_of(const Problem& problem);
 /// Of what chips are derived from.
 Fingerprint fingerprint_of(const ChipDesign& design);
+
+/// One number for each section of a config whose files are in it, made from keys and values as they
+/// are written; the order of keys makes no difference, and `search`, which has limits alone, is no
+/// part of it.  Configs with different numbers may still ask the same: `1 s` and `1000 ms`.
+std::vector<std::pair<std::string, std::uint64_t>> fingerprint_of(const YamlNode& config);
 
 }  // namespace dfsearch

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "io/config/config_workload.hpp"
 #include "io/config/load_config.hpp"
+#include "io/config/workload_text.hpp"
 #include "io/text/map_reader.hpp"
 #include "model/problem.hpp"
 #include "schema/schema.hpp"

@@ -9,7 +9,6 @@
 #include "base/units_text.hpp"
 #include "graph/dataflow_graph.hpp"
 #include "graph/names.hpp"
-#include "io/config/config_workload.hpp"
 #include "io/config/workload_text.hpp"
 #include "schema/report.hpp"
 

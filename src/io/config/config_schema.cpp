@@ -1,12 +1,12 @@
 #include "io/config/config_schema.hpp"
 
-#include "io/config/config_calculon.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
+#include "io/config/config_training.hpp"
 #include "io/config/plan_text.hpp"
 #include "io/config/serving_text.hpp"
 #include "io/config/workload_text.hpp"
-#include "io/schema/json_schema.hpp"
+#include "io/schema/write_schema.hpp"
 #include "model/machine/machine_schema.hpp"
 
 namespace dfsearch {

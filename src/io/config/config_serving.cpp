@@ -1,4 +1,4 @@
-#include "io/config/config_serving.hpp"
+#include "io/config/config_training.hpp"
 
 #include <algorithm>
 #include <array>

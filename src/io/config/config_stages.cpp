@@ -1,4 +1,4 @@
-#include "io/config/config_stages.hpp"
+#include "io/config/config_training.hpp"
 
 #include <fmt/format.h>
 

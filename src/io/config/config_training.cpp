@@ -21,7 +21,6 @@
 #include "graph/names.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
-#include "io/config/config_workload.hpp"
 #include "io/config/plan_text.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/read_schema.hpp"

@@ -17,9 +17,9 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/config/config_serving.hpp"
+#include "io/config/config_training.hpp"
 #include "io/config/foreign_file.hpp"
-#include "io/config/replaced_machine.hpp"
+#include "io/config/overrides.hpp"
 #include "io/config/shelf.hpp"
 #include "io/text/map_reader.hpp"
 #include "io/text/read_file.hpp"

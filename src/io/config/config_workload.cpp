@@ -1,6 +1,6 @@
 // The section `workload`: rules of most kinds.
 
-#include "io/config/config_workload.hpp"
+#include "io/config/workload_text.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include "base/counts.hpp"
 #include "base/units_text.hpp"
 #include "graph/workloads/generators.hpp"
-#include "io/config/workload_text.hpp"
 #include "io/schema/read_schema.hpp"
 #include "io/text/input_messages.hpp"
 #include "schema/report.hpp"

@@ -6,8 +6,6 @@
 
 #include "base/error.hpp"
 #include "io/chakra/import_trace.hpp"
-#include "io/config/file_kind.hpp"
-#include "io/config/import_comments.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
 #include "io/huggingface/import_huggingface.hpp"
 #include "io/text/input_messages.hpp"
@@ -117,6 +115,38 @@ std::string imported_file(const std::filesystem::path& file) {
   // Traces of many nodes are as large as their graphs may be.
   constexpr std::size_t kMostOfTrace = std::size_t{1} << 30;
   return imported_text(is_trace(name) ? read_file(file, kMostOfTrace) : read_file(file), name);
+}
+
+namespace {
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = text[0] == '\0' ? 0 : utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string kind_of_text(const std::string& text) {
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) return "an empty file";
+  if (!is_utf8(text)) return "no text";
+  YamlNode root;
+  try {
+    root = parse_yaml(text, "", false);
+  } catch (const InputError&) {
+    return "";
+  }
+  const auto has = [&](std::string_view key) { return root.find(key) != nullptr; };
+  if (has("dfsearch")) return "a result of dfsearch, which 'dfsearch report' shows";
+  if (has("study") && has("base")) return "a study of dfsearch, which 'dfsearch study' runs";
+  if (has("workload") || has("system") || has("training")) {
+    return "a config of dfsearch, or a part of one";
+  }
+  if (has("weight_map")) return "the index of a model's weights, its config.json is beside it";
+  return "";
 }
 
 }  // namespace dfsearch

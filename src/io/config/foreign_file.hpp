@@ -28,4 +28,11 @@ std::vector<std::string> notes_of_import(const std::string& text, const std::str
 /// Models of ONNX are read by the package of Python, not by the library.
 bool is_onnx(std::string_view name);
 
+/// "a config of dfsearch" and the like; empty for a text that says nothing of what it is.
+std::string kind_of_text(const std::string& text);
+
+inline constexpr std::string_view kLeftOut = "Left out: ";
+inline constexpr std::string_view kOfOneChip = "Of one of ";
+inline constexpr std::string_view kStoredIn = "Stored in ";
+
 }  // namespace dfsearch

@@ -18,15 +18,12 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/config/config_calculon.hpp"
 #include "io/config/config_execution.hpp"
-#include "io/config/config_serving.hpp"
-#include "io/config/config_stages.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_training.hpp"
 #include "io/config/config_tree.hpp"
-#include "io/config/config_workload.hpp"
 #include "io/config/foreign_file.hpp"
+#include "io/config/workload_text.hpp"
 #include "model/layer/level_traffic.hpp"
 
 namespace dfsearch {

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "io/config/serving_text.hpp"
-#include "io/config/serving_units.hpp"
 #include "model/machine/machine_schema.hpp"
 #include "model/problem_schema.hpp"
 #include "schema/report.hpp"

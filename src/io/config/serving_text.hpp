@@ -118,4 +118,12 @@ const Schema& schema_of(Rows<FleetText>);
 const Schema& schema_of(Rows<PoolText>);
 const Schema& schema_of(Rows<ServingText>);
 
+/// Of a resource, that is used.
+inline constexpr Interval kServedShare{1e-6, 1.0};
+
+/// "2 $/h"
+const Type& price_per_hour();
+/// "40 /s"
+const Type& requests_per_second();
+
 }  // namespace dfsearch

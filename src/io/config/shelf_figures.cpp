@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/config/config_calculon.hpp"
 #include "io/config/config_system.hpp"
-#include "io/config/config_workload.hpp"
+#include "io/config/config_training.hpp"
+#include "io/config/workload_text.hpp"
 #include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {

@@ -11,6 +11,7 @@
 #include "graph/workloads/generators.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
 #include "io/text/json_text.hpp"
+#include "io/text/yaml_tree.hpp"
 #include "schema/schema.hpp"
 
 namespace dfsearch {
@@ -112,5 +113,21 @@ void check_experts(void* experts, Report& report);
 bool check_kinds(const Transformer& model, Report& report);
 /// What all kinds have in common, once the graph is there.
 void check_workload(const WorkloadText& text, Report& report);
+
+/// A kernel that a config puts into a partition, whichever key said so.
+struct PartitionPin {
+  KernelId kernel;
+  std::int64_t partition = 0;
+  Place place;
+};
+
+/// Nothing if anything in the section is wrong.  `pins` receives the
+/// `partition` keys of `kind: graph`.
+std::optional<Workload> read_workload(const YamlEntry& section, std::vector<PartitionPin>& pins,
+                                      InputMessages& messages);
+
+/// Reports tensors whose shapes cannot agree with what their kernels read; `section` is the workload
+/// that the graph was read from.
+void check_shapes(const YamlNode& section, const DataflowGraph& graph, InputMessages& messages);
 
 }  // namespace dfsearch

@@ -15,7 +15,7 @@
 
 #include "base/units_text.hpp"
 #include "graph/workloads/generators.hpp"
-#include "io/config/config_workload.hpp"
+#include "io/config/workload_text.hpp"
 #include "io/text/json_text.hpp"
 
 namespace dfsearch {

@@ -1,6 +1,7 @@
 #pragma once
 // The dataflow graph of a DFModel setup.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,5 +68,26 @@ bool same_size(double a, double b);
 
 /// The fields a variant of a kernel has for the sizes of its inputs: one or two.
 std::vector<std::string> input_size_fields(KernelKind kind);
+
+struct SetupSystem {
+  std::string yaml;  ///< the section `system:`
+  std::size_t dimensions = 0;
+  std::int64_t chips = 1;
+  std::int64_t data_degree = 1;  ///< as far as it is given
+};
+
+/// `copies`: of the workload on the machine; DFModel's degrees are those of one.
+SetupSystem read_setup_system(const SetupNode& section, std::int64_t copies);
+
+/// The sections `price:` and `power:` for a network of so many dimensions.
+std::string setup_cost_yaml(const SetupNode& cost, std::size_t dimensions);
+
+/// The `workload:` section of the kind that a `dlrm`, `hpl` or `fft` block
+/// stands for.  Reports the first kernel or connection of the graph that the
+/// generator would not have made.  `execution` is the message around the block,
+/// `chips` those of the whole system.  The kernels of `graph` get the spread that
+/// the kind gives them.
+std::string generated_workload_yaml(const SetupNode& execution, const SetupNode& block,
+                                    SetupGraph& graph, std::int64_t word, std::int64_t chips);
 
 }  // namespace dfsearch

@@ -1,4 +1,4 @@
-#include "io/dfmodel/dfmodel_system.hpp"
+#include "io/dfmodel/dfmodel_graph.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // every kernel and connection must be the one that these parameters give
 // (docs/model.md, section 9).
 
-#include "io/dfmodel/dfmodel_workloads.hpp"
+#include "io/dfmodel/dfmodel_graph.hpp"
 
 #include <fmt/format.h>
 

@@ -18,9 +18,7 @@
 #include "io/config/graph_text.hpp"
 #include "io/config/load_config.hpp"
 #include "io/dfmodel/dfmodel_graph.hpp"
-#include "io/dfmodel/dfmodel_system.hpp"
 #include "io/dfmodel/dfmodel_text.hpp"
-#include "io/dfmodel/dfmodel_workloads.hpp"
 #include "model/names.hpp"
 
 namespace dfsearch {

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "io/chakra/step_traces.hpp"
-#include "io/emit/check_result.hpp"
+#include "io/chakra/import_trace.hpp"
 #include "io/emit/emitted.hpp"
 #include "io/text/parse_json.hpp"
 

@@ -2,11 +2,24 @@
 
 #include "io/emit/emitted.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
+#include <span>
 #include <string_view>
+#include <vector>
 
+#include "base/error.hpp"
 #include "io/text/input_messages.hpp"
+#include "io/text/offload_names.hpp"
+#include "io/text/yaml_tree.hpp"
+#include "model/framework.hpp"
+#include "model/serving/task.hpp"
+#include "model/stack/stack.hpp"
+#include "model/training/plan.hpp"
+#include "schema/types.hpp"
 
 namespace dfsearch {
 
@@ -33,6 +46,182 @@ std::string command_text(const std::string& command, const Emitted& emitted) {
   std::string text = comments(emitted.comments()) + command;
   for (const std::string& argument : emitted.arguments) text += " \\\n  " + argument;
   return text + "\n";
+}
+
+// A row for each value that a result has of a fixed set, by the end of the way to it, as plans and
+// deployments stand in several places of a result.
+
+namespace {
+
+/// The keys from the result to a value; elements of lists have their index.
+using KeyPath = std::vector<std::string>;
+using KnownWords = std::vector<std::string>;
+
+template <HasWords E>
+KnownWords words_of() {
+  KnownWords all;
+  for (const auto& word : words(E{})) all.emplace_back(word.name);
+  return all;
+}
+
+KnownWords layouts() {
+  KnownWords all;
+  for (std::size_t i = 0; i < training::kMostFrontLayouts + 3; ++i) {
+    all.push_back(training::name_of(static_cast<training::TensorLayout>(i)));
+  }
+  return all;
+}
+
+KnownWords offloads() {
+  KnownWords all;
+  for (const auto& [name, member] : kOffloads) all.emplace_back(name);
+  return all;
+}
+
+/// The last keys of ways; `*` is any key, and a value of no such type is not of the row.
+struct WordRow {
+  std::vector<std::string_view> end;
+  KnownWords known;
+};
+const std::vector<WordRow>& word_rows() {
+  static const std::vector<WordRow> kRows = {
+      {{"plan", "layout"}, layouts()},
+      {{"plan", "recompute"}, words_of<training::Recompute>()},
+      {{"plan", "schedule"}, words_of<training::Schedule>()},
+      {{"plan", "offload", "*"}, offloads()},
+      {{"workload", "precision"}, words_of<stack::Precision>()},
+      {{"precision", "*"}, words_of<serving::Number>()},
+      {{"framework", "name"}, words_of<Framework>()},
+      {{"best", "mode"}, words_of<serving::Mode>()},
+      {{"deployment", "mode"}, words_of<serving::Mode>()},
+      {{"exchanges", "*", "role"}, words_of<training::Role>()},
+      {{"exchanges", "*", "exchange"},
+       {"all_gather", "reduce_scatter", "all_reduce", "all_to_all"}},
+      {{"exchanges", "*", "pass"}, {"forward", "backward"}}};
+  return kRows;
+}
+
+struct CountRow {
+  std::vector<std::string_view> end;
+  std::int64_t least = 1, most = kLargestCount;
+};
+const std::vector<CountRow>& count_rows() {
+  static const std::vector<CountRow> kRows = [] {
+    std::vector<CountRow> rows = {{{"parallelism", "*"}},
+                                  {{"micro_batch"}},
+                                  {{"micro_batches"}},
+                                  {{"plan", "chunks"}},
+                                  {{"plan", "zero"}, 0, 3},
+                                  {{"plan", "layers", "*"}, 0},
+                                  {{"workload", "global_batch"}},
+                                  {{"workload", "sequence"}},
+                                  {{"requests", "*", "input"}},
+                                  {{"requests", "*", "output"}},
+                                  {{"machine", "chips"}},
+                                  {{"machine", "network", "*", "degree"}},
+                                  {{"parts", "*", "count"}, 0},
+                                  {{"work", "full_attention_every"}}};
+    for (const auto& role : words(training::Role{})) rows.push_back({{"network", "*", role.name}});
+    for (const char* part : {"best", "deployment", "prefill", "decode"}) {
+      for (const char* key :
+           {"tensor", "pipeline", "attention_data", "expert", "replicas", "batch"}) {
+        rows.push_back({{part, key}});
+      }
+      for (const char* key : {"chunk", "depth"}) rows.push_back({{part, key}, 0});
+    }
+    return rows;
+  }();
+  return kRows;
+}
+
+bool ends_in(const KeyPath& way, const std::vector<std::string_view>& end) {
+  return way.size() >= end.size() && std::equal(end.rbegin(), end.rend(), way.rbegin(),
+                                                [](std::string_view key, const std::string& own) {
+                                                  return key == "*" || key == own;
+                                                });
+}
+
+/// What is wrong with a value; empty for nothing.
+std::string mistake_in(const Json& value, const KeyPath& way) {
+  if (value.is_string()) {
+    const std::string text = value.get<std::string>();
+    for (const WordRow& row : word_rows()) {
+      if (!ends_in(way, row.end)) continue;
+      if (std::find(row.known.begin(), row.known.end(), text) != row.known.end()) return "";
+      const std::vector<std::string_view> names(row.known.begin(), row.known.end());
+      return fmt::format("expected {}, got {}", joined_choices(names), in_quotes(text));
+    }
+  }
+  if (!value.is_number()) return "";
+  for (const CountRow& row : count_rows()) {
+    if (!ends_in(way, row.end)) continue;
+    const double number = value.get<double>();
+    if (value.is_number_integer() && number >= static_cast<double>(row.least) &&
+        number <= static_cast<double>(row.most)) {
+      return "";
+    }
+    return fmt::format("expected a whole number from {} to {}, got {}", row.least, row.most,
+                       json_line(value));
+  }
+  return "";
+}
+
+struct WrongValue {
+  KeyPath way;
+  std::string what;
+};
+
+void collect(const Json& value, KeyPath& way, std::vector<WrongValue>& mistakes) {
+  std::string what = mistake_in(value, way);
+  if (!what.empty()) mistakes.push_back({way, std::move(what)});
+  if (value.is_primitive()) return;
+  for (const auto& item : value.items()) {
+    way.push_back(item.key());
+    collect(item.value(), way, mistakes);
+    way.pop_back();
+  }
+}
+
+/// The place of the value at the end of a way, as far as the tree has it.
+Place place_of_value(const YamlNode& root, const KeyPath& way) {
+  const YamlNode* node = &root;
+  for (const std::string& key : way) {
+    if (const YamlEntry* entry = node->find(key)) {
+      node = &entry->value;
+    } else if (node->type == YamlNode::Type::Sequence && std::stoul(key) < node->items.size()) {
+      node = &node->items[std::stoul(key)];
+    } else {
+      break;
+    }
+  }
+  return node->place;
+}
+
+/// JSON read once more by the reader of YAML, which has places.
+YamlNode tree_of(const std::string& text, const std::string& name) {
+  try {
+    return parse_yaml(text, name, true);
+  } catch (const InputError&) {
+    YamlNode none;
+    none.place.source = std::make_shared<const std::string>(name);
+    return none;
+  }
+}
+
+}  // namespace
+
+void check_result(const Json& result, const std::string& text, const std::string& name) {
+  std::vector<WrongValue> mistakes;
+  KeyPath way;
+  collect(result, way, mistakes);
+  if (mistakes.empty()) return;
+  const YamlNode tree = tree_of(text, name);
+  InputMessages messages;
+  for (const WrongValue& mistake : mistakes) {
+    messages.add(place_of_value(tree, mistake.way), fmt::format("{}", fmt::join(mistake.way, ".")),
+                 mistake.what);
+  }
+  messages.throw_if_any();
 }
 
 }  // namespace dfsearch

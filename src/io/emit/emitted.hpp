@@ -65,4 +65,9 @@ EmittedText serving_arguments(const Json& result, Framework framework);
 /// (SemiAnalysis; before InferenceMAX), in seconds and tokens a second.
 std::string inferencex_rows(const Json& result);
 
+/// Throws InputError, with its place in the text, for each string of a plan or a deployment that is
+/// none of the words it may be, and for each count that is none.  `name` stands for the text in
+/// messages, and `result` is its content.
+void check_result(const Json& result, const std::string& text, const std::string& name);
+
 }  // namespace dfsearch

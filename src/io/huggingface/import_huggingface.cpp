@@ -9,12 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "io/config/config_workload.hpp"
+#include "io/config/foreign_file.hpp"
 #include "io/config/graph_text.hpp"
-#include "io/config/import_comments.hpp"
 #include "io/config/workload_text.hpp"
-#include "io/huggingface/model_families.hpp"
-#include "io/huggingface/quantization.hpp"
+#include "io/huggingface/model_fields.hpp"
 #include "io/schema/write_schema.hpp"
 #include "io/text/yaml_tree.hpp"
 

@@ -1,7 +1,7 @@
 // Each family of models has a reader, which knows what the code of its models does with each
 // field: what a missing one means, and which fields change neither kernels nor sizes.
 
-#include "io/huggingface/model_families.hpp"
+#include "io/huggingface/model_fields.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/huggingface/quantization.hpp"
+#include "base/error.hpp"
 
 namespace dfsearch {
 namespace {

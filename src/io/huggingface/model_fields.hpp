@@ -1,10 +1,11 @@
 #pragma once
 // The fields of the config file of a checkpoint, read one by one.
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/workloads/llm/transformer.hpp"
 #include "io/text/input_messages.hpp"
 
 namespace dfsearch {
@@ -63,5 +65,24 @@ class ModelFields {
   std::set<std::string, std::less<>> known_;
   std::shared_ptr<InputMessages> messages_ = std::make_shared<InputMessages>();
 };
+
+/// What a config says of a model, beside its shape.
+struct Imported {
+  Transformer model;
+  std::int64_t sequence = 1;
+  std::string stored = {};    ///< the data type of its weights, if it is none of 16 bits
+  std::string family = {};    ///< its `model_type`
+  std::string left_out = {};  ///< of the model, for people
+};
+
+/// Reads the fields as the family of `model_type` means them; what is wrong with them is in their
+/// messages.  Throws InputError for a family that is not known.
+Imported read_model(ModelFields& fields);
+
+/// The key `precision` of served workloads (docs/serving.md), empty for a checkpoint that is not
+/// quantized: by the field `quantization_config` of its config, or by the file of NVIDIA's Model
+/// Optimizer beside it.  Wrong or unknown ways are reported.
+std::string precision_of(ModelFields& config);
+std::string precision_of_optimizer(ModelFields& file);
 
 }  // namespace dfsearch

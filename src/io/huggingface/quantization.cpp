@@ -1,7 +1,7 @@
 // Weights of 4 or 8 bits are multiplied in the bits of the activations, which are quantized as well
 // or of 16 bits.  The head is not quantized where the checkpoint says so.
 
-#include "io/huggingface/quantization.hpp"
+#include "io/huggingface/model_fields.hpp"
 
 #include <fmt/format.h>
 

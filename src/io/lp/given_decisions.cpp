@@ -1,4 +1,4 @@
-#include "io/lp/given_decisions.hpp"
+#include "io/lp/lp_text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,16 @@
 #pragma once
 // Linear models as text for solvers: LP and free MPS.
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
+#include <vector>
 
+#include "graph/dataflow_graph.hpp"
 #include "milp/linear_model.hpp"
+#include "model/layer/layer_costs.hpp"
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
 
 namespace dfsearch {
 
@@ -14,5 +21,32 @@ std::string lp_text(const LinearModel& model);
 /// Free MPS.  Numbers of both formats are the shortest that read back to the
 /// same double.
 std::string mps_text(const LinearModel& model);
+
+/// What the columns of a solution decide; what they do not is empty.
+struct MilpSolution {
+  std::vector<std::int64_t> partition;  ///< per kernel, from A
+  std::vector<CoreGrid> cores;          ///< per kernel, from Y
+  std::vector<LoopPair> sharding;       ///< per kernel, from S
+};
+
+/// Any text in which a name of a column is followed by its value: the solution
+/// files of CBC, HiGHS, SCIP, GLPK (-o) and Gurobi, or a plain list.  Columns that
+/// are not mentioned are 0.  Throws one InputError with all that is wrong: a kernel
+/// that the graph does not have, an A, Y or S that is not 0 or 1, a kernel
+/// without one of them or with several, a file without a solution.
+MilpSolution parse_solution(const std::string& text, const std::string& name,
+                            const DataflowGraph& graph);
+MilpSolution load_solution(const std::filesystem::path& file, const DataflowGraph& graph);
+
+/// Network, sharding, micro-batch and tile of `mapping`, or without one (null) of
+/// the config: a micro-batch that it leaves open is 1, which is optimal, the
+/// sharding that of least bytes.  Throws InputError naming every other decision
+/// that is left open, or that no mapping of the problem can have.
+LayerDecisions given_decisions(const Problem& problem, const Mapping* mapping);
+
+/// The mapping that a solution stands for: what it does not decide is taken from
+/// `mapping`, or from the config without one (null).  Throws InputError when the
+/// partitions are missing.
+Mapping mapping_of(const MilpSolution& solution, const Problem& problem, const Mapping* mapping);
 
 }  // namespace dfsearch

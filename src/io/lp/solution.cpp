@@ -9,7 +9,7 @@
 // looked up, and the next number is its value.  Duals, which some solvers append
 // with the names again, are cut off.
 
-#include "io/lp/solution.hpp"
+#include "io/lp/lp_text.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "io/predict/coordinate_descent.hpp"
 #include "io/predict/prediction_errors.hpp"
 
 namespace dfsearch {
@@ -23,6 +22,11 @@ struct FitState {
   std::size_t fold = 0, folds = 0;  ///< 0: the fit itself
   std::size_t tries = 0;
   double error = 0.0;  ///< the least so far
+};
+
+/// Where a number may be; its logarithm counts if the range does not begin at 0.
+struct FitRange {
+  double low = 0.0, high = 1.0;
 };
 
 struct FittedConstant {
@@ -58,5 +62,13 @@ std::optional<StackFit> fit_stack(std::vector<MeasuredRun>& runs, const std::str
 std::string fit_report(const StackFit& fit);
 /// The stack as a file of the shelf; `table` is that of the runs.
 std::string fitted_stack_file(const StackFit& fit, const std::string& table);
+
+/// Starts at `start` and ends where neither a number alone nor all together along the last change
+/// make `objective` less, as far as was looked; never above the start.  Stops early, with the best
+/// so far, once `goes_on` says no.  The same for the same objective.
+std::vector<double> least_by_coordinates(
+    const std::vector<FitRange>& ranges, const std::vector<double>& start,
+    const std::function<double(const std::vector<double>&)>& objective,
+    const std::function<bool()>& goes_on);
 
 }  // namespace dfsearch

@@ -4,6 +4,7 @@
 #include "io/predict/prediction_errors.hpp"
 
 #include <fmt/format.h>
+#include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
@@ -226,6 +227,30 @@ std::vector<std::size_t> farthest_off(const std::vector<MeasuredRun>& runs,
                    [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
   if (order.size() > most) order.resize(most);
   return order;
+}
+
+namespace {
+
+Prediction predicted(const MeasuredRun& run) {
+  training::Task task = *run.task;
+  Prediction prediction{.typical = training::run_time(task, run.plan)};
+  // The layers stay where they are.
+  task.choices.layers = prediction.typical.layers;
+  task.stack->scenario = stack::Scenario::low();
+  prediction.low = training::run_time(task, run.plan).step;
+  task.stack->scenario = stack::Scenario::high();
+  prediction.high = training::run_time(task, run.plan).step;
+  return prediction;
+}
+
+}  // namespace
+
+std::vector<std::optional<Prediction>> predict_runs(const std::vector<MeasuredRun>& runs) {
+  std::vector<std::optional<Prediction>> predictions(runs.size());
+  tbb::parallel_for(std::size_t{0}, runs.size(), [&](std::size_t i) {
+    if (runs[i].task) predictions[i] = predicted(runs[i]);
+  });
+  return predictions;
 }
 
 }  // namespace dfsearch

@@ -10,9 +10,19 @@
 #include <vector>
 
 #include "base/words.hpp"
-#include "io/predict/predict_runs.hpp"
+#include "io/predict/run_table.hpp"
+#include "model/training/evaluate.hpp"
 
 namespace dfsearch {
+
+struct Prediction {
+  training::RunTime typical;
+  Seconds low{}, high{};  ///< all classes of constants at their low, or high, values
+};
+
+/// One for each run, nothing where it has no task.  Uses the threads of
+/// the arena that calls.
+std::vector<std::optional<Prediction>> predict_runs(const std::vector<MeasuredRun>& runs);
 
 using Predictions = std::vector<std::optional<Prediction>>;
 

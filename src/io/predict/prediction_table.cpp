@@ -1,11 +1,19 @@
 #include "io/predict/prediction_table.hpp"
 
 #include <fmt/format.h>
+#include <oneapi/tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
 
 #include "io/report/report_words.hpp"
 #include "io/text/csv_cell.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/text_table.hpp"
+#include "model/serving/requests.hpp"
+#include "model/serving/steady_state.hpp"
 
 namespace dfsearch {
 namespace {
@@ -137,6 +145,188 @@ std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predic
   }
   return text + table_of_orders(orders_of_plans(runs, predictions)) +
          memory_text(memory_errors(runs, predictions)) + worst_runs(runs, predictions, worst);
+}
+
+namespace {
+
+using serving::Mode;
+using Predicted = std::vector<std::optional<ServicePrediction>>;
+
+ServicePrediction predicted_service(const MeasuredService& service) {
+  const serving::Role& role = service.deployment.decode;
+  ServicePrediction prediction{.figures = serving::evaluate(*service.task, service.deployment)};
+  const serving::Means means(service.task->requests);
+  const serving::Decoder decoder(*service.task, means, role.structure, role.depth, role.chunk);
+  const double mixed = std::min(prediction.figures.mixed_share, 1.0);
+  const auto add = [&](bool is_mixed, double share) {
+    if (share == 0.0) return;
+    const serving::PartTimes parts = decoder.parts(role.batch, is_mixed);
+    for (std::size_t i = 0; i < serving::kParts; ++i) {
+      prediction.parts[i] += share * serving::real(role.structure.pipeline) * parts[i];
+    }
+  };
+  add(false, 1.0 - mixed);
+  add(true, mixed);
+  return prediction;
+}
+
+double off(double predicted, double measured) { return predicted / measured - 1.0; }
+
+std::string kind_of(const MeasuredService& service) {
+  if (service.deployment.mode == Mode::Disaggregated) return "disaggregated";
+  return service.task->model.experts ? "aggregated, experts" : "aggregated, dense";
+}
+
+/// Mean size, median of sizes and bias of shares.
+std::vector<std::string> cells_of_errors(std::vector<double> errors) {
+  if (errors.empty()) return {"", "", ""};
+  double size = 0.0, bias = 0.0;
+  for (double& error : errors) {
+    bias += error;
+    error = std::fabs(error);
+    size += error;
+  }
+  std::sort(errors.begin(), errors.end());
+  const double count = static_cast<double>(errors.size());
+  return {fmt::format("{:.1f}", 100.0 * size / count),
+          fmt::format("{:.1f}", 100.0 * errors[errors.size() / 2]),
+          fmt::format("{:+.1f}", 100.0 * bias / count)};
+}
+
+struct ServiceErrors {
+  std::size_t count = 0;
+  std::vector<double> tpot, ttft;
+};
+
+/// By the name that is given to each; an empty one leaves it out.
+std::string table_of(const std::vector<MeasuredService>& services, const Predicted& predictions,
+                     const std::function<std::string(const MeasuredService&)>& name) {
+  std::map<std::string, ServiceErrors> groups;
+  for (std::size_t i = 0; i < services.size(); ++i) {
+    const MeasuredService& service = services[i];
+    if (!predictions[i] || !service.tpot) continue;
+    const std::string group = name(service);
+    if (group.empty()) continue;
+    ServiceErrors& errors = groups[group];
+    ++errors.count;
+    errors.tpot.push_back(off(predictions[i]->figures.tpot, *service.tpot));
+    if (service.ttft) {
+      errors.ttft.push_back(off(predictions[i]->figures.ttft, *service.ttft));
+    }
+  }
+  if (groups.empty()) return "";
+  TextTable table({"points", "TPOT %", "median", "bias", "TTFT %", "median", "bias", "of"});
+  for (const auto& [group, errors] : groups) {
+    std::vector<std::string> cells = {std::to_string(errors.count)};
+    for (const auto& list : {errors.tpot, errors.ttft}) {
+      for (std::string& cell : cells_of_errors(list)) cells.push_back(std::move(cell));
+    }
+    const std::size_t comma = std::min(group.find(", "), group.size());
+    std::vector<std::string> words = {group.substr(0, comma)};
+    if (comma < group.size()) words = {words[0] + ",", group.substr(comma + 2)};
+    table.add(std::move(cells), std::move(words));
+  }
+  return table.text();
+}
+
+std::string worst_services(const std::vector<MeasuredService>& services,
+                           const Predicted& predictions, std::size_t most) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < services.size(); ++i) {
+    if (predictions[i] && services[i].tpot && services[i].doubtful.empty()) order.push_back(i);
+  }
+  const auto size = [&](std::size_t i) {
+    return std::fabs(off(predictions[i]->figures.tpot, *services[i].tpot));
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+  if (order.size() > most) order.resize(most);
+  if (order.empty()) return "";
+  TextTable table({"measured ms", "predicted", "TPOT %", "point"});
+  for (const std::size_t i : order) {
+    const double predicted = predictions[i]->figures.tpot;
+    table.add(
+        {fmt::format("{:.4g}", 1e3 * *services[i].tpot), fmt::format("{:.4g}", 1e3 * predicted),
+         fmt::format("{:+.1f}", 100.0 * off(predicted, *services[i].tpot))},
+        {services[i].id + ",", services[i].model, services[i].engine});
+  }
+  return "\nfarthest off\n" + table.text();
+}
+
+}  // namespace
+
+Predicted predict_services(const std::vector<MeasuredService>& services) {
+  Predicted predictions(services.size());
+  tbb::parallel_for(std::size_t{0}, services.size(), [&](std::size_t i) {
+    if (services[i].task) predictions[i] = predicted_service(services[i]);
+  });
+  return predictions;
+}
+
+std::string service_csv(const std::vector<MeasuredService>& services,
+                        const Predicted& predictions) {
+  std::string text =
+      "id,model_path,system,engine,mode,silicon_ttft_ms,predicted_ttft_ms,ttft_error,"
+      "silicon_tpot_ms,predicted_tpot_ms,tpot_error";
+  for (const auto& part : words(serving::Part{})) text += fmt::format(",{}_ms", part.name);
+  text += ",memory_gb,fits,doubtful,note\n";
+  const auto ms = [](const std::optional<double>& seconds) {
+    return seconds ? fmt::format("{:.6g}", 1e3 * *seconds) : "";
+  };
+  const auto both = [&](const std::optional<double>& measured, double predicted) {
+    return fmt::format(",{},{:.6g},{}", ms(measured), 1e3 * predicted,
+                       measured ? fmt::format("{:.4f}", off(predicted, *measured)) : "");
+  };
+  for (std::size_t i = 0; i < services.size(); ++i) {
+    const MeasuredService& service = services[i];
+    text += fmt::format("{},{},{},{},", csv_cell(service.id), csv_cell(service.model),
+                        csv_cell(service.system), csv_cell(service.engine));
+    if (!predictions[i]) {
+      text += fmt::format(",{},,,{},,{},,,,{}\n", ms(service.ttft), ms(service.tpot),
+                          std::string(serving::kParts, ','), csv_cell(service.unknown));
+      continue;
+    }
+    const serving::Figures& figures = predictions[i]->figures;
+    text += name_of(service.deployment.mode);
+    text += both(service.ttft, figures.ttft) + both(service.tpot, figures.tpot);
+    for (const double part : predictions[i]->parts) text += fmt::format(",{:.4g}", 1e3 * part);
+    const auto& broken = figures.broken;
+    const bool fits =
+        std::find(broken.begin(), broken.end(), serving::Broken::Memory) == broken.end();
+    text += fmt::format(",{:.4g},{},{},\n", std::max(figures.memory, figures.memory_prefill) / 1e9,
+                        fits ? "yes" : "no", csv_cell(service.doubtful));
+  }
+  return text;
+}
+
+std::string service_report(const std::vector<MeasuredService>& services,
+                           const Predicted& predictions, std::size_t worst) {
+  std::map<std::string, std::size_t> unknown;
+  std::size_t doubtful = 0;
+  for (const MeasuredService& service : services) {
+    if (!service.task) ++unknown[fmt::format("{}, {}", service.model, service.unknown)];
+    if (!service.doubtful.empty()) ++doubtful;
+  }
+  std::string text = fmt::format("{} points, {} of them in doubt\n", services.size(), doubtful);
+  for (const auto& [reason, count] : unknown) {
+    text += fmt::format("not predicted: {} points of {}\n", count, escaped(reason));
+  }
+  const auto sure = [&](const std::function<std::string(const MeasuredService&)>& name) {
+    return "\n" + table_of(services, predictions, [&](const MeasuredService& service) {
+             return service.doubtful.empty() ? name(service) : "";
+           });
+  };
+  text +=
+      "\ntime per output token (TPOT), and to the first one under load (TTFT), which is a queue";
+  text += sure(&kind_of);
+  text += sure([](const auto& service) { return service.backend + ", " + kind_of(service); });
+  text += sure([](const auto& service) { return service.model + ", " + kind_of(service); });
+  text += sure([](const auto& service) { return service.system + ", " + kind_of(service); });
+  if (doubtful > 0) {
+    text += "\nin doubt, and left out above\n";
+    text += table_of(services, predictions, [](const auto& service) { return service.doubtful; });
+  }
+  return text + worst_services(services, predictions, worst);
 }
 
 }  // namespace dfsearch

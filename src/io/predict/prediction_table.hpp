@@ -1,10 +1,15 @@
 #pragma once
 // What predictions say beside what was measured.
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "io/predict/prediction_errors.hpp"
+#include "io/predict/serving_table.hpp"
+#include "model/serving/deployment.hpp"
+#include "model/serving/pass.hpp"
 
 namespace dfsearch {
 
@@ -16,5 +21,25 @@ std::string prediction_csv(const std::vector<MeasuredRun>& runs, const Predictio
 /// runs farthest off, so many of them.
 std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
                               const std::vector<RunGroup>& groups, std::size_t worst);
+
+struct ServicePrediction {
+  serving::Figures figures;
+  serving::PartTimes parts{};  ///< of the time per token, seconds
+};
+
+/// One for each deployment, nothing where it has no task.  Uses the threads of the arena that calls.
+std::vector<std::optional<ServicePrediction>> predict_services(
+    const std::vector<MeasuredService>& services);
+
+/// A row for each, comma-separated, with a header: times in milliseconds, memory in GB, errors as
+/// shares of what was measured.
+std::string service_csv(const std::vector<MeasuredService>& services,
+                        const std::vector<std::optional<ServicePrediction>>& predictions);
+
+/// Errors of both times by kind, engine, model and system; what is not predicted and why; the
+/// deployments farthest off, so many of them.
+std::string service_report(const std::vector<MeasuredService>& services,
+                           const std::vector<std::optional<ServicePrediction>>& predictions,
+                           std::size_t worst);
 
 }  // namespace dfsearch

@@ -3,12 +3,11 @@
 // no differently: both are allowed.  What a pattern cannot say, ranges of quantities and the rules
 // between keys, the program checks alone.
 
-#include "io/schema/json_schema.hpp"
+#include "io/schema/write_schema.hpp"
 
 #include <algorithm>
 #include <optional>
 
-#include "io/schema/write_schema.hpp"
 #include "io/text/json_text.hpp"
 
 namespace dfsearch {

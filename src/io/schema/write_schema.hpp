@@ -1,6 +1,9 @@
 #pragma once
 // The writer that walks the rows of schemas: what a config says of an object.
 
+#include <string>
+#include <string_view>
+
 #include "io/text/json_text.hpp"
 #include "schema/schema.hpp"
 
@@ -15,5 +18,10 @@ template <class T>
 Json written(const T& object, unsigned left_out = 0) {
   return written(TypeOf<T>::type, &object, left_out);
 }
+
+/// The text of the schema of values of a type.  Beside what JSON Schema has, a key has the word
+/// `leftOut` for what holds without it where that is no value, and `published` for its default
+/// under that preset: docs/formats.md is made of them.
+std::string json_schema(const Type& type, std::string_view title);
 
 }  // namespace dfsearch

@@ -5,7 +5,7 @@
 
 #include "design/machine_answers.hpp"
 #include "design/split_space.hpp"
-#include "io/checkpoint/split_checkpoint.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/report/report.hpp"
 #include "io/result/chip_json.hpp"

@@ -1,6 +1,6 @@
 // Checkpoints of searches over budgets: whole, damaged, and of others.
 
-#include "io/checkpoint/split_checkpoint.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "io/checkpoint/checkpoint_file.hpp"
 #include "io/checkpoint/checkpoint_frame.hpp"
 #include "io/config/load_config.hpp"
 

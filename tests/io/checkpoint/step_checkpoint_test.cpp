@@ -1,7 +1,7 @@
 // Searches for steps that are cut into runs of a few nodes, each from the bytes that the one before
 // left, against searches in one go.
 
-#include "io/checkpoint/step_checkpoint.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
 
 #include <doctest/doctest.h>
 

@@ -7,9 +7,9 @@
 
 #include "base/error.hpp"
 #include "io/checkpoint/problem_fingerprint.hpp"
-#include "io/config/config_calculon.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
+#include "io/config/config_training.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/config/load_config.hpp"
 #include "io/config/plan_text.hpp"

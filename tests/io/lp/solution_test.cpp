@@ -1,10 +1,9 @@
-#include "io/lp/solution.hpp"
+#include "io/lp/lp_text.hpp"
 
 #include <doctest/doctest.h>
 
 #include "base/error.hpp"
 #include "io/example_problem.hpp"
-#include "io/lp/given_decisions.hpp"
 
 namespace dfsearch {
 namespace {
