@@ -11,8 +11,8 @@
 
 namespace dfsearch {
 
-/// Thrown by Deadline::check.  It is no failure: whoever began the work catches it
-/// and keeps what is complete.
+/// Thrown by Deadline::check.  It is no failure: the caller that began the work catches it and
+/// keeps the complete results.
 class Stopped final : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "stopped by a limit"; }

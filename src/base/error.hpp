@@ -11,8 +11,8 @@
 
 namespace dfsearch {
 
-/// Wrong input.  Each message is one line, `file:line:column: key: what is
-/// wrong, what was expected` where the place is known.
+/// Wrong input.  Each message is one line, `file:line:column: key: fault, expectation` if the place
+/// is known.
 class InputError : public std::runtime_error {
  public:
   explicit InputError(std::vector<std::string> messages);
@@ -35,8 +35,8 @@ namespace detail {
 
 }  // namespace dfsearch
 
-// DFSEARCH_ASSERT states what no input can make false.  It is checked in builds
-// with DFSEARCH_CHECKS (the dev and sanitizer presets) and absent elsewhere.
+// DFSEARCH_ASSERT states a condition that no input can make false.  It is checked in builds with
+// DFSEARCH_CHECKS (the dev and sanitizer presets) and absent elsewhere.
 #ifdef DFSEARCH_CHECKS
 #define DFSEARCH_ASSERT(condition) \
   ((condition) ? void() : ::dfsearch::detail::assertion_failed(#condition, __FILE__, __LINE__))

@@ -45,7 +45,7 @@ std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t
                                                    double most_steps,
                                                    const Deadline& deadline = {});
 
-/// A sum of two criteria and of what decides ties, and the values of all variables.
+/// A sum of two criteria and a third number for ties, and the values of all variables.
 struct FrontSum {
   LexicographicSum sum{};
   std::vector<std::uint8_t> values;

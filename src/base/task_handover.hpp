@@ -1,8 +1,8 @@
 #pragma once
-// Tells the thread sanitizer what TBB guarantees: that a task sees what was
-// written before it was handed out, and that who waits for a task sees what the
-// task wrote.  The distribution's libtbb is not instrumented, so the sanitizer
-// does not see that by itself.  Nothing at all in other builds.
+// Passes guarantees of TBB to the thread sanitizer: a task sees all writes before it was handed
+// out, and a thread that waits for a task sees the writes of the task.  The distribution's libtbb
+// is not instrumented, so the sanitizer does not see that by itself.  Nothing at all in other
+// builds.
 
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
@@ -10,7 +10,7 @@
 
 namespace dfsearch {
 
-/// Makes what this thread has written visible to those that take `place` over.
+/// Makes the writes of this thread visible to threads that take `place` over.
 inline void hand_over([[maybe_unused]] void* place) {
 #ifdef __SANITIZE_THREAD__
   __tsan_release(place);

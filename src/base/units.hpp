@@ -95,7 +95,7 @@ using DollarsPerBandwidth = Quantity<1, -1, 0, 1, 0>;
 using WattsPerBandwidth = Quantity<1, -1, 0, 0, 1>;
 using FlopsPerSecondPerDollar = Quantity<-1, 0, 1, -1, 0>;
 using FlopsPerSecondPerWatt = Quantity<-1, 0, 1, 0, -1>;
-/// Price and energy of a step: what the objectives other than its time minimise.
+/// Price and energy of a step, which the objectives other than its time minimise.
 using DollarSeconds = Quantity<1, 0, 0, 1, 0>;
 using Joules = Quantity<1, 0, 0, 0, 1>;
 /// The unit of objectives, which a search minimises (model/problem.hpp).
