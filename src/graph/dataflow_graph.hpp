@@ -38,14 +38,14 @@ class DataflowGraph {
  public:
   DataflowGraph() = default;
 
-  /// `seams` are what a layer hands the next one, from a kernel to one of the neighbour, or a
-  /// backward kernel the layer before.  Throws InvalidGraph if there is no kernel, a name is
-  /// empty or stands twice, a tensor dangles or joins a kernel to itself, an
-  /// operand is named that its consumer has not, the tensors form a cycle, or a tensor
-  /// leads from a backward to a forward kernel; if tensors of one value differ in their
-  /// rows, if just one of the kind and the extents of fused attention is there, or if
-  /// `weight_of` is not a kernel with a weight of its own, or `backward_of` not one of a backward
-  /// kernel that names a forward one; if a seam joins kernels of two phases.
+  /// `seams` are tensors between layers, from a kernel to one of the next layer, or from a backward
+  /// kernel to one of the layer before.  Throws InvalidGraph if there is no kernel, a name is empty
+  /// or stands twice, a tensor dangles or joins a kernel to itself, an operand is named that its
+  /// consumer has not, the tensors form a cycle, or a tensor leads from a backward to a forward
+  /// kernel; if tensors of one value differ in their rows, if just one of the kind and the extents
+  /// of fused attention is there, or if `weight_of` is not a kernel with a weight of its own, or
+  /// `backward_of` not one of a backward kernel that names a forward one; if a seam joins kernels
+  /// of two phases.
   DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors,
                 std::vector<Tensor> seams = {});
 
@@ -74,8 +74,8 @@ class DataflowGraph {
   /// difference of the levels of its ends plus one, at least 2.
   [[nodiscard]] std::int64_t buffer_depth(TensorId tensor) const;
 
-  /// The tensors of each value, in the order of the first of each: what a kernel hands
-  /// several others is one value.
+  /// The tensors of each value, in the order of the first of each: an output that several kernels
+  /// read is one value.
   [[nodiscard]] const std::vector<std::vector<TensorId>>& values() const { return values_; }
   /// Rows of the tensor: outer * M of its producer, or the rows of the part that it carries.
   [[nodiscard]] std::int64_t rows(TensorId tensor) const { return rows(this->tensor(tensor)); }

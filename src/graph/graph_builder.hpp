@@ -12,8 +12,8 @@
 
 namespace dfsearch {
 
-/// Collects kernels in the order of the list.  Each call returns the kernel for
-/// what is special about it; the reference holds until the next call.
+/// Collects kernels in the order of the list.  Each call returns the kernel, so that further
+/// members can be set; the reference holds until the next call.
 class GraphBuilder {
  public:
   Kernel& elementwise(std::string name, std::int64_t outer, std::int64_t m, std::int64_t n) {

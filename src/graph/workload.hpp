@@ -39,7 +39,7 @@ enum class NetworkUse : std::uint8_t {
 struct Serving {
   bool decode = false;      ///< a sample is one token of many; else it is a prompt
   std::int64_t tokens = 1;  ///< tokens of a sample
-  Bytes boundary{};         ///< what a stage hands the next for it; tensor chips share it
+  Bytes boundary{};         ///< bytes that a stage hands the next for it; tensor chips share them
 
   friend bool operator==(const Serving&, const Serving&) = default;
 };

@@ -54,7 +54,8 @@ struct LstmShape {
   std::int64_t layers = 1;
   std::int64_t steps = 1;        ///< tokens of a sequence
   std::int64_t local_batch = 1;  ///< sequences of one chip at a time
-  bool folded = true;  ///< what waits for no step is done for all steps at once; else step by step
+  /// Products that wait for no step are done for all steps at once; else step by step.
+  bool folded = true;
 };
 
 /// Forward and backward: seven kernels, and seven more for each layer.

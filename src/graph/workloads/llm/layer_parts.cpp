@@ -167,7 +167,7 @@ std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
                                   .saved = {logits},
                                   .backward_flops = kTopK.backward});
   const ValueId choice = graph_.part(top, shape.used);
-  // Each kernel does to tokens what the other one does to gradients.
+  // The two kernels are backward kernels of each other.
   const ValueId sent = graph_.add(
       {.kernel = of_experts(elementwise("DISPATCH", 1, h, 1)),
        .inputs = {{.value = normed}, {.value = choice, .operand = 2, .has_gradient = false}},

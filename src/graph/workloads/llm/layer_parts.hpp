@@ -24,14 +24,14 @@ class LayerWriter {
   LayerWriter(ValueGraph& graph, const Transformer& model, const TransformerPass& pass, bool decode)
       : graph_(graph), model_(model), pass_(pass), decode_(decode) {}
 
-  /// A kernel without inputs, for what comes from elsewhere.
+  /// A kernel without inputs, for values from elsewhere.
   ValueId source(const std::string& name, std::int64_t rows);
   ValueId norm(const std::string& name, std::int64_t heads, std::int64_t width, ValueId of);
   /// The first half: from the normed input to the value that is added to the input.
   ValueId attention_half(ValueId normed);
   /// The second half: an MLP.
   ValueId mlp(const std::string& prefix, std::int64_t width, bool bias, ValueId normed);
-  /// Or experts: what the routed and what the shared ones compute, to be added.
+  /// The second half with experts: the outputs of the routed and the shared ones, to be added.
   std::vector<ValueId> experts(ValueId normed);
   ValueId sum(const std::string& name, const std::vector<ValueId>& values);
   ValueId dropout(const std::string& name, std::int64_t heads, ValueId of);

@@ -1,6 +1,5 @@
 #pragma once
-// The shape of a transformer as it is published, and what is counted from it
-// (docs/transformers.md).
+// The published shape of a transformer, and counts that follow from it (docs/transformers.md).
 
 #include <cstdint>
 #include <optional>
@@ -63,7 +62,7 @@ struct Transformer {
   Bias bias = Bias::None;
   bool gated = true;       ///< an MLP of three matrices, else of two
   bool qk_norm = false;    ///< each head of queries and keys is normed
-  bool post_norm = false;  ///< what attention and the MLP add is normed as well
+  bool post_norm = false;  ///< the outputs of attention and the MLP are normed as well
   bool tied = false;       ///< the head has the weight of the embedding
   bool dropout = false;    ///< after the projection, after the MLP and on the scores
   std::optional<Experts> experts = std::nullopt;
@@ -84,7 +83,7 @@ struct Transformer {
     if (full_attention_every == 0) return 0;
     return end / full_attention_every - begin / full_attention_every;
   }
-  /// Whether layers differ by what they see.
+  /// Whether layers differ in the tokens that they see.
   [[nodiscard]] bool alternates() const { return window > 0 && full_attention_every > 0; }
   /// The model with one kind of layers: those that see `tokens` tokens, 0 for all.
   [[nodiscard]] Transformer seeing(std::int64_t tokens) const {

@@ -21,7 +21,7 @@ struct TransformerPass {
   bool dense = false;
 };
 
-/// One layer, from INPUT, which stands for what the layer before computes, to ADD_2.
+/// One layer, from INPUT, which stands for the output of the layer before, to ADD_2.
 DataflowGraph transformer_forward_graph(const Transformer& model, const TransformerPass& pass);
 /// The forward graph with its backward kernels.
 DataflowGraph transformer_training_graph(const Transformer& model, const TransformerPass& pass);
@@ -38,9 +38,9 @@ DataflowGraph transformer_first_graph(const Transformer& model, const Transforme
 DataflowGraph transformer_last_graph(const Transformer& model, const TransformerPass& pass,
                                      bool training);
 
-/// Layers as llm.hpp or llm/transformer_graph.hpp makes them, one after the other, alike but for
-/// what their attention sees: kernels of layer 2 are named L2.Q and so on, forward ones of the first
-/// layer come first, backward ones of the last.  Seams join them.
+/// Layers of llm_training_graph or of this header, one after the other, alike but for the tokens
+/// that their attention sees: kernels of layer 2 are named L2.Q and so on, forward ones of the
+/// first layer come first, backward ones of the last.  Seams join them.
 DataflowGraph unrolled_layers(const std::vector<const DataflowGraph*>& layers);
 /// `layers` copies of one layer.
 inline DataflowGraph unrolled_layers(const DataflowGraph& layer, std::int64_t layers) {

@@ -109,7 +109,7 @@ class BackwardRules {
     return gradients;
   }
 
-  /// Adds what the consumers of a value have handed back.
+  /// Adds the gradients that the consumers of a value have handed back.
   ValueId sum(ValueId v) {
     const ValueGraph::Value value = graph_.values_[v];
     const Kernel& producer = graph_.nodes_[value.kernel].kernel;

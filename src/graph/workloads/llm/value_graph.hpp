@@ -11,15 +11,15 @@
 
 namespace dfsearch {
 
-/// Kernels in the order of the list and the values between them.  A value is what a kernel
-/// computes, or a part of it, and may have any number of consumers.
+/// Kernels in the order of the list and the values between them.  A value is the output of a
+/// kernel, or a part of it, and may have any number of consumers.
 class ValueGraph {
  public:
   using ValueId = std::size_t;
 
   /// How gradients come back through a kernel.
   enum class Gradient : std::uint8_t {
-    None,     ///< it begins the graph: its gradient is what the graph computes
+    None,     ///< it begins the graph, which computes its gradient
     Product,  ///< by the kind of the kernel: one or two products, or fused attention
     Element,  ///< by an elementwise kernel
     Pass,     ///< unchanged, to all inputs: a sum
@@ -52,16 +52,16 @@ class ValueGraph {
   /// Has the elementwise backward kernel of the kernel that computes `of` read a value too.
   void save(ValueId of, ValueId value);
 
-  /// A layer hands a value on to the kernel of the next one that computes `to` here; what that gets
-  /// back is handed to the layer before.
+  /// A layer hands value `from` on to the kernel of the next one that computes `to` here; the
+  /// gradient of this kernel is handed to the layer before.
   void hand_over(ValueId from, ValueId to) { seams_.push_back({.from = from, .to = to}); }
 
   [[nodiscard]] Kernel& kernel(std::size_t index) { return nodes_[index].kernel; }
   [[nodiscard]] std::size_t kernel_count() const { return nodes_.size(); }
   [[nodiscard]] std::int64_t rows(ValueId value) const { return values_[value].rows; }
 
-  /// Adds the backward kernels, in the reverse order of the forward ones, for the gradient
-  /// of `result`: a source GRADIENT, or what its kernel makes by itself if it is a loss.
+  /// Adds the backward kernels, in the reverse order of the forward ones, for the gradient of
+  /// `result`: a source GRADIENT, or the gradient that its kernel makes by itself if it is a loss.
   void add_backward(ValueId result, bool is_loss);
 
   [[nodiscard]] DataflowGraph build() const;
