@@ -39,7 +39,7 @@ class DesignProblem {
   DesignProblem(const Problem& problem, const ChipDesign& design, const SplitSpace& space,
                 const Deadline& deadline, MachineAnswers& answers);
 
-  /// Leaves a split out: what is searched is the best of the others.  Not during a search.
+  /// Leaves a split out: the search is for the best of the others.  Not during a search.
   void exclude(GridPoint point) { excluded_.push_back(std::move(point)); }
 
   [[nodiscard]] Node root() const { return {.box = space_.all()}; }

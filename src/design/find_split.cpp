@@ -182,7 +182,8 @@ FoundSplit SplitSearch::find_next(int rank) {
   return split;
 }
 
-/// Gives the tree what an earlier run knew, with bounds and costs found anew, or the whole space.
+/// Gives the tree the state of an earlier run, with bounds and costs found anew, or the whole
+/// space.
 void SplitSearch::start(Tree& tree) {
   Score cutoff = Score::infinity();
   if (state_.incumbent) {

@@ -29,7 +29,7 @@ struct DesignOptions {
   std::function<void(const SplitState&)> on_checkpoint = nullptr;
   /// The search goes on from this state; nothing: it begins.
   std::optional<SplitState> resume = std::nullopt;
-  bool find_gains = false;  ///< what more of each budget would bring
+  bool find_gains = false;  ///< report the gains from more of each budget
 };
 
 /// A split and how sure it is that it is the best but for those before it.
@@ -65,7 +65,7 @@ struct DesignResult {
 
 /// Tries all splits of the shares that the design leaves open, by branch and bound; of equal
 /// answers the first in the order of SplitSpace.  Needs Objective::StepTime.  Throws InputError for
-/// a state that is none of this problem's; what a listener threw is in the result
+/// a state that is none of this problem's; an exception of a listener is in the result
 /// (SearchResult::callback_error).
 DesignResult find_split(const Problem& problem, const ChipDesign& design,
                         const DesignOptions& options);

@@ -74,7 +74,7 @@ class MachineAnswers {
 
   const SearchOptions& options_;
   MemoryBudget& memory_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   Answers answers_;           // of machines that can be built
   Answers bounds_;            // of optimistic ones
   std::vector<MemoryCharge> charges_;

@@ -44,8 +44,8 @@ class SplitSpace {
   /// How many points the sums allow, as a number that may be beyond integers.
   [[nodiscard]] double count() const;
 
-  /// Lowers `most` to what the sums leave when all others are at their least.  False if the
-  /// box is empty.
+  /// Lowers `most` to the amounts that the sums leave when all others are at their least.  False if
+  /// the box is empty.
   [[nodiscard]] bool tighten(SplitBox& box) const;
   /// A point of a tightened box that uses all it can, in proportion to the width of the
   /// shares.
