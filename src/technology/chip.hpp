@@ -20,7 +20,7 @@ namespace dfsearch {
 /// The limit that determines a number of parts.
 enum class CountLimit : std::uint8_t {
   DieArea,
-  Package,  ///< what the die leaves of the package
+  Package,  ///< the area beside the die
   Edge,     ///< of the die
   Stack,    ///< the wires of the stacks there are
   Given,
@@ -42,7 +42,7 @@ struct ChipLevel {
   LevelScope scope = LevelScope::Chip;
   std::int64_t banks = 0;
   Bytes capacity{};  ///< of all of them
-  Bytes share{};     ///< what one core, bundle or chip has
+  Bytes share{};     ///< of one core, bundle or chip
   Watts leakage{};
   BytesPerSecond raw_bandwidth{};
   BytesPerSecond bandwidth{};  ///< that is reached

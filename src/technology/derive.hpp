@@ -1,7 +1,7 @@
 #pragma once
 
-// Technology, budget and what is known of a chip -> the chip, and the machine it is in
-// (docs/technology.md, section 3).
+// The derivation of the chip, and of the machine with it, from the technology, the budget and given
+// values (docs/technology.md, section 3).
 
 #include <array>
 #include <cstdint>
@@ -83,7 +83,7 @@ Chip derive(const ChipDesign& design, const Split& split,
 /// there is.
 std::vector<Shortage> overspent(const ChipDesign& design, const Split& split);
 
-/// Puts what is derived into the machine; what is given is there already.
+/// Puts derived values into the machine; given ones are there already.
 void put_into(const ChipDesign& design, const Chip& chip, Machine& system);
 
 /// Whether cycles are counted, so that cores and frequency matter apart from their product.

@@ -103,7 +103,7 @@ std::int64_t floored(double a, std::int64_t b) {
   return b <= 0 ? 0 : static_cast<std::int64_t>(std::floor(a / number(b)));
 }
 
-/// Makes a tile fit the extents, and gives one loop what another does not need.
+/// Makes a tile fit the extents, and gives one loop the words that another does not need.
 Extents fitted(Extents tile, const Extents& d, bool inner) {
   const auto [t1, t2, t3] = tile;
   const double capacity = product(t1, t2) + product(t1, t3) + product(t2, t3);

@@ -55,8 +55,8 @@ struct GemmIntensities {
   std::vector<StrategyIntensities> strategies;
 };
 
-/// FLOP for each word that passes between the memory and what holds `words` words, over the tiles of
-/// powers of two that fit there, with each of the operands staying in turn, and over the ways to
+/// FLOP for each word that passes between the memory and a level of `words` words, over the tiles
+/// of powers of two that fit there, with each of the operands staying in turn, and over the ways to
 /// share the GEMM among the chips.  DeepFlow (Ardalani et al.), figure 1.  At least three words.
 GemmIntensities gemm_intensities(const Shard& gemm, std::int64_t chips, std::int64_t words);
 

@@ -25,8 +25,8 @@ struct LstmTime {
   [[nodiscard]] Seconds total() const { return forward + backward + embedding; }
 };
 
-/// Every kernel is a launch; the chip has a memory.  `folded`: what does not wait for the step before
-/// is done for all steps at once, which are the gates' share from below and the softmax.
+/// Every kernel is a launch; the chip has a memory.  `folded`: the gates' share from below and the
+/// softmax, which do not wait for the step before, are done for all steps at once.
 LstmTime lstm_time(const Technology& technology, const Chip& chip, const LstmModel& model,
                    Bytes word, Seconds launch_overhead, bool folded);
 
