@@ -8,9 +8,9 @@
 #include "base/counts.hpp"
 #include "model/calculon/evaluate.hpp"
 
-// Each domain is all that the table of docs/calculon.md, section 7, has, or the one value that is
-// given, less what is not legal.  Divisors are found by trial up to the square root: a million
-// steps for the greatest number there may be.
+// Each domain has the legal values of the table in docs/calculon.md, section 7, or the one value
+// that is given.  Divisors are found by trial up to the square root: a million steps for the
+// greatest number there may be.
 
 namespace dfsearch::calculon {
 

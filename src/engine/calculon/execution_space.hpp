@@ -44,9 +44,9 @@ struct Task {
   ExecutionChoices choices;
 };
 
-/// The domains of the decisions, each for what is decided before it (docs/calculon.md, section
-/// 7), in the order of ties.  Functions that take an Execution look at the decisions before their
-/// own.  Constant, any thread; the task must outlive it.
+/// The domains of the decisions, each for the decisions before it (docs/calculon.md, section 7), in
+/// the order of ties.  Functions that take an Execution look at the decisions before their own.
+/// Constant, any thread; the task must outlive it.
 class ExecutionSpace {
  public:
   explicit ExecutionSpace(const Task& task) : task_(task) {}

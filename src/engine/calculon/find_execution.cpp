@@ -196,7 +196,7 @@ void count(const Task& task, const StepSearch& search, ExecutionResult& result) 
     result.candidates = count_candidates(task, search.limits.deadline);
     if (search.count) result.feasible = count_feasible(task, search.limits.deadline);
   } catch (const Stopped&) {
-    // Nothing is said of what was not counted.
+    // Numbers that were not counted stay unknown.
   }
 }
 
@@ -215,7 +215,7 @@ ExecutionResult find_execution(const Task& task, const StepSearch& search) {
   put_answers<FoundExecution>(
       find_steps(ExecutionRules(task), search), result,
       [&](const StepAnswer& answer, FoundExecution& found) {
-        // The judge: the model decides what the winner costs.
+        // The model judges: it computes the cost of the winner.
         found.execution = execution_of(*answer.decisions);
         auto verdict = evaluate(task.transformer, task.machine, *found.execution);
         const Cost* cost = std::get_if<Cost>(&verdict);

@@ -162,7 +162,7 @@ class StepFinder {
     return found;
   }
 
-  /// Gives the tree what is known beforehand.
+  /// Gives the tree the known steps.
   void start(StepTree& tree, const PlanTree& problem) {
     if (search_.hint && excluded_.empty()) {
       if (const auto cost = rules_.cost(*search_.hint)) {

@@ -16,7 +16,7 @@
 
 namespace dfsearch {
 
-/// All that a search needs to go on after it was interrupted: what a checkpoint holds.
+/// The state that a search needs to go on after it was interrupted: the content of a checkpoint.
 struct StepState {
   /// The best step of degrees for which the search is over.
   struct Finished {

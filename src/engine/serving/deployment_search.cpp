@@ -63,7 +63,7 @@ DeploymentSearch::DeploymentSearch(const DeploymentSpace& space, Question questi
       }
     }
   }
-  // The most promising first, so that the others are closed by what these find.
+  // The most promising first, so that their results close the others.
   std::stable_sort(roots_.begin(), roots_.end(),
                    [](const Root& a, const Root& b) { return a.quick < b.quick; });
 }

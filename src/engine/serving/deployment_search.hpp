@@ -31,7 +31,7 @@ class DeploymentSearch {
   DeploymentSearch(const DeploymentSpace& space, Question question, const dfsearch::Limits& limits,
                    int threads);
 
-  /// Something that is known beforehand; what is ruled out or breaks a limit is left aside.
+  /// A known deployment; it is ignored if it is ruled out or breaks a limit.
   void start_from(const Deployment& deployment);
   void on_incumbent(std::function<void(const Progress&, const Deployment&)> call) {
     on_incumbent_ = std::move(call);
@@ -94,7 +94,7 @@ class DeploymentSearch {
   std::array<std::atomic<std::int64_t>, kClosed> closed_{};
   std::array<std::atomic<bool>, kBroken> broken_{};
   std::atomic<StopReason> stopped_by_ = StopReason::None;
-  mutable std::mutex mutex_;        // guards what follows
+  mutable std::mutex mutex_;        // guards the members below
   std::vector<LeastFigures> open_;  // that were left when the search was stopped
 };
 

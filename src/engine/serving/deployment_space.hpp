@@ -132,7 +132,7 @@ class DeploymentBox {
     return prefill_ ? prefill_->prefiller->between(at_first_, at_last_) : Prefilling{};
   }
   /// Calls `visit` with each pair of counts, of replicas that prefill, 0 for Aggregated, and of
-  /// replicas that decode, and with a bound of what such deployments do.
+  /// replicas that decode, and with a bound on the figures of such deployments.
   template <class Visit>
   void each_count(const Visit& visit) const {
     const Decoding decoding = this->decoding();

@@ -58,7 +58,7 @@ Task narrowed(const Task& task) {
   return few;
 }
 
-/// The judge: the model alone decides what an answer does.
+/// The model judges: it computes the figures of an answer.
 FrontPoint judged(const Task& task, const Candidate& candidate) {
   if (!ruled_out(task, candidate.deployment).empty()) {
     throw InternalError("the deployment found is none of those to choose from");
@@ -125,7 +125,7 @@ class Finder {
     monitor_.tell(progress, [&](const Progress& total) { search_.on_incumbent(total, *first_); });
   }
 
-  /// The limit came before the whole search: of what is known the best is the answer, without a
+  /// The limit came before the whole search: the best known deployment is the answer, without a
   /// bound.
   void keep_told() {
     const bool front = task_.objective == Objective::Front;
@@ -356,7 +356,7 @@ class Finder {
   std::optional<DeploymentSpace> space_;
   std::optional<Deployment> first_;
   ServingResult result_;
-  std::mutex checkpoint_mutex_;  // guards what follows, and the times of incumbents
+  std::mutex checkpoint_mutex_;  // guards the members below, and the times of incumbents
   Seconds last_checkpoint_{};
 };
 
@@ -399,7 +399,7 @@ std::int64_t Finder::count() const {
   return feasible;
 }
 
-/// Searched from what was found.
+/// The search begins with the deployments found.
 void add_any_framework(Task task, const ServingSearch& search, ServingResult& result) {
   task.framework.reset();
   ServingSearch free{.limits = search.limits,

@@ -69,7 +69,7 @@ constexpr auto words(Closed) {
   return named<Closed>("bound", "rate", "concurrency", "chips", "cost", "time");
 }
 
-/// A limit that is given, and what would keep it with all else as it is.
+/// A limit that is given, and the value that would keep it with all else unchanged.
 struct Remedy {
   Broken limit = Broken::Memory;
   double given = 0.0;

@@ -329,7 +329,7 @@ class FleetFinder {
     for (std::size_t m = 0; m < fleet_.models.size(); ++m) {
       mixes.choices[m].empty() ? add_limit_remedies(m) : add_rate_remedy(mixes, m);
     }
-    // Where there are mixes that the budget forbids, chips are not what is missing.
+    // If the budget forbids mixes that exist, more chips do not help.
     if (!mixes.sums.back().empty()) return;
     for (std::size_t p = 0; p < pools(); ++p) add_chips_remedy(p);
   }

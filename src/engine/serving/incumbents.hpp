@@ -45,8 +45,8 @@ class Incumbents {
   [[nodiscard]] const Candidate* least() const;
   /// Its value, or infinity.  Takes no lock.
   [[nodiscard]] double best_value() const { return best_.load(std::memory_order_relaxed); }
-  /// Returns how far the answer, or the front at any time per token, may be above what is kept
-  /// or open, in parts of itself.  Times that differ by less than kTie are one.
+  /// Returns how far the answer, or the front at any time per token, may be above the kept or open
+  /// points, as a share of itself.  Times that differ by less than kTie are one.
   [[nodiscard]] double gap_to(const std::vector<LeastFigures>& open) const;
   /// All that are kept.
   [[nodiscard]] std::vector<Deployment> deployments() const;
@@ -57,7 +57,7 @@ class Incumbents {
   [[nodiscard]] double step_at(double tpot) const;  // with the mutex held
 
   const bool front_;
-  mutable std::mutex mutex_;            // guards what follows
+  mutable std::mutex mutex_;            // guards the members below
   std::map<double, double> staircase_;  // time per token -> value, which falls
   std::vector<Candidate> kept_;         // none is beaten by another, ties included
   std::atomic<double> best_{std::numeric_limits<double>::infinity()};

@@ -82,7 +82,7 @@ std::optional<Remedy> memory_remedy(const Task& task, const LeastOf& least_of) {
   double enough = std::floor(given * kMost * best->value);
   while (!fits(enough)) ++enough;
   while (fits(enough - 1.0)) --enough;
-  if (enough <= given) return std::nullopt;  // the memory is not what is missing
+  if (enough <= given) return std::nullopt;  // the memory suffices
   return Remedy{Broken::Memory, given, enough, best->deployment};
 }
 

@@ -184,7 +184,7 @@ std::optional<BestLoneSharding> best_lone_sharding(const Problem& problem,
                                                    const LayerDecisions& decisions,
                                                    CoreOptionsCache& cache,
                                                    const Deadline& deadline) {
-  // Into how many pieces a weight is cut depends on what its neighbours shard, on either side.
+  // The number of pieces of a weight depends on the shardings of its neighbours, on either side.
   if (problem.charges_pieces()) return std::nullopt;
   return LoneSum(problem, decisions, cache).least(deadline);
 }

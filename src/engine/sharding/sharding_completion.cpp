@@ -235,7 +235,7 @@ class Completion {
   const Deadline& deadline_;
   const NetworkContext context_;
   std::vector<Weights> weights_;    // per partition
-  std::vector<std::size_t> sizes_;  // of the kernels' sets, then of what `terms_` add
+  std::vector<std::size_t> sizes_;  // of the kernels' sets, then of variables that `terms_` add
   std::vector<ValueTimes> values_;
   std::vector<ValueTerms> terms_;  // by value
 };

@@ -120,8 +120,8 @@ class Domination {
     return true;
   }
 
-  /// Whether what is handed to the kernel is converted as soon for a as for b, and takes as little
-  /// room: what is gathered along an axis takes more.
+  /// Whether the inputs of the kernel are converted as soon for a as for b, and take as little
+  /// room: a value that is gathered along an axis takes more.
   [[nodiscard]] bool arrives_no_later(const Tensor& tensor, LoopPair producer, LoopPair a,
                                       LoopPair b) const {
     const LayoutPair made = produced_layouts(producer);

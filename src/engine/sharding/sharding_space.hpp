@@ -1,6 +1,6 @@
 #pragma once
-// The shardings of a layer as sets of loops that shrink: what a joint search
-// branches on (docs/search.md, section 9).
+// The shardings of a layer as sets of loops that shrink, which a joint search branches on
+// (docs/search.md, section 9).
 
 #include <utility>
 #include <vector>

@@ -69,7 +69,7 @@ class StageSearch {
   }
 
  private:
-  /// Decisions outside the layer, with what no mapping that has them is below.
+  /// Decisions outside the layer, with a lower bound for all mappings that have them.
   struct Point {
     Mapping decided;
     Score bound{};
@@ -201,7 +201,7 @@ class StageSearch {
     closed_ = std::min(closed_, chains.bound());
   }
 
-  /// The judge: the plain model decides what the chain costs.
+  /// The model judges: it computes the cost of the chain.
   void take_chain(const Point& point, const StagePricing& pricing, const StageChain& chain) {
     Mapping mapping = point.decided;
     mapping.partition.assign(problem_.workload.graph.kernel_count(), 0);

@@ -30,13 +30,13 @@ class StageChains {
 
   /// No chain costs less, as far as stages are priced by now; infinite: none fits.
   [[nodiscard]] Score bound() const { return bound_; }
-  /// The best chain whose stages are all priced, if it costs less than what is known.
+  /// The best chain whose stages are all priced, if it costs less than the best known one.
   [[nodiscard]] const std::optional<StageChain>& found() const { return found_; }
 
   /// Prices more stages, of chains that may cost less than `known`, by several threads, and then
   /// has a better bound.  False if no such chain is left: bound() is then no less than `known`, or
-  /// than what was found.  The same for any number of threads.  Throws Stopped, with what is known
-  /// as it was.
+  /// than the best chain found.  The result is the same for any number of threads.  Throws Stopped,
+  /// and then nothing has changed.
   bool advance(Score known);
 
   [[nodiscard]] std::int64_t priced() const { return priced_; }
@@ -55,7 +55,7 @@ class StageChains {
     Ticks greatest = 0;
   };
   using Front = std::vector<Point>;
-  /// A stage that is not priced, and what the best chain with it costs at least.
+  /// A stage that is not priced, and a lower bound on the best chain with it.
   struct Candidate {
     Score bound{};
     std::size_t from = 0;

@@ -35,7 +35,7 @@ struct StageOrder {
   /// kernels of one phase that may be done before the others; Stopped.
   StageOrder(const DataflowGraph& graph, const Deadline& deadline);
 
-  Before before;                   ///< in a stage: what partitions may not change the order of
+  Before before;                   ///< the order that partitions in a stage may not change
   std::vector<KernelSet> borders;  ///< smaller ones first
   KernelSet backward;              ///< kernels of that phase
   std::size_t most_stages = 0;     ///< that may all hold a kernel

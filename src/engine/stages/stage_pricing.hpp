@@ -85,7 +85,7 @@ class StagePricing {
     std::unique_ptr<PartitionEvaluator> evaluator;
   };
   struct Shard {
-    std::mutex mutex;  // guards what follows
+    std::mutex mutex;  // guards the members below
     std::unordered_map<KernelSet, OwnParts, KernelSetHash> known;
   };
 

@@ -58,7 +58,7 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
   PlanResult result;
   put_answers<FoundPlan>(
       find_steps(rules, search), result, [&](const StepAnswer& answer, FoundPlan& found) {
-        // The judge: the model decides what the winner costs.
+        // The model judges: it computes the cost of the winner.
         found.plan = plan_of(*answer.decisions, task);
         found.fusions = rules.times().fusions(*found.plan, Deadline());
         auto verdict = evaluate(task, space.blocks(), *found.plan, found.fusions);
@@ -91,7 +91,7 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
     result.candidates = count_candidates(space, shelf, deadline);
     if (search.count) result.feasible = count_feasible(space, rules, shelf, deadline);
   } catch (const Stopped&) {
-    // Nothing is said of what was not counted.
+    // Numbers that were not counted stay unknown.
   }
   if (result.status == SearchStatus::Infeasible) {
     try {

@@ -28,7 +28,7 @@ struct FoundPlan : Certainty {
   Fusions fusions;  ///< of the plan; empty where kernels run one by one
 };
 
-/// A choice that is given, and what becomes possible without it.
+/// A given choice that, left open, makes some plan fit.
 struct Remedy {
   enum class Kind : std::uint8_t {
     Recompute,
@@ -60,9 +60,9 @@ struct NumberChange {
   enum class Kind : std::uint8_t { Memory, SecondMemory, Chips, Sequence, Batch };
   Kind kind;
   double given = 0.0;
-  double tried = 0.0;  ///< what is enough; without a plan the last that is not
+  double tried = 0.0;  ///< the least value that is enough; without a plan the last one that is not
   std::optional<FittingPlan> with;
-  bool is_nearest = false;  ///< proved: nothing between what is given and this is enough
+  bool is_nearest = false;  ///< proved: no value between the given one and this is enough
   std::optional<Role> also = std::nullopt;  ///< whose degree, which is given, changes with it
 };
 

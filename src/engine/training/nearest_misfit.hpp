@@ -1,6 +1,6 @@
 #pragma once
 
-// All plans one by one: how many there are, how many fit, why none does, and what would help.
+// All plans one by one: the number of them, the number that fit, and the remedies if none does.
 
 #include <cstdint>
 #include <optional>

@@ -1,10 +1,10 @@
-// Level by level the decisions of a plan are taken.
+// The decisions of a plan are taken level by level.
 //
-// The degrees that divide a sample get a floor from the largest micro-batch at the best rates; what
-// has all its degrees, its micro-batch and perhaps its layout gets a floor from the profile of its
-// layers, with every group where it is fastest; what has all but its network the floor of its own schedule,
-// once some spread of its layers fits in memory.  docs/search.md, section 15, has the proofs;
-// tests/engine/training compares with plain enumeration.
+// The degrees that divide a sample get a floor from the largest micro-batch at the best rates; a
+// plan with all its degrees, its micro-batch and perhaps its layout gets a floor from the profile
+// of its layers, with every group where it is fastest; a plan without its network alone gets the
+// floor of its own schedule, once some spread of its layers fits in memory. docs/search.md, section
+// 15, has the proofs; tests/engine/training compares with plain enumeration.
 
 #include "engine/training/plan_rules.hpp"
 

@@ -19,7 +19,7 @@ class ScenarioExpansion : public Expansion<PlanNode, PlanSolution> {
  public:
   ScenarioExpansion(const Expansion<PlanNode, PlanSolution>& into, Score best)
       : into_(into), best_(best) {}
-  /// A rounding more than what is too much.
+  /// The cutoff of the scenario, with a rounding to spare.
   [[nodiscard]] Score cutoff() const override {
     return into_.cutoff() * best_.in_base_units() * (1.0 / kLessRoundings);
   }
