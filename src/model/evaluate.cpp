@@ -239,8 +239,8 @@ std::variant<Cost, Infeasible> evaluate(const Problem& problem, const Mapping& m
   check_form(problem, mapping);
   if (auto wrong = broken_rule(problem, mapping)) return *wrong;
   const Partitions partitions = members_of_partitions(problem.workload.graph, mapping.partition);
-  // Cores that a mapping gives may be far too few for the clock of the search.
-  // Coarser in small steps: what was past the end still has 2^47 ticks.
+  // Cores that a mapping gives may be far too few for the clock of the search.  Coarser in small
+  // steps: times past the end still have 2^47 ticks.
   for (int coarser = 0;; coarser += 14) {
     auto result = cost_of(problem, mapping, partitions, coarser);
     const Cost* cost = std::get_if<Cost>(&result);

@@ -84,8 +84,8 @@ struct ServingCost {
 
 struct Cost {
   Seconds step_time{};
-  Score objective{};      ///< the step time, or what the problem minimises instead
-  Ticks layer_ticks = 0;  ///< sum over partitions, exact; what a search minimises
+  Score objective{};      ///< the step time, or another quantity that the problem minimises
+  Ticks layer_ticks = 0;  ///< sum over partitions, exact; a search minimises it
   Clock clock;
   Seconds layer_time{};         ///< the same in seconds
   Seconds pipeline_transfer{};  ///< point to point between stages, once a step
@@ -98,7 +98,7 @@ struct Cost {
   std::vector<CoreGrid> cores;            ///< per kernel; empty when a utilization is given
   Bytes weights{};       ///< in memory, per chip; of the stage that needs most memory
   Bytes activations{};   ///< most that is alive in memory at once, per chip; likewise
-  Bytes stored{};        ///< share of what the chips hold together, per chip
+  Bytes stored{};        ///< share of the bytes that all chips hold together, per chip
   bool spilled = false;  ///< the first tier of memory does not hold it all
   Flops flops{};         ///< of a whole step
   double utilization = 0.0;

@@ -44,7 +44,7 @@ struct Execution {
   /// to kernels one by one and cycles counted.
   std::optional<double> compute_utilization;
   std::vector<std::optional<std::int64_t>> pins;  ///< per kernel: its partition; empty: no pins
-  bool levels = false;  ///< what moves through the levels of the chip takes time as well
+  bool levels = false;  ///< traffic through the levels of the chip takes time as well
 };
 
 enum class SplitPhases : std::uint8_t {
@@ -90,7 +90,7 @@ enum class LinkCount : std::uint8_t {
 };
 /// How long the pipeline of a step takes.
 enum class PipelineTime : std::uint8_t {
-  Schedule,  ///< what the schedule takes, however few the micro-batches, with the hops of one
+  Schedule,  ///< the time of the schedule, however few the micro-batches, with the hops of one
   Bubble,    ///< a share for the bubble, as if micro-batches were equal to stages in number
 };
 /// The content of the SRAM when kernels run one by one.
@@ -106,7 +106,7 @@ enum class WeightPieces : std::uint8_t {
 };
 /// Which dimensions of the network span the grid of the chips.
 enum class GridSides : std::uint8_t {
-  Members,  ///< those with members; what is sent along a side takes its links
+  Members,  ///< dimensions with members; messages along a side take its links
   All,      ///< all, and the first two have the links
 };
 /// The time of a byte in memory once the first tier is full.

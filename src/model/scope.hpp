@@ -1,7 +1,7 @@
 #pragma once
 
-// The extent of a search: how many choices there are, what a proof covers, and what the memory of
-// the model leaves out.
+// The extent of a search: the number of choices, the scope of a proof, and memory that the model
+// leaves out.
 
 #include <string>
 #include <string_view>

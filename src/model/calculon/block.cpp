@@ -181,7 +181,8 @@ class Block {
     add_reduced(mlp);
   }
 
-  /// The product that ends either half, its exchange, and what follows: rows 12 to 15, 21 to 24.
+  /// The product that ends either half, its exchange, and the kernels behind: rows 12 to 15, 21 to
+  /// 24.
   void add_reduced(double inputs) {
     if (overlapped_) {
       add_overlapped(Exchange::Reduce, inputs, hidden_, full_);

@@ -47,7 +47,7 @@ using BlockKernels = std::vector<BlockKernel>;
 /// the execution.
 BlockKernels block_kernels(const ModelShape& transformer, const Execution& execution);
 
-/// A sum over kernels: their times, and what engine and memory do of them.  `time` leaves out
+/// A sum over kernels: their times, and the shares of engine and memory.  `time` leaves out
 /// exchanges, `compute` and `memory` do not.
 struct PassTimes {
   Seconds time{};

@@ -1,4 +1,4 @@
-// The parts of the model put together: what does not fit is reported before any time is computed.
+// The parts of the model put together: a misfit is reported before any time is computed.
 
 #include "model/calculon/evaluate.hpp"
 

@@ -54,8 +54,8 @@ struct Execution {
   Recompute recompute = Recompute::None;
   Communication communication = Communication::AllReduce;
   Overlap overlap = Overlap::None;
-  bool redo = false;  ///< gathers again in the backward pass instead of keeping what was gathered
-  bool fused = true;  ///< the activation function is part of the product before it
+  bool redo = false;      ///< gathers again in the backward pass instead of keeping gathered values
+  bool fused = true;      ///< the activation function is part of the product before it
   bool sharding = false;  ///< each data rank keeps its own part of the optimizer's states
   Offload offload{};
   bool data_overlap = false;              ///< sums of gradients hide behind the backward pass

@@ -12,7 +12,7 @@ struct BlockMemory {
   Bytes weights{};
   Bytes working{};     ///< activations while the block computes
   Bytes kept{};        ///< activations until its backward pass; none with full recomputation
-  Bytes checkpoint{};  ///< what full recomputation keeps instead, else none
+  Bytes checkpoint{};  ///< bytes that full recomputation keeps instead, else none
   Bytes gradients{};
   double elements = 0.0;  ///< of the weights
 

@@ -40,7 +40,7 @@ struct PartitionParts {
   Ticks reloads = 0;  ///< of weights that steps read again: traffic as well
   Ticks memory_latency = 0;
   Ticks step_latency = 0;                    ///< latency in `traffic`
-  Bottleneck on_chip = Bottleneck::Compute;  ///< what `compute` is the time of
+  Bottleneck on_chip = Bottleneck::Compute;  ///< the resource that `compute` is the time of
 
   /// docs/model.md (33)
   [[nodiscard]] Ticks memory() const {

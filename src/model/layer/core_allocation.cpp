@@ -42,7 +42,7 @@ std::vector<std::int64_t> useful_units(std::int64_t extent, std::int64_t width,
   return units;
 }
 
-/// How often a core goes over what a step has.
+/// The number of passes of a core over the extents of a step.
 std::int64_t rounds(const Kernel& kernel, const Shard& shard) {
   return capped_product(passes(kernel), shard.steps);
 }

@@ -245,8 +245,8 @@ bool LayerCosts::weights_exceed_sram() const {
   return sum * static_cast<double>(step.layers_per_stage) > problem_.system.accelerator.sram;
 }
 
-/// A sample's share of what a step reads: of many matrices not more than it uses, and nothing
-/// where explicit traffic of the tensor group reads the weight already.
+/// A sample's share of the weights that a step reads: at most the matrices that it uses, and
+/// nothing where explicit traffic of the tensor group reads the weight already.
 // docs/model.md (38)
 Bytes LayerCosts::load_of_step(KernelId id) const {
   const Kernel& kernel = graph_.kernel(id);
@@ -382,8 +382,8 @@ void LayerCosts::fill_tensors() {
   }
 }
 
-/// Only a kernel that no other can join has pieces, so what they move is its own traffic.  Before
-/// all loops are decided they move nothing, which is no more than after any decision.
+/// Only a kernel that no other can join has pieces, so their traffic is its own.  Before all loops
+/// are decided they move nothing, which is no more than after any decision.
 // docs/model.md (33)
 void LayerCosts::charge_pieces() {
   const auto is_decided = [](LoopSet loops) { return loops.size() == 1; };

@@ -1,7 +1,7 @@
 #pragma once
 
-// The costs of the kernels and tensors of one layer once everything but the
-// fusion is decided: what `evaluate` adds up and what the fusion search tabulates.
+// The costs of the kernels and tensors of one layer once everything but the fusion is decided;
+// `evaluate` adds them up and the fusion search tabulates them.
 
 #include <array>
 #include <cmath>
@@ -65,7 +65,7 @@ class LayerCosts {
   /// The time of `cycles_per_tile` over all tiles.
   [[nodiscard]] Ticks cycle_time(std::int64_t cycles_per_tile) const;
 
-  /// Whether what moves through the levels of the chip takes time.
+  /// Whether traffic through the levels of the chip takes time.
   [[nodiscard]] bool has_levels() const { return !level_seconds_.empty(); }
   /// The time that the kernel's traffic out of each level takes, over all tiles; those that
   /// the chip does not have take none.
@@ -89,7 +89,7 @@ class LayerCosts {
   /// Own memory traffic with the values that layers, or steps, hand each other there, and the
   /// latency of all steps but one.
   [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
-  /// Whether weights are loaded from memory, after every decision of what is left.
+  /// Whether weights are loaded from memory, whatever is still decided.
   [[nodiscard]] bool loads_weights() const;
   /// Whether the weights of one stage are loaded; its kernels are all kernels unless stages divide
   /// the graph.

@@ -33,7 +33,7 @@ ChipGrid chip_grid(const std::vector<Mapping::Dimension>& network, const Equatio
   ChipGrid grid{.splits_heads = equations.shards == Shards::Even};
   for (const Mapping::Dimension& d : network) {
     if (equations.grid == GridSides::Members && d.degree == 1) continue;
-    grid.x *= grid.y;  // what was outermost so far
+    grid.x *= grid.y;  // the dimension that was outermost so far
     grid.y = d.degree;
     if (d.strategy != Strategy::Tensor) continue;
     if (tensor_axes > 1 && grid.tensor > 1) grid.second *= d.degree;

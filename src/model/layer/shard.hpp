@@ -127,7 +127,7 @@ Bytes explicit_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& gr
 /// The share of a chip in `Workload::stored`, in whole bytes.
 Bytes stored_share(const Workload& workload, std::int64_t chips);
 
-/// A tile of what a kernel streams beside its tensors.
+/// A tile of the bytes that a kernel streams beside its tensors.
 Bytes streamed_tile(Bytes streamed, std::int64_t tiles);
 
 /// The FLOP that a core array spends on one tile: 2mkn in systolic mode, mn in SIMD
@@ -137,11 +137,11 @@ Flops tile_flops(const Kernel& kernel, const Shard& shard);
 /// The number of tiles, of `tile` elements each, in the sequence.
 std::int64_t tile_count(const Workload& workload, std::int64_t tile);
 
-/// The extents of a product by what an array does with them.
+/// The extents of a product by their use in an array.
 struct ArrayExtents {
   std::int64_t lanes = 1;     ///< spread over its lanes
   std::int64_t stages = 1;    ///< spread over its stages
-  std::int64_t streamed = 1;  ///< what passes, one cycle each
+  std::int64_t streamed = 1;  ///< columns that pass, one cycle each
 };
 /// The extents of a product of a weight of m x k and an input of k x n.
 ArrayExtents array_extents(const Shard& gemm, Dataflow dataflow);

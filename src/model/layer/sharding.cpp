@@ -218,7 +218,7 @@ bool reduces_output(const Kernel& kernel, LoopPair sharding, int tensor_axes) {
 
 namespace {
 
-/// Whether chips exchange what couples the rows of the kernel.
+/// Whether chips exchange the sums that couple the rows of the kernel.
 bool exchanges_coupled(const Problem& problem, const Kernel& kernel, LoopPair sharding) {
   return kernel.coupled > 0 && sharding.has(Loop::M) && converts_values(problem);
 }

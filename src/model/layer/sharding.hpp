@@ -1,8 +1,8 @@
 #pragma once
 
-// Which loop of a kernel tensor parallelism splits, in which layout tensors
-// then leave and arrive, and what must be communicated in between
-// (docs/model.md, section 4).
+// The loop of a kernel that tensor parallelism splits, the layouts in which tensors then leave and
+// arrive, and the communication in between (docs/model.md, section 4), and the sharding that
+// communicates least.
 
 #include <array>
 #include <memory>
@@ -108,15 +108,15 @@ struct NetworkContext {
   std::shared_ptr<ConversionTable> conversions;  ///< null: none are known
 };
 
-/// The network time of a kernel over all tiles: its all-reduce or own collective, what couples its
-/// rows, and the conversions of the tensors or values and seams it produces, plus its share of the gradient
-/// all-reduce of a step.  Where the sharding is not decided it is at most the least that any
-/// decision takes, and never falls when loops are taken out.
+/// The network time of a kernel over all tiles: its all-reduce or own collective, the sums that
+/// couple its rows, and the conversions of the tensors or values and seams it produces, plus its
+/// share of the gradient all-reduce of a step.  Where the sharding is not decided it is at most the
+/// least that any decision takes, and never falls when loops are taken out.
 Seconds network_time(const NetworkContext& context, KernelId kernel, const LoopSets& sharding);
 
-/// Its parts: what the kernel communicates by itself, over all tiles, and the
-/// conversion of a tensor, for one tile with its part of the latency, which all tiles pay once.  Of
-/// two axes one is converted after the other, in the cheaper order.
+/// Its parts: the kernel's own communication over all tiles, and the conversion of a tensor, for
+/// one tile with its part of the latency, which all tiles pay once.  Of two axes one is converted
+/// after the other, in the cheaper order.
 Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, LoopPair sharding);
 Seconds conversion_time(const NetworkContext& context, const Tensor& tensor, LoopPair producer,
                         LoopPair consumer);

@@ -39,8 +39,8 @@ class Collectives {
   /// The product of the degrees.
   [[nodiscard]] std::int64_t members() const { return members_; }
 
-  /// `whole` is the bytes of the reduced or gathered tensor.  One dimension works after
-  /// the other and moves what the inner ones leave, so the times add up.
+  /// `whole` is the bytes of the reduced or gathered tensor.  One dimension works after the other
+  /// and moves the bytes that the inner ones leave, so the times add up.
   [[nodiscard]] Seconds all_reduce(Bytes whole) const;
   [[nodiscard]] Seconds all_gather(Bytes whole) const;
   /// `member` is the bytes one member holds.  The dimensions work in a pipeline, so

@@ -1,8 +1,8 @@
 #pragma once
 
-// The machine: chips, their cores and memory, the network between them, what
-// they cost and draw (docs/model.md, sections 2 and 8).  A Machine is a plain
-// value; defaults are "costs nothing, holds everything".
+// The machine: chips, their cores and memory, the network between them, their price and power
+// (docs/model.md, sections 2 and 8).  A Machine is a plain value; defaults are "costs nothing,
+// holds everything".
 
 #include <array>
 #include <cstddef>

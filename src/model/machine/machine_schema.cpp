@@ -40,7 +40,7 @@ template <class Amount>
 constexpr Type kPerLink = list_type<decltype(Amount() / BytesPerSecond()), Form::Each,
                                     &kPerBandwidth<Amount>>("dimensions of the network");
 
-/// A number, or a map of what gives it; both find their members in the object.
+/// A number, or a map of the values that give it; both find their members in the object.
 template <class Units>
 constexpr Type kFixed{.form = Form::Number,
                       .put_real =

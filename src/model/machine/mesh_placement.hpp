@@ -55,8 +55,8 @@ struct MeshLoads {
 MeshLoads mesh_loads(const Mesh& mesh, std::span<const MeshAxis> axes,
                      const MeshPlacement& placement);
 
-/// All orders, each straight and as a snake, by columns and by rows: the order of ties.  Without the
-/// rows of a square, which do to its links what its columns do.
+/// All orders, each straight and as a snake, by columns and by rows: the order of ties.  Rows of a
+/// square are left out, since they load its links like its columns.
 std::vector<MeshPlacement> mesh_placements(const Mesh& mesh, std::span<const MeshAxis> axes);
 
 }  // namespace dfsearch

@@ -96,7 +96,7 @@ struct Figures {
   double in_flight = 0.0;
   double memory = 0.0;  ///< of the fullest chip that decodes
   double memory_prefill = 0.0;
-  double fullness = 0.0;  ///< memory of the fullest chip over what is usable
+  double fullness = 0.0;  ///< memory of the fullest chip / usable memory
   std::int64_t chips = 0;
   double tokens_per_s = 0.0;
   double dollars_per_mtoken = 0.0;

@@ -224,7 +224,7 @@ std::vector<FusedKernel> Pass::chain_of(const Layer& layer, std::size_t sight,
     const Product& product = layer.products[i];
     const bool is_last = i == layer.last_of_attention;
     if (is_last) {
-      // Attention reads what the product before it makes, and makes what this one reads.
+      // Attention reads the output of the product before it, and makes the input of this one.
       chain.push_back(
           {.products = work.requests * decode_compute_[sight] * work.tokens_of_request +
                        scores.pairs * prefill_compute_,

@@ -31,7 +31,7 @@ struct PassTime {
 /// Seconds on one chip that holds all of the model; each of m chips takes at least an m-th of them.
 struct LeastTimes {
   double host = 0.0;     ///< of a pass, which is not shared
-  double weights = 0.0;  ///< to read what one token uses
+  double weights = 0.0;  ///< to read the weights of one token
   double cache = 0.0;    ///< to read the cache of a request
   double token = 0.0;    ///< products of a token without the head
   double head = 0.0;     ///< its product
@@ -90,7 +90,7 @@ class Pass {
   /// A layer of one kind.
   struct Layer {
     std::vector<Product> products;
-    std::size_t last_of_attention = 0;  ///< the product that reads what attention makes
+    std::size_t last_of_attention = 0;  ///< the product that reads the output of attention
     bool has_experts = false;
     Experts experts;
     double host = 0.0;
@@ -99,7 +99,7 @@ class Pass {
     double weights = 0.0;  ///< bytes
   };
   struct Stage {
-    std::array<double, kSights> dense{};  ///< layers, by what they see
+    std::array<double, kSights> dense{};  ///< layers, by their view
     std::array<double, kSights> expert{};
     bool is_last = false;
     double weights = 0.0;  ///< bytes
@@ -130,7 +130,7 @@ class Pass {
   const Pool& pool_;
   std::int64_t layers_;
   std::size_t last_sight_;                        ///< of the last layer
-  std::array<Seen, kSights> seen_;                ///< by what a layer sees
+  std::array<Seen, kSights> seen_;                ///< by the view of a layer
   std::array<double, kSights> decode_compute_{};  ///< attention: seconds for a token of a request
   std::array<double, kSights> decode_cache_{};    ///< seconds for a request
   double prefill_compute_ = 0.0;                  ///< seconds for a pair

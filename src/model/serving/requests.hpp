@@ -26,7 +26,7 @@ struct PrefillWork {
   std::array<Scores, kSights> scores{};
 };
 
-/// Tokens of a request in the cache of a layer, by what the layer sees.
+/// Tokens of a request in the cache of a layer, by the view of the layer.
 struct Cached {
   std::array<double, kSights> tokens{};
 
@@ -36,14 +36,14 @@ struct Cached {
   }
 };
 
-/// The layers of a model from `begin` to before `end`, by what they see.
+/// The layers of a model from `begin` to before `end`, by their view.
 inline std::array<double, kSights> sights(const Transformer& model, std::int64_t begin,
                                           std::int64_t end) {
   const std::int64_t full = model.full_layers(begin, end);
   return {static_cast<double>(full), static_cast<double>(end - begin - full)};
 }
 
-/// Means over the classes of what a layer sees of a request.
+/// Means over the classes of the tokens that a layer sees of a request.
 struct Seen {
   double pairs = 0.0;    ///< of a prefill, causal
   double context = 0.0;  ///< of a step after the first token

@@ -51,7 +51,7 @@ double fullness_of(const Pool& pool, double memory) {
   return memory / pool.usable().in_base_units();
 }
 
-/// In the order of Broken, but for what only one mode has.
+/// In the order of Broken, but for limits that only one mode has.
 void add_broken(const Task& task, bool memory_fits, double margin, Figures& figures) {
   const auto check = [&](bool broken, Broken what) {
     if (broken) figures.broken.add(what);
@@ -335,7 +335,7 @@ Figures evaluate(const Task& task, const Deployment& deployment) {
 }
 
 // The chips of a replica share its weights, its cache and its products at best evenly, and the
-// network costs nothing: what is left is the least of one chip.
+// network costs nothing: the rest is the least time of one chip.
 
 double least_of_request(const Task& task, const Means& means, FrontAxis axis, double tpot) {
   constexpr double kNever = std::numeric_limits<double>::infinity();

@@ -42,7 +42,7 @@ class Decoder {
   /// (12), (16) to (18) of docs/serving.md.  Iteration, tpot, ttft, memory and, while
   /// `mixed_share` is at most 1, capacity never fall if the batch rises.
   [[nodiscard]] Decoding at(std::int64_t batch) const;
-  /// Whether what a larger batch serves never falls while prefill keeps up (claim 3).
+  /// Whether the capacity never falls with the batch while prefill keeps up (claim 3).
   [[nodiscard]] bool is_steady() const { return chunk_ == 0 || !pass_.is_cut(); }
   /// The bound of all batches between two answers of `at`: (24), or (24b) if it is not steady.
   [[nodiscard]] Decoding between(const Decoding& low, const Decoding& high) const;

@@ -1,6 +1,6 @@
 #pragma once
-// A deployment that is to be found: a model, the requests it serves, the chips there are, and what
-// is left to choose (docs/serving.md).
+// A deployment problem: a model, the requests it serves, the available chips, and the open choices
+// (docs/serving.md).
 
 #include <algorithm>
 #include <array>
@@ -183,7 +183,7 @@ constexpr bool more_is_better(Objective objective) {
 enum class FrontAxis : std::uint8_t { ThroughputPerChip, Cost };
 constexpr auto words(FrontAxis) { return named<FrontAxis>("throughput_per_chip", "cost"); }
 
-/// The cache that a running request is given: what requests grow to, their mean, or the longest.
+/// The cache that a running request is given: its final size, the mean, or the longest.
 enum class CacheReserve : std::uint8_t { Full, Mean, Max };
 constexpr auto words(CacheReserve) { return named<CacheReserve>("full", "mean", "max"); }
 

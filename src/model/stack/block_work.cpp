@@ -12,7 +12,7 @@
 namespace dfsearch::stack {
 namespace {
 
-/// Experts route, permute and return what backward does with more and smaller kernels.
+/// Routing, permuting and returning of experts, which backward takes more and smaller kernels for.
 constexpr double kExpertBackward = 3.2;
 // Constants of the memory of a micro-batch, which the docs list as fitted.
 /// Words of a token's width that norms, residuals and inputs of linear layers keep.

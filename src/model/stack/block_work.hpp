@@ -29,7 +29,7 @@ struct Division {
 struct PassWork {
   Seconds products{};
   Seconds attention{};
-  Seconds elementwise{};  ///< casts, and what memory alone takes, included
+  Seconds elementwise{};  ///< casts and other memory-bound kernels included
 
   [[nodiscard]] Seconds total() const { return products + attention + elementwise; }
   PassWork& operator+=(const PassWork& other);

@@ -25,7 +25,7 @@ class LinkTimes {
   /// All-gather and reduce-scatter pass once, an all-reduce twice; `whole` is of the group.
   /// docs/truth.md (9), (10)
   [[nodiscard]] Seconds collective(Bytes whole, const Reach& reach, Passes passes) const;
-  /// An all-to-all; `whole` is what all members hold.
+  /// An all-to-all; `whole` is the bytes of all members.
   [[nodiscard]] Seconds all_to_all(Bytes whole, const Reach& reach) const;
   /// Tokens to the experts that they use, or back: `bytes` belong to the tokens of a chip; each
   /// token uses `used` experts evenly and goes to at most `node_limit` domains (0: all).

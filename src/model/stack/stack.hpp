@@ -92,7 +92,7 @@ enum class Placement : std::uint8_t {
 };
 constexpr auto words(Placement) { return named<Placement>("best", "by_cost"); }
 
-/// Shares of the peak by tokens of a sample, of a kernel without what a causal mask leaves out.
+/// Shares of the peak by tokens of a sample, for a kernel that skips masked pairs.
 struct AttentionCurve {
   std::vector<std::int64_t> tokens;
   std::vector<double> forward, backward;
@@ -102,20 +102,21 @@ struct AttentionCurve {
 
 /// A chip as it was measured, and the links of its machine.
 struct MeasuredChip {
-  std::string name;                         ///< of its file; empty: it has none
-  std::array<FlopsPerSecond, 3> peak{};     ///< by Bits, dense; 0: not of this chip
-  std::array<Constant<double>, 3> clock;    ///< by Bits: what long runs sustain of the curve
+  std::string name;                      ///< of its file; empty: it has none
+  std::array<FlopsPerSecond, 3> peak{};  ///< by Bits, dense; 0: not of this chip
+  /// Shares of the curve that long runs sustain, by Bits.
+  std::array<Constant<double>, 3> clock;
   std::array<Curve<Flops>, 3> products;     ///< by Bits
   AttentionCurve flash1, flash2, cudnn;     ///< of the peak of 16 bits
   Constant<double> batched_products{0.38};  ///< of the peak, where attention is not fused
   Constant<double> small_heads{0.8};        ///< of attention with heads of 64, less than 128
   Curve<Bytes> elementwise;                 ///< of the bandwidth of the memory
   BytesPerSecond memory{};
-  Bytes usable{};                   ///< what a process may hold of the memory
+  Bytes usable{};                   ///< the memory that a process may hold
   bool grace = false;               ///< its host is one
   bool scaled = false;              ///< kernels belong to another chip, by the peaks
   std::vector<std::string> fitted;  ///< keys whose values runs decided
-  // A domain is what one switch joins.
+  // A domain is a group of chips that one switch joins.
   std::int64_t domain = 8;
   Seconds base{}, hop{};              ///< of a collective; of each further member
   std::vector<std::int64_t> members;  ///< in a domain, of `bus`

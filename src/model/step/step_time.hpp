@@ -35,7 +35,7 @@ struct StepTime {
   double bubble_factor = 1.0;
   double factor = 1.0;  ///< bubble * layers per stage * samples per replica
   Seconds transfer{};   ///< point to point between stages, once a step
-  Seconds least{};      ///< what all samples take over one link from stage to stage
+  Seconds least{};      ///< the time of all samples over one link from stage to stage
   double copies = 1.0;  ///< copies that share the time, as they run side by side
 
   /// The weight of a second of the step in the objective: 1, or the price or power of the machine.
@@ -54,8 +54,8 @@ struct StepTime {
 StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                    std::int64_t micro_batch);
 
-/// The time of one request from the first stage to the last: all layers one after the
-/// other, and what the stages hand on.
+/// The time of one request from the first stage to the last: all layers one after the other, and
+/// the messages between stages.
 Seconds request_latency(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                         Seconds layer);
 
@@ -76,7 +76,7 @@ struct StagedStep {
   double samples = 1.0;        ///< that follow each other through the stages
   double steps = 1.0;          ///< of each, which follow each other likewise
   double copies = 1.0;         ///< of the workload, which share the time
-  double weight = 1.0;         ///< what a second of the step counts in the objective
+  double weight = 1.0;         ///< weight of a second of the step in the objective
   bool is_bottleneck = false;  ///< the objective is the slowest stage
 
   /// The makespan of equal samples: the first passes all stages, and each later one leaves the
@@ -117,7 +117,7 @@ struct TimeShares {
   double memory = 0.0;
   double network = 0.0;
   double bubble = 0.0;    ///< stages that wait while the pipeline fills and drains
-  double transfer = 0.0;  ///< what goes from stage to stage
+  double transfer = 0.0;  ///< messages from stage to stage
 
   /// The largest share, of equal ones the first.
   [[nodiscard]] StepBound largest() const;

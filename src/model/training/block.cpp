@@ -18,7 +18,7 @@ Block::Pass pass_of(const DataflowGraph& graph, KernelId id) {
   return is_weight_gradient(kernel) ? Block::Pass::WeightGradient : Block::Pass::InputGradient;
 }
 
-/// A product of two streamed inputs in the forward pass: scores, or what they are applied to.
+/// A product of two streamed inputs in the forward pass: it makes scores, or applies them.
 bool is_forward_product(const Kernel& kernel) {
   return kernel.phase == Phase::Forward && kernel.kind == KernelKind::Gemm && !kernel.weight_of;
 }
@@ -33,7 +33,7 @@ Block::Block(Part part, DataflowGraph graph) : part_(part), graph_(std::move(gra
   find_values();
 }
 
-/// Kernels between two forward products, both included: what has scores as its input or output.
+/// Kernels between two forward products, both included: scores are their inputs or outputs.
 void Block::find_scoring() {
   const std::size_t count = graph_.kernel_count();
   std::vector<bool> after(count, false), before(count, false);

@@ -1,6 +1,6 @@
 #pragma once
 // The parts that the stages of a pipeline are made of, as graphs: a layer, a layer with experts,
-// and what the first and the last stage have beside their layers.
+// and the ends of the first and the last stage beside their layers.
 
 #include <algorithm>
 #include <array>
@@ -34,9 +34,9 @@ class Block {
     std::int64_t heads = 1;  ///< groups of rows that are divided as wholes
     std::int64_t rows = 1;   ///< of a head
     std::int64_t columns = 1;
-    bool is_kept = false;   ///< backward kernels read what a forward kernel computes
+    bool is_kept = false;   ///< backward kernels read this output of a forward kernel
     bool is_score = false;  ///< computed again by selective recomputation
-    bool is_input = false;  ///< of the block: what full recomputation starts from
+    bool is_input = false;  ///< of the block: the start of full recomputation
   };
   enum class Pass : std::uint8_t {
     None,  ///< a source: it stands for another block
@@ -48,7 +48,7 @@ class Block {
   [[nodiscard]] Part part() const { return part_; }
   [[nodiscard]] const DataflowGraph& graph() const { return graph_; }
   [[nodiscard]] const std::vector<Value>& values() const { return values_; }
-  /// Index into `values` of what a tensor carries.
+  /// Index into `values` of the value that a tensor carries.
   [[nodiscard]] std::size_t value_of(TensorId tensor) const { return value_of_[tensor.index()]; }
   /// The values that a kernel computes, as indices.
   [[nodiscard]] const std::vector<std::size_t>& computed(KernelId kernel) const {

@@ -35,9 +35,9 @@ const char* name_of(FusedKind kind);
 
 /// The work of a chip in one pass of a part for a micro-batch.
 struct FusedPass {
-  /// One layer, one sample and one chip with unlimited memory.  Its kernels have the extents that
-  /// a chip has; their own traffic is weights, results, and what the other pass and other parts
-  /// hand over.  No kernels: the part has none in this pass.
+  /// One layer, one sample and one chip with unlimited memory.  Its kernels have the extents that a
+  /// chip has; their own traffic is weights, results, and values from the other pass and other
+  /// parts.  No kernels: the part has none in this pass.
   Problem problem;
   Seconds compute{};  ///< of all samples, whatever is fused
   Bytes moved{};      ///< to and from memory whatever is fused

@@ -30,7 +30,7 @@ class Group {
   static Group anywhere(const Machine& machine, std::int64_t chips);
 
   [[nodiscard]] std::int64_t members() const { return places_.front().members(); }
-  /// `whole` is of the group: what a member has in whole after an all-gather.
+  /// `whole` belongs to the group: the bytes of a member after an all-gather.
   /// docs/training.md (9)
   [[nodiscard]] Seconds time(Exchange exchange, Bytes whole) const;
   /// A message from a member to the next.

@@ -33,8 +33,8 @@ class KernelShares {
   [[nodiscard]] Bytes read(KernelId kernel, std::size_t input) const;
   /// Bytes of a value as its producer leaves it.
   [[nodiscard]] Bytes produced(std::size_t value) const;
-  /// Bytes of what a kernel computes and nobody in the block reads: the block's result, or the
-  /// gradient of a weight.  None if somebody does.
+  /// Bytes of an output that no kernel of the block reads: the block's result, or the gradient of a
+  /// weight.  None if some kernel does.
   [[nodiscard]] Bytes results(KernelId kernel, const Extents& extents) const;
   [[nodiscard]] Bytes weight(KernelId kernel, const Extents& extents) const;
   [[nodiscard]] Flops flops(KernelId kernel, const Extents& extents) const;
@@ -42,7 +42,7 @@ class KernelShares {
   [[nodiscard]] Seconds compute(KernelId kernel, const Extents& extents) const;
   /// Bytes of a value that is kept for the backward pass.
   [[nodiscard]] Bytes kept(std::size_t value) const;
-  /// Elements of the weight that a chip stores, and of what is stored beside it.
+  /// Elements of the weight that a chip stores, and of the parameters beside it.
   [[nodiscard]] double parameters(KernelId kernel) const;
   [[nodiscard]] const ValueShares& values() const { return shares_; }
 

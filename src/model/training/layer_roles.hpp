@@ -11,7 +11,7 @@
 namespace dfsearch::training {
 
 enum class KernelRole : std::uint8_t {
-  Source,             ///< INPUT, GRADIENT: what another layer hands over
+  Source,             ///< INPUT, GRADIENT: values of another layer
   Embedding,          ///< the look-up
   EmbeddingGradient,  ///< of the table
   Elementwise,        ///< an element of each input makes one of the output
@@ -20,9 +20,9 @@ enum class KernelRole : std::uint8_t {
   Spread,            ///< rows of tokens to their experts: DISPATCH, and backward COMBINE
   Collect,           ///< the weighted sum of the rows: COMBINE, and backward DISPATCH
   Attention,         ///< fused
-  Product,           ///< of two streamed inputs: what comes last belongs to the keys
+  Product,           ///< of two streamed inputs: the last one belongs to the keys
   ProductOfQueries,  ///< the same, summed over the queries
-  WeightProduct,     ///< of a weight and what is streamed
+  WeightProduct,     ///< of a weight and a streamed input
   DataGradient,      ///< the same with the weight of another, which it transposes
   WeightGradient,
 };

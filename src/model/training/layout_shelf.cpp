@@ -123,7 +123,7 @@ const AxisLayout* LayoutShelf::on_front(Part part, std::int64_t chips, int place
                                         const Deadline& deadline) {
   const AxisLayout& member = front(chips, deadline)[static_cast<std::size_t>(place - 1)];
   if (part == most_layers_) return &member;
-  // Ends keep what they keep of one micro-batch only.
+  // Ends keep values of one micro-batch only.
   const TensorLayout order = is_layer(part) ? TensorLayout::LeastKept : TensorLayout::LeastSent;
   return find({part, Role::Tensor, chips, order, 1, handed_by(most_layers_, member)}, deadline);
 }
@@ -139,7 +139,7 @@ std::vector<TensorLayout> LayoutShelf::tensor_layouts(const Degrees& degrees,
 
 BlockLayouts LayoutShelf::layouts(Part part, const Degrees& degrees, TensorLayout order,
                                   const Deadline& deadline) {
-  // Layers that differ by what their attention sees have the same kernels and values.
+  // Layers whose attention sees other tokens have the same kernels and values.
   if (part == Part::OtherLayer) part = expert_layers_;
   BlockLayouts layouts;
   const std::int64_t tensor = degrees[Role::Tensor];

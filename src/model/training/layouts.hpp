@@ -14,7 +14,8 @@
 
 namespace dfsearch::training {
 
-/// The axes of the machine, by what their chips divide.  Each axis has layouts of its own.
+/// The axes of the machine, by the extents that their chips divide.  Each axis has layouts of its
+/// own.
 enum class Axis : std::uint8_t {
   Tensor,   ///< weights, and tokens where no weight is concerned
   Context,  ///< the tokens of a sample; every chip has all weights
@@ -23,7 +24,7 @@ enum class Axis : std::uint8_t {
 
 enum class ValueLayout : std::uint8_t {
   Replicated,  ///< every chip has all of it
-  Features,    ///< split by rows, of what has heads by whole heads
+  Features,    ///< split by rows; values with heads by whole heads
   Tokens,      ///< split by columns; on the expert axis by samples
   Experts,     ///< the rows of an expert are on the chip that has the expert
   Partial,     ///< every chip has a summand of the size of the whole
@@ -47,7 +48,7 @@ struct LayoutRule {
 /// The layout in which a tensor leaves a kernel that is divided by the rule.
 ValueLayout produced_layout(const LayoutRule& rule, const Tensor& tensor);
 
-/// An axis, and what layouts on it depend on beside the graph.
+/// An axis, and the properties beside the graph that its layouts depend on.
 struct AxisRules {
   Axis axis = Axis::Tensor;
   std::int64_t chips = 1;           ///< at least 1
@@ -73,7 +74,7 @@ std::vector<LayoutRule> legal_rules(const DataflowGraph& graph, KernelId kernel,
 /// The collective of a conversion.
 enum class Exchange : std::uint8_t { AllGather, ReduceScatter, AllReduce, AllToAll };
 
-/// `value` of a conversion of what the graph hands on and no kernel of it reads.
+/// `value` of a conversion for an output of the graph that no kernel of it reads.
 inline constexpr std::size_t kNoValue = static_cast<std::size_t>(-1);
 
 /// A value gets another layout, by a collective of all chips of the axis.

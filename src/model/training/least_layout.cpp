@@ -33,14 +33,13 @@ struct End {
   std::optional<ValueLayout> layout{};  ///< given, where there is no source
 };
 
-/// The kernel that computes what the next layer reads.
+/// The kernel that computes the output for the next layer.
 std::optional<KernelId> result_of(const DataflowGraph& graph) {
   const std::optional<KernelId> sum = find_kernel(graph, "ADD_2");
   return sum ? sum : find_kernel(graph, "EMBED");
 }
 
-/// The kernel that computes the gradient of what the layer before computes: nothing in the graph
-/// reads it.
+/// The kernel that computes the gradient for the layer before: nothing in the graph reads it.
 std::optional<KernelId> gradient_of(const DataflowGraph& graph, KernelId input) {
   std::optional<KernelId> last;
   for (std::size_t k = input.index(); k < graph.kernel_count(); ++k) {

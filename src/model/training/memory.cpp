@@ -76,7 +76,7 @@ Bytes made_again(Recompute recompute, const BlockProfile& block) {
   return block.kept + block.kept_scores;
 }
 
-/// Two layers' worth stays where the work is: what is being moved and what is at work.
+/// Two layers' worth stays in the first memory: one being moved and one being computed.
 constexpr double kBuffers = 2.0;
 
 void move_out(Bytes& part, Bytes buffers, Bytes& second) {

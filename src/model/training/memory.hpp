@@ -19,7 +19,7 @@ struct MemoryUse {
   Bytes optimizer{};
   Bytes activations{};  ///< of all micro-batches in flight
   Bytes working{};      ///< of the block at work, computed again or on the way
-  Bytes ends{};         ///< what the embedding and the head keep
+  Bytes ends{};         ///< of the embedding and the head
   Bytes runtime{};      ///< with a stack: the allocator, the driver, NCCL
   Bytes second{};       ///< all that is offloaded
 
@@ -41,7 +41,7 @@ double gradient_bytes(const Task& task, int zero);
 MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profiles,
                        const StageContent& content, std::int64_t stage, std::int64_t micro_batches);
 
-/// Whether that is within what a chip has.
+/// Whether `use` is within the memories of a chip.
 bool fits(const Machine& machine, const MemoryUse& use);
 
 /// False only if no plan with these degrees, micro-batch and recomputation fits; no other decision

@@ -26,8 +26,8 @@ enum class Role : std::uint8_t {
 inline constexpr std::array kRoles = {Role::Tensor, Role::Context, Role::Expert, Role::Data,
                                       Role::Pipeline};
 
-/// A number for each role.  Those of all chips multiply to their number; Expert times Data is
-/// the number of replicas of what no expert has.
+/// A number for each role.  The degrees multiply to the number of chips; Expert times Data is the
+/// number of replicas of all weights outside experts.
 class Degrees {
  public:
   [[nodiscard]] std::int64_t operator[](Role role) const {
@@ -55,7 +55,7 @@ struct Division : Degrees {
 enum class Schedule : std::uint8_t {
   OneForwardOneBackward,
   Interleaved,  ///< a stage has several chunks of layers
-  ZeroBubble,   ///< ZB-H1: gradients of weights fill what would be idle
+  ZeroBubble,   ///< ZB-H1: gradients of weights fill idle time
   GPipe,        ///< all forward passes, then all backward ones
   DualPipe,     ///< from both ends at once; for plans that were run, not searched
 };
@@ -95,7 +95,7 @@ struct Plan {
   std::int64_t micro_batch = 1;  ///< samples
   TensorLayout layout = TensorLayout::LeastSent;
   Recompute recompute = Recompute::None;
-  int zero = 0;  ///< 0 to 3: what the replicas divide among themselves
+  int zero = 0;  ///< 0 to 3: the states that the replicas divide among themselves
   Schedule schedule = Schedule::OneForwardOneBackward;
   std::int64_t chunks = 1;  ///< of a stage
   Offload offload;

@@ -98,9 +98,9 @@ BlockProfile profile(const Task& task, const Block& block, const BlockLayouts& l
   return profile;
 }
 
-// Value by value and phase by phase: where it begins, what its consumers want, and which
-// conversions each axis has for it by itself.  Where only one axis converts there is nothing to
-// choose; else the cheapest way through all of them counts (value_conversions.hpp).
+// Value by value and phase by phase: its first layout, the layouts that its consumers require, and
+// the conversions that each axis has for it by itself.  Where only one axis converts there is
+// nothing to choose; else the cheapest way through all of them counts (value_conversions.hpp).
 
 namespace {
 
@@ -148,7 +148,7 @@ class ExchangeFinder {
   }
 
  private:
-  /// Whether it is what the block hands on; then its producer, else the value; the phase.
+  /// Whether the block hands it on; then its producer, else the value; the phase.
   using Key = std::tuple<bool, std::size_t, Phase>;
 
   [[nodiscard]] bool is_at_end(const Conversion& conversion) const {

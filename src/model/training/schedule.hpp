@@ -1,5 +1,5 @@
 #pragma once
-// How long a pipeline takes for a step, and what its stages hold meanwhile (docs/training.md,
+// The time of a pipeline for a step, and the contents of its stages meanwhile (docs/training.md,
 // section 4).  Against a simulation of events: tests/model/training/schedule_test.cpp.
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct PassTime {
   [[nodiscard]] Seconds total() const { return forward + backward; }
 };
 
-/// The blocks of a model, and what a stage and its neighbours hand each other.
+/// The blocks of a model, and the messages between a stage and its neighbours.
 struct PipelineTimes {
   PassTime layer, other_layer, first, last;
   Seconds hops{};  ///< of a micro-batch on a stage, both ways
@@ -57,8 +57,8 @@ class Pipeline {
     [[nodiscard]] Seconds total() const { return forward + backward; }
   };
   /// At least `micro_batches` times its passes.  Exchanges of one micro-batch hide while the stage
-  /// waits for the first one or for the end.  Never less with a layer more, if what hides exchanges
-  /// is work of the layers.
+  /// waits for the first one or for the end.  Never less with a layer more, if work of the layers
+  /// hides exchanges.
   /// docs/training.md (6)
   [[nodiscard]] Pace pace(const StageContent& stage, const OverlappedExchanges& overlapped) const;
   /// The time with exchanges that it waits for once, whoever sets the pace.  Never less with a
@@ -79,7 +79,7 @@ class Pipeline {
   const PipelineTimes times_;
   const double dense_layers_, other_layers_;
   Seconds sum_{};           ///< of one micro-batch, through all stages
-  Seconds interleaving_{};  ///< what chunks wait for
+  Seconds interleaving_{};  ///< waiting of chunks
 };
 
 /// How many micro-batches a stage, counted from 0, keeps the activations of at once; with

@@ -1,6 +1,6 @@
 // The parts of a step with a stack.  Each grows, or stays, if a kernel, an exchange or the host
-// takes longer: what hides an exchange is part of a maximum with it, so least times of groups give
-// a floor of the step (docs/truth.md, sections 3 to 7).
+// takes longer: the work that hides an exchange is part of a maximum with it, so least times of
+// groups give a floor of the step (docs/truth.md, sections 3 to 7).
 
 #include <initializer_list>
 #include <numeric>
@@ -76,7 +76,8 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
                    return links.dispatch(work.dispatched, number(experts.used), node_limit, reach);
                  });
     across_domains = group.inside > 0 ? group.members > group.inside
-                                      : group.members > 1;  // what hides more is the less
+                                      // Undecided: more is hidden across domains, so this is less.
+                                      : group.members > 1;
   }
   const bool hides = across_domains && setup.stack.overlaps_dispatch;
   // All but the first piece of attention hides the next piece's way.

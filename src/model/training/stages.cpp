@@ -151,7 +151,7 @@ class SpreadSearch {
     StageContent held{.layers = -1, .other_layers = -1};
     std::optional<StageContent> too_much;
   };
-  /// A stage has so little of a term that with what comes before it is below.
+  /// A bound on a term of every stage: `low` plus the term is less than `below`.
   struct Bound {
     Term term;
     Seconds low, below;

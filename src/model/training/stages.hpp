@@ -52,8 +52,8 @@ struct StageCost {
   [[nodiscard]] Seconds pace() const { return forward + backward; }
 };
 
-/// The step of some stages: the greatest pace of each way and the greatest tail, or what a stage
-/// takes alone.
+/// The step of some stages: the greatest pace of each way and the greatest tail, or the time of a
+/// stage alone.
 class SpreadCost {
  public:
   void add(const StageCost& stage);

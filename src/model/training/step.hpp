@@ -36,13 +36,13 @@ struct StepParts {
   Seconds bubble{};
   Seconds data{};  ///< gradients added up, weights gathered
   Seconds optimizer{};
-  Seconds host{};  ///< with a stack: what chips wait for the host that issues kernels
+  Seconds host{};  ///< with a stack: chips waiting for the host that issues kernels
 
   StepParts& operator+=(const StepParts& other);
   [[nodiscard]] StepParts times(double factor) const;
 };
 
-/// The time of one micro-batch in a block, and of a step what its weights take.
+/// The time of one micro-batch in a block, and of its weights once a step.
 struct BlockTime {
   PassTime pass;
   Seconds forward_kernels{};  ///< work in both passes, which leaves the links to others

@@ -33,7 +33,7 @@ struct Choices {
   std::vector<std::optional<Role>> network;  ///< per dimension: the one role it serves
 };
 
-/// Bytes of an element of what a replica keeps and sends.
+/// Bytes of an element that a replica keeps and sends.
 struct StateBytes {
   double gradient = 4.0;    ///< as it is added up over micro-batches
   double sent = 2.0;        ///< as replicas add it up

@@ -32,7 +32,7 @@ class DeliveryFinder {
   [[nodiscard]] KernelId producer() const { return producer_; }
   [[nodiscard]] const std::vector<ValueUse>& uses() const { return uses_; }
 
-  /// Whether backward kernels read what a forward kernel computes, in the layout that is kept.
+  /// Whether backward kernels read an output of a forward kernel, in the layout that is kept.
   [[nodiscard]] bool is_kept() const { return is_kept_; }
 
   /// `wanted` has a layout for each of the uses.  The conversions are listed if asked for.
