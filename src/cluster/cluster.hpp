@@ -23,16 +23,16 @@ class Cluster {
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
 
-  /// Of rank 0: like run_points, with the threads of each rank.  `read` is what `write` of the other
-  /// ranks needs to come back as an answer.
+  /// Rank 0 runs this: run_points with the threads of each rank.  `read` turns the text of
+  /// `write` of another rank back into an answer.
   virtual bool run(PointSource& source, const SolvePoint& solve,
                    const std::function<PointAnswer(const std::string&)>& read,
                    const RunOptions& options) = 0;
 
-  /// Of the others: waits until rank 0 begins; false if it never does.
+  /// The other ranks wait here until rank 0 begins; false if it never does.
   virtual bool wait_for_begin() = 0;
   /// Solves points until rank 0 has no more.  Once the deadline has passed, of this rank alone as
-  /// it may be, what it cut short is left to other ranks.
+  /// it may be, points that it cut short are left to other ranks.
   virtual void serve(const SolvePoint& solve,
                      const std::function<std::string(const PointAnswer&)>& write, int threads,
                      const Deadline& deadline) = 0;
@@ -40,6 +40,6 @@ class Cluster {
 
 }  // namespace dfsearch::study
 
-/// The one function of the module that is loaded where MPI has started the program.  The caller owns
-/// what it returns.
+/// The only function of the module, which is loaded if MPI has started the program.  The caller
+/// owns the result.
 extern "C" dfsearch::study::Cluster* dfsearch_open_cluster();

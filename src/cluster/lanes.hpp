@@ -22,7 +22,7 @@ class Lanes {
   /// Waits for points that are being solved; others are dropped.
   ~Lanes();
 
-  /// With `whole` a point has all threads, and no other one may be put in meanwhile.
+  /// A point that is put in with `whole` has all threads; no other one may be put in meanwhile.
   void put(PointIndex point, bool whole);
   /// An answer, if there is one.  Throws what `solve` threw.
   std::optional<PointAnswer> take();

@@ -26,7 +26,7 @@ namespace {
 
 enum Tag : int { kBegin, kPoint, kAnswer, kEnd };
 
-/// What rank 0 asks a rank for.
+/// Requests of rank 0 to a rank.
 struct Order {
   std::int64_t point = 0;
   std::int64_t whole = 0;
@@ -142,7 +142,7 @@ std::optional<Message> receive(bool wait) {
   return message;
 }
 
-/// What the line of an answer does not say.
+/// Parts of an answer that its line does not contain.
 enum Ending : char { kWhole = '0', kByEffort = '1', kCutShort = '2' };
 
 std::string packed(const PointAnswer& answer, bool cut_short, const std::string& text) {
@@ -251,7 +251,8 @@ struct MpiCluster::Run {
       later.push_back(answer.index);
       return;
     }
-    // What the deadline cut short is left to the next run, proved or not: the row would say so.
+    // Points that the deadline cut short are left to the next run, proved or not: the row would
+    // differ.
     if (answer.stopped_by_clock && options.deadline.has_passed()) return;
     has_more = true;  // boxes may go on with it
     source.take(answer);

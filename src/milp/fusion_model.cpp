@@ -138,7 +138,7 @@ class FusionModel {
     return costs_.resident_weight(KernelId(k)) + held.inputs + held.outputs;
   }
 
-  /// (11) Buffers and weights fit, those of lonely kernels apart.
+  /// (11) Buffers and weights fit; kernels that must be alone are apart.
   void add_sram() {
     if (problem_.streams_kernels()) return;
     const Bytes sram = problem_.system.accelerator.sram;
@@ -177,7 +177,7 @@ class FusionModel {
     return {amounts, problem_.system.accelerator.sram};
   }
 
-  /// (13) At most as many kernels as cores; or (14), (15) the cores one by one.
+  /// (13) No more kernels than cores; or (14), (15) the cores one by one.
   void add_cores() {
     const auto cores = static_cast<double>(problem_.system.accelerator.cores);
     for (std::int64_t p = 0; p < partitions_; ++p) {

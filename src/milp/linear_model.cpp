@@ -18,7 +18,7 @@ bool holds(double left, Sense sense, double right) {
   return false;
 }
 
-/// By column, each once, without zeros.
+/// Entries by column, each once, without zeros.
 std::vector<LinearSum::Term> combined(std::vector<LinearSum::Term> terms) {
   std::stable_sort(terms.begin(), terms.end(),
                    [](const auto& a, const auto& b) { return a.column < b.column; });

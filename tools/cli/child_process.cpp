@@ -41,7 +41,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return all;
 }
 
-/// What the new process needs, made before it begins.
+/// Arguments and environment of the new process, made before it begins.
 struct Start {
   std::vector<char*> words, environment;
   std::array<int, 3> files;  // standard input, output and error

@@ -17,14 +17,14 @@ struct Ended {
   int status = 0;
   int signal = 0;  ///< that ended it by itself; 0: none
   std::string output;
-  std::string errors;  ///< what it wrote to standard error
+  std::string errors;  ///< text on its standard error
 };
 
-/// A program, its words and what it reads; of a name without a folder the first in PATH.
+/// A program, its words and its input; a name without a folder is looked up in PATH.
 struct Program {
   std::vector<std::string> words;
   std::string input;
-  std::vector<std::string> settings;  ///< NAME=VALUE, before those of our own environment
+  std::vector<std::string> settings;  ///< NAME=VALUE, before the variables of our own environment
   std::size_t most_output;            ///< bytes; of more a part is given that is longer than this
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the commands do, a file each but for the short ones.  All return the exit status, and throw
-// InputError for input that is wrong and for files that cannot be written.
+// The commands, a file each but for the short ones.  All return the exit status, and throw
+// InputError for wrong input and for files that cannot be written.
 
 #include <memory>
 #include <string>
@@ -66,7 +66,7 @@ inline int exit_status(SearchStatus status) {
   return kInternalError;
 }
 
-/// That the chip of a config cannot be built, which ends every command that needs it.
+/// Thrown if the chip of a config cannot be built, which ends every command that needs it.
 struct NoSuchChip {
   Config config;
 };
@@ -74,9 +74,9 @@ struct NoSuchChip {
 /// The config of the command line, for a command that needs a machine that can run.  Throws
 /// InputError, and NoSuchChip.
 Config load_runnable(const CommandLine& line);
-/// The same, but the budget may leave something to search.
+/// The config of a command that searches: the budget may leave some decisions open.
 Config load_searchable(const CommandLine& line);
-/// The same of any model.
+/// A config of any kind for a command that searches.
 AnyConfig load_any_searchable(const CommandLine& line);
 
 /// The outcome with the chip of the config, if it has one; the config must outlive it.
@@ -95,10 +95,10 @@ std::unique_ptr<study::Cluster> open_cluster();
 /// Throws InputError where MPI has started several processes: each would do all of `command`.
 void refuse_many_processes(const char* command);
 
-/// Of the hardware threads those that a process has for itself: processes of one machine share them.
+/// The share of a process in the hardware threads, if several run on one machine.
 int threads_of_a_process(int hardware_threads);
 
-/// What --version says of it: a line, or nothing.
+/// A line of --version about MPI, or nothing.
 std::string cluster_text();
 
 }  // namespace dfsearch

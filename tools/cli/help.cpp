@@ -111,7 +111,7 @@ std::string bounds_text() {
   return text;
 }
 
-/// What the options of a command need beside them.
+/// The note on a command, before its options.
 std::string note_text(const CommandRow& command) {
   return *command.note == '\0' ? "" : entry("", command.note, 0);
 }

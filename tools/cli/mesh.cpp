@@ -23,7 +23,7 @@ struct LoadedPlacement {
   MeshPlacement placement;
   MeshLoads loads;
 
-  /// What the axes one after the other wait for the links they share with themselves.
+  /// Time that the axes, one after the other, wait for links that they share with themselves.
   [[nodiscard]] std::int64_t value() const {
     return std::accumulate(loads.own.begin(), loads.own.end(), std::int64_t{0});
   }

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
 
-/// Two outputs in one file would destroy each other; some are files in any case.  `output` is that of
-/// a command that does not write to standard output without it.
+/// Two outputs in one file would destroy each other; some must be files.  `output` is the value of
+/// -o if the command does not write to standard output without it.
 void refuse_shared_outputs(const CommandLine& line, const std::string& output) {
   for (const auto& [option, file] :
        {std::pair("--html", &line.html), std::pair("--mapping", &line.mapping),

@@ -16,8 +16,8 @@ constexpr std::int64_t kMostNodes = std::numeric_limits<std::int64_t>::max();
 using Line = CommandLine;
 using Text = std::string;
 
-// What options of many commands do with their text.  `members` lead to what they set, that of a
-// study through Line::study.
+// Readers of options of many commands.  `members` is the path to the member that is set, which for
+// a study begins with Line::study.
 
 template <auto... members>
 void text(Line& line, const Text&, const Text& value) {

@@ -34,7 +34,7 @@ struct CommandRow {
   int (*run)(const CommandLine& line);
   const char* name;
   std::span<const UsageRow> usages;
-  const char* input;  ///< what it takes one of, "config"
+  const char* input;  ///< noun of an input, "config"
   std::span<const OptionRow> options;
   void (*finish)(CommandLine& line);  ///< what several options say together; null: nothing
   const char* note = "";              ///< what its help says beside the options
@@ -44,19 +44,19 @@ struct CommandRow {
 
 /// In the order of the help; the first one is meant where none is named.
 std::span<const CommandRow> command_rows();
-/// Of all commands that take a config.
+/// Options of all commands that take a config.
 std::span<const OptionRow> config_rows();
 
-/// What --help prints, of all commands or of one.
+/// Text of --help for all commands, or for one.
 std::string help_text();
 std::string help_text(const CommandRow& command);
 
-/// A script by which a shell completes commands and options, or a manual page (roff).
+/// A script for completion in bash, or a manual page (roff).
 std::string completion_text(Shell shell);
 
 void drop_bound(CommandLine& line, const std::string& option, const std::string& value);
 void system_name(CommandLine& line, const std::string&, const std::string& value);
-/// What becomes of operators of ONNX that are not known.
+/// Sets the treatment of unknown operators of ONNX.
 void unknown_operators(CommandLine& line, const std::string& option, const std::string& value);
 void objective(CommandLine& line, const std::string&, const std::string& value);
 void mesh_axis(CommandLine& line, const std::string& option, const std::string& value);

@@ -29,7 +29,7 @@ double parse_gap(const std::string& text);
 Seconds parse_time(const std::string& option, const std::string& text);
 Bytes parse_memory_limit(const std::string& text);
 
-/// Throws for a word that is none of those an option, or an input, may have.
+/// Throws for a word that is no choice of an option or input.
 [[noreturn]] void refuse_word(const std::string& option, const std::string& word,
                               std::span<const std::string_view> known);
 
@@ -54,11 +54,11 @@ auto converted(const std::string& option, Convert convert) {
   }
 }
 
-/// Refuses words that the app knows nothing of; `input` names what it takes one of.
+/// Refuses words that the app does not know; `input` is the noun of its input.
 void refuse_extras(const CLI::App& app, std::string_view command, std::string_view input);
 
-/// Memory that this process may use: that of the machine, or less where a control group or a
-/// limit of the shell says so.
+/// Memory that this process may use: all of the machine, or the limit of a control group or of the
+/// shell.
 Bytes machine_memory();
 
 }  // namespace dfsearch

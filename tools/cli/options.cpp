@@ -134,7 +134,7 @@ void take_inputs(const CommandRow& command, const std::vector<std::string>& inpu
   }
 }
 
-/// Files that are there, or those of the shelf.
+/// Finds files by their paths or on the shelf.
 void find_configs(CommandLine& line) {
   line.config = find_input(line.config, ShelfKind::Configs).string();
   for (std::string& more : line.more_configs) more = find_input(more, ShelfKind::Configs).string();

@@ -42,14 +42,13 @@ constexpr auto words(ModelPart) {
   return named<ModelPart>({{"fusion", ModelPart::Fusion}, {"sharding", ModelPart::Sharding}});
 }
 
-/// One of equal parts of a study, from 0.
+/// A part of a study, counted from 0.
 struct StudyShard {
   std::int64_t part = 0;
   std::int64_t of = 1;
 };
 
-/// The options of `dfsearch study` beside those of other commands.  Names of files are as given;
-/// empty: not given.
+/// Options that only `dfsearch study` has.  Names of files are as given; empty: not given.
 struct StudyLine {
   enum class Task {
     Run,
@@ -69,7 +68,7 @@ struct StudyLine {
   bool all = false;
 };
 
-/// What was asked for.  Names of files are as given; empty: not given, "-" for
+/// The command with its inputs and options.  Names of files are as given; empty: not given, "-" for
 /// standard output where a result goes.
 struct CommandLine {
   const CommandRow* command = nullptr;    ///< of option_rows.hpp
@@ -90,8 +89,8 @@ struct CommandLine {
   std::string events;
   std::string solution;  ///< of a solver, read by evaluate
   std::string output = "-";
-  std::vector<RunGroup> run_groups;     ///< by which errors are grouped; none: by source
-  std::string stacks;                   ///< a folder whose files go before those of the shelf
+  std::vector<RunGroup> run_groups;     ///< groups of the table of errors; none: by source
+  std::string stacks;                   ///< a folder whose files override files of the shelf
   std::string fit;                      ///< where the fitted stack goes
   std::string fit_stack;                ///< the stack to fit; empty: the only one
   HeldOut held_out;                     ///< from the fit
@@ -108,7 +107,7 @@ struct CommandLine {
   std::optional<EmitFormat> emit_for;                   ///< who reads what is written
   bool anyway = false;                                  ///< what that one cannot run, too
   std::string emitted;                                  ///< by solve: where; empty: not asked for
-  Shell shell = Shell::Bash;                            ///< for whom words are completed
+  Shell shell = Shell::Bash;                            ///< the shell whose completion is printed
   GraphFormat format = GraphFormat::Yaml;
   std::optional<ModelFormat> model_format;  ///< left out: as the name of the output ends
   ModelPart part = ModelPart::Fusion;
@@ -117,7 +116,7 @@ struct CommandLine {
   std::optional<Seconds> time_limit;
   /// Since when it counts.
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-  std::optional<Bytes> memory_limit;  ///< left out: that of the config, or half of the machine
+  std::optional<Bytes> memory_limit;  ///< left out: the limit of the config, or half of the machine
   std::optional<std::int64_t> node_limit;
   std::optional<std::int64_t> top;  ///< left out: the best, and how far the next one is
   SearchBounds bounds;              ///< that the search uses
@@ -130,7 +129,7 @@ struct CommandLine {
   StudyLine study;  ///< what studies have beside these
 };
 
-/// What --help and --version print.
+/// Text of --help or --version.
 struct Answer {
   std::string text;
 };

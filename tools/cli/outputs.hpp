@@ -1,5 +1,5 @@
 #pragma once
-// Where results go.
+// Destinations of results.
 
 #include <filesystem>
 #include <functional>
@@ -66,7 +66,7 @@ void write_answer(const CommandLine& line, const std::string& mapping,
                   const std::vector<SearchPoint>& history, const MakeJson& make_json,
                   const MakeSheet& make_sheet, Outputs& outputs);
 
-/// The same of one mapping that was evaluated.
+/// Writes one mapping that was evaluated.
 void write_outcome(const CommandLine& line, const Outcome& outcome, Outputs& outputs);
 
 /// Writes the page of a run; `json` is its result.

@@ -32,7 +32,7 @@ std::optional<StackFit> fitted(const CommandLine& line, std::vector<MeasuredRun>
     const std::string tries =
         fmt::format(", {} tries, {:.2f} % off", state.tries, 100.0 * state.error);
     if (state.fold == 0) return clock + "fit" + tries;
-    // As long for each fold that is left as for the fit and the folds before.
+    // Each remaining fold takes the mean time of the fit and the folds before.
     const auto done = static_cast<double>(state.fold);
     const auto left = static_cast<double>(state.folds + 1 - state.fold);
     return clock + fmt::format("fold {} of {}{}, about {} left", state.fold, state.folds, tries,

@@ -41,7 +41,7 @@ void ProgressPrinter::print_header_if_due() {
 
 void ProgressPrinter::print(const Progress& progress) {
   if (detail_ == Detail::Quiet) return;
-  // Of another parallelism the best mapping is worse.
+  // The best mapping of another parallelism is worse.
   if (progress.rank != rank_) incumbent_ = Score::infinity();
   rank_ = progress.rank;
   const bool improved = detail_ == Detail::Verbose && progress.incumbent < incumbent_;
@@ -57,7 +57,7 @@ void ProgressPrinter::print(const Progress& progress) {
     return;
   }
   if (lines_ == 0 || (improved && !line_is_open_)) print_header_if_due();
-  // What was found stays, the rest is rewritten.
+  // Lines with a new best stay, others are rewritten.
   rewrite_line(line);
   if (improved) print_error("\n");
   line_is_open_ = !improved;

@@ -32,7 +32,7 @@ class ProgressPrinter {
  public:
   ProgressPrinter(const ProgressScale& scale, Detail detail, bool deterministic);
 
-  /// How often `solve` should call: `interval` seconds, or so many nodes.
+  /// Interval of the calls of `solve`: `interval` seconds, or a number of nodes.
   [[nodiscard]] Seconds interval() const;
   static constexpr std::int64_t kNodes = 1024;  // a second or a few of a hard search
   void print(const Progress& progress);
@@ -58,7 +58,7 @@ class ProgressPrinter {
 /// A line a second on a terminal, rewritten in place, or one every ten seconds in a file.
 class ProgressLine {
  public:
-  /// `text` of so many seconds since now is asked for by another thread.
+  /// A thread of its own calls `text` with the seconds since now.
   ProgressLine(bool quiet, std::function<std::string(double)> text);
   /// No more lines; ends one that was rewritten.
   void finish();

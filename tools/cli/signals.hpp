@@ -53,8 +53,8 @@ class StartLimit {
   StartLimit& operator=(const StartLimit&) = delete;
   ~StartLimit() { lift(); }
 
-  /// The search begins: from now on its deadline, which signals bring forward, is what ends it.
-  /// `time` is that of the whole run.
+  /// The search begins: from now on its deadline ends it, which signals bring forward.  `time` is
+  /// the time of the whole run.
   Deadline begin_search(Seconds time);
 
  private:

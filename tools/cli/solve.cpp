@@ -73,7 +73,7 @@ std::string mapping_file(const CommandLine& line, bool found) {
   return "";
 }
 
-/// Of several answers all must be proved.
+/// If there are several answers, all must be proved.
 int exit_status(const Result& result) {
   if (result.status == SearchStatus::Optimal && !result.all_proved) return kStoppedWithMapping;
   return exit_status(result.status);

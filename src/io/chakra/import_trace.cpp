@@ -1,8 +1,8 @@
-// What a chip did becomes a graph whose kernels run one by one.  A kernel takes its FLOP, and moves
-// `tensor_size` bytes in all (as the roofline of ASTRA-sim has it): half of them are those of its
-// tensors, which fusing saves, the rest is explicit traffic.  A collective that the next kernel waits
-// for is a kernel that does nothing else; one that has time until later works beside others, as far
-// as it can, and is left out.
+// The work of a chip becomes a graph whose kernels run one by one.  A kernel takes its FLOP, and
+// moves `tensor_size` bytes in all (as the roofline of ASTRA-sim has it): half of them belong to
+// its tensors, which fusing saves, the rest is explicit traffic.  A collective that the next kernel
+// waits for is a kernel that does nothing else; one that has time until later works beside others,
+// as far as it can, and is left out.
 
 #include "io/chakra/import_trace.hpp"
 
@@ -98,7 +98,8 @@ std::string text_of(const chakra::Node& node, const std::string& name) {
   return "";
 }
 
-/// By CollectiveCommType of the schema; a reduce-scatter takes as long as an all-gather.
+/// Types of collectives by CollectiveCommType of the schema; a reduce-scatter takes as long as an
+/// all-gather.
 std::optional<CommunicationType> collective_of(const chakra::Node& node) {
   switch (count_of(node, "comm_type")) {
     case 0:
@@ -226,7 +227,7 @@ class TraceGraph {
            !only_moves(nodes_[i]);
   }
 
-  /// Of each node whether what computes next waits for it, or nothing computes behind it.
+  /// For each node: whether the next computing node waits for it, or nothing computes behind it.
   [[nodiscard]] std::vector<bool> awaited() const {
     std::vector<std::size_t> first_user(nodes_.size(), nodes_.size());  // as a place in the order
     std::vector<bool> result(nodes_.size(), false);
@@ -371,8 +372,8 @@ std::string import_trace(const std::string& bytes, const std::string& name,
 
 namespace {
 
-/// Sorted chips as members and places between, from the inside out.  Groups that are no such
-/// lattice stand for as many chips side by side.
+/// Sorted chips as members and places between, from the inside out.  A group that is no such
+/// lattice is taken as a row of neighbours of the same size.
 std::vector<std::int64_t> counts_of(const std::vector<std::int64_t>& chips) {
   std::vector<std::int64_t> counts;
   std::int64_t members = 1, filled = 1;  // of the innermost level that is open; places below it

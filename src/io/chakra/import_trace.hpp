@@ -1,5 +1,5 @@
 #pragma once
-// Execution traces of MLCommons Chakra: one as a config without its machine, and those of a plan.
+// Execution traces of MLCommons Chakra: import of a trace, and export of the step of a plan.
 
 #include <cstdint>
 #include <map>
@@ -26,7 +26,7 @@ class TraceGroups {
   TraceGroups(const std::string& json, const std::string& name);
 
   [[nodiscard]] Group find(const std::string& name) const;
-  /// Of the machine, as far as groups tell; 0: not known.
+  /// Number of chips of the machine, as far as groups show it; 0: not known.
   [[nodiscard]] std::int64_t chips() const { return chips_; }
 
  private:
@@ -35,16 +35,14 @@ class TraceGroups {
 };
 
 /// A section `workload` of `kind: graph` with a kernel for each computing node of the trace of one
-/// chip, `name` in messages, and a tensor wherever what one computes reaches another through its
+/// chip, `name` in messages, and a tensor wherever the output of one reaches another through its
 /// data, be it by way of collectives, messages, copies and nodes of the host; and a section
 /// `execution` that runs them one by one, as a trace does.  `num_ops` are the FLOP of a node,
-/// `tensor_size` what it reads and writes, as simulators take it; a product where there are at least
-/// two FLOP for a byte.
-///
-/// A trace with collectives that its chip waits for is of one of several chips, which all do the
-/// same: each is a kernel that communicates among the chips of its group.  Comments say what is left
-/// out.  Throws InputError for what is no such trace, for a cycle, and for nodes that compute
-/// without `num_ops`.
+/// `tensor_size` the bytes that it reads and writes, as simulators take it; a product where there
+/// are at least two FLOP for a byte.  A trace with collectives that its chip waits for belongs to
+/// one of several chips, which all do the same: each is a kernel that communicates among the chips
+/// of its group.  Comments list the parts that are left out.  Throws InputError for a file that is
+/// no such trace, for a cycle, and for nodes that compute without `num_ops`.
 std::string import_trace(const std::string& bytes, const std::string& name,
                          const TraceGroups& groups);
 

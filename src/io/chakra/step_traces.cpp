@@ -1,7 +1,8 @@
-// Each chip works through its passes in the order of its schedule: of a pass the parts one after
-// the other, of a part its kernels and then what it exchanges, which all is waited for.  Messages
-// between stages, and weights that replicas gather, go on beside other work.  Schedules: Narayanan et al.,
-// Efficient large-scale language model training on GPU clusters, SC 2021, sections 2.2 and 2.3.
+// Each chip works through its passes in the order of its schedule: the parts of a pass one after
+// the other, the kernels of a part and then its exchanges, which are all waited for.  Messages
+// between stages, and weights that replicas gather, go on beside other work.  Schedules: Narayanan
+// et al., Efficient large-scale language model training on GPU clusters, SC 2021, sections 2.2 and
+// 2.3.
 
 #include "io/chakra/import_trace.hpp"
 
@@ -30,7 +31,7 @@ using training::Role;
 constexpr std::int64_t kMostChips = 1024;
 constexpr std::int64_t kMostNodes = 20'000'000;
 
-/// Of CollectiveCommType of the schema.
+/// Values of CollectiveCommType of the schema.
 std::int64_t comm_type(const std::string& exchange) {
   if (exchange == "all_reduce") return 0;
   if (exchange == "all_gather") return 2;
@@ -133,7 +134,7 @@ class Trace {
   void compute(const std::string& name, double seconds, double flop, double bytes) {
     if (!(seconds > 0.0)) return;
     chakra::Node node = made(name, chakra::COMP_NODE);
-    // Whole microseconds, whose sum is that of the times.
+    // Traces have whole microseconds; rounding their sum keeps errors from adding up.
     time_ += seconds * 1e6;
     const auto micros = static_cast<std::uint64_t>(std::llround(time_)) - told_;
     told_ += micros;
@@ -376,7 +377,7 @@ class StepTraces {
     throw InternalError("an exchange of no role");
   }
 
-  /// Of all parts of a chunk.
+  /// Sum of a figure over all parts of a chunk.
   [[nodiscard]] double sum(const training::StageContent& content, const std::string& key) const {
     double sum = 0.0;
     const auto add = [&](const char* name, std::int64_t times) {
@@ -389,7 +390,7 @@ class StepTraces {
     return sum;
   }
 
-  /// What replicas exchange of the weights, or gradients, of a chunk.
+  /// Exchanges among replicas of the weights, or gradients, of a chunk.
   void replicas(std::int64_t rank, const training::StageContent& content, const std::string& kind,
                 Trace& trace, bool is_waited_for, std::vector<Trace::Id>* ids = nullptr) {
     const bool weights = kind == "all_gather";

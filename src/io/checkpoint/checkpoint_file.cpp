@@ -1,4 +1,4 @@
-// What there may be a million of, nodes and partitions, is packed into byte strings of the map
+// Nodes and partitions, up to a million, are packed into byte strings of the map
 // (io/checkpoint/checkpoint_nodes.hpp).  Positions of kernels and numbers of networks follow from
 // the problem.
 

@@ -26,7 +26,7 @@ SearchState parse_checkpoint(const std::string& bytes, const std::string& name,
 /// must not replace: anything but one, or a checkpoint of another problem.
 void check_replaceable(const std::filesystem::path& file, const Problem& problem);
 
-/// Of the problem and of what its chips are derived from.
+/// Fingerprint of the problem and of the technology that its chips are derived from.
 Fingerprint fingerprint_of(const Problem& problem, const ChipDesign& design);
 
 /// The state as bytes.

@@ -1,7 +1,5 @@
-// A checkpoint is a line of text that says what it is, a checksum, and a map in
-// CBOR (RFC 8949).
-//
-// It is only good for the version and the problem that wrote it.  Both are checked.
+// A checkpoint is a line of text with its kind and version, a checksum, and a map in CBOR (RFC
+// 8949).  Only the version and the problem that wrote it can read it; both are checked.
 
 #include "io/checkpoint/checkpoint_frame.hpp"
 
@@ -23,7 +21,7 @@ namespace {
 
 using Map = nlohmann::json;
 
-// The number is that of the form; whoever changes what a checkpoint holds counts it up.
+// Version of the format: it is raised whenever the content of checkpoints changes.
 constexpr std::string_view kKind = "dfsearch checkpoint ";
 constexpr std::string_view kMagic = "dfsearch checkpoint 4\n";
 constexpr std::int64_t kLargestCounter = std::int64_t{1} << 60;  // a search can add to it

@@ -1,5 +1,5 @@
 #pragma once
-// What the checkpoints of all kinds of searches have in common: the frame of a file, whose it is,
+// Common parts of the checkpoints of all kinds of searches: the frame of a file, its fingerprint,
 // and the counters.
 
 #include <cstddef>

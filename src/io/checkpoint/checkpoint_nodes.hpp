@@ -1,6 +1,5 @@
 #pragma once
-// The open nodes of a search as bytes: the part of a checkpoint of which there may
-// be a million.
+// The open nodes of a search as bytes: the only part of a checkpoint with up to a million entries.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace dfsearch {
 
-/// A bound that a search can have had; throws BadBytes, which says `of` what it is, for any other.
+/// A bound that a search can have had; throws BadBytes, with `of` as its name, for any other.
 Score checked_bound(double bound, const std::string& of);
 
 /// What a loop is written as.

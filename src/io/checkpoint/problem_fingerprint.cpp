@@ -20,7 +20,7 @@
 namespace dfsearch {
 namespace {
 
-/// Of all that is put in.
+/// Hash of all values that are put in.
 class ValueHash {
  public:
   template <class... T>

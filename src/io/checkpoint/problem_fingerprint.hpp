@@ -19,7 +19,7 @@ namespace dfsearch {
 using Fingerprint = std::vector<std::pair<std::string, std::uint64_t>>;
 
 Fingerprint fingerprint_of(const Problem& problem);
-/// Of what chips are derived from.
+/// Fingerprint of the technology and budget that chips are derived from.
 Fingerprint fingerprint_of(const ChipDesign& design);
 
 /// One number for each section of a config whose files are in it, made from keys and values as they

@@ -1,8 +1,7 @@
-// A config with `equations: calculon`: its sections, and what it says of executions.
-//
-// Values that are given may contradict each other or the transformer.  What follows from given
-// values alone is reported here, where it stands; what only the search can tell, such as a memory
-// that is too small, is a result.
+// A config with `equations: calculon`: its sections, and the given decisions of executions.  Values
+// that are given may contradict each other or the transformer.  A contradiction among given values
+// is reported here, at its place; one that only a search can find, such as a memory that is too
+// small, is a result.
 
 #include "io/config/config_training.hpp"
 
@@ -231,7 +230,7 @@ class ChoicesReader {
   }
 
   const bool others_are_right_;
-  /// A value that is given must be legal beside some of those that are left open.
+  /// A given value must be legal beside some values of the open ones.
   void check_domains() {
     using Space = calculon::ExecutionSpace;
     check_domain("chunks", choices_.chunks, &ExecutionChoices::chunks, &Space::chunk_counts);
@@ -376,7 +375,7 @@ CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
 
 namespace {
 
-// What any machine may have.  The lower ends keep every time finite.
+// Limits of the values of any machine.  The lower ends keep every time finite.
 constexpr Range<BytesPerSecond> kBandwidth{BytesPerSecond(1.0), BytesPerSecond(1e24)};
 constexpr Range<FlopsPerSecond> kPeak{FlopsPerSecond(1.0), FlopsPerSecond(1e24)};
 constexpr Range<Bytes> kSize{Bytes(1.0), Bytes(1e24)};

@@ -50,15 +50,15 @@ ExecutionText read_execution(const YamlEntry& section, InputMessages& messages);
 /// `execution: {pins: ...}`; reports kernels that `graph` does not have.
 std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const DataflowGraph& graph,
                                               InputMessages& messages);
-/// What the section says goes to `problem`, after its `search`; without a graph only the form of the
-/// pins is checked.
+/// Reads the section into `problem`, after its `search`; without a graph only the form of the pins
+/// is checked.
 void read_sharding(const YamlEntry& section, const DataflowGraph* graph, Problem& problem,
                    InputMessages& messages);
 /// The switches of the technology go to `technology`.  A preset also says how loops are chosen where
 /// `search` does not: it is read later.  Null: the preset `physical`.
 void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquations& technology,
                     InputMessages& messages);
-/// What the section says of the problem itself goes to `problem`.
+/// Keys of the section that describe the problem itself go to `problem`.
 SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages);
 
 }  // namespace dfsearch

@@ -17,7 +17,7 @@ namespace {
 
 bool is_gemm(KernelKind kind) { return kind == KernelKind::WeightGemm || kind == KernelKind::Gemm; }
 
-/// Whether its loops, and what it stores, can be computed with.
+/// Whether numbers of loops and of stored bytes stay within range.
 bool is_small(const Kernel& kernel) {
   const double stored = static_cast<double>(kernel.matrices) * static_cast<double>(kernel.m) *
                         static_cast<double>(kernel.k);
@@ -36,7 +36,7 @@ void check_tokens(const Kernel& kernel, Report& report) {
                                           summed ? "K" : "N", to_exact_text(room), kernel.tokens));
 }
 
-/// The keys that only some kinds of kernels have; with those of another kind they are wrong.
+/// Keys that only some kinds of kernels have; other kinds refuse them.
 void check_keys_of_kind(const Kernel& kernel, Report& report) {
   const auto only = [&](const void* member, bool fits, const char* whose) {
     if (fits || !report.given(member)) return;

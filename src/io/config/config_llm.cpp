@@ -14,7 +14,7 @@
 namespace dfsearch {
 namespace {
 
-/// What fits no other key of its model.
+/// Values at odds with another key of the model.
 bool agrees(const LlmText& text, Report& report) {
   const Transformer& model = text.model;
   bool right = true;
@@ -130,7 +130,7 @@ void generate_by_rule(Workload& workload, const Transformer& model, const Transf
     workload.stored = cached_bytes(workload, model, pass);
 }
 
-/// What stages and users see of a sample of so many tokens.
+/// Sets what stages hand on for a sample of `tokens` tokens, and what users see of it.
 void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) {
   const Bytes sample = number(tokens) * (number(hidden) * workload.word);
   const bool decode = workload.kind == WorkloadKind::LlmDecode;
@@ -142,8 +142,9 @@ void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) 
   if (!decode) workload.sequence = tokens;
 }
 
-/// Several layers as one graph, of which the model has fewer.  Where layers alternate those from one
-/// that sees all tokens to the next, unless they are no divisor: then a graph is one with a window.
+/// Several layers as one graph; the model then has fewer of these.  If layers alternate, the graph
+/// goes from a layer that sees all tokens to the next one, unless their number is no divisor: then
+/// the graph is one layer with a window.
 void unroll(const LlmText& text, Workload& workload, Report& report) {
   const std::int64_t every = text.model.alternates() ? text.model.full_attention_every : 1;
   const bool is_given = report.given(&text.repeat_layers);

@@ -18,8 +18,8 @@
 namespace dfsearch {
 namespace {
 
-// Ways to use the network, all of which are made one by one, and to divide it among the roles of
-// a plan, of which only those of one parallelism at a time are.
+// Limits of the ways to use the network, which are all made one by one, and of the ways to divide
+// it among the roles of a plan, which are made for one parallelism at a time.
 constexpr double kMostNetworks = 1e7;
 constexpr double kMostDivisions = 1e10;
 
@@ -54,7 +54,7 @@ constexpr Type kJoined{
           return choices;
         }};
 
-/// The chips of a mesh are those of its sides.
+/// The product of the sides of a mesh is its number of chips.
 void settle_mesh(MapReader& reader, DimensionText& text) {
   std::optional<Mesh>& mesh = text.dimension.mesh;
   for (const char* key : {"width", "height", "sharing"}) {
@@ -122,7 +122,7 @@ std::string smaller_degree(const Machine& system, std::int64_t chips) {
                      *inner.degree);
 }
 
-/// Ways to write a number as a product of so many factors, in their order.
+/// Ways to write a number as an ordered product of `factors` factors.
 double products(std::int64_t number, std::size_t factors) {
   double ways = 1.0;
   const auto spread = [&](int exponent) {

@@ -38,8 +38,8 @@ void take_part(Machine& system, std::int64_t copies);
 std::vector<NetworkDimension> read_network(const YamlEntry& section, const Technology* technology,
                                            std::vector<DimensionPorts>& ports,
                                            InputMessages& messages);
-/// Whether the degrees are those of the chips; `copies` of the workload have a network each.
-/// `section` is that of the machine, here and below.
+/// Checks that the product of the degrees is the number of chips; each of the `copies` of the
+/// workload has a network of its own.  `section` is the section of the machine, here and below.
 void check_degrees(const Machine& system, std::int64_t copies, const YamlEntry& section,
                    InputMessages& messages);
 /// How many chips the degrees that are given connect.
@@ -47,10 +47,11 @@ std::int64_t members_of(const std::vector<NetworkDimension>& network);
 /// Complains of the dimensions whose chips a plan would have to place.
 void refuse_meshes(const Machine& machine, const YamlEntry& section, InputMessages& messages);
 
-/// Whether a search can go through the ways to use the network for so many chips.
+/// Checks that a search can go through the ways to use the network with this number of chips.
 void check_networks(const Machine& machine, std::int64_t chips, const YamlEntry& section,
                     InputMessages& messages);
-/// The same of a plan, whose roles share the dimensions that are `divided`.
+/// Checks that a search can go through the divisions of a plan, whose roles share the `divided`
+/// dimensions.
 void check_divisions(const Machine& machine, const std::vector<bool>& divided,
                      const YamlEntry& section, InputMessages& messages);
 /// `parallelism: {tensor: 8, pipeline: [64, 128], data: ..4}`.

@@ -94,7 +94,7 @@ EfficiencyCurve<Work> read_efficiency(MapReader& reader) {
   return std::move(text.efficiency);
 }
 
-/// Two values in a list, if that is what it is.
+/// Two values in a list; nothing for another form.
 inline bool is_pair(const YamlNode& node) {
   return node.type == YamlNode::Type::Sequence && node.items.size() == 2;
 }

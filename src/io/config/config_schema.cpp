@@ -15,7 +15,7 @@ namespace {
 template <class T>
 constexpr const Type& kObject = TypeOf<T>::type;
 
-/// Those of other kinds.
+/// Configs of the other kinds.
 struct PlanConfigText {};
 struct ServingConfigText {};
 struct ExecutionConfigText {};

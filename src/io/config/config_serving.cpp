@@ -13,7 +13,7 @@ namespace {
 
 using serving::Number;
 
-/// `peak: 989 TFLOP/s` is that of bf16, and of all numbers without one of their own.
+/// `peak: 989 TFLOP/s` is the peak of bf16, and of each type without a peak of its own.
 void read_peak(const YamlEntry& entry, PeaksText& peaks, InputMessages& messages) {
   if (entry.value.type == YamlNode::Type::Map) {
     read_object(entry, peaks, messages);
@@ -24,7 +24,7 @@ void read_peak(const YamlEntry& entry, PeaksText& peaks, InputMessages& messages
   if (rate) peaks.of[static_cast<std::size_t>(Number::Bf16)] = *rate;
 }
 
-/// Those of a measured chip, where there is no other.
+/// Adds the peaks of a measured chip for number types without a given one.
 void add_peaks(const YamlEntry& entry, PeaksText& peaks, InputMessages& messages) {
   const auto chip = load_measured_chip(entry.value.scalar, {}, entry.value.place, messages);
   if (!chip) return;

@@ -16,7 +16,7 @@
 namespace dfsearch {
 namespace {
 
-/// The entry of a key of a section, or that of the section, or where the root begins.
+/// The entry of a key of a section, or else of the section, or else the beginning of the root.
 Place place_of(const YamlNode& root, const char* section, const char* key) {
   const YamlEntry* outer = root.find(section);
   if (outer == nullptr) return root.place;
@@ -91,7 +91,7 @@ void settle_stages(const YamlNode& root, Config& config, InputMessages& messages
                        "'backward_of'");
     }
   }
-  // As many borders at least, but for the one before all of them.
+  // Each kernel has a border behind it, and one border is before all of them.
   constexpr auto kMost = static_cast<std::int64_t>(kMostStageIdeals) - 1;
   const auto kernels = static_cast<std::int64_t>(workload.graph.kernel_count());
   if (kernels > kMost / workload.layers) {

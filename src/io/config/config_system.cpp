@@ -14,7 +14,7 @@
 namespace dfsearch {
 namespace {
 
-// Of multiply-add units; more would leave 64-bit integers: 2^62.
+// Largest number of multiply-add units, 2^62; more would leave 64-bit integers.
 constexpr double kMostUnits = 4611686018427387904.0;
 
 struct KnownSystem {};

@@ -36,7 +36,8 @@ struct MemoryText {
     return second ? std::vector{first, *second} : std::vector{first};
   }
 };
-/// The same of a chip that is derived from a technology.
+/// Reads a chip that is derived from a technology.  Values given in the config override derived
+/// ones.
 struct GivenMemory;
 const Schema& schema_of(Rows<AcceleratorText>);
 const Schema& schema_of(Rows<GivenValues>);
@@ -53,8 +54,8 @@ std::optional<SystemText> read_system(const YamlEntry& section, std::optional<st
 void read_price(const YamlEntry& section, Machine& system, InputMessages& messages);
 void read_power(const YamlEntry& section, Machine& system, InputMessages& messages);
 
-/// Puts a derived chip into the machine and checks what could not be checked before;
-/// `section` is that of the machine.
+/// Puts a derived chip into the machine and makes the checks that need it; `section` is the section
+/// of the machine.
 void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
                  Machine& system, InputMessages& messages);
 

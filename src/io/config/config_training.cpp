@@ -1,8 +1,7 @@
 // The sections of a config with `training`: a workload by rule, a machine whose dimensions may
-// serve several roles, rates by the work of a kernel, and what of the plan is given.
-//
-// A value that no plan has is reported where it stands.  That values do not go together, or that
-// memory is too small, is a result.
+// serve several roles, rates by the work of a kernel, and the given decisions of the plan.  A value
+// that no plan has is reported at its place.  If values do not go together, or memory is too small,
+// the search finds it.
 
 #include "io/config/config_training.hpp"
 
@@ -44,7 +43,7 @@ void check_most(const YamlEntry& section, std::string_view key, std::int64_t cou
                fmt::format("expected at most {} beside 'training', got {}", most, count));
 }
 
-/// The layer by rule that the workload describes, and what it goes over.
+/// Reads the layer by rule that the workload describes, and the size of its data.
 void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
   std::vector<PartitionPin> pins;
   const std::optional<Workload> workload = read_workload(section, pins, messages);
@@ -259,9 +258,9 @@ void refuse_sections(YamlNode& root, InputMessages& messages) {
   });
 }
 
-/// Refuses what no plan has whatever else is decided: degrees that do not divide what they have to,
-/// batches and layers that go with none of these, and chunks at odds with the schedule.  Whether
-/// all of it goes together is for the search to find.
+/// Refuses values that no plan has whatever else is decided: degrees that do not divide their
+/// total, batches and layers that fit none of these degrees, and chunks at odds with the schedule.
+/// The search finds whether all values go together.
 class PlanRules {
  public:
   PlanRules(const YamlNode& root, const Task& task, InputMessages& messages)

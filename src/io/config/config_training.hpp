@@ -19,9 +19,10 @@ bool is_serving_config(const YamlNode& root);
 ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                                   InputMessages& messages);
 
-/// Where stages divide the graph, makes it that of the whole model: all layers, named L1.A and so on
-/// if there are several, without what leads to a next one.  Reports what such stages do not take.
-/// The config is read but for that, and the messages have what is wrong with it.
+/// If stages divide the graph, replaces it by the graph of the whole model: all layers, named L1.A
+/// and so on if there are several, without the seam behind the last one.  Reports features that
+/// such stages do not support.  The rest of the config is read already, and the messages contain
+/// its mistakes.
 void settle_stages(const YamlNode& root, Config& config, InputMessages& messages);
 
 const Schema& schema_of(Rows<calculon::ModelShape>);

@@ -93,7 +93,7 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::optional<Sh
     for (std::string& note : notes_of_import(read.text, read.source))
       messages.note(std::move(note));
   } catch (const InputError& wrong) {
-    // That the file cannot be read is a fault of whoever names it.
+    // An unreadable file is a fault of the entry that names it.
     for (const std::string& message : wrong.messages()) messages.add(place, "from", message);
     return;
   }
@@ -143,7 +143,7 @@ void resolve_model(YamlNode& section, InputMessages& messages) {
   section = std::move(model);
 }
 
-/// The folder of the file that an entry stands in; that of the config for an override.
+/// The folder of the file that contains an entry; for an override the folder of the config.
 fs::path folder_of(const YamlEntry& entry, const fs::path& config_folder) {
   if (entry.value.place.is_override() || !entry.value.place.source) return config_folder;
   return fs::path(*entry.value.place.source).parent_path();
@@ -444,7 +444,7 @@ YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<
     }
     resolve_from(rates->value, folder_of(*rates, file.parent_path()), kind, open, messages);
   }
-  // Without its file, all that can be said of a section is what it lacks.
+  // Without its file a section would only be reported for the keys that it lacks.
   messages.throw_if_any();
   return root;
 }

@@ -17,8 +17,8 @@ struct ReadText {
   std::string text, source;
 };
 
-/// That of a file, or of one of the shelf by the path that messages have (shelf.hpp); of a file of
-/// another program what is imported of it (foreign_file.hpp).  Throws InputError.
+/// Text of a file, or of a file of the shelf by its path in messages (shelf.hpp); a file of another
+/// program is imported (foreign_file.hpp).  Throws InputError.
 ReadText read_config_text(const std::filesystem::path& file);
 /// Reads a whole config; a model of the shelf becomes a config that trains this model.
 ReadText config_text(const std::filesystem::path& file);
@@ -29,8 +29,8 @@ YamlNode load_config_tree(const std::filesystem::path& file);
 /// read, all others after.
 bool chooses_file(const Override& change);
 
-/// The tree with its files in it, those that the changes choose: `from:` files, of the shelf or by
-/// their paths, and the `model:` of a workload.  `file` is that of the tree.  Throws InputError.
+/// The tree with its files in it, after the changes: `from:` files, of the shelf or by their paths,
+/// and the `model:` of a workload.  `file` is the file of the tree.  Throws InputError.
 YamlNode tree_with_files(YamlNode root, const std::filesystem::path& file,
                          const std::vector<Override>& changes, InputMessages& messages);
 

@@ -86,7 +86,7 @@ void settle_dlrm(void* object, Report& report) {
 
 namespace {
 
-/// Of kinds that go over data of any size.
+/// For kinds whose data need not fit into the memory of a chip.
 void set_out_of_core(Workload& workload, double elements) {
   workload.network_use = NetworkUse::Tensor;
   workload.out_of_core = true;

@@ -17,7 +17,7 @@ namespace {
 
 bool is_trace(std::string_view name) { return name.ends_with(".et"); }
 
-/// Those of PREFIX.json beside PREFIX.N.et, if it is there.
+/// The groups in PREFIX.json beside PREFIX.N.et, if that file is there.
 TraceGroups groups_beside(const std::string& name) {
   std::string file = name.substr(0, name.size() - std::string_view(".et").size());
   if (const auto digits = file.find_last_not_of("0123456789");

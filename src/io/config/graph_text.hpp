@@ -14,9 +14,9 @@ namespace dfsearch {
 /// counts, and so to the same result.  Ends in a newline.
 std::string workload_yaml(const Workload& workload);
 
-/// The same, and the switch without which a graph is refused whose shapes disagree.
+/// YAML with the switch without which a graph is refused whose shapes disagree.
 std::string graph_yaml(const Workload& workload);
-/// The same as JSON.
+/// The graph as JSON.
 std::string graph_json(const Workload& workload);
 
 /// A section of a config with these keys.

@@ -25,10 +25,10 @@ struct PlanHint {
 };
 
 /// The decisions of a result (docs/results.md), or of YAML with its keys `parallelism`,
-/// `micro_batch`, `plan` and `execution`, or of launch arguments (io/emit/read_arguments.hpp),
-/// for a config with `training` or with `equations: calculon`: the config with them asks for that
-/// step alone.  What the file leaves out stays as the config has it.  Throws InputError for a file
-/// that has none of these keys.
+/// `micro_batch`, `plan` and `execution`, or of launch arguments (io/emit/read_arguments.hpp), for
+/// a config with `training` or with `equations: calculon`: the config with them asks for that step
+/// alone.  Keys that the file leaves out stay as in the config.  Throws InputError for a file that
+/// has none of these keys.
 PlanHint hint_changes(const std::filesystem::path& file);
 
 }  // namespace dfsearch

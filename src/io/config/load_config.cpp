@@ -61,7 +61,7 @@ void settle_strategies(const Workload& workload, Machine& system, const YamlEntr
   }
 }
 
-/// Where all chips work on samples of their own each has one, unless the config says how many.
+/// If all chips work on samples of their own, each has one, unless the config gives another number.
 void settle_batch(const Machine& system, const YamlEntry& section, Workload& workload) {
   const bool has_preset =
       workload.kind == WorkloadKind::Graph && !section.value.find("global_batch");
@@ -102,7 +102,7 @@ void check_batch(const Workload& workload, const Machine& system, const YamlEntr
   }
 }
 
-/// Pins of the graph, and those of `execution` on top of them.
+/// Pins of the graph, overridden by the pins of `execution`.
 std::vector<std::optional<std::int64_t>> join_pins(const Problem& problem,
                                                    std::vector<PartitionPin> pins,
                                                    const std::vector<PartitionPin>& over,
@@ -308,7 +308,7 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse
   const YamlEntry* plan = root.find("training");
   const bool is_served = !calculon && is_serving_config(root);
   const bool is_first = !calculon && !is_served && !plan;
-  // Of all kinds but mappings the text is kept, to be changed once more.
+  // Keep the parsed tree so that overrides can be applied later; mapping configs do not need it.
   const auto read_with = [&](const auto& read) {
     auto whole = read(root, start, messages);
     whole.source =

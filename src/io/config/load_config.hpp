@@ -68,7 +68,7 @@ struct TrainingConfig {
 
 /// A config of a deployment that serves (docs/serving.md).
 struct ServingConfig {
-  serving::Task task;              ///< that of the first model of a fleet
+  serving::Task task;              ///< chip of the first model of a fleet
   serving::Fleet fleet;            ///< without models: there is one task alone
   std::filesystem::path measured;  ///< a table of deployments that were measured; empty: none
   SearchSettings search;
@@ -85,21 +85,20 @@ using AnyConfig = std::variant<Config, CalculonConfig, TrainingConfig, ServingCo
 /// `file:line:column: key: what is wrong, what was expected` each.
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
-/// The same of any kind: `equations: calculon` chooses Calculon's model, a section `training` plans,
-/// the workload llm_serving deployments; load_config refuses them.
+/// Loads a config of any kind: `equations: calculon` chooses Calculon's model, a section `training`
+/// plans, the workload llm_serving deployments; load_config refuses them.
 AnyConfig load_any_config(const std::filesystem::path& file,
                           const std::vector<std::string>& overrides);
 
 /// The config with these values, KEY=VALUE, in place of its own.  Throws InputError.
 AnyConfig changed_config(const ConfigSource& source, const std::vector<std::string>& changes);
 
-/// The same for the chip alone: the config need not have a workload, nor its system a number
-/// of chips.
+/// Loads the chip alone: the config need not have a workload, nor its system a number of chips.
 Config load_chip_config(const std::filesystem::path& file,
                         const std::vector<std::string>& overrides);
 
-/// The same as load_config from text; `name` stands for the file in messages and for the folder of
-/// `from:` files.
+/// load_config from text; `name` stands for the file in messages and for the folder of `from:`
+/// files.
 Config parse_config(const std::string& text, const std::filesystem::path& name,
                     const std::vector<std::string>& overrides = {});
 AnyConfig parse_any_config(const std::string& text, const std::filesystem::path& name,
@@ -110,14 +109,14 @@ class ConfigTemplate {
  public:
   /// Parses the file.  Throws InputError.
   explicit ConfigTemplate(const std::filesystem::path& file);
-  /// The same of a part of another file.
+  /// Loads a part of another file.
   ConfigTemplate(const std::filesystem::path& file, YamlNode tree);
   ConfigTemplate(ConfigTemplate&&) noexcept;
   ~ConfigTemplate();
 
   /// The config with these values in place of its own, like load_any_config.  Throws InputError.
   [[nodiscard]] AnyConfig with(const std::vector<Override>& changes) const;
-  /// The same as a tree with its files merged, before it is checked.
+  /// The tree of a config with its files merged, before it is checked.
   [[nodiscard]] YamlNode tree_with(const std::vector<Override>& changes) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Values that the command line, or a point of a study, puts in place of those of a config:
+// Values that the command line, or a point of a study, puts in place of values of a config:
 // "system.network.0.degree=16".
 
 #include <filesystem>
@@ -19,7 +19,7 @@ struct Override {
   YamlNode value;                          ///< VALUE, read as YAML; Null takes the key away
   std::optional<Place> at = std::nullopt;  ///< where a file says it
 
-  /// The place in messages: that of the file, or `--set KEY=VALUE`.
+  /// The place in messages: a line of the file, or `--set KEY=VALUE`.
   [[nodiscard]] Place place() const;
 };
 

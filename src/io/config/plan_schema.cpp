@@ -23,7 +23,7 @@ using training::StateBytes;
 using training::Task;
 using training::TensorLayout;
 
-/// Those that have a name, and the places of the front.
+/// Layouts with a name, and the places of the front.
 std::vector<Choice> layout_names() {
   static const auto kNames = [] {
     std::array<std::string, training::kMostFrontLayouts + 3> names;

@@ -1,5 +1,5 @@
 #pragma once
-// What configs with `training` say of plans and of the rates of a chip: rows of their sections.
+// Rows of the sections that describe plans and the rates of a chip.
 
 #include <optional>
 

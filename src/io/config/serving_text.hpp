@@ -1,5 +1,5 @@
 #pragma once
-// What configs of kind llm_serving say: rows of their sections.
+// Rows of the sections of configs of kind llm_serving.
 
 #include <optional>
 #include <string>
@@ -26,7 +26,7 @@ struct SpeculationText {
   std::optional<ServingModelText> draft;
 };
 
-/// What `workload.kind` says.
+/// The value of `workload.kind`.
 enum class ServedKind : std::uint8_t { LlmServing };
 constexpr auto words(ServedKind) {
   return named<ServedKind>({{"llm_serving", ServedKind::LlmServing}});

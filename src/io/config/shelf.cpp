@@ -45,8 +45,8 @@ std::string_view last_of(std::string_view name) {
   return name.substr(name.rfind('/') + 1);  // npos + 1 is 0
 }
 
-/// What of a word can be the name of a file of a kind: without ending and the folders that all
-/// files of the kind share.
+/// The part of a word that can be the name of a file of a kind: without ending and the folders that
+/// all files of the kind share.
 std::string_view name_in(std::string_view word, ShelfKind kind) {
   for (const std::string_view ending : {".yaml", ".yml"}) {
     if (word.ends_with(ending)) word.remove_suffix(ending.size());
@@ -81,7 +81,7 @@ std::string use_of_other_kind(std::string_view word, ShelfKind wanted) {
   return "";
 }
 
-/// With the folder and without.
+/// Names with the folder and without.
 std::string nearest_of(std::string_view word, ShelfKind kind) {
   std::vector<std::string_view> names;
   for (const ShelfFile& file : shelf(kind)) {
@@ -156,7 +156,7 @@ std::filesystem::path find_input(const std::string& word, ShelfKind kind) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(word, error);
   const bool is_there = status.type() != std::filesystem::file_type::not_found;
-  // A folder may have the name by chance, as that of a study's results.
+  // A folder, such as the results of a study, may have the name by chance.
   const bool is_folder = std::filesystem::is_directory(status);
   // What is there but cannot be read is reported by its reader.
   if ((is_there && !is_folder) || find_on_shelf(std::filesystem::path(word))) return word;

@@ -11,7 +11,7 @@
 
 namespace dfsearch {
 
-/// Parts are those of technologies, which only chips of the shelf name.
+/// Parts belong to technologies, which only chips of the shelf name.
 enum class ShelfKind : std::uint8_t {
   Systems,
   Workloads,
@@ -30,7 +30,7 @@ struct ShelfFile {
   std::string_view name;  ///< of the file, without ending and the folder of its kind
   std::string_view text;  ///< YAML
 
-  /// What messages call it: `shelf:/systems/h100_dgx.yaml`.
+  /// Path of a file in messages: `shelf:/systems/h100_dgx.yaml`.
   [[nodiscard]] std::string source() const;
   /// The first comment line, without its mark; empty if the file begins with something else.
   [[nodiscard]] std::string_view description() const;
@@ -48,7 +48,7 @@ std::span<const ShelfFile> shelf(ShelfKind kind);
 const ShelfFile* find_on_shelf(ShelfKind kind, std::string_view name);
 /// The file of a path as source() gives it, or null.
 const ShelfFile* find_on_shelf(const std::filesystem::path& source);
-/// Whether a path is that of the shelf, or of something on it.
+/// Whether a path is the shelf, or a file or folder on it.
 bool is_on_shelf(const std::filesystem::path& path);
 
 /// Whether a `from:` names a file of the shelf: it then has neither a folder nor an ending.

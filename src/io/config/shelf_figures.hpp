@@ -1,5 +1,5 @@
 #pragma once
-// What the files of the shelf say, as values: the main figures of each, for lists.
+// The main figures of each file of the shelf, for lists.
 
 #include <cstddef>
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace dfsearch {
 std::optional<stack::Stack> load_stack(const std::string& name,
                                        const std::filesystem::path& directory, const Place& place,
                                        InputMessages& messages);
-/// The same of configs/curves.
+/// Loads a measured chip by a name of configs/curves, or the path of a file from `directory`.
 std::optional<stack::MeasuredChip> load_measured_chip(const std::string& name,
                                                       const std::filesystem::path& directory,
                                                       const Place& place, InputMessages& messages);

@@ -69,7 +69,7 @@ struct TensorText {
 /// Points of an FFT: the root is an extent.
 inline constexpr std::int64_t kLongestFft = std::int64_t{1} << 60;
 
-/// All kinds; each has rows for what it reads, and makes the graph.
+/// Workloads of all kinds; each kind has rows for its keys, and makes the graph.
 struct WorkloadText {
   Workload workload;
   std::optional<std::int64_t> sequence;
@@ -88,17 +88,17 @@ Json written_graph(const Workload& workload, unsigned left_out = 0);
 
 const Schema& schema_of(Rows<LlmText>);
 
-/// By the key `kind`.
+/// A workload, whose rows depend on the key `kind`.
 extern const Type kWorkloadType;
 
-// What the rules of the kinds check, and make of a text whose keys are right by themselves.
+// Checks the rules of the kinds, and completes a text whose keys are right by themselves.
 
 /// What is wrong with a width of layers that a model has none of.
 inline constexpr std::string_view kAllExperts =
     "expected none, as all layers have experts, whose width is 'experts.mlp'";
 
-/// With any key that is by rule the layer is made so, without it is the one of the published runs
-/// (docs/model.md, section 9).
+/// If any key of a layer by rule is given, the layer is made by the rules, else it is the layer of
+/// the published runs (docs/model.md, section 9).
 void settle_llm(void* text, Report& report);
 void settle_dlrm(void* text, Report& report);
 void settle_hpl(void* text, Report& report);
@@ -111,7 +111,7 @@ void check_communication(void* communication, Report& report);
 void check_experts(void* experts, Report& report);
 /// Whether the layers that see all tokens are some of them, and norms behind an MLP; else says so.
 bool check_kinds(const Transformer& model, Report& report);
-/// What all kinds have in common, once the graph is there.
+/// Checks that all kinds share, once the graph is made.
 void check_workload(const WorkloadText& text, Report& report);
 
 /// A kernel that a config puts into a partition, whichever key said so.

@@ -36,7 +36,7 @@ std::optional<Communication> communication_of(const SetupKernel& kernel, Bytes w
     }
     return Communication{.type = CommunicationType::GradientAllReduce};
   }
-  // What DFModel notes of the sharding it has chosen.
+  // DFModel also writes the communication of the sharding that it has chosen.
   if (own.type == "ALL_REDUCE" && kernel.sharding == Loop::K &&
       (own.bytes == 0.0 || same_size(own.bytes, output))) {
     return std::nullopt;

@@ -219,8 +219,8 @@ void refuse_tensor_fields(const SetupNode& node) {
   node.refuse("zero_out", "every tensor has the size of its producer's output");
 }
 
-/// Which input a tensor is: that of its size, or the next one where both have
-/// it, none is given or there is but one.
+/// Which input a tensor is: the one of its size, or the next one if both have it, none is given or
+/// there is only one.
 void find_operands(SetupGraph& graph, Bytes word) {
   std::vector<bool> has_first(graph.kernels.size(), false);
   for (SetupTensor& item : graph.tensors) {

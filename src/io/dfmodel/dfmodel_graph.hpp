@@ -76,17 +76,17 @@ struct SetupSystem {
   std::int64_t data_degree = 1;  ///< as far as it is given
 };
 
-/// `copies`: of the workload on the machine; DFModel's degrees are those of one.
+/// `copies`: number of copies of the workload on the machine; DFModel gives the degrees of one
+/// copy.
 SetupSystem read_setup_system(const SetupNode& section, std::int64_t copies);
 
-/// The sections `price:` and `power:` for a network of so many dimensions.
+/// The sections `price:` and `power:` for a network of `dimensions` dimensions.
 std::string setup_cost_yaml(const SetupNode& cost, std::size_t dimensions);
 
-/// The `workload:` section of the kind that a `dlrm`, `hpl` or `fft` block
-/// stands for.  Reports the first kernel or connection of the graph that the
-/// generator would not have made.  `execution` is the message around the block,
-/// `chips` those of the whole system.  The kernels of `graph` get the spread that
-/// the kind gives them.
+/// The `workload:` section of the kind that a `dlrm`, `hpl` or `fft` block stands for.  Reports the
+/// first kernel or connection of the graph that the generator would not have made.  `execution` is
+/// the message around the block, `chips` the chips of the whole system.  The kernels of `graph` get
+/// the spread that the kind gives them.
 std::string generated_workload_yaml(const SetupNode& execution, const SetupNode& block,
                                     SetupGraph& graph, std::int64_t word, std::int64_t chips);
 

@@ -66,8 +66,8 @@ void check_degrees(const SetupNode& network, std::size_t dimensions, std::int64_
                                      to_exact_text(product), all ? "" : "a divisor of ", chips));
 }
 
-/// `copies`: DFModel's degrees are those of one copy of a workload.  `latency`: of
-/// all links, in nanoseconds.
+/// `copies`: DFModel's degrees belong to one copy of a workload.  `latency`: of all links, in
+/// nanoseconds.
 void read_network(const SetupNode& section, std::int64_t copies, std::optional<double> latency,
                   SetupSystem& system) {
   const std::optional<SetupNode> network = section.one_of("topology_variant");

@@ -70,13 +70,13 @@ class SetupNode {
   /// Reports its absence.
   [[nodiscard]] std::optional<SetupNode> required_child(const std::string& field) const;
   [[nodiscard]] std::vector<SetupNode> children(const std::string& field) const;
-  /// The member that is set of a group of which only one may be.
+  /// The member that is set in a group whose members exclude each other.
   [[nodiscard]] std::optional<SetupNode> one_of(const std::string& group) const;
 
-  /// As it stands, zero included; nothing if it is not given.
+  /// The value of the setup, zero included; nothing if it is not given.
   [[nodiscard]] std::optional<std::int64_t> integer(const std::string& field) const;
-  /// From 1 to `most`, a power of two; reports what is not, and with `required_` what
-  /// is missing.
+  /// A count from 1 to `most`, a power of two; reports other values, and with `required_` a missing
+  /// one.
   [[nodiscard]] std::optional<std::int64_t> count(const std::string& field,
                                                   std::int64_t most = kLargestCount) const;
   [[nodiscard]] std::optional<std::int64_t> required_count(const std::string& field,

@@ -156,7 +156,7 @@ void check_batch(const SetupNode& execution, const SetupNode& block, const Workl
                             to_exact_text(share), workload.global_batch));
 }
 
-/// "{a: 0, b: 2}" of those that are set.
+/// The given entries, as "{a: 0, b: 2}".
 template <class T, class ToText>
 std::string pins_yaml(const SetupGraph& graph, const std::vector<std::optional<T>>& pins,
                       ToText to_text) {
@@ -234,8 +234,8 @@ SetupWorkload read_generated_workload(const SetupNode& execution, const SetupNod
 /// DFModel has the published equations.  What tells its versions apart is which
 /// fields there are.
 std::string equations_yaml(const SetupNode& execution, const SetupNode& block) {
-  // From the version that asks for num_layer_in_graph on, an all-reduce counts
-  // one pass unless reduce-scatter and all-gather are separate.
+  // Since the version with num_layer_in_graph an all-reduce counts one pass unless reduce-scatter
+  // and all-gather are separate.
   if (block.name() == "llm") {
     const bool one = block.has("num_layer_in_graph") && !execution.flag("separate_rs_ag_for_ar");
     return one ? "equations: {preset: published, all_reduce_passes: 1}\n"
@@ -260,7 +260,7 @@ std::string search_yaml(const std::optional<SetupNode>& gurobi) {
   return text.empty() ? text : "search: {" + text + "}\n";
 }
 
-/// What has no place in a config.
+/// Comments on what a setup gives and a config has no key for.
 std::string heading(const std::string& name, const std::optional<SetupNode>& gurobi) {
   std::string text = "# DFModel's setup " + in_quotes(name) + ".\n";
   if (!gurobi) return text;
@@ -270,7 +270,7 @@ std::string heading(const std::string& name, const std::optional<SetupNode>& gur
   return text;
 }
 
-/// The last word is that of the loader itself.
+/// Reads the config as any other one, and reports its mistakes without a place.
 void check_loads(const std::string& config, const std::string& name) {
   try {
     parse_config(config, name);

@@ -14,7 +14,7 @@ struct FlagValue {
   std::string value;
   Place place;
 };
-/// By flag; those of torchtitan by "section.key".
+/// Values by flag; torchtitan's by "section.key".
 using Flags = std::map<std::string, FlagValue>;
 
 /// The flags of one file; one that is set to two values is a mistake.

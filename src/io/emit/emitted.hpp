@@ -55,8 +55,8 @@ std::string comments(const std::vector<std::string>& lines);
 /// A shell command over several lines, below the comments.
 std::string command_text(const std::string& command, const Emitted& emitted);
 
-/// The numbers of a value of a deployment, as in "bf16": what it chose, or all have; empty where a
-/// fleet has several models.
+/// The number type of a deployment, as in "bf16": the chosen one, or the only one; empty if a fleet
+/// has several models.
 std::string number_of(const Json& result, const Json& deployment, const std::string& value);
 
 EmittedText training_arguments(const Json& result, Framework framework);

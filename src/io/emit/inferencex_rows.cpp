@@ -1,4 +1,4 @@
-// The keys of the rows are those of InferenceX: utils/process_result.py of
+// The keys of the rows are taken from InferenceX: utils/process_result.py of
 // github.com/SemiAnalysisAI/InferenceX.
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace dfsearch {
 namespace {
 
-/// Of all classes of requests.
+/// Mean lengths of all classes of requests.
 struct Lengths {
   double input = 0.0, output = 0.0;
 };
@@ -31,7 +31,7 @@ std::int64_t chips_of(const Json& role) {
   return degree("tensor") * degree("attention_data") * degree("pipeline") * degree("replicas");
 }
 
-/// With the prefix of a role of several, or with none.
+/// Keys with the prefix of a role if there are several, else without.
 void put_role(Json& row, const std::string& prefix, const Json& role) {
   row[prefix + "tp"] =
       role.at("tensor").get<std::int64_t>() * role.at("attention_data").get<std::int64_t>();

@@ -31,10 +31,10 @@ inline constexpr FlagRow kFlagRows[] = {
     {Framework::Torchtitan, "parallelism.expert_parallel_degree", "parallelism.expert"},
     {Framework::Torchtitan, "parallelism.pipeline_parallel_degree", "parallelism.pipeline"}};
 
-/// The flag of Megatron-LM that numbers stages inside replicas (model/training/framework.hpp).
+/// Flag of Megatron-LM, which then numbers stages inside replicas (model/training/framework.hpp).
 inline constexpr std::string_view kStagesInsideFlag = "--use-tp-pp-dp-mapping";
 
-/// Words of a framework and those of a plan.
+/// Words of a framework and words of a plan.
 using WordPair = std::pair<std::string_view, std::string_view>;
 inline constexpr std::array<WordPair, 3> kTorchtitanSchedules = {
     {{"1F1B", "1f1b"}, {"Interleaved1F1B", "interleaved"}, {"GPipe", "gpipe"}}};

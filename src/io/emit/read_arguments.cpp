@@ -31,7 +31,7 @@ bool is_nearly(std::string_view given, std::string_view known) {
   return given == std::string(known.substr(0, begin)) + std::string(known.substr(end + 1));
 }
 
-/// What the flags say, as the tree of a mapping file.
+/// The flags as the tree of a mapping file.
 class PlanTree {
  public:
   explicit PlanTree(FlagList& list)

@@ -9,7 +9,7 @@
 
 namespace dfsearch {
 
-/// What arguments say, and what their user should know of how they were taken.
+/// The values of launch arguments, and notes on how they were taken.
 struct LaunchArguments {
   YamlNode plan;
   bool stages_inside = false;      ///< ranks number stages inside replicas (framework.hpp)

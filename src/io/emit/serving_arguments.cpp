@@ -32,7 +32,7 @@ LaunchedRole role_of(const Json& json, const std::string& name) {
   return role;
 }
 
-/// What holds for all of them.
+/// Notes that the arguments of every framework begin with.
 Emitted begin(const LaunchedRole& role, Framework framework) {
   Emitted emitted;
   emitted.lack(fmt::format("{}{} x {} chips, behind a router",

@@ -176,8 +176,8 @@ bool check_order(const LaunchedPlan& plan, Framework framework, Emitted& emitted
   return true;
 }
 
-/// How context ranks come to the keys and values of all tokens, as Transformer Engine calls it.
-/// With a stack they go around a ring, of which a result has no exchanges (docs/truth.md).
+/// How context ranks get the keys and values of all tokens, by its name in Transformer
+/// Engine.  With a stack they go around a ring, of which a result has no exchanges (docs/truth.md).
 std::string context_exchange(const LaunchedPlan& plan) {
   const Json& work = plan.result.at("work");
   if (!work.is_object()) return "p2p";
@@ -212,7 +212,7 @@ std::string torchrun(const LaunchedPlan& plan, Emitted& emitted) {
   return fmt::format("torchrun --nnodes {} --nproc_per_node {}", chips / node, node);
 }
 
-/// That of linear layers, by the name of its recipe; empty where the plan rests on none.
+/// The precision of linear layers, by the name of its recipe; empty if the plan rests on none.
 std::string precision_of(const LaunchedPlan& plan) {
   const Json& workload = plan.result.at("workload");
   if (!workload.contains("precision") || !workload["precision"].is_string()) return "";
@@ -234,7 +234,7 @@ void add_precision(const LaunchedPlan& plan, Emitted& emitted) {
   if (precision == "nvfp4") emitted.lack("linear layers in nvfp4, which these arguments lack");
 }
 
-/// Where products of less than two bytes are not said.
+/// Notes a precision of less than two bytes, for which the framework has no argument.
 void check_precision(const LaunchedPlan& plan, Emitted& emitted) {
   const std::string precision = precision_of(plan);
   if (precision.empty() || precision == "bf16" || precision == "fp16") return;
@@ -330,7 +330,7 @@ EmittedText torchtitan(const LaunchedPlan& plan) {
     if (plan.schedule == ours) schedule = theirs;
   }
   const bool divided = plan.zero > 0;
-  // By section.
+  // Lines of the file by section.
   std::map<std::string, std::string> sections;
   const auto put = [&](const std::string& flag, const auto& value) {
     const auto point = flag.find('.');

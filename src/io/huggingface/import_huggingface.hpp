@@ -7,7 +7,7 @@
 
 namespace dfsearch {
 
-/// What NVIDIA's Model Optimizer writes beside a config.
+/// The file that NVIDIA's Model Optimizer writes beside a config.
 inline constexpr const char* kOptimizerFile = "hf_quant_config.json";
 
 /// Whether a file is such a config: JSON, and not the protobuf text of a setup.

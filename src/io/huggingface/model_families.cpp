@@ -35,7 +35,7 @@ std::string stored_type(ModelFields& fields) {
   return *given;
 }
 
-/// What all families have and what changes nothing.
+/// Fields that all families have and that change nothing.
 void ignore_common(ModelFields& fields) {
   fields.ignore({"_name_or_path", "_attn_implementation", "architectures", "attention_dropout",
                  "attn_implementation", "auto_map", "bos_token_id", "eos_token_id", "hidden_act",
@@ -96,14 +96,14 @@ void read_alternation(ModelFields& fields, const char* window, std::int64_t ever
                             model.layers));
 }
 
-/// What soft caps and scales of queries change is some elementwise work within other kernels.
+/// Soft caps and scales of queries change only some elementwise work within other kernels.
 void ignore_gemma(ModelFields& fields) {
   fields.ignore({"cache_implementation", "final_logit_softcapping", "attn_logit_softcapping",
                  "hidden_activation", "query_pre_attn_scalar", "rope_local_base_freq",
                  "sliding_window_size"});
 }
 
-/// Biases of the projection as well: a config has those of all matrices or of three.
+/// Biases of the projection as well: a config has biases of all matrices or of three.
 void refuse_attention_bias(ModelFields& fields) {
   if (!fields.flag("attention_bias", false)) return;
   fields.refuse("attention_bias",

@@ -43,7 +43,8 @@ class ModelFields {
 
   /// What a field is where the file has none.
   void assume(const std::string& field, std::int64_t value);
-  /// The same file, of which only this map counts, and of the rest these fields that it has not.
+  /// Replaces the fields by those in a map of the file, and by these fields beside it that the map
+  /// lacks.
   void enter(const std::string& field, std::initializer_list<const char*> beside);
   /// Fields that change neither kernels nor sizes.
   void ignore(std::initializer_list<const char*> fields);

@@ -141,7 +141,7 @@ std::string by_method(ModelFields& fields) {
       fields.refuse("bits", fmt::format("expected 4 or 8, got {}", bits));
     }
   }
-  // Both formats of GPTQ and AWQ leave the head as it was, and so does the FP8 of DeepSeek.
+  // GPTQ, AWQ and the FP8 of DeepSeek all leave the head as it was.
   return text_of(*way, true, {});
 }
 

@@ -59,7 +59,7 @@ LayerDecisions decisions_of_config(const Problem& problem) {
           .tile = workload.sequence > 1 ? *workload.tile : 1};
 }
 
-/// What evaluate would find infeasible whatever the partitions are.
+/// Refuses decisions that evaluate would find infeasible with any partitions.
 void check(const Problem& problem, const LayerDecisions& decisions) {
   const Workload& workload = problem.workload;
   std::vector<std::string> wrong;

@@ -22,7 +22,7 @@ std::string lp_text(const LinearModel& model);
 /// same double.
 std::string mps_text(const LinearModel& model);
 
-/// What the columns of a solution decide; what they do not is empty.
+/// The decisions of the columns of a solution; others are empty.
 struct MilpSolution {
   std::vector<std::int64_t> partition;  ///< per kernel, from A
   std::vector<CoreGrid> cores;          ///< per kernel, from Y
@@ -38,15 +38,14 @@ MilpSolution parse_solution(const std::string& text, const std::string& name,
                             const DataflowGraph& graph);
 MilpSolution load_solution(const std::filesystem::path& file, const DataflowGraph& graph);
 
-/// Network, sharding, micro-batch and tile of `mapping`, or without one (null) of
-/// the config: a micro-batch that it leaves open is 1, which is optimal, the
-/// sharding that of least bytes.  Throws InputError naming every other decision
-/// that is left open, or that no mapping of the problem can have.
+/// Network, sharding, micro-batch and tile of `mapping`, or of the config if that is null: a
+/// micro-batch that it leaves open is 1, which is optimal, an open sharding the one of least bytes.
+/// Throws InputError naming every other decision that is left open, or that no mapping of the
+/// problem can have.
 LayerDecisions given_decisions(const Problem& problem, const Mapping* mapping);
 
-/// The mapping that a solution stands for: what it does not decide is taken from
-/// `mapping`, or from the config without one (null).  Throws InputError when the
-/// partitions are missing.
+/// The mapping of a solution: other decisions are taken from `mapping`, or from the config if that
+/// is null.  Throws InputError when the partitions are missing.
 Mapping mapping_of(const MilpSolution& solution, const Problem& problem, const Mapping* mapping);
 
 }  // namespace dfsearch

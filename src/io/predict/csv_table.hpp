@@ -35,7 +35,7 @@ class RowReader {
   void complain(std::string_view column, const std::string& what) const;
   [[nodiscard]] Place place(std::string_view column) const;
 
-  /// From 0, below 1e15; nothing for an empty cell.
+  /// A number from 0 to below 1e15; nothing for an empty cell.
   [[nodiscard]] std::optional<double> number(std::string_view column) const;
   /// `preset` for an empty cell.
   [[nodiscard]] std::int64_t count(std::string_view column, std::int64_t preset,
@@ -61,12 +61,12 @@ class CsvTable {
   CsvTable(const std::string& text, const std::string& source, InputMessages& messages);
 
   [[nodiscard]] bool has(std::string_view column) const { return header_.contains(column); }
-  /// Complains about each of those that are missing.
+  /// Reports each missing column.
   void need(std::span<const std::string_view> columns, InputMessages& messages) const;
-  /// A line for each column that is none of these but has a name near to one that is missing, and one
-  /// for all others; empty if there is none.
+  /// A line for each unknown column whose name is near to the name of a missing one, and one line
+  /// for all others; empty if all columns are known.
   [[nodiscard]] std::string unknown_columns(std::span<const std::string_view> known) const;
-  /// All rows with as many cells as the header.
+  /// All rows; each has a cell for each column of the header.
   void each_row(InputMessages& messages, const std::function<void(const RowReader&)>& read) const;
 
  private:

@@ -67,7 +67,7 @@ void put(const std::vector<FittedConstant>& constants, const Values& values, Mea
   }
 }
 
-/// The stack that is to be fitted, checked to be that of a run.
+/// The stack to be fitted; it must be the stack of some run.
 std::string chosen_stack(const std::vector<MeasuredRun>& runs, const std::string& asked) {
   std::set<std::string> names;
   for (const MeasuredRun& run : runs) {
@@ -151,7 +151,7 @@ class Fit {
     return values;
   }
 
-  /// Of whole models, as even as they are; of single runs if all are of one model.
+  /// Folds of whole models, as even as possible; of single runs if there is only one model.
   std::vector<Indices> folds(const Indices& rows, bool& whole_models) const {
     std::map<std::pair<std::string, std::string>, Indices> models;
     for (const std::size_t i : rows) models[{short_source(runs_[i]), runs_[i].model}].push_back(i);
@@ -345,7 +345,7 @@ class Descent {
   }
 
  private:
-  /// From here as far as `reach` times the direction both ways.
+  /// Searches along a direction, up to `reach` times its length both ways.
   void section(const Point& direction, double reach) {
     const Point from = at_;
     const auto at = [&](double step) {

@@ -60,7 +60,7 @@ std::optional<StackFit> fit_stack(std::vector<MeasuredRun>& runs, const std::str
 
 /// The constants and errors, for people.
 std::string fit_report(const StackFit& fit);
-/// The stack as a file of the shelf; `table` is that of the runs.
+/// The stack as a file of the shelf; `table` is the name of the table of runs.
 std::string fitted_stack_file(const StackFit& fit, const std::string& table);
 
 /// Starts at `start` and ends where neither a number alone nor all together along the last change

@@ -17,8 +17,8 @@ struct MeasuredPoint {
   double dollars_per_mtoken = 0.0;  ///< with the price of the pool
 };
 
-/// Those of a table (docs/serving.md, section 8) with the model, the mean lengths, a precision and
-/// the chips of the task.  Throws InputError for a table that is none.
+/// Deployments of a table (docs/serving.md, section 8) with the model, the mean lengths, a
+/// precision and the chips of the task.  Throws InputError for another table.
 std::vector<MeasuredPoint> measured_points(const CsvTable& table, const serving::Task& task);
 
 }  // namespace dfsearch

@@ -1,5 +1,6 @@
-// A run counts for times if it was timed, is described whole, and its time is that of its plan; of
-// a plan of one model on as many chips with the same batch the order is compared pair by pair.
+// A run counts for times if it was timed, is described whole, and its time belongs to its plan.
+// Plans of one model with equal numbers of chips and samples are compared pair by pair for their
+// order.
 
 #include "io/predict/prediction_errors.hpp"
 
@@ -16,7 +17,7 @@
 namespace dfsearch {
 namespace {
 
-/// Of times, in shares.
+/// Errors of times, as shares.
 struct Errors {
   std::vector<double> sizes;
   double sum = 0.0, bias = 0.0;

@@ -26,7 +26,7 @@ std::vector<std::optional<Prediction>> predict_runs(const std::vector<MeasuredRu
 
 using Predictions = std::vector<std::optional<Prediction>>;
 
-/// By what errors of times are grouped.
+/// Groups of errors of times.
 enum class RunGroup : std::uint8_t { Source, Model, Chip, Size };
 constexpr auto words(RunGroup) {
   return named<RunGroup>({{"source", RunGroup::Source},
@@ -37,7 +37,7 @@ constexpr auto words(RunGroup) {
 
 /// Whether a run counts for the errors of times.
 bool is_timed(const MeasuredRun& run);
-/// Of the time, as a share of what was measured.
+/// Errors of times, as shares of the measured ones.
 double error_of(const MeasuredRun& run, const Prediction& prediction);
 /// GiB of the allocator: all but what the driver has.
 double reserved_gib(const MeasuredRun& run, const Prediction& prediction);
@@ -87,8 +87,8 @@ struct MemoryErrors {
 };
 MemoryErrors memory_errors(const std::vector<MeasuredRun>& runs, const Predictions& predictions);
 
-/// What the time of the largest part would have to be multiplied by for the step to take what was
-/// measured, all else as predicted; nothing if no time of that part alone would do.
+/// The factor on the time of the largest part with which the step would take the measured time, all
+/// else as predicted; nothing if no such factor exists.
 std::optional<double> factor_of_largest_part(const MeasuredRun& run, const Prediction& prediction);
 
 /// Indices of timed runs whose model takes longer than measured at the peak of all their chips.

@@ -198,7 +198,7 @@ struct ServiceErrors {
   std::vector<double> tpot, ttft;
 };
 
-/// By the name that is given to each; an empty one leaves it out.
+/// Groups errors by the name that each prediction gets; one with an empty name is left out.
 std::string table_of(const std::vector<MeasuredService>& services, const Predicted& predictions,
                      const std::function<std::string(const MeasuredService&)>& name) {
   std::map<std::string, ServiceErrors> groups;

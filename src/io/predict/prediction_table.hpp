@@ -1,5 +1,5 @@
 #pragma once
-// What predictions say beside what was measured.
+// Tables of predictions beside measurements.
 
 #include <cstddef>
 #include <optional>
@@ -17,8 +17,8 @@ namespace dfsearch {
 /// as a share of what was measured.
 std::string prediction_csv(const std::vector<MeasuredRun>& runs, const Predictions& predictions);
 
-/// Errors by each of the groups; pairs of plans of one model in the right order; what fits; the
-/// runs farthest off, so many of them.
+/// Errors by each of the groups; pairs of plans of one model in the right order; runs that fit; the
+/// `worst` runs that are farthest off.
 std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
                               const std::vector<RunGroup>& groups, std::size_t worst);
 
@@ -36,8 +36,8 @@ std::vector<std::optional<ServicePrediction>> predict_services(
 std::string service_csv(const std::vector<MeasuredService>& services,
                         const std::vector<std::optional<ServicePrediction>>& predictions);
 
-/// Errors of both times by kind, engine, model and system; what is not predicted and why; the
-/// deployments farthest off, so many of them.
+/// Errors of both times by kind, engine, model and system; deployments that are not predicted, with
+/// the reason; the `worst` ones that are farthest off.
 std::string service_report(const std::vector<MeasuredService>& services,
                            const std::vector<std::optional<ServicePrediction>>& predictions,
                            std::size_t worst);

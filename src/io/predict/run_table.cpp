@@ -35,7 +35,7 @@ constexpr std::string_view kOtherColumns[] = {
     "shared_experts", "dense_layers", "query_rank", "kv_rank", "rope_dim", "context", "expert",
     "chunks", "zero", "data_parallel", "recompute", "schedule", "status", "step_s",
     "tensor_overlap", "reserved_gb", "sequence_parallel", "quality", "gradient_wire_bytes",
-    // Of the tables of the shelf, which tell but do not count:
+    // Columns of the tables of the shelf that inform readers but do not count:
     "licence", "version", "tokens_per_s_per_gpu", "model_tflops_per_gpu"};
 
 /// Files of stacks and chips, each read once.
@@ -130,7 +130,7 @@ std::string set_expert(const RowReader& row, const Transformer& model, training:
                                        count, chips, asked));
     return {};
   }
-  // A degree that is not published: as many as there are in reach.
+  // An unpublished degree is the largest in reach.
   const std::vector<std::int64_t> parts =
       divisors(asked > 0 ? asked : std::gcd(count, tensor * replicas));
   for (auto expert = parts.rbegin(); expert != parts.rend(); ++expert) {
@@ -146,7 +146,7 @@ std::string set_expert(const RowReader& row, const Transformer& model, training:
   return {};
 }
 
-/// A note on what of the row is not counted as it says.
+/// Reads the plan; returns a note on cells whose values do not count as they stand, or nothing.
 std::string set_plan(const RowReader& row, training::Task& task, training::Plan& plan) {
   Degrees& degrees = plan.degrees;
   degrees[Role::Tensor] = row.count("tensor", 1);

@@ -15,7 +15,7 @@
 
 namespace dfsearch {
 
-/// A run: what was trained on what and how, and what of it was measured.
+/// A training run: its model, machine and plan, and its measurements.
 struct MeasuredRun {
   std::string id, source, model, gpu, stack;
   std::int64_t gpus = 1;
@@ -38,7 +38,7 @@ struct RunTableOptions {
   std::string mark;              ///< a column, empty for none
 };
 
-/// What the columns say that are not read, as far as it may be a mistake: CsvTable::unknown_columns.
+/// Notes on unread columns whose names look like mistakes: CsvTable::unknown_columns.
 std::string unread_run_columns(const CsvTable& table, const RunTableOptions& options = {});
 
 /// Throws InputError with all mistakes, each with its row and column.

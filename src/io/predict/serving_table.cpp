@@ -1,5 +1,6 @@
-// A row says the degrees and the load, not the chunk of prefill: it is as many whole requests as it
-// takes to keep pace with those that finish, as engines take all that wait into the next pass.
+// A row gives the degrees and the load, not the chunk of prefill.  The chunk is the least number of
+// whole requests that keeps pace with those that finish, since engines take all waiting requests
+// into the next pass.
 
 #include "io/predict/serving_table.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 using serving::Mode;
 using serving::Number;
 
-/// What tables call something, or a part of that, and what the shelf does.
+/// A name of tables, or a part of it, and the name on the shelf.
 struct Known {
   std::string_view name, shelf;
 };
@@ -86,7 +87,7 @@ class ServiceSetups {
   std::map<std::string, serving::Task> tasks_;
 };
 
-/// The degrees of a replica and its load; `prefix` is that of the columns of its role.
+/// The degrees of a replica and its load; `prefix` begins the columns of its role.
 class RoleReader {
  public:
   RoleReader(const RowReader& row, std::string prefix) : row_(row), prefix_(std::move(prefix)) {}
@@ -159,7 +160,7 @@ serving::Precision precision_of(const RowReader& row, const MeasuredService& ser
   serving::Precision precision{.weights = service.task->model.experts ? experts : weights,
                                .head = Number::Bf16};
   const bool small = precision.weights != Number::Bf16;
-  // Of four bits, chips without such products and kernels for integers multiply 16.
+  // Chips without four-bit products, and kernels for integers, multiply 16 bits.
   const auto& peak = service.task->pools[0].peak[static_cast<std::size_t>(precision.weights)];
   if (!peak) precision.products = Number::Bf16;
   if (service.backend == "trtllm" || (service.backend == "vllm" && small)) {

@@ -13,11 +13,11 @@
 
 namespace dfsearch {
 
-/// A deployment at its load, and what of it was measured.
+/// A deployment at its load, and its measurements.
 struct MeasuredService {
   std::string id, source, backend, model, system;
   serving::Deployment deployment;
-  /// What it serves; nothing where `unknown` says what is not on the shelf.
+  /// The task of the deployment; nothing if `unknown` names a thing that is not on the shelf.
   std::optional<serving::Task> task;
   std::string engine;  ///< of the shelf
   std::string unknown;

@@ -11,7 +11,7 @@ namespace dfsearch {
 /// calls finish().  False, and messages, if anything is wrong.
 bool read_keys(MapReader& reader, const Schema& schema, void* object);
 
-/// A single value as a row says; `member` is that of the row.
+/// A single value of a row; `member` is the member of that row.
 bool read_value(const YamlEntry& entry, const Field& field, void* member, InputMessages& messages);
 
 /// A whole map.

@@ -38,7 +38,7 @@ Json words_of(const Type& type, const void* member) {
   return words;
 }
 
-/// Those that stand in the same map are among them.
+/// Adds the keys of an object to `map`, those of inlined members among them.
 void put_keys(const Schema& schema, const void* object, const void* fresh, unsigned left_out,
               Json& map) {
   for (const Field& field : schema.fields) {
