@@ -13,7 +13,6 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <thread>
 
 namespace dfsearch {

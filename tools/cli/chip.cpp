@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 #include "cli/outputs.hpp"

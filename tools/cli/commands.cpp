@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <string>
 #include <system_error>
-#include <variant>
 
 #include "base/error.hpp"
 #include "cli/option_rows.hpp"

@@ -4,8 +4,6 @@
 
 #include <memory>
 #include <string>
-#include <variant>
-#include <vector>
 
 #include "cli/options.hpp"
 #include "cluster/cluster.hpp"

@@ -4,8 +4,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"

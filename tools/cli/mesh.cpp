@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "cli/outputs.hpp"
 #include "cli/standard_output.hpp"

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <fstream>
 #include <thread>
-#include <vector>
 
 #include "base/units_text.hpp"
 #include "io/config/load_config.hpp"

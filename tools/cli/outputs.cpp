@@ -1,10 +1,7 @@
 #include "cli/outputs.hpp"
 
-#include <filesystem>
 #include <utility>
-#include <vector>
 
-#include "base/error.hpp"
 #include "cli/child_process.hpp"
 #include "cli/commands.hpp"
 #include "cli/standard_output.hpp"
@@ -16,7 +13,6 @@
 #include "io/study/yaml_text.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/read_file.hpp"
-#include "io/text/write_file.hpp"
 
 namespace dfsearch {
 

@@ -4,12 +4,8 @@
 
 #include <algorithm>
 #include <exception>
-#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "base/error.hpp"
 #include "cli/events.hpp"

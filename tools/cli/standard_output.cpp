@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <string>
 
 #include "base/error.hpp"
 #include "io/text/input_messages.hpp"

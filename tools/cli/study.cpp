@@ -2,15 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <exception>
 #include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 #include "cli/option_values.hpp"

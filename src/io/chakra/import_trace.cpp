@@ -15,7 +15,6 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
-#include <vector>
 
 #include "base/error.hpp"
 #include "graph/workload.hpp"

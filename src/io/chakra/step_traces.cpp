@@ -13,9 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
-#include <vector>
 
 #include "base/counts.hpp"
 #include "base/error.hpp"

@@ -2,8 +2,6 @@
 
 #include <bit>
 #include <cstddef>
-#include <cstdint>
-#include <string>
 
 namespace dfsearch {
 

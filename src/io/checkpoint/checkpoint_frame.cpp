@@ -8,12 +8,10 @@
 #include <algorithm>
 #include <boost/crc.hpp>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/version.hpp"
-#include "io/checkpoint/bytes.hpp"
 #include "io/text/read_file.hpp"
 
 namespace dfsearch {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <utility>
 
 #include "graph/names.hpp"
 #include "io/schema/read_schema.hpp"

@@ -2,7 +2,6 @@
 // The sections `execution`, `sharding`, `equations` and `search` of a config.  Each reader
 // checks its own section; load_config.cpp checks what involves several.
 
-#include <optional>
 #include <vector>
 
 #include "io/config/load_config.hpp"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <optional>
 
 #include "base/units_text.hpp"
 #include "io/schema/read_schema.hpp"

@@ -1,8 +1,6 @@
 #include "io/config/config_training.hpp"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "io/config/serving_text.hpp"
 #include "io/config/stack_files.hpp"

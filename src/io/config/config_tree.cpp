@@ -19,8 +19,6 @@
 #include "base/error.hpp"
 #include "io/config/config_training.hpp"
 #include "io/config/foreign_file.hpp"
-#include "io/config/overrides.hpp"
-#include "io/config/shelf.hpp"
 #include "io/text/map_reader.hpp"
 #include "io/text/read_file.hpp"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <utility>
 #include <vector>
 
 #include "base/units_text.hpp"
@@ -15,7 +14,6 @@
 #include "io/schema/write_schema.hpp"
 #include "io/text/dot_label.hpp"
 #include "io/text/joined.hpp"
-#include "io/text/json_text.hpp"
 
 namespace dfsearch {
 namespace {

@@ -8,7 +8,6 @@
 #include "io/text/joined.hpp"
 #include "io/text/json_text.hpp"
 #include "io/text/read_file.hpp"
-#include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {
 namespace {

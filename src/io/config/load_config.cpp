@@ -14,8 +14,6 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <string_view>
-#include <utility>
 
 #include "base/error.hpp"
 #include "io/config/config_execution.hpp"

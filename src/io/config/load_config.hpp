@@ -1,12 +1,10 @@
 #pragma once
 // Configuration text -> values (docs/formats.md).
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -4,11 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 #include "io/config/config_tree.hpp"

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <string>
-
 #include "base/error.hpp"
 #include "base/units_text.hpp"
 #include "model/machine/machine_schema.hpp"

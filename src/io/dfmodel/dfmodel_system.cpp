@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
-#include <vector>
 
 #include "base/units_text.hpp"
 #include "base/words.hpp"

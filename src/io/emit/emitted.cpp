@@ -6,16 +6,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdint>
-#include <span>
 #include <string_view>
-#include <vector>
 
 #include "base/error.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/offload_names.hpp"
 #include "io/text/yaml_tree.hpp"
-#include "model/framework.hpp"
 #include "model/serving/task.hpp"
 #include "model/stack/stack.hpp"
 #include "model/training/plan.hpp"

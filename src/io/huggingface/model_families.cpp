@@ -7,10 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 
@@ -283,6 +279,16 @@ Imported read_qwen3_moe(ModelFields& fields) {
   return imported;
 }
 
+/// The experts of DeepSeek and of models like it.
+Experts routed_experts(ModelFields& fields, bool has_bias) {
+  return {.count = fields.required_count("n_routed_experts"),
+          .used = fields.required_count("num_experts_per_tok"),
+          .mlp = fields.required_count("moe_intermediate_size"),
+          .shared = fields.count("n_shared_experts", 0).value_or(0),
+          .dense_layers = fields.count("first_k_dense_replace", 0).value_or(0),
+          .router_bias = has_bias};
+}
+
 Imported read_deepseek(ModelFields& fields) {
   Imported imported = read_common(fields);
   Transformer& model = imported.model;
@@ -306,12 +312,7 @@ Imported read_deepseek(ModelFields& fields) {
   const bool has_bias =
       fields.word("topk_method")
           .value_or(fields.word("model_type") == "deepseek_v3" ? "noaux_tc" : "") == "noaux_tc";
-  model.experts = Experts{.count = fields.required_count("n_routed_experts"),
-                          .used = fields.required_count("num_experts_per_tok"),
-                          .mlp = fields.required_count("moe_intermediate_size"),
-                          .shared = fields.count("n_shared_experts", 0).value_or(0),
-                          .dense_layers = fields.count("first_k_dense_replace", 0).value_or(0),
-                          .router_bias = has_bias};
+  model.experts = routed_experts(fields, has_bias);
   return imported;
 }
 
@@ -322,44 +323,19 @@ Imported read_glm4_moe(ModelFields& fields) {
                  "routed_scaling_factor", "topk_group"});
   if (fields.flag("attention_bias", false)) imported.model.bias = Bias::Qkv;
   imported.model.qk_norm = fields.flag("use_qk_norm", false);
-  imported.model.experts =
-      Experts{.count = fields.required_count("n_routed_experts"),
-              .used = fields.required_count("num_experts_per_tok"),
-              .mlp = fields.required_count("moe_intermediate_size"),
-              .shared = fields.count("n_shared_experts", 0).value_or(0),
-              .dense_layers = fields.count("first_k_dense_replace", 0).value_or(0),
-              .router_bias = true};
+  imported.model.experts = routed_experts(fields, true);
   return imported;
 }
 
 Imported read_gpt2(ModelFields& fields) {
-  fields.ignore({"_name_or_path",
-                 "_num_labels",
-                 "activation_function",
-                 "architectures",
-                 "bos_token_id",
-                 "embd_pdrop",
-                 "eos_token_id",
-                 "finetuning_task",
-                 "id2label",
-                 "initializer_range",
-                 "label2id",
-                 "layer_norm_epsilon",
-                 "model_type",
-                 "n_ctx",
-                 "output_past",
-                 "pad_token_id",
-                 "reorder_and_upcast_attn",
-                 "scale_attn_by_inverse_layer_idx",
-                 "scale_attn_weights",
-                 "summary_activation",
-                 "summary_first_dropout",
-                 "summary_proj_to_labels",
-                 "summary_type",
-                 "summary_use_proj",
-                 "task_specific_params",
-                 "transformers_version",
-                 "use_cache"});
+  fields.ignore({"_name_or_path", "_num_labels", "activation_function", "architectures",
+                 "bos_token_id", "embd_pdrop", "eos_token_id", "finetuning_task", "id2label"});
+  fields.ignore({"initializer_range", "label2id", "layer_norm_epsilon", "model_type", "n_ctx",
+                 "output_past", "pad_token_id", "reorder_and_upcast_attn",
+                 "scale_attn_by_inverse_layer_idx"});
+  fields.ignore({"scale_attn_weights", "summary_activation", "summary_first_dropout",
+                 "summary_proj_to_labels", "summary_type", "summary_use_proj",
+                 "task_specific_params", "transformers_version", "use_cache"});
   Imported imported{.model = {}, .stored = stored_type(fields)};
   Transformer& model = imported.model;
   model = {.hidden = fields.required_count("n_embd"),
@@ -394,25 +370,23 @@ struct Family {
   Imported (*read)(ModelFields&);
 };
 
-constexpr std::array kFamilies = {
-    Family{"llama", read_llama},
-    Family{"mistral", read_mistral},
-    Family{"mixtral", read_mixtral},
-    Family{"qwen2", read_qwen2},
-    Family{"qwen3", read_qwen3},
-    Family{"qwen3_moe", read_qwen3_moe},
-    Family{"phi3", read_phi3},
-    Family{"gemma2", read_gemma2},
-    Family{"gemma3_text", read_gemma3},
-    Family{"gpt_oss", read_gpt_oss},
-    Family{"llama4_text", read_llama4},
-    Family{"deepseek_v2", read_deepseek},
-    Family{"deepseek_v3", read_deepseek},
-    Family{"kimi_k2", read_deepseek},
-    Family{"glm4", read_glm4},
-    Family{"glm4_moe", read_glm4_moe},
-    Family{"gpt2", read_gpt2},
-};
+constexpr Family kFamilies[] = {{"llama", read_llama},
+                                {"mistral", read_mistral},
+                                {"mixtral", read_mixtral},
+                                {"qwen2", read_qwen2},
+                                {"qwen3", read_qwen3},
+                                {"qwen3_moe", read_qwen3_moe},
+                                {"phi3", read_phi3},
+                                {"gemma2", read_gemma2},
+                                {"gemma3_text", read_gemma3},
+                                {"gpt_oss", read_gpt_oss},
+                                {"llama4_text", read_llama4},
+                                {"deepseek_v2", read_deepseek},
+                                {"deepseek_v3", read_deepseek},
+                                {"kimi_k2", read_deepseek},
+                                {"glm4", read_glm4},
+                                {"glm4_moe", read_glm4_moe},
+                                {"gpt2", read_gpt2}};
 
 }  // namespace
 

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
-#include <utility>
 
 #include "base/error.hpp"
 #include "io/text/map_reader.hpp"

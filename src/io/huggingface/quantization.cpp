@@ -7,11 +7,8 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
-#include <vector>
 
 #include "base/words.hpp"
-#include "io/text/input_messages.hpp"
 #include "model/serving/task.hpp"
 
 namespace dfsearch {

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace dfsearch {
 namespace {

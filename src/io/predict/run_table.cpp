@@ -15,7 +15,6 @@
 #include "base/counts.hpp"
 #include "io/config/shelf.hpp"
 #include "io/config/stack_files.hpp"
-#include "io/predict/csv_table.hpp"
 #include "model/training/evaluate.hpp"
 
 namespace dfsearch {

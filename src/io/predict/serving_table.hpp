@@ -2,7 +2,6 @@
 // A table of measured deployments that serve, one a row, as comma-separated values
 // (docs/serving.md, section 8).
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

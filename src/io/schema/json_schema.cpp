@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "io/text/json_text.hpp"
-
 namespace dfsearch {
 namespace {
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <string>
 
 namespace dfsearch {
 namespace {
