@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   make_writes_fail();
   try {
     const auto parsed = parse_command_line(argc, argv);
-    if (const auto* answer = std::get_if<Answer>(&parsed)) {
+    if (const auto* answer = std::get_if<HelpText>(&parsed)) {
       print(answer->text);
       return kProved;
     }

@@ -142,14 +142,14 @@ void find_configs(CommandLine& line) {
 
 }  // namespace
 
-std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const* argv) {
+std::variant<CommandLine, HelpText> parse_command_line(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
   if (words.empty()) usage_error("what is to be searched? usage: dfsearch CONFIG [options]");
   if (words[0] == "--version") {
-    return Answer{fmt::format("dfsearch {}\n{}", kVersion, cluster_text())};
+    return HelpText{fmt::format("dfsearch {}\n{}", kVersion, cluster_text())};
   }
   if (words[0] == "help") {
-    if (words.size() == 1) return Answer{help_text()};
+    if (words.size() == 1) return HelpText{help_text()};
     words = {words[1], "--help"};
   }
 
@@ -170,7 +170,7 @@ std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const
   std::vector<std::string> inputs;
   std::vector<Given> options;
   if (!split(command, std::move(words), inputs, options)) {
-    return Answer{is_named ? help_text(command) : help_text()};
+    return HelpText{is_named ? help_text(command) : help_text()};
   }
   for (const Given& given : options) {
     const std::string name(given.row->name());

@@ -130,11 +130,11 @@ struct CommandLine {
 };
 
 /// Text of --help or --version.
-struct Answer {
+struct HelpText {
   std::string text;
 };
 
 /// Throws InputError, with a hint, for anything it does not know.
-std::variant<CommandLine, Answer> parse_command_line(int argc, const char* const* argv);
+std::variant<CommandLine, HelpText> parse_command_line(int argc, const char* const* argv);
 
 }  // namespace dfsearch

@@ -164,7 +164,7 @@ void check_communication(void* object, Report& report) {
   }
 }
 
-void settle_kernel(void* object, Report& report) {
+void resolve_defaults_of_kernel(void* object, Report& report) {
   auto& text = *static_cast<KernelText*>(object);
   Kernel& kernel = text.kernel;
   kernel.mode = text.mode.value_or(is_elementwise(kernel.kind) ? Mode::Simd : Mode::Systolic);
@@ -188,7 +188,7 @@ void settle_kernel(void* object, Report& report) {
   }
 }
 
-void settle_graph(void* object, Report& report) {
+void resolve_defaults_of_graph(void* object, Report& report) {
   auto& text = *static_cast<WorkloadText*>(object);
   Workload& workload = text.workload;
   workload.sequence = text.sequence.value_or(1);

@@ -205,7 +205,7 @@ void check_experts(void* object, Report& report) {
   }
 }
 
-void settle_llm(void* object, Report& report) {
+void resolve_defaults_of_llm(void* object, Report& report) {
   auto& text = *static_cast<WorkloadText*>(object);
   Workload& workload = text.workload;
   LlmText& llm = text.llm;

@@ -55,7 +55,7 @@ constexpr Type kJoined{
         }};
 
 /// The product of the sides of a mesh is its number of chips.
-void settle_mesh(MapReader& reader, DimensionText& text) {
+void resolve_defaults_of_mesh(MapReader& reader, DimensionText& text) {
   std::optional<Mesh>& mesh = text.dimension.mesh;
   for (const char* key : {"width", "height", "sharing"}) {
     const YamlEntry* entry = reader.optional(key);
@@ -95,7 +95,7 @@ DimensionText read_dimension(const YamlNode& item, const Technology* technology,
     messages.add(ports->place, "ports", "needs a 'technology' of the system, expected none");
   }
   if (reader.has("bandwidth")) text.ports.link.reset();
-  settle_mesh(reader, text);
+  resolve_defaults_of_mesh(reader, text);
   return text;
 }
 
@@ -161,7 +161,7 @@ std::vector<NetworkDimension> read_network(const YamlEntry& section, const Techn
   return network;
 }
 
-void take_part(Machine& system, std::int64_t copies) {
+void restrict_to_one_copy(Machine& system, std::int64_t copies) {
   const bool is_open =
       std::any_of(system.network.begin(), system.network.end(),
                   [](const NetworkDimension& dimension) { return !dimension.degree; });

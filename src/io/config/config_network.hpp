@@ -31,7 +31,7 @@ inline constexpr Type kNetworkType = list_of(TypeOf<DimensionText>::type);
 
 /// Of a machine of any number of chips, whose inner dimensions are switches or fully connected, fewer
 /// chips than those join are some of their members: 4 of the 8 chips of a node.
-void take_part(Machine& system, std::int64_t copies);
+void restrict_to_one_copy(Machine& system, std::int64_t copies);
 
 /// The dimensions, and in `ports` how they are connected to the links of a chip.  Without a
 /// technology all have a bandwidth of their own.

@@ -48,7 +48,7 @@ void unroll(Problem& problem) {
 
 }  // namespace
 
-void settle_stages(const YamlNode& root, Config& config, InputMessages& messages) {
+void resolve_defaults_of_stages(const YamlNode& root, Config& config, InputMessages& messages) {
   Problem& problem = config.problem;
   const Place stages = place_of(root, "execution", "stages");
   if (!problem.divides_graph()) {

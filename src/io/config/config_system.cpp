@@ -154,7 +154,7 @@ std::optional<SystemText> read_system(const YamlEntry& section, std::optional<st
                    fmt::format("expected a multiple of the copies of the workload, {}, got {}",
                                *copies, system.chips));
     } else {
-      if (!text.design) take_part(system, *copies);
+      if (!text.design) restrict_to_one_copy(system, *copies);
       check_degrees(system, *copies, section, messages);
     }
   }
@@ -168,8 +168,8 @@ namespace {
 
 /// What a polynomial gives for the chips of the system.
 template <class Units>
-void settle_rate(const YamlEntry& section, const Machine& system, Units& units,
-                 InputMessages& messages) {
+void resolve_defaults_of_rate(const YamlEntry& section, const Machine& system, Units& units,
+                              InputMessages& messages) {
   if (!units.by_peak || units.by_peak->polynomial.empty()) return;
   const Place& place = section.value.find("accelerator")->value.place;
   if (!(system.peak() > FlopsPerSecond{})) {
@@ -193,16 +193,16 @@ void settle_rate(const YamlEntry& section, const Machine& system, Units& units,
 
 void read_price(const YamlEntry& section, Machine& system, InputMessages& messages) {
   read_object(section, system.price, messages);
-  settle_rate(section, system, system.price, messages);
+  resolve_defaults_of_rate(section, system, system.price, messages);
 }
 
 void read_power(const YamlEntry& section, Machine& system, InputMessages& messages) {
   read_object(section, system.power, messages);
-  settle_rate(section, system, system.power, messages);
+  resolve_defaults_of_rate(section, system, system.power, messages);
 }
 
-void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
-                 Machine& system, InputMessages& messages) {
+void resolve_defaults_of_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
+                              Machine& system, InputMessages& messages) {
   put_into(design, chip, system);
   const YamlEntry* technology = section.value.find("technology");
   check_units(system.accelerator, technology->place, messages);

@@ -56,7 +56,7 @@ void read_power(const YamlEntry& section, Machine& system, InputMessages& messag
 
 /// Puts a derived chip into the machine and makes the checks that need it; `section` is the section
 /// of the machine.
-void settle_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
-                 Machine& system, InputMessages& messages);
+void resolve_defaults_of_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
+                              Machine& system, InputMessages& messages);
 
 }  // namespace dfsearch

@@ -23,7 +23,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
 /// and so on if there are several, without the seam behind the last one.  Reports features that
 /// such stages do not support.  The rest of the config is read already, and the messages contain
 /// its mistakes.
-void settle_stages(const YamlNode& root, Config& config, InputMessages& messages);
+void resolve_defaults_of_stages(const YamlNode& root, Config& config, InputMessages& messages);
 
 const Schema& schema_of(Rows<calculon::ModelShape>);
 const Schema& schema_of(Rows<calculon::ExecutionChoices>);

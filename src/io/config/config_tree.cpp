@@ -85,7 +85,7 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::optional<Sh
     messages.add(place, "from", fmt::format("a chain of more than {} files", kLongestChain));
     return;
   }
-  ReadText read;
+  SourceFile read;
   try {
     read = read_config_text(named->file);
     for (std::string& note : notes_of_import(read.text, read.source))
@@ -236,7 +236,7 @@ YamlEntry* rates_of(YamlNode& root, std::string_view key) {
 }
 
 /// Takes the keys of a training run from a model of the shelf.
-void keep_model(YamlNode& model) {
+void strip_run_keys(YamlNode& model) {
   constexpr std::array<std::string_view, 9> kOthers = {"kind",        "sequence", "global_batch",
                                                        "micro_batch", "word",     "attention",
                                                        "mask",        "context",  "dropout"};
@@ -247,7 +247,7 @@ void keep_model(YamlNode& model) {
 
 /// Leaves out of a machine's file what a pool says itself, which degrees go where, as groups fill
 /// from the inside, and what deployments have no equations for.  In the config itself it is wrong.
-void keep_pool_system(YamlEntry& system) {
+void strip_pool_keys(YamlEntry& system) {
   const auto leave_out = [&](YamlNode& map, std::initializer_list<std::string_view> keys) {
     std::erase_if(map.entries, [&](const YamlEntry& entry) {
       const Place& place = entry.value.place;
@@ -275,8 +275,8 @@ void resolve_served(YamlNode& root, const fs::path& folder, std::vector<fs::path
     if (!entry) return entry;
     const bool from_file = entry->value.find("from") != nullptr;
     resolve_from(entry->value, folder_of(*entry, folder), kind, open, messages);
-    if (from_file && kind == ShelfKind::Workloads) keep_model(entry->value);
-    if (from_file && kind == ShelfKind::Systems) keep_pool_system(*entry);
+    if (from_file && kind == ShelfKind::Workloads) strip_run_keys(entry->value);
+    if (from_file && kind == ShelfKind::Systems) strip_pool_keys(*entry);
     return entry;
   };
   const auto resolve_models = [&](YamlNode& served) {
@@ -355,7 +355,7 @@ void check_has_machine(const YamlNode& root, const fs::path& file) {
 
 }  // namespace
 
-ReadText read_config_text(const fs::path& file) {
+SourceFile read_config_text(const fs::path& file) {
   const std::string name = file.string();
   if (const ShelfFile* shelf = find_on_shelf(file)) return {std::string(shelf->text), name};
   const std::string imported = name + std::string(kAsImported);
@@ -365,14 +365,14 @@ ReadText read_config_text(const fs::path& file) {
   return {imported_text(text, name), imported};
 }
 
-ReadText config_text(const fs::path& file) {
+SourceFile config_text(const fs::path& file) {
   const ShelfFile* model = model_of(file);
   if (model == nullptr) return read_config_text(file);
   return {fmt::format("workload: {{model: {}}}\ntraining: {{}}\n", model->name), file.string()};
 }
 
 YamlNode load_config_tree(const fs::path& file) {
-  const ReadText read = config_text(file);
+  const SourceFile read = config_text(file);
   return parse_yaml(read.text, read.source, true);
 }
 

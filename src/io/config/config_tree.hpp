@@ -13,15 +13,15 @@
 namespace dfsearch {
 
 /// The text of a config, and what messages call where it comes from.
-struct ReadText {
+struct SourceFile {
   std::string text, source;
 };
 
 /// Text of a file, or of a file of the shelf by its path in messages (shelf.hpp); a file of another
 /// program is imported (foreign_file.hpp).  Throws InputError.
-ReadText read_config_text(const std::filesystem::path& file);
+SourceFile read_config_text(const std::filesystem::path& file);
 /// Reads a whole config; a model of the shelf becomes a config that trains this model.
-ReadText config_text(const std::filesystem::path& file);
+SourceFile config_text(const std::filesystem::path& file);
 /// Reads a whole config as a tree.
 YamlNode load_config_tree(const std::filesystem::path& file);
 

@@ -65,7 +65,7 @@ void check_workload(const WorkloadText& text, Report& report) {
   check_size(workload, report);
 }
 
-void settle_dlrm(void* object, Report& report) {
+void resolve_defaults_of_dlrm(void* object, Report& report) {
   auto& text = *static_cast<WorkloadText*>(object);
   auto& [shape, tables, pooled_rows, all_to_all, memory] = text.dlrm;
   if (!pooled_rows && !(all_to_all && memory)) return report.at_map("missing key 'pooled_rows'");
@@ -95,7 +95,7 @@ void set_out_of_core(Workload& workload, double elements) {
 
 }  // namespace
 
-void settle_hpl(void* object, Report& report) {
+void resolve_defaults_of_hpl(void* object, Report& report) {
   auto& text = *static_cast<WorkloadText*>(object);
   const auto& [n, block, iterations] = text.hpl;
   if (iterations > n / block) {
@@ -108,14 +108,14 @@ void settle_hpl(void* object, Report& report) {
   check_workload(text, report);
 }
 
-void settle_fft(void* object, Report& report) {
+void resolve_defaults_of_fft(void* object, Report& report) {
   auto& text = *static_cast<WorkloadText*>(object);
   set_out_of_core(text.workload, number(text.fft.length));
   text.workload.graph = fft_graph(text.fft.length, text.fft.radix, text.workload.word);
   check_workload(text, report);
 }
 
-void settle_lstm(void* object, Report& report) {
+void resolve_defaults_of_lstm(void* object, Report& report) {
   auto& text = *static_cast<WorkloadText*>(object);
   const LstmShape& shape = text.lstm;
   Workload& workload = text.workload;

@@ -42,8 +42,8 @@ void check_one_kind(const Workload& workload, const YamlEntry& section, InputMes
 }
 
 /// Some workloads know what all dimensions serve; a config may say the same.
-void settle_strategies(const Workload& workload, Machine& system, const YamlEntry& section,
-                       InputMessages& messages) {
+void resolve_defaults_of_strategies(const Workload& workload, Machine& system,
+                                    const YamlEntry& section, InputMessages& messages) {
   if (workload.network_use == NetworkUse::Free) return;
   const bool data = workload.network_use == NetworkUse::Data;
   const Strategy strategy = data ? Strategy::Data : Strategy::Tensor;
@@ -183,7 +183,7 @@ void derive_chip(const YamlNode& root, Config& config, InputMessages& messages) 
     return;
   }
   config.chip = derive(design, split_of(design.budget), problem.system.network);
-  settle_chip(design, *config.chip, *section, problem.system, messages);
+  resolve_defaults_of_chip(design, *config.chip, *section, problem.system, messages);
   if (problem.execution.levels) add_small_levels(problem, *config.chip);
   const YamlEntry* power = root.find("power");
   if (!power || !power->value.find("accelerator")) {
@@ -252,7 +252,7 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   reader.optional("training");  // a config that has it is of another kind: named in messages
   reader.finish();
   if (workload && system) {
-    settle_strategies(*workload, *system, *root.find("system"), messages);
+    resolve_defaults_of_strategies(*workload, *system, *root.find("system"), messages);
     settle_batch(*system, *root.find("workload"), *workload);
     check_batch(*workload, *system, *root.find("workload"), messages);
     if (system->chips % workload->copies == 0) {
@@ -279,7 +279,7 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
     config.design->equations = technology_equations;
     derive_chip(root, config, messages);
   }
-  if (!chip_alone) settle_stages(root, config, messages);
+  if (!chip_alone) resolve_defaults_of_stages(root, config, messages);
   return config;
 }
 
@@ -292,11 +292,11 @@ const YamlNode* calculon_preset(const YamlNode& root) {
   return word.type == YamlNode::Type::Scalar && word.scalar == "calculon" ? &word : nullptr;
 }
 
-/// Whether a config of Calculon's model is wanted as well, or one of the first model only.
-enum class Wanted { Any, FirstModel };
+/// Kinds of configs that a caller accepts.
+enum class Kinds { All, OnlyMappings };
 
 /// Reads a tree that is complete.
-AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse use,
+AnyConfig read_any(YamlNode root, const fs::path& file, Kinds kinds, SystemUse use,
                    InputMessages& messages) {
   const Place start{
       .source = std::make_shared<const std::string>(file.string()), .line = 1, .column = 1};
@@ -305,7 +305,7 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse
   const YamlEntry* workload = root.find("workload");
   const YamlEntry* plan = root.find("training");
   const bool is_served = !calculon && is_serving_config(root);
-  const bool is_first = !calculon && !is_served && !plan;
+  const bool is_mapping = !calculon && !is_served && !plan;
   // Keep the parsed tree so that overrides can be applied later; mapping configs do not need it.
   const auto read_with = [&](const auto& read) {
     auto whole = read(root, start, messages);
@@ -313,16 +313,16 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse
         std::make_shared<const ConfigSource>(ConfigSource{.file = file, .tree = std::move(root)});
     config = std::move(whole);
   };
-  if (is_first) {
+  if (is_mapping) {
     config = read_config(root, start, use, messages);
-  } else if (wanted == Wanted::FirstModel && calculon) {
+  } else if (kinds == Kinds::OnlyMappings && calculon) {
     messages.add(calculon->place, "equations",
                  "expected physical or published here, as calculon has no mapping and no graph: "
                  "only solve, evaluate and check take it");
-  } else if (wanted == Wanted::FirstModel && is_served) {
+  } else if (kinds == Kinds::OnlyMappings && is_served) {
     messages.add(workload ? workload->place : start, "workload",
                  "a deployment has no mapping: only solve, evaluate and check take it");
-  } else if (wanted == Wanted::FirstModel) {
+  } else if (kinds == Kinds::OnlyMappings) {
     messages.add(plan->place, "training",
                  "a plan of training steps has no mapping: only solve, evaluate and check take it");
   } else if (calculon) {
@@ -337,20 +337,20 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Wanted wanted, SystemUse
   return config;
 }
 
-AnyConfig config_of(const ReadText& read, const fs::path& file,
-                    const std::vector<std::string>& overrides, Wanted wanted,
+AnyConfig config_of(const SourceFile& read, const fs::path& file,
+                    const std::vector<std::string>& overrides, Kinds kinds,
                     SystemUse use = SystemUse::Whole) {
   InputMessages messages;
   for (std::string& note : notes_of_import(read.text, read.source)) messages.note(std::move(note));
   YamlNode root =
       complete_tree(parse_yaml(read.text, read.source, true), file, overrides, messages);
-  return read_any(std::move(root), file, wanted, use, messages);
+  return read_any(std::move(root), file, kinds, use, messages);
 }
 
 }  // namespace
 
 AnyConfig load_any_config(const fs::path& file, const std::vector<std::string>& overrides) {
-  return config_of(config_text(file), file, overrides, Wanted::Any);
+  return config_of(config_text(file), file, overrides, Kinds::All);
 }
 
 AnyConfig changed_config(const ConfigSource& source, const std::vector<std::string>& changes) {
@@ -358,26 +358,26 @@ AnyConfig changed_config(const ConfigSource& source, const std::vector<std::stri
   YamlNode root = source.tree;
   apply_changes(parse_overrides(changes, messages), root, messages);
   messages.throw_if_any();
-  return read_any(std::move(root), source.file, Wanted::Any, SystemUse::Whole, messages);
+  return read_any(std::move(root), source.file, Kinds::All, SystemUse::Whole, messages);
 }
 
 AnyConfig parse_any_config(const std::string& text, const fs::path& name,
                            const std::vector<std::string>& overrides) {
-  return config_of({text, name.string()}, name, overrides, Wanted::Any);
+  return config_of({text, name.string()}, name, overrides, Kinds::All);
 }
 
 Config load_config(const fs::path& file, const std::vector<std::string>& overrides) {
-  return std::get<Config>(config_of(config_text(file), file, overrides, Wanted::FirstModel));
+  return std::get<Config>(config_of(config_text(file), file, overrides, Kinds::OnlyMappings));
 }
 
 Config load_chip_config(const fs::path& file, const std::vector<std::string>& overrides) {
   return std::get<Config>(
-      config_of(config_text(file), file, overrides, Wanted::FirstModel, SystemUse::ChipAlone));
+      config_of(config_text(file), file, overrides, Kinds::OnlyMappings, SystemUse::ChipAlone));
 }
 
 Config parse_config(const std::string& text, const fs::path& name,
                     const std::vector<std::string>& overrides) {
-  return std::get<Config>(config_of({text, name.string()}, name, overrides, Wanted::FirstModel));
+  return std::get<Config>(config_of({text, name.string()}, name, overrides, Kinds::OnlyMappings));
 }
 
 /// Trees with their files, by the changes that choose files.
@@ -424,7 +424,7 @@ YamlNode ConfigTemplate::tree_with(const std::vector<Override>& changes) const {
 
 AnyConfig ConfigTemplate::with(const std::vector<Override>& changes) const {
   InputMessages messages;
-  return read_any(tree_with(changes), state_->file, Wanted::Any, SystemUse::Whole, messages);
+  return read_any(tree_with(changes), state_->file, Kinds::All, SystemUse::Whole, messages);
 }
 
 }  // namespace dfsearch

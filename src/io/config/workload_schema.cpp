@@ -273,7 +273,7 @@ const Schema& schema_of(Rows<KernelText>) {
           {.preset = "`weight_of`"}),
       field<&K::partition>("partition", "a pin, from 0; one in `execution` goes before it",
                            {.limits = kFromZero, .preset = "searched"})};
-  return schema<K, kFields>("kernel", &settle_kernel);
+  return schema<K, kFields>("kernel", &resolve_defaults_of_kernel);
 }
 
 const Schema& schema_of(Rows<TensorText>) {
@@ -322,7 +322,7 @@ const Schema& llm_schema() {
       field<&W::llm, &LlmText::pass, &TransformerPass::causal>(
           "mask", "whether fused attention computes masked pairs",
           {.type = &kMask, .flags = kByRule})};
-  return schema<W, kFields>("llm", &settle_llm);
+  return schema<W, kFields>("llm", &resolve_defaults_of_llm);
 }
 
 const Schema& decode_schema() {
@@ -338,7 +338,7 @@ const Schema& decode_schema() {
       keys_of<&W::llm>(),
       field<&W::llm, &LlmText::pass, &TransformerPass::tokens>(
           "batch", "samples whose tokens are computed together, as one of `global_batch`", kRule)};
-  return schema<W, kFields>("llm decode", &settle_llm);
+  return schema<W, kFields>("llm decode", &resolve_defaults_of_llm);
 }
 
 const Schema& dlrm_schema() {
@@ -370,7 +370,7 @@ const Schema& dlrm_schema() {
           "local_batch", "samples that a chip takes at a time", kNeeded),
       common<&Workload::global_batch>("global_batch", "local batches of a step", kNeeded),
       kCopies};
-  return schema<W, kFields>("dlrm", &settle_dlrm);
+  return schema<W, kFields>("dlrm", &resolve_defaults_of_dlrm);
 }
 
 const Schema& hpl_schema() {
@@ -383,7 +383,7 @@ const Schema& hpl_schema() {
                                            "steps that are computed, at most `n` / `block`",
                                            {.limits = {1, kMostSteps}, .flags = kRequired}),
       kCopies};
-  return schema<W, kFields>("hpl", &settle_hpl);
+  return schema<W, kFields>("hpl", &resolve_defaults_of_hpl);
 }
 
 const Schema& fft_schema() {
@@ -396,7 +396,7 @@ const Schema& fft_schema() {
           "radix", "size of the butterflies",
           {.limits = {2, static_cast<double>(kLargestCount)}, .flags = kRequired}),
       kCopies};
-  return schema<W, kFields>("fft", &settle_fft);
+  return schema<W, kFields>("fft", &resolve_defaults_of_fft);
 }
 
 const Schema& lstm_schema() {
@@ -421,7 +421,7 @@ const Schema& lstm_schema() {
       common<&Workload::global_batch>("global_batch", "local batches of a step", kNeeded),
       kMicroBatch,
       kCopies};
-  return schema<W, kFields>("lstm", &settle_lstm);
+  return schema<W, kFields>("lstm", &resolve_defaults_of_lstm);
 }
 
 const Schema& graph_schema() {
@@ -453,7 +453,7 @@ const Schema& graph_schema() {
                          {.type = &kKernels, .flags = kRequired}),
       field<&W::tensors>("tensors", "what they hand each other",
                          {.type = &kTensors, .flags = kRequired})};
-  return schema<W, kFields>("graph", &settle_graph);
+  return schema<W, kFields>("graph", &resolve_defaults_of_graph);
 }
 
 /// In the order of the kinds.

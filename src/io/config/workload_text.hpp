@@ -99,14 +99,14 @@ inline constexpr std::string_view kAllExperts =
 
 /// If any key of a layer by rule is given, the layer is made by the rules, else it is the layer of
 /// the published runs (docs/model.md, section 9).
-void settle_llm(void* text, Report& report);
-void settle_dlrm(void* text, Report& report);
-void settle_hpl(void* text, Report& report);
-void settle_fft(void* text, Report& report);
-void settle_lstm(void* text, Report& report);
+void resolve_defaults_of_llm(void* text, Report& report);
+void resolve_defaults_of_dlrm(void* text, Report& report);
+void resolve_defaults_of_hpl(void* text, Report& report);
+void resolve_defaults_of_fft(void* text, Report& report);
+void resolve_defaults_of_lstm(void* text, Report& report);
 /// Kernels and tensors by name.
-void settle_graph(void* text, Report& report);
-void settle_kernel(void* text, Report& report);
+void resolve_defaults_of_graph(void* text, Report& report);
+void resolve_defaults_of_kernel(void* text, Report& report);
 void check_communication(void* communication, Report& report);
 void check_experts(void* experts, Report& report);
 /// Whether the layers that see all tokens are some of them, and norms behind an MLP; else says so.
