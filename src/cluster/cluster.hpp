@@ -6,7 +6,6 @@
 
 #include "study/point_answer.hpp"
 #include "study/point_source.hpp"
-#include "study/run_points.hpp"
 
 namespace dfsearch::study {
 

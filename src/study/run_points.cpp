@@ -2,7 +2,7 @@
 // found.  Points that need more wait in a list.  When no point is to be had and no lane is at work,
 // the first of the list is solved with all threads; its answer may bring up new points.
 
-#include "study/run_points.hpp"
+#include "study/point_source.hpp"
 
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>

@@ -7,7 +7,7 @@
 #include "io/config/graph_text.hpp"
 #include "io/lp/lp_text.hpp"
 #include "io/report/report.hpp"
-#include "io/result/mapping_file.hpp"
+#include "io/result/answer_files.hpp"
 #include "io/result/result_json.hpp"
 #include "milp/fusion_model.hpp"
 #include "model/evaluate.hpp"

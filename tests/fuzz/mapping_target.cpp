@@ -6,7 +6,7 @@
 #include "fuzz/fuzz_target.hpp"
 #include "fuzz/mapping_properties.hpp"
 #include "fuzz/problems.hpp"
-#include "io/result/mapping_file.hpp"
+#include "io/result/answer_files.hpp"
 
 using namespace dfsearch;
 

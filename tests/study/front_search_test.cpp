@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "study/point_source.hpp"
-#include "study/run_points.hpp"
 
 namespace dfsearch::study {
 namespace {

@@ -1,4 +1,3 @@
-#include "study/run_points.hpp"
 
 #include <doctest/doctest.h>
 

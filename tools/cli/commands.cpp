@@ -17,9 +17,9 @@
 #include "io/config/graph_text.hpp"
 #include "io/emit/emit_result.hpp"
 #include "io/lp/lp_text.hpp"
-#include "io/report/shelf_list.hpp"
-#include "io/result/mapping_file.hpp"
-#include "io/result/shelf_json.hpp"
+#include "io/lp/solution.hpp"
+#include "io/result/answer_files.hpp"
+#include "io/result/result_json.hpp"
 #include "io/solve/question.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/parse_json.hpp"
@@ -126,7 +126,7 @@ int run_emit(const CommandLine& line) {
   check_output(line.output);
   const std::string text = read_file(line.config);
   const std::vector<std::string> refusals = emit_result(
-      parse_json_object(text, line.config), line.config, *line.emit_for,
+      {parse_json_object(text, line.config)}, line.config, *line.emit_for,
       line.anyway ? Unrunnable::Write : Unrunnable::Refuse,
       [&](const std::string& ending, const std::string& bytes) {
         write_output(line.output + ending, bytes);

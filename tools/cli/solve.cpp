@@ -227,8 +227,8 @@ class Run {
     if (line_.emitted.empty() || !result.objective) return;
     outputs.attempt([&] {
       const std::vector<std::string> refusals =
-          emit_result(question_->json(result).tree, line_.config, *line_.emit_for,
-                      Unrunnable::Refuse, [&](const std::string& ending, const std::string& bytes) {
+          emit_result(question_->json(result), line_.config, *line_.emit_for, Unrunnable::Refuse,
+                      [&](const std::string& ending, const std::string& bytes) {
                         write_output(line_.emitted + ending, bytes);
                       });
       if (!refusals.empty()) {

@@ -13,16 +13,13 @@
 #include "cli/standard_output.hpp"
 #include "io/html/study_page.hpp"
 #include "io/study/journal.hpp"
-#include "io/study/merge_shards.hpp"
 #include "io/study/result_row.hpp"
 #include "io/study/study_outputs.hpp"
 #include "io/study/study_points.hpp"
-#include "io/study/study_report.hpp"
 #include "io/text/read_file.hpp"
 #include "io/text/write_file.hpp"
 #include "study/front_search.hpp"
 #include "study/point_source.hpp"
-#include "study/run_points.hpp"
 
 namespace dfsearch {
 namespace {

@@ -41,13 +41,11 @@
 #include "io/study/study_outputs.hpp"
 #include "io/study/study_points.hpp"
 #include "io/study/study_ratios.hpp"
-#include "io/study/study_report.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/parse_json.hpp"
 #include "io/text/read_file.hpp"
 #include "study/front_search.hpp"
 #include "study/point_source.hpp"
-#include "study/run_points.hpp"
 
 namespace py = pybind11;
 

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "io/chakra/import_trace.hpp"
 #include "io/emit/emitted.hpp"
+#include "io/result/result_json.hpp"
 #include "io/text/parse_json.hpp"
 
 namespace dfsearch {
@@ -14,9 +15,10 @@ bool emits_plans(EmitFormat format) {
   return format != EmitFormat::InferenceX && trains(static_cast<Framework>(format));
 }
 
-std::vector<std::string> emit_result(const Json& json, const std::string& name, EmitFormat format,
-                                     Unrunnable unrunnable, const TakeFile& take,
+std::vector<std::string> emit_result(const AnswerJson& result, const std::string& name,
+                                     EmitFormat format, Unrunnable unrunnable, const TakeFile& take,
                                      const std::string& text) {
+  const Json& json = result.tree;
   const auto has = [](const Json& map, const char* key) {
     return map.contains(key) && map[key].is_object();
   };

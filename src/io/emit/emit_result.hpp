@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "io/text/json_text.hpp"
 #include "model/framework.hpp"
 
 namespace dfsearch {
+
+struct AnswerJson;
 
 /// The frameworks, and what comes after them.
 enum class EmitFormat : std::uint8_t { Chakra = words(Framework{}).size(), InferenceX };
@@ -42,8 +43,8 @@ enum class Unrunnable : std::uint8_t { Write, Refuse };
 /// text if it came from outside, and is then checked.  Returns why
 /// the framework cannot run what is then not written; empty if it can.  Throws InputError for a
 /// result without what the format needs.
-std::vector<std::string> emit_result(const Json& result, const std::string& name, EmitFormat format,
-                                     Unrunnable unrunnable, const TakeFile& take,
+std::vector<std::string> emit_result(const AnswerJson& result, const std::string& name,
+                                     EmitFormat format, Unrunnable unrunnable, const TakeFile& take,
                                      const std::string& text = "");
 
 /// "r.json: megatron cannot run this: ...", a line for each, and the way out.

@@ -1,9 +1,15 @@
 #pragma once
-// What was asked, as results repeat it, so that they can be read without their config: the
-// workload, the machine and the graph of a layer (docs/results.md).  In SI base units.
+// The workload, the machine and the graph of a layer as results repeat them, so that a result can be
+// read without its config (docs/results.md); the files of the shelf.  In SI base units.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "engine/calculon/execution_space.hpp"
 #include "graph/workload.hpp"
+#include "io/config/shelf.hpp"
 #include "io/result/answer_rows.hpp"
 #include "model/machine/machine.hpp"
 #include "model/serving/task.hpp"
@@ -42,5 +48,9 @@ inline constexpr auto kMachineKeys =
 
 /// Kernels and tensors of a layer, for one sample.
 Json asked_graph_json(const Workload& workload);
+
+/// The files of the shelf: an object with a list for each of the kinds, which are among systems,
+/// workloads and studies; null where a file leaves something to the config.
+std::string shelf_json(std::span<const ShelfKind> kinds);
 
 }  // namespace dfsearch

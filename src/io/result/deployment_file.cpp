@@ -1,4 +1,4 @@
-#include "io/result/deployment_file.hpp"
+#include "io/result/answer_files.hpp"
 
 #include <initializer_list>
 #include <numeric>

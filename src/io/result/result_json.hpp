@@ -23,7 +23,7 @@ struct AnswerJson {
 // depends on time or threads is in its "search".  Throws InternalError for a negative number that is
 // no difference (answer_rows.hpp).
 
-/// The text of this object is a mapping file as well (io/result/mapping_file.hpp).
+/// The text of this object is a mapping file as well (io/result/answer_files.hpp).
 Json answer_json(const Outcome& outcome);
 Json answer_json(const training::Task& task, const training::PlanResult& result);
 Json answer_json(const calculon::Task& task, const calculon::ExecutionResult& result);

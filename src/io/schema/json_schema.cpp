@@ -3,8 +3,6 @@
 // no differently: both are allowed.  What a pattern cannot say, ranges of quantities and the rules
 // between keys, the program checks alone.
 
-#include "io/schema/write_schema.hpp"
-
 #include <algorithm>
 #include <optional>
 

@@ -8,7 +8,7 @@
 // not fit where fewer do, since degrees divide them, so intervals of counts are not halved.
 // Sequence and batch.  Halves of what is given, if all chips have room for the states.
 
-#include "io/solve/enough_numbers.hpp"
+#include "io/solve/question_parts.hpp"
 
 #include <fmt/format.h>
 

@@ -8,8 +8,8 @@
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/report/report.hpp"
+#include "io/result/answer_files.hpp"
 #include "io/result/event_text.hpp"
-#include "io/result/mapping_file.hpp"
 #include "io/result/result_json.hpp"
 #include "io/solve/question_parts.hpp"
 

@@ -43,6 +43,12 @@ SearchOptions mapping_options(const SolveOptions& asked, const SearchSettings& s
 /// Only floors can be left out of a search for anything but mappings; `whose` is a kind of config.
 void check_bounds(const SolveOptions& asked, std::string_view whose);
 
+/// Adds to what is known of a config of which no plan fits the memory, the chips, the sequence and
+/// the batch with which some plan does: each the nearest to what is given that was found in a
+/// second.
+void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline,
+                         training::NearestMisfit& nearest);
+
 /// How sure an answer is; `objective` is that of the best, if there is one.
 template <class Found>
 Result result_of(const Found& found, std::optional<Score> objective) {

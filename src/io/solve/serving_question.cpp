@@ -10,7 +10,7 @@
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/predict/serving_table.hpp"
 #include "io/report/report.hpp"
-#include "io/result/deployment_file.hpp"
+#include "io/result/answer_files.hpp"
 #include "io/result/result_json.hpp"
 #include "io/solve/question_parts.hpp"
 #include "io/text/joined.hpp"

@@ -8,10 +8,9 @@
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/report/report.hpp"
+#include "io/result/answer_files.hpp"
 #include "io/result/chip_json.hpp"
-#include "io/result/mapping_file.hpp"
 #include "io/result/result_json.hpp"
-#include "io/result/split_file.hpp"
 #include "io/solve/question_parts.hpp"
 #include "model/mapping_rules.hpp"
 

@@ -15,7 +15,6 @@
 #include "io/config/hint_changes.hpp"
 #include "io/report/report.hpp"
 #include "io/result/result_json.hpp"
-#include "io/solve/enough_numbers.hpp"
 #include "io/solve/question_parts.hpp"
 #include "model/training/framework.hpp"
 #include "model/training/plan.hpp"

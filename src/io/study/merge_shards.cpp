@@ -1,4 +1,4 @@
-#include "io/study/merge_shards.hpp"
+#include "io/study/study_outputs.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "io/study/point_figures.hpp"
+#include "io/study/point_facts.hpp"
 
 #include <algorithm>
 #include <variant>

@@ -2,7 +2,7 @@
 // keys alone compare as their values do.  A choice that leaves such a key to the base compares with
 // what that says, which must then be the same for all points.
 
-#include "io/study/point_growth.hpp"
+#include "io/study/point_facts.hpp"
 
 #include <algorithm>
 #include <array>

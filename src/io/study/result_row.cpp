@@ -133,6 +133,10 @@ study::PointAnswer answer_of(const ResultRow& row, const Json& result) {
   for (const char* key : kKept) {
     if (const auto found = result.find(key); found != result.end()) line[key] = *found;
   }
+  for (const study::Figure figure : study::kFigures) {
+    const std::string key(name_of(figure));
+    if (result.contains(key) && !line.contains(key)) line[key] = result[key];
+  }
   line["fingerprint"] = digest(line);
   line["search"] = search_of(result, row.tells_time);
   return read_line(line, json_line(line));

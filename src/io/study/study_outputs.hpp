@@ -1,15 +1,18 @@
 #pragma once
-// What a study leaves in its folder beside results.ndjson (docs/studies.md, section 4).
+// The files of a study's folder beside results.ndjson (docs/studies.md, section 4), its report, and
+// folders that are put together.
 
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/study/study_file.hpp"
 #include "io/study/study_points.hpp"
 #include "io/study/study_ratios.hpp"
 #include "study/front.hpp"
+#include "study/point_answer.hpp"
 #include "study/point_source.hpp"
 
 namespace dfsearch {
@@ -74,5 +77,26 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
 /// Calls with each line of results.ndjson.
 void for_each_row(const std::filesystem::path& ndjson,
                   const std::function<void(const std::string&)>& call);
+
+/// Counts, the front or the best points, and how sure they are; where the rates of points differ in
+/// kind, of which points.  Aligned, of at most 100 columns but for long labels.
+std::string study_report(const Study& study, const study::Grid& grid, const StudyState& state,
+                         const std::vector<study::Front::Member>& front,
+                         const study::PointAnswers& answers);
+
+struct MergedStudy {
+  Study study;  ///< without bases and changes
+  StudyState state;
+  std::string rows;  ///< of results.ndjson, in the order of points
+  std::vector<study::Front::Member> front;
+  study::PointAnswers answers;  ///< without their rows
+};
+
+/// Throws InputError for parts of different studies, parts that are there twice or missing, and parts
+/// that are not complete.
+MergedStudy merge_shards(const std::vector<std::filesystem::path>& folders);
+
+/// The study that a study.json tells of, and its state.  Throws InputError.
+std::pair<Study, StudyState> load_study_json(const std::filesystem::path& file);
 
 }  // namespace dfsearch

@@ -1,4 +1,4 @@
-#include "io/study/study_report.hpp"
+#include "io/study/study_outputs.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "io/result/mapping_file.hpp"
+#include "io/result/answer_files.hpp"
 
 #include <doctest/doctest.h>
 

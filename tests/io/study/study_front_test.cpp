@@ -17,7 +17,6 @@
 #include "io/study/study_points.hpp"
 #include "study/front_search.hpp"
 #include "study/point_source.hpp"
-#include "study/run_points.hpp"
 
 namespace dfsearch {
 namespace {

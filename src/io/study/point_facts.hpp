@@ -1,12 +1,24 @@
 #pragma once
-// Which points of a study bound others (docs/search.md, section 16).
+// Facts about the answer of a point that its config alone decides.
 
 #include <cstddef>
+#include <vector>
 
 #include "io/config/load_config.hpp"
 #include "io/study/study_file.hpp"
+#include "study/figure.hpp"
+#include "study/point_answer.hpp"
 
 namespace dfsearch {
+
+/// The figures that an answer of this config has, in the order of study::kFigures.
+std::vector<study::Figure> figures_of(const AnyConfig& config);
+
+/// The kind of rates of its times: measured, where the config names software that was measured; of
+/// pools that differ, the least sure kind.
+study::Rates rates_of(const AnyConfig& config);
+
+// Which points of a study bound others (docs/search.md, section 16).
 
 /// Whether points of a problem may be bounded by others at all.
 bool grows(const Config& config);

@@ -1,0 +1,47 @@
+#pragma once
+// Answers that files hold: results of a search, or YAML with their keys (docs/results.md,
+// docs/serving.md).  The functions throw one InputError with all mistakes,
+// `file:line:column: key: ...`.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "design/split_space.hpp"
+#include "engine/serving/find_deployment.hpp"
+#include "model/mapping.hpp"
+#include "model/problem.hpp"
+#include "model/ruled_out.hpp"
+
+namespace dfsearch {
+
+/// The config rules the mapping out by a decision that it fixes.
+class RuledOutMapping : public InputError {
+ public:
+  using InputError::InputError;
+};
+
+/// Checks names and degrees against the problem; whether the mapping fits is the matter of
+/// `evaluate`.  The network (that of the config), the sharding (least bytes), micro-batch and tile,
+/// if the config gives them, and cores may be left out.  Throws a RuledOutMapping if the only
+/// mistakes are such decisions.
+Mapping load_mapping(const std::filesystem::path& file, const Problem& problem);
+/// Reads it from text; `name` stands for the file in messages.
+Mapping parse_mapping(const std::string& text, const std::string& name, const Problem& problem);
+
+/// The key `split` of a result, which has each share that the budget leaves out.  Returns nothing
+/// and adds reasons if the search has no such split.
+std::optional<GridPoint> load_split(const std::filesystem::path& file, const ChipDesign& design,
+                                    RuledOut& reasons);
+
+/// The `best` of a result, all points of its `front`, or a map with the keys of a deployment; at
+/// least one.  Degrees that are left out are 1.
+std::vector<serving::Deployment> load_deployments(const std::filesystem::path& file,
+                                                  const serving::Task& task);
+/// The `fleet` of a result, without figures.
+std::vector<serving::FleetPart> load_fleet(const std::filesystem::path& file,
+                                           const serving::Fleet& fleet);
+
+}  // namespace dfsearch
