@@ -23,10 +23,9 @@ class RuledOutMapping : public InputError {
   using InputError::InputError;
 };
 
-/// Checks names and degrees against the problem; whether the mapping fits is the matter of
-/// `evaluate`.  The network (that of the config), the sharding (least bytes), micro-batch and tile,
-/// if the config gives them, and cores may be left out.  Throws a RuledOutMapping if the only
-/// mistakes are such decisions.
+/// Checks names and degrees against the problem; `evaluate` checks the fit.  The file may leave out
+/// the network (the config has one), the sharding (least bytes), micro-batch and tile, if the config
+/// gives them, and cores.  Throws a RuledOutMapping if the only mistakes are such decisions.
 Mapping load_mapping(const std::filesystem::path& file, const Problem& problem);
 /// Reads it from text; `name` stands for the file in messages.
 Mapping parse_mapping(const std::string& text, const std::string& name, const Problem& problem);

@@ -43,9 +43,8 @@ SearchOptions mapping_options(const SolveOptions& asked, const SearchSettings& s
 /// Only floors can be left out of a search for anything but mappings; `whose` is a kind of config.
 void check_bounds(const SolveOptions& asked, std::string_view whose);
 
-/// Adds to what is known of a config of which no plan fits the memory, the chips, the sequence and
-/// the batch with which some plan does: each the nearest to what is given that was found in a
-/// second.
+/// Finds the memory, the chips, the sequence and the batch that alone make some plan fit, if none
+/// does: each the nearest to the given one that was found in a second.
 void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline,
                          training::NearestMisfit& nearest);
 

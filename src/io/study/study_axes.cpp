@@ -39,7 +39,7 @@ std::optional<Amount> read_amount(const YamlEntry& entry, InputMessages& message
 }
 
 std::string text_of(double number, const std::string& unit) {
-  // Six digits are what a label can show; the value set is what it shows.
+  // A label shows six digits, and the value is the label.
   std::string text = fmt::format("{:.6g}", number);
   if (!unit.empty()) text += " " + unit;
   return text;

@@ -78,8 +78,8 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
 void for_each_row(const std::filesystem::path& ndjson,
                   const std::function<void(const std::string&)>& call);
 
-/// Counts, the front or the best points, and how sure they are; where the rates of points differ in
-/// kind, of which points.  Aligned, of at most 100 columns but for long labels.
+/// The report for people: counts, the front or the best points, and how sure they are; points whose
+/// rates differ in kind.  Aligned, with at most 100 columns but for long labels.
 std::string study_report(const Study& study, const study::Grid& grid, const StudyState& state,
                          const std::vector<study::Front::Member>& front,
                          const study::PointAnswers& answers);

@@ -1,5 +1,5 @@
 #pragma once
-// Ratios of a study: figures of one group of its points over those of another one.
+// Ratios of a study: the figures of one group of its points over the figures of another group.
 
 #include <cstdint>
 #include <map>
