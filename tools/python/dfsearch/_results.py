@@ -46,9 +46,23 @@ def _frame_of(page: str) -> str:
 class Result:
     """The answer of a search or an evaluation; times in seconds, sizes in bytes."""
 
+    # Keys of the answer (docs/results.md) as attributes.
+    status: str  # optimal, feasible, infeasible or no_solution
+    stopped_by: str | None  # the limit that ended the search, `signal` for Ctrl-C
+    scope: list  # decisions that were fixed beforehand; the proof is for these alone
+    objective: float | None
+    gap: float | None  # (objective - bound) / objective
+    step_time: float | None  # None of deployments and where nothing fits
+    utilization: float | None
+
     def __init__(self, answer: Any):
         self._answer = answer
         self._values: dict = json.loads(answer.json)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Result.__annotations__:
+            raise AttributeError(f"Result has no attribute '{name}'")
+        return self._values.get(name)
 
     def to_dict(self) -> dict:
         """The whole answer, with the keys of docs/results.md."""
@@ -64,47 +78,14 @@ class Result:
         return iter(self._values)
 
     @property
-    def status(self) -> str:
-        """optimal, feasible, infeasible or no_solution."""
-        return self._values["status"]
-
-    @property
     def proved(self) -> bool:
         """Whether nothing within `scope` is better, or whether nothing fits."""
         return self.status in ("optimal", "infeasible") and not self.stopped_by
 
     @property
-    def stopped_by(self) -> str | None:
-        """The limit that ended the search, `signal` for Ctrl-C; None if it was finished."""
-        return self._values["stopped_by"]
-
-    @property
-    def scope(self) -> list:
-        """What was fixed beforehand; the proof is for that alone."""
-        return self._values.get("scope", [])
-
-    @property
-    def objective(self) -> float | None:
-        return self._values.get("objective")
-
-    @property
     def bound(self) -> float | None:
         """No answer has a better objective."""
         return self._values.get("lower_bound")
-
-    @property
-    def gap(self) -> float | None:
-        """(objective - bound) / objective."""
-        return self._values.get("gap")
-
-    @property
-    def step_time(self) -> float | None:
-        """Seconds; None of deployments and where nothing fits."""
-        return self._values.get("step_time")
-
-    @property
-    def utilization(self) -> float | None:
-        return self._values.get("utilization")
 
     @property
     def front(self) -> list:
