@@ -17,7 +17,6 @@
 #include "io/config/graph_text.hpp"
 #include "io/emit/emit_result.hpp"
 #include "io/lp/lp_text.hpp"
-#include "io/lp/solution.hpp"
 #include "io/result/answer_files.hpp"
 #include "io/result/result_json.hpp"
 #include "io/solve/question.hpp"
