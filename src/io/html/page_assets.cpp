@@ -34,17 +34,19 @@ DFSEARCH_ASSET(style, DFSEARCH_PAGE_FILE("page.css"))
 DFSEARCH_ASSET(library, ".incbin \"" DFSEARCH_ECHARTS_DIR "/echarts.min.js\"\n")
 DFSEARCH_ASSET(common, DFSEARCH_PAGE_FILE("page.js") DFSEARCH_PAGE_FILE("chart_tools.js"))
 // Each script uses the ones before it.
-DFSEARCH_ASSET(run, DFSEARCH_PAGE_FILE("blocks.js") DFSEARCH_PAGE_FILE("roofline.js")
-                        DFSEARCH_PAGE_FILE("run_charts.js") DFSEARCH_PAGE_FILE("study_words.js")
-                            DFSEARCH_PAGE_FILE("study_table.js") DFSEARCH_PAGE_FILE("run_front.js")
-                                DFSEARCH_PAGE_FILE("run.js"))
+DFSEARCH_ASSET(run,
+               DFSEARCH_PAGE_FILE("blocks.js") DFSEARCH_PAGE_FILE("roofline.js")
+                   DFSEARCH_PAGE_FILE("run_charts.js") DFSEARCH_PAGE_FILE("study_words.js")
+                       DFSEARCH_PAGE_FILE("study_table.js") DFSEARCH_PAGE_FILE("points_chart.js")
+                           DFSEARCH_PAGE_FILE("run_front.js") DFSEARCH_PAGE_FILE("run.js"))
 DFSEARCH_ASSET(study,
                DFSEARCH_PAGE_FILE("study_words.js") DFSEARCH_PAGE_FILE("heat_map.js")
                    DFSEARCH_PAGE_FILE("figure_charts.js") DFSEARCH_PAGE_FILE("study_figures.js")
-                       DFSEARCH_PAGE_FILE("study_charts.js") DFSEARCH_PAGE_FILE("study_table.js")
-                           DFSEARCH_PAGE_FILE("study.js"))
-DFSEARCH_ASSET(predictions, DFSEARCH_PAGE_FILE("blocks.js") DFSEARCH_PAGE_FILE("study_words.js")
-                                DFSEARCH_PAGE_FILE("predictions.js"))
+                       DFSEARCH_PAGE_FILE("points_chart.js") DFSEARCH_PAGE_FILE("study_charts.js")
+                           DFSEARCH_PAGE_FILE("study_table.js") DFSEARCH_PAGE_FILE("study.js"))
+DFSEARCH_ASSET(predictions,
+               DFSEARCH_PAGE_FILE("blocks.js") DFSEARCH_PAGE_FILE("study_words.js")
+                   DFSEARCH_PAGE_FILE("points_chart.js") DFSEARCH_PAGE_FILE("predictions.js"))
 DFSEARCH_ASSET(comparison,
                DFSEARCH_PAGE_FILE("blocks.js") DFSEARCH_PAGE_FILE("study_words.js")
                    DFSEARCH_PAGE_FILE("roofline.js") DFSEARCH_PAGE_FILE("figure_charts.js")

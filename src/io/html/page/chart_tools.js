@@ -1,4 +1,4 @@
-// What goes with every chart: it is saved as a picture or as numbers, and keys lead from mark to
+// Tools of every chart: it is saved as a picture or as numbers, and keys lead from mark to
 // mark.  A chart is {name, place, instance, drawn, numbers}, drawn being its option of ECharts.
 "use strict";
 
@@ -26,7 +26,7 @@ const chartTools = (() => {
     const plain = (each) => (each && typeof each === "object" ? each.names ?? each.value : each);
     const quoted = (each) => {
       const value = plain(each);
-      // What a spreadsheet would run as a formula is marked as a text, as in files of studies.
+      // A text that a spreadsheet would run as a formula is marked, as in files of studies.
       const runs = typeof value === "string" && /^[=+\-@\t\r\n＝＋－＠]/.test(value) && isNaN(value);
       const shown = (runs ? "'" : "") + String(value ?? "");
       return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;

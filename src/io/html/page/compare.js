@@ -49,7 +49,7 @@
     );
   }
 
-  /// What a roof of a kind rises by: the bandwidth that times were computed with.
+  /// Slope of a roof of a kind: the bandwidth that times were computed with.
   function bandwidthOf({partitions}, kind) {
     const mover = partitions.find((each) => each[kind + "_bytes"] > 0 && each[kind] > 0);
     return mover ? mover[kind + "_bytes"] / mover[kind] : null;

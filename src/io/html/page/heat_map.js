@@ -25,7 +25,7 @@ const heatMap = (() => {
     return [...cells.values()];
   }
 
-  /// What chart() draws of cells {x, y, i, value}: places among the labels of two axes, the second of
+  /// The drawing of cells {x, y, i, value}: places among the labels of two axes, the second of
   /// which may be null, a point and its figure.
   function drawing(points, figure, across, upwards, cells) {
     const filled = cells.filter((each) => each.value !== null);

@@ -1,4 +1,4 @@
-// What all pages share: text that stays text, numbers with units, tables, charts, the theme.
+// Parts that all pages share: text that stays text, numbers with units, tables, charts, the theme.
 //
 // Names come from configs, so nothing here makes HTML of strings: elements are created and text is
 // put into them, tooltips of charts included.  All charts are drawn by one function from two axes and
@@ -23,7 +23,7 @@ const page = (() => {
     return made;
   }
 
-  // What colours stand for: what binds a partition, and series in their order.
+  // Names of colours: bounds of a partition, and series in their order.
 
   const KINDS = ["compute", "memory", "network"];
   const PALETTE = [...KINDS, "transfer", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "bubble"];
@@ -139,7 +139,7 @@ const page = (() => {
     );
   }
 
-  /// What a click opens.
+  /// Content that a click opens.
   function folded(title, content) {
     return element("details", null, element("summary", null, title), content);
   }
@@ -175,7 +175,7 @@ const page = (() => {
     return made;
   }
 
-  /// What is read first: a value in large letters, words behind it, and [colour, words] of a badge.
+  /// The first line: a value in large letters, words behind it, and [colour, words] of a badge.
   function headline(id, value, shown, words, badge) {
     return element(
       "div",
@@ -213,7 +213,7 @@ const page = (() => {
   const NARROW = 500;
 
   /// An axis of ECharts.  It has `labels`, or numbers in `unit`, or numbers that shown(value, digits)
-  /// makes texts of, so that ticks over `values` differ; other keys are those of ECharts.
+  /// turns into texts, so that ticks over `values` differ; other keys are those of ECharts.
   function axisOf(c, width, {labels, unit, shown, values = [], isWide, most, ...more}, isAcross, room) {
     const precision = tickDigits(values);
     const formatter = (v) => (shown ? shown(v, precision) : text(v, unit, precision));
@@ -425,7 +425,7 @@ const page = (() => {
     document.getElementById("page").append(element("footer", null, words));
   }
 
-  // Of results that something else has written or changed.
+  // Results may have been written or changed by something else.
   window.addEventListener("error", () => {
     const what = "The page cannot show all of its data: they are not as dfsearch writes them.";
     document.getElementById("page").prepend(element("section", {role: "alert"}, what));

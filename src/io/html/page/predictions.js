@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const {chart, count, data, element, facts, headline, note, PALETTE, section, text} = page;
+  const {count, data, element, facts, headline, note, PALETTE, section, text} = page;
   const {tableOf} = blocks;
   const {choice} = studyWords;
   const {errors, orders, memory} = data;
@@ -22,23 +22,10 @@
     error: predicted / measured - 1,
     largest_part: `${part} ${text(share, "%")}`
   }));
-  const state = {colour: data.by, by: data.by};
 
   /// Shares but what is counted.
   function shares(...counted) {
     return {unit: (_, key) => (counted.includes(key) ? "" : "%")};
-  }
-
-  /// A section with a list to choose from, and what is shown of the choice.
-  function chosen(title, words, label, names, key, show) {
-    const body = element("div", null);
-    const set = (name) => {
-      state[key] = name;
-      show(body);
-    };
-    const list = choice(label, names.map((name) => [name, name]), state[key], set);
-    section(title, words, element("div", {class: "controls"}, list), body);
-    show(body);
   }
 
   function summary() {
@@ -75,81 +62,80 @@
     ];
   }
 
-  function drawing() {
-    const labels = data.runs[state.colour];
+  const first = ["run", "source", "model", "chip", "chips", "measured", "predicted"];
+
+  function scatter() {
     const ends = runs.flatMap((run) => [run.measured, run.low, run.high]);
     const [least, most] = [Math.min, Math.max].map((end) => ends.reduce((a, b) => end(a, b)));
-    const groups = [...new Set(labels)]
-      .sort((a, b) => (a > b ? 1 : -1))
-      .map((label, k) => ({
-        name: String(label),
-        colour: PALETTE[k % PALETTE.length],
-        list: runs.map((_, i) => i).filter((i) => labels[i] === label)
-      }));
     const times = {isWide: true, min: least, max: most, unit: "s"};
-    return () => ({
-      height: 520,
-      x: {...times, name: "measured"},
-      y: {...times, name: "predicted"},
-      series: [
-        ...groups.map(({name, colour, list}) => ({
+    const diagonal = {
+      name: "as measured",
+      silent: true,
+      data: [least, most].map((time) => [time, time]),
+      colour: "soft",
+      lineStyle: {width: 1, type: "dashed"}
+    };
+
+    function of({colour: key}) {
+      const groups = [...new Set(data.runs[key])]
+        .sort((a, b) => (a > b ? 1 : -1))
+        .map((label, k) => ({
+          name: String(label),
+          colour: PALETTE[k % PALETTE.length],
+          list: runs.map((run, i) => [run, i]).filter(([run]) => run[key] === label)
+        }));
+      return {
+        x: {...times, name: "measured"},
+        y: {...times, name: "predicted"},
+        groups: groups.map(({name, colour, list}) => ({
+          name,
+          colour,
+          data: list.map(([run, i]) => [run.measured, run.predicted, i])
+        })),
+        before: groups.map(({name, colour, list}) => ({
           name,
           silent: true,
           // Each interval is a line; null ends it.
-          data: list.flatMap((i) => [
-            [runs[i].measured, runs[i].low],
-            [runs[i].measured, runs[i].high],
+          data: list.flatMap(([{measured, low, high}]) => [
+            [measured, low],
+            [measured, high],
             [null, null]
           ]),
           colour,
           lineStyle: {width: 1, opacity: 0.3}
         })),
-        ...groups.map(({name, colour, list}) => ({
-          type: "scatter",
-          name,
-          progressive: 0,
-          data: list.map((i) => [runs[i].measured, runs[i].predicted, i]),
-          colour,
-          symbolSize: runs.length > 3000 ? 4 : 6,
-          itemStyle: {opacity: 0.75},
-          tip: (p) => runTip(p.value[2])
-        })),
-        {
-          name: "as measured",
-          silent: true,
-          data: [least, most].map((time) => [time, time]),
-          colour: "soft",
-          lineStyle: {width: 1, type: "dashed"}
-        }
-      ]
+        after: [diagonal]
+      };
+    }
+
+    const part = section(
+      "Predicted against measured",
+      note("Each run with its interval. On the dashed line a run is as fast as predicted.")
+    );
+    pointsChart(part, {
+      name: "runs",
+      height: 520,
+      of,
+      tip: runTip,
+      size: runs.length > 3000 ? 4 : 6,
+      state: {colour: data.by},
+      controls: [["colour", "colour", [...GROUPS, "stack"].map((name) => [name, name])]],
+      ...blocks.numbersOf(rows, {columns: [...first, "low", "high"]})
     });
   }
 
-  const first = ["run", "source", "model", "chip", "chips", "measured", "predicted"];
-
-  function scatter() {
-    let drawn = null;
-    const title = "Predicted against measured";
-    const words = note("Each run with its interval. On the dashed line a run is as fast as predicted.");
-    if (!runs.length) return;
-    chosen(title, words, "colour", [...GROUPS, "stack"], "colour", (body) => {
-      if (drawn) drawn.update({of: drawing()});
-      else
-        drawn = chart(body, {
-          name: "runs",
-          of: drawing(),
-          canvas: true,
-          ...blocks.numbersOf(rows, {columns: [...first, "low", "high"]})
-        });
-    });
+  function errorTable() {
+    const body = element("div", null);
+    const show = (by) => body.replaceChildren(tableOf("errors", errors[by], shares("runs")));
+    const list = choice("by", GROUPS.map((name) => [name, name]), data.by, show);
+    section("Errors", element("div", {class: "controls"}, list), body);
+    show(data.by);
   }
 
   page.header("measured runs", data.title);
   summary();
-  scatter();
-  chosen("Errors", null, "by", GROUPS, "by", (body) =>
-    body.replaceChildren(tableOf("errors", errors[state.by], shares("runs")))
-  );
+  if (runs.length) scatter();
+  errorTable();
   if (orders.length) {
     section(
       "Which plan is faster",

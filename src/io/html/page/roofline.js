@@ -1,4 +1,4 @@
-// What chips reach under the roofs of a peak and of bandwidths.
+// Axes and roofs of charts that show how much of a peak and of bandwidths chips reach.
 "use strict";
 
 /// The axes for points at `xs` and `ys`, and the series of roofs {name, peak, bandwidth, isDashed};

@@ -1,8 +1,7 @@
 // The page of a run: of a mapping, of a plan of training steps, of an execution of Calculon's
-// model, or of a deployment that serves.  Its words are those of the report, its numbers and charts
-// those of the result, by their keys (docs/results.md).  Sections are in the order of questions: what
-// is the answer and is it proved, where does the time go, what is full, how was it found, how is it
-// repeated.
+// model, or of a deployment that serves.  The report gives its words, the result its numbers and charts
+// by their keys (docs/results.md).  Sections are in the order of questions: which answer, is it
+// proved, where does the time go, which memory is full, how was it found, how is it repeated.
 "use strict";
 
 (() => {
@@ -159,7 +158,7 @@
     }
   }
 
-  /// What was asked, and the chip that budgets make.
+  /// The question, and the chip that budgets make.
   function asked() {
     const {network, ...chips} = machine || {};
     const {requests, models, ...workload} = result.workload;
@@ -169,7 +168,7 @@
     if (core) section("The chip", factsOf({...core, memory, power_used: power}));
   }
 
-  /// A dimension of the network and what it serves.
+  /// A dimension of the network and the roles that it serves.
   function dimension(given, d) {
     const {strategy, degree, ...roles} = (result.network || [])[d] || {};
     const networks = (result.execution || {}).networks || [];
@@ -181,7 +180,7 @@
     return {dimension: `${d}`, topology, ...others, degree: given.degree ?? degree, serves};
   }
 
-  // What the time is spent on, and what is full.
+  // Parts of the time and of memory.
 
   function times() {
     const title = "What the step time is spent on";
@@ -200,7 +199,7 @@
     for (const [name, of] of breakdown) parts(iteration, plain(name), "s", of);
   }
 
-  /// What is full; of a config that nothing fits the memory of the nearest answer.
+  /// Memory by use; where nothing fits, that of the nearest answer.
   function capacities() {
     const memory = result.memory || (result.infeasible || {}).memory;
     if (!memory) return;

@@ -21,7 +21,7 @@ const runCharts = (() => {
     return {labels, inverse: true, most: 210, axisLabel: {interval: 0}};
   }
 
-  /// What binds a partition; a level of the chip counts as compute.
+  /// The bound of a partition; a level of the chip counts as compute.
   function binding(partition) {
     return KINDS.includes(partition.bound_by) ? partition.bound_by : "compute";
   }

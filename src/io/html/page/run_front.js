@@ -2,14 +2,14 @@
 "use strict";
 
 function runFront({serving, limits, status, gap}, isProved) {
-  const {chart, note, PALETTE, section, text} = page;
+  const {note, section, text} = page;
   const {deploymentText, NAMES, rolesOf, UNITS} = blocks;
   const {front: list, measured} = serving;
   const isCost = serving.front_axis === "cost";
   const [x, y] = ["tokens_per_s_per_user", isCost ? "dollars_per_mtoken" : "tokens_per_s_per_chip"];
   if (!list.length) return;
 
-  /// What a colour stands for.
+  /// The group of deployments that have one colour.
   function groupOf(deployment) {
     const used = new Set(rolesOf(deployment).map((role) => role.pool));
     return `${deployment.mode}, ${[...used].join(" to ")}`;
@@ -41,75 +41,59 @@ function runFront({serving, limits, status, gap}, isProved) {
   ];
   const values = list.map((point) => point[y]).concat((isCost && limits.cost) || []);
 
-  function drawing(chosen) {
-    return (_, c) => ({
-      height: 420,
-      x: {
-        scale: true,
-        name: points.name(x),
-        // A limit stays in sight.
-        min: limits.tpot ? ({min}) => Math.min(min, Math.floor(1 / limits.tpot)) : null
-      },
-      y: {
-        isWide: true,
-        name: points.name(y),
-        min: Math.min(...values) / 3,
-        max: Math.max(...values) * 3,
-        axisLabel: {showMinLabel: false, showMaxLabel: false}
-      },
-      series: [
-        {
-          name: "stair",
-          silent: true,
-          step: "start", // between two points the faster one is to be had
-          data: list.map((_, i) => at(i)).sort((a, b) => a[0] - b[0]),
-          colour: "soft",
-          lineStyle: {width: 1.5},
-          markLine: {
-            silent: true,
-            symbol: "none",
-            lineStyle: {color: c.bad, type: "dashed"},
-            label: {formatter: (p) => p.name, color: c.ink, position: "insideEndTop"},
-            data: lines
-          }
-        },
-        {
-          name: "excluded", // what no deployment reaches
-          silent: true,
-          data: serving.excluded.filter(([, value]) => value),
-          colour: "soft",
-          lineStyle: {width: 0},
-          areaStyle: {opacity: 0.25, origin: isCost ? "start" : "end"}
-        },
-        {
-          type: "scatter",
-          name: "measured",
-          symbol: "diamond",
-          symbolSize: 9,
-          data: measured.map((point) => [point[x], point[y], point.name]),
-          colour: "ink",
-          cursor: "default",
-          tip: ({value}) => [
-            "measured",
-            value[2],
-            ...[x, y].map((key, i) => `${points.name(key)} ${text(value[i])}`)
-          ]
-        },
-        ...groups.map((name, k) => ({
-          type: "scatter",
-          name,
-          data: points.every.filter((i) => labels[i][0] === name).map(at),
-          colour: PALETTE[k % PALETTE.length],
-          symbolSize: (value) => (value[2] === chosen ? 15 : 7),
-          itemStyle: {borderColor: c.card, borderWidth: 0.5},
-          tip: ({value: [, , i]}) => [
-            ...labels[i],
-            ...figures.map((key) => `${points.name(key)} ${points.text(key, list[i][key])}`)
-          ]
-        }))
+  let chosen = null;
+  const across = {
+    scale: true,
+    name: points.name(x),
+    // A limit stays in sight.
+    min: limits.tpot ? ({min}) => Math.min(min, Math.floor(1 / limits.tpot)) : null
+  };
+  const upwards = {
+    isWide: true,
+    name: points.name(y),
+    min: Math.min(...values) / 3,
+    max: Math.max(...values) * 3,
+    axisLabel: {showMinLabel: false, showMaxLabel: false}
+  };
+  const before = ({bad, ink}) => [
+    {
+      name: "stair",
+      silent: true,
+      step: "start", // between two points the faster one is to be had
+      data: list.map((_, i) => at(i)).sort((a, b) => a[0] - b[0]),
+      colour: "soft",
+      lineStyle: {width: 1.5},
+      markLine: {
+        silent: true,
+        symbol: "none",
+        lineStyle: {color: bad, type: "dashed"},
+        label: {formatter: (p) => p.name, color: ink, position: "insideEndTop"},
+        data: lines
+      }
+    },
+    {
+      name: "excluded", // what no deployment reaches
+      silent: true,
+      data: serving.excluded.filter(([, value]) => value),
+      colour: "soft",
+      lineStyle: {width: 0},
+      areaStyle: {opacity: 0.25, origin: isCost ? "start" : "end"}
+    },
+    {
+      type: "scatter",
+      name: "measured",
+      symbol: "diamond",
+      symbolSize: 9,
+      data: measured.map((point) => [point[x], point[y], point.name]),
+      colour: "ink",
+      cursor: "default",
+      tip: ({value}) => [
+        "measured",
+        value[2],
+        ...[x, y].map((key, i) => `${points.name(key)} ${text(value[i])}`)
       ]
-    });
-  }
+    }
+  ];
 
   const part = section(
     "Front",
@@ -121,16 +105,31 @@ function runFront({serving, limits, status, gap}, isProved) {
         " Each point is a deployment; a click finds its row below."
     )
   );
-  const drawn = chart(part, {
+  const update = pointsChart(part, {
     name: "front",
-    of: drawing(null),
+    height: 420,
+    of: (_, c) => ({
+      x: across,
+      y: upwards,
+      before: before(c),
+      chosen,
+      groups: groups.map((name) => ({
+        name,
+        data: points.every.filter((i) => labels[i][0] === name).map(at)
+      }))
+    }),
+    tip: (i) => [
+      ...labels[i],
+      ...figures.map((key) => `${points.name(key)} ${points.text(key, list[i][key])}`)
+    ],
+    size: 7,
     numbers: () => studyWords.numbersOf(points, points.every, figures),
-    canvas: true,
     click: (p) => p.seriesName !== "measured" && show(p.value[2])
   });
   const rows = studyTable(points, show);
   function show(i) {
+    chosen = i;
     rows.mark(i);
-    drawn.update({of: drawing(i)});
+    update();
   }
 }

@@ -21,7 +21,7 @@
     Object.entries(columns.figures).map(([name, text]) => [name, unpacked(text)])
   );
 
-  /// Of figures that every result has, where the study does not say.
+  /// Units of figures that every result has, if the study gives none.
   const UNITS = {
     step_time: "s",
     "search.time": "s",
@@ -42,7 +42,7 @@
   const differs = kinds.length > 1;
   const ratesColumn = {name: "rates", sort: (i) => rates(i) || "", shown: (i) => rates(i) || "–"};
 
-  /// What the views ask: points are numbered from 0 as the page has them.
+  /// The points for all views; they are numbered from 0 as the page has them.
   const points = {
     every: columns.index.map((_, i) => i),
     axes: study.axes,
@@ -118,7 +118,7 @@
     if (i >= 0) show(i);
   }
 
-  // What it is about.
+  // The summary.
 
   function limitsText() {
     return limits

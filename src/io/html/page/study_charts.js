@@ -2,11 +2,11 @@
 "use strict";
 
 const studyCharts = (() => {
-  const {chart, element, note, PALETTE, section} = page;
-  const {choice, figureAxis, figureChoices, numbersOf, pointTip} = studyWords;
+  const {note, PALETTE, section} = page;
+  const {figureAxis, figureChoices, numbersOf, pointTip} = studyWords;
 
-  /// Of [x, y, point] those within the limits that no other one is as good as in both and better
-  /// than in one; of the study's two objectives its own front.
+  /// The members of [x, y, point] within the limits that no other one equals in both and betters
+  /// in one; for the study's two objectives its own front.
   function frontOf(all, points, {x, y}) {
     const {objective} = points;
     if (objective.length === 2 && objective.includes(x) && objective.includes(y))
@@ -23,55 +23,6 @@ const studyCharts = (() => {
       });
   }
 
-  function drawing(points, state) {
-    const all = points.every
-      .map((i) => [points.value(state.x, i), points.value(state.y, i), i])
-      .filter(([x, y]) => x !== null && y !== null);
-    const front = frontOf(all, points, state);
-    const onFront = new Set(front.map((each) => each[2]));
-    const others = all.filter((each) => !onFront.has(each[2]));
-    const line = [...front].sort((a, b) => a[0] - b[0] || b[1] - a[1]);
-    const groups =
-      state.colour === ""
-        ? [["others", others, "bubble"]]
-        : points.axes[state.colour].labels.map((label, place) => [
-            label,
-            others.filter((each) => points.place(state.colour, each[2]) === place),
-            PALETTE[place % PALETTE.length]
-          ]);
-    // What a point of the front is better than lies on the worse side of the line.
-    const step = points.better(state.x) === "less" ? "end" : "start";
-    const mark = {type: "scatter", tip: (p) => pointTip(points, p.value[2], state.x, state.y)};
-    return (_, c) => ({
-      height: 400,
-      x: figureAxis(points, state.x, all.map((each) => each[0])),
-      y: figureAxis(points, state.y, all.map((each) => each[1])),
-      series: [
-        ...groups.map(([name, list, colour]) => ({
-          ...mark,
-          name,
-          large: true,
-          data: Float64Array.from(list.flat()),
-          dimensions: ["x", "y", "point"],
-          colour,
-          symbolSize: points.every.length > 2000 ? 3 : 7, // large ones are squares, drawn fast
-          itemStyle: {opacity: 0.75}
-        })),
-        {name: "front", silent: true, data: line, step, colour: "eighth", lineStyle: {width: 1.5}, z: 3},
-        {
-          ...mark,
-          name: "front",
-          data: front,
-          colour: "eighth",
-          symbol: "diamond",
-          symbolSize: 12,
-          z: 4,
-          itemStyle: {borderColor: c.card, borderWidth: 1}
-        }
-      ]
-    });
-  }
-
   function scatter(points, show) {
     const part = section(
       "Front",
@@ -84,29 +35,68 @@ const studyCharts = (() => {
     const wanted = points.objective.filter((figure) => points.figures.includes(figure));
     const spare = points.figures.find((figure) => !wanted.includes(figure)) || points.figures[0];
     const state = {x: wanted[0] || points.figures[0], y: wanted[1] || spare, colour: ""};
-    const body = element("div", {id: "scatter"});
-    const set = (key) => (value) => {
-      state[key] = value;
-      drawn.update({of: drawing(points, state)});
-    };
+    const tip = (i) => pointTip(points, i, state.x, state.y);
+
+    function of({x, y, colour}) {
+      const all = points.every
+        .map((i) => [points.value(x, i), points.value(y, i), i])
+        .filter(([a, b]) => a !== null && b !== null);
+      const front = frontOf(all, points, state);
+      const onFront = new Set(front.map((each) => each[2]));
+      const others = all.filter((each) => !onFront.has(each[2]));
+      const packed = (list) => Float64Array.from(list.flat());
+      const groups =
+        colour === ""
+          ? [{name: "others", data: packed(others), colour: "bubble"}]
+          : points.axes[colour].labels.map((name, place) => ({
+              name,
+              data: packed(others.filter((each) => points.place(colour, each[2]) === place))
+            }));
+      return {
+        x: figureAxis(points, x, all.map((each) => each[0])),
+        y: figureAxis(points, y, all.map((each) => each[1])),
+        groups,
+        after: [
+          {
+            name: "front",
+            silent: true,
+            data: [...front].sort((a, b) => a[0] - b[0] || b[1] - a[1]),
+            // Points that the front betters lie on the worse side of the line.
+            step: points.better(x) === "less" ? "end" : "start",
+            colour: "eighth",
+            lineStyle: {width: 1.5},
+            z: 3
+          },
+          {
+            name: "front",
+            type: "scatter",
+            data: front,
+            colour: "eighth",
+            symbol: "diamond",
+            symbolSize: 12,
+            z: 4,
+            tip: (p) => tip(p.value[2])
+          }
+        ]
+      };
+    }
+
     const colours = points.axes
       .map((each, a) => [String(a), each.name])
       .filter(([a]) => points.axes[a].labels.length <= PALETTE.length);
-    part.append(
-      element(
-        "div",
-        {class: "controls"},
-        choice("across", figureChoices(points), state.x, set("x")),
-        choice("upwards", figureChoices(points), state.y, set("y")),
-        choice("colour", [["", "none"], ...colours], "", set("colour"))
-      ),
-      body
-    );
-    const drawn = chart(body, {
+    pointsChart(part, {
       name: "scatter",
-      of: drawing(points, state),
+      height: 400,
+      of,
+      tip,
+      size: points.every.length > 2000 ? 3 : 7, // large ones are squares, drawn fast
+      state,
+      controls: [
+        ["across", "x", figureChoices(points)],
+        ["upwards", "y", figureChoices(points)],
+        ["colour", "colour", [["", "none"], ...colours]]
+      ],
       numbers: () => numbersOf(points, points.every, [state.x, state.y]),
-      canvas: true,
       click: (p) => show(p.value[2])
     });
   }

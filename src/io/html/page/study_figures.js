@@ -7,7 +7,7 @@ const studyFigures = (() => {
   const {chart, KINDS, section} = page;
   const {numbersOf, pointTip} = studyWords;
 
-  /// What results do not say themselves: the parts of a step in seconds, and FLOP/s.
+  /// Figures that results do not contain: the parts of a step in seconds, and FLOP/s.
   function derived(points, figure, i) {
     const of = (name) => (points.figures.includes(name) ? points.value(name, i) : null);
     const times = (a, b) => (a === null || b === null ? null : a * b);

@@ -1,4 +1,4 @@
-// What charts of points have in common: lists to choose from, tooltips, whether an axis should
+// Helpers of charts of points: lists to choose from, tooltips, whether an axis should
 // be logarithmic.
 "use strict";
 
@@ -30,7 +30,7 @@ const studyWords = (() => {
     ];
   }
 
-  /// What a chart of these points has to export.
+  /// The table that a chart of these points exports.
   function numbersOf(points, list, figures) {
     return {
       head: ["point", ...points.axes.map((axis) => axis.name), ...figures.map(points.name)],

@@ -1,0 +1,36 @@
+// One chart for all points: of a study, of a front of deployments, and of measured runs.
+"use strict";
+
+/// Draws groups of points over two figures.  `of(state, colours)` is {x, y, groups, before, after}:
+/// axes, lists {name, colour, data} of [x, y, point], and series below and above them.  tip(point)
+/// gives lines.  Returns the function that draws it again.
+function pointsChart(parent, {name, height, of, tip, size, controls = [], state = {}, ...more}) {
+  const {chart, element, PALETTE} = page;
+  let drawn = null;
+  const drawing = (_, c) => {
+    const {x, y, groups, before = [], after = [], chosen = null} = of(state, c);
+    const marks = groups.map(({name: group, colour, data}, k) => ({
+      type: "scatter",
+      name: group,
+      progressive: 0,
+      large: data instanceof Float64Array,
+      dimensions: ["x", "y", "point"],
+      data,
+      colour: colour || PALETTE[k % PALETTE.length],
+      symbolSize: chosen === null ? size : (value) => (value[2] === chosen ? 2 * size : size),
+      itemStyle: {opacity: 0.75, borderColor: c.card, borderWidth: 0.5},
+      tip: (p) => tip(p.value[2])
+    }));
+    return {height, x, y, series: [...before, ...marks, ...after]};
+  };
+  const update = () => drawn.update({});
+  const lists = controls.map(([label, key, choices]) =>
+    studyWords.choice(label, choices, state[key], (value) => {
+      state[key] = value;
+      update();
+    })
+  );
+  if (lists.length) parent.append(element("div", {class: "controls"}, lists));
+  drawn = chart(parent, {name, of: drawing, canvas: true, ...more});
+  return update;
+}
