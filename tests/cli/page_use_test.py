@@ -98,7 +98,7 @@ class OfAStudy(PageTest):
             ("colour", lambda i: self.choose("colour", "")),
             ("heat map", lambda i: self.choose("figure", ("price", "power")[i % 2])),
             ("its axes", lambda i: self.choose("upwards", 1 + i % 2)),
-            ("sort", lambda i: self.ask("document.querySelectorAll('#table th button')[5]"
+            ("sort", lambda i: self.ask("document.querySelectorAll('#table th button')[1]"
                                         ".click()")),
             ("filter", lambda i: self.ask(filter_by % ("front", "link 1")[i % 2])),
             ("point", lambda i: self.ask("document.querySelector('#table tbody tr').click()")),

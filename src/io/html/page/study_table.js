@@ -4,36 +4,31 @@
 function studyTable(points, show) {
   const {button, element, note, scrolling, section} = page;
   const ROWS = 25;
-  const figures = [
-    ...new Set([
-      ...points.objective.filter((figure) => points.figures.includes(figure)),
-      ...points.figures
-    ])
-  ];
+  const objective = points.objective.filter((figure) => points.figures.includes(figure));
+  const figureColumn = (figure) => ({
+    name: points.name(figure),
+    sort: (i) => points.value(figure, i),
+    shown: (i) => points.text(figure, points.value(figure, i)),
+    number: true
+  });
+  const status = {
+    name: "status",
+    sort: points.status,
+    shown: (i) => points.status(i) + (points.isFront(i) ? ", front" : "")
+  };
 
-  /// name, value to sort by, shown text, and for numbers the value itself.
+  /// name, value to sort by, shown text, and whether it is a number.  The objective comes first, so
+  /// that a phone shows it.
   const columns = [
     {name: "#", sort: points.index, shown: (i) => String(points.index(i)), number: true},
+    ...objective.map(figureColumn),
     ...points.axes.map((axis, a) => ({
       name: axis.name,
       sort: (i) => points.place(a, i),
       shown: (i) => points.label(a, i)
     })),
-    ...(points.status
-      ? [
-          {
-            name: "status",
-            sort: points.status,
-            shown: (i) => points.status(i) + (points.isFront(i) ? ", front" : "")
-          }
-        ]
-      : []),
-    ...figures.map((figure) => ({
-      name: points.name(figure),
-      sort: (i) => points.value(figure, i),
-      shown: (i) => points.text(figure, points.value(figure, i)),
-      number: true
-    })),
+    ...(points.status ? [status] : []),
+    ...points.figures.filter((figure) => !objective.includes(figure)).map(figureColumn),
     ...(points.words || [])
   ];
   const state = {column: 0, ascending: true, words: [], first: 0};
