@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "io/text/json_text.hpp"
 #include "io/report/sheet.hpp"
+#include "io/text/json_text.hpp"
 
 namespace dfsearch {
 
-/// What a search had and knew at one time, in the unit of its objective.
+/// Incumbent and bound of a search at one time, in the unit of its objective.
 struct SearchPoint {
   double time = 0.0;  ///< s
   std::int64_t nodes = 0;
@@ -20,10 +20,10 @@ struct SearchPoint {
   double lower_bound = 0.0;
 };
 
-/// What a page is made of.  All but the result may be empty; the page then says what it lacks.
+/// Parts of a page.  All but the result may be empty; the page then names the missing ones.
 struct RunPage {
   Json result;                ///< of a search or evaluation (docs/results.md)
-  Sheet sheet = {};           ///< the report
+  Sheet sheet = {};           ///< the lines of the report
   std::string title;          ///< what the page is headed by
   std::string command;        ///< that repeats the run
   std::string config;         ///< the text of the config

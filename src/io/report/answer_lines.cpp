@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "io/report/scope_text.hpp"
+#include "io/report/report_parts.hpp"
 #include "io/text/joined.hpp"
 #include "io/text/offload_names.hpp"
 

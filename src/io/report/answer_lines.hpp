@@ -24,7 +24,7 @@ namespace dfsearch {
 /// Gap that ties of deployments leave at most: a front has twice kTie, but for rounding.
 inline constexpr double kMostOfTies = 2.5 * serving::kTie;
 
-/// What is searched, in words.
+/// The kind of answer in words.
 struct Sought {
   std::string_view one;   ///< "a plan"
   std::string_view none;  ///< "no plan"
@@ -36,11 +36,11 @@ struct Sought {
 /// How sure it is, in a phrase.
 std::string result_text(const Certainty& certainty, const Scope& scope, const Sought& sought);
 
-/// The lines `result` and `scope` of a search for steps, of which no more is known.
+/// The lines `result` and `scope` of a search for steps.
 Sheet result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
                   std::string_view none);
 
-/// The lines `step time` and `lower bound`; `peak` is that of all chips.
+/// The lines `step time` and `lower bound`; `peak` is the sum over all chips.
 Sheet step_lines(const Certainty& certainty, Seconds step_time, double utilization,
                  FlopsPerSecond peak);
 

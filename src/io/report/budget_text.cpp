@@ -1,4 +1,4 @@
-#include "io/report/budget_text.hpp"
+#include "io/report/report_parts.hpp"
 
 #include <fmt/format.h>
 

@@ -43,7 +43,7 @@ char letter_of(SpeedLimit limit) {
   return ' ';
 }
 
-/// What holds the number and the speed of cores, of the wires of the memory and of links.
+/// Limits of the number and the speed of cores, of the wires of the memory and of links.
 std::string held_by(const Chip& chip) {
   std::string text{letter_of(chip.core.held_by), letter_of(chip.core.point.limit)};
   const auto add = [&](CountLimit count, SpeedLimit speed) {

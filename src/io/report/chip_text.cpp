@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/units_text.hpp"
-#include "io/report/budget_text.hpp"
+#include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/text_table.hpp"
 #include "model/names.hpp"
@@ -16,7 +16,7 @@
 namespace dfsearch {
 namespace {
 
-/// What holds a number: a budget, or that it is given.
+/// The limit of a number: a budget or a given value.
 std::string held(CountLimit limit) {
   return limit == CountLimit::Given ? "(given)" : fmt::format("(held by {})", name_of(limit));
 }
@@ -58,25 +58,6 @@ std::string link_text(const ChipLink& link) {
   }
   return text;
 }
-
-class ChipTable {
- public:
-  explicit ChipTable(const Chip& chip)
-      : chip_(chip), table_({"part", "area", "edge", "power", "drawn", "what that gives"}) {}
-
-  void add(Component part, const std::string& what) {
-    const std::string edge = has_edge(part) ? to_text(chip_.split.edge[part]) : "";
-    table_.add({name_of(part), to_text(chip_.split.area[part]), edge,
-                to_small_text(chip_.split.power[part]),
-                chip_.power[part] ? to_small_text(*chip_.power[part]) : "not known"},
-               words_of(what));
-  }
-  [[nodiscard]] std::string text() const { return table_.text(); }
-
- private:
-  const Chip& chip_;
-  TextTable table_;
-};
 
 std::string dimension_yaml(const NetworkDimension& dimension) {
   std::string text = fmt::format("    - {{topology: {}", name_of(dimension.topology));
@@ -121,12 +102,19 @@ Sheet chip_table(const ChipDesign& design, const Chip& chip, const Machine& syst
                    fmt::format("{}, {} SRAM, {} of memory at {}, draws {}", to_text(chip.core.peak),
                                to_text(system.accelerator.sram), to_text(system.memory[0].capacity),
                                to_text(system.memory[0].bandwidth), to_text(chip.drawn())));
-  ChipTable table(chip);
-  table.add(Component::Core, core_text(chip.core));
-  for (const ChipLevel& level : chip.levels) table.add(component_of(level.name), level_text(level));
-  if (chip.memory) table.add(Component::Memory, memory_text(*chip.memory));
+  TextTable table({"part", "area", "edge", "power", "drawn", "what that gives"});
+  const auto add = [&](Component part, const std::string& what) {
+    table.add({name_of(part), to_text(chip.split.area[part]),
+               has_edge(part) ? to_text(chip.split.edge[part]) : "",
+               to_small_text(chip.split.power[part]),
+               chip.power[part] ? to_small_text(*chip.power[part]) : "not known"},
+              words_of(what));
+  };
+  add(Component::Core, core_text(chip.core));
+  for (const ChipLevel& level : chip.levels) add(component_of(level.name), level_text(level));
+  if (chip.memory) add(Component::Memory, memory_text(*chip.memory));
   for (const auto& link : chip.links) {
-    if (link) table.add(component_of(link->kind), link_text(*link));
+    if (link) add(component_of(link->kind), link_text(*link));
   }
   return text + table.text() + "\n" + budget_bars(design, chip) + shortage_lines(chip);
 }

@@ -1,5 +1,5 @@
-// What was asked, how sure the answer is, the execution, where its time goes, what it keeps in
-// memory, and what it took to find.
+// The report of an execution: the question, the proof, the decisions, the parts of its time and
+// memory, and the effort of the search.
 
 #include "io/report/report.hpp"
 

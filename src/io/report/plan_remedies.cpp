@@ -1,4 +1,4 @@
-#include "io/report/plan_remedies.hpp"
+#include "io/report/report_parts.hpp"
 
 #include <fmt/format.h>
 
@@ -59,7 +59,7 @@ std::string plan_remedy_text(const training::Remedy& remedy) {
   return fmt::format("{} would fit: {} on the fullest stage", what, to_text(remedy.needed));
 }
 
-/// The number with its unit and what it is of.
+/// The number with its unit and its quantity.
 std::string plan_number_text(training::NumberChange::Kind kind, double value) {
   const auto bytes = [&] { return fmt::format("{} ({:.0f} B)", to_text(Bytes(value)), value); };
   switch (kind) {
@@ -114,7 +114,7 @@ std::string no_help_text(const training::NumberChange& change) {
   }
 }
 
-/// What alone would be enough, and what would not.
+/// Changes that alone would be enough, and others that would not.
 Sheet plan_change_lines(const training::NearestMisfit& nearest) {
   Sheet text;
   std::string others;

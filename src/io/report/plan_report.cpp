@@ -1,5 +1,5 @@
-// What was asked, how sure the answer is, the plan, where its time goes, what the fullest stage
-// holds, and what it took to find.
+// The report of a plan: the question, the proof, the plan, the parts of its time, the memory of the
+// fullest stage, and the effort of the search.
 
 #include "io/report/report.hpp"
 
@@ -16,7 +16,7 @@
 
 #include "base/units_text.hpp"
 #include "io/report/answer_lines.hpp"
-#include "io/report/plan_remedies.hpp"
+#include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"
 #include "io/result/plan_lack.hpp"
 #include "io/result/unused_keys.hpp"
@@ -198,24 +198,27 @@ Sheet time_lines(const Plan& plan, const Cost& cost) {
              : named + Sheet(fmt::format("  beside compute most goes into {}\n", most->name));
 }
 
-/// The partitions of each pass of each part, one a line.
+/// A table of partitions for each pass of each part.
 Sheet fusion_lines(const Task& task, const FoundPlan& found) {
-  std::string text;
+  Sheet text;
   for (const auto& part : training::fused_summary(task, *found.plan, found.fusions)) {
-    text += fmt::format(
-        "\n{}, {}: {} for a micro-batch, {}\n", part.part, training::name_of(part.kind),
-        to_text(part.time),
-        part.partitions.empty()
-            ? "kernels one by one"
-            : fmt::format("{} in tiles of {}", plural(std::ssize(part.partitions), "partition"),
-                          plural(part.tile, "token")));
-    for (const auto& partition : part.partitions) {
-      text += fmt::format("  {:>9}  {:7}  {:>9}  {}\n", to_text(partition.time),
-                          name_of(partition.bound_by), to_text(partition.sram),
-                          fmt::join(partition.kernels, " "));
+    const std::string pass = fmt::format("fused {}, {}: {} for a micro-batch, ", part.part,
+                                         training::name_of(part.kind), to_text(part.time));
+    if (part.partitions.empty()) {
+      text += "\n" + pass + "kernels one by one\n";
+      continue;
     }
+    TextTable table({"time", "bound by", "SRAM", "kernels"});
+    for (const auto& partition : part.partitions) {
+      table.add({to_text(partition.time), name_of(partition.bound_by), to_text(partition.sram)},
+                partition.kernels);
+    }
+    text += TitledTable{
+        fmt::format("{}{} in tiles of {}", pass, plural(std::ssize(part.partitions), "partition"),
+                    plural(part.tile, "token")),
+        std::move(table)};
   }
-  return text.empty() ? text : "\nfused: time, bound, SRAM and kernels of each partition" + text;
+  return text;
 }
 
 Sheet memory_lines(const Task& task, const Plan& plan, const MemoryUse& use, std::int64_t stage) {
@@ -241,7 +244,7 @@ Sheet memory_lines(const Task& task, const Plan& plan, const MemoryUse& use, std
   return text;
 }
 
-/// What a chip needs and has.
+/// The bytes that a chip needs and has.
 std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) {
   const PlanLack lack = lack_of(task, misfit);
   return fmt::format("a chip{} needs {} ({:.0f} bytes) of {}, and has {}: {} too much",
@@ -271,7 +274,7 @@ Sheet interval_line(const PlanResult& result) {
                               to_text(result.interval->low), to_text(result.interval->high)));
 }
 
-/// What the hint was worth.
+/// Distance of the hint from the answer.
 Sheet hint_line(const PlanResult& result) {
   if (!result.hint) return "";
   if (!(*result.hint < Seconds::infinity())) {

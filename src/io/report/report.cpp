@@ -16,13 +16,10 @@
 #include "graph/names.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/budget_reason.hpp"
-#include "io/report/budget_text.hpp"
 #include "io/report/chip_text.hpp"
 #include "io/report/infeasible_text.hpp"
-#include "io/report/ranking_text.hpp"
+#include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"
-#include "io/report/scope_text.hpp"
-#include "io/report/sharding_text.hpp"
 #include "io/text/joined.hpp"
 #include "io/text/objective_text.hpp"
 #include "io/text/text_table.hpp"
@@ -39,7 +36,7 @@ std::string topology_text(Topology topology, std::optional<std::int64_t> degree)
   return row_of(topology).before_degree + (degree ? std::to_string(*degree) : "any degree");
 }
 
-// What was asked.
+// The question.
 
 std::string workload_text(const Workload& workload) {
   std::string text =
@@ -191,7 +188,7 @@ std::vector<std::string> kernel_words(const Outcome& outcome, const PartitionCos
   return words;
 }
 
-/// What the step time is spent on, the most first.
+/// Parts of the step time, the largest first.
 std::string binding_text(const TimeShares& shares) {
   std::array<std::pair<double, StepBound>, 5> parts = {{{shares.compute, StepBound::Compute},
                                                         {shares.memory, StepBound::Memory},
@@ -206,7 +203,7 @@ std::string binding_text(const TimeShares& shares) {
   return joined(parts, ", ", part_text) + " of the step time";
 }
 
-/// What each stage takes, where they divide the graph.
+/// Time and memory of each stage, where stages divide the graph.
 Sheet stage_lines(const Outcome& outcome) {
   if (outcome.cost->stages.empty()) return "";
   TextTable table({"stage", "partitions", "transfer", "time", "memory", "kernels"});
@@ -223,7 +220,7 @@ Sheet stage_lines(const Outcome& outcome) {
   return TitledTable{"stages, for one sample", std::move(table)};
 }
 
-/// What the table of partitions is for.
+/// The unit of work of the table of partitions.
 const char* unit_of(const Workload& workload) {
   if (is_dlrm(workload.kind)) return "one batch of a chip";
   const bool is_whole = workload.kind == WorkloadKind::Hpl || workload.kind == WorkloadKind::Fft;
@@ -253,7 +250,7 @@ Sheet partition_lines(const Outcome& outcome) {
   };
   for (std::size_t i = 0; i < cost.partitions.size();) {
     const std::vector<std::string> figures = figures_of(cost.partitions[i]);
-    // Of a long table rows that look the same and follow each other are one.
+    // Equal rows of a long table that follow each other become one.
     std::size_t end = i + 1;
     if (cost.partitions.size() > kLongTable) {
       while (end < cost.partitions.size() && figures_of(cost.partitions[end]) == figures) ++end;
@@ -287,7 +284,7 @@ Sheet partition_lines(const Outcome& outcome) {
          Sheet("\n") + labelled("bound by", binding_text(cost.shares));
 }
 
-// What it takes.
+// Needs of the mapping.
 
 Sheet intensity_line(const Cost& cost) {
   std::string text;
@@ -365,7 +362,7 @@ Sheet search_lines(const SearchResult& search) {
                   memory_text(search)));
 }
 
-/// What the counted parts of a search did, after a long one or where details are asked for.
+/// Effort of the counted parts of a search, after a long one or where details are asked for.
 Sheet efforts_table(const SearchResult& search, bool with_details) {
   constexpr Seconds kLong{10.0};
   if (!with_details && search.stats.time < kLong) return "";
@@ -382,7 +379,7 @@ Sheet efforts_table(const SearchResult& search, bool with_details) {
   return any ? Sheet(TitledTable{"", std::move(table)}) : Sheet();
 }
 
-/// What a search over budgets looked at.
+/// Splits that a search over budgets covered.
 std::string splits_text(const DesignResult& split) {
   return fmt::format("{} of the budgets; {} halved, {} searched", to_exact_text(split.splits),
                      split.boxes == 1 ? "1 box" : fmt::format("{} boxes", split.boxes),

@@ -11,16 +11,15 @@
 
 namespace dfsearch {
 
-/// What is asked, a line each: the workload and the machine.  For `check`, and above a report.
+/// Lines on the question: the workload and the machine.  For `check`, and above a report.
 Sheet asked_text(const Problem& problem);
 Sheet asked_text(const training::Task& task);
 Sheet asked_text(const calculon::Task& task);
 Sheet asked_text(const serving::Task& task);
 
-// Everything there is to say, as aligned text of at most 100 columns; `title` names the config.
-// All end in a newline.
+// The whole report; `title` names the config.
 
-/// After a long search, and with details, there is a table of what its parts did.
+/// After a long search, and with details, the report ends with a table of the parts of the search.
 Sheet report_text(const Outcome& outcome, const std::string& title, bool with_details = false);
 Sheet report_text(const training::Task& task, const training::PlanResult& result,
                   const std::string& title);

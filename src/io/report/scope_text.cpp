@@ -1,4 +1,4 @@
-#include "io/report/scope_text.hpp"
+#include "io/report/report_parts.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ Sheet line(const Scope& scope, const std::string& beyond) {
   return labelled("scope", fmt::format("{} beforehand; {}", names_of(scope), beyond));
 }
 
-/// What there is with nothing fixed; that is as good as the answer at least.
+/// The best mapping with nothing fixed, which is at least as good as the answer.
 std::string beyond_text(const SearchResult& result, Objective objective) {
   const BestMapping& beyond = *result.beyond_scope;
   const bool proved = beyond.status == SearchStatus::Optimal;

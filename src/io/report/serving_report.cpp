@@ -1,5 +1,5 @@
-// What was asked, how sure the answer is, the deployment or the front, its latencies and rates,
-// where an iteration goes, and what it took to find.
+// The report of a deployment, a front or a fleet: the question, the proof, latencies and rates, the
+// parts of an iteration, and the effort of the search.
 
 #include "io/report/report.hpp"
 
@@ -43,7 +43,7 @@ std::string degrees_text(const Role& role) {
   return text;
 }
 
-/// Of the kinds of values where there is a choice.
+/// The precisions of values that have a choice.
 std::string precision_text(const Task& task, const serving::Structure& structure) {
   std::string text;
   for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
@@ -252,14 +252,14 @@ Sheet cost_line(const Figures& figures) {
   return text.empty() ? "" : labelled("cost", text);
 }
 
-/// By how much the answer is better than that of the other mode, as a share; infinite where that one
+/// Lead of the answer over the best one of the other mode, as a share; infinite if that mode
 /// has none.
 double ahead_of(const Task& task, const serving::ServingResult& result, const Figures& other) {
   const double own = value_of(task.objective, task.front, *result.figures);
   return value_of(task.objective, task.front, other) / own - 1.0;
 }
 
-/// What the other mode could do.
+/// The best deployment of the other mode.
 Sheet modes_lines(const Task& task, const serving::ServingResult& result) {
   Sheet text;
   for (const auto& best : result.best_of_mode) {
@@ -292,7 +292,7 @@ Sheet apart_line(const Task& task, const serving::ServingResult& result) {
                   100.0 * kOff, than));
 }
 
-/// Of each pool the chips that the deployment does not use.
+/// Chips of each pool that the deployment does not use.
 Sheet idle_line(const Task& task, const Deployment& deployment) {
   std::vector<std::int64_t> used(task.pools.size());
   used[deployment.decode.structure.pool] += deployment.decode.chips();
@@ -309,7 +309,7 @@ Sheet idle_line(const Task& task, const Deployment& deployment) {
   return text.empty() ? "" : labelled("idle", text);
 }
 
-/// What the framework that was asked for costs.
+/// Loss by the framework of the config.
 Sheet framework_lines(const Task& task, const serving::ServingResult& result) {
   if (!result.any_framework) return "";
   const bool front = task.objective == serving::Objective::Front;
@@ -324,7 +324,7 @@ Sheet framework_lines(const Task& task, const serving::ServingResult& result) {
                         front ? "the front" : "the best", best);
 }
 
-/// What a tenth more of each quantity brings, where it brings anything.
+/// Gains of a tenth more of each quantity, where there are any.
 Sheet gain_lines(const Task& task, const serving::ServingResult& result) {
   Sheet text;
   for (const serving::TenthMore& gain : result.gains) {

@@ -1,4 +1,4 @@
-#include "io/report/sharding_text.hpp"
+#include "io/report/report_parts.hpp"
 
 #include <fmt/format.h>
 
@@ -98,7 +98,7 @@ class ShardingSummary {
     return line("all-gather", "", gathers) + line("all-to-all", "", exchanges);
   }
 
-  /// What kernels communicate whatever their sharding.
+  /// Communication of kernels that no sharding changes.
   [[nodiscard]] Sheet own_communication() const {
     const auto names = [&](bool gradient) {
       return names_of([&](std::size_t k) {

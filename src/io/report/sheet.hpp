@@ -1,5 +1,5 @@
 #pragma once
-// What an answer contains for people, as blocks: lines of text, facts, parts of a whole, and tables.
+// The content of an answer for people, as blocks: lines of text, facts, parts of a whole, tables.
 // `text_of` prints the blocks as a report; a page shows the facts (io/html).
 
 #include <initializer_list>

@@ -1,4 +1,4 @@
-#include "io/report/ranking_text.hpp"
+#include "io/report/report_parts.hpp"
 
 #include <doctest/doctest.h>
 

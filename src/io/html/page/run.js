@@ -51,7 +51,7 @@
           "good",
           result.gap > TIES
             ? `within the gap asked for: ${text(result.gap, "%")}`
-            : `optimal, proved${fixed}: gap ${result.gap ? text(result.gap, "%") : "0"}`
+            : `optimal, proved${fixed}: gap ${result.gap > 1e-12 ? text(result.gap, "%") : "0"}`
         ];
       case "feasible":
         return ["warn", `${stopped}: gap ${text(result.gap, "%")}`];
