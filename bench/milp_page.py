@@ -6,9 +6,7 @@ import sys
 import milp_instances
 import milp_rivals
 import support
-
-sys.path.insert(0, str(support.ROOT / "tools" / "dev"))
-from markdown_text import wrapped  # noqa: E402
+from markdown_text import wrapped
 
 RECORDED = support.RESULTS / "milp.json"
 LARGE = support.RESULTS / "milp_large.json"

@@ -4,12 +4,10 @@ The machine is that of configs/figures/deepflow_lstm_parallel.yaml, with its str
 searched; a kernel is a GEMM of all gates over all steps and samples at once, as there.
 """
 
-import paper_cases
-import published_configs
+from tables import CONFIGS, solve
 
 VOCABULARY, HIDDEN, LAYERS, TOKENS = 800_000, 16_384, 2, 640
 NODES = ("n12", "n10", "n7", "n5", "n3", "n2", "n1")
-CONFIGS = published_configs.ROOT / "configs"
 
 
 def parameters(hidden, layers):
@@ -72,7 +70,7 @@ def graph(hidden, layers):
 
 def step(program, hidden, layers, node):
     technologies = CONFIGS / "technologies"
-    return paper_cases.solve_text(program, {
+    return solve(program, {
         "workload": graph(hidden, layers),
         "system": {
             "chips": 512, "technology": {"from": str(technologies / "nodes" / f"{node}.yaml")},

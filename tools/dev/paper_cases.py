@@ -1,24 +1,22 @@
-"""Worked cases of the two papers (tests/golden/papers.json), asked of dfsearch.
+"""Worked cases of the two papers (tests/golden/papers.json), computed by dfsearch.
 
-`ask` gives what the program says of a case, under the names that the case expects, or nothing
-where the capability is missing; `differing` says what is not the same.
+`ask` returns the program's numbers of a case under the names that the case expects; `differing`
+lists the differences.
 """
 
 import json
 import math
-import pathlib
-import subprocess
-import tempfile
 
 import published_configs
-import study_runs
 import validate
+from tables import CONFIGS, ROOT, run_json, solve, study
 
-CASES = published_configs.ROOT / "tests" / "golden" / "papers.json"
-# Inputs of these were 32-bit floats; the configs have plain decimals.
+CASES = ROOT / "tests" / "golden" / "papers.json"
+V100 = CONFIGS / "chips" / "v100.yaml"
+# Groups whose inputs were 32-bit floats; the configs have plain decimals.
 FLOATS = {"ratio", "machine", "memory_3d", "rail", "roofline", "fig8", "polynomial"}
 
-# Cases that the program answers otherwise, on purpose.
+# Cases for which the program has another answer on purpose.
 OTHERWISE = {
     "all_gather SW 32 physical": "a switch sends all parts at once, so the first byte makes one hop",
 }
@@ -28,27 +26,12 @@ def cases():
     return json.loads(CASES.read_text(encoding="utf-8"))
 
 
-def solve(program, config, *changes):
-    words = [word for change in changes for word in ("--set", change)]
-    done = subprocess.run(
-        [program, "solve", config, *words, "--json", "-", "--quiet", "--threads", "1"],
-        capture_output=True, text=True, timeout=600, check=True)
-    return json.loads(done.stdout)
-
-
-def solve_text(program, config):
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder, "config.json")
-        file.write_text(json.dumps(config), encoding="utf-8")
-        return solve(program, file)
-
-
 STUDY_OF = {"llm": "systems_gpt3"}
 
 
 def ask_ratio(program, case):
     workload, name = case["input"]["workload"], case["input"]["ratio"]
-    ratios = study_runs.run(program, STUDY_OF.get(workload, f"systems_{workload}")).ratios
+    ratios = study(program, STUDY_OF.get(workload, f"systems_{workload}")).ratios
     found = ratios["as published: " * (workload == "fft") + name]
     return {"utilization": found["utilization"], "per_dollar": found["cost_efficiency"],
             "per_watt": found["power_efficiency"]}
@@ -60,7 +43,7 @@ def ask_machine(program, case):
     counted = asked.get("efficiencies_at_the_peak_of", 1) / asked.get("cores", 1)
     if asked.get("cores") == 528:
         labels = ("h100_528", *labels[1:])
-    row = study_runs.run(program, f"systems_{asked['workload']}")[labels]
+    row = study(program, f"systems_{asked['workload']}")[labels]
     return {"step_time": row["step_time"], "utilization": row["utilization"],
             "per_dollar": row["cost_efficiency"] * counted,
             "per_watt": row["power_efficiency"] * counted}
@@ -69,7 +52,7 @@ def ask_machine(program, case):
 def ask_memory_3d(program, case):
     asked = case["input"]
     cores = round(asked["share"] * 2080)
-    file = published_configs.ROOT / "configs" / "figures" / "memory_3d.yaml"
+    file = CONFIGS / "figures" / "memory_3d.yaml"
     result = solve(program, file, f"equations.weight_pieces={asked['weight_pieces']}",
                    f"system.memory.bandwidth={asked['bandwidth']}",
                    f"system.accelerator.cores={cores}",
@@ -81,14 +64,14 @@ def ask_memory_3d(program, case):
 
 
 def elements(result, sequence):
-    """Of the sequence in a tile: a result has the largest tile of as many."""
+    """Elements of the sequence in a tile; a result has the largest tile of equal number."""
     tiles = math.ceil(sequence / result["tile"])
     return math.ceil(sequence / tiles)
 
 
 def ask_rail(program, case):
     asked = case["input"]
-    row = study_runs.run(program, "rail_only")[asked["rule"], str(asked["domain"])]
+    row = study(program, "rail_only")[asked["rule"], str(asked["domain"])]
     return {"step_time": row["step_time"], "utilization": row["utilization"]}
 
 
@@ -101,7 +84,7 @@ def ask_stages(program, case):
                         **({"K": k} if kind == "w" else {})})
     names = [kernel["name"] for kernel in kernels]
     chip = asked["chip"]
-    result = solve_text(program, {
+    result = solve(program, {
         "workload": {"kind": "graph", "word": "2 B", "sequence": asked["kernels"][0][4],
                      "tile": asked["kernels"][0][4], "global_batch": asked["micro_batches"],
                      "micro_batch": 1, "kernels": kernels,
@@ -133,14 +116,14 @@ def ask_latency(program, case):
     kernels, tensors, pins = [kernel], [], {"A": "K"}
     if asked["operation"] == "all_to_all":
         kernel["communication"] = {"type": "all_to_all", "bytes": "1 B"}
-    elif asked["operation"] == "all_gather":  # of the rows that A leaves, by B, which wants all
+    elif asked["operation"] == "all_gather":  # of the rows that A leaves, by B, which reads all
         kernels.append({"name": "B", "kind": "weight_gemm", "M": 64, "K": 64, "N": 1})
         tensors, pins = [{"from": "A", "to": "B"}], {"A": "M", "B": "M"}
         kernel["M"] = 4 * members
         kernels[1].update(K=4 * members, M=4 * members)
 
     def network(latency):
-        result = solve_text(program, {
+        result = solve(program, {
             "workload": {"kind": "graph", "word": "2 B", "sequence": 1, "global_batch": 1,
                          "micro_batch": 1, "kernels": kernels, "tensors": tensors},
             "system": {"chips": members, "accelerator": {
@@ -162,7 +145,7 @@ def on_grid(program, asked, kernels, tensors, pins, word="2 B"):
     network = [{"topology": "ring", "degree": degree, "bandwidth": f"{bandwidth} GB/s",
                 "strategy": "tensor"}
                for degree, bandwidth in zip(asked["grid"], asked["bandwidths"])]
-    result = solve_text(program, {
+    result = solve(program, {
         "workload": {"kind": "graph", "word": word, "global_batch": 1, "micro_batch": 1,
                      "kernels": kernels, "tensors": tensors},
         "system": {"chips": math.prod(asked["grid"]), "network": network, "accelerator": {
@@ -182,7 +165,7 @@ def ask_two_loop(program, case):
     """C = A B with A of m x k and B, the weight, of k x n; the rows of a kernel are n."""
     asked = case["input"]
     m, k, n = asked["gemm"]
-    # Their loops as those of the kernels that make C, the gradients of A and of B, and read C.
+    # Loops of the case, as loops of the kernels that make C and the gradients of A and B, or read C.
     own = {"forward": dict(M="N", K="K", N="M", none="none"),
            "d_input": dict(M="N", K="M", N="K", none="none"),
            "d_weight": dict(M="K", K="M", N="N", none="none"),
@@ -215,10 +198,10 @@ def ask_convert(program, case):
 
 
 def roofline_of(program, number):
-    """Where a published mapping stands in the rooflines of its machine."""
+    """Place of a published mapping in the rooflines of its machine."""
     record = next(each for each in published_configs.records() if each["id"] == number)
     found = validate.evaluate(program, published_configs.file_of(record), record["mapping"])
-    # All that a chip computes, what its group does several times included.
+    # FLOP of a chip, those that its group repeats included.
     reached = record["config"]["execution"]["compute_utilization"] * found["machine"]["peak"]
     flop = reached * sum(part["compute"] for part in found["partitions"])
     return {"step_time": found["step_time"], "utilization": found["utilization"],
@@ -234,7 +217,7 @@ def ask_roofline(program, case):
 
 
 def fig8_parts(result, tensor, samples):
-    """The step by what a bar of the figure shows, from the partitions of kernels one by one."""
+    """The parts of a step that a bar of the figure shows, from partitions of one kernel."""
     layers = result["layers_per_stage"] * samples
     parts = dict.fromkeys(("forward", "backward", "tensor", "data"), 0.0)
     loads = layers * 12 * 25600**2 * 2 / tensor / 2039e9  # of the weights, in either phase
@@ -268,7 +251,7 @@ def fig8(program, tensor, pipeline, data):
 
 def calculon(program, tensor, pipeline, data):
     """The step of the same degrees by Calculon's equations."""
-    file = published_configs.ROOT / "configs" / "figures" / "calculon_a100_4096.yaml"
+    file = CONFIGS / "figures" / "calculon_a100_4096.yaml"
     sets = {"tensor": tensor, "pipeline": pipeline, "data": data,
             "chunks": 128 // pipeline if pipeline > 1 else 1,
             "communication": "rs" if tensor > 1 else "ar"}
@@ -288,8 +271,8 @@ PRICES = (33000, 4474.81689453125, 16522.25023, 3025964)  # $
 
 
 def peaks(program):
-    """TFLOP/s of the four chips, from what a step does of them."""
-    rows = study_runs.run(program, "systems_gpt3").rows
+    """TFLOP/s of the four chips, from the FLOP and utilization of a step."""
+    rows = study(program, "systems_gpt3").rows
     chosen = [rows[chip, "2d_torus", "ddr", "pcie"] for chip in CHIPS]
     return [row["flop"] / row["step_time"] / row["utilization"] / 1024 / 1e12 for row in chosen]
 
@@ -300,7 +283,7 @@ def ask_polynomial(program, case):
     def points(amounts):
         return {"of": "tflops", "degree": 2, "chips": list(map(list, zip(tflops, amounts)))}
 
-    file = published_configs.ROOT / "configs" / "gpt3_1t.yaml"
+    file = CONFIGS / "gpt3_1t.yaml"
     machine = solve(program, file, "price.accelerator=" + json.dumps(points(PRICES)),
                     "power.accelerator=" + json.dumps(points(POWERS)))["machine"]
     return {"tflops": tflops, "power_kw": [each / 1e3 for each in machine["power_of_peak"]],
@@ -309,11 +292,8 @@ def ask_polynomial(program, case):
 
 def ask_intensity(program, case):
     asked = case["input"]
-    done = subprocess.run(
-        [program, "gemm", published_configs.ROOT / "configs" / "chips" / "v100.yaml", "--shape",
-         "x".join(map(str, asked["gemm"])), "--intensities", str(asked["chips"]), "--json", "-"],
-        capture_output=True, text=True, timeout=60, check=True)
-    (found,) = json.loads(done.stdout)["gemms"][0]["intensities"]
+    (found,) = run_json(program, "gemm", V100, "--shape", "x".join(map(str, asked["gemm"])),
+                        "--intensities", asked["chips"])["gemms"][0]["intensities"]
     chosen = {name: found["strategies"][name] for name in case["expected"]["strategies"]}
     return {"all": found["all"], "strategies": chosen}
 
@@ -322,11 +302,8 @@ def ask_lstm(program, case):
     asked = case["input"]
     extents = [asked[key] for key in ("batch", "hidden", "vocabulary", "layers", "steps")]
     published = ["--published"] if asked["rule"] == "published" else []
-    done = subprocess.run(
-        [program, "gemm", published_configs.ROOT / "configs" / "chips" / "v100.yaml", "--lstm",
-         "x".join(map(str, extents)), "--set", f"execution.launch_overhead={asked['launch_overhead']}",
-         *published, "--json", "-"], capture_output=True, text=True, timeout=60, check=True)
-    (found,) = json.loads(done.stdout)["lstms"]
+    (found,) = run_json(program, "gemm", V100, "--lstm", "x".join(map(str, extents)), "--set",
+                        f"execution.launch_overhead={asked['launch_overhead']}", *published)["lstms"]
     if published:
         time = found["published"]
         # The cases have a published update of the embedding, too: a softmax's.
@@ -341,7 +318,7 @@ def ask_dataflow(program, case):
 
     def run(dataflow):
         """The GEMM alone on one core of 1 GHz."""
-        result = solve_text(program, {
+        result = solve(program, {
             "workload": {"kind": "graph", "word": f"{asked['word']} B", "sequence": 1,
                          "global_batch": 1, "micro_batch": 1,
                          "kernels": [{"name": "A", "kind": "weight_gemm", "M": asked["m"],
@@ -359,9 +336,7 @@ def ask_dataflow(program, case):
 
 
 def mesh(program, *words):
-    done = subprocess.run([program, "mesh", *words, "--json", "-"], capture_output=True, text=True,
-                          timeout=60, check=True)
-    return json.loads(done.stdout)
+    return run_json(program, "mesh", *words)
 
 
 def ask_mesh(program, case):
@@ -381,7 +356,7 @@ def ask_mesh(program, case):
 
 
 def ask_space(program, _):
-    file = published_configs.ROOT / "configs" / "gpt3_1t.yaml"
+    file = CONFIGS / "gpt3_1t.yaml"
     return solve(program, file)["search"]["space"]
 
 

@@ -1,29 +1,24 @@
-"""Figures of the two papers that are no chart of a study: docs/images/paper_*.svg, for
-`./dev papers`; docs/gallery.md shows them.
+"""Figures of the two papers that no study draws: docs/images/paper_*.svg, for `./dev papers`.
 
-What the papers measured is not published, so each shows what was predicted: by dfsearch and, where
-it is at hand, by the paper's own program.
+Measured values of the papers are not published, so the figures show predictions: those of dfsearch
+and, where they are at hand, of the paper's own program.  docs/gallery.md shows them.
 """
 
-import json
 import math
-import subprocess
 
 import paper_cases
 import published_configs
+import tables
 import technology_figures
 import validate
-from svg_chart import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, Chart, across, upwards
+from svg_chart import (BLUE, GREEN, GREY, ORANGE, PURPLE, RED, Chart, Picture, across, butt_path, grid,
+                       path, upwards)
+from tables import repeated
+from technology_figures import gemm
 
-IMAGES = published_configs.ROOT / "docs" / "images"
-CHIPS = published_configs.ROOT / "configs" / "chips"
 COLOURS = (GREY, BLUE, GREEN, ORANGE, PURPLE, RED)
-
-
-def gemm(program, chip, *words):
-    done = subprocess.run([program, "gemm", CHIPS / f"{chip}.yaml", *words, "--json", "-"],
-                          capture_output=True, text=True, timeout=600, check=True)
-    return json.loads(done.stdout)
+PARTS = {"forward": BLUE, "backward": ORANGE, "weights": GREEN, "tensor": PURPLE, "data": "#8d94a5",
+         "pipeline": RED, "bubble": "#7a6a1e", "Calculon": GREY}
 
 
 def decades(first, last, unit, scale=1.0):
@@ -31,7 +26,7 @@ def decades(first, last, unit, scale=1.0):
     return [(10.0**n, f"{10.0**n * scale:,.10g}{unit}") for n in range(first, last + 1)]
 
 
-# The published runs beside which the paper sets measurements: their chips, and what runs.
+# Published runs that the paper compares with measurements.
 COMPARED = {36: "LLM, 8 SN10", 80: "FFT, 1,024 A100", 87: "DLRM, 128 A100", 92: "HPL, 7,396 H100"}
 
 
@@ -52,6 +47,36 @@ def dfmodel_6(program):
             chart.bar(x, rate / step, colour, 30)
             chart.text(x, chart.y.at(rate / step) - 6, f"{rate / step * 1e-12:.3g}")
     chart.key([("published run of DFModel", ORANGE), ("dfsearch", BLUE)], 400, 34)
+    return chart.whole()
+
+
+def dfmodel_8(bars):
+    """Steps by their parts, beside the steps by Calculon's equations."""
+    left, top, wide, high = 62, 14, 560, 280
+    most = 20 * math.ceil(max(max(bar["step"], bar["calculon"]) for bar in bars) / 20) + 20
+    chart = Picture("Validation against Calculon (DFModel, Fig. 8): seconds of a step of GPT3-1T on"
+                    " 4,096 A100 by tensor, pipeline and data degrees")
+
+    def y(value):
+        return round(top + high - high * value / most)
+
+    for tick in range(0, most + 1, 20):
+        chart.add(grid(f"M{left} {y(tick)}h{wide}"))
+        chart.text(left - 8, y(tick) + 4, f"{tick} s", "end")
+    for i, bar in enumerate(bars):
+        x, low = round(left + wide * (i + 0.5) / len(bars)), 0
+        for part, colour in PARTS.items():
+            until = low + bar["parts"].get(part, 0)
+            if until > low:
+                chart.add(butt_path(f"M{x} {y(low)}V{y(until)}", colour, 16))
+            low = until
+        chart.add(path(f"M{x} {y(bar['calculon'])}h0", GREY, 8))
+        for row, degree in enumerate(bar["degrees"]):
+            chart.text(x, top + high + 16 + 14 * row, str(degree))
+    for i, (part, colour) in enumerate(PARTS.items()):
+        x, row = left + 190 + 120 * (i % 3), top + 20 + 20 * (i // 3)
+        chart.add(path(f"M{x} {row}h0", colour, 8))
+        chart.text(x + 12, row + 4, part, "start")
     return chart.whole()
 
 
@@ -77,8 +102,8 @@ def dfmodel_9(program):
 def deepflow_1(program):
     """Least value, quartiles and greatest of all tiles and strategies; of single strategies."""
     counts = (1, 8, 64, 512, 4096, 65536)
-    asked = [word for chips in counts for word in ("--intensities", str(chips))]
-    found = gemm(program, "v100", "--shape", "65536x65536x65536", *asked)["gemms"][0]["intensities"]
+    found = gemm(program, "v100", "--shape", "65536x65536x65536",
+                 *repeated("--intensities", counts))["gemms"][0]["intensities"]
     by_strategy = {name: values for name, values in found[-1]["strategies"].items()
                    if name.startswith("CR") or int(name.split("-")[1]) in (1, 4, 16, 64, 256)}
     columns = len(counts) + len(by_strategy) + 1
@@ -102,30 +127,25 @@ def diagonal(chart, first, last):
 
 def deepflow_6(program):
     """512 shapes on a P4."""
-    sizes = range(4096, 32769, 4096)
-    words = [word for m in sizes for k in sizes for n in sizes
-             for word in ("--shape", f"{m}x{k}x{n}")]
-    times = gemm(program, "p4", "--published", "--set", "execution.launch_overhead=9 us",
-                 *words)["gemms"]
     ticks = decades(-2, 2, " s")
     chart = Chart("DeepFlow, Fig. 6: GEMMs of 4 K to 32 K on a P4, predicted",
                   across(0.01, 100, ticks), upwards(0.01, 100, ticks), "time by the public code",
                   "time by (21)")
     diagonal(chart, 0.01, 100)
-    chart.points([(each["published_time"], each["time"]) for each in times], BLUE, 4)
+    chart.points([(each["published_time"], each["time"])
+                  for each in technology_figures.p4_times(program)], BLUE, 4)
     return chart.whole()
 
 
 def deepflow_7(program):
     """A GEMM on 1, 2, 4 and 8 V100, its result or its sum divided along one or two axes."""
-    tool = technology_figures.Dfsearch(program)
     sizes = (4096, 8192, 16384, 32768)
     chart = Chart("DeepFlow, Fig. 7: GEMMs on the V100 of a DGX-1, predicted",
                   across(4096, 32768, [(size, f"{size:,}") for size in sizes]),
                   upwards(1e-4, 1, decades(-4, 0, " ms", 1e3)), "m = k = n", "time")
     lines = {}  # strategies that take the same time share one
     for name, degrees, loops in technology_figures.strategies_of_figure_7():
-        steps = technology_figures.sharded_steps(tool, sizes, degrees, loops)
+        steps = technology_figures.sharded_steps(program, sizes, degrees, loops)
         lines.setdefault((math.prod(degrees), tuple(steps)), []).append(name)
     colours = dict(zip((1, 2, 4, 8), COLOURS))
     entries = []
@@ -141,10 +161,9 @@ def deepflow_7(program):
 def deepflow_8(program):
     """A step of training of 125 language models of LSTM on a V100."""
     sizes = technology_figures.SIZES
-    words = [word for batch in sizes for hidden in sizes for vocabulary in sizes
-             for word in ("--lstm", f"{batch}x{hidden}x{vocabulary}x2x20")]
-    times = gemm(program, "v100", "--published", "--set", "execution.launch_overhead=9 us",
-                 *words)["lstms"]
+    models = [f"{batch}x{hidden}x{vocabulary}x2x20" for batch in sizes for hidden in sizes
+              for vocabulary in sizes]
+    times = gemm(program, "v100", *technology_figures.LAUNCH, *repeated("--lstm", models))["lstms"]
     ticks = [(each, f"{each:g} s") for each in (0.1, 0.2, 0.5, 1, 2, 5, 10)]
     chart = Chart("DeepFlow, Fig. 8: steps of 125 LSTM language models on a V100, predicted",
                   across(0.1, 10, ticks), upwards(0.1, 10, ticks), "step by the public code",
@@ -162,6 +181,7 @@ FIGURES = {"dfmodel_6": dfmodel_6, "dfmodel_9": dfmodel_9, "deepflow_1": deepflo
            "deepflow_6": deepflow_6, "deepflow_7": deepflow_7, "deepflow_8": deepflow_8}
 
 
-def pictures(program):
+def pictures(program, bars):
     """The text of each picture by its file."""
-    return {IMAGES / f"paper_{name}.svg": figure(program) for name, figure in FIGURES.items()}
+    drawn = {name: figure(program) for name, figure in FIGURES.items()} | {"fig8": dfmodel_8(bars)}
+    return {tables.IMAGES / f"paper_{name}.svg": picture for name, picture in drawn.items()}

@@ -38,33 +38,67 @@ def upwards(first, last, ticks, log=True):
     return Axis(first, last, BOTTOM, TOP, ticks, log)
 
 
-class Chart:
-    def __init__(self, title, x, y, x_name, y_name):
-        self.x, self.y = x, y
-        width, height = SIZE
+def text(x, y, words, anchor="middle"):
+    side = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text x="{x}" y="{y}"{side}>{html.escape(words)}</text>'
+
+
+def path(steps, colour, width=2, style=""):
+    return f'<path stroke="{colour}" stroke-width="{width}"{style} d="{steps}"/>'
+
+
+def dash_style(dash):
+    return f' stroke-dasharray="{dash}"' if dash else ""
+
+
+def butt_path(steps, colour, width):
+    """A bar: a path whose ends are flat."""
+    return path(steps, colour, width, ' style="stroke-linecap:butt"')
+
+
+def grid(steps, style=""):
+    return f'<path class="g"{style} d="{steps}"/>'
+
+
+class Picture:
+    """Lines of SVG text below a title."""
+
+    def __init__(self, title, size=SIZE):
         self.lines = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" '
             'font-family="sans-serif" font-size="13">',
             "<style>text{fill:#5c6778}.g{stroke:#5c677855}path{fill:none;stroke-linecap:round}"
             "@media(prefers-color-scheme:dark){text{fill:#9ba6b7}}</style>",
             f"<title>{html.escape(title)}</title>"]
+
+    def add(self, *tags):
+        """The tags in one line."""
+        self.lines.append("".join(tags))
+
+    def text(self, x, y, words, anchor="middle"):
+        self.add(text(x, y, words, anchor))
+
+    def whole(self):
+        return "\n".join([*self.lines, "</svg>", ""])
+
+
+class Chart(Picture):
+    def __init__(self, title, x, y, x_name, y_name):
+        super().__init__(title)
+        self.x, self.y = x, y
         for value, label in y.ticks:
-            self.lines.append(f'<path class="g" d="M{LEFT} {y.at(value)}H{RIGHT}"/>')
+            self.add(grid(f"M{LEFT} {y.at(value)}H{RIGHT}"))
             self.text(LEFT - 8, y.at(value) + 4, label, "end")
         for value, label in x.ticks:
             self.text(x.at(value), BOTTOM + 18, label)
         self.name_across(x_name, (LEFT + RIGHT) // 2)
         self.text(LEFT + 6, TOP + 12, y_name, "start")
 
-    def text(self, x, y, words, anchor="middle"):
-        self.lines.append(f'<text x="{x}" y="{y}" text-anchor="{anchor}">{html.escape(words)}</text>')
-
     def name_across(self, words, x):
         self.text(x, BOTTOM + 40, words)
 
     def path(self, steps, colour, width=2, dash=""):
-        style = f' stroke-dasharray="{dash}"' if dash else ""
-        self.lines.append(f'<path stroke="{colour}" stroke-width="{width}"{style} d="{steps}"/>')
+        self.add(path(steps, colour, width, dash_style(dash)))
 
     def line(self, points, colour, dash=""):
         places = [f"{self.x.at(x)} {self.y.at(y)}" for x, y in points]
@@ -84,8 +118,7 @@ class Chart:
         self.path(f"M{x - half} {median}h{width}", colour, 3)
 
     def bar(self, x, value, colour, width=26):
-        self.lines.append(f'<path stroke="{colour}" stroke-width="{width}" '
-                          f'style="stroke-linecap:butt" d="M{x} {BOTTOM}V{self.y.at(value)}"/>')
+        self.add(butt_path(f"M{x} {BOTTOM}V{self.y.at(value)}", colour, width))
 
     def key(self, entries, x, y):
         """Names beside their colours, one below the other; an entry may have a dash."""
@@ -96,6 +129,3 @@ class Chart:
             else:
                 self.path(f"M{x} {row}h0", colour, 8)
             self.text(x + 16, row + 4, name, "start")
-
-    def whole(self):
-        return "\n".join([*self.lines, "</svg>", ""])

@@ -1,25 +1,19 @@
-"""The tables of docs/truth.md: errors, what is fitted, and errors without one mechanism each."""
+"""The tables of docs/truth.md: errors, fitted constants, and errors without one mechanism each."""
 
 import csv
 import json
 import pathlib
 import re
-import subprocess
 import tempfile
 
+import tables
 import yaml
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "truth.md"
-STACKS, CURVES = ROOT / "configs" / "stacks", ROOT / "configs" / "curves"
+PAGE = tables.DOCS / "truth.md"
+STACKS, CURVES = tables.CONFIGS / "stacks", tables.CONFIGS / "curves"
 STRICT = STACKS / "strict"
-RUNS = ROOT / "configs" / "measured" / "training.csv"
-BLOCK = re.compile(r"(?<=<!-- tables: begin -->\n).*(?=<!-- tables: end -->)", re.S)
-
-# By the rates of docs/training.md alone, as a prototype counted them.
-BEFORE = {"all": 32.6, "MosaicML": 38.7, "vTrain, one node": 33.2, "vTrain, many nodes": 11.2,
-          "Megatron-Bridge, dense": 27.3, "Megatron-Bridge, experts": 38.4, "torchtitan": 61.6,
-          "Selene, 2021 and 2022": 6.6, "Megatron-LM in MegaScale": 28.3}
+RUNS = tables.CONFIGS / "measured" / "training.csv"
+SECTION = "6. Errors"
 
 HOST = ("host_forward", "host_backward", "host_exchange", "host_softmax", "host_micro_batch",
         "host_step")
@@ -46,7 +40,7 @@ def middle_of_deciles(chip):
             for key in PRODUCTS[1:] if key in chip}
 
 
-# What it is, the constants of stacks without it, and of a chip.
+# Each mechanism with the constants of stacks and of chips that switch it off.
 MECHANISMS = (
     ("the host issues kernels", dict.fromkeys(HOST, "0 s") | EXPERTS, None),
     ("layers of experts take the host longer", EXPERTS, None),
@@ -88,12 +82,10 @@ def groups(row):
 
 
 def errors(program, folder=None):
-    """Of each group, in percent."""
+    """The mean error of each group of runs, in percent."""
     with tempfile.TemporaryDirectory() as name:
         out = pathlib.Path(name, "out.csv")
-        words = ["--stacks", str(folder)] if folder else []
-        subprocess.run([program, "predict", str(RUNS), "-o", str(out), *words], check=True,
-                       stdout=subprocess.DEVNULL)
+        tables.run(program, "predict", RUNS, "-o", out, *(["--stacks", folder] if folder else []))
         with open(out, newline="") as made, open(RUNS, newline="") as measured:
             rows = zip(csv.DictReader(measured), csv.DictReader(made))
             sizes = {}
@@ -113,13 +105,6 @@ def without(program, of_stacks, of_chip):
         return errors(program, name)
 
 
-def error_table(full, strict):
-    lines = ["| | before, % | now, % | strict, % |", "|---|---|---|---|"]
-    lines += [f"| {group} | {before} | {full[group]:.1f} | {strict[group]:.1f} |"
-              for group, before in BEFORE.items()]
-    return lines
-
-
 def shown(value):
     if isinstance(value, dict):  # a curve of attention
         return f"{value['forward'][0]}"
@@ -129,7 +114,7 @@ def shown(value):
 
 
 def fitted_constants(schema):
-    """(constant, value, files, whether it is in the strict variant, what it is), once each."""
+    """(constant, value, files, whether it is in the strict variant, description), once each."""
     found = {}
     for kind, name in ((STACKS, "stack"), (CURVES, "measured chip")):
         for file in sorted(kind.glob("*.yaml")):
@@ -145,45 +130,39 @@ def fitted_constants(schema):
                 if file.stem not in entry[0]:
                     entry[0].append(file.stem)
                 entry[1].append(key not in without_it and file.stem != "nanotron")
-    for file in sorted((ROOT / "src" / "model" / "stack").glob("*.[ch]pp")):
+    for file in sorted((tables.ROOT / "src" / "model" / "stack").glob("*.[ch]pp")):
         for doc, key, value in re.findall(r"/// (.*)\nconstexpr double (k\w+) = ([\d.]+);  // \[f\]",
                                           file.read_text()):
             found[key, value] = ([file.name], [False], doc[0].lower() + doc[1:].rstrip("."))
     return [(key, value, *entry) for (key, value), entry in found.items()]
 
 
-def constant_table(constants):
+def constant_rows(constants):
     rows = {}
     for key, value, files, strict, _ in constants:
         first, comma, limits = value.partition(", ")
         rows.setdefault(", ".join(files), []).append(
             f"`{key}`{'*' if all(strict) else ''} {first}" + (f" ({limits})" if comma else ""))
-    return ["| of | constants, their values and ranges |", "|---|---|",
-            *(f"| {files} | {', '.join(texts)} |" for files, texts in rows.items())]
+    return [[files, ", ".join(texts)] for files, texts in rows.items()]
 
 
-def mechanism_table(program, full):
-    lines = ["| without | all, % | most of all |", "|---|---|---|"]
-    for name, of_stacks, of_chip in MECHANISMS:
-        now = without(program, of_stacks, of_chip)
-        most = max(BEFORE, key=lambda group: now[group] - full[group])
-        lines.append(f"| {name} | {now['all']:.1f} | {most}: {full[most]:.1f} to {now[most]:.1f} |")
-    return lines
-
-
-def block(program):
-    full, strict = errors(program), errors(program, STRICT)
-    schema = json.loads(subprocess.run([program, "schema"], check=True, capture_output=True).stdout)
-    constants = fitted_constants(schema)
-    few = sum(all(entry[3]) for entry in constants)
-    return "\n".join([
-        "", *error_table(full, strict), "",
-        f"**What is fitted**: {len(constants)} constants, of which the strict variant has {few} (*).", "",
-        *constant_table(constants), "",
-        "**Take one away**: errors of the same runs without one mechanism each.", "",
-        *mechanism_table(program, full), "", ""])
+def mechanism_row(program, full, name, of_stacks, of_chip):
+    now = without(program, of_stacks, of_chip)
+    most = max(full, key=lambda group: now[group] - full[group])
+    return [name, f"{now['all']:.1f}", f"{most}: {full[most]:.1f} to {now[most]:.1f}"]
 
 
 def renewed(program):
     """The page with its tables computed anew."""
-    return BLOCK.sub(lambda _: block(program), PAGE.read_text())
+    page = tables.Page(PAGE.name)
+    groups_before = [row[:2] for row in page.rows(SECTION)]
+    found, strict = errors(program), errors(program, STRICT)
+    full = {group: found[group] for group, _ in groups_before}
+    page.table(SECTION, [[group, before, f"{full[group]:.1f}", f"{strict[group]:.1f}"]
+                         for group, before in groups_before])
+    constants = fitted_constants(json.loads(tables.run(program, "schema")))
+    page.numbers("**What is fitted**: {} constants, of which the strict variant has {} (*).",
+                 len(constants), sum(all(entry[3]) for entry in constants))
+    page.table(SECTION, constant_rows(constants), 1)
+    page.table(SECTION, [mechanism_row(program, full, *each) for each in MECHANISMS], 2)
+    return page.text
