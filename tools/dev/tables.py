@@ -29,8 +29,8 @@ def run(program, *words, statuses=(0,)):
     return done.stdout
 
 
-def run_json(program, *words, statuses=(0,)):
-    return json.loads(run(program, *words, "--json", "-", statuses=statuses))
+def run_json(program, *words, output=("--json", "-"), **options):
+    return json.loads(run(program, *words, *output, **options))
 
 
 def run_on(program, command, config, *words, **options):
