@@ -7,7 +7,6 @@ lists the differences.
 import json
 import math
 
-import published_configs
 import validate
 from tables import CONFIGS, ROOT, run_json, solve, study
 
@@ -109,7 +108,7 @@ TOPOLOGIES = {"R": "ring", "FC": "fully_connected", "SW": "switch"}
 def ask_latency(program, case):
     asked = case["input"]
     if "sum_ii" in asked:
-        file = published_configs.FOLDER / "60_llm_serving_tp16_pp1_llama3_8b_sn40l_decode.yaml"
+        file = validate.FOLDER / "60_llm_serving_tp16_pp1_llama3_8b_sn40l_decode.yaml"
         return {"latency_ns": 1e9 * solve(program, file)["serving"]["time_per_output_token"]}
     members = asked["members"]
     kernel = {"name": "A", "kind": "weight_gemm", "M": 64, "K": 4 * members, "N": 1}
@@ -199,8 +198,8 @@ def ask_convert(program, case):
 
 def roofline_of(program, number):
     """Place of a published mapping in the rooflines of its machine."""
-    record = next(each for each in published_configs.records() if each["id"] == number)
-    found = validate.evaluate(program, published_configs.file_of(record), record["mapping"])
+    record = validate.record_of(number)
+    found = validate.evaluate(program, validate.file_of(record), record["mapping"])
     # FLOP of a chip, those that its group repeats included.
     reached = record["config"]["execution"]["compute_utilization"] * found["machine"]["peak"]
     flop = reached * sum(part["compute"] for part in found["partitions"])
@@ -243,7 +242,7 @@ def fig8_network(tensor, pipeline, data):
 
 
 def fig8(program, tensor, pipeline, data):
-    file = published_configs.FOLDER / "51_llm_calculon_fix_pp_8_32_16.yaml"
+    file = validate.FOLDER / "51_llm_calculon_fix_pp_8_32_16.yaml"
     result = solve(program, file, "equations.weight_traffic=per_sample",
                    fig8_network(tensor, pipeline, data))
     return result, fig8_parts(result, tensor, 3072 // data)

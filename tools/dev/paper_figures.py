@@ -7,7 +7,6 @@ and, where they are at hand, of the paper's own program.  docs/gallery.md shows 
 import math
 
 import paper_cases
-import published_configs
 import tables
 import technology_figures
 import validate
@@ -36,10 +35,9 @@ def dfmodel_6(program):
                   across(0, len(COMPARED), [(i + 0.5, name) for i, name in
                                             enumerate(COMPARED.values())], log=False),
                   upwards(1e11, 1e15, decades(11, 15, "", 1e-12)), "", "TFLOP/s of a chip")
-    records = {record["id"]: record for record in published_configs.records()}
     for i, number in enumerate(COMPARED):
-        record = records[number]
-        result = validate.solve(program, published_configs.file_of(record))[0]
+        record = validate.record_of(number)
+        result = validate.solve(program, validate.file_of(record))[0]
         rate = result["flop"] / result["machine"]["chips"]
         for side, step, colour in ((-18, record["published"]["step_time"], ORANGE),
                                    (18, result["step_time"], BLUE)):

@@ -18,10 +18,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import lstm_models  # noqa: E402
 import paper_cases  # noqa: E402
 import paper_figures  # noqa: E402
-import published_configs  # noqa: E402
 import tables  # noqa: E402
 import validate  # noqa: E402
 from tables import CONFIGS, percent  # noqa: E402
+from validate import record_of  # noqa: E402
 
 SECTIONS = ("DFModel", "DeepFlow")
 PRINTED, OURS, VERDICT = 3, 4, 6  # columns of claims
@@ -78,18 +78,14 @@ def bars(program):
     return found
 
 
-def record(number):
-    return next(each for each in published_configs.records() if each["id"] == number)
-
-
 def optimum(program, number):
-    return validate.solve(program, published_configs.file_of(record(number)))[0]["step_time"]
+    return validate.solve(program, validate.file_of(record_of(number)))[0]["step_time"]
 
 
 def published_step(program, number):
     """The step of a published mapping by the equations of its time."""
-    found = record(number)
-    return validate.evaluate(program, published_configs.file_of(found), found["mapping"])["step_time"]
+    found = record_of(number)
+    return validate.evaluate(program, validate.file_of(found), found["mapping"])["step_time"]
 
 
 def ratio_claims(program):
@@ -138,7 +134,7 @@ def study_claims(program):
 
 def run_claims(program):
     """Claims on published runs and single configs."""
-    yield "D1", ", ".join(f"case {validate.link(record(number))} {optimum(program, number):.4g} s"
+    yield "D1", ", ".join(f"case {validate.link(record_of(number))} {optimum(program, number):.4g} s"
                           for number in (80, 87, 92))
     result = tables.solve(program, GPT3, "search.sharding=least_bytes")
     kernels = [kernel for kernel, loop in result["sharding"].items()
@@ -151,7 +147,7 @@ def run_claims(program):
     yield "D5", listed(peaks, ".1f"), match(same([*peaks[:3], peaks[3] / 100],
                                                  ("993", "275", "614", "75")))
     errors = [abs(bar["step"] / bar["calculon"] - 1) for bar in bars(program)]
-    stopped = [abs(record(number)["published"]["step_time"]
+    stopped = [abs(record_of(number)["published"]["step_time"]
                    / paper_cases.calculon(program, *degrees) - 1)
                for number, degrees in CALCULON_RUNS.items()]
     mean, of_runs = (percent(sum(values) / len(values), ".2f") for values in (errors, stopped))

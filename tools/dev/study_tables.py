@@ -12,7 +12,6 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import published_configs  # noqa: E402
 import tables  # noqa: E402
 import validate  # noqa: E402
 from tables import number, percent  # noqa: E402
@@ -59,10 +58,9 @@ def published_cell(program, old):
     found = re.match(r"\[(\d+)\]", old)
     if found is None:
         return ""
-    (record,) = (each for each in published_configs.records() if each["id"] == int(found[1]))
-    case = validate.Case(record)
-    case.solution, _ = validate.solve(program, published_configs.file_of(record))
-    return (f"{validate.link(record)}: {number(case.published_step)} s, "
+    case = validate.Case(validate.record_of(int(found[1])))
+    case.solution, _ = validate.solve(program, validate.file_of(case.record))
+    return (f"{validate.link(case.record)}: {number(case.published_step)} s, "
             f"{validate.ratio_cell(case)}")
 
 

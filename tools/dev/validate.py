@@ -14,17 +14,20 @@ import dataclasses
 import functools
 import json
 import pathlib
+import re
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import published_configs  # noqa: E402
 import runs_picture  # noqa: E402
 import tables  # noqa: E402
 import truth_tables  # noqa: E402
 from tables import number, percent  # noqa: E402
 
+GOLDEN = tables.ROOT / "tests" / "golden" / "published.json"
+FOLDER = tables.CONFIGS / "published"
+COMMON_FOLDERS = {"DSE", "system", "Compare_w_existing"}  # not in names of files
 EXACT = 1e-9  # relative difference that two solvers in doubles may have
 SOLVER_GAP = 1e-3  # the published runs stop there
 WITHIN_GAP = "within the gap of 0.001 at which the published solver stops"
@@ -33,6 +36,24 @@ MEASURED = {"22b": {"full": 1.42, "selective": 1.10}, "175b": {"full": 18.13, "s
             "530b": {"full": 49.05, "selective": 37.83}, "1t": {"full": 94.42, "selective": 71.49}}
 MOST_ON_AVERAGE = 0.05  # error of measured steps
 MAPPINGS = (35, 36, 37, 38)  # cases of Table VI of the paper
+
+
+@functools.cache
+def records():
+    return json.loads(GOLDEN.read_text(encoding="utf-8"))
+
+
+def record_of(number):
+    return next(record for record in records() if record["id"] == number)
+
+
+def file_of(record):
+    """The config of a record, or None for a run that no config expresses."""
+    if "config" not in record:
+        return None
+    words = [word for word in record["path"].split("/") if word not in COMMON_FOLDERS]
+    name = re.sub(r"[^a-z0-9]+", "_", "_".join(words).lower())
+    return FOLDER / f"{record['id']:02}_{name}.yaml"
 
 
 @dataclasses.dataclass
@@ -108,7 +129,7 @@ def evaluate(program, config, mapping):
 
 def run_case(program, record):
     case = Case(record)
-    config = published_configs.file_of(record)
+    config = file_of(record)
     if config is not None:
         if "mapping" in record:
             case.evaluation = evaluate(program, config, record["mapping"])
@@ -118,7 +139,7 @@ def run_case(program, record):
 
 def run_all(program):
     """All published runs."""
-    return [run_case(program, record) for record in published_configs.records()]
+    return [run_case(program, record) for record in records()]
 
 
 def problems(cases):
@@ -136,7 +157,7 @@ def small(value):
 
 
 def link(record):
-    file = published_configs.file_of(record)
+    file = file_of(record)
     return f"[{record['id']}](../configs/published/{file.name})" if file else str(record["id"])
 
 
