@@ -22,7 +22,9 @@ usage: check_layers.py ROOT | --self-test
 import pathlib
 import re
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import checks  # noqa: E402
 
 KNOWS = {
     "base": [],
@@ -42,7 +44,7 @@ KNOWS = {
 # "solve" stands for the files that are in no room.
 ROOMS = ["tree", "plan", "calculon", "tables", "duals", "fusion", "sharding", "mapping", "stages",
          "answer", "solve", "training", "serving"]
-# Of the engine, but in no room: what the rooms share with those who call solve.
+# Files of the engine in no room, shared by the rooms and the callers of solve.
 OPEN = ["search_options.hpp", "search_result.hpp", "names.hpp", "names.cpp"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
@@ -56,7 +58,7 @@ def room_of(parts):
 
 
 def complaint(file, include):
-    """What is wrong with one include of a file, both from src/ or tools/; or None."""
+    """The rule that an include of a file breaks, both named from src/ or tools/; or None."""
     parts, own = include.split("/"), file.split("/")
     layer, target = own[0], parts[0]
     if ".." in parts:
@@ -82,7 +84,7 @@ def complaint(file, include):
 
 
 def violations(root):
-    """One line for each include that breaks a rule, and how many files were read."""
+    """One line for each include that breaks a rule."""
     found, files = [], 0
     for layer in KNOWS:
         folder = root / layer if layer == "tools" else root / "src" / layer
@@ -95,69 +97,36 @@ def violations(root):
                 if reason:
                     place = f"{file.relative_to(root)}:{number}"
                     found.append(f"{place}: {match.group(1)}: {reason}")
-    return found, files
+    return found if files else [f"{root}: no files"]
 
 
-def self_test():
-    """A check that finds nothing is only worth something if it can find."""
-    good = {
-        "src/base/a.hpp": '#include <vector>\n#include "base/b.hpp"\n',
-        "src/model/layer/a.cpp": '#include "graph/a.hpp"\n#include "model/step/a.hpp"\n',
-        "src/milp/a.cpp": '#include "model/a.hpp"\n',
-        "src/engine/tree/a.hpp": '#include "base/a.hpp"\n#include "engine/tree/b.hpp"\n',
-        "src/engine/duals/a.hpp": '#include "engine/tables/b.hpp"\n#include "engine/names.hpp"\n',
-        "src/engine/search_options.hpp": '#include "engine/tree/b.hpp"\n',
-        "src/engine/solve.cpp": '#include "engine/answer/a.hpp"\n#include "model/a.hpp"\n',
-        "src/io/a.cpp": '#include "engine/solve.hpp"\n#include "milp/a.hpp"\n',
-        "tools/a.cpp": '#include "io/a.hpp"\n#include "neighbour.hpp"\n#include "cli/a.hpp"\n',
-    }
-    bad = {
-        "src/base/a.hpp": '#include "graph/a.hpp"\n',
-        "src/graph/a.cpp": '  #  include "model/a.hpp"\n',
-        "src/model/a.cpp": '#include "engine/solve.hpp"\n',
-        "src/milp/b.cpp": '#include "engine/solve.hpp"\n',
-        "src/engine/a.hpp": '#include "io/a.hpp"\n',
-        "src/engine/b.cpp": '#include "milp/a.hpp"\n',
-        "src/io/deep/a.cpp": '#include "tools/a.hpp"\n',
-        "src/engine/tree/b.hpp": '#include "model/a.hpp"\n',
-        "src/engine/tree/c.cpp": '#include "engine/names.hpp"\n',
-        "src/engine/tables/a.cpp": '#include "engine/fusion/a.hpp"\n',
-        "src/engine/answer/a.cpp": '#include "engine/solve.hpp"\n',
-        "src/engine/attic/a.cpp": '#include "base/a.hpp"\n',
-        "src/model/b.cpp": '#include "../graph/a.hpp"\n',
-        "src/model/c.cpp": '#include "shard.hpp"\n',
-    }
-    for name, text in bad.items():
-        with tempfile.TemporaryDirectory() as folder:
-            write(folder, {**good, name: text})
-            found, _ = violations(pathlib.Path(folder))
-            if len(found) != 1 or not found[0].startswith(f"{name}:1: "):
-                sys.exit(f"self-test: {name} with {text.strip()}: expected one finding, got {found}")
-    with tempfile.TemporaryDirectory() as folder:
-        write(folder, good)
-        found, _ = violations(pathlib.Path(folder))
-        if found:
-            sys.exit(f"self-test: found what is not wrong: {found}")
-    print(f"{len(bad)} violations found, nothing else")
-
-
-def write(folder, files):
-    for name, text in files.items():
-        file = pathlib.Path(folder, name)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-
-
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    if sys.argv[1] == "--self-test":
-        self_test()
-        return
-    found, files = violations(pathlib.Path(sys.argv[1]))
-    print("\n".join(found + [f"{files} files, {len(found)} includes point the wrong way"]))
-    sys.exit(1 if found or files == 0 else 0)
-
+GOOD = {
+    "src/base/a.hpp": '#include <vector>\n#include "base/b.hpp"\n',
+    "src/model/layer/a.cpp": '#include "graph/a.hpp"\n#include "model/step/a.hpp"\n',
+    "src/milp/a.cpp": '#include "model/a.hpp"\n',
+    "src/engine/tree/a.hpp": '#include "base/a.hpp"\n#include "engine/tree/b.hpp"\n',
+    "src/engine/duals/a.hpp": '#include "engine/tables/b.hpp"\n#include "engine/names.hpp"\n',
+    "src/engine/search_options.hpp": '#include "engine/tree/b.hpp"\n',
+    "src/engine/solve.cpp": '#include "engine/answer/a.hpp"\n#include "model/a.hpp"\n',
+    "src/io/a.cpp": '#include "engine/solve.hpp"\n#include "milp/a.hpp"\n',
+    "tools/a.cpp": '#include "io/a.hpp"\n#include "neighbour.hpp"\n#include "cli/a.hpp"\n',
+}
+BAD = {
+    "src/base/a.hpp": '#include "graph/a.hpp"\n',
+    "src/graph/a.cpp": '  #  include "model/a.hpp"\n',
+    "src/model/a.cpp": '#include "engine/solve.hpp"\n',
+    "src/milp/b.cpp": '#include "engine/solve.hpp"\n',
+    "src/engine/a.hpp": '#include "io/a.hpp"\n',
+    "src/engine/b.cpp": '#include "milp/a.hpp"\n',
+    "src/io/deep/a.cpp": '#include "tools/a.hpp"\n',
+    "src/engine/tree/b.hpp": '#include "model/a.hpp"\n',
+    "src/engine/tree/c.cpp": '#include "engine/names.hpp"\n',
+    "src/engine/tables/a.cpp": '#include "engine/fusion/a.hpp"\n',
+    "src/engine/answer/a.cpp": '#include "engine/solve.hpp"\n',
+    "src/engine/attic/a.cpp": '#include "base/a.hpp"\n',
+    "src/model/b.cpp": '#include "../graph/a.hpp"\n',
+    "src/model/c.cpp": '#include "shard.hpp"\n',
+}
 
 if __name__ == "__main__":
-    main()
+    checks.main(__doc__, violations, GOOD, BAD.items())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the pages of the documents to what they can be held to without reading them.
+"""Holds the pages of the documents to rules that a program can check.
 
 Lines of prose have at most 100 columns, README.md and CONTRIBUTING.md their tables too, and
 README.md is short.  Links lead to files and headings that are there.  So do the names between
@@ -12,7 +12,9 @@ usage: check_pages.py ROOT | --links ROOT | --self-test
 import pathlib
 import re
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import checks  # noqa: E402
 
 WIDTH = 100
 LENGTH = 115  # lines of README.md
@@ -123,7 +125,7 @@ def complaints(root):
 
 
 def broken_links(root):
-    """Of the pages alone, as they are installed."""
+    """Complaints about links between pages, which are installed without the code."""
     repository = Repository(root)
     pages = repository.pages()
     assert pages, f"{root} has no pages"
@@ -131,53 +133,24 @@ def broken_links(root):
             for number, what in repository.wrong_links(page, FENCE.sub(blanked, page.read_text()))]
 
 
-def self_test():
-    good = {
-        "README.md": "[a](docs/a.md#1-the-tree) `src/a.cpp` `a.cpp` `A::b` `docs/*.md`\n"
-                     "```text\n`Z::z`\n```\n",
-        "docs/a.md": f"## 1. The tree\n\n**1.2 Bound.** text\n\n| {'long ' * 30} |\n",
-        "src/a.cpp": "// docs/a.md, section 1, and docs/a.md, 1.2\nstruct A { int b; };\n",
-    }
-    bad = [
-        ("README.md", "[a](docs/b.md)\n"), ("README.md", "[a](docs/a.md#the-tree)\n"),
-        ("README.md", "`src/b.cpp`\n"), ("README.md", "`b.cpp`\n"), ("README.md", "`A::c`\n"),
-        ("README.md", f"| {'long ' * 30} |\n"), ("README.md", "line\n" * (LENGTH + 1)),
-        ("docs/a.md", good["docs/a.md"] + "long " * 30 + "\n"),
-        ("src/a.cpp", good["src/a.cpp"] + "// docs/a.md, section 2\n"),
-        ("src/a.cpp", good["src/a.cpp"] + "// docs/a.md, 1.3\n"),
-        ("src/a.cpp", good["src/a.cpp"] + "// docs/b.md, section 1\n"),
-    ]
-
-    def found_in(files):
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in files.items():
-                file = pathlib.Path(folder, name)
-                file.parent.mkdir(exist_ok=True)
-                file.write_text(text)
-            return complaints(pathlib.Path(folder))
-
-    assert found_in(good) == [], found_in(good)
-    for name, text in bad:
-        found = found_in({**good, name: text})
-        assert len(found) == 1 and found[0].startswith(name), (name, text, found)
-    print(f"{len(bad)} mistakes found, nothing else")
-
-
-def main():
-    if len(sys.argv) == 3 and sys.argv[1] == "--links":
-        found = broken_links(pathlib.Path(sys.argv[2]).resolve())
-        if found:
-            sys.exit("\n".join(found))
-        return
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    if sys.argv[1] == "--self-test":
-        self_test()
-        return
-    found = complaints(pathlib.Path(sys.argv[1]).resolve())
-    if found:
-        sys.exit("\n".join(found))
+GOOD = {
+    "README.md": "[a](docs/a.md#1-the-tree) `src/a.cpp` `a.cpp` `A::b` `docs/*.md`\n"
+                 "```text\n`Z::z`\n```\n",
+    "docs/a.md": f"## 1. The tree\n\n**1.2 Bound.** text\n\n| {'long ' * 30} |\n",
+    "src/a.cpp": "// docs/a.md, section 1, and docs/a.md, 1.2\nstruct A { int b; };\n",
+}
+BAD = [
+    ("README.md", "[a](docs/b.md)\n"), ("README.md", "[a](docs/a.md#the-tree)\n"),
+    ("README.md", "`src/b.cpp`\n"), ("README.md", "`b.cpp`\n"), ("README.md", "`A::c`\n"),
+    ("README.md", f"| {'long ' * 30} |\n"), ("README.md", "line\n" * (LENGTH + 1)),
+    ("docs/a.md", GOOD["docs/a.md"] + "long " * 30 + "\n"),
+    ("src/a.cpp", GOOD["src/a.cpp"] + "// docs/a.md, section 2\n"),
+    ("src/a.cpp", GOOD["src/a.cpp"] + "// docs/a.md, 1.3\n"),
+    ("src/a.cpp", GOOD["src/a.cpp"] + "// docs/b.md, section 1\n"),
+]
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--links"] and len(sys.argv) == 3:
+        sys.exit("\n".join(broken_links(pathlib.Path(sys.argv[2]).resolve())) or 0)
+    checks.main(__doc__, complaints, GOOD, BAD)

@@ -8,9 +8,12 @@ import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import checks  # noqa: E402
+
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "bench/README.md")
 SOURCES = ("src/**/*.[ch]pp", "tools/**/*.[ch]pp", "src/**/*.js")
-WORDS = {  # over which readers stumbled, and what to say instead
+WORDS = {  # phrases over which readers stumbled, and better words
     r"(?:is|are|was|were|be|been) told(?! apart)": "reported, printed, known",
     r"only who|who asks": "only where the config asks for it",
     r"none \w+ at most as much": "none dominates it",
@@ -26,34 +29,31 @@ WORDS = {  # over which readers stumbled, and what to say instead
 
 
 def faults(text):
-    """Number of line, what is said, what to say; a phrase may go over the end of a line."""
+    """Line, phrase and better words; a phrase may go over the end of a line."""
     for phrase, better in WORDS.items():
         pattern = rf"\b(?:{phrase})\b".replace(" ", r"\s+")
         for found in re.finditer(pattern, text, re.IGNORECASE):
             yield text.count("\n", 0, found.start()) + 1, " ".join(found[0].split()), better
 
 
-def page(text):  # without what a program printed
+def page(text):  # without the output of programs
     return re.sub(r"(?ms)^```.*?^```$", lambda block: "\n" * block[0].count("\n"), text)
 
 
-def comments(text):  # what is none ends a phrase
+def comments(text):  # a line without a comment ends a phrase
     return re.sub(r"(?m)^.*?(?://+ ?(.*))?$", lambda line: line[1] or "\0", text)
 
 
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        found = [fault[:2] for fault in faults("The end is\ntold, and only who asks gets it.")]
-        assert found == [(1, "is told"), (2, "only who")], found
-        assert not list(faults(comments('x = "is told"; // fine\n// is\ny();\n// told')))
-        return
-    root = pathlib.Path(sys.argv[1])
+def complaints(root):
     texts = [(file, prose(file.read_text()))
              for patterns, prose in ((PAGES, page), (SOURCES, comments))
              for pattern in patterns for file in sorted(root.glob(pattern))]
-    sys.exit("\n".join(f"{file.relative_to(root)}:{line}: '{said}', better: {better}"
-                       for file, text in texts for line, said, better in faults(text)) or 0)
+    return [f"{file.relative_to(root)}:{line}: '{said}', better: {better}"
+            for file, text in texts for line, said, better in faults(text)]
 
+
+GOOD = {"README.md": "```\nis told\n```\n", "src/a.cpp": 'x = "is told"; // fine\n// is\ny();\n// told'}
+BAD = [("README.md", "The end is\ntold.\n"), ("src/a.cpp", "// only\n// who asks gets it\n")]
 
 if __name__ == "__main__":
-    main()
+    checks.main(__doc__, complaints, GOOD, BAD)

@@ -16,7 +16,9 @@ usage: equations.py ROOT [--check] | --self-test
 import pathlib
 import re
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import checks  # noqa: E402
 
 PAGES = ["docs/model.md", "docs/technology.md", "docs/training.md", "docs/truth.md"]
 DEFINITION = re.compile(r"^ {4,}\((\d+)\) ", re.MULTILINE)
@@ -72,7 +74,7 @@ def citations(root, page):
 
 
 def look_through(root, name):
-    """The lines that say where each equation of the page is, and complaints."""
+    """Lines with the functions of each equation of the page, and complaints."""
     page = (root / name).read_text()
     defined = [int(number) for number in DEFINITION.findall(page)]
     functions, wrong = citations(root, name)
@@ -96,32 +98,21 @@ def look_through(root, name):
 
 def self_test():
     page = "    (1) a = b\n\n(1) and\n\n    (2) c\n"
-    listed = ["docs/model.md (1): f in a.hpp, S::g in a.hpp", "docs/model.md (2): f in a.hpp"]
     code = ("// docs/model.md (1), (2)\ntemplate <class T>\nint f(T t);\n"
             "struct S {\n  /// Why.\n  // docs/model.md (1)\n  [[nodiscard]] int g() const;\n};\n")
     good = {"docs/model.md": page, "src/a.hpp": code}
     bad = [
-        ("src/a.hpp", code.replace("(1), (2)", "(1)")),            # (2) has no function
+        ("src/a.hpp", code.replace("(1), (2)", "(1)")),            # no function of (2)
         ("src/a.hpp", code + "// docs/model.md (3)\nvoid h();\n"),  # there is no (3)
         ("src/a.hpp", code + "// as docs/model.md, (3) says\n"),
         ("src/a.hpp", code + "// docs/model.md (1)\nint x = 0;\n"),
         ("docs/model.md", page.replace("(2) c", "(3) c")),
         ("docs/model.md", page.replace("(1) and", "(7) and")),
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        root = pathlib.Path(folder)
-        for name in good:
-            (root / name).parent.mkdir()
-
-        def looked_through(files):
-            for name, text in files.items():
-                (root / name).write_text(text)
-            return look_through(root, PAGES[0])
-
-        assert looked_through(good) == (listed, []), looked_through(good)
-        for name, text in bad:
-            assert looked_through({**good, name: text})[1], (name, text)
-    print(f"{len(bad)} mistakes found, nothing else")
+    listed = ["docs/model.md (1): f in a.hpp, S::g in a.hpp", "docs/model.md (2): f in a.hpp"]
+    found = checks.found_in(lambda root: look_through(root, PAGES[0])[0], good)
+    assert found == listed, found
+    checks.self_test(lambda root: look_through(root, PAGES[0])[1], good, bad, alone=False)
 
 
 def main():
@@ -130,15 +121,10 @@ def main():
         return
     if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--check"]):
         sys.exit(__doc__)
-    root = pathlib.Path(sys.argv[1])
-    wrong = []
-    for name in PAGES:
-        lines, complaints = look_through(root, name)
-        wrong += complaints
-        if not sys.argv[2:]:
-            print("\n".join(lines))
-    if wrong:
-        sys.exit("\n".join(wrong))
+    found = [look_through(pathlib.Path(sys.argv[1]), name) for name in PAGES]
+    if not sys.argv[2:]:
+        print("\n".join(line for lines, _ in found for line in lines))
+    sys.exit("\n".join(complaint for _, wrong in found for complaint in wrong) or 0)
 
 
 if __name__ == "__main__":
