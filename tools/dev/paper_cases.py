@@ -75,108 +75,33 @@ def ask_rail(program, case):
 
 
 def ask_stages(program, case):
-    asked = case["input"]
-    kinds = {"e": "elementwise", "w": "weight_gemm"}
-    kernels = []
-    for name, kind, m, k, n in asked["kernels"]:
-        kernels.append({"name": name, "kind": kinds[kind], "M": m, "N": n,
-                        **({"K": k} if kind == "w" else {})})
-    names = [kernel["name"] for kernel in kernels]
-    chip = asked["chip"]
-    result = solve(program, {
-        "workload": {"kind": "graph", "word": "2 B", "sequence": asked["kernels"][0][4],
-                     "tile": asked["kernels"][0][4], "global_batch": asked["micro_batches"],
-                     "micro_batch": 1, "kernels": kernels,
-                     "tensors": [{"from": names[u], "to": names[v]} for u, v in asked["tensors"]]},
-        "system": {"chips": asked["stages"], "network": [
-            {"topology": "ring", "degree": asked["stages"], "bandwidth": f"{asked['link']} GB/s",
-             "strategy": "pipeline"}], "accelerator": {
-            "cores": chip["cores"], "lanes": chip["lanes"], "stages": chip["stages"],
-            "frequency": f"{chip['frequency']} GHz", "sram": f"{chip['sram']} B"},
-            "memory": {"bandwidth": f"{chip['bandwidth']} GB/s"}},
-        "execution": {"style": "dataflow", "stages": "graph", "partitions": asked["partitions"],
-                      "overlap": asked["overlap"], "compute_utilization": chip["utilization"]},
-        "equations": {"weight_traffic": "resident"}})
+    result = solve(program, case["config"])
     stages = [{"kernels": stage["kernels"], "work_ns": 1e9 * stage["work"],
                "transfer_ns": 1e9 * stage["transfer"]} for stage in result["stages"]]
     return {"step_time_ns": 1e9 * result["step_time"], "stages": stages}
 
 
-TOPOLOGIES = {"R": "ring", "FC": "fully_connected", "SW": "switch"}
-
-
 def ask_latency(program, case):
-    asked = case["input"]
-    if "sum_ii" in asked:
+    """The time of the exchange that latencies add, or a token of a published run."""
+    if "config" not in case:
         file = validate.FOLDER / "60_llm_serving_tp16_pp1_llama3_8b_sn40l_decode.yaml"
         return {"latency_ns": 1e9 * solve(program, file)["serving"]["time_per_output_token"]}
-    members = asked["members"]
-    kernel = {"name": "A", "kind": "weight_gemm", "M": 64, "K": 4 * members, "N": 1}
-    kernels, tensors, pins = [kernel], [], {"A": "K"}
-    if asked["operation"] == "all_to_all":
-        kernel["communication"] = {"type": "all_to_all", "bytes": "1 B"}
-    elif asked["operation"] == "all_gather":  # of the rows that A leaves, by B, which reads all
-        kernels.append({"name": "B", "kind": "weight_gemm", "M": 64, "K": 64, "N": 1})
-        tensors, pins = [{"from": "A", "to": "B"}], {"A": "M", "B": "M"}
-        kernel["M"] = 4 * members
-        kernels[1].update(K=4 * members, M=4 * members)
-
-    def network(latency):
-        result = solve(program, {
-            "workload": {"kind": "graph", "word": "2 B", "sequence": 1, "global_batch": 1,
-                         "micro_batch": 1, "kernels": kernels, "tensors": tensors},
-            "system": {"chips": members, "accelerator": {
-                "cores": 16, "lanes": 1, "stages": 1, "frequency": "1 GHz", "sram": "100 MiB"},
-                "memory": {"bandwidth": "1 PB/s"},
-                "network": [{"topology": TOPOLOGIES[asked["topology"]], "degree": members,
-                             "bandwidth": "1000 PB/s", "latency": f"{latency} ns",
-                             "strategy": "tensor"}]},
-            "execution": {"style": "kernel_by_kernel", "overlap": "none"},
-            "equations": {"preset": asked["rule"], "lone_kernels": "streamed"},
-            "sharding": {"pins": pins}})
-        return sum(partition["network"] for partition in result["partitions"])
-
-    return {"latency_ns": 1e9 * (network(asked["latency_ns"]) - network(0))}
+    with_it, without = (
+        sum(partition["network"] for partition in solve(program, case["config"], *changes)["partitions"])
+        for changes in ((), ("system.network.0.latency=0 ns",)))
+    return {"latency_ns": 1e9 * (with_it - without)}
 
 
-def on_grid(program, asked, kernels, tensors, pins, word="2 B"):
-    """The partitions of the kernels one by one, by name, on chips of 100 TFLOP/s."""
-    network = [{"topology": "ring", "degree": degree, "bandwidth": f"{bandwidth} GB/s",
-                "strategy": "tensor"}
-               for degree, bandwidth in zip(asked["grid"], asked["bandwidths"])]
-    result = solve(program, {
-        "workload": {"kind": "graph", "word": word, "global_batch": 1, "micro_batch": 1,
-                     "kernels": kernels, "tensors": tensors},
-        "system": {"chips": math.prod(asked["grid"]), "network": network, "accelerator": {
-            "cores": 1000, "lanes": 100, "stages": 1, "frequency": "0.5 GHz", "sram": "1 GiB"},
-                   "memory": {"bandwidth": "1 TB/s"}},
-        "execution": {"style": "kernel_by_kernel", "overlap": "none", "compute_utilization": 1},
-        "equations": {"weight_traffic": "per_sample"},
-        "sharding": {"axes": 2, "pins": pins}})
+def lone_partitions(program, case):
+    """The partitions of the kernels one by one, by the name of the kernel."""
+    result = solve(program, case["config"])
     return {partition["kernels"][0]: partition for partition in result["partitions"]}
 
 
-def pair(loops):
-    return loops[0] if loops[1] == "none" else "/".join(loops)
-
-
 def ask_two_loop(program, case):
-    """C = A B with A of m x k and B, the weight, of k x n; the rows of a kernel are n."""
-    asked = case["input"]
-    m, k, n = asked["gemm"]
-    # Loops of the case, as loops of the kernels that make C and the gradients of A and B, or read C.
-    own = {"forward": dict(M="N", K="K", N="M", none="none"),
-           "d_input": dict(M="N", K="M", N="K", none="none"),
-           "d_weight": dict(M="K", K="M", N="N", none="none"),
-           "reader": dict(M="N", K="none", N="M", none="none")}
-    pins = {kernel: pair([names[loop] for loop in asked["loops"]]) for kernel, names in own.items()}
-    word = asked["word"]
-    parts = on_grid(program, asked, [
-        {"name": "forward", "kind": "weight_gemm", "M": n, "K": k, "N": m},
-        {"name": "d_input", "kind": "weight_gemm", "M": k, "K": n, "N": m},
-        {"name": "d_weight", "kind": "gemm", "M": k, "K": m, "N": n},
-        {"name": "reader", "kind": "elementwise", "M": n, "N": m}],
-        [{"from": "forward", "to": "reader"}], pins, f"{word} B")
+    """C = A B with B the weight: `forward` makes C, `d_input` and `d_weight` the gradients."""
+    parts = lone_partitions(program, case)
+    word = int(case["config"]["workload"]["word"].removesuffix(" B"))
     flop = 1e14 * parts["forward"]["compute"]
     output = parts["reader"]["memory_bytes"] / word  # the only tensor that it reads
     weight = parts["forward"]["memory_bytes"] / word - output
@@ -186,14 +111,7 @@ def ask_two_loop(program, case):
 
 
 def ask_convert(program, case):
-    asked = case["input"]
-    loops = {"R": "none", "row": "M", "col": "N"}
-    rows = 20000
-    kernels = [{"name": name, "kind": "elementwise", "M": rows,
-                "N": round(asked["bytes"] / 2 / rows)} for name in ("up", "down")]
-    pins = {name: pair([loops[layout] for layout in asked[name]]) for name in ("up", "down")}
-    parts = on_grid(program, asked, kernels, [{"from": "up", "to": "down"}], pins)
-    return {"time_ns": 1e9 * parts["up"]["network"]}
+    return {"time_ns": 1e9 * lone_partitions(program, case)["up"]["network"]}
 
 
 def roofline_of(program, number):
@@ -313,20 +231,10 @@ def ask_lstm(program, case):
 
 
 def ask_dataflow(program, case):
-    asked = case["input"]
-
+    """A GEMM on one core of 1 GHz with each dataflow."""
     def run(dataflow):
-        """The GEMM alone on one core of 1 GHz."""
-        result = solve(program, {
-            "workload": {"kind": "graph", "word": f"{asked['word']} B", "sequence": 1,
-                         "global_batch": 1, "micro_batch": 1,
-                         "kernels": [{"name": "A", "kind": "weight_gemm", "M": asked["m"],
-                                      "K": asked["k"], "N": asked["n"]}], "tensors": []},
-            "system": {"chips": 1, "accelerator": {
-                "cores": 1, "lanes": asked["lanes"], "stages": asked["stages"],
-                "frequency": "1 GHz", "sram": "1 GB", "dataflow": dataflow},
-                "memory": {"bandwidth": "1 EB/s"}}})
-        (partition,) = result["partitions"]
+        change = f"system.accelerator.dataflow={dataflow}"
+        (partition,) = solve(program, case["config"], change)["partitions"]
         return partition["dataflow"]["A"], {"cycles": 1e9 * partition["compute"],
                                             "register_bytes": partition["register_bytes"]}
 
