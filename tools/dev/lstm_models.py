@@ -1,13 +1,15 @@
 """Language models of as many parameters as one of two LSTM layers, on 512 chips (DeepFlow, figure 10).
 
-The machine is that of configs/figures/deepflow_lstm_parallel.yaml, with its strategies and loops
+The machine is the one of configs/figures/deepflow_lstm_parallel.yaml, with its strategies and loops
 searched; a kernel is a GEMM of all gates over all steps and samples at once, as there.
 """
 
-from tables import CONFIGS, solve
+import json
+
+import technology_figures
+from technology_figures import NODES
 
 VOCABULARY, HIDDEN, LAYERS, TOKENS = 800_000, 16_384, 2, 640
-NODES = ("n12", "n10", "n7", "n5", "n3", "n2", "n1")
 
 
 def parameters(hidden, layers):
@@ -69,18 +71,9 @@ def graph(hidden, layers):
 
 
 def step(program, hidden, layers, node):
-    technologies = CONFIGS / "technologies"
-    return solve(program, {
-        "workload": graph(hidden, layers),
-        "system": {
-            "chips": 512, "technology": {"from": str(technologies / "nodes" / f"{node}.yaml")},
-            "budget": {"from": str(technologies / "budgets" / "v100.yaml"),
-                       "area": {"package": "1265 mm2", "die": "850 mm2"}},
-            "memory": {"bandwidth": "1 TB/s", "capacity": "1 TB"},
-            "network": [{"topology": "switch", "degree": degree, "bandwidth": "100 GB/s"}
-                        for degree in (8, 64)]},
-        "execution": {"style": "kernel_by_kernel", "levels": True},
-        "equations": {"weight_traffic": "per_sample"}, "search": {"sharding": "joint"}})["step_time"]
+    return technology_figures.solve(
+        program, "lstm_parallel", "workload=" + json.dumps(graph(hidden, layers)),
+        technology_figures.at_node(node))["step_time"]
 
 
 def steps(program, most_layers=3):

@@ -5,9 +5,9 @@
                       [--no-signals]
 
 Each config is solved several times: with other threads, bounds, limits and hints, killed and
-resumed, onto full disks, beside other runs.  Every run is checked for what docs/results.md
-promises, and all runs of a config for what they say of each other: no proof above a mapping that
-any of them found, the same answer from all that prove one (soak_checks.py, soak_case.py).
+resumed, onto full disks, beside other runs.  Every run is checked for the promises of
+docs/results.md, and all runs of a config must agree: no proof above a mapping that any of them
+found, the same answer from all that prove one (soak_checks.py, soak_case.py).
 
 The configs have the seeds S, S + 1, ...; `soak.py DFSEARCH 1 --seed N` runs the one of seed N
 again.  A config that fails is kept in FOLDER/N with its command lines.  Exit status 1 on any.
@@ -36,7 +36,7 @@ KEEP = pathlib.Path(__file__).resolve().parents[2] / "build" / "soak"
 
 
 class Figures:
-    """What the table at the end says; written by all cases at once."""
+    """Numbers of the table at the end; written by all cases at once."""
 
     def __init__(self):
         self.begin = time.monotonic()

@@ -1,8 +1,7 @@
 """One random config: solved in several ways that must not contradict each other.
 
-`Case` runs the program and knows what the runs before said of the same problem: the least
-objective of any mapping, the greatest lower bound, the proved answer.  What is done with a config
-is in soak_ways.py.
+`Case` runs the program and keeps the results of all runs of the same problem: the least objective of
+any mapping, the greatest lower bound, the proved answer.  soak_ways.py has the runs of a config.
 """
 
 import json
@@ -16,19 +15,19 @@ import soak_configs
 
 OUTPUTS = ("json", "mapping", "checkpoint", "events")
 TEMPORARY = re.compile(r"\..+\.\d+\.tmp")  # of write_file.cpp
-# Keys of a result that say nothing of the answer.
+# Keys of a result that are not part of the answer.
 ASIDE = ("search", "top", "top_complete", "beyond_scope")
 
 
 class Knowledge:
-    """What all runs together say of one problem."""
+    """Results of all runs of one problem together."""
 
     def __init__(self):
         self.upper = None  # least objective of a mapping that fits, and who found it
         self.lower = (0.0, "nobody")
         self.infeasible = None  # who proved it
         self.answer = None  # the proved result, and who found it
-        self.tops = {}  # of --top K, what was proved
+        self.tops = {}  # proved answers of --top K
 
     def contradictions(self):
         found = []
@@ -42,7 +41,7 @@ class Knowledge:
 
 
 class Case:
-    """A folder with a config and all that is done with it."""
+    """A folder with a config and all its runs."""
 
     def __init__(self, runner, folder, random, figures):
         self.runner = runner
@@ -93,8 +92,8 @@ class Case:
         return done
 
     def solve(self, stop=None, stdout=None, **options):
-        """Runs `solve` with these options, checks all that must hold, and returns the JSON; None
-        if the run left none."""
+        """Runs `solve` with these options, checks the run, and returns the JSON, or None if the run
+        left none."""
         options.setdefault("json", "r.json")
         for output in ("json", "mapping", "events"):  # that a run before left
             file = self.own(options.get(output))
@@ -170,7 +169,7 @@ class Case:
                 self._check_mapping(result, options)
 
     def _check_mapping(self, result, options):
-        """The mapping written costs what the result says, to the last bit."""
+        """Checks that the mapping written has the cost of the result, to the last bit."""
         again = self.evaluate(options["mapping"], options)
         if again is None:
             self.complain("the mapping found does not evaluate")
@@ -200,7 +199,7 @@ class Case:
     # Knowing:
 
     def known(self, options):
-        """What is known of the config with the overrides of these options."""
+        """Results of the config with the overrides of these options."""
         return self._known.setdefault(tuple(options.get("set", ())), Knowledge())
 
     def _check_knowledge(self, options):
@@ -221,7 +220,7 @@ class Case:
             self._compare_proofs(result, done, options)
 
     def _compare_proofs(self, result, done, options):
-        """All that prove say the same.  A limit or a signal may come between the proof and the
+        """Checks that all proofs agree.  A limit or a signal may come between the proof and the
         choice among equals, or before all is known of why nothing fits; a gap leaves the choice
         open."""
         known, who = self.known(options), self.log[-1]
@@ -236,7 +235,7 @@ class Case:
             different = [key for key in answer if answer[key] != known.answer[0][key]]
             self.complain(f"two proofs differ in {', '.join(different)}; the other one:\n"
                           f"    {known.answer[1]}")
-        # The next-best that nobody asked for is what a fixed effort finds.
+        # A next best that nobody asked for depends on a fixed effort.
         if "node_limit" in options or "hint" in options:
             return
         top = known.tops.setdefault(options.get("top"), ((result["top"], result["top_complete"]),

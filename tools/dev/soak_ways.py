@@ -1,4 +1,4 @@
-"""What is done with a random config: the ways to the same answer, and the ways to be stopped."""
+"""Runs of a random config: ways to the same answer, and ways to be stopped."""
 
 import concurrent.futures
 import json
@@ -20,7 +20,7 @@ SWITCHES = {  # overrides that make another problem of a config
 
 
 def explore(case):
-    """Everything that is done with one config."""
+    """Makes all runs of one config."""
     random = case.random
     if random.random() < 0.65:
         probe = case.solve(time_limit=0.3, threads=2, quiet=True)
@@ -33,16 +33,13 @@ def explore(case):
     if first["objective"] is not None:
         for _ in range(random.randint(0, 2)):
             perturb(case, first)
-    ways = [way for way in WAYS if way is not limited_memory or has_memory_limit(case)]
-    weights = [WAYS[way] for way in ways]
-    for way in random.choices(ways, weights, k=random.randint(2, 5)):
-        way(case, first)
+    for way in random.choices(list(WAYS), list(WAYS.values()), k=random.randint(2, 5)):
+        if way in RUNS:
+            case.solve(**{"threads": threads(random), "time_limit": PATIENCE} | RUNS[way](case))
+        else:
+            way(case, first)
         if case.complaints:
             return
-
-
-def has_memory_limit(case):
-    return "--memory-limit" in case.runner.help
 
 
 def threads(random):
@@ -59,16 +56,34 @@ def some_bounds(case):
     return case.random.sample(names, case.random.randint(1, 3))
 
 
+def limits(case):
+    """A limit of time or nodes, and further options that change the way to it."""
+    random = case.random
+    if random.random() < 0.5:
+        options = {"time_limit": round(10 ** random.uniform(-3, -0.7), 4)}
+    else:
+        options = {"node_limit": int(10 ** random.uniform(0, 3.5))}
+    if random.random() < 0.3:
+        options["top"] = random.randint(1, 4)
+    return options | WRITTEN | {"deterministic": random.random() < 0.3}
+
+
+WRITTEN = {"mapping": "m.json", "events": "e.ndjson"}
+# Options of one more run, by the name of the way.
+RUNS = {
+    "again": lambda case: WRITTEN | {"verbose": True},
+    "without_bounds": lambda case: {"no_bound": some_bounds(case)},
+    "ranked": lambda case: {"top": case.random.randint(1, 5),
+                            "deterministic": case.random.random() < 0.3},
+    "with_gap": lambda case: {"gap": case.random.choice((0.001, 0.01, 0.1, 0.5, 1)),
+                              "mapping": "m.json"},
+    "limited_memory": lambda case: WRITTEN | {
+        "memory_limit": int(2 ** case.random.uniform(24, 28))},
+    "limited": limits,
+}
+
+
 # Ways to the same answer.
-
-
-def again(case, _first):
-    case.solve(threads=threads(case.random), time_limit=PATIENCE, verbose=True, mapping="m.json",
-               events="e.ndjson")
-
-
-def without_bounds(case, _first):
-    case.solve(threads=threads(case.random), time_limit=PATIENCE, no_bound=some_bounds(case))
 
 
 def deterministic(case, _first):
@@ -95,11 +110,6 @@ def hinted(case, first):
         return
     (case.folder / "hint.json").write_text(json.dumps(first))
     case.solve(threads=threads(case.random), time_limit=PATIENCE, hint="hint.json")
-
-
-def ranked(case, _first):
-    case.solve(threads=threads(case.random), time_limit=PATIENCE, top=case.random.randint(1, 5),
-               deterministic=case.random.random() < 0.3)
 
 
 def written_as_graph(case, first):
@@ -147,31 +157,6 @@ def at_once(case, first):
 
 
 # Ways to be stopped.
-
-
-def limited(case, _first):
-    options = {"threads": threads(case.random)}
-    if case.random.random() < 0.5:
-        options["time_limit"] = round(10 ** case.random.uniform(-3, -0.7), 4)
-    else:
-        options["node_limit"] = int(10 ** case.random.uniform(0, 3.5))
-        options["time_limit"] = PATIENCE
-    if case.random.random() < 0.3:
-        options["top"] = case.random.randint(1, 4)
-    if case.random.random() < 0.3:
-        options["deterministic"] = True
-    case.solve(**options, mapping="m.json", events="e.ndjson")
-
-
-def with_gap(case, _first):
-    gap = case.random.choice((0.001, 0.01, 0.1, 0.5, 1))
-    case.solve(threads=threads(case.random), time_limit=PATIENCE, gap=gap, mapping="m.json")
-
-
-def limited_memory(case, _first):
-    limit = int(2 ** case.random.uniform(24, 28))
-    case.solve(threads=threads(case.random), time_limit=PATIENCE, memory_limit=limit,
-               mapping="m.json", events="e.ndjson")
 
 
 def killed(case, first):
@@ -228,7 +213,7 @@ def full_disk(case, first):
     if full == "report":
         case.solve(**options, time_limit=PATIENCE, stdout="/dev/full", also=(2,))
     else:
-        # What a limit prevents from being found cannot fail to be written.
+        # A mapping that a limit keeps from being found cannot fail to be written.
         case.solve(**options | {full: "/dev/full"}, time_limit=PATIENCE, also=(2,))
     (case.folder / "c.ck").unlink(missing_ok=True)
 
@@ -237,7 +222,7 @@ def full_disk(case, first):
 
 
 def overridden(case, first):
-    """A changed key makes another problem; what was found before is tried on it."""
+    """A changed key makes another problem, on which the mapping of the config is tried."""
     key = case.random.choice(list(SWITCHES))
     change = f"{key}={case.random.choice(SWITCHES[key])}"
     for count in (1, threads(case.random)):
@@ -277,6 +262,6 @@ def perturb(case, result):
     case.evaluate("perturbed.json", {})
 
 
-WAYS = {again: 10, without_bounds: 12, deterministic: 10, hinted: 8, ranked: 10, at_once: 3,
-        written_as_graph: 6, limited: 14, with_gap: 8, limited_memory: 12, killed: 20,
+WAYS = {"again": 10, "without_bounds": 12, "ranked": 10, "with_gap": 8, "limited_memory": 12,
+        "limited": 14, deterministic: 10, hinted: 8, at_once: 3, written_as_graph: 6, killed: 20,
         full_disk: 5, overridden: 10}
