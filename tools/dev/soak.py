@@ -28,7 +28,6 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import soak_case  # noqa: E402
-import soak_checks  # noqa: E402
 import soak_process  # noqa: E402
 import soak_ways  # noqa: E402
 
@@ -43,11 +42,9 @@ class Figures:
         self._lock = threading.Lock()
         self.configs = collections.Counter()  # by kind
         self.results = collections.Counter()  # by status
-        self.stops = collections.Counter()  # by signal, of those that came before the end
-        self.runs = self.resumes = self.failures = 0
-        self.peak = 0
-        self.overrun = (0.0, 0.0, 0.0)  # beyond the limit, the limit, what the load excused
-        self.inexcusable = 0.0  # the most beyond the limit that load does not excuse
+        self.stops = collections.Counter()  # by signal, if it came before the end
+        self.runs = self.resumes = self.failures = self.peak = 0
+        self.overruns = [(0.0, 0.0, 0.0)]  # seconds beyond the limit, the limit, the load's excuse
 
     def count_run(self, done):
         with self._lock:
@@ -57,12 +54,10 @@ class Figures:
                 self.stops[done.signalled.name] += 1
 
     def count_solve(self, done, options):
-        over = soak_checks.overrun(done, options)
-        if over is None:
-            return
-        with self._lock:
-            self.overrun = max(self.overrun, (over, options["time_limit"], done.load_allowance))
-            self.inexcusable = max(self.inexcusable, over - done.load_allowance)
+        limit = options.get("time_limit")
+        if limit is not None:
+            with self._lock:
+                self.overruns.append((done.wall - limit, limit, done.load_allowance))
 
     def count_result(self, result):
         with self._lock:
@@ -74,26 +69,27 @@ class Figures:
             self.failures += bool(case.complaints)
 
     def progress(self, count):
-        done = sum(self.configs.values())
+        done = self.configs.total()
         seconds = time.monotonic() - self.begin
         left = seconds / max(done, 1) * (count - done)
         return (f"{done} of {count} configs, {self.runs} runs, {self.failures} failures, "
                 f"{seconds:.0f} s, {left:.0f} s to go")
 
     def table(self):
-        over, limit, excused = self.overrun
-        rows = [
-            ("configs", f"{sum(self.configs.values())}: " + _counts(self.configs)),
-            ("runs", f"{self.runs} in {time.monotonic() - self.begin:.0f} s"),
-            ("results", _counts(self.results)),
-            ("stopped", _counts(self.stops) or "none by a signal"),
-            ("resumed", str(self.resumes)),
-            ("memory", f"at most {self.peak / 2**20:.1f} MiB"),
-            ("time limits", f"exceeded by at most {over:.3f} s (limit {limit} s, the load excuses "
-                            f"{excused:.3f} s); at most {self.inexcusable:.3f} s beyond excuses"),
-            ("failures", str(self.failures)),
-        ]
-        return "\n".join(f"{name:<12} {text}" for name, text in rows)
+        over, limit, excused = max(self.overruns)
+        inexcusable = max(over - excused for over, _, excused in self.overruns)
+        rows = {
+            "configs": f"{self.configs.total()}: {_counts(self.configs)}",
+            "runs": f"{self.runs} in {time.monotonic() - self.begin:.0f} s",
+            "results": _counts(self.results),
+            "stopped": _counts(self.stops) or "none by a signal",
+            "resumed": self.resumes,
+            "memory": f"at most {self.peak / 2**20:.1f} MiB",
+            "time limits": f"exceeded by at most {over:.3f} s (limit {limit} s, the load excuses "
+                           f"{excused:.3f} s); at most {inexcusable:.3f} s beyond excuses",
+            "failures": self.failures,
+        }
+        return "\n".join(f"{name:<12} {text}" for name, text in rows.items())
 
 
 def _counts(counter):
@@ -121,13 +117,8 @@ def run_case(seed, runner, figures, keep):
 
 
 def show_progress(figures, count, end):
-    live = sys.stderr.isatty()
-    while not end.wait(1.0 if live else 20.0):
-        line = figures.progress(count)
-        print(f"\r\x1b[K{line}" if live else line, end="" if live else "\n", file=sys.stderr,
-              flush=True)
-    if live:
-        print("\r\x1b[K", end="", file=sys.stderr)
+    while not end.wait(20.0):
+        print(figures.progress(count), file=sys.stderr, flush=True)
 
 
 def main():

@@ -40,12 +40,6 @@ def check_process(done, options):
          f"took {done.peak / 2**20:.1f} MiB, allowed are {most / 2**20:.1f} MiB"))
 
 
-def overrun(done, options):
-    """Seconds beyond the time limit, as they are; None without one."""
-    limit = options.get("time_limit")
-    return None if limit is None else done.wall - limit
-
-
 def check_time(done, options):
     """Checks that a limit and a signal stop the search soon."""
     limit = options.get("time_limit", math.inf)
