@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Which function computes which equation of the pages of equations, PAGES below.
+"""Lists the functions that compute each equation of the pages PAGES.
 
-A function says so in a comment line of its own, among those in front of it:
+A comment line in front of a function names its equations:
 
     // docs/model.md (13), (14)
 
@@ -51,7 +51,7 @@ def function_after(lines, number):
 
 
 def citations(root, page):
-    """By equation of the page the (function, file) pairs that name it, and complaints."""
+    """(function, file) pairs of each equation of the page, and complaints."""
     functions, wrong = {}, []
     citation = re.compile(CITATION.format(re.escape(page)))
     mention = re.compile(MENTION.format(re.escape(page)))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the fuzzers of a build and says what they found.
+"""Runs the fuzzers of a build and prints their findings.
 
 usage: fuzz.py [--build BUILD] [SECONDS] [TARGET...]
 
-Each target runs for so many seconds (60), from its seeds (made of the repository's own
+Each target runs for SECONDS (60), from its seeds (made of the repository's own
 files, and tests/fuzz/seeds), the findings of former times (tests/fuzz/found) and what
 earlier runs kept in BUILD/corpus.  A finding does not end a run: its input is written
 to BUILD/crashes, and the target goes on with the time that is left, up to ten times.

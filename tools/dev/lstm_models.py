@@ -1,7 +1,7 @@
-"""Language models of as many parameters as one of two LSTM layers, on 512 chips (DeepFlow, figure 10).
+"""Language models with the parameters of two LSTM layers, on 512 chips (DeepFlow, figure 10).
 
-The machine is the one of configs/figures/deepflow_lstm_parallel.yaml, with its strategies and loops
-searched; a kernel is a GEMM of all gates over all steps and samples at once, as there.
+configs/figures/deepflow_lstm_parallel.yaml has the machine; strategies and loops are searched. A
+kernel is a GEMM of all gates over all steps and samples at once.
 """
 
 import json

@@ -36,7 +36,7 @@ Tag: {tag}
 
 
 def tag(extension):
-    """Of the interpreter that the extension was compiled for: cpython-311-x86_64-linux-gnu."""
+    """The tag of the interpreter that the extension was compiled for."""
     found = re.search(r"\.cpython-(\d+)", extension.name)
     if found is None:
         raise SystemExit(f"make_wheel: {extension}: expected the module of a CPython")

@@ -114,23 +114,18 @@ def ask_convert(program, case):
     return {"time_ns": 1e9 * lone_partitions(program, case)["up"]["network"]}
 
 
-def roofline_of(program, number):
-    """Place of a published mapping in the rooflines of its machine."""
-    record = validate.record_of(number)
-    found = validate.evaluate(program, validate.file_of(record), record["mapping"])
-    # FLOP of a chip, those that its group repeats included.
-    reached = record["config"]["execution"]["compute_utilization"] * found["machine"]["peak"]
-    flop = reached * sum(part["compute"] for part in found["partitions"])
-    return {"step_time": found["step_time"], "utilization": found["utilization"],
-            "tflops": found["utilization"] * found["machine"]["peak"] / 1e12,
-            "flop_per_memory_byte": flop / sum(part["memory_bytes"] for part in found["partitions"]),
-            "flop_per_network_byte": flop / sum(part["network_bytes"]
-                                                for part in found["partitions"])}, found["machine"]
-
-
 def ask_roofline(program, case):
-    number = {"non-dataflow 8x1": 35, "vendor 8x1": 36}[case["input"]["mapping"]]
-    return roofline_of(program, number)[0]
+    """Place of a published mapping in the rooflines of its machine."""
+    record = validate.record_of({"non-dataflow 8x1": 35, "vendor 8x1": 36}[case["input"]["mapping"]])
+    found = validate.evaluate(program, validate.file_of(record), record["mapping"])
+    peak, parts = found["machine"]["peak"], found["partitions"]
+    # FLOP of a chip, those that its group repeats included.
+    flop = record["config"]["execution"]["compute_utilization"] * peak * sum(
+        part["compute"] for part in parts)
+    return {"step_time": found["step_time"], "utilization": found["utilization"],
+            "tflops": found["utilization"] * peak / 1e12,
+            "flop_per_memory_byte": flop / sum(part["memory_bytes"] for part in parts),
+            "flop_per_network_byte": flop / sum(part["network_bytes"] for part in parts)}
 
 
 def fig8_parts(result, tensor, samples):

@@ -1,7 +1,7 @@
 """Figures of the two papers that no study draws: docs/images/paper_*.svg, for `./dev papers`.
 
-Measured values of the papers are not published, so the figures show predictions: those of dfsearch
-and, where they are at hand, of the paper's own program.  docs/gallery.md shows them.
+Measured values of the papers are not published, so the figures show predictions by dfsearch
+and, where they are at hand, by the paper's own program.  docs/gallery.md shows them.
 """
 
 import math

@@ -4,8 +4,8 @@
     tools/dev/shelf_tables.py DFSEARCH [--write] [systems|models]
 
 Numbers are those that `dfsearch list systems` and `dfsearch graph` print.  A file of
-configs/systems/ names the source of each figure in a comment, `# peak: ...`; `# rates: ...` says
-whether a stack has measured kernels of the chip, scaled ones or none.  A model names its published
+configs/systems/ names the source of each figure in a comment, `# peak: ...`; `# rates: ...` names
+measured kernels of the chip, scaled ones or none.  A model names its published
 number of parameters.  Exit status 1 if a page has other numbers, a figure has no source, or a
 published number of parameters differs.
 """

@@ -23,10 +23,10 @@ class Knowledge:
     """Results of all runs of one problem together."""
 
     def __init__(self):
-        self.upper = None  # least objective of a mapping that fits, and who found it
+        self.upper = None  # least objective of a mapping that fits, and its run
         self.lower = (0.0, "nobody")
-        self.infeasible = None  # who proved it
-        self.answer = None  # the proved result, and who found it
+        self.infeasible = None  # the run that proved it
+        self.answer = None  # the proved result, and its run
         self.tops = {}  # proved answers of --top K
 
     def contradictions(self):

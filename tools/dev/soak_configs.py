@@ -24,7 +24,7 @@ KINDS = {
 }
 BATCHES, COPIES, BYTES = range(12, 73, 12), (20, (1, 2, 3)), range(5001)
 ROWS = {
-    # By definition of the schema and key: the percentage of configs that have the key, and its values
+    # For a definition of the schema and a key: the percentage of configs with the key, and its values
     # (None: any value of the schema; a function of the values drawn before may return none at all).
     "llm": {
         "heads": (100, range(1, 9)), "head_dim": (100, (1, 4, 16, 32)),
@@ -119,7 +119,7 @@ def chance(random, percent):
 
 
 def draw(random, name, /, more=None, table=ROWS, **given):
-    """An object of a definition: the given keys, and those of its rows and of more rows."""
+    """An object of a definition with the given keys, and keys drawn from its rows and more rows."""
     rules, drawn = SCHEMA[name]["properties"], dict(given)
     for key, (percent, values) in (table.get(name, ROWS[name]) | (more or {})).items():
         if key not in drawn and chance(random, percent):

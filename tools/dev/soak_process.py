@@ -25,16 +25,16 @@ class Done:
     waited: float  # seconds in which its main thread, told to stop, had no processor
     lateness: float  # seconds, the most by which a sleeper nearby woke too late meanwhile
     peak: int  # bytes of memory, the most at once
-    signalled: int | None = None  # what was sent while it ran
+    signalled: int | None = None  # the signal sent while it ran
     signal_time: float = 0.0  # seconds after its start
     hung: bool = False
     orphans: bool = False
 
     @property
     def load_allowance(self):
-        """What a busy machine may add to the time: twice what the main thread, once it was to
-        stop by a limit or a signal, waited for a processor, since it waits in turn for threads that do; and how late
-        a sleeper woke."""
+        """Seconds that a busy machine may add: the lateness of a sleeper, and twice the time that
+        the main thread, once it was to stop, waited for a processor, since it waits in turn for
+        threads that do."""
         return 2 * self.waited + self.lateness
 
 

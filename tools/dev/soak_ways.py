@@ -87,7 +87,7 @@ RUNS = {
 
 
 def deterministic(case, _first):
-    """The same nodes for any number of threads, also up to a limit of nodes."""
+    """Any number of threads expands equal nodes, also up to a limit of nodes."""
     options = {"deterministic": True, "time_limit": PATIENCE}
     if case.random.random() < 0.5:
         options["node_limit"] = case.random.randint(1, 3000)
@@ -161,7 +161,7 @@ def at_once(case, first):
 
 def killed(case, first):
     """Stopped at random moments, each time going on from the checkpoint; the last run to the end
-    must say what an uninterrupted one says."""
+    must have the answer of an uninterrupted one."""
     random, file = case.random, case.folder / "c.ck"
     file.unlink(missing_ok=True)
     fixed = {"top": random.randint(1, 3)} if random.random() < 0.3 else {}

@@ -111,10 +111,6 @@ def row_text(cells):
     return "|" + "".join(f" {cell} |" if cell != "" else " |" for cell in cells) + "\n"
 
 
-def table_text(head, rows):
-    return row_text(head) + "|---" * len(head) + "|\n" + "".join(map(row_text, rows))
-
-
 TABLE = re.compile(r"(?<=\n)(\|.*\n\|[-|]+\|\n)((?:\|.*\n)*)")
 
 
