@@ -8,16 +8,16 @@
 //   M[p]      p moves something to or from memory, where that has a latency
 //   T[p]      time of p; their sum is minimised
 //
-// beside those of milp/fusion_matrices.cpp, which say who is where, and of
-// milp/memory_rows.cpp.  Only A, Y and F are integer; the others follow.
+// besides the columns of milp/fusion_matrices.cpp, which place kernels and tensors, and the columns
+// of milp/memory_rows.cpp.  Only A, Y and F are integer; the others follow.
 //
 // Scale.  Solvers work with absolute tolerances near 1e-6.  Times are in a power
 // of two of seconds such that the layer run kernel by kernel takes 1024 to 2048
 // units, so a tolerance is 1e-9 of it.  Bytes are in a multiple of their greatest
 // common divisor: as a rule coefficients are whole numbers, a capacity is at most
 // about a million of them, and a mapping that is too large misses it by a whole
-// unit, or more than a tolerance at least.  The numbers themselves are those of
-// LayerCosts, so they are those that the search adds up.
+// unit, or more than a tolerance at least.  LayerCosts gives the numbers,
+// which are the numbers that the search adds up.
 
 #include <fmt/format.h>
 

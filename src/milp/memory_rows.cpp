@@ -1,4 +1,4 @@
-// What waits in memory, and where.
+// Tensors that wait in memory, and the tier that they need.
 //
 //   L[e,p]    tensor e waits in memory while p runs
 //   F[2]      the second tier of memory is in use

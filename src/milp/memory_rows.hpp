@@ -23,7 +23,7 @@ enum class MemoryTiers : std::uint8_t {
 /// on it.
 MemoryTiers memory_tiers(const Problem& problem, const LayerCosts& costs);
 
-/// The columns by which a time through memory grows when the second tier is in use; empty unless
+/// Columns that lengthen a time through memory when the second tier is in use; empty unless
 /// its use is open.
 struct SpillMatrices {
   MilpMatrix kernels;  ///< kernel k is in p, and the second tier is in use

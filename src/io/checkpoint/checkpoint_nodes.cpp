@@ -5,7 +5,7 @@
 //   loops    each set of shardings that nodes have left, once
 //   nodes    bound, outer point, sharding, and where the fusion has got to
 //
-// Sets of kernels are those of the positions in engine/tables/kernel_order.hpp.
+// Sets of kernels hold positions of engine/tables/kernel_order.hpp.
 
 #include "io/checkpoint/checkpoint_nodes.hpp"
 

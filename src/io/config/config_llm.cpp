@@ -142,7 +142,7 @@ void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) 
   if (!decode) workload.sequence = tokens;
 }
 
-/// Several layers as one graph; the model then has fewer of these.  If layers alternate, the graph
+/// Several layers as one graph; the model then has fewer such graphs.  If layers alternate, the graph
 /// goes from a layer that sees all tokens to the next one, unless their number is no divisor: then
 /// the graph is one layer with a window.
 void unroll(const LlmText& text, Workload& workload, Report& report) {

@@ -259,7 +259,7 @@ void refuse_sections(YamlNode& root, InputMessages& messages) {
 }
 
 /// Refuses values that no plan has whatever else is decided: degrees that do not divide their
-/// total, batches and layers that fit none of these degrees, and chunks at odds with the schedule.
+/// total, batches and layers that fit no legal degree, and chunks at odds with the schedule.
 /// The search finds whether all values go together.
 class PlanRules {
  public:

@@ -28,7 +28,7 @@ struct PlanHint {
 /// `micro_batch`, `plan` and `execution`, or of launch arguments (io/emit/read_arguments.hpp), for
 /// a config with `training` or with `equations: calculon`: the config with them asks for that step
 /// alone.  Keys that the file leaves out stay as in the config.  Throws InputError for a file that
-/// has none of these keys.
+/// has no such key.
 PlanHint hint_changes(const std::filesystem::path& file);
 
 }  // namespace dfsearch

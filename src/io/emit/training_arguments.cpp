@@ -177,7 +177,7 @@ bool check_order(const LaunchedPlan& plan, Framework framework, Emitted& emitted
 }
 
 /// How context ranks get the keys and values of all tokens, by its name in Transformer
-/// Engine.  With a stack they go around a ring, of which a result has no exchanges (docs/truth.md).
+/// Engine.  With a stack they go around a ring, whose exchanges a result lacks (docs/truth.md).
 std::string context_exchange(const LaunchedPlan& plan) {
   const Json& work = plan.result.at("work");
   if (!work.is_object()) return "p2p";

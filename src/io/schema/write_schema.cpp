@@ -37,7 +37,7 @@ Json words_of(const Type& type, const void* member) {
   return words;
 }
 
-/// Adds the keys of an object to `map`, those of inlined members among them.
+/// Adds the keys of an object to `map`, with the keys of inlined members.
 void put_keys(const Schema& schema, const void* object, const void* fresh, unsigned left_out,
               Json& map) {
   for (const Field& field : schema.fields) {
