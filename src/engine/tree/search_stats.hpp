@@ -26,6 +26,12 @@ struct SearchStats {
   Seconds best_incumbent = Seconds::infinity();   ///< likewise the last that was better
   int threads = 1;                                ///< that really worked
 
+  /// Outer points that were never opened.  A resumed search opens those points again that were being
+  /// opened when its checkpoint was written, so more may have been opened than there are.
+  [[nodiscard]] std::int64_t outer_points_closed() const {
+    return std::max<std::int64_t>(0, outer_points - outer_points_opened);
+  }
+
   /// Adds the counters of another tree; times and threads are the caller's.
   void add_counts(const SearchStats& tree) {
     nodes += tree.nodes;

@@ -356,8 +356,7 @@ Sheet search_lines(const SearchResult& search) {
                   "{} ideals; "
                   "pruned {} by bound, {} by dominance, {} by capacity; {}",
                   plural(stats.nodes, "node"), to_text(stats.time), plural(stats.threads, "thread"),
-                  plural(stats.outer_points, "choice"),
-                  stats.outer_points - stats.outer_points_opened, stats.ideals,
+                  plural(stats.outer_points, "choice"), stats.outer_points_closed(), stats.ideals,
                   stats.pruned_by_bound, stats.pruned_by_dominance, stats.pruned_by_capacity,
                   memory_text(search)));
 }

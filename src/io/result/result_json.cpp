@@ -177,10 +177,7 @@ Json efforts_json(const Efforts& efforts) {
   return json;
 }
 
-/// Outer points that were never opened.
-std::int64_t closed_points(const SearchStats& stats) {
-  return stats.outer_points - stats.outer_points_opened;
-}
+std::int64_t closed_points(const SearchStats& stats) { return stats.outer_points_closed(); }
 constexpr auto kPrunedKeys = join(key<SearchStats, &closed_points>("outer_points"),
                                   key<SearchStats, &SearchStats::pruned_by_bound>("bound"),
                                   key<SearchStats, &SearchStats::pruned_by_dominance>("dominance"),

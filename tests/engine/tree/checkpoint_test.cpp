@@ -26,6 +26,15 @@ struct Shown {
   std::optional<Assignment::Solution> incumbent;
 };
 
+TEST_CASE("points that a resumed search opens twice leave no negative number of closed ones") {
+  SearchStats stats;
+  stats.outer_points = 90;
+  stats.outer_points_opened = 1;
+  CHECK(stats.outer_points_closed() == 89);
+  stats.outer_points_opened = 91;
+  CHECK(stats.outer_points_closed() == 0);
+}
+
 }  // namespace
 
 TEST_CASE("a search that shows checkpoints goes on, and from each of them another one can") {
