@@ -22,7 +22,7 @@ import time
 import scale_instances
 import support
 
-PARTS = ("duals", "frontier", "labels", "moves", "segments")
+PARTS = ("duals", "moves", "segments")
 NAMES = ("training_8", "training_96", "training_70b_8", "prefill_175b_12", "resnet152_c640",
          "densenet121_c640", "efficientnet_b0_c640", "bert12_fine_c640", "ppocr4_det_s640",
          "ppocr4_det_c640")

@@ -257,7 +257,7 @@ class Solver {
 
   [[nodiscard]] std::optional<Score> root_bound(const MappingSolution& solution) const {
     try {
-      return search_.root_bound(solution.point, solution.cost);
+      return search_.root_bound(solution.point);
     } catch (const Stopped&) {
       return std::nullopt;
     }

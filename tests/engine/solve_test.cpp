@@ -219,7 +219,7 @@ TEST_CASE("a hint is the first incumbent and does not change the answer") {
     CAPTURE(seed);
     const Problem problem = test::random_problem(seed);
     // Duals at once: else the search with fewer nodes has them later.
-    const NodeEffort effort{.nodes_before_duals = 0};
+    const NodeEffort effort{.weight = 1'000'000};
     const SearchResult plain = solve(problem, {.node_effort = effort});
     if (!plain.mapping) continue;
     const SearchResult hinted = solve(problem, {.node_effort = effort, .hint = plain.mapping});

@@ -1,6 +1,5 @@
 #pragma once
-// Small worlds have too few nodes for their duals to be worth the effort; for tests they are
-// found all the same.
+// Small worlds have too few nodes for techniques beside the tree; tests run these all the same.
 
 #include <cstdint>
 
@@ -8,16 +7,16 @@
 
 namespace dfsearch::test {
 
-/// Duals from the first node on, after some nodes, or when they usually are, in turn; seeds that
+/// Techniques from the first node on, after some nodes, or as usual, in turn; seeds that
 /// differ by less than 12 mostly agree, so that every kind of world meets each.
 inline NodeEffort node_effort(std::uint64_t seed) {
   NodeEffort effort;
   switch (seed / 12 % 3) {
     case 0:
-      effort.nodes_before_duals = 0;
+      effort.weight = 1'000'000;
       break;
     case 1:
-      effort.nodes_before_duals = 2;
+      effort.weight = 10'000;
       break;
     default:
       break;

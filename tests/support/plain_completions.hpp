@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/duals/partition_pricing.hpp"
+#include "engine/duals/duals.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/partition_rules.hpp"
 #include "support/plain_partitions.hpp"

@@ -25,8 +25,6 @@ using Reached = BranchAndBoundResult<MappingSolution>;
 constexpr std::int64_t kTieNodes = 20'000;
 constexpr std::int64_t kKernelsOfTieNode = 32;  // of more kernels they take longer
 constexpr std::int64_t kStepsPerTieNode = 100;
-// They rid the rounds of few nodes, and all points whose bounds are within the optimum want theirs.
-constexpr std::int64_t kDualsLaterForTies = 16;
 constexpr std::int64_t kTimesOfShardingNode = 16;  // as long as one of a fusion, or longer
 
 class BestSearch {
@@ -113,7 +111,7 @@ class BestSearch {
       tree.resume_from(std::move(*incumbent), state_.found_by);
     }
     if (state_.begun) {
-      restore();
+      restore_nodes(problem_, state_.open);
       tree.resume_from(std::exchange(state_.open, {}));
     }
   }
@@ -130,16 +128,6 @@ class BestSearch {
       found.solution = std::make_shared<const MappingSolution>(std::move(*solution));
     }
     return found;
-  }
-
-  /// The open nodes that a file gave; duals are looked for with an effort in proportion to what
-  /// the search has spent so far, up to some seconds.
-  void restore() {
-    constexpr int kMostAttempts = 13;
-    const int attempts =
-        LazyDuals::attempts_due(before_.nodes, options_.node_effort.nodes_before_duals,
-                                problem_.problem().workload.graph.kernel_count());
-    restore_nodes(problem_, std::min(attempts, kMostAttempts), state_.open);
   }
 
   /// Brings the state up to date, the open nodes aside.
@@ -178,7 +166,6 @@ class BestSearch {
     optimum_ = found.solution->cost;
     NodeEffort small = options_.node_effort;
     small.steps = kStepsPerTieNode;
-    small.nodes_before_duals *= kDualsLaterForTies;
     const std::int64_t nodes = tie_nodes();
     Reached first = first_of(problem_.for_ties(small), nodes, nullptr);
     if (!first.solution && first.stopped_by == StopReason::Nodes) {

@@ -17,8 +17,7 @@ using Node = MappingProblem::Node;
 
 class Restoration {
  public:
-  Restoration(const MappingProblem& problem, int attempts)
-      : problem_(problem), attempts_(attempts) {}
+  explicit Restoration(const MappingProblem& problem) : problem_(problem) {}
 
   /// Of nodes whose tables are not known yet.
   [[nodiscard]] std::optional<std::string> wrong_decision_in(const Node& node) {
@@ -71,16 +70,11 @@ class Restoration {
   }
 
   void restore_fusion(Node& node) {
-    const Score written = node.bound;
     node.bound = bound_of(*node.point);
     if (!node.context) return;
     const FusionContext& context = *node.context;
     FusionNode& fusion = node.fusion;
     fusion.bound = context.search.bound_anew(fusion, nullptr);
-    if (context.score(fusion.bound) < written) {
-      const PartitionDuals* duals = context.point->duals.after(attempts_).duals;
-      if (duals != nullptr) fusion.bound = context.search.bound_anew(fusion, duals);
-    }
     node.bound = std::max(node.bound, context.score(fusion.bound));
   }
 
@@ -97,7 +91,6 @@ class Restoration {
   }
 
   const MappingProblem& problem_;
-  const int attempts_;
   std::map<std::size_t, std::vector<OuterPoint>> points_;
   std::map<OuterPoint, Score> bounds_;
   std::unordered_map<const FusionContext*, std::unique_ptr<FusionReplay>> replays_;
@@ -111,9 +104,8 @@ void refuse(std::size_t number, const std::optional<std::string>& wrong) {
 
 }  // namespace
 
-void restore_nodes(const MappingProblem& problem, int attempts,
-                   std::vector<SearchState::Entry>& entries) {
-  Restoration restoration(problem, attempts);
+void restore_nodes(const MappingProblem& problem, std::vector<SearchState::Entry>& entries) {
+  Restoration restoration(problem);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     problem.check_deadline();
     refuse(i + 1, restoration.wrong_decision_in(entries[i].node));

@@ -14,9 +14,7 @@ namespace dfsearch {
 /// wrong time would end in a mapping of a wrong cost, a bound that is too high would lose the
 /// optimum.  Every partial fusion is therefore replayed, and InputError says what differs; bounds
 /// are not read but derived again, so that they may be lower than those of the search that wrote
-/// them.  `attempts` are those at duals (LazyDuals) where bounds without are lower.  Throws
-/// Stopped by the deadline of the problem; the nodes must then not be gone on with.
-void restore_nodes(const MappingProblem& problem, int attempts,
-                   std::vector<SearchState::Entry>& entries);
+/// them.  Throws Stopped by the deadline of the problem; the nodes must then not be gone on with.
+void restore_nodes(const MappingProblem& problem, std::vector<SearchState::Entry>& entries);
 
 }  // namespace dfsearch

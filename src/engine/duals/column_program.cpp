@@ -4,6 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/tables/partition_rules.hpp"
+#include "engine/tables/partition_time.hpp"
+
 namespace dfsearch {
 namespace {
 
@@ -12,19 +15,18 @@ constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
 
 }  // namespace
 
-ColumnProgram::ColumnProgram(const FusionTables& tables, const PartitionPricing& pricing,
-                             KernelClasses alike)
+ColumnProgram::ColumnProgram(const FusionTables& tables, KernelClasses alike)
     : tables_(tables), alike_(std::move(alike)), class_of_(tables.size()) {
-  const PartitionRules& rules = pricing.rules();
+  const PartitionRules rules(tables);
   std::vector<CoveringLp::Class> classes;
   Ticks total = 0;
   for (std::size_t c = 0; c < alike_.size(); ++c) {
     for (const std::size_t p : alike_[c]) {
       class_of_[p] = static_cast<std::uint32_t>(c);
-      total = std::min(total + std::min(pricing.time_alone(p), kGreatest), kGreatest);
+      total = std::min(total + std::min(time_alone(tables, p), kGreatest), kGreatest);
     }
     const std::size_t first = alike_[c].front();
-    classes.push_back({.cost = static_cast<double>(pricing.time_alone(first)),
+    classes.push_back({.cost = static_cast<double>(time_alone(tables, first)),
                        .group = rules.group(tables.kernel(first).backward),
                        .kernels = std::ssize(alike_[c])});
   }
@@ -34,11 +36,9 @@ ColumnProgram::ColumnProgram(const FusionTables& tables, const PartitionPricing&
   program_.emplace(classes, std::move(limits));
 }
 
-CoveringLp::Outcome ColumnProgram::solve(std::int64_t& steps) {
+CoveringLp::Outcome ColumnProgram::solve(Work& work) {
   if (!program_) return CoveringLp::Outcome::Failed;
-  CountedCall call(tables_.allowance().efforts, SearchBound::Duals);
-  const CoveringLp::Outcome outcome = program_->solve(steps);
-  call.found(outcome == CoveringLp::Outcome::Solved);
+  const CoveringLp::Outcome outcome = program_->solve(work);
   if (outcome != CoveringLp::Outcome::Solved || take_duals()) return outcome;
   return CoveringLp::Outcome::Failed;
 }
@@ -72,11 +72,6 @@ void ColumnProgram::add(const PartitionColumn& partition) {
     if (kernels[c] > 0) counts.push_back({.of = c, .kernels = kernels[c]});
   }
   program_->add(counts, partition.group, static_cast<double>(partition.time));
-}
-
-FineTicks ColumnProgram::count(const KernelSet& kernels, std::size_t alike) const {
-  return std::count_if(alike_[alike].begin(), alike_[alike].end(),
-                       [&](std::size_t p) { return kernels.contains(p); });
 }
 
 }  // namespace dfsearch

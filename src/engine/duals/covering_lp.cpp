@@ -21,7 +21,8 @@ namespace {
 constexpr double kBeyond = 1.0 / 16;
 constexpr double kPivot = 1e-9;  // least element to pivot on
 constexpr double kPerturbation = 1e-5;
-constexpr std::size_t kSparse = 3;  // a row of which fewer elements are not zero
+constexpr std::size_t kSparse = 3;      // sparse: fewer than one element in three is filled
+constexpr std::size_t kRowsOfWord = 2;  // elements of the inverse that a pivot takes at a time
 constexpr std::size_t kNone = ~std::size_t{0};
 
 /// Between 0 and 1, spread evenly, without a pattern that rows could share.
@@ -82,11 +83,11 @@ void CoveringLp::add(const std::vector<Count>& counts, std::size_t group, double
   columns_.cost.push_back(cost);
 }
 
-CoveringLp::Outcome CoveringLp::solve(std::int64_t& steps) {
+CoveringLp::Outcome CoveringLp::solve(Work& work) {
   refine_duals();
   bool exact = true;
-  while (steps > 0) {
-    steps -= static_cast<std::int64_t>((rows_ * rows_ + 4 * columns_.size()) / 100 + 1);
+  while (work > 0) {
+    work -= static_cast<Work>(rows_ * rows_ / kRowsOfWord + 4 * columns_.size() + 1);
     const std::size_t variable = entering();
     if (variable == kNone) {
       if (exact) return Outcome::Solved;
@@ -100,7 +101,7 @@ CoveringLp::Outcome CoveringLp::solve(std::int64_t& steps) {
     pivot(row, variable, reduced_cost(variable));
     exact = false;
   }
-  return Outcome::OutOfSteps;
+  return Outcome::OutOfWork;
 }
 
 long double CoveringLp::reduced_cost(std::size_t variable) const {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/tree/effort.hpp"
+
 namespace dfsearch {
 
 /// The linear program
@@ -32,10 +34,10 @@ class CoveringLp {
   };
   void add(const std::vector<Count>& counts, std::size_t group, double cost);
 
-  enum class Outcome : std::uint8_t { Solved, OutOfSteps, Failed };
-  /// Solves over the sets there are, from where the last call left off.  Counts `steps` down, one
-  /// for about a hundred operations.  Fails if rounding errors get the better of it.
-  Outcome solve(std::int64_t& steps);
+  enum class Outcome : std::uint8_t { Solved, OutOfWork, Failed };
+  /// Solves over the sets there are, from where the last call left off.  Counts `work` down.  Fails
+  /// if rounding errors get the better of it.
+  Outcome solve(Work& work);
 
   /// The duals of the last solution, in the unit of the costs, for a kernel of each class: no
   /// set costs less than the duals of its kernels less the charge of its group, but for about

@@ -34,29 +34,9 @@ struct PartitionColumn {
   std::int64_t size = 0;  ///< number of its kernels
 };
 
-/// Sorts them by their excess, among equals the largest first, and keeps so many at most.
-void keep_best(std::vector<PartitionColumn>& partitions, std::size_t most);
-
 /// The times that a partition takes at least, each a sum over its kernels: with perfect
 /// overlap compute, network and memory; otherwise their sums as the overlap says.
 using KernelParts = std::array<Ticks, 3>;
 KernelParts parts(Overlap overlap, Ticks compute, Ticks network, Ticks memory);
-
-/// Sums over the kernels of a set; the memory time as if all else stayed outside.
-struct PartitionSums {
-  Ticks compute = 0;
-  Ticks network = 0;
-  Ticks memory = 0;
-  FineTicks dual = 0;
-  Bytes sram{};
-  std::int64_t kernels = 0;
-
-  /// The kernel joins what is inside.
-  void add(const FusionTables& tables, const Duals& duals, std::size_t kernel,
-           const KernelSet& inside);
-  [[nodiscard]] KernelParts parts(Overlap overlap) const {
-    return dfsearch::parts(overlap, compute, network, memory);
-  }
-};
 
 }  // namespace dfsearch

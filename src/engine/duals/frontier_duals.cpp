@@ -1,5 +1,10 @@
-// Column generation (column_generation.hpp) with two relaxations: sets may have gaps, so all are
-// found by labels (frontier_pricing.hpp); and where most kernels look alike, they and their
+// Column generation (Gilmore and Gomory 1961).  A linear program covers the kernels with the
+// partitions known so far and proposes the duals that would pay for them; partitions that such duals
+// overpay are looked for and join the program.  When none is overpaid the sum of the duals is a bound
+// of all fusions.
+//
+// There are two relaxations.  Sets may have gaps, so all are found by labels (frontier_pricing.hpp).
+// And where most kernels look alike, they and their
 // neighbours, those have the same dual wherever they are, so the linear program has few rows.
 // Both only take bounds away, and what is left is proved: no set at all is overpaid.
 //
@@ -15,6 +20,7 @@
 #include <utility>
 
 #include "engine/duals/kernel_classes.hpp"
+#include "engine/tables/partition_time.hpp"
 
 namespace dfsearch {
 namespace {
@@ -24,6 +30,7 @@ constexpr std::size_t kClasses = 768;  // the program takes their square, for ea
 // be told apart then.
 constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
 constexpr std::size_t kPerRound = 12;
+constexpr Work kWordsOfKernel = 1'000;  // to find its class and its place in a plan
 
 /// The same SRAM for tensors between kernels of the same classes, the least: else hardly two sets
 /// of experts would need the same where the ways of their outputs differ in length.
@@ -61,24 +68,66 @@ std::optional<std::vector<FrontierPricing>> frontier_pricings(const FusionTables
   return pricings;
 }
 
-FrontierDualSearch::FrontierDualSearch(const FusionTables& tables) : ColumnGeneration(tables) {
+FrontierDualSearch::FrontierDualSearch(const FusionTables& tables, Work& work)
+    : tables_(tables), rules_(tables) {
   KernelClasses classes =
       are_mostly_alike(tables) ? kernels_by(kernel_looks(tables)) : exchanged_kernels(tables);
+  work -= static_cast<Work>(tables.size()) * kWordsOfKernel;
   if (classes.size() > kClasses) return;
   auto frontiers = frontier_pricings(tables);
   if (!frontiers) return;
   frontiers_ = std::move(*frontiers);
-  begin(std::move(classes), nullptr);
+  work -= static_cast<Work>(classes.size() * classes.size());
+  program_.emplace(tables, std::move(classes));
+  stage_ = Stage::Program;
 }
 
-void FrontierDualSearch::begin_pricing() { is_by_beam_ = true; }
+void FrontierDualSearch::advance(Work& work) {
+  while (work > 0 && !has_ended() && !proved_) {
+    tables_.deadline().check();
+    stage_ == Stage::Program ? solve_program(work) : price(work);
+  }
+}
 
-/// A call that the steps do not suffice for begins again.
-void FrontierDualSearch::price() {
-  if (!is_by_beam_) {
-    prove();
-  } else if (is_none_overpaid(lower_duals(), beam_)) {
+void FrontierDualSearch::solve_program(Work& work) {
+  switch (program_->solve(work)) {
+    case CoveringLp::Outcome::Solved:
+      is_by_beam_ = true;
+      stage_ = Stage::Pricing;
+      return;
+    case CoveringLp::Outcome::OutOfWork:
+      return;
+    case CoveringLp::Outcome::Failed:
+      stage_ = Stage::Ended;
+      return;
+  }
+}
+
+/// Looks for sets that are overpaid, by a beam first.  All sets that are found join the program; if
+/// there are none at all, the duals are proved.
+void FrontierDualSearch::price(Work& work) {
+  const Duals duals = lower_duals();
+  const FrontierPricing::Query query{.most = kPerRound, .beam = is_by_beam_ ? beam_ : 0};
+  for (; priced_ < frontiers_.size(); ++priced_) {
+    const auto found = frontiers_[priced_].find(duals, query, work);
+    if (found.end == FrontierPricing::End::OutOfWork) return;
+    if (found.end == FrontierPricing::End::TooMany) {
+      stage_ = Stage::Ended;
+      return;
+    }
+    for (const PartitionColumn& partition : found.partitions) program_->add(partition);
+    is_any_overpaid_ = is_any_overpaid_ || !found.partitions.empty();
+  }
+  priced_ = 0;
+  if (std::exchange(is_any_overpaid_, false)) {
+    if (!is_by_beam_) beam_ *= kWider;
+    stage_ = Stage::Program;
+  } else if (is_by_beam_) {
     is_by_beam_ = false;
+  } else {
+    keep(made_right(duals));
+    is_by_beam_ = true;
+    if (++spared_ == kSpared.size()) stage_ = Stage::Ended;
   }
 }
 
@@ -88,52 +137,12 @@ Duals FrontierDualSearch::lower_duals() const {
   return duals;
 }
 
-void FrontierDualSearch::prove() {
-  const Duals duals = lower_duals();
-  if (!is_none_overpaid(duals, 0)) return;
-  keep(made_right(duals));
-  is_by_beam_ = true;
-  if (++spared_ == kSpared.size()) end();
-}
-
-/// If not, what comes next is decided.
-bool FrontierDualSearch::is_none_overpaid(const Duals& duals, std::size_t beam) {
-  switch (add_overpaid(duals, beam)) {
-    case Met::Some:
-      if (beam == 0) beam_ *= kWider;
-      solve_again();
-      return false;
-    case Met::None:
-      return true;
-    case Met::OutOfSteps:
-      return false;
-    case Met::TooMany:
-      end();
-      return false;
-  }
-  return false;
-}
-
 /// Beams may miss what is overpaid, so the program may have fallen since the last proof.
 void FrontierDualSearch::keep(PartitionDuals duals) {
-  const FineTicks bound = duals.bound(pricing_->rules());
+  const FineTicks bound = duals.bound(rules_);
   if (bound < best_) return;
   best_ = bound;
   proved_ = std::move(duals);
-}
-
-FrontierDualSearch::Met FrontierDualSearch::add_overpaid(const Duals& duals, std::size_t beam) {
-  bool any = false;
-  CountedCall call(tables_.allowance().efforts, SearchBound::Labels);
-  for (FrontierPricing& frontier : frontiers_) {
-    const auto found = frontier.find(duals, {.most = kPerRound, .beam = beam}, steps_);
-    for (const PartitionColumn& partition : found.partitions) program_->add(partition);
-    any = any || !found.partitions.empty();
-    call.found(std::ssize(found.partitions));
-    if (found.too_many) return Met::TooMany;
-    if (steps_ < 0 && !found.complete) return any ? Met::Some : Met::OutOfSteps;
-  }
-  return any ? Met::Some : Met::None;
 }
 
 /// Lowers duals that sets overpay by no more than the noise: every set has a kernel.
@@ -149,8 +158,8 @@ PartitionDuals FrontierDualSearch::made_right(const Duals& proved) const {
   }
   // Of those that are in no set with others, and of those that may cut their weight alone.
   for (std::size_t p = 0; p < tables_.size(); ++p) {
-    const std::size_t group = pricing_->rules().group(tables_.kernel(p).backward);
-    const FineTicks most = pricing_->time_alone(p) * kFinePerTick + duals.charge[group];
+    const std::size_t group = rules_.group(tables_.kernel(p).backward);
+    const FineTicks most = time_alone(tables_, p) * kFinePerTick + duals.charge[group];
     duals.kernels[p] = std::min(duals.kernels[p], most);
   }
   set_gains(tables_, duals);

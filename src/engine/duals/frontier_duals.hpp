@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "engine/duals/column_generation.hpp"
+#include "engine/duals/column_program.hpp"
 #include "engine/duals/frontier_pricing.hpp"
 #include "engine/duals/partition_duals.hpp"
 #include "engine/tables/fusion_tables.hpp"
+#include "engine/tables/partition_rules.hpp"
+#include "engine/tree/effort.hpp"
 
 namespace dfsearch {
 
@@ -20,35 +23,51 @@ namespace dfsearch {
 [[nodiscard]] std::optional<std::vector<FrontierPricing>> frontier_pricings(
     const FusionTables& tables);
 
-/// Duals that no set undercuts which SRAM holds, with gaps or without (docs/duals.md, section 7).
-class FrontierDualSearch final : public ColumnGeneration {
+/// The search for duals that no set undercuts which SRAM holds, with gaps or without (docs/duals.md,
+/// section 4).  It may be done bit by bit; its result is a function of the tables and of the work of
+/// the calls.  Refers to the tables.  Used by one thread.
+class FrontierDualSearch {
  public:
   /// Ended at once if a frontier is too wide, or if there are too many classes for the linear
-  /// program.
-  explicit FrontierDualSearch(const FusionTables& tables);
+  /// program.  Counts `work` down.
+  FrontierDualSearch(const FusionTables& tables, Work& work);
+
+  /// Whether nothing is left to do.
+  [[nodiscard]] bool has_ended() const { return stage_ == Stage::Ended; }
+  /// Goes on until `work`, which it counts down, is used up or better duals are proved.  After
+  /// Stopped, by the deadline of the tables, it must not be called again.
+  void advance(Work& work);
+  /// Gives away the best duals that were proved since the last time; nothing if none were.
+  [[nodiscard]] std::optional<PartitionDuals> take() {
+    return std::exchange(proved_, std::nullopt);
+  }
 
  private:
-  void begin_pricing() override;
-  void price() override;
+  enum class Stage : std::uint8_t { Program, Pricing, Ended };
 
+  void solve_program(Work& work);
+  void price(Work& work);
   [[nodiscard]] Duals lower_duals() const;
-  void prove();
   void keep(PartitionDuals duals);
-  [[nodiscard]] bool is_none_overpaid(const Duals& duals, std::size_t beam);
-  enum class Met : std::uint8_t { Some, None, OutOfSteps, TooMany };
-  [[nodiscard]] Met add_overpaid(const Duals& duals, std::size_t beam);
   [[nodiscard]] PartitionDuals made_right(const Duals& proved) const;
 
-  // Partial sets kept while that finds any; then all of them are.  What these find a beam has missed:
-  // the next ones are so many times as wide.
+  // Labels kept for each state of the frontier, until a beam finds no set any more.  If all labels
+  // then find one, the next beams are wider by this factor.
   static constexpr std::size_t kBeam = 64;
   static constexpr std::size_t kWider = 8;
 
+  const FusionTables& tables_;
+  const PartitionRules rules_;
   std::vector<FrontierPricing> frontiers_;
+  std::optional<ColumnProgram> program_;
+  Stage stage_ = Stage::Ended;
   std::size_t beam_ = kBeam;                                // width
-  bool is_by_beam_ = true;                                  // until that finds nothing
+  bool is_by_beam_ = true;                                  // until a beam finds nothing
+  std::size_t priced_ = 0;                                  // frontiers, in this round
+  bool is_any_overpaid_ = false;                            // by a set of this round
   std::size_t spared_ = 0;                                  // place
   FineTicks best_ = std::numeric_limits<FineTicks>::min();  // proved bound of all kernels
+  std::optional<PartitionDuals> proved_;
 };
 
 }  // namespace dfsearch

@@ -32,26 +32,14 @@ constexpr int kNoiseShift = 31;
 constexpr std::int64_t kPricedShareStep = 1;  // quarters
 constexpr std::int64_t kShareStepOfBeam = 2;
 
-struct Label {
-  std::uint32_t frontier = 0;  // which of it are inside
-  std::uint32_t last = 0;      // place of the last decision to be inside, and one; 0: none
-  double sram = 0.0;
-  FrontierExcess excess{};
-  std::int64_t size = 0;
-  std::int64_t most = 0;  // no completion has more excess, in quarters
-};
-
-struct Decision {
-  std::uint32_t previous = 0;
-  std::uint32_t kernel = 0;
-};
+}  // namespace
 
 class LabelSearch {
  public:
   LabelSearch(const FusionTables& tables, const FrontierPlan& plan, std::size_t group,
               const std::vector<std::size_t>& timed, const Duals& duals,
               const FrontierPricing::Query& query, FineTicks noise,
-              std::vector<FrontierPromise>& promises, std::int64_t& steps)
+              std::vector<FrontierPromise>& promises)
       : tables_(tables),
         plan_(plan),
         group_(group),
@@ -62,44 +50,54 @@ class LabelSearch {
                           kGreatestExcess)),
         sram_(about_sram(tables)),
         promises_(promises),
-        steps_(steps),
         deadline_(tables.deadline(), kLooksBetweenChecks),
         gains_(tables, plan, duals) {}
 
-  FrontierPricing::Found run() {
-    FrontierPricing::Found found;
-    found.too_many = !gains_.adds_up;
-    if (found.too_many) return found;
-    found.complete = !make_promises();
-    if (found.complete) return found;
-    Label nothing;
-    nothing.excess.fill(kNoMatter);
-    for (const std::size_t r : timed_) nothing.excess[r] = 0;
-    std::vector<Label> labels{nothing};
-    whole_.assign(plan_.steps.size(), nothing);
-    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
-      tables_.deadline().check();
-      std::vector<Label> next;
-      next.reserve(2 * labels.size());
-      for (const Label& label : labels) decide(s, label, next);
-      steps_ -= static_cast<std::int64_t>(labels.size() / 2) + 1;
-      keep_best(next);
-      held_ = tables_.allowance().charge(next.capacity() * sizeof(Label) +
-                                         decisions_.capacity() * sizeof(Decision));
-      found.too_many = decisions_.size() > kMostDecisions;
-      if (found.too_many || steps_ < 0) return found;
-      labels = std::move(next);
+  /// Goes on until `work`, which it counts down, is used up.
+  FrontierPricing::Found go_on(Work& work) {
+    using End = FrontierPricing::End;
+    if (!gains_.adds_up) return {.partitions = {}, .end = End::TooMany};
+    if (mixtures_.empty()) {
+      if (!make_promises(work)) return {.partitions = {}, .end = End::Complete};
+      Label nothing;
+      nothing.excess.fill(kNoMatter);
+      for (const std::size_t r : timed_) nothing.excess[r] = 0;
+      labels_.assign(1, nothing);
+      whole_.assign(plan_.steps.size(), nothing);
     }
-    found.partitions = columns(labels);
-    found.complete = query_.beam == 0;
-    return found;
+    for (; step_ < plan_.steps.size(); ++step_) {
+      tables_.deadline().check();
+      if (!is_step_decided_ && work > 0) decide_all(work);
+      if (!is_step_decided_ || !keep_best(work)) return {.partitions = {}, .end = End::OutOfWork};
+      if (decisions_.size() > kMostDecisions) return {.partitions = {}, .end = End::TooMany};
+      is_step_decided_ = false;
+    }
+    return {.partitions = columns(), .end = End::Complete};
   }
 
  private:
+  struct Label {
+    std::uint32_t frontier = 0;  // which of it are inside
+    std::uint32_t last = 0;      // place of the last decision to be inside, and one; 0: none
+    double sram = 0.0;
+    FrontierExcess excess{};
+    std::int64_t size = 0;
+    std::int64_t most = 0;  // no completion has more excess, in quarters
+  };
+
+  struct Decision {
+    std::uint32_t previous = 0;
+    std::uint32_t kernel = 0;
+  };
+
   // Some hundred megabytes with all labels.
   static constexpr std::size_t kMostDecisions = 8'000'000;
-  static constexpr std::int64_t kLooksPerStep = 32;
   static constexpr std::int64_t kLooksBetweenChecks = 1'000'000;
+  // Words that a label takes to be decided, with each mixture, and to be sorted and compared.
+  static constexpr Work kWordsOfLabel = 24;
+  static constexpr Work kWordsOfMixture = 4;
+  static constexpr Work kWordsOfPlace = 12;
+  static constexpr Work kNumbersOfWord = 2;  // numbers of a promise found at a time
 
   /// What is promised to a sum of the excesses by these shares.
   const FrontierPromise& promise(const FrontierShares& shares, std::size_t rooms) {
@@ -109,15 +107,16 @@ class LabelSearch {
   }
 
   /// False if no mixture leaves a chance for any set.
-  bool make_promises() {
+  bool make_promises(Work& work) {
     const std::vector<FrontierShares> mixtures =
         part_mixtures(timed_, query_.beam == 0 ? kPricedShareStep : kShareStepOfBeam);
     const std::size_t promises = mixtures.size() + timed_.size() * (timed_.size() - 1);
     const std::size_t states = FrontierPromise::states(plan_);
     const std::size_t rooms = FrontierPromise::rooms(states, promises);
-    steps_ -= static_cast<std::int64_t>(promises * states * (rooms + 1) / 256);
+    work -= static_cast<Work>(promises * states * (rooms + 1)) / kNumbersOfWord;
     promises_.resize(std::max(promises_.size(), promises));
     for (const FrontierShares& shares : mixtures) {
+      tables_.deadline().check();
       const FrontierPromise& found = promise(shares, rooms);
       if (found.most(0, 0, sram_) <= kQuarters * above_) return false;
       mixtures_.emplace_back(shares, found);
@@ -145,6 +144,36 @@ class LabelSearch {
   }
   static void add(FineTicks more, FineTicks& excess) {
     if (excess != kNoMatter) excess += more;
+  }
+
+  /// Decides the kernel of the step for every label, both ways.
+  void decide_all(Work& work) {
+    next_.clear();
+    next_.reserve(2 * labels_.size());
+    for (const Label& label : labels_) decide(step_, label, next_);
+    const auto mixtures = static_cast<Work>(mixtures_.size());
+    work -= static_cast<Work>(labels_.size() + 1) * (kWordsOfLabel + kWordsOfMixture * mixtures);
+    held_ = tables_.allowance().charge(next_.capacity() * sizeof(Label) +
+                                       decisions_.capacity() * sizeof(Decision));
+    order_.clear();
+    for (const Label& label : next_) {
+      order_.push_back({.frontier = label.frontier,
+                        .label = static_cast<std::uint32_t>(order_.size()),
+                        .sram = label.sram});
+    }
+    std::sort(order_.begin(), order_.end(), [&](const Place& a, const Place& b) {
+      if (a.frontier != b.frontier) return a.frontier < b.frontier;
+      if (a.sram != b.sram) return a.sram < b.sram;
+      const Label& left = next_[a.label];
+      const Label& right = next_[b.label];
+      return std::tie(right.excess, right.size) < std::tie(left.excess, left.size);
+    });
+    work -= static_cast<Work>(order_.size()) * kWordsOfPlace;
+    labels_.clear();
+    begin_ = 0;
+    place_ = 0;
+    met_.clear();
+    is_step_decided_ = true;
   }
 
   void decide(std::size_t s, const Label& label, std::vector<Label>& next) {
@@ -197,43 +226,27 @@ class LabelSearch {
     return true;
   }
 
-  /// Drops what is dominated and, beyond the beam, what promises least.
-  void keep_best(std::vector<Label>& labels) {
-    order_.clear();
-    for (const Label& label : labels) {
-      order_.push_back({.frontier = label.frontier,
-                        .label = static_cast<std::uint32_t>(order_.size()),
-                        .sram = label.sram});
-    }
-    std::sort(order_.begin(), order_.end(), [&](const Place& a, const Place& b) {
-      if (a.frontier != b.frontier) return a.frontier < b.frontier;
-      if (a.sram != b.sram) return a.sram < b.sram;
-      const Label& left = labels[a.label];
-      const Label& right = labels[b.label];
-      return std::tie(right.excess, right.size) < std::tie(left.excess, left.size);
-    });
-    std::vector<Label> kept;
-    std::size_t begin = 0;  // of those with the same frontier
-    std::int64_t looks = 0;
-    met_.clear();
-    for (const Place& place : order_) {
-      const Label& label = labels[place.label];
-      if (looks / kLooksPerStep > steps_) break;
-      if (!kept.empty() && kept.back().frontier != label.frontier) {
-        cut_to_beam(kept, begin);
-        begin = kept.size();
+  /// Keeps the best labels of the beam that no other one dominates.  False if the work did not
+  /// suffice: the next call goes on.
+  bool keep_best(Work& work) {
+    for (; place_ < order_.size(); ++place_) {
+      if (work <= 0) return false;
+      const Label& label = next_[order_[place_].label];
+      if (!labels_.empty() && labels_.back().frontier != label.frontier) {
+        cut_to_beam(labels_, begin_);
+        begin_ = labels_.size();
         met_.clear();
       }
-      const std::int64_t before = looks;
+      std::int64_t looks = 0;
       const bool is_dominated = met_.has_as_great(label.excess, looks);
-      deadline_.check(looks - before);
+      deadline_.check(looks);
+      work -= looks;
       if (is_dominated) continue;
       met_.add(label.excess);
-      kept.push_back(label);
+      labels_.push_back(label);
     }
-    cut_to_beam(kept, begin);
-    steps_ -= looks / kLooksPerStep + 1;
-    labels = std::move(kept);
+    cut_to_beam(labels_, begin_);
+    return true;
   }
   /// Keeps what promises most of about as much SRAM.
   void cut_to_beam(std::vector<Label>& kept, std::size_t begin) const {
@@ -255,8 +268,8 @@ class LabelSearch {
   /// The best sets: first those that share no kernels, then any others.  Columns that all lie in one
   /// part of the graph would leave the other parts to later rounds.  Of sets that cost the same one is
   /// enough.
-  [[nodiscard]] std::vector<PartitionColumn> columns(const std::vector<Label>& labels) const {
-    std::vector<Label> sets = labels;
+  [[nodiscard]] std::vector<PartitionColumn> columns() const {
+    std::vector<Label> sets = labels_;
     sets.insert(sets.end(), whole_.begin(), whole_.end());
     const auto is_none = [&](const Label& label) {
       return label.size == 0 || least(label) <= above_;
@@ -305,12 +318,11 @@ class LabelSearch {
   const FrontierPlan& plan_;
   const std::size_t group_;
   const std::vector<std::size_t>& timed_;
-  const Duals& duals_;
-  const FrontierPricing::Query& query_;
+  const Duals duals_;
+  const FrontierPricing::Query query_;
   const FineTicks above_;  // excess with the charge
   const double sram_;
   std::vector<FrontierPromise>& promises_;
-  std::int64_t& steps_;
   PacedDeadline deadline_;
   const FrontierGains gains_;
   std::vector<PromisedMixture> mixtures_;
@@ -327,14 +339,19 @@ class LabelSearch {
     std::uint32_t label = 0;
     double sram = 0.0;
   };
-  std::vector<Place> order_;
-  ExcessFronts met_;  // of the frontier that labels are compared for
+  // The step that is decided: labels before it, until it is decided, and then those that are kept.
+  std::size_t step_ = 0;
+  bool is_step_decided_ = false;
+  std::vector<Label> labels_;
+  std::vector<Label> next_;   // after it
+  std::vector<Place> order_;  // of next_
+  std::size_t place_ = 0;     // in the order: the next to be compared
+  std::size_t begin_ = 0;     // of the labels that are kept: the first with the same frontier
+  ExcessFronts met_;          // of the frontier that labels are compared for
   std::vector<Decision> decisions_;
   std::vector<Label> whole_;  // the best set whose cost is known after each step
   MemoryCharge held_;         // by these and the labels
 };
-
-}  // namespace
 
 FrontierPricing::FrontierPricing(const FusionTables& tables, FrontierPlan plan, std::size_t group,
                                  std::shared_ptr<FrontierRoom> room)
@@ -343,6 +360,9 @@ FrontierPricing::FrontierPricing(const FusionTables& tables, FrontierPlan plan, 
       group_(group),
       timed_(timed_parts(tables, plan_)),
       room_(std::move(room)) {}
+
+FrontierPricing::FrontierPricing(FrontierPricing&&) noexcept = default;
+FrontierPricing::~FrontierPricing() = default;
 
 FineTicks FrontierPricing::noise(const Duals& duals) const {
   FineTicks sum = duals.charge[group_] >> kNoiseShift;
@@ -354,12 +374,14 @@ FineTicks FrontierPricing::noise(const Duals& duals) const {
   return sum + 1;
 }
 
-FrontierPricing::Found FrontierPricing::find(const Duals& duals, const Query& query,
-                                             std::int64_t& steps) {
+FrontierPricing::Found FrontierPricing::find(const Duals& duals, const Query& query, Work& work) {
   std::vector<FrontierPromise>& promises = room_->promises;
-  auto found =
-      LabelSearch(tables_, plan_, group_, timed_, duals, query, noise(duals), promises, steps)
-          .run();
+  if (!search_) {
+    search_ = std::make_unique<LabelSearch>(tables_, plan_, group_, timed_, duals, query,
+                                            noise(duals), promises);
+  }
+  Found found = search_->go_on(work);
+  if (found.end != End::OutOfWork) search_.reset();
   const auto bytes = [](std::size_t sum, const auto& promise) {
     return sum + promise.heap_bytes();
   };

@@ -9,8 +9,8 @@
 #include "engine/duals/frontier_plan.hpp"
 #include "engine/duals/frontier_promise.hpp"
 #include "engine/duals/frontier_worth.hpp"
-#include "engine/duals/partition_pricing.hpp"
 #include "engine/tables/fusion_tables.hpp"
+#include "engine/tree/effort.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
@@ -21,6 +21,8 @@ struct FrontierRoom {
   MemoryCharge memory;  ///< of these
 };
 
+class LabelSearch;
+
 /// Looks among the sets of some kernels that SRAM holds for those that duals overpay, by the sums
 /// of their parts: sets with gaps on the way from one kernel to another are among them, and the
 /// cores of a chip are not looked at.  Refers to the tables.  Used by one thread.
@@ -29,6 +31,8 @@ class FrontierPricing {
   /// `plan` is of kernels that are of this group (PartitionRules).
   FrontierPricing(const FusionTables& tables, FrontierPlan plan, std::size_t group,
                   std::shared_ptr<FrontierRoom> room);
+  FrontierPricing(FrontierPricing&&) noexcept;
+  ~FrontierPricing();
 
   struct Query {
     FineTicks threshold = 0;  ///< sets with more excess than this and the noise are looked for
@@ -36,16 +40,17 @@ class FrontierPricing {
     /// Partial sets that are kept for each state of the frontier; 0: all that matter.
     std::size_t beam = 0;
   };
+  /// TooMany: partial sets, so that more work would not help.
+  enum class End : std::uint8_t { Complete, OutOfWork, TooMany };
   struct Found {
-    std::vector<PartitionColumn> partitions;  ///< that of the greatest excess first
-    bool complete = false;                    ///< if there are none, there are none
-    bool too_many = false;                    ///< partial sets: more steps would not help
+    std::vector<PartitionColumn> partitions;  ///< the one of the greatest excess first
+    End end = End::Complete;
   };
   /// Sets with excess, as the query asks: those that share no kernels before any others.  Of several
-  /// sets of equal SRAM, duals and times only one is found.  Counts `steps` down, of some hundred
-  /// operations each; if they do not suffice, nothing is found.  Throws Stopped by the deadline of the
-  /// tables.
-  [[nodiscard]] Found find(const Duals& duals, const Query& query, std::int64_t& steps);
+  /// sets of equal SRAM, duals and times only one is found.  Complete without a beam and without
+  /// sets: there are none.  Counts `work` down; OutOfWork: the next call, which is to have the same
+  /// duals and query, goes on.  Throws Stopped by the deadline of the tables.
+  [[nodiscard]] Found find(const Duals& duals, const Query& query, Work& work);
 
   /// Sets that are overpaid by no more are not found: those that are just paid come in numbers.
   [[nodiscard]] FineTicks noise(const Duals& duals) const;
@@ -59,6 +64,7 @@ class FrontierPricing {
   std::size_t group_;
   std::vector<std::size_t> timed_;  // parts that take any time
   std::shared_ptr<FrontierRoom> room_;
+  std::unique_ptr<LabelSearch> search_;  // while a query goes on
 };
 
 }  // namespace dfsearch

@@ -30,6 +30,8 @@ namespace dfsearch {
 namespace {
 
 constexpr std::int64_t kStepsBetweenStops = 4096;
+constexpr Work kWordsOfDecision = 64;  // and some for every kernel, whose sets are copied
+constexpr Work kWordsOfKernel = 24;    // of a node
 
 /// One call of FusionTree::branch.
 class PartitionBranching {
@@ -48,15 +50,17 @@ class PartitionBranching {
         partition_(tables, node.done, duals),
         bounds_partial_(tables.bounds().use(SearchBound::Partial)),
         bound_(node.bound),
+        words_of_decision_(kWordsOfDecision + static_cast<Work>(tables.size() / 4)),
         step_(1 + static_cast<std::int64_t>(tables.size() / 64)),
         deadline_(tables.deadline(), kStepsBetweenStops) {
+    branched_.work = kWordsOfKernel * static_cast<Work>(tables.size());
     find_exchanges();
     if (duals == nullptr) return;
     dual_ = duals->of_rest(node.done);
     bound_ = std::max(node.bound, search.bound(node, *duals));
   }
 
-  std::int64_t run(std::int64_t budget) {
+  FusionTree::Branched run(std::int64_t budget) {
     budget_ = budget;
     for (const PartitionSlot& slot : rules_.slots(node_.next_index, unplaced_)) {
       if (node_.opened && slot.index != node_.opened->index) continue;
@@ -67,7 +71,7 @@ class PartitionBranching {
       decide(0);
       partition_.undo_to(mark);
     }
-    return cut_;
+    return branched_;
   }
 
   /// Of the node itself, whose partition may be open.
@@ -166,6 +170,7 @@ class PartitionBranching {
       return;
     }
     deadline_.check(step_);
+    branched_.work += words_of_decision_;
     if (--budget_ < 0) {
       interrupt();
       return;
@@ -178,7 +183,7 @@ class PartitionBranching {
       path_.pop_back();
       partition_.take_out(next, before);
     } else {
-      ++cut_;
+      ++branched_.cut;
       if (partition_.kernels().empty() && tables_.kernel(next).escapes) {
         partition_.put_in(next);
         close();
@@ -223,7 +228,7 @@ class PartitionBranching {
     const std::int32_t next_index = slot_.index + 1;
     if (!partition_.fits_in_memory() ||
         next_index + tables_.least_partitions(rest) > rules_.most()) {
-      ++cut_;
+      ++branched_.cut;
       return;
     }
     Ticks after = tables_.least_time(rest);
@@ -233,6 +238,7 @@ class PartitionBranching {
       after = std::max(after, ticks_of(dual));
     }
     const Ticks time = partition_.time(sink_.limit() - node_.spent - after);
+    branched_.work += partition_.allocation_work();
     const Ticks bound = std::max(bound_, node_.spent + time + after);
     if (time < kNever && bound <= sink_.limit()) emit(time, bound, next_index, rest);
   }
@@ -304,10 +310,11 @@ class PartitionBranching {
   std::vector<Step> path_;
   // By orbits: exchanges that leave the ideal as it is, of each kernel that is the later of a pair.
   std::vector<std::vector<const KernelOrder::Exchange*>> exchanges_;
+  const Work words_of_decision_;
   const std::int64_t step_;  // what a decision counts: in large graphs it takes longer
   PacedDeadline deadline_;
   std::int64_t budget_ = 0;
-  std::int64_t cut_ = 0;
+  FusionTree::Branched branched_;
 };
 
 /// For questions that emit nothing.
@@ -372,8 +379,8 @@ Ticks FusionTree::bound_anew(const FusionNode& node, const PartitionDuals* duals
   return PartitionBranching(*this, tables_, rules_, unbounded, sink, duals).bound();
 }
 
-std::int64_t FusionTree::branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,
-                                const PartitionDuals* duals) const {
+FusionTree::Branched FusionTree::branch(const FusionNode& node, std::int64_t budget,
+                                        FusionSink& sink, const PartitionDuals* duals) const {
   return PartitionBranching(*this, tables_, rules_, node, sink, duals).run(budget);
 }
 

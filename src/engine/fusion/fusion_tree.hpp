@@ -9,6 +9,7 @@
 #include "engine/duals/partition_duals.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/partition_rules.hpp"
+#include "engine/tree/effort.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
@@ -95,13 +96,17 @@ class FusionTree {
   /// The same with all other bounds of a node, whatever `node.bound` says; `duals` may be null.
   [[nodiscard]] Ticks bound_anew(const FusionNode& node, const PartitionDuals* duals) const;
 
-  /// Emits every way to close one more partition that is feasible and whose
-  /// bound is within the sink's limit, each once.  Past `budget` steps the rest
-  /// of the enumeration is emitted as opened nodes instead.  Returns how many
-  /// branches a capacity cut.  `duals` are those of the tables, or null.  Throws Stopped
-  /// by the deadline of the tables.
-  std::int64_t branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,
-                      const PartitionDuals* duals = nullptr) const;
+  /// The outcome of branching a node, beside its children.
+  struct Branched {
+    std::int64_t cut = 0;  ///< branches that a capacity cut
+    Work work = 0;
+  };
+  /// Emits every way to close one more partition that is feasible and whose bound is within the
+  /// sink's limit, each once.  Past `budget` steps the rest of the enumeration is emitted as opened
+  /// nodes instead.  `duals` belong to the tables, or are null.  Throws Stopped by the deadline of the
+  /// tables.
+  Branched branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,
+                  const PartitionDuals* duals = nullptr) const;
 
   /// Whether the fusion is a completion of the node, as far as sets of kernels tell.
   [[nodiscard]] bool contains(const FusionNode& node, const Fusion& fusion) const;

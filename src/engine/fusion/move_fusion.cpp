@@ -37,8 +37,7 @@ constexpr std::array kRounds = {Round{.moves = 64, .heat = 0.7},  //
 constexpr int kSampledMoves = 512;  // for the median
 constexpr std::int64_t kBlocks = 64;
 constexpr double kCooling = 0.94;  // from block to block
-// A step of an enumeration takes as long.
-constexpr std::int64_t kStepsOfMoves = 6;
+constexpr Work kWordsOfStep = 16;  // of choosing, asking and moving
 constexpr std::int64_t kMovesBetweenChecks = 1'024;
 
 }  // namespace
@@ -50,14 +49,14 @@ MoveSearch::MoveSearch(const FusionTables& tables, Fusion start, std::uint64_t d
       least_(best_.time),
       random_(draws) {}
 
-bool MoveSearch::advance(std::int64_t steps) {
+bool MoveSearch::advance(Work& work) {
   std::int64_t unchecked = 0;
-  for (std::int64_t left = steps * kStepsOfMoves; left > 0;) {
+  while (work > 0) {
     if (moves_left_ == 0 && !cool()) break;
     if (unchecked++ % kMovesBetweenChecks == 0) tables_.deadline().check();
     --moves_left_;
     propose();
-    left -= 1 + parts_.take_steps();
+    work -= kWordsOfStep * (1 + parts_.take_steps());
   }
   keep_best();
   return ended_;

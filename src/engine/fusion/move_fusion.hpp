@@ -10,6 +10,7 @@
 #include "engine/fusion/fusion_tree.hpp"
 #include "engine/fusion/moving_parts.hpp"
 #include "engine/tables/fusion_tables.hpp"
+#include "engine/tree/effort.hpp"
 
 namespace dfsearch {
 
@@ -26,10 +27,10 @@ class MoveSearch {
     return MovingParts::is_possible(tables);
   }
 
-  /// Goes on for about so many steps of an enumeration.  True once it has cooled down for the
+  /// Goes on until `work`, which it counts down, is used up.  True once it has cooled down for the
   /// last time.  Throws Stopped by the deadline of the tables; what was found until the
   /// last call remains.
-  bool advance(std::int64_t steps);
+  bool advance(Work& work);
 
   /// The next moves begin at this fusion, which is better than the best so far.
   void go_on_from(Fusion better);

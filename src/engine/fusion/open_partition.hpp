@@ -9,6 +9,7 @@
 
 #include "engine/duals/partition_duals.hpp"
 #include "engine/tables/fusion_tables.hpp"
+#include "engine/tree/effort.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
@@ -90,6 +91,12 @@ class OpenPartition {
   /// Time of the partition if it were closed now; kNever if the cores do not
   /// suffice or it is above `limit` for sure.
   [[nodiscard]] Ticks time(Ticks limit);
+  /// Words that dividing the cores takes in `time`; 0 where they are not divided.
+  [[nodiscard]] Work allocation_work() const {
+    constexpr Work kWordsOfKernel = 256;
+    const bool divides = !kernels_.empty() && tables_.kernel(kernels_.front()).options != nullptr;
+    return divides ? kWordsOfKernel * static_cast<Work>(kernels_.size()) : 0;
+  }
 
  private:
   /// What some kernels add to the bounds of what stays out, the memory row aside, and to the duals.

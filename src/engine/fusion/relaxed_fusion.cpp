@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/fusion/lazy_duals.hpp"
 #include "engine/fusion/segment_fusion.hpp"
 #include "engine/fusion/transpositions.hpp"
 
@@ -17,27 +16,21 @@ namespace {
 class Search final : public FusionSink {
  public:
   Search(const FusionTables& tables, Ticks limit)
-      : search_(tables),
-        lazy_(tables),
-        seen_(search_, tables.bounds(), tables.allowance()),
-        limit_(limit) {}
+      : search_(tables), seen_(search_, tables.bounds(), tables.allowance()), limit_(limit) {}
 
   RelaxedFusion run(std::int64_t steps) {
     child(search_.root());
-    for (int nodes = 0; !heap_.empty(); steps -= kStepsPerNode) {
+    for (; !heap_.empty(); steps -= kStepsPerNode) {
       std::pop_heap(heap_.begin(), heap_.end(), later);
       const FusionNode node = std::move(heap_.back());
       heap_.pop_back();
       if (node.bound > limit_) break;
       if (steps <= 0) {
-        // Duals may bound all open nodes above the best fusion met: then its time is the bound.
-        found_.bound = std::min(bound(node), found_.fusion ? found_.fusion->time : kNever);
-        for (const FusionNode& open : heap_) found_.bound = std::min(found_.bound, bound(open));
+        found_.bound = node.bound;
         return std::move(found_);
       }
       if (!node.opened && seen_.superseded(node)) continue;
-      look_for_duals(++nodes);
-      search_.branch(node, kStepsPerNode, *this, duals_);
+      search_.branch(node, kStepsPerNode, *this);
     }
     if (found_.fusion) found_.bound = found_.fusion->time;
     return std::move(found_);
@@ -59,37 +52,12 @@ class Search final : public FusionSink {
 
  private:
   static constexpr std::int64_t kStepsPerNode = 1000;
-  static constexpr int kNodesBeforeDuals = 50;
-  // Later ones would take longer than all nodes.
-  static constexpr int kMostAttempts = 6;
-
-  void look_for_duals(int nodes) {
-    if (lazy_.are_alike()) {
-      // Better ones before each node but the first, unless they take more than the first attempt that
-      // nodes make due.
-      const int most =
-          std::max(kMostAttempts, LazyDuals::attempts_due(1, 1, search_.order().size()));
-      const PartitionDuals* next = nodes > 1 ? lazy_.next(duals_, most, true) : nullptr;
-      if (next != nullptr) duals_ = next;
-      return;
-    }
-    const int due = LazyDuals::attempts_due(nodes, kNodesBeforeDuals, search_.order().size());
-    const auto found = lazy_.after(std::min(due, kMostAttempts));
-    duals_ = found.duals;
-  }
-
-  [[nodiscard]] Ticks bound(const FusionNode& node) const {
-    return duals_ != nullptr ? std::max(node.bound, search_.bound(node, *duals_)) : node.bound;
-  }
-
   /// Least bound first, among equal bounds what is further.
   static bool later(const FusionNode& a, const FusionNode& b) {
     return a.bound != b.bound ? a.bound > b.bound : a.used < b.used;
   }
 
   const FusionTree search_;
-  LazyDuals lazy_;
-  const PartitionDuals* duals_ = nullptr;  // once they are found
   Transpositions seen_;
   Ticks limit_;
   std::vector<FusionNode> heap_;

@@ -33,6 +33,7 @@ constexpr std::size_t kLargestTable = 1'000'000;
 constexpr std::size_t kMostSegments = 1'000'000;
 // After so many halvings the charge of a partition is within a millionth.
 constexpr int kHalvings = 20;
+constexpr Work kWordsOfSegment = 32;
 
 struct Vertex {
   Ticks time = kNever;
@@ -77,6 +78,8 @@ class SegmentPath {
     const MemoryCharge memory = tables_.allowance().charge(bytes);
     return find_by_table(columns);
   }
+
+  [[nodiscard]] Work work() const { return work_; }
 
  private:
   using Indices = std::vector<std::int64_t>;
@@ -135,6 +138,7 @@ class SegmentPath {
       }
       if (!partition.fits_in_memory()) continue;
       tables_.deadline().check();
+      work_ += kWordsOfSegment + partition.allocation_work();
       const Ticks time = partition.time(kNever);
       if (time >= kNever) continue;
       least_used_[end + 1] = std::min(least_used_[end + 1], *index + 1);
@@ -188,6 +192,7 @@ class SegmentPath {
         Vertex& vertex = to[leads_to[used]];
         if (time < vertex.time) vertex = {.time = time, .from = segment.begin, .used = used};
       }
+      work_ += static_cast<Work>(columns);
       tables_.deadline().check();
     }
     const auto at = [&](std::size_t done, std::size_t used) {
@@ -227,6 +232,7 @@ class SegmentPath {
           return a.used != b.used ? a.used < b.used : a.time < b.time;
         });
       }
+      work_ += static_cast<Work>(segments_.size()) * 4;
       tables_.deadline().check();
       return fusion(path(least));
     };
@@ -266,6 +272,7 @@ class SegmentPath {
   const bool counts_;                     // else every kernel may have a partition of its own
   std::vector<std::int64_t> least_used_;  // of each number of kernels: indices gone by then
   std::vector<Segment> segments_;         // that paths are made of, if they count
+  Work work_ = 0;
 };
 
 /// As the tables have them: each kernel after its producers.
@@ -275,28 +282,36 @@ std::vector<std::size_t> order_of_tables(const FusionTables& tables) {
   return order;
 }
 
-std::optional<Fusion> segments_of(const FusionTables& tables, std::vector<std::size_t> order) {
+std::optional<Fusion> segments_of(const FusionTables& tables, std::vector<std::size_t> order,
+                                  Work& work) {
   CountedCall call(tables.allowance().efforts, SearchBound::Segments);
-  auto found = SegmentPath(tables, std::move(order)).find();
+  SegmentPath path(tables, std::move(order));
+  auto found = path.find();
+  work += path.work();
   call.found(found.has_value());
   return found;
 }
 
 }  // namespace
 
-std::optional<Fusion> best_segments(const FusionTables& tables) {
+std::optional<Fusion> best_segments(const FusionTables& tables, Work& work) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
     if (tables.kernel(p).pin >= 0) return std::nullopt;
   }
-  return segments_of(tables, order_of_tables(tables));
+  return segments_of(tables, order_of_tables(tables), work);
+}
+
+std::optional<Fusion> best_segments(const FusionTables& tables) {
+  Work uncounted = 0;
+  return best_segments(tables, uncounted);
 }
 
 std::optional<Fusion> best_segments(const FusionTables& tables,
-                                    std::span<const std::uint32_t> places) {
+                                    std::span<const std::uint32_t> places, Work& work) {
   std::vector<std::size_t> order = order_of_tables(tables);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
-  return segments_of(tables, std::move(order));
+  return segments_of(tables, std::move(order), work);
 }
 
 }  // namespace dfsearch

@@ -16,10 +16,12 @@ namespace dfsearch {
 /// partitions, mostly about as many as there may be, or nothing if segments are millions.  Throws
 /// Stopped by the deadline of the tables.
 std::optional<Fusion> best_segments(const FusionTables& tables);
+/// The best fusion of that kind; adds the work of finding it to `work`.
+std::optional<Fusion> best_segments(const FusionTables& tables, Work& work);
 
 /// The same in the order of a fusion that has its kernels, of which none is pinned, in partitions at
 /// these places: no slower than it, unless partitions are scarce or one of its has both phases.
 std::optional<Fusion> best_segments(const FusionTables& tables,
-                                    std::span<const std::uint32_t> places);
+                                    std::span<const std::uint32_t> places, Work& work);
 
 }  // namespace dfsearch

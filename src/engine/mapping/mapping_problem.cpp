@@ -21,9 +21,6 @@ namespace {
 // problem: some ten megabytes.
 constexpr std::size_t kKernelsKept = 20'000;
 
-// At duals that only the bound of the root is wanted for: some milliseconds.
-constexpr int kAttemptsForRoot = 6;
-
 /// Where a joint search begins: the sharding of least bytes, unless it takes too
 /// long to find.
 std::vector<LoopPair> first_tried(const Problem& problem, const LoopSets& all,
@@ -50,7 +47,16 @@ FusionContext::FusionContext(std::shared_ptr<PointTables> its_point, const StepT
       root_bound(search.root().bound),
       first_sharding(dfsearch::first_sharding(tables.decisions().sharding)),
       step(its_step),
-      transpositions(search, tables.bounds(), tables.allowance()) {}
+      transpositions(search, tables.bounds(), tables.allowance()) {
+  if (const PartitionDuals* duals = point->duals.known()) learn(*duals);
+}
+
+void FusionContext::learn(const PartitionDuals& duals) const {
+  const Ticks least = search.bound(search.root(), duals);
+  Ticks known = proved.load(std::memory_order_relaxed);
+  while (known < least && !proved.compare_exchange_weak(known, least, std::memory_order_relaxed)) {
+  }
+}
 
 Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
   if (limit == Score::infinity()) return kNever - 1;
@@ -207,22 +213,13 @@ std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,
   return std::make_shared<const FusionContext>(std::move(tables), step);
 }
 
-Score MappingProblem::root_bound(OuterPoint point, Score cost) const {
+Score MappingProblem::root_bound(OuterPoint point) const {
   Score bound = point_bound(point);
   if (problem_.execution.style == Style::KernelByKernel) return bound;
   const std::shared_ptr<const FusionContext> context = open(point);
   const FusionNode root = context->search.root();
   bound = std::max(bound, context->score(root.bound));
-  if (!(bound < cost)) return bound;
-  try {
-    const LazyDuals::Found found = context->point->duals.after_at_least(kAttemptsForRoot);
-    if (found.duals != nullptr) {
-      bound = std::max(bound, context->score(context->search.bound(root, *found.duals)));
-    }
-  } catch (const Stopped&) {
-    // Lower than it might be, and still a bound.
-  }
-  return bound;
+  return std::max(bound, context->score(context->proved.load(std::memory_order_relaxed)));
 }
 
 bool MappingProblem::precedes(const Solution& a, const Solution& b) const {
@@ -254,8 +251,6 @@ bool MappingProblem::admit(const Node& node) const {
   if (!node.context) return true;
   const FusionContext& context = *node.context;
   context.admitted.fetch_add(1, std::memory_order_relaxed);
-  context.branched_before.store(context.branched.load(std::memory_order_relaxed),
-                                std::memory_order_relaxed);
   if (node.fusion.opened) return true;
   return context.transpositions.admit(node.fusion);
 }

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "engine/fusion/fusion_tree.hpp"
-#include "engine/fusion/lazy_duals.hpp"
-#include "engine/fusion/lazy_improvement.hpp"
+#include "engine/fusion/point_duals.hpp"
+#include "engine/fusion/point_moves.hpp"
 #include "engine/fusion/relaxed_fusion.hpp"
 #include "engine/fusion/transpositions.hpp"
 #include "engine/mapping/outer_points.hpp"
@@ -43,11 +43,12 @@ bool overfull(const FusionTables& tables);
 struct PointTables {
   template <class... Arguments>
   explicit PointTables(Arguments&&... arguments)
-      : fusion(std::forward<Arguments>(arguments)...), duals(fusion), improvement(fusion) {}
+      : fusion(std::forward<Arguments>(arguments)...), duals(fusion), moves(fusion) {}
 
   const FusionTables fusion;
-  LazyDuals duals;
-  LazyImprovement improvement;
+  PointDuals duals;
+  PointMoves moves;
+  std::atomic<Work> used{0};  // by nodes of the point; relaxed
 };
 
 /// An outer point and a sharding whose fusion is being searched.  Shared by its
@@ -62,15 +63,12 @@ struct FusionContext {
   std::vector<LoopPair> first_sharding;  // of those that are left
   StepTime step;
   mutable Transpositions transpositions;
-  // No fusion takes less, as duals have proved meanwhile, and the last of them; relaxed.
+  // No fusion takes less, as duals have proved meanwhile; relaxed.
   mutable std::atomic<Ticks> proved{0};
-  mutable std::atomic<const PartitionDuals*> proved_by{nullptr};
-  // Nodes, relaxed: of those branched how many there were when the last one was admitted, so that
-  // all of a round see the same.
-  mutable std::atomic<std::int64_t> admitted{0};
-  mutable std::atomic<std::int64_t> branched{0};
-  mutable std::atomic<std::int64_t> branched_before{0};
+  mutable std::atomic<std::int64_t> admitted{0};  // nodes; relaxed
 
+  /// Raises the bound of all nodes of the point to the one that its duals prove of every fusion.
+  void learn(const PartitionDuals& duals) const;
   [[nodiscard]] Score score(Ticks layer) const { return step.score(tables.clock().seconds(layer)); }
 };
 
@@ -155,6 +153,19 @@ class MappingProblem {
   [[nodiscard]] std::size_t heap_bytes(const Node& node) const;
   void branch(const Node& node, Expansion<Node, Solution>& expansion) const;
 
+  /// Work beside the tree at the point of a node, which the effort rule allows.
+  struct Slice {
+    std::shared_ptr<const FusionContext> context;
+    OuterPoint point;
+    Technique technique = Technique::Duals;
+    Work work = 0;
+  };
+  /// Claims the slices that are due at the point of the node.
+  void claim_slices(const Node& node, std::vector<Slice>& slices) const;
+  void run(const Slice& slice, Expansion<Node, Solution>& expansion) const;
+  /// Shows to all nodes what the slice has found, and gives the claim back.
+  void publish(const Slice& slice) const;
+
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const std::vector<NetworkChoice>& networks() const { return networks_; }
   /// Whether the tree leaves its parallelism out.
@@ -171,10 +182,9 @@ class MappingProblem {
   }
   /// Lower bound of every sharding and fusion of the point, without its tables.
   [[nodiscard]] Score point_bound(OuterPoint point) const;
-  /// Lower bound of every sharding and fusion of the point, before any branching in
-  /// it.  Duals are asked only where it is below `cost` without them, and only before the
-  /// deadline.  Throws Stopped if the tables of the point are not at hand.
-  [[nodiscard]] Score root_bound(OuterPoint point, Score cost) const;
+  /// Lower bound of every sharding and fusion of the point, before any branching in it, with the
+  /// duals that the search has found.  Throws Stopped if the tables of the point are not at hand.
+  [[nodiscard]] Score root_bound(OuterPoint point) const;
   [[nodiscard]] Mapping mapping(const Solution& solution) const;
   /// The decisions of a mapping that this problem does not search, though the model allows them.
   [[nodiscard]] RuledOut ruled_out(const Mapping& mapping) const;
@@ -198,7 +208,6 @@ class MappingProblem {
   void branch_network(std::size_t network, Sink& expansion) const;
   void open_point(const Node& node, Sink& expansion) const;
   void open_fusion(const Node& node, LoopSets&& sharding, Sink& expansion) const;
-  bool is_far_among_alike(const Node& node, const Sink& expansion) const;
   void offer_first(OuterPoint point, Sink& expansion) const;
   void branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const;
   [[nodiscard]] std::optional<std::size_t> bound_lone_kernels(const LayerDecisions& decided,
@@ -211,10 +220,6 @@ class MappingProblem {
              std::vector<std::int64_t>&& partition, const Cost& cost, char found_by,
              Sink& expansion) const;
   void branch_fusion(const Node& node, Sink& expansion) const;
-  [[nodiscard]] int moves_due(const Node& node, std::int64_t steps_of_duals,
-                              const Sink& expansion) const;
-  void improve(const Node& node, int attempts, Sink& expansion) const;
-  void rest(const Node& node, Sink& expansion) const;
   void evaluate_kernel_by_kernel(const Node& node, std::vector<LoopPair>&& sharding, char found_by,
                                  Sink& expansion) const;
   [[nodiscard]] std::vector<std::int64_t> one_partition_per_kernel() const;

@@ -38,4 +38,17 @@ Ticks partition_time(const FusionTables& tables, const SummedTimes& sums,
   return std::min(kNever, with_compute(tables, sums, compute));
 }
 
+Ticks time_alone(const FusionTables& tables, std::size_t kernel) {
+  const KernelCosts& costs = tables.kernel(kernel);
+  SummedTimes sums{.compute = costs.compute,
+                   .network = costs.network,
+                   .memory = costs.explicit_memory,
+                   .on_chip = costs.on_chip};
+  for (const Arc& arc : tables.inputs(kernel)) sums.memory += arc.transfer;
+  for (const Arc& arc : tables.outputs(kernel)) sums.memory += arc.transfer;
+  std::vector<const std::vector<CoreOption>*> options;
+  if (costs.options != nullptr) options.push_back(costs.options);
+  return partition_time(tables, sums, options);
+}
+
 }  // namespace dfsearch

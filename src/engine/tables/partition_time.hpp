@@ -1,6 +1,7 @@
 #pragma once
 // What a partition takes, by the sums over its kernels.
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -23,5 +24,8 @@ struct SummedTimes {
 /// utilization is given; kNever if the cores do not suffice.  At most kNever.
 [[nodiscard]] Ticks partition_time(const FusionTables& tables, const SummedTimes& sums,
                                    std::span<const std::vector<CoreOption>* const> options);
+
+/// The time of a partition of this kernel alone.
+[[nodiscard]] Ticks time_alone(const FusionTables& tables, std::size_t kernel);
 
 }  // namespace dfsearch

@@ -24,8 +24,6 @@ enum class SearchBound : std::uint8_t {
   Partial,
   Partitions,
   Duals,
-  Frontier,
-  Labels,
   Transpositions,
   Symmetry,
   Relaxation,
@@ -42,8 +40,8 @@ struct SearchBoundName {
   SearchBound bound;
   std::string_view name;
   std::string_view meaning;  ///< what it says or does, with its section of docs/search.md
-  /// What its calls find, if they are counted (engine/tables/effort.hpp): linear programs solved,
-  /// partitions for these, better bounds, or better mappings of their point; else empty.
+  /// The finds of its calls, if they are counted (engine/tables/effort.hpp): better bounds, or better
+  /// mappings of their point; else empty.
   std::string_view finds{};
 };
 
@@ -59,11 +57,7 @@ inline constexpr std::array kSearchBounds = {
     SearchBoundName{SearchBound::Partitions, "partitions",
                     "partitions that the kernels left need (5.6)"},
     SearchBoundName{SearchBound::Duals, "duals",
-                    "dual values of the kernels left, by column generation (5.7)", "programs"},
-    SearchBoundName{SearchBound::Frontier, "frontier",
-                    "exact pricing along a path decomposition (5.7)", "partitions"},
-    SearchBoundName{SearchBound::Labels, "labels",
-                    "dual values of large graphs by relaxed labels (5.7)", "partitions"},
+                    "dual values of the kernels left, by column generation (5.7)", "bounds"},
     SearchBoundName{SearchBound::Transpositions, "transpositions",
                     "nodes with the same kernels done (6)"},
     SearchBoundName{SearchBound::Symmetry, "symmetry", "kernels that can be exchanged (6, 9)"},

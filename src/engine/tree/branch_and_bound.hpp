@@ -353,8 +353,7 @@ class BranchAndBound {
                           sink.children.end());
       sink.children.push_back(std::move(entry));
       sink.stopped = true;
-      const StopReason reason = stop_reason(options_.limits.deadline);
-      stop(reason == StopReason::None ? StopReason::Time : reason);
+      stop_by_deadline();
       return;
     }
     ++sink.nodes;
@@ -362,6 +361,27 @@ class BranchAndBound {
     std::stable_sort(sink.children.begin() + static_cast<std::ptrdiff_t>(before),
                      sink.children.end(),
                      [](const Entry& a, const Entry& b) { return a.bound > b.bound; });
+    if (!sink.is_reproducible()) learn(entry.node, sink);
+  }
+
+  /// The slices that are due at the node.
+  void learn([[maybe_unused]] const Node& node, [[maybe_unused]] Sink& sink) {
+    if constexpr (LearningProblem<P>) {
+      std::vector<typename P::Slice> slices;
+      problem_.claim_slices(node, slices);
+      for (const auto& slice : slices) {
+        run(slice, sink);
+        problem_.publish(slice);
+      }
+    }
+  }
+  template <class Slice>
+  void run(const Slice& slice, Sink& sink) {
+    try {
+      problem_.run(slice, sink);
+    } catch (const Stopped&) {
+      stop_by_deadline();
+    }
   }
 
   [[nodiscard]] MemoryCharge charge(const Node& node) const {
@@ -463,15 +483,23 @@ class BranchAndBound {
       }
       const int budget = is_full() ? kNodesPerDive : 1;
       const Snapshot frozen{.cutoff = cutoff(), .solution = incumbent_.solution()};
-      std::vector<std::unique_ptr<Sink>> sinks(batch.size());
+      // Slices of work beside the tree, which take longer than a node, come first.
+      const auto slices = slices_at(batch);
+      std::vector<std::unique_ptr<Sink>> sinks(slices.size() + batch.size());
       // One task per worker: a node may take less time than starting a task does.
       std::atomic<std::size_t> next{0};
       run_tasks(static_cast<std::size_t>(workers_), [&](std::size_t) {
-        for (std::size_t i = next++; i < batch.size(); i = next++) {
+        for (std::size_t i = next++; i < sinks.size(); i = next++) {
           sinks[i] = std::make_unique<Sink>(*this, &frozen);
-          dive(std::move(batch[i]), budget, *sinks[i]);
+          if constexpr (LearningProblem<P>) {
+            if (i < slices.size()) run(slices[i], *sinks[i]);
+          }
+          if (i >= slices.size()) dive(std::move(batch[i - slices.size()]), budget, *sinks[i]);
         }
       });
+      if constexpr (LearningProblem<P>) {
+        for (const auto& slice : slices) problem_.publish(slice);
+      }
       for (auto& sink : sinks) {
         for (auto& [solution, found_by] : sink->solutions) offer(std::move(solution), found_by);
         admit_children(*sink);
@@ -480,6 +508,18 @@ class BranchAndBound {
       }
       open_.release();
       if (on_round_) on_round_();
+    }
+  }
+
+  struct NoSlice {};
+  /// The slices that are due at the nodes of a round.
+  [[nodiscard]] auto slices_at([[maybe_unused]] const std::vector<Entry>& batch) const {
+    if constexpr (LearningProblem<P>) {
+      std::vector<typename P::Slice> slices;
+      for (const Entry& entry : batch) problem_.claim_slices(entry.node, slices);
+      return slices;
+    } else {
+      return std::vector<NoSlice>{};
     }
   }
 
@@ -495,6 +535,11 @@ class BranchAndBound {
 
   [[nodiscard]] Seconds elapsed() const {
     return Seconds(std::chrono::duration<double>(WallClock::now() - start_).count());
+  }
+
+  void stop_by_deadline() {
+    const StopReason reason = stop_reason(options_.limits.deadline);
+    stop(reason == StopReason::None ? StopReason::Time : reason);
   }
 
   void stop(StopReason reason) {

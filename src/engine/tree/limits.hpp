@@ -31,9 +31,9 @@ struct NodeEffort {
   /// An enumeration takes so many steps, about a millisecond, before it is handed back to
   /// the queue: other workers can then take a part of it.
   std::int64_t steps = 10'000;
-  /// The duals of a point are looked for after so many of its nodes have been offered,
-  /// dominated ones among them; they take as long as some tens of nodes.
-  std::int64_t nodes_before_duals = 50;
+  /// How many times the work of a node counts in the effort rule (engine/tree/effort.hpp): with a
+  /// high weight the techniques beside the tree begin at once, also in a small problem.
+  std::int64_t weight = 1;
 };
 
 }  // namespace dfsearch

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "base/units.hpp"
 
@@ -70,13 +71,19 @@ concept SizedProblem = SearchProblem<P> &&
   { problem.heap_bytes(node) } -> std::same_as<std::size_t>;
 };
 
-/// A problem that comes to know better bounds of nodes that wait: `bound_now` is no less than
-/// `bound`, and takes no longer to compute.  In deterministic mode what is expanded must not
-/// make it depend on timing.
+/// A problem that learns beside the tree, in slices of work that it claims at a node.  `run` does the
+/// work of a slice, in the thread that has the claim, and `publish` shows the finds to all nodes.
+/// `bound_now` is a bound with everything that was published: it is no less than `bound`, and takes no
+/// longer to compute.
 template <class P>
 concept LearningProblem = SearchProblem<P> &&
-    requires(const P& problem, const typename P::Node& node) {
+    requires(const P& problem, const typename P::Node& node, const typename P::Slice& slice,
+             std::vector<typename P::Slice>& slices,
+             Expansion<typename P::Node, typename P::Solution>& expansion) {
   { problem.bound_now(node) } -> std::same_as<Score>;
+  problem.claim_slices(node, slices);
+  problem.run(slice, expansion);
+  problem.publish(slice);
 };
 
 }  // namespace dfsearch

@@ -13,6 +13,7 @@
 
 #include "base/units_text.hpp"
 #include "engine/names.hpp"
+#include "engine/tree/effort.hpp"
 #include "graph/names.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/budget_reason.hpp"
@@ -378,6 +379,19 @@ Sheet efforts_table(const SearchResult& search, bool with_details) {
   return any ? Sheet(TitledTable{"", std::move(table)}) : Sheet();
 }
 
+/// The effort rule, where details are asked for.
+Sheet effort_rule_table(bool with_details) {
+  if (!with_details) return {};
+  TextTable table({"beside the tree", "after work", "share at first", "then", "slice", "ends"});
+  for (const EffortRow& row : kEffortTable) {
+    table.add(
+        {std::string(row.name), std::to_string(row.after), fmt::format("1/{}", row.first_divisor),
+         fmt::format("1/{}", row.divisor), std::to_string(row.slice)},
+        {std::string(row.ends)});
+  }
+  return TitledTable{"", std::move(table)};
+}
+
 /// Splits that a search over budgets covered.
 std::string splits_text(const DesignResult& split) {
   return fmt::format("{} of the budgets; {} halved, {} searched", to_exact_text(split.splits),
@@ -473,7 +487,7 @@ Sheet report_text(const Outcome& outcome, const std::string& title, bool with_de
   }
   if (outcome.search != nullptr) {
     text += space_line(*outcome.problem) + search_lines(*outcome.search) +
-            efforts_table(*outcome.search, with_details);
+            efforts_table(*outcome.search, with_details) + effort_rule_table(with_details);
   }
   return text;
 }

@@ -352,12 +352,12 @@ TEST_CASE("a program that is solved step by step and set by set has the same opt
       in_steps.add(kernels, 0, covering.sets[s].cost);
       if (s % 8 != 0) continue;
       std::int64_t steps = 1;
-      interrupted += in_steps.solve(steps) == CoveringLp::Outcome::OutOfSteps;
+      interrupted += in_steps.solve(steps) == CoveringLp::Outcome::OutOfWork;
       REQUIRE(steps <= 0);
     }
     REQUIRE(solve_all(at_once) == CoveringLp::Outcome::Solved);
-    CoveringLp::Outcome outcome = CoveringLp::Outcome::OutOfSteps;
-    for (int call = 0; call < 10'000 && outcome == CoveringLp::Outcome::OutOfSteps; ++call) {
+    CoveringLp::Outcome outcome = CoveringLp::Outcome::OutOfWork;
+    for (int call = 0; call < 10'000 && outcome == CoveringLp::Outcome::OutOfWork; ++call) {
       std::int64_t steps = 1;
       outcome = in_steps.solve(steps);
     }

@@ -68,18 +68,18 @@ class PlainSets {
 };
 
 /// What each call leaves to be taken, to the end.
-std::vector<std::optional<PartitionDuals>> proofs(const FusionTables& tables, std::int64_t steps) {
-  constexpr std::int64_t kEnoughDuals = 1'000'000'000;
+std::vector<std::optional<PartitionDuals>> proofs(const FusionTables& tables, Work slice) {
+  constexpr Work kEnoughDuals = 100'000'000'000;
   std::vector<std::optional<PartitionDuals>> taken;
-  FrontierDualSearch search(tables);
-  for (bool is_over = false; !is_over; steps += steps / 2 + 1) {
-    is_over = search.advance(steps);
+  Work begin = 0;
+  FrontierDualSearch search(tables, begin);
+  for (; !search.has_ended(); slice += slice / 2 + 1) {
+    Work work = slice;
+    search.advance(work);
     taken.push_back(search.take());
     REQUIRE(!search.take());
-    REQUIRE(steps < kEnoughDuals);
+    REQUIRE(slice < kEnoughDuals);
   }
-  REQUIRE(search.advance(steps));
-  REQUIRE(!search.take());
   return taken;
 }
 
@@ -101,11 +101,12 @@ TEST_CASE("no partition takes less than the duals of its kernels less its charge
     if (problem.execution.style == Style::KernelByKernel) continue;
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
-    FrontierDualSearch search(tables);
-    const bool is_over = search.advance(seed % 5 == 0 ? 400 : 1'000'000'000);
+    Work work = seed % 5 == 0 ? 40'000 : 100'000'000'000;
+    FrontierDualSearch search(tables, work);
+    search.advance(work);
     const auto duals = search.take();
     if (!duals) continue;
-    early += !is_over;
+    early += !search.has_ended();
     REQUIRE(duals->kernels.size() == tables.size());
     REQUIRE(duals->gains.size() == tables.size());
     const PartitionRules rules(tables);
@@ -143,9 +144,9 @@ TEST_CASE("bit by bit each proof is given away once, the same each time") {
     const auto context = seed % 2 == 0 ? test::open_point(problem, seed)
                                        : test::open_point_in_any_order(problem, seed / 2);
     const FusionTables& tables = context->tables;
-    const std::int64_t steps = 1 + static_cast<std::int64_t>(seed % 50);
-    const auto taken = proofs(tables, steps);
-    const auto again = proofs(tables, steps);
+    const Work slice = 1 + static_cast<Work>(seed % 50);
+    const auto taken = proofs(tables, slice);
+    const auto again = proofs(tables, slice);
     REQUIRE(std::equal(taken.begin(), taken.end(), again.begin(), again.end(), same));
     const PlainSets sets(tables);
     std::optional<FineTicks> best;

@@ -105,7 +105,7 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
       }
       std::int64_t steps = kEnoughLabels;
       const auto found = pricing.find(duals, {.most = 3}, steps);
-      REQUIRE(found.complete);
+      REQUIRE(found.end == FrontierPricing::End::Complete);
       if (!most || *most <= 0) REQUIRE(found.partitions.empty());
       if (most && *most > pricing.noise(duals)) {
         REQUIRE(!found.partitions.empty());
@@ -129,7 +129,7 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
       // Of a beam some, and no others.
       steps = kEnoughLabels;
       const auto some = pricing.find(duals, {.most = 3, .beam = 2}, steps);
-      if (some.complete) REQUIRE((!most || *most <= pricing.noise(duals)));
+      REQUIRE(some.end == FrontierPricing::End::Complete);
       for (const PartitionColumn& column : some.partitions) {
         REQUIRE(column.excess <= *most);
         REQUIRE(excess_of(tables, duals, pricing.group(), test::mask_of(column.kernels)) ==
@@ -142,11 +142,10 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
   CHECK(apart > 100);
 }
 
-TEST_CASE("where steps do not suffice nothing is found, and where they do the same as ever") {
-  int short_of_steps = 0;
-  int some_with_more = 0;
-  int refuted = 0;
-  for (std::uint64_t seed = 0; seed < 800; ++seed) {
+TEST_CASE("bit by bit the same sets are found as at once") {
+  int calls = 0;
+  int with_sets = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
     CAPTURE(seed);
     const Problem problem = seed % 3 == 0 ? test::random_problem(seed, {.assignments = 1e9})
                                           : test::expert_problem(seed);
@@ -158,45 +157,34 @@ TEST_CASE("where steps do not suffice nothing is found, and where they do the sa
     REQUIRE(pricings);
     for (FrontierPricing& pricing : *pricings) {
       const Duals duals = random_duals(tables, random);
-      const auto beam = static_cast<std::size_t>(pick(random, 0, 2));
-      const FrontierPricing::Query query{.most = 5, .beam = beam};
-      std::int64_t steps = kEnoughLabels;
-      const auto all = pricing.find(duals, query, steps);
-      REQUIRE(!all.too_many);
-      REQUIRE((beam == 0 || !all.complete || all.partitions.empty()));
-      const std::int64_t needed = kEnoughLabels - steps;
-      if (needed == 0) continue;
-      for (const std::int64_t given : {std::int64_t{0}, pick(random, 0, needed - 1), needed - 1,
-                                       needed, pick(random, needed, 2 * needed)}) {
-        CAPTURE(given);
-        CAPTURE(needed);
-        steps = given;
-        const auto found = pricing.find(duals, query, steps);
-        REQUIRE(!found.too_many);
-        if (given < needed) {
-          REQUIRE(steps < 0);
-          REQUIRE(found.partitions.empty());
-          // A promise that no set pays is made at once, and is true.
-          REQUIRE((!found.complete || (all.complete && all.partitions.empty())));
-          ++short_of_steps;
-          some_with_more += !all.partitions.empty();
-          refuted += found.complete;
-          continue;
-        }
-        REQUIRE(steps == given - needed);
-        REQUIRE(found.complete == all.complete);
-        REQUIRE(std::equal(found.partitions.begin(), found.partitions.end(), all.partitions.begin(),
-                           all.partitions.end(),
-                           [](const PartitionColumn& a, const PartitionColumn& b) {
-                             return a.kernels == b.kernels && a.excess == b.excess &&
-                                    a.time == b.time && a.size == b.size && a.group == b.group;
-                           }));
+      const FrontierPricing::Query query{.most = 5,
+                                         .beam = static_cast<std::size_t>(pick(random, 0, 2))};
+      Work all = kEnoughLabels;
+      const auto at_once = pricing.find(duals, query, all);
+      REQUIRE(at_once.end == FrontierPricing::End::Complete);
+      const Work slice = pick(random, 1, 2'000);
+      Work taken = 0;
+      FrontierPricing::Found found{.partitions = {}, .end = FrontierPricing::End::OutOfWork};
+      while (found.end == FrontierPricing::End::OutOfWork) {
+        Work work = slice;
+        found = pricing.find(duals, query, work);
+        taken += slice - work;
+        ++calls;
+        if (found.end == FrontierPricing::End::OutOfWork) REQUIRE(work <= 0);
       }
+      REQUIRE(found.end == FrontierPricing::End::Complete);
+      REQUIRE(taken == kEnoughLabels - all);
+      REQUIRE(std::equal(found.partitions.begin(), found.partitions.end(),
+                         at_once.partitions.begin(), at_once.partitions.end(),
+                         [](const PartitionColumn& a, const PartitionColumn& b) {
+                           return a.kernels == b.kernels && a.excess == b.excess &&
+                                  a.time == b.time && a.size == b.size && a.group == b.group;
+                         }));
+      with_sets += !found.partitions.empty();
     }
   }
-  CHECK(short_of_steps > 1'500);
-  CHECK(some_with_more > 1'000);
-  CHECK(refuted > 100);
+  CHECK(calls > 3'000);
+  CHECK(with_sets > 300);
 }
 
 }  // namespace dfsearch

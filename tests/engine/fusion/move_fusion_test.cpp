@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
-#include "engine/fusion/lazy_improvement.hpp"
 #include "engine/fusion/moving_parts.hpp"
 #include "engine/fusion/partition_sequence.hpp"
+#include "engine/fusion/point_moves.hpp"
 #include "engine/fusion/relaxed_fusion.hpp"
 #include "engine/fusion/segment_fusion.hpp"
 #include "support/open_point.hpp"
@@ -194,10 +194,12 @@ TEST_CASE("moves never make a fusion worse, mostly the best, and always the same
     // It ends after some number of steps however they are cut.
     while (!ended) {
       const Ticks before = search.best().time;
-      ended = search.advance(700);
+      Work work = 10'000;
+      ended = search.advance(work);
       REQUIRE(search.best().time <= before);
     }
-    CHECK(again.advance(kNever / 1'000));
+    Work all = kNever / 1'000;
+    CHECK(again.advance(all));
     CHECK(again.best().partition == search.best().partition);
     const Fusion& found = search.best();
     better += found.time < start->fusion.time;
@@ -215,64 +217,39 @@ TEST_CASE("moves never make a fusion worse, mostly the best, and always the same
   CHECK(best * 10 > searched * 9);
 }
 
-TEST_CASE("attempts are due once a search has lasted a while, all the more as it goes on") {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const auto start = start_of(seed, 9);
-    if (!start) continue;
-    LazyImprovement improvement(start->context->tables);
-    CHECK(improvement.attempts_due(1'023, 1'000'000, 0) == 0);
-    CHECK(improvement.attempts_due(1'024, 0, 0) == 1);
-    CHECK(improvement.attempts_due(1'000'000, 9, 0) > improvement.attempts_due(1'024, 1, 0));
-  }
-}
-
-TEST_CASE("attempts find the same whoever makes them, and never less than before") {
+TEST_CASE("slices of moves find the same, never less than before, until none is left") {
   int better = 0;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+  int ended = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
     const auto start = start_of(seed, 9);
     if (!start) continue;
     const FusionTables& tables = start->context->tables;
-    LazyImprovement one(tables);
-    LazyImprovement other(tables);
-    CHECK_FALSE(one.after(0, LazyImprovement::Make::Wait));
-    const auto last = other.after(9, LazyImprovement::Make::Wait);
+    PointMoves one(tables);
+    PointMoves other(tables);
+    CHECK(one.claim(0) == 0);
     Ticks before = start->fusion.time;
-    for (int attempts = 1; attempts <= 9; ++attempts) {
-      const auto found = one.after(attempts, LazyImprovement::Make::Wait);
-      const auto same = other.after(attempts, LazyImprovement::Make::Wait);
-      REQUIRE(found);
-      REQUIRE(same);
+    Work tree = 1'000'000;
+    for (int slices = 0; slices < 60 && tree < kNever / 4; tree += tree / 2) {
+      const Work slice = one.claim(tree);
+      REQUIRE(other.claim(tree) == slice);
+      if (slice == 0) continue;
+      ++slices;
+      CHECK(one.claim(tree) == 0);  // it is claimed
+      const auto found = one.run(slice);
+      const auto same = other.run(slice);
+      one.publish();
+      other.publish();
+      REQUIRE(found.has_value() == same.has_value());
+      if (!found) continue;
       CHECK(found->partition == same->partition);
-      CHECK(found->time <= before);
-      better += found->time < before;
+      CHECK(found->time < before);
       before = found->time;
+      ++better;
     }
-    REQUIRE(last);
-    CHECK(last->time == before);
+    ended += one.claim(kNever / 2) == 0;
   }
   CHECK(better > 20);
-}
-
-TEST_CASE("one attempt more each time is the same as all of them, until none is left") {
-  int ended = 0;
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    CAPTURE(seed);
-    const auto start = start_of(seed, 9);
-    if (!start) continue;
-    LazyImprovement one(start->context->tables);
-    LazyImprovement other(start->context->tables);
-    for (int attempts = 1; attempts <= 200; ++attempts) {
-      const auto found = one.go_on();
-      const auto same = other.after(attempts, LazyImprovement::Make::Wait);
-      REQUIRE(same);
-      if (!found) {
-        ++ended;
-        break;
-      }
-      CHECK(found->partition == same->partition);
-    }
-  }
   CHECK(ended > 20);
 }
 

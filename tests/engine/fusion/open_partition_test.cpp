@@ -309,10 +309,11 @@ TEST_CASE("an open partition is at every moment what its kernels add up to") {
     std::mt19937_64 random(seed);
     const KernelSet done = random_ideal(context->tables, random);
     // Without duals in every fourth world.
-    const PartitionDuals* duals =
-        seed % 4 == 0 ? nullptr : context->point->duals.after(LazyDuals::kMostAttempts).duals;
-    with_duals += duals != nullptr;
-    Drill drill(context->tables, done, duals, random);
+    PartitionDuals duals;
+    static_cast<Duals&>(duals) = test::random_duals(context->tables, random);
+    set_gains(context->tables, duals);
+    with_duals += seed % 4 != 0;
+    Drill drill(context->tables, done, seed % 4 == 0 ? nullptr : &duals, random);
     for (int step = 0; step < 40; ++step) drill.step();
     drill.rewind();
     fitting += drill.fitting;
@@ -332,9 +333,8 @@ TEST_CASE("an open partition of a large graph adds up what most kernels have in 
     const auto context = MappingProblem(*problem).open(outer_points(*problem).back());
     std::mt19937_64 random(seed);
     const KernelSet done = random_ideal(context->tables, random);
-    const PartitionPricing pricing(context->tables);
     PartitionDuals duals;
-    static_cast<Duals&>(duals) = test::random_duals(pricing, context->tables.size(), random);
+    static_cast<Duals&>(duals) = test::random_duals(context->tables, random);
     set_gains(context->tables, duals);
     with_duals += seed % 4 != 0;
     Drill drill(context->tables, done, seed % 4 == 0 ? nullptr : &duals, random);

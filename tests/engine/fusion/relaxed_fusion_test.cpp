@@ -6,11 +6,7 @@
 
 #include <cstdint>
 
-#include "engine/fusion/lazy_duals.hpp"
-#include "engine/fusion/lazy_improvement.hpp"
 #include "engine/mapping/mapping_problem.hpp"
-#include "support/alike_problem.hpp"
-#include "support/open_point.hpp"
 #include "support/plain_completions.hpp"
 #include "support/random_problem.hpp"
 
@@ -27,7 +23,6 @@ MappingProblem weakly_bounded(const Problem& problem) {
 
 }  // namespace
 
-// As soon as duals are known the bounds of open nodes may be above the best fusion met.
 TEST_CASE("no fusion is below the bound of a search that its steps ended") {
   int ended = 0;
   int best_met = 0;
@@ -56,35 +51,6 @@ TEST_CASE("no fusion is below the bound of a search that its steps ended") {
   }
   CHECK(ended > 100);
   CHECK(best_met > 300);
-}
-
-// Too many kernels for all fusions: those that moves find stand for them.
-TEST_CASE("duals of alike kernels raise the bound of a short search, and not above a fusion") {
-  int worlds = 0;
-  int raised = 0;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    CAPTURE(seed);
-    Problem problem = test::alike_problem(seed, 8);
-    problem.execution.partitions.reset();
-    const auto context = test::open_point_in_any_order(problem, seed);
-    const FusionTables& tables = context->tables;
-    if (!LazyDuals(tables).are_alike()) continue;
-    LazyImprovement improvement(tables);
-    const auto better = improvement.after(2, LazyImprovement::Make::Wait);
-    if (!better) continue;
-    ++worlds;
-    const RelaxedFusion with = relaxed_fusion(tables, kNever - 1, 50'000);
-    REQUIRE(with.bound <= better->time);
-    SearchBounds bounds;
-    bounds.drop(SearchBound::Duals);
-    const MappingProblem search(problem, {}, bounds);
-    const auto points = outer_points(problem);
-    const auto plain = search.open(seed % 2 == 0 ? points.front() : points.back());
-    const Ticks without = relaxed_fusion(plain->tables, kNever - 1, 50'000).bound;
-    raised += with.bound > without;
-  }
-  CHECK(worlds > 10);
-  CHECK(raised > 2);
 }
 
 }  // namespace dfsearch

@@ -27,6 +27,7 @@ class WholeTree {
   std::vector<MappingSolution> walk(const Node& node) {
     test::Children found;
     problem_.branch(node, found);
+    learn(node, found);
     std::vector<MappingSolution> below = std::move(found.solutions);
     for (const Node& child : found.nodes) {
       CHECK(problem_.bound(child) >= problem_.bound(node));
@@ -63,6 +64,16 @@ class WholeTree {
   }
 
  private:
+  /// Runs the slices for duals; moves would find solutions of other nodes.
+  void learn(const Node& node, test::Children& found) const {
+    std::vector<MappingProblem::Slice> slices;
+    problem_.claim_slices(node, slices);
+    for (const MappingProblem::Slice& slice : slices) {
+      if (slice.technique == Technique::Duals) problem_.run(slice, found);
+      problem_.publish(slice);
+    }
+  }
+
   const MappingProblem& problem_;
   std::vector<std::pair<Node, std::vector<MappingSolution>>> nodes_;
 };
@@ -81,7 +92,7 @@ TEST_CASE("no bound exceeds a completion, bounds only tighten, ties are never cu
     CAPTURE(seed);
     const Problem problem = test::random_problem(seed, {.kernels = 4, .assignments = 400});
     // A budget of 3 steps also splits enumerations into opened nodes.
-    const NodeEffort effort{.steps = seed % 2 == 0 ? 3 : 10'000, .nodes_before_duals = 0};
+    const NodeEffort effort{.steps = seed % 2 == 0 ? 3 : 10'000, .weight = 1'000'000};
     const test::BruteForceResult best = test::brute_force(problem);
     const MappingProblem any(problem, effort);
     const MappingProblem first_of_best = any.for_ties(effort);
@@ -124,8 +135,8 @@ TEST_CASE("the trees of a joint search hold a best mapping, the second one the f
     const Problem problem =
         test::random_problem(seed, {.kernels = 4, .assignments = 400, .joint = true});
     const test::BruteForceResult best = test::brute_force(problem);
-    const MappingProblem any(problem, {.steps = 3, .nodes_before_duals = 0});
-    const MappingProblem first = any.for_ties({.steps = 3, .nodes_before_duals = 0});
+    const MappingProblem any(problem, {.steps = 3, .weight = 1'000'000});
+    const MappingProblem first = any.for_ties({.steps = 3, .weight = 1'000'000});
     for (const MappingProblem* search : {&any, &first}) {
       WholeTree tree(*search);
       const std::vector<MappingSolution> all = tree.walk(search->root());

@@ -38,9 +38,13 @@ struct WeakAssignment : Assignment {
 struct LearningAssignment : WeakAssignment {
   std::vector<double> best_with;  // of each job of the first worker
   mutable std::vector<std::atomic<bool>> known;
+  mutable std::vector<std::atomic<bool>> claimed;
 
   explicit LearningAssignment(const Assignment& problem)
-      : WeakAssignment(problem), best_with(problem.costs.size(), 1e9), known(problem.costs.size()) {
+      : WeakAssignment(problem),
+        best_with(problem.costs.size(), 1e9),
+        known(problem.costs.size()),
+        claimed(problem.costs.size()) {
     std::vector<int> jobs(costs.size());
     std::iota(jobs.begin(), jobs.end(), 0);
     do {
@@ -59,10 +63,15 @@ struct LearningAssignment : WeakAssignment {
     const auto job = static_cast<std::size_t>(node.jobs.front());
     return known[job] ? std::max(before, Score(best_with[job])) : before;
   }
-  void branch(const Node& node, Expansion<Node, Solution>& out) const {
-    if (node.jobs.size() == 2) known[static_cast<std::size_t>(node.jobs.front())] = true;
-    Assignment::branch(node, out);
+  /// The best cost with the first job of a node of two, learnt once.
+  using Slice = std::size_t;
+  void claim_slices(const Node& node, std::vector<Slice>& slices) const {
+    if (node.jobs.size() != 2) return;
+    const auto job = static_cast<Slice>(node.jobs.front());
+    if (!claimed[job].exchange(true)) slices.push_back(job);
   }
+  void run(const Slice&, Expansion<Node, Solution>&) const {}
+  void publish(const Slice& slice) const { known[slice] = true; }
 };
 static_assert(LearningProblem<LearningAssignment> && !LearningProblem<Assignment>);
 

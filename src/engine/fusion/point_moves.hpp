@@ -1,0 +1,45 @@
+#pragma once
+// Better fusions of one point of the search, found slice by slice beside its tree.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "engine/fusion/fusion_tree.hpp"
+#include "engine/fusion/move_fusion.hpp"
+#include "engine/tree/effort.hpp"
+
+namespace dfsearch {
+
+/// Simulated annealing of the best segments of some tables, to which it refers.  Any thread may use
+/// it.
+class PointMoves {
+ public:
+  explicit PointMoves(const FusionTables& tables);
+
+  /// The work of the slice that is due once the tree has used so much; 0: none, or another thread
+  /// has claimed it.
+  [[nodiscard]] Work claim(Work tree) { return slices_.claim(tree); }
+  /// Runs the claimed slice: a fusion better than all before, or null.  Throws Stopped by the
+  /// deadline of the tables.
+  [[nodiscard]] std::optional<Fusion> run(Work slice);
+  /// Gives the claim back.
+  void publish();
+
+ private:
+  [[nodiscard]] bool begin(Work& work);
+  void cut_again(Work& work);
+
+  const FusionTables& tables_;
+  EffortSlices slices_{Technique::Moves};
+  // Of the thread that has the claim.
+  std::optional<Fusion> first_;        // the best segments
+  std::unique_ptr<MoveSearch> moves_;  // null: not begun
+  std::uint64_t walks_ = 1;            // that have begun
+  Work cut_ = 0;                       // taken by the last cut
+  Work moved_ = 0;                     // by moves since then
+  Ticks best_ = kNever;                // time of the best fusion so far
+  Work spent_ = 0;                     // by the slice
+};
+
+}  // namespace dfsearch
