@@ -9,7 +9,7 @@
 namespace dfsearch::test {
 
 /// Some neighbouring kernels of a random layer, forward, with its backward pass or decoding,
-/// and a machine for them.  The same problem for the same seed on every machine.
+/// and a machine for them.  A seed gives one problem, on every machine.
 Problem random_transformer_problem(std::uint64_t seed, const WorldLimits& limits = {});
 
 }  // namespace dfsearch::test
