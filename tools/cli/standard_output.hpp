@@ -15,7 +15,7 @@ void occupy_standard_descriptors();
 /// Throws InputError if standard output is closed or full.
 void print(std::string_view text);
 
-/// Ignores failures, which nobody could be told of.
+/// Ignores failures, since there is nowhere left to report them.
 void print_error(std::string_view text);
 
 /// A line each.

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "io/schema/write_schema.hpp"
+#include "io/text/json_text.hpp"
+
 namespace dfsearch {
 namespace {
 

@@ -22,8 +22,8 @@
 #include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/config/load_config.hpp"
 #include "io/report/progress_text.hpp"
-#include "io/result/event_text.hpp"
 #include "io/report/sheet.hpp"
+#include "io/result/event_text.hpp"
 #include "model/evaluate.hpp"
 #include "model/ruled_out.hpp"
 
