@@ -21,8 +21,7 @@ namespace {
 constexpr double kBeyond = 1.0 / 16;
 constexpr double kPivot = 1e-9;  // least element to pivot on
 constexpr double kPerturbation = 1e-5;
-constexpr std::size_t kSparse = 3;      // sparse: fewer than one element in three is filled
-constexpr std::size_t kRowsOfWord = 2;  // elements of the inverse that a pivot takes at a time
+constexpr std::size_t kSparse = 3;  // sparse: fewer than one element in three is filled
 constexpr std::size_t kNone = ~std::size_t{0};
 
 /// Between 0 and 1, spread evenly, without a pattern that rows could share.
@@ -87,7 +86,7 @@ CoveringLp::Outcome CoveringLp::solve(Work& work) {
   refine_duals();
   bool exact = true;
   while (work > 0) {
-    work -= static_cast<Work>(rows_ * rows_ / kRowsOfWord + 4 * columns_.size() + 1);
+    work -= static_cast<Work>(rows_ * rows_ + 12 * columns_.size() + 1);
     const std::size_t variable = entering();
     if (variable == kNone) {
       if (exact) return Outcome::Solved;

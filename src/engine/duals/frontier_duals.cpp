@@ -30,7 +30,7 @@ constexpr std::size_t kClasses = 768;  // the program takes their square, for ea
 // be told apart then.
 constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
 constexpr std::size_t kPerRound = 12;
-constexpr Work kWordsOfKernel = 1'000;  // to find its class and its place in a plan
+constexpr Work kWordsOfKernel = 3'000;  // to find its class and its place in a plan
 
 /// The same SRAM for tensors between kernels of the same classes, the least: else hardly two sets
 /// of experts would need the same where the ways of their outputs differ in length.

@@ -93,11 +93,11 @@ class LabelSearch {
   // Some hundred megabytes with all labels.
   static constexpr std::size_t kMostDecisions = 8'000'000;
   static constexpr std::int64_t kLooksBetweenChecks = 1'000'000;
-  // Words that a label takes to be decided, with each mixture, and to be sorted and compared.
-  static constexpr Work kWordsOfLabel = 24;
-  static constexpr Work kWordsOfMixture = 4;
-  static constexpr Work kWordsOfPlace = 12;
-  static constexpr Work kNumbersOfWord = 2;  // numbers of a promise found at a time
+  // Words that a label takes to be decided, with each mixture, to be sorted, and to be compared.
+  static constexpr Work kWordsOfLabel = 72;
+  static constexpr Work kWordsOfMixture = 12;
+  static constexpr Work kWordsOfPlace = 36;
+  static constexpr Work kWordsOfLook = 3;
 
   /// What is promised to a sum of the excesses by these shares.
   const FrontierPromise& promise(const FrontierShares& shares, std::size_t rooms) {
@@ -113,7 +113,7 @@ class LabelSearch {
     const std::size_t promises = mixtures.size() + timed_.size() * (timed_.size() - 1);
     const std::size_t states = FrontierPromise::states(plan_);
     const std::size_t rooms = FrontierPromise::rooms(states, promises);
-    work -= static_cast<Work>(promises * states * (rooms + 1)) / kNumbersOfWord;
+    work -= static_cast<Work>(promises * states * (rooms + 1));
     promises_.resize(std::max(promises_.size(), promises));
     for (const FrontierShares& shares : mixtures) {
       tables_.deadline().check();
@@ -240,7 +240,7 @@ class LabelSearch {
       std::int64_t looks = 0;
       const bool is_dominated = met_.has_as_great(label.excess, looks);
       deadline_.check(looks);
-      work -= looks;
+      work -= kWordsOfLook * looks;
       if (is_dominated) continue;
       met_.add(label.excess);
       labels_.push_back(label);

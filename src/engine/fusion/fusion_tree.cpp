@@ -30,8 +30,8 @@ namespace dfsearch {
 namespace {
 
 constexpr std::int64_t kStepsBetweenStops = 4096;
-constexpr Work kWordsOfDecision = 64;  // and some for every kernel, whose sets are copied
-constexpr Work kWordsOfKernel = 24;    // of a node
+constexpr Work kWordsOfDecision = 200;  // and some for every kernel, whose sets are copied
+constexpr Work kWordsOfKernel = 24;     // of a node
 
 /// One call of FusionTree::branch.
 class PartitionBranching {

@@ -93,7 +93,7 @@ class OpenPartition {
   [[nodiscard]] Ticks time(Ticks limit);
   /// Words that dividing the cores takes in `time`; 0 where they are not divided.
   [[nodiscard]] Work allocation_work() const {
-    constexpr Work kWordsOfKernel = 256;
+    constexpr Work kWordsOfKernel = 100;
     const bool divides = !kernels_.empty() && tables_.kernel(kernels_.front()).options != nullptr;
     return divides ? kWordsOfKernel * static_cast<Work>(kernels_.size()) : 0;
   }

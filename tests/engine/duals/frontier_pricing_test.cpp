@@ -162,7 +162,7 @@ TEST_CASE("bit by bit the same sets are found as at once") {
       Work all = kEnoughLabels;
       const auto at_once = pricing.find(duals, query, all);
       REQUIRE(at_once.end == FrontierPricing::End::Complete);
-      const Work slice = pick(random, 1, 2'000);
+      const Work slice = pick(random, 1, 500);
       Work taken = 0;
       FrontierPricing::Found found{.partitions = {}, .end = FrontierPricing::End::OutOfWork};
       while (found.end == FrontierPricing::End::OutOfWork) {
