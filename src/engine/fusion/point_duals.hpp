@@ -21,19 +21,19 @@ class PointDuals {
     return known_.load(std::memory_order_acquire);
   }
 
-  /// The work of the slice that is due once the tree has used so much; 0: none, or another thread
-  /// has claimed it.
+  /// Claims the slice that is due after this work of the tree, and returns its work; 0: none is due,
+  /// or another thread has the claim.
   [[nodiscard]] Work claim(Work tree) { return slices_.claim(tree); }
   /// Runs the claimed slice.  Throws Stopped by the deadline of the tables; after that nothing more
   /// is found.
   void run(Work slice);
-  /// Publishes what the slice has proved, and gives the claim back.
+  /// Publishes the duals that the slice has proved, and gives the claim back.
   void publish();
 
  private:
   const FusionTables& tables_;
   EffortSlices slices_{Technique::Duals};
-  // Of the thread that has the claim.
+  // Belongs to the thread that has the claim.
   std::unique_ptr<FrontierDualSearch> search_;  // null: not begun
   std::optional<PartitionDuals> proved_;        // not published yet
   Work spent_ = 0;                              // by the slice

@@ -17,8 +17,8 @@ class PointMoves {
  public:
   explicit PointMoves(const FusionTables& tables);
 
-  /// The work of the slice that is due once the tree has used so much; 0: none, or another thread
-  /// has claimed it.
+  /// Claims the slice that is due after this work of the tree, and returns its work; 0: none is due,
+  /// or another thread has the claim.
   [[nodiscard]] Work claim(Work tree) { return slices_.claim(tree); }
   /// Runs the claimed slice: a fusion better than all before, or null.  Throws Stopped by the
   /// deadline of the tables.
@@ -32,7 +32,7 @@ class PointMoves {
 
   const FusionTables& tables_;
   EffortSlices slices_{Technique::Moves};
-  // Of the thread that has the claim.
+  // Belongs to the thread that has the claim.
   std::optional<Fusion> first_;        // the best segments
   std::unique_ptr<MoveSearch> moves_;  // null: not begun
   std::uint64_t walks_ = 1;            // that have begun

@@ -39,8 +39,8 @@ class EffortSlices {
   explicit EffortSlices(Technique technique)
       : row_(kEffortTable[static_cast<std::size_t>(technique)]) {}
 
-  /// The work that is due once the tree has used so much, and the claim to do it; 0: none is due, or
-  /// another thread has the claim.
+  /// Claims the work that is due after this work of the tree; 0: none is due, or another thread has
+  /// the claim.
   [[nodiscard]] Work claim(Work tree) {
     if (due(tree) < row_.slice || is_claimed_.exchange(true, std::memory_order_acquire)) return 0;
     const Work work = due(tree);
@@ -48,7 +48,7 @@ class EffortSlices {
     is_claimed_.store(false, std::memory_order_release);
     return 0;
   }
-  /// Gives the claim back after so much work.
+  /// Gives the claim back; the slice took this work.
   void release(Work spent) {
     used_.fetch_add(spent, std::memory_order_relaxed);
     is_claimed_.store(false, std::memory_order_release);
