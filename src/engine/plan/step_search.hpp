@@ -92,7 +92,7 @@ template <class Found, class Result, class Decide>
 void put_answers(StepAnswers answers, Result& result, const Decide& decide) {
   const auto typed = [&](const StepAnswer& answer) {
     Found found;
-    static_cast<Certainty&>(found) = answer;
+    static_cast<Certainty&>(found) = static_cast<const Certainty&>(answer);
     if (answer.decisions) decide(answer, found);
     return found;
   };

@@ -229,7 +229,7 @@ void DeploymentSearch::search(const Root& root, std::size_t worker) {
   at_work_[worker] = root.quick;
   std::vector<Node> stack = {{{space_, *root.chain, root.prefill}, LeastFigures{}, root.quick}};
   while (!stack.empty()) {
-    Node node = std::move(stack.back());
+    Node node = stack.back();
     stack.pop_back();
     if (is_over()) {
       node.least.value > 0.0 ? leave_open(node) : leave_unbounded(node);
@@ -253,8 +253,8 @@ void DeploymentSearch::search(const Root& root, std::size_t worker) {
                       question_.objective == Objective::Ttft ||
                       question_.objective == Objective::E2e;
     if (fast) std::swap(below, above);
-    stack.push_back(std::move(below));
-    stack.push_back(std::move(above));
+    stack.push_back(below);
+    stack.push_back(above);
   }
   at_work_[worker] = kNever;
 }

@@ -255,7 +255,7 @@ class Finder {
       void (*raise)(Pool&);
     };
     static constexpr double kMore = 1.1;
-    static const Row kRows[] = {
+    static const Row rows[] = {
         {"peak",
          [](Pool& pool) {
            for (auto& peak : pool.peak) {
@@ -275,7 +275,7 @@ class Finder {
            for (NetworkDimension& d : pool.machine.network) d.bandwidth = kMore * d.bandwidth;
          }}};
     for (std::size_t pool = 0; pool < task_.pools.size(); ++pool) {
-      for (const Row& row : kRows) {
+      for (const Row& row : rows) {
         Task raised = task_;
         row.raise(raised.pools[pool]);
         const DeploymentSpace space(raised, search_.limits.deadline);

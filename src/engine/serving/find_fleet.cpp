@@ -200,12 +200,12 @@ Sums added(const Sums& sums, const std::vector<std::size_t>& front, const Number
   }
   Sums least;
   // A smaller sum in all pools is a smaller number.
-  for (const auto& [sum, last] : all) {
+  for (const auto& each : all) {
     const bool beaten = std::any_of(least.begin(), least.end(), [&](const auto& known) {
       paced.check();
-      return numbers.no_more(known.first, sum);
+      return numbers.no_more(known.first, each.first);
     });
-    if (!beaten) least.emplace(sum, last);
+    if (!beaten) least.insert(each);
   }
   return least;
 }

@@ -23,7 +23,7 @@ struct Totals {
 
 void check_part(const Task& task, const std::string& name, FleetPart& part, RuledOut& reasons) {
   for (const std::string& reason : ruled_out(task, part.deployment)) {
-    reasons.push_back(name + ": " + reason);
+    reasons.push_back(fmt::format("{}: {}", name, reason));
   }
   if (!has_room(task, part.deployment)) return;
   part.figures = evaluate(task, part.deployment);

@@ -99,7 +99,7 @@ std::optional<Remedy> rate_remedy(const Task& task, const LeastOf& least_of) {
     other.rate = std::sqrt(served) * std::sqrt(not_served);
     auto found = least_of(other, Objective::Chips);
     (found ? served : not_served) = *other.rate;
-    if (found) best = std::move(found);
+    if (found) best = found;
   }
   return Remedy{Broken::Rate, *task.rate, served, best->deployment};
 }

@@ -94,11 +94,11 @@ double sharing_chips(const Degrees& degrees, bool of_experts) {
 // docs/truth.md (12)
 double gradient_bytes(const Task& task, int zero) {
   if (!task.stack) return task.bytes.gradient;
-  constexpr double kBuffers = 2.0;
+  constexpr double kBufferBytes = 2.0;
   constexpr StateBytes kUsual;
   constexpr double kUsualStates = stack::kWord + kUsual.gradient + kUsual.optimizer;
   return task.bytes.gradient + (stack::typical(task.stack->stack.state_bytes) - kUsualStates) +
-         (zero >= 1 ? kBuffers : 0.0);
+         (zero >= 1 ? kBufferBytes : 0.0);
 }
 
 // docs/training.md (2), (4), (5)
