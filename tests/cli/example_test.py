@@ -141,7 +141,7 @@ class ExampleTest(CliTest):
 
     def test_bounds_at_the_root(self):
         rows = table(SEARCH, "bound")
-        self.assertEqual(len(rows), 4)
+        self.assertEqual(len(rows), 3)
         for label, value, _ in rows:
             names = re.sub(r"\(.*?\)", "", label).replace(",", " ").split()
             others = [word for name in ALL_BOUNDS if name not in names

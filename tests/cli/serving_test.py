@@ -508,9 +508,9 @@ class ServingTest(CliTest):
                       self.run_tool("c.json", status=2).stderr)
 
     def test_options_that_deployments_do_not_take(self):
-        done = self.run_tool(CONFIG, "--no-bound", "labels", status=2)
+        done = self.run_tool(CONFIG, "--no-bound", "duals", status=2)
         self.assertEqual(done.stderr, "--no-bound: a config of kind llm_serving has 'floors' alone, "
-                                      "got 'labels'\n")
+                                      "got 'duals'\n")
 
     def test_a_search_goes_on_from_its_checkpoint(self):
         front = ["--set", "serving.objective=front", "--quiet", "--json", "-"]
