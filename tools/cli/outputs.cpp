@@ -96,7 +96,7 @@ void write_page(const CommandLine& line, const Json& json, const Sheet& sheet,
   outputs.attempt([&] {
     RunPage parts;
     parts.result = json;
-    parts.sheet = sheet;
+    parts.facts = facts_json(sheet);
     parts.title = title_of(line);
     parts.command = line.words;
     parts.history = history;

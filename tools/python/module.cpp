@@ -104,14 +104,14 @@ Loaded load_text(const std::string& text, const std::filesystem::path& name,
 
 struct Answer {
   std::string json, report, title, config;
-  Sheet sheet;
+  std::string facts;               ///< of the report, as JSON, for the page
   std::vector<std::string> notes;  ///< on how files were taken
   bool has_answer = false;
 
   /// Made when it is asked for, as it is large.
   [[nodiscard]] std::string page() const {
     return run_page({.result = parse_json_object(json, "the result"),
-                     .sheet = sheet,
+                     .facts = Json::parse(facts),
                      .title = title,
                      .command = "",
                      .config = config,
@@ -139,7 +139,7 @@ Answer written(const Loaded& loaded, const Question& question, const Result& res
           .report = std::move(report),
           .title = loaded.title,
           .config = loaded.text,
-          .sheet = std::move(sheet),
+          .facts = facts_json(sheet).dump(),
           .notes = std::move(notes),
           .has_answer = result.objective.has_value()};
 }
@@ -327,15 +327,17 @@ void define(py::module_& module) {
       .def("page", &Answer::page)
       .def(py::pickle(
           [](const Answer& of) {
-            return py::make_tuple(of.json, of.report, of.title, of.config, of.notes, of.has_answer);
+            return py::make_tuple(of.json, of.report, of.title, of.config, of.facts, of.notes,
+                                  of.has_answer);
           },
           [](const py::tuple& state) {
             return Answer{.json = state[0].cast<std::string>(),
                           .report = state[1].cast<std::string>(),
                           .title = state[2].cast<std::string>(),
                           .config = state[3].cast<std::string>(),
-                          .notes = state[4].cast<std::vector<std::string>>(),
-                          .has_answer = state[5].cast<bool>()};
+                          .facts = state[4].cast<std::string>(),
+                          .notes = state[5].cast<std::vector<std::string>>(),
+                          .has_answer = state[6].cast<bool>()};
           }));
   py::class_<StudyAnswer>(module, "StudyAnswer")
       .def_readonly("study", &StudyAnswer::study)

@@ -21,7 +21,8 @@ Json history_json(const std::vector<SearchPoint>& history) {
   });
 }
 
-/// The facts of a sheet, a list for each block of them, of [label, value].
+}  // namespace
+
 Json facts_json(const Sheet& sheet) {
   Json list = Json::array();
   for (const Sheet::Block& block : sheet.blocks()) {
@@ -33,8 +34,6 @@ Json facts_json(const Sheet& sheet) {
   }
   return list;
 }
-
-}  // namespace
 
 Json read_result(const std::string& text, const std::string& name) {
   Json result = parse_json_object(text, name);
@@ -66,7 +65,7 @@ std::string run_page(const RunPage& parts) {
                {"graph_missing", text_json(parts.graph_missing)},
                {"history", history_json(parts.history)},
                {"result", parts.result}};
-  if (!parts.sheet.empty()) data["facts"] = facts_json(parts.sheet);
+  if (!parts.facts.empty()) data["facts"] = parts.facts;
   return html_page(page_assets::run(), data);
 }
 

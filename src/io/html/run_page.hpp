@@ -23,7 +23,7 @@ struct SearchPoint {
 /// Parts of a page.  All but the result may be empty; the page then names the missing ones.
 struct RunPage {
   Json result;                ///< of a search or evaluation (docs/results.md)
-  Sheet sheet = {};           ///< the lines of the report
+  Json facts = {};            ///< the labelled lines of the report (facts_json)
   std::string title;          ///< what the page is headed by
   std::string command;        ///< that repeats the run
   std::string config;         ///< the text of the config
@@ -32,6 +32,9 @@ struct RunPage {
   std::string graph_missing;  ///< why there is none
   std::vector<SearchPoint> history;
 };
+
+/// The facts of a report: for each block of them a list of [label, value].
+Json facts_json(const Sheet& sheet);
 
 /// Reads a result from its text; `name` stands for it in messages.  Throws InputError if it is none.
 Json read_result(const std::string& text, const std::string& name);
