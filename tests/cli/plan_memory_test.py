@@ -54,7 +54,7 @@ training: {zero: 3, recompute: full}
         self.assertEqual(chips["also"], ["parallelism.data"])
         data = chips["parallelism"]["data"]
         self.run_tool(config, *changes(f"system.chips={chips['tried']}", f"parallelism.data={data}"))
-        self.run_tool(config, *changes(f"system.chips={chips['tried']}"), status=2)
+        self.run_tool(config, *changes(f"system.chips={chips['tried']}"), status=3)
         report = re.sub(r"\s+", " ", self.run_tool(config, status=3).stdout)
         self.assertIn(f"{chips['tried']} chips with data {data} would fit", report)
         # With one sample nobody can use more chips: nothing is said of them.
