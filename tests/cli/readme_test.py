@@ -4,7 +4,8 @@
 Of README.md, CONTRIBUTING.md and docs/*.md each fenced block is one of these:
 
   sh    commands.  Each line begins with `dfsearch` or `./dev run`, runs and succeeds, in a folder
-        with a copy of configs/ that all examples of a page share.  A line may end in a backslash.
+        with copies of configs/ and tests/data/ that all examples of a page share.  A line may end
+        in a backslash.
   python  runs, where the package of Python is built; expressions have the values that their
         comments say (python_example.py)
   yaml  a config.  It loads; a small workload or system is added to one that has none.
@@ -61,7 +62,8 @@ class Page:
     def __init__(self, name, folder, program):
         self.name, self.folder = name, pathlib.Path(folder)
         self.wrong, self.tried, self.renewed = [], 0, {}
-        shutil.copytree(ROOT / "configs", self.folder / "configs")
+        for part in ("configs", "tests/data"):
+            shutil.copytree(ROOT / part, self.folder / part)
         programs = self.folder / "bin"
         programs.mkdir()
         (programs / "dfsearch").symlink_to(program)
