@@ -284,15 +284,22 @@ class OtherModels(PageTest):
 class FactsOfReports(PageTest):
     CONFIGS = ("gpt3_1t", "v100_prefill", "calculon_22b_h100", "training/megatron_22b_selective",
                "serving/llama3_70b_16_h100", "serving/llama3_70b_front", "serving/too_fast",
-               "serving/fleet")
+               "serving/fleet", "training/llama3_70b_64_h100")
 
     def test_the_page_of_any_kind_has_every_labelled_line_of_the_report(self):
         for name in self.CONFIGS:
             with self.subTest(name):
                 config = ROOT / "configs" / f"{name}.yaml"
-                done = self.run_tool(config, "--html", "page.html", "--time-limit", "20 s",
+                done = self.run_tool(config, "--html", "page.html", "--json", "result.json",
+                                     "--time-limit", "20 s",
                                      status=3 if name.endswith("too_fast") else 0)
+                result = json.loads((self.folder / "result.json").read_text())
                 shown = self.shown_lines()
+                of_label = {"rates": [], "caution": []}
+                for label, value in shown:
+                    of_label.get(label, []).append(value)
+                self.assertEqual(of_label["caution"], result["cautions"])
+                self.assertEqual(of_label["rates"] or [None], [result["rates"]])
                 self.assertGreater(len(shown), 5)
                 report = " ".join(done.stdout.split())
                 for label, value in shown:

@@ -5,26 +5,10 @@
 
 #include "engine/fusion/partition_sequence.hpp"
 
-#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace dfsearch {
-namespace {
-
-/// Whether all that comes before it is done, forward kernels before any backward one.
-bool is_ready(const FusionTables& tables, const KernelSet& done, const KernelSet& kernels) {
-  bool has_backward = false;
-  kernels.for_each(
-      [&](std::size_t p) { has_backward = has_backward || tables.kernel(p).backward; });
-  for (std::size_t p = 0; p < tables.size(); ++p) {
-    if (done.contains(p) || kernels.contains(p)) continue;
-    if (has_backward && !tables.kernel(p).backward) return false;
-    if (tables.descendants(p).intersects(kernels)) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 PartitionSequence::PartitionSequence(const FusionTables& tables)
     : tables_(tables),

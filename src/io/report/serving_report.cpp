@@ -188,7 +188,7 @@ Sheet rates_line(const Deployment& deployment, const Figures& figures) {
       "flight",
       figures.requests_per_s, figures.tokens_per_s, figures.tokens_per_s_per_chip(),
       figures.in_flight);
-  Sheet lines = labelled("rates", text);
+  Sheet lines = labelled("throughput", text);
   if (deployment.mode == serving::Mode::Disaggregated) {
     lines += labelled("", fmt::format("prefill could serve {:.5g}/s, decode {:.5g}/s, the transfer "
                                       "of caches {:.5g}/s",

@@ -26,9 +26,30 @@ void check_bounds(const SolveOptions& asked, std::string_view whose) {
                                fmt::join(others, "', '")));
 }
 
+namespace {
+
+/// The texts of a sheet with this label.
+std::vector<std::string> facts_labelled(const Sheet& sheet, std::string_view label) {
+  std::vector<std::string> found;
+  for (const Sheet::Block& block : sheet.blocks()) {
+    const auto* facts = std::get_if<Facts>(&block);
+    if (facts == nullptr) continue;
+    for (const auto& [name, text] : facts->rows) {
+      if (name == label) found.push_back(text);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
 AnswerJson Question::json(const Result& result) const {
   AnswerJson answer = json_of(result);
   Json& json = answer.tree;
+  const Sheet sheet = sheet_of(result, "", false);
+  const std::vector<std::string> rates = facts_labelled(sheet, "rates");
+  json["rates"] = rates.empty() ? Json() : Json(rates.front());
+  json["cautions"] = facts_labelled(sheet, "caution");
   if (!result.ruled_out.empty()) {
     json["status"] = name_of(result.status);
     json["ruled_out"] = result.ruled_out;
