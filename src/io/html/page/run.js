@@ -240,7 +240,9 @@
         )
       );
     }
-    part.append(factsOf(search, ["parts"]));
+    // On a page of predictions the key is a time.
+    const {measured, ...effort} = search;
+    part.append(factsOf({...effort, memories_measured: measured}, ["parts"]));
   }
 
   function picture() {
