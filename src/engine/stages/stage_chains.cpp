@@ -11,9 +11,9 @@
 
 #include "engine/stages/stage_chains.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
+
+#include "base/parallel_for.hpp"
 
 namespace dfsearch {
 namespace {
@@ -216,7 +216,7 @@ bool StageChains::advance(Score known) {
   });
   candidates.insert(candidates.begin(), chain.begin(), chain.end());
   std::vector<Ticks> times(candidates.size());
-  tbb::parallel_for(std::size_t{0}, candidates.size(), [&](std::size_t c) {
+  parallel_for(candidates.size(), [&](std::size_t c) {
     const Edge& edge = edges_[candidates[c].from][candidates[c].edge];
     times[c] = edge.is_priced ? edge.time : pricing_.price(candidates[c].from, edge.to);
   });

@@ -5,7 +5,6 @@
 #include "io/predict/fit_stack.hpp"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
 #include <charconv>
@@ -18,6 +17,7 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "base/parallel_for.hpp"
 #include "io/schema/write_schema.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/text_table.hpp"
@@ -178,7 +178,7 @@ class Fit {
   /// Predicted / measured.
   Values ratios(const Indices& rows, const Values& values) {
     Values ratios(rows.size());
-    oneapi::tbb::parallel_for(std::size_t{0}, rows.size(), [&](std::size_t k) {
+    parallel_for(rows.size(), [&](std::size_t k) {
       MeasuredRun& run = runs_[rows[k]];
       put(constants_, values, run);
       ratios[k] = training::run_time(*run.task, run.plan).step.in_base_units() / *run.step;

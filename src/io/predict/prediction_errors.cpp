@@ -5,13 +5,13 @@
 #include "io/predict/prediction_errors.hpp"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
 
+#include "base/parallel_for.hpp"
 #include "model/training/evaluate.hpp"
 
 namespace dfsearch {
@@ -248,7 +248,7 @@ Prediction predicted(const MeasuredRun& run) {
 
 std::vector<std::optional<Prediction>> predict_runs(const std::vector<MeasuredRun>& runs) {
   std::vector<std::optional<Prediction>> predictions(runs.size());
-  tbb::parallel_for(std::size_t{0}, runs.size(), [&](std::size_t i) {
+  parallel_for(runs.size(), [&](std::size_t i) {
     if (runs[i].task) predictions[i] = predicted(runs[i]);
   });
   return predictions;

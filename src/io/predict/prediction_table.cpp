@@ -1,13 +1,13 @@
 #include "io/predict/prediction_table.hpp"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 
+#include "base/parallel_for.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/csv_cell.hpp"
 #include "io/text/input_messages.hpp"
@@ -257,7 +257,7 @@ std::string worst_services(const std::vector<MeasuredService>& services,
 
 Predicted predict_services(const std::vector<MeasuredService>& services) {
   Predicted predictions(services.size());
-  tbb::parallel_for(std::size_t{0}, services.size(), [&](std::size_t i) {
+  parallel_for(services.size(), [&](std::size_t i) {
     if (services[i].task) predictions[i] = predicted_service(services[i]);
   });
   return predictions;
