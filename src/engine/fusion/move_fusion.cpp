@@ -115,8 +115,8 @@ Ticks MoveSearch::draw_rise() {
   const std::uint64_t bits = random_();
   const auto zeros = static_cast<double>(std::countl_zero(bits | 1));
   const double below = static_cast<double>(random_() >> 11) * 0x1p-53;
-  const double most = static_cast<double>(kNever / 4);
-  return static_cast<Ticks>(std::min(most, heat_ * (zeros + below)));
+  constexpr Ticks kMost = kNever / 4;
+  return static_cast<Ticks>(std::min(static_cast<double>(kMost), heat_ * (zeros + below)));
 }
 
 std::size_t MoveSearch::draw_target(std::size_t kernel) {
