@@ -167,8 +167,8 @@ Schema schema(std::string_view name, std::span<const Field> fields,
 /// The one that there is of a struct.
 template <class T, const auto& fields>
 const Schema& schema(std::string_view name, void (*check)(void*, Report&) = nullptr) {
-  static const Schema kSchema = schema<T>(name, fields, check);
-  return kSchema;
+  static const Schema instance = schema<T>(name, fields, check);
+  return instance;
 }
 
 }  // namespace dfsearch
