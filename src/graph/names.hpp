@@ -21,16 +21,16 @@ constexpr auto words(Loop) {
 /// The names of all pairs, by index: `M/N` is M along the first axis and N along the second, `M` is
 /// M along the first axis alone.
 inline const std::array<std::string, kLoopPairs>& loop_pair_names() {
-  static const auto kNames = [] {
-    std::array<std::string, kLoopPairs> names;
+  static const auto names = [] {
+    std::array<std::string, kLoopPairs> all;
     for (std::size_t i = 0; i < kLoopPairs; ++i) {
       const auto [first, second] = LoopPair::at(i).loops;
-      names[i] = name_of(first);
-      if (second != Loop::None) names[i] += std::string("/") + name_of(second);
+      all[i] = name_of(first);
+      if (second != Loop::None) all[i] += std::string("/") + name_of(second);
     }
-    return names;
+    return all;
   }();
-  return kNames;
+  return names;
 }
 inline std::string name_of(LoopPair loops) { return loop_pair_names()[loops.index()]; }
 constexpr auto words(KernelKind) {

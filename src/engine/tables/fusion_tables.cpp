@@ -186,9 +186,10 @@ void FusionTables::find_partners() {
     descendants[p].for_each([&](std::size_t d) { ancestors[d].insert(p); });
   }
   KernelSet hull(size());
-  KernelSet near(size());  // on paths to a kernel that fit
+  const KernelSet no_kernels(size());
+  KernelSet near = no_kernels;  // on paths to a kernel that fit
   for (std::size_t to = 0; to < size(); ++to) {
-    near -= near;
+    near = no_kernels;
     for (std::size_t from = 0; from < to; ++from) {
       if (!agree(from, to)) continue;
       if (descendants[from].contains(to) && !near.contains(from)) {
