@@ -1,5 +1,7 @@
 #include "io/config/foreign_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <system_error>
@@ -99,7 +101,7 @@ std::vector<std::string> notes_of_import(const std::string& text, const std::str
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string line = text.substr(at + 2, end - at - 2);
     for (const std::string_view begin : {kLeftOut, kOfOneChip, kStoredIn}) {
-      if (line.starts_with(begin)) notes.push_back(name + ": " + line);
+      if (line.starts_with(begin)) notes.push_back(fmt::format("{}: {}", name, line));
     }
     at = std::min(end + 1, text.size());
   }

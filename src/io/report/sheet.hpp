@@ -45,7 +45,7 @@ Parts parts_of(std::string title, Quantity whole,
 struct TitledTable {
   std::string title;
   TextTable table;
-  std::string notes = "";
+  std::string notes{};
 };
 
 /// Blocks in order; text blocks are whole lines.
