@@ -153,7 +153,7 @@ stack::Setup round_setup() {
   chip.flash2 = {.tokens = {1024, 4096}, .forward = {0.25, 0.5}, .backward = {0.2, 0.4}};
   chip.elementwise = {.work = {Bytes(1e6), Bytes(1e8)}, .share = {0.25, 0.5}};
   chip.memory = BytesPerSecond(1e12);
-  chip.usable = Bytes(80e9);
+  chip.visible = Bytes(80e9);
   chip.base = Seconds(10e-6);
   chip.hop = Seconds(1e-6);
   chip.members = {2, 8};

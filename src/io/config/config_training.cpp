@@ -21,6 +21,7 @@
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/plan_text.hpp"
+#include "io/config/shelf.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/read_schema.hpp"
 #include "model/training/plan.hpp"
@@ -187,8 +188,28 @@ void refuse_keys_of_runs(const YamlEntry* section, const Schema& schema, InputMe
     const YamlEntry* entry = section->value.find(row.key);
     if (entry == nullptr || (row.flags & kNoCost) == 0 || !is_own(*entry)) continue;
     messages.add(entry->place, row.key,
-                 "only tables of runs read it; 'system.memory.capacity', the degrees of "
-                 "'system.network' and 'training.layers' are those of a plan");
+                 "only tables of runs read it; the degrees of 'system.network' and "
+                 "'training.layers' are those of a plan");
+  }
+}
+
+/// Beside a stack a chip holds what its driver shows, unless a file of one's own has a capacity.
+void set_capacity(const YamlEntry* system, const YamlEntry& execution, Task& task,
+                  InputMessages& messages) {
+  const auto is_own = [](const YamlEntry* entry) {
+    if (entry == nullptr) return false;
+    const Place& place = entry->value.place;
+    return place.is_override() || !place.source || !is_on_shelf(*place.source);
+  };
+  const auto in = [](const YamlEntry* section, std::string_view key) {
+    return section == nullptr ? nullptr : section->value.find(key);
+  };
+  const YamlEntry* const visible = in(execution.value.find("chip"), "visible");
+  if (!is_own(in(in(system, "memory"), "capacity"))) {
+    task.machine.memory[0].capacity = task.stack->chip.visible;
+  } else if (is_own(visible)) {
+    messages.add(visible->place, "visible",
+                 "expected none beside 'system.memory.capacity', which takes its place");
   }
 }
 
@@ -447,6 +468,7 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
   if (task.stack) {
     refuse_beside_stack(task, *reader.optional("workload"), messages);
     const YamlEntry* system = reader.optional("system");
+    set_capacity(system, *reader.optional("execution"), task, messages);
     if (system) refuse_meshes(task.machine, *system, messages);
   }
   if (messages.count() == before) PlanRules(root, task, messages).check();

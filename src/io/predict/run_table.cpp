@@ -241,7 +241,7 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
     task.stack->stack.tensor_overlap = {*overlap};
     run.says_overlap = true;
   }
-  task.machine.memory[0].capacity = chip->usable;
+  task.machine.memory[0].capacity = chip->visible;
   task.machine.network = training::network_of(*chip, run.gpus);
   run.note = set_plan(row, task, run.plan);
   if (messages.count() != before) return run;

@@ -57,7 +57,7 @@ const Row kRows[] = {{"peak",
                         return machine.memory[0].capacity < Bytes::infinity();
                       },
                       [](stack::MeasuredChip& chip) {
-                        raise(chip.usable);
+                        raise(chip.visible);
                         return true;
                       }},
                      {"network bandwidth",

@@ -112,7 +112,7 @@ struct MeasuredChip {
   Constant<double> small_heads{0.8};        ///< of attention with heads of 64, less than 128
   Curve<Bytes> elementwise;                 ///< of the bandwidth of the memory
   BytesPerSecond memory{};
-  Bytes usable{};                   ///< the memory that a process may hold
+  Bytes visible{};                  ///< of the memory, as the driver shows it
   bool grace = false;               ///< its host is one
   bool scaled = false;              ///< kernels belong to another chip, by the peaks
   std::vector<std::string> fitted;  ///< keys whose values runs decided

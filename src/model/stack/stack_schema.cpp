@@ -162,8 +162,11 @@ const Schema& schema_of(Rows<MeasuredChip>) {
                              {.limits = kShare, .preset = "0.8"}),
       field<&M::elementwise>("elementwise", "passes over memory", {.flags = kRequired}),
       field<&M::memory>("memory", "bandwidth", {.limits = kBandwidthLimits, .flags = kRequired}),
-      field<&M::usable>("usable", "of the memory, by a process, in tables of runs",
-                        {.limits = kSizeLimits, .flags = kRequired | kNoCost}),
+      field<&M::visible>(
+          "visible",
+          "of the memory, as the driver shows it (`cudaMemGetInfo`); counts in place "
+          "of the capacity of a machine of the shelf",
+          {.limits = kSizeLimits, .flags = kRequired}),
       field<&M::grace>("grace", "whether its host is a Grace"),
       field<&M::scaled>("scaled", "whether its rates are scaled from those of another chip"),
       field<&M::domain>("domain", "chips that one switch joins, in tables of runs",
