@@ -5,7 +5,7 @@
                          [NAME...]
     bench/scale_bench.py --speed-up [--limit 60] [--record] [NAME...]
 
-Instances are those of scale_instances.py.  --quick takes ten seconds for each.  A search ends with its proof: what then chooses among equal optima is not
+Instances are those of scale_instances.py.  --quick takes ten seconds for each.  A search ends with its proof: what then looks beyond the scope is not
 measured.  `best after 1 s` is how far the best mapping of the first second is above the
 best one of the whole search.  Names are prefixes: `bert12` is all of these.  --continue leaves
 rows on record that are not measured again, if all else is as it was.  --speed-up compares the

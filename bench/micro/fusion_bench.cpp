@@ -42,7 +42,7 @@ constexpr std::int64_t kNoBudget = std::int64_t{1} << 60;
 void build_tables(benchmark::State& state, const std::string& name) {
   const Solved& best = solved(name);
   const auto order = std::make_shared<const KernelOrder>(
-      best.graph(), find_symmetry(best.problem(), loop_sets(best.best.sharding)));
+      best.graph(), find_exchanges(best.problem(), loop_sets(best.best.sharding)));
   for (auto _ : state) {
     benchmark::DoNotOptimize(FusionTables(best.problem(), best.decisions, order));
   }

@@ -37,7 +37,7 @@ const Solved& solved(const std::string& name) {
 
 FusionTables tables_of(const Solved& solved) {
   const auto order = std::make_shared<const KernelOrder>(
-      solved.graph(), find_symmetry(solved.problem(), loop_sets(solved.best.sharding)));
+      solved.graph(), find_exchanges(solved.problem(), loop_sets(solved.best.sharding)));
   return FusionTables(solved.problem(), solved.decisions, order);
 }
 

@@ -36,7 +36,6 @@ SearchOptions inner_options(const SearchOptions& options) {
       std::max(kLeastInnerMemory, 0.5 * options.limits.memory / std::max(options.threads, 1));
   inner.bounds = options.bounds;
   inner.hint = options.hint;
-  inner.any_of_best = true;
   return inner;
 }
 
@@ -276,7 +275,6 @@ void SplitSearch::search_best(DesignResult& result) {
   all.deterministic = options_.search.deterministic;
   all.next_best = options_.search.next_best;
   all.hint = *best.mapping;
-  all.any_of_best = false;
   // A stopped search has the mapping of the hint, which needs no comparison.
   if (result.stopped_by != StopReason::None) all.next_best = false;
   result.search = solve(result.problem, all);

@@ -18,8 +18,8 @@ struct SearchState;
 struct SearchOptions {
   Limits limits{};  ///< they hold for this run and all that it searches for
   int threads = 1;  ///< at least 1; more than the machine has are not all used
-  /// The same nodes in the same order for any number of threads, and the same calls of
-  /// `on_progress` and `on_incumbent`, but for the times they tell.
+  /// Any number of threads expands the same nodes in the same order, finds the same one of equally
+  /// good answers, and makes the same calls of `on_progress` and `on_incumbent`, but for their times.
   bool deterministic = false;
   NodeEffort node_effort{};
   /// The bounds that prove the optimum; without some the result is the same, only later.
@@ -33,9 +33,6 @@ struct SearchOptions {
   /// With `top` 1 the search looks for the second parallelism, too, with a small effort that
   /// is fixed, so that the outcome is the same every time.
   bool next_best = false;
-
-  /// Any of the best mappings will do: the first of them is not looked for.
-  bool any_of_best = false;
 
   /// Where something was fixed beforehand the search looks at what else there is as well, with a
   /// small effort that is fixed (SearchResult::beyond_scope).

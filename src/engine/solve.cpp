@@ -197,8 +197,7 @@ class Solver {
     const std::int64_t of_rank = rank();
     if (!add_answer(found) || of_rank == options_.top) return false;
     if (found.stopped_by != StopReason::None) {
-      // Good enough and still not the last word, as where equal optima were to be compared: its
-      // tree stays the one to go on with.
+      // A limit that came with a gap that is small enough: its tree stays the one to go on with.
       if (!nothing_left()) answers_.push_back(not_searched(found.stopped_by));
       return false;
     }
@@ -283,7 +282,6 @@ class Solver {
     // What is left over cannot be better than the best of all was.
     state_.floor = answers_.empty() ? Score{} : answers_.back().lower_bound;
     state_.found_by = ' ';
-    state_.first_of_ties = false;
   }
 
   /// Whether all parallelisms have their answer.

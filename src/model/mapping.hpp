@@ -38,11 +38,6 @@ struct Mapping {
   friend bool operator==(const Mapping&, const Mapping&) = default;
 };
 
-/// Whether `a` comes before `b` in the order of ties among mappings of equal objective:
-/// degrees and strategies dimension by dimension, larger tile, smaller micro-batch,
-/// fewer partitions, then sharding and partition indices compared kernel by kernel.
-bool precedes(const Mapping& a, const Mapping& b);
-
 /// How many partitions hold at least one kernel.
 std::int64_t partitions_used(const std::vector<std::int64_t>& partition);
 

@@ -226,7 +226,7 @@ class Ranking(CliTest):
             only = [f"parallelism.{name}={degree}" for name, degree in entry["parallelism"].items()]
             alone = self.result(self.config, "--top", "1", *sum((["--set", o] for o in only), []))
             self.assertEqual(alone["objective"], entry["objective"])
-            self.assertEqual(alone["network"], entry["network"])
+            self.assertEqual(alone["parallelism"], entry["parallelism"])
             self.assertTrue(alone["top_complete"])
         report = self.run_tool(self.config, "--top", "4").stdout
         self.assertIn("best parallelisms", report)

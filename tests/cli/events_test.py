@@ -74,7 +74,7 @@ class Events(CliTest):
                 event.pop("threads", None)
             return events, [line.split(" s ", 1)[-1] for line in done.stderr.splitlines()]
 
-        medium = self.write("medium.yaml", random_graph(kernels=30))
+        medium = self.write("medium.yaml", random_graph(kernels=36))
         first = told("1")
         self.assertGreaterEqual(len([e for e in first[0] if e["event"] == "progress"]), 3)
         self.assertEqual(told("2"), first)

@@ -94,8 +94,8 @@ DRAWN = {"mapping": drawn_mapping, "least bytes": drawn_mapping, "stages": drawn
 
 
 def certain(result, kind=""):
-    """The answer and how sure it is.  Equal stages of a graph are not compared for the first."""
-    if kind == "stages":
+    """The answer and how sure it is; of mappings the cost, as any of equally good ones is found."""
+    if kind in ("mapping", "chip", "split", "stages"):
         return {key: result[key] for key in ("status", "objective", "lower_bound", "gap", "scope")}
     return {key: value for key, value in result.items()
             if key not in ("search", "top", "top_complete", "beyond_scope")}

@@ -38,7 +38,7 @@ Problem with_levels(Problem problem, std::uint64_t seed) {
   return problem;
 }
 
-TEST_CASE("solve finds the first of the best mappings where levels take time") {
+TEST_CASE("solve finds one of the best mappings where levels take time") {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   int bound_by_level = 0;
   int feasible = 0;

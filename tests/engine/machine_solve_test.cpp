@@ -16,7 +16,7 @@
 
 namespace dfsearch {
 
-TEST_CASE("solve finds the first of the best mappings of DLRM, HPL, FFT and decode" *
+TEST_CASE("solve finds one of the best mappings of DLRM, HPL, FFT and decode" *
           doctest::test_suite("slow")) {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   std::array<int, 6> feasible{};

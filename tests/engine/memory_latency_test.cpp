@@ -41,7 +41,7 @@ Problem with_latencies(Problem problem, std::uint64_t seed) {
   return problem;
 }
 
-TEST_CASE("solve finds the first of the best mappings where memories have latencies") {
+TEST_CASE("solve finds one of the best mappings where memories have latencies") {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   int feasible = 0;
   int waits = 0;

@@ -47,8 +47,6 @@ TEST_CASE("a search without room for anything, or for all, finds the same answer
           if (!straight.mapping) continue;
           ++solved;
           REQUIRE(tight.cost->objective == straight.cost->objective);
-          // Of very many equal ones the first that was met may be another.
-          if (is_small) REQUIRE(*tight.mapping == *straight.mapping);
         }
       }
     }
@@ -65,13 +63,12 @@ TEST_CASE("all that was charged is given back") {
       {
         const MappingProblem search(problem, {.steps = 50}, {}, {.memory = &budget});
         BranchAndBound<MappingProblem> tree(
-            search, {.limits = {.nodes = 300}, .threads = 2, .ties = false, .memory = &budget});
+            search, {.limits = {.nodes = 300}, .threads = 2, .memory = &budget});
         static_cast<void>(tree.run());
         REQUIRE(budget.most() > Bytes(1000.0));
         // What remains open moves out and in again.
         auto open = tree.take_open();
-        BranchAndBound<MappingProblem> again(
-            search, {.limits = {.nodes = 10}, .ties = false, .memory = &budget});
+        BranchAndBound<MappingProblem> again(search, {.limits = {.nodes = 10}, .memory = &budget});
         again.resume_from(std::move(open));
         static_cast<void>(again.run());
       }

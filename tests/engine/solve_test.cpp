@@ -19,7 +19,7 @@
 
 namespace dfsearch {
 
-TEST_CASE("solve finds the first of the best mappings on thousands of small worlds") {
+TEST_CASE("solve finds one of the best mappings on thousands of small worlds") {
   // Eight workers even where the machine has fewer cores.
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   int feasible = 0;
@@ -135,7 +135,7 @@ TEST_CASE("a grid of one axis gives what a group of one axis gives") {
     const SearchResult one = solve(problem, {.threads = 1});
     problem.tensor_axes = 2;
     const SearchResult two = solve(problem, {.threads = 1});
-    CHECK(one.mapping == two.mapping);
+    CHECK(test::cost_the_same(one, two));
     CHECK(one.lower_bound == two.lower_bound);
     solved += one.mapping.has_value();
   }
@@ -223,7 +223,7 @@ TEST_CASE("a hint is the first incumbent and does not change the answer") {
     const SearchResult plain = solve(problem, {.node_effort = effort});
     if (!plain.mapping) continue;
     const SearchResult hinted = solve(problem, {.node_effort = effort, .hint = plain.mapping});
-    CHECK(*hinted.mapping == *plain.mapping);
+    CHECK(test::cost_the_same(hinted, plain));
     CHECK(hinted.stats.nodes <= plain.stats.nodes);
   }
 }
@@ -237,6 +237,7 @@ TEST_CASE("deterministic searches expand the same nodes with any number of threa
         problem, {.threads = 1, .deterministic = true, .node_effort = test::node_effort(seed)});
     const SearchResult four_threads = solve(
         problem, {.threads = 4, .deterministic = true, .node_effort = test::node_effort(seed)});
+    CHECK(one.mapping == four_threads.mapping);
     CHECK(one.stats.nodes == four_threads.stats.nodes);
     CHECK(one.stats.pruned_by_bound == four_threads.stats.pruned_by_bound);
     CHECK(one.stats.ideals == four_threads.stats.ideals);
@@ -307,7 +308,7 @@ TEST_CASE("a listener that throws does not lose the result, and none is called a
     calls = 0;
     const SearchResult result = solve(problem, options);
     CHECK(calls == 1);
-    CHECK(result.mapping == straight.mapping);
+    CHECK(test::cost_the_same(result, straight));
     REQUIRE(result.callback_error != nullptr);
     CHECK_THROWS_WITH_AS(std::rethrow_exception(result.callback_error), "listener",
                          std::runtime_error);

@@ -13,7 +13,7 @@
 
 namespace dfsearch {
 
-TEST_CASE("solve finds the first of the best mappings of pieces of layers by rule") {
+TEST_CASE("solve finds one of the best mappings of pieces of layers by rule") {
   std::array<int, 3> feasible{};
   for (std::uint64_t seed = 0; seed < 450; ++seed) {
     CAPTURE(seed);
@@ -33,7 +33,7 @@ TEST_CASE("solve finds the first of the best mappings of pieces of layers by rul
 }
 
 // Loops of kernels that share a value are no longer chosen each by itself.
-TEST_CASE("a joint search finds the first of the best mappings where values are shared" *
+TEST_CASE("a joint search finds one of the best mappings where values are shared" *
           doctest::test_suite("slow")) {
   int feasible = 0;
   for (std::uint64_t seed = 1000; seed < 2500; ++seed) {

@@ -132,8 +132,7 @@ BruteForceResult brute_force(const Problem& problem) {
     const Cost* cost = std::get_if<Cost>(&result);
     if (cost == nullptr) return;
     ++best.feasible;
-    if (cost->objective < best.objective ||
-        (cost->objective == best.objective && best.mapping && precedes(mapping, *best.mapping))) {
+    if (cost->objective < best.objective) {
       best.mapping = mapping;
       best.objective = cost->objective;
     }

@@ -10,7 +10,7 @@
 namespace dfsearch::test {
 
 struct BruteForceResult {
-  std::optional<Mapping> mapping;  ///< the first of the best in the order of ties
+  std::optional<Mapping> mapping;  ///< one of the best
   Score objective = Score::infinity();
   std::int64_t tried = 0;
   std::int64_t feasible = 0;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/tables/fusion_tables.hpp"
-#include "engine/tables/symmetry.hpp"
 #include "model/layer/core_allocation.hpp"
 #include "model/step/step_time.hpp"
 
@@ -39,13 +38,10 @@ struct PartitionParts {
   Ticks network = 0;
 };
 
-/// Whether kernels that are alike are held in the order of symmetry, as the search holds them.
-enum class AlikeKernels : std::uint8_t { Ordered, Free };
-
 /// Refers to the tables.
 class PlainPartitions {
  public:
-  explicit PlainPartitions(const FusionTables& tables, AlikeKernels alike = AlikeKernels::Ordered)
+  explicit PlainPartitions(const FusionTables& tables)
       : problem_(tables.problem()),
         graph_(problem_.workload.graph),
         tables_(tables),
@@ -55,10 +51,6 @@ class PlainPartitions {
         before_(size_, 0) {
     for (std::size_t p = 0; p < size_; ++p) places_[tables.id(p).index()] = p;
     for (const Tensor& t : graph_.tensors()) before_[place(t.to)] |= bit(place(t.from));
-    if (alike == AlikeKernels::Free) return;
-    for (const auto& [u, v] : find_symmetry(problem_, tables.decisions().sharding).order) {
-      before_[place(v)] |= bit(place(u));
-    }
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }

@@ -145,7 +145,8 @@ constexpr OptionRow kSolve[] = {
      "of plans, executions and deployments: how many fit, of the whole space; of mappings, which "
      "are too many to count so, the space alone",
      flag<&Line::count>},
-    {"--deterministic", "", "the same nodes and the same log for any number of threads",
+    {"--deterministic", "",
+     "the same nodes, log and one of equal answers for any number of threads",
      flag<&Line::deterministic>},
     {"--quiet", "", "no progress and no report", flag<&Line::quiet>},
     {"--verbose", "",

@@ -37,7 +37,6 @@ BestMapping search_beyond_scope(const Problem& problem, const Mapping* known, st
       search, {.limits = {.deadline = allowance.deadline,
                           .nodes = std::min(nodes, nodes_beyond_scope(problem))},
                .deterministic = true,
-               .ties = false,
                .memory = allowance.memory});
   if (known != nullptr) {
     if (auto solution = search.solution(*known)) tree.start_from(std::move(*solution), 'H');

@@ -70,8 +70,7 @@ class Trials {
       limits_.nodes =
           std::clamp(kTrialsOfAllPoints * static_cast<std::int64_t>(points), kNodes, kMostNodes);
     }
-    BranchAndBound<MappingProblem> tree(
-        search, {.limits = limits_, .ties = false, .memory = allowance_.memory});
+    BranchAndBound<MappingProblem> tree(search, {.limits = limits_, .memory = allowance_.memory});
     const auto found = tree.run();
     // A problem without a single node costs something, too.
     limits_.nodes -= std::max<std::int64_t>(1, found.stats.nodes);

@@ -1,6 +1,5 @@
 #pragma once
-// One answer: the best mapping over the parallelisms that are not excluded, first
-// any of the best, then the first of them.
+// One answer: the best mapping over the parallelisms that are not excluded, any of several.
 
 #include <cstdint>
 #include <functional>
@@ -18,9 +17,7 @@ namespace dfsearch {
 struct BestFound {
   std::shared_ptr<const MappingSolution> solution;  ///< null: none was found
   Score lower_bound{};
-  StopReason stopped_by = StopReason::None;  ///< before the proof, or the choice among equals
-  /// Equal optima were compared as far as they ever are.
-  bool first_of_ties = false;
+  StopReason stopped_by = StopReason::None;  ///< before the proof
   /// The deadline passed before the tree could go on with the state, which was used up: what
   /// was read is still the better checkpoint.
   bool state_is_lost = false;

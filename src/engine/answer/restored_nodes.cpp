@@ -38,7 +38,6 @@ class Restoration {
 
   /// Of nodes that have their tables.
   void restore(Node& node) {
-    node.least_used = 1;
     if (!node.network && !node.point) node.bound = Score{};
     if (node.network && node.bound > Score{}) {
       node.bound = Score::infinity();

@@ -29,7 +29,6 @@ struct SearchState {
   Score floor{};  ///< no mapping of the tree is below it: proved before it began, or so far
   std::optional<MappingSolution> incumbent;
   char found_by = ' ';
-  bool first_of_ties = false;  ///< `incumbent` is the answer, nothing is left to do
 
   SearchStats stats;  ///< of all runs together
 };

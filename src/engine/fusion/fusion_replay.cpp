@@ -1,6 +1,3 @@
-// The order that symmetry asks for beyond the tensors is no matter here: a search that was begun
-// with that rule may go on without it and the other way round.
-
 #include "engine/fusion/fusion_replay.hpp"
 
 #include <algorithm>

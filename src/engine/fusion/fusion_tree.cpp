@@ -88,9 +88,9 @@ class PartitionBranching {
  private:
   /// Those that leave the ideal as it is, by the later kernels of their pairs.
   void find_exchanges() {
-    if (!tables_.order().by_orbits()) return;
+    if (tables_.order().exchanges().empty()) return;
     exchanges_.resize(tables_.size());
-    for (const KernelOrder::Exchange& exchange : tables_.order().exchanges()) {
+    for (const KernelPairs& exchange : tables_.order().exchanges()) {
       const bool leaves = std::all_of(exchange.begin(), exchange.end(), [this](const auto& pair) {
         return node_.done.contains(pair.first) == node_.done.contains(pair.second);
       });
@@ -106,7 +106,7 @@ class PartitionBranching {
   [[nodiscard]] bool comes_later(std::size_t kernel) const {
     const auto inside = [&](std::size_t p) { return p == kernel || partition_.is_inside(p); };
     const auto open = [&](std::size_t p) { return p != kernel && partition_.undecided(p); };
-    for (const KernelOrder::Exchange* exchange : exchanges_[kernel]) {
+    for (const KernelPairs* exchange : exchanges_[kernel]) {
       const auto differs = [&](const auto& pair) {
         return open(pair.first) || open(pair.second) || inside(pair.first) != inside(pair.second);
       };
@@ -264,9 +264,7 @@ class PartitionBranching {
     if (rest.kernels[0] + rest.kernels[1] > 0) {
       sink_.child(std::move(child));
     } else {
-      sink_.complete({.time = child.spent,
-                      .partition = search_.assignment(child.closed.get()),
-                      .used = child.used});
+      sink_.complete({.time = child.spent, .partition = search_.assignment(child.closed.get())});
     }
   }
 
@@ -308,8 +306,8 @@ class PartitionBranching {
   Ticks bound_;  // of the node
   PartitionSlot slot_;
   std::vector<Step> path_;
-  // By orbits: exchanges that leave the ideal as it is, of each kernel that is the later of a pair.
-  std::vector<std::vector<const KernelOrder::Exchange*>> exchanges_;
+  // Exchanges that leave the ideal as it is, of each kernel that is the later of a pair.
+  std::vector<std::vector<const KernelPairs*>> exchanges_;
   const Work words_of_decision_;
   const std::int64_t step_;  // what a decision counts: in large graphs it takes longer
   PacedDeadline deadline_;
@@ -420,38 +418,10 @@ bool FusionTree::contains(const FusionNode& node, const Fusion& fusion) const {
 
 std::vector<std::int64_t> FusionTree::assignment(const ClosedPartition* closed) const {
   std::vector<std::int64_t> partition(tables_.size(), -1);
-  while (closed != nullptr) closed = assign(*closed, partition);
+  for (; closed != nullptr; closed = closed->previous.get()) {
+    for (const std::uint32_t p : closed->kernels) partition[tables_.id(p).index()] = closed->index;
+  }
   return partition;
-}
-
-bool FusionTree::is_no_later(const ClosedPartition* a, const ClosedPartition* b) const {
-  // What both share is left out of either.
-  std::vector<std::int64_t> of_a(tables_.size(), -1);
-  std::vector<std::int64_t> of_b(tables_.size(), -1);
-  while (a != b) {
-    if (a != nullptr) a = assign(*a, of_a);
-    if (b != nullptr) b = assign(*b, of_b);
-  }
-  return of_a <= of_b;
-}
-
-const ClosedPartition* FusionTree::assign(const ClosedPartition& closed,
-                                          std::vector<std::int64_t>& partition) const {
-  for (const std::uint32_t p : closed.kernels) partition[tables_.id(p).index()] = closed.index;
-  return closed.previous.get();
-}
-
-std::int64_t FusionTree::least_used(const FusionNode& node) const {
-  return node.used + tables_.least_partitions(rest(node));
-}
-
-bool FusionTree::may_precede(const FusionNode& node, const Fusion& fusion) const {
-  // The earliest imaginable completion puts all the rest into the next index.
-  std::vector<std::int64_t> earliest = assignment(node.closed.get());
-  for (std::int64_t& index : earliest) {
-    if (index < 0) index = node.next_index;
-  }
-  return earliest < fusion.partition;
 }
 
 }  // namespace dfsearch

@@ -64,7 +64,6 @@ struct FusionNode {
 struct Fusion {
   Ticks time = 0;                       ///< what one layer and one sample take
   std::vector<std::int64_t> partition;  ///< per kernel of the graph's list
-  std::int64_t used = 0;
 };
 
 /// Receives what a node branches into.
@@ -113,21 +112,8 @@ class FusionTree {
 
   /// The partition of each kernel of the list; -1 for those in none yet.
   [[nodiscard]] std::vector<std::int64_t> assignment(const ClosedPartition* closed) const;
-  /// Whether the first of two assignments, kernel by kernel of the graph's list, is the earlier one
-  /// or the same.  It looks at the partitions after the last that they share.
-  [[nodiscard]] bool is_no_later(const ClosedPartition* a, const ClosedPartition* b) const;
-
-  /// No completion of the node has fewer partitions.
-  [[nodiscard]] std::int64_t least_used(const FusionNode& node) const;
-  /// Whether a completion of the node can come before `fusion` kernel by kernel,
-  /// when it has as many partitions.
-  [[nodiscard]] bool may_precede(const FusionNode& node, const Fusion& fusion) const;
 
  private:
-  /// Enters the partition of these kernels; gives what was closed before.
-  const ClosedPartition* assign(const ClosedPartition& closed,
-                                std::vector<std::int64_t>& partition) const;
-
   const FusionTables& tables_;
   PartitionRules rules_;
 };

@@ -16,8 +16,7 @@ PartitionSequence::PartitionSequence(const FusionTables& tables)
       next_(tables, KernelSet(tables.size())),
       done_(tables.size()),
       fusion_{.time = tables.weight_loads(),
-              .partition = std::vector<std::int64_t>(tables.size(), -1),
-              .used = 0} {}
+              .partition = std::vector<std::int64_t>(tables.size(), -1)} {}
 
 bool PartitionSequence::close(const KernelSet& kernels) {
   const Unplaced unplaced = rules_.unplaced(done_);
@@ -32,7 +31,6 @@ bool PartitionSequence::close(const KernelSet& kernels) {
   next_.close();
   done_ |= kernels;
   fusion_.time = time;
-  ++fusion_.used;
   kernels.for_each([&](std::size_t p) { fusion_.partition[tables_.id(p).index()] = *index; });
   next_index_ = *index + 1;
   return true;

@@ -255,8 +255,7 @@ class SegmentPath {
     const auto indices = indices_of(path);
     if (!indices) return std::nullopt;
     Fusion fusion{.time = tables_.weight_loads(),
-                  .partition = std::vector<std::int64_t>(tables_.size()),
-                  .used = static_cast<std::int64_t>(path.size())};
+                  .partition = std::vector<std::int64_t>(tables_.size())};
     for (std::size_t s = 0; s < path.size(); ++s) {
       fusion.time += path[s].time;
       for (std::size_t p = path[s].begin; p < path[s].end; ++p) {

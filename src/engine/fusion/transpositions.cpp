@@ -5,24 +5,16 @@
 namespace dfsearch {
 
 Transpositions::Reached Transpositions::reached_by(const FusionNode& node) {
-  return {
-      .spent = node.spent, .next_index = node.next_index, .used = node.used, .closed = node.closed};
+  return {.spent = node.spent, .next_index = node.next_index, .closed = node.closed};
 }
 
-bool Transpositions::dominates(const Reached& a, const Reached& b) const {
-  if (a.spent > b.spent || a.next_index > b.next_index) return false;
-  if (a.spent < b.spent) return true;
-  if (a.used != b.used) return a.used < b.used;
-  // Both assign the same kernels; whatever follows is the same for both.
-  return search_.is_no_later(a.closed.get(), b.closed.get());
-}
-
-/// Of the node's kernels or, if exchanges make other sets of these, of the one that stands for all.
+/// Returns the ideal of the node or, if exchanges map it to others, their representative.
 Transpositions::Ideal Transpositions::ideal_of(const FusionNode& node,
                                                KernelSet& representative) const {
   const KernelOrder& order = search_.order();
-  if (order.by_orbits()) representative = order.representative(node.done);
-  const KernelSet& done = order.by_orbits() ? representative : node.done;
+  const bool has_images = !order.exchanges().empty();
+  if (has_images) representative = order.representative(node.done);
+  const KernelSet& done = has_images ? representative : node.done;
   return {.done = done.words(), .hash = done.hash()};
 }
 

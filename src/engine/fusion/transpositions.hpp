@@ -22,11 +22,9 @@ namespace dfsearch {
 
 /// Two nodes between partitions with the same done kernels have the same
 /// completions, except that the one with the greater next index has fewer.  So
-/// one dominates the other if it is no later in time and index and, where the
-/// times are equal, its partitions are fewer or as many and first in the order of
-/// ties.  Any thread; a full table, and any table where memory is tight, forgets nothing and
-/// learns nothing.  Where the tables' order is by orbits, sets of done kernels that exchanges make
-/// of each other count as the same, and of nodes that are then equal any will do.
+/// one dominates the other if it is no later in time and index.  Sets of done kernels that
+/// exchanges make of each other count as the same.  Any thread; a full table, and any table where
+/// memory is tight, forgets nothing and learns nothing.
 /// Without SearchBound::Transpositions it learns nothing from the start.
 class Transpositions {
  public:
@@ -51,7 +49,6 @@ class Transpositions {
   struct Reached {
     Ticks spent = 0;
     std::int32_t next_index = 0;
-    std::int32_t used = 0;
     std::shared_ptr<const ClosedPartition> closed;
   };
   using Front = std::pmr::vector<Reached>;  // none dominates another
@@ -87,7 +84,9 @@ class Transpositions {
   static std::size_t bytes_of(const Ideal& ideal);
   static Ideal kept_in(Stripe& stripe, const Ideal& ideal);
   static Reached reached_by(const FusionNode& node);
-  [[nodiscard]] bool dominates(const Reached& a, const Reached& b) const;
+  [[nodiscard]] static bool dominates(const Reached& a, const Reached& b) {
+    return a.spent <= b.spent && a.next_index <= b.next_index;
+  }
   [[nodiscard]] static std::size_t stripe_of(const Ideal& ideal) {
     return (ideal.hash >> 48) % kStripes;
   }

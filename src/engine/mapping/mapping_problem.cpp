@@ -17,8 +17,8 @@
 namespace dfsearch {
 namespace {
 
-// Kernels of all the tables that are kept for a second tree over the same
-// problem: some ten megabytes.
+// Kernels of all the tables that are kept for later trees over the same problem: some ten
+// megabytes.
 constexpr std::size_t kKernelsKept = 20'000;
 
 /// Where a joint search begins: the sharding of least bytes, unless it takes too
@@ -30,12 +30,6 @@ std::vector<LoopPair> first_tried(const Problem& problem, const LoopSets& all,
   } catch (const InputError&) {
     return first_sharding(all);
   }
-}
-
-/// Single kernels that are alike are as well held in an order, which bounds know of.
-bool moves_groups(const Symmetry& symmetry) {
-  return std::any_of(symmetry.exchanges.begin(), symmetry.exchanges.end(),
-                     [](const Symmetry::Pairs& pairs) { return pairs.size() > 1; });
 }
 
 }  // namespace
@@ -72,7 +66,7 @@ Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
 }
 
 MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds,
-                               const Allowance& its_allowance, Alike alike)
+                               const Allowance& its_allowance)
     : bounds(its_bounds),
       allowance(its_allowance),
       networks(network_choices(problem, allowance.deadline)),
@@ -86,14 +80,11 @@ MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds,
   } else {
     sharding = least_bytes_sharding(problem, deadline);
   }
-  Symmetry symmetry;
+  std::vector<Exchange> exchanges;
   if (bounds.use(SearchBound::Symmetry)) {
-    symmetry = find_symmetry(problem, space ? space->all() : loop_sets(sharding), deadline);
-    symmetry.by_orbits = alike == Alike::AnyOrder && !space && moves_groups(symmetry);
-    if (symmetry.by_orbits) symmetry.order.clear();
+    exchanges = find_exchanges(problem, space ? space->all() : loop_sets(sharding), deadline);
   }
-  order =
-      std::make_shared<const KernelOrder>(problem.workload.graph, std::move(symmetry), deadline);
+  order = std::make_shared<const KernelOrder>(problem.workload.graph, exchanges, deadline);
   order_memory = allowance.charge(order->heap_bytes());
   if (bounds.use(SearchBound::Tiles) && can_compare_tiles(problem)) {
     replacing_tiles = dfsearch::replacing_tiles(problem);
@@ -104,46 +95,21 @@ MappingProblem::MappingProblem(const Problem& problem, NodeEffort effort, Search
                                const Allowance& allowance)
     : problem_(problem),
       effort_(effort),
-      first_of_best_(false),
-      later_(false),
-      shared_(std::make_shared<Shared>(problem, bounds, allowance, Shared::Alike::AnyOrder)),
+      shared_(std::make_shared<Shared>(problem, bounds, allowance)),
       networks_(shared_->networks),
       sharding_(shared_->sharding) {}
 
-MappingProblem::MappingProblem(const MappingProblem& other, std::shared_ptr<Shared> shared,
-                               NodeEffort effort, Wanted wanted, bool later,
-                               std::vector<Parallelism> excluded, std::optional<OuterPoint> only)
+MappingProblem::MappingProblem(const MappingProblem& other, NodeEffort effort,
+                               std::vector<Parallelism> excluded)
     : problem_(other.problem_),
       effort_(effort),
-      first_of_best_(wanted == Wanted::FirstOfBest),
-      later_(later),
-      shared_(std::move(shared)),
+      shared_(other.shared_),
       networks_(shared_->networks),
       sharding_(shared_->sharding),
-      excluded_(std::move(excluded)),
-      only_(only) {}
+      excluded_(std::move(excluded)) {}
 
 MappingProblem MappingProblem::without(std::vector<Parallelism> excluded, NodeEffort effort) const {
-  const bool later = !excluded.empty();
-  return {*this, shared_, effort, Wanted::AnyOfBest, later, std::move(excluded)};
-}
-
-MappingProblem MappingProblem::for_ties(NodeEffort effort, std::optional<OuterPoint> only) const {
-  return {
-      *this, with_all_bounds(Shared::Alike::Ordered), effort, Wanted::FirstOfBest, true, excluded_,
-      only};
-}
-
-MappingProblem MappingProblem::again(NodeEffort effort) const {
-  return {*this,    with_all_bounds(Shared::Alike::AnyOrder), effort, Wanted::AnyOfBest, true,
-          excluded_};
-}
-
-std::shared_ptr<MappingProblem::Shared> MappingProblem::with_all_bounds(Shared::Alike alike) const {
-  const bool fits =
-      bounds().use_all() && (alike == Shared::Alike::AnyOrder || !shared_->order->by_orbits());
-  if (fits) return shared_;
-  return std::make_shared<Shared>(problem_, SearchBounds{}, shared_->allowance, alike);
+  return {*this, effort, std::move(excluded)};
 }
 
 bool MappingProblem::excludes(const NetworkChoice& network) const {
@@ -180,11 +146,11 @@ LayerDecisions MappingProblem::decisions(OuterPoint point, LoopSets sharding) co
           .spilled = point.spilled};
 }
 
-/// The order of the kernels that breaks the symmetries these loops leave.
+/// The order of the kernels, with the exchanges that leave these loops as they are.
 std::shared_ptr<const KernelOrder> MappingProblem::order(const LoopSets& sharding) const {
   if (!shared_->space || !shared_->space->has_symmetry()) return shared_->order;
   return std::make_shared<const KernelOrder>(
-      problem_.workload.graph, find_symmetry(problem_, sharding, shared_->allowance.deadline),
+      problem_.workload.graph, find_exchanges(problem_, sharding, shared_->allowance.deadline),
       shared_->allowance.deadline);
 }
 
@@ -220,31 +186,6 @@ Score MappingProblem::root_bound(OuterPoint point) const {
   const FusionNode root = context->search.root();
   bound = std::max(bound, context->score(root.bound));
   return std::max(bound, context->score(context->proved.load(std::memory_order_relaxed)));
-}
-
-bool MappingProblem::precedes(const Solution& a, const Solution& b) const {
-  return dfsearch::precedes(mapping(a), mapping(b));
-}
-
-bool MappingProblem::before(const Node& node, const Solution& solution) const {
-  if (node.network) return *node.network <= solution.point.network;
-  if (!node.point) return true;
-  if (node.point->network != solution.point.network) {
-    return node.point->network < solution.point.network;
-  }
-  if (node.point->tile != solution.point.tile) return node.point->tile > solution.point.tile;
-  if (node.point->micro_batch != solution.point.micro_batch) {
-    return node.point->micro_batch < solution.point.micro_batch;
-  }
-  std::int64_t used = node.least_used;
-  if (node.context) used = std::max(used, node.context->search.least_used(node.fusion));
-  if (used != solution.fusion.used) return used < solution.fusion.used;
-  if (!node.context)
-    return first_sharding(loops_left(node.point->network, node.sharding.get())) <=
-           solution.sharding;
-  const std::vector<LoopPair>& earliest = node.context->first_sharding;
-  if (earliest != solution.sharding) return earliest < solution.sharding;
-  return node.context->search.may_precede(node.fusion, solution.fusion);
 }
 
 bool MappingProblem::admit(const Node& node) const {
@@ -310,9 +251,7 @@ std::optional<MappingSolution> MappingProblem::solution(const Mapping& mapping) 
                                    .micro_batch = mapping.micro_batch,
                                    .spilled = cost->spilled},
                          .sharding = without_cores.sharding,
-                         .fusion = {.time = cost->layer_ticks,
-                                    .partition = mapping.partition,
-                                    .used = static_cast<std::int64_t>(cost->partitions.size())}};
+                         .fusion = {.time = cost->layer_ticks, .partition = mapping.partition}};
 }
 
 void MappingProblem::add_stats(SearchStats& stats) const {

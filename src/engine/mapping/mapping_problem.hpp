@@ -89,7 +89,6 @@ class MappingProblem {
     std::optional<OuterPoint> point;     // one point
     // Loops left, while a joint search decides them; null before and after.
     std::shared_ptr<const LoopSets> sharding;
-    std::int64_t least_used = 1;                   // partitions of every completion
     std::shared_ptr<const FusionContext> context;  // null: the fusion is not begun yet
     FusionNode fusion;
   };
@@ -97,12 +96,8 @@ class MappingProblem {
 
   /// Everything about the problem that any tree over it can share.
   struct Shared {
-    /// Whether kernels that are alike are held in an order, as the first of the best mappings
-    /// has them, or in any.
-    enum class Alike : std::uint8_t { Ordered, AnyOrder };
     /// Keeps a reference to the problem.
-    Shared(const Problem& problem, SearchBounds its_bounds, const Allowance& its_allowance,
-           Alike alike);
+    Shared(const Problem& problem, SearchBounds its_bounds, const Allowance& its_allowance);
 
     const SearchBounds bounds;
     const Allowance allowance;
@@ -127,13 +122,6 @@ class MappingProblem {
   /// Another tree over the same problem that uses the tables built already but
   /// knows nothing of what was searched; these parallelisms are left out.
   [[nodiscard]] MappingProblem without(std::vector<Parallelism> excluded, NodeEffort effort) const;
-  /// Likewise, with the same parallelisms, after the cost of the best mappings is proved.  It holds
-  /// the first of these, or of those of one point, and uses all bounds whatever this one does: its
-  /// effort is fixed, so they decide how far it gets.
-  [[nodiscard]] MappingProblem for_ties(NodeEffort effort,
-                                        std::optional<OuterPoint> only = std::nullopt) const;
-  /// The same of any of the best.
-  [[nodiscard]] MappingProblem again(NodeEffort effort) const;
 
   [[nodiscard]] Node root() const { return {}; }
   /// Throws Stopped.
@@ -146,8 +134,6 @@ class MappingProblem {
     return std::max(node.bound, context.score(context.proved.load(std::memory_order_relaxed)));
   }
   [[nodiscard]] Score cost(const Solution& solution) const { return solution.cost; }
-  [[nodiscard]] bool precedes(const Solution& a, const Solution& b) const;
-  [[nodiscard]] bool before(const Node& node, const Solution& solution) const;
   [[nodiscard]] bool admit(const Node& node) const;
   [[nodiscard]] bool contains(const Node& node, const Solution& solution) const;
   [[nodiscard]] std::size_t heap_bytes(const Node& node) const;
@@ -198,11 +184,7 @@ class MappingProblem {
  private:
   using Sink = Expansion<Node, Solution>;
 
-  enum class Wanted : std::uint8_t { AnyOfBest, FirstOfBest };
-  MappingProblem(const MappingProblem& other, std::shared_ptr<Shared> shared, NodeEffort effort,
-                 Wanted wanted, bool later, std::vector<Parallelism> excluded,
-                 std::optional<OuterPoint> only = std::nullopt);
-  [[nodiscard]] std::shared_ptr<Shared> with_all_bounds(Shared::Alike alike) const;
+  MappingProblem(const MappingProblem& other, NodeEffort effort, std::vector<Parallelism> excluded);
 
   void branch_root(Sink& expansion) const;
   void branch_network(std::size_t network, Sink& expansion) const;
@@ -227,7 +209,6 @@ class MappingProblem {
   [[nodiscard]] std::shared_ptr<const std::vector<Score>> find_bounds(
       const std::vector<OuterPoint>& points) const;
   [[nodiscard]] bool holds_weights(OuterPoint point) const;
-  [[nodiscard]] bool compares_tiles() const;
   [[nodiscard]] bool replaced_by_other_tiles(OuterPoint point) const;
   [[nodiscard]] LayerDecisions decisions(OuterPoint point, LoopSets sharding) const;
   [[nodiscard]] std::shared_ptr<const KernelOrder> order(const LoopSets& sharding) const;
@@ -240,13 +221,10 @@ class MappingProblem {
 
   const Problem& problem_;
   const NodeEffort effort_;
-  const bool first_of_best_;  // the tree holds that one, not just any of the best
-  const bool later_;          // than another tree over the same problem
   std::shared_ptr<Shared> shared_;
   const std::vector<NetworkChoice>& networks_;
   const std::vector<LoopPair>& sharding_;
   const std::vector<Parallelism> excluded_;
-  const std::optional<OuterPoint> only_;  // the tree holds no other
   // Counters: added to by any worker, relaxed, read after the search.
   mutable std::atomic<std::int64_t> points_{0};
   mutable std::atomic<std::int64_t> points_opened_{0};

@@ -55,18 +55,9 @@ void MappingProblem::branch(const Node& node, Sink& expansion) const {
 
 /// One node per network, so that the bounds of all points are not one worker's work.
 void MappingProblem::branch_root(Sink& expansion) const {
-  if (only_) {
-    expansion.child({.bound = point_bound(*only_),
-                     .network = std::nullopt,
-                     .point = only_,
-                     .sharding = nullptr,
-                     .context = nullptr,
-                     .fusion = {}});
-    return;
-  }
   std::int64_t networks = 0;
   PacedDeadline paced(shared_->allowance.deadline, 1'000);
-  // Among equal bounds the queue takes the newest: the first in the order of ties.
+  // Among equal bounds the queue takes the newest: the first network of the list.
   for (std::size_t network = networks_.size(); network-- > 0;) {
     if (excludes(networks_[network])) continue;
     ++networks;
@@ -76,9 +67,9 @@ void MappingProblem::branch_root(Sink& expansion) const {
       continue;
     }
     auto known = known_bounds(network);
-    // A later tree finds them known, unless the first one was resumed or leaves bounds out:
-    // what it does must not depend on that.
-    if (!known && later_) known = find_bounds(outer_points(problem_, network));
+    // A later tree finds them known, unless the first one was resumed: its nodes must not depend on
+    // that.
+    if (!known && !excluded_.empty()) known = find_bounds(outer_points(problem_, network));
     expansion.child(of_network(network, known ? *known : std::vector{Score{}}));
   }
   points_.store(networks * static_cast<std::int64_t>(outer_points(problem_).size()),
@@ -104,9 +95,9 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
       return;
     }
   }
-  // Of equal bounds the last is taken first: the largest tile, which ties go to, unless the
-  // smallest may replace all others.
-  const bool smallest_first = compares_tiles() && !fewer_tiles_replace(problem_);
+  // The queue takes the last of equal bounds first: the largest tile, unless the smallest may replace
+  // all others.
+  const bool smallest_first = !shared_->replacing_tiles.empty() && !fewer_tiles_replace(problem_);
   std::size_t first = 0;
   for (std::size_t i = 1; i < points.size(); ++i) {
     const Score bound = (*bounds)[i];
@@ -128,15 +119,10 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
   }
 }
 
-/// Only any of the best mappings is looked for.
-bool MappingProblem::compares_tiles() const {
-  return !first_of_best_ && !shared_->replacing_tiles.empty();
-}
-
 /// Whether some other tiles take no more of anything.  All that replace lie on one side, so that
 /// none is replaced by itself in the end.
 bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
-  if (!compares_tiles()) return false;
+  if (shared_->replacing_tiles.empty()) return false;
   const auto costs = [this](OuterPoint of) {
     return TileCosts(problem_, decisions(of, loops_left(of.network, nullptr)),
                      shared_->core_options);
@@ -210,9 +196,7 @@ void MappingProblem::open_point(const Node& node, Sink& expansion) const {
   LoopSets sharding = loops_left(node.point->network, node.sharding.get());
   if (shared_->space) {
     if (!shared_->space->break_symmetry(sharding)) return;
-    if (!first_of_best_) {
-      shared_->space->drop_dominated(decisions(*node.point, {}), sharding, shared_->core_options);
-    }
+    shared_->space->drop_dominated(decisions(*node.point, {}), sharding, shared_->core_options);
     if (!is_decided(sharding)) {
       if (!node.sharding) offer_first(*node.point, expansion);
       branch_sharding(node, std::move(sharding), expansion);
@@ -247,7 +231,7 @@ void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<Loo
   Solution solution{.cost = {},
                     .point = *node.point,
                     .sharding = std::move(sharding),
-                    .fusion = {.time = 0, .partition = one_partition_per_kernel(), .used = 0}};
+                    .fusion = {.time = 0, .partition = one_partition_per_kernel()}};
   const auto result = evaluate(problem_, mapping(solution));
   if (const Cost* cost = std::get_if<Cost>(&result)) {
     offer(solution.point, std::move(solution.sharding), std::move(solution.fusion.partition), *cost,
@@ -264,9 +248,7 @@ void MappingProblem::offer(OuterPoint point, std::vector<LoopPair>&& sharding,
   expansion.solution({.cost = cost.objective,
                       .point = point,
                       .sharding = std::move(sharding),
-                      .fusion = {.time = cost.layer_ticks,
-                                 .partition = std::move(partition),
-                                 .used = static_cast<std::int64_t>(cost.partitions.size())}},
+                      .fusion = {.time = cost.layer_ticks, .partition = std::move(partition)}},
                      found_by);
 }
 
@@ -284,8 +266,7 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
     const LayerCosts costs(problem_, decided, 0, &shared_->core_options);
     clock = costs.clock();
     relaxed.bound = kernel_by_kernel_time(problem_, costs);
-    relaxed.fusion =
-        Fusion{.time = relaxed.bound, .partition = one_partition_per_kernel(), .used = 0};
+    relaxed.fusion = Fusion{.time = relaxed.bound, .partition = one_partition_per_kernel()};
   } else {
     TableSettings uncounted = settings();
     uncounted.allowance = uncounted.allowance.uncounted();
@@ -293,9 +274,10 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
     clock = tables.clock();
     if (overfull(tables)) return std::nullopt;
     const FusionTree search(tables);
-    child.least_used = std::max(child.least_used, search.least_used(search.root()));
     const Ticks limit = ticks_within(clock, step, expansion.cutoff());
-    if (child.least_used > PartitionRules(tables).most() || search.root().bound > limit) {
+    const FusionNode root = search.root();
+    if (tables.least_partitions(search.rest(root)) > PartitionRules(tables).most() ||
+        root.bound > limit) {
       return std::nullopt;
     }
     relaxed = relaxed_fusion(tables, limit, kRelaxationSteps);
@@ -332,7 +314,6 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
              .network = std::nullopt,
              .point = node.point,
              .sharding = nullptr,
-             .least_used = node.least_used,
              .context = nullptr,
              .fusion = {}};
   std::optional<std::size_t> kernel = bound_lone_kernels(decided, step, child, expansion);
@@ -359,14 +340,13 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
       kernel = completion.branch_on;
     }
   }
-  // The first of the best is found kernel by kernel in the order of the list.
-  if (first_of_best_ || !kernel) {
+  if (!kernel) {
     kernel = 0;
     while (decided.sharding[*kernel].size() == 1) ++*kernel;
   }
   std::vector<LoopPair> loops;
   for (const LoopPair loop : decided.sharding[*kernel]) loops.push_back(loop);
-  // Among equal bounds the queue takes the newest: the first in the order of ties.
+  // Among equal bounds the queue takes the newest: the first loop.
   std::reverse(loops.begin(), loops.end());
   for (const LoopPair loop : loops) {
     auto sets = std::make_shared<LoopSets>(decided.sharding);

@@ -110,7 +110,6 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
              .network = std::nullopt,
              .point = node.point,
              .sharding = nullptr,
-             .least_used = node.least_used,
              .context = std::move(context),
              .fusion = std::move(empty)};
   if (bounds().use(SearchBound::Segments) && child.bound <= expansion.cutoff()) {
@@ -125,7 +124,7 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
 /// of the point, with the sharding of least bytes, before points are bounded and loops are searched,
 /// which takes long there.
 void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
-  if (first_of_best_ || expansion.cutoff() < Score::infinity()) return;
+  if (expansion.cutoff() < Score::infinity()) return;
   if (problem_.execution.style == Style::KernelByKernel || !bounds().use(SearchBound::Segments)) {
     return;
   }
@@ -159,7 +158,7 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
 }
 
 void MappingProblem::claim_slices(const Node& node, std::vector<Slice>& slices) const {
-  if (!node.context || first_of_best_) return;
+  if (!node.context) return;
   PointTables& point = *node.context->point;
   const Work used = point.used.load(std::memory_order_relaxed);
   const auto add = [&](Technique technique, Work work) {

@@ -79,7 +79,6 @@ void FusionTables::index_arcs() {
           .streamed = costs_->streamed_buffer(t),
           .stored = costs_->stored(t)});
   }
-  for (const auto& [u, v] : order_->pairs()) join(u, v, {});
   flatten(inputs, outputs);
 }
 
@@ -225,21 +224,6 @@ bool FusionTables::fits(const KernelSet& kernels) const {
 
 bool FusionTables::may_share(std::size_t a, std::size_t b) const {
   return sees_paths() ? partners_[a].contains(b) : agree(a, b);
-}
-
-/// A partition with both ends of a path has the whole path.
-bool FusionTables::may_share(std::size_t a, std::size_t b,
-                             const std::vector<KernelSet>& descendants) const {
-  if (!sees_paths() || &descendants == &order_->descendants()) return may_share(a, b);
-  if (!agree(a, b)) return false;
-  const std::size_t from = std::min(a, b);
-  const std::size_t to = std::max(a, b);
-  if (!descendants[from].contains(to)) return true;
-  KernelSet hull(size());
-  for (std::size_t p = from; p <= to; p = descendants[from].first_from(p + 1)) {
-    if (descendants[p].contains(to)) hull.insert(p);
-  }
-  return fits(hull);
 }
 
 bool FusionTables::spills(const std::vector<std::int64_t>& partition) const {

@@ -18,7 +18,7 @@
 
 namespace dfsearch {
 
-/// One end of a tensor, or of a mere order between kernels, seen from the other.
+/// One end of a tensor, seen from the other.
 struct Arc {
   std::uint32_t other = 0;  ///< position of the kernel at the far end
   Ticks transfer = 0;       ///< what this end adds to memory if it crosses: a store or a load,
@@ -116,9 +116,6 @@ class FusionTables {
   /// Whether one partition can hold both kernels, as far as these two and the paths
   /// between them tell.
   [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const;
-  /// The same as far as these paths tell.
-  [[nodiscard]] bool may_share(std::size_t a, std::size_t b,
-                               const std::vector<KernelSet>& descendants) const;
   /// Whether may_share looks at the paths between two kernels: not in large graphs.
   [[nodiscard]] bool sees_paths() const { return size() <= kHullLimit; }
   /// Whether forward and backward kernels may share a partition (some partition, under

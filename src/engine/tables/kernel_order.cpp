@@ -5,47 +5,37 @@
 
 namespace dfsearch {
 
-KernelOrder::KernelOrder(const DataflowGraph& graph, Symmetry symmetry, const Deadline& deadline)
-    : pairs_(std::move(symmetry.order)),
-      by_orbits_(symmetry.by_orbits),
-      ids_(graph.topological_order().begin(), graph.topological_order().end()),
+KernelOrder::KernelOrder(const DataflowGraph& graph, const std::vector<Exchange>& exchanges,
+                         const Deadline& deadline)
+    : ids_(graph.topological_order().begin(), graph.topological_order().end()),
       positions_(ids_.size()) {
   // No tensor leads from a backward to a forward kernel: it stays topological.
   std::stable_partition(ids_.begin(), ids_.end(),
                         [&](KernelId k) { return graph.kernel(k).phase == Phase::Forward; });
   for (std::size_t p = 0; p < ids_.size(); ++p) positions_[ids_[p].index()] = p;
-
-  std::vector<std::vector<std::size_t>> followers(ids_.size());
-  if (!pairs_.empty()) tensor_descendants_ = closure(graph, followers, deadline);
-  for (const auto& [u, v] : pairs_) followers[position(u)].push_back(position(v));
-  descendants_ = closure(graph, followers, deadline);
-
-  for (const Symmetry::Pairs& pairs : symmetry.exchanges) add_exchange(pairs);
+  find_descendants(graph, deadline);
+  for (const Exchange& exchange : exchanges) add_exchange(exchange);
   find_alike();
 }
 
-std::vector<KernelSet> KernelOrder::closure(const DataflowGraph& graph,
-                                            const std::vector<std::vector<std::size_t>>& followers,
-                                            const Deadline& deadline) const {
-  std::vector<KernelSet> after(ids_.size(), KernelSet(ids_.size()));
+void KernelOrder::find_descendants(const DataflowGraph& graph, const Deadline& deadline) {
+  descendants_.assign(ids_.size(), KernelSet(ids_.size()));
   for (std::size_t p = ids_.size(); p-- > 0;) {
     deadline.check();
-    after[p].insert(p);
+    descendants_[p].insert(p);
     for (const TensorId t : graph.outputs(ids_[p])) {
-      after[p] |= after[position(graph.tensor(t).to)];
+      descendants_[p] |= descendants_[position(graph.tensor(t).to)];
     }
-    for (const std::size_t follower : followers[p]) after[p] |= after[follower];
   }
-  return after;
 }
 
-void KernelOrder::add_exchange(const Symmetry::Pairs& pairs) {
-  Exchange exchange;
-  for (const auto& [u, v] : pairs) {
-    exchange.emplace_back(std::min(position(u), position(v)), std::max(position(u), position(v)));
+void KernelOrder::add_exchange(const Exchange& exchange) {
+  KernelPairs pairs;
+  for (const auto& [u, v] : exchange) {
+    pairs.emplace_back(std::min(position(u), position(v)), std::max(position(u), position(v)));
   }
-  std::sort(exchange.begin(), exchange.end());
-  exchanges_.push_back(std::move(exchange));
+  std::sort(pairs.begin(), pairs.end());
+  exchanges_.push_back(std::move(pairs));
 }
 
 /// Sorts by exchanges of neighbours: where two kernels differ that are exchanged first, the
@@ -53,7 +43,7 @@ void KernelOrder::add_exchange(const Symmetry::Pairs& pairs) {
 KernelSet KernelOrder::representative(KernelSet ideal) const {
   for (bool changed = true; changed;) {
     changed = false;
-    for (const Exchange& exchange : exchanges_) {
+    for (const KernelPairs& exchange : exchanges_) {
       const auto differs = [&](const auto& pair) {
         return ideal.contains(pair.first) != ideal.contains(pair.second);
       };
@@ -79,7 +69,7 @@ void KernelOrder::find_alike() {
     while (first_alike_[p] != p) p = first_alike_[p];
     return p;
   };
-  for (const Exchange& exchange : exchanges_) {
+  for (const KernelPairs& exchange : exchanges_) {
     for (const auto& [a, b] : exchange) {
       const std::size_t x = first(a);
       const std::size_t y = first(b);

@@ -1,14 +1,4 @@
-// Symmetry breaking by lex-leaders.
-//
-// Let a permutation of the kernels map the graph, with all its costs and pins,
-// onto itself.  Permuting a mapping then changes nothing but its place in the
-// order of ties.  Of all best mappings wanted is the one whose partition indices
-// come first, kernel by kernel; it comes before all its permutations, so at the
-// first kernel u that the permutation moves, its index is at most that of the
-// kernel v that u is exchanged with.  One inequality p(u) <= p(v) for every such
-// permutation therefore cuts no wanted mapping off, all of them together
-// neither (Crawford et al. 1996).  p(u) <= p(v) is what a tensor from u to v
-// demands: the search adds it to the graph as a tensor without bytes.
+// Symmetry: permutations of the kernels that map the graph, with all its costs and pins, onto itself.
 //
 // Only exchanges of two disjoint sets are looked for: colour refinement groups
 // kernels that look alike, each pair of neighbours in a group is tried, and what
@@ -79,11 +69,11 @@ class SymmetryFinder {
     colour();
   }
 
-  using Exchange = std::map<std::size_t, std::size_t>;  // both directions
+  using Partners = std::map<std::size_t, std::size_t>;  // both directions
 
-  [[nodiscard]] std::set<Exchange> exchanges() {
+  [[nodiscard]] std::set<Partners> exchanges() {
     std::map<std::uint32_t, std::size_t> last_of_colour;
-    std::set<Exchange> found;
+    std::set<Partners> found;
     for (std::size_t k = 0; k < colours_.size(); ++k) {
       deadline_.check();
       const auto [place, first] = last_of_colour.try_emplace(colours_[k], k);
@@ -178,8 +168,8 @@ class SymmetryFinder {
 
   /// The exchange of a and b with all that it entails, if that leaves the graph
   /// as it is.
-  [[nodiscard]] std::optional<Exchange> exchange_of(std::size_t a, std::size_t b) {
-    std::optional<Exchange> exchange;
+  [[nodiscard]] std::optional<Partners> exchange_of(std::size_t a, std::size_t b) {
+    std::optional<Partners> exchange;
     if (pair_all(a, b)) {
       exchange.emplace();
       for (const std::size_t k : moved_) exchange->emplace(k, partner_[k]);
@@ -229,7 +219,7 @@ class SymmetryFinder {
     return true;
   }
 
-  [[nodiscard]] bool leaves_graph(const Exchange& exchange) const {
+  [[nodiscard]] bool leaves_graph(const Partners& exchange) const {
     const auto image = [&](const Ends& ends) {
       Ends moved;
       for (const End& end : ends) {
@@ -260,39 +250,28 @@ class SymmetryFinder {
   Ends only_x_, only_y_;  // scratch of pair_up()
 };
 
-/// Of each exchange the first kernel that is moved and its partner.
-std::vector<std::pair<std::size_t, std::size_t>> leads(
-    const std::set<SymmetryFinder::Exchange>& exchanges) {
-  std::set<std::pair<std::size_t, std::size_t>> found;
-  for (const auto& exchange : exchanges) found.insert(*exchange.begin());
-  return {found.begin(), found.end()};
-}
-
 }  // namespace
 
 std::vector<std::pair<std::size_t, std::size_t>> exchangeable_kernels(const Problem& problem,
                                                                       const LoopSets& sharding,
                                                                       const Deadline& deadline) {
-  return leads(SymmetryFinder(problem, sharding, deadline).exchanges());
+  std::set<std::pair<std::size_t, std::size_t>> leads;
+  for (const auto& partners : SymmetryFinder(problem, sharding, deadline).exchanges()) {
+    leads.insert(*partners.begin());
+  }
+  return {leads.begin(), leads.end()};
 }
 
-Symmetry find_symmetry(const Problem& problem, const LoopSets& sharding, const Deadline& deadline) {
-  const DataflowGraph& graph = problem.workload.graph;
-  std::vector<std::size_t> place(graph.kernel_count());  // in the topological order
-  for (std::size_t i = 0; i < place.size(); ++i) place[graph.topological_order()[i].index()] = i;
-  const auto exchanges = SymmetryFinder(problem, sharding, deadline).exchanges();
-  Symmetry symmetry;
-  for (const auto& exchange : exchanges) {
-    auto& pairs = symmetry.exchanges.emplace_back();
-    for (const auto& [u, v] : exchange) {
-      if (u < v) pairs.emplace_back(u, v);
+std::vector<Exchange> find_exchanges(const Problem& problem, const LoopSets& sharding,
+                                     const Deadline& deadline) {
+  std::vector<Exchange> exchanges;
+  for (const auto& partners : SymmetryFinder(problem, sharding, deadline).exchanges()) {
+    Exchange& exchange = exchanges.emplace_back();
+    for (const auto& [u, v] : partners) {
+      if (u < v) exchange.emplace_back(u, v);
     }
   }
-  for (const auto& [u, v] : leads(exchanges)) {
-    // The search numbers kernels topologically and wants tensors to ascend.
-    if (place[u] < place[v]) symmetry.order.emplace_back(u, v);
-  }
-  return symmetry;
+  return exchanges;
 }
 
 }  // namespace dfsearch

@@ -18,9 +18,8 @@ namespace dfsearch {
 std::vector<std::pair<std::size_t, std::size_t>> exchangeable_kernels(
     const Problem& problem, const LoopSets& sharding, const Deadline& deadline = {});
 
-/// These exchanges, and pairs (u, v) such that some mapping that is first among the best has
-/// u in no later partition than v; together they hold for the same mapping.
-Symmetry find_symmetry(const Problem& problem, const LoopSets& sharding,
-                       const Deadline& deadline = {});
+/// These exchanges.
+std::vector<Exchange> find_exchanges(const Problem& problem, const LoopSets& sharding,
+                                     const Deadline& deadline = {});
 
 }  // namespace dfsearch

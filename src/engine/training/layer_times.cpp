@@ -12,11 +12,10 @@ namespace {
 std::size_t waits(Schedule schedule) { return schedule == Schedule::ZeroBubble ? 1 : 0; }
 
 /// Nothing if none is faster than kernels one by one.
-std::optional<Mapping> least_mapping(const FusedPart& part, FusedKind kind, bool any_of_best,
+std::optional<Mapping> least_mapping(const FusedPart& part, FusedKind kind,
                                      const Deadline& deadline) {
-  const SearchResult result =
-      solve(part.passes[static_cast<std::size_t>(kind)].problem,
-            {.limits = {.deadline = deadline}, .deterministic = true, .any_of_best = any_of_best});
+  const SearchResult result = solve(part.passes[static_cast<std::size_t>(kind)].problem,
+                                    {.limits = {.deadline = deadline}, .deterministic = true});
   if (result.stopped_by != StopReason::None) throw Stopped();
   const bool is_faster =
       result.cost && result.cost->layer_time * part.samples < one_by_one(part, kind).time;
@@ -55,7 +54,7 @@ void LayerTimes::search(Entry& entry, Schedule schedule, Others others, const De
       continue;
     }
     if (entry.is_searched[i]) continue;
-    entry.fusion[i] = least_mapping(*entry.part, kind, true, deadline);
+    entry.fusion[i] = least_mapping(*entry.part, kind, deadline);
     entry.is_searched[i] = true;
     searched_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -103,12 +102,11 @@ Fusions LayerTimes::fusions(const Plan& plan, const Deadline& deadline) {
   if (task_.style == Style::KernelByKernel) return fusions;
   for (const Part part : kParts) {
     if (!blocks_[part]) continue;
-    const Entry& found = entry(part, plan.degrees, plan.layout, plan.micro_batch, deadline);
+    Entry& found = entry(part, plan.degrees, plan.layout, plan.micro_batch, deadline);
+    search(found, plan.schedule, Others::Await, deadline);
     for (const FusedKind kind : kFusedKinds) {
       const auto i = static_cast<std::size_t>(kind);
-      if (found.part->passes[i].is_empty() || !has(plan.schedule, kind)) continue;
-      fusions[static_cast<std::size_t>(part)][i] =
-          least_mapping(*found.part, kind, false, deadline);
+      if (has(plan.schedule, kind)) fusions[static_cast<std::size_t>(part)][i] = found.fusion[i];
     }
   }
   return fusions;

@@ -5,10 +5,9 @@
 // 2. A worker takes the node of least bound (best first), drops it if the
 //    incumbent has become good enough meanwhile, and expands it otherwise.
 // 3. Each child is dropped at once if its bound says that it cannot beat the
-//    incumbent: if the bound is above its cost, or equal to it and no completion
-//    comes before it in the order of ties.  There is no tolerance: the answer is
-//    the first of the best, whatever the order of expansion was.  Without `ties`
-//    an equal bound suffices: the answer is any of the best, sooner.
+//    incumbent: there is no tolerance, and the answer is any of the best.  The
+//    answer of an OrderedProblem is the first of the best, whatever the order of
+//    expansion was: of equal bounds it drops those whose completions come later.
 // 4. The remaining children are offered to the problem (`admit`), which drops
 //    those that nodes met before dominate.
 // 5. When no node is open and none is held by a worker, the incumbent is proved.
@@ -21,10 +20,10 @@
 // nodes back, so the open nodes and the incumbent are all there is to know.  Both
 // are shown to the caller, then the workers go on.
 //
-// Deterministic mode works in rounds of a fixed number of nodes that all see the
-// incumbent of the round's beginning; results are merged in the order of the
-// nodes.  The tree then depends on nothing but the problem: any number of
-// threads expands the same nodes.
+// Deterministic mode works in rounds of nodes that all see the incumbent of the
+// round's beginning; their number depends on the nodes expanded before, and results
+// are merged in the order of the nodes.  The tree then depends on nothing but the
+// problem: any number of threads expands the same nodes and finds the same answer.
 
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
@@ -61,8 +60,6 @@ struct BranchAndBoundOptions {
   /// Time between checkpoints: less at the beginning, more if they would take over
   /// a twentieth of the search.
   Seconds checkpoint_interval{0.5};
-  /// Among the best solutions find the first in the order of ties, not just any.
-  bool ties = true;
   /// Solutions above it are not wanted.
   Score cutoff = Score::infinity();
   /// Known beforehand: no solution is below it.  One that reaches it ends the search.
@@ -204,7 +201,12 @@ class BranchAndBound {
  private:
   using WallClock = std::chrono::steady_clock;
 
-  static constexpr int kNodesPerRound = 64;
+  /// Whether equal solutions have an order.
+  static constexpr bool kFindsFirst = OrderedProblem<P>;
+  // A round has a part of the nodes expanded before, so that the first ones expand hardly more nodes
+  // than a queue would.
+  static constexpr std::int64_t kMostNodesOfRound = 64;
+  static constexpr std::int64_t kPartOfRound = 8;
   static constexpr int kNodesPerDive = 4096;
   static constexpr Seconds kFirstCheckpoint{0.1};
 
@@ -227,7 +229,7 @@ class BranchAndBound {
     [[nodiscard]] std::shared_ptr<const Solution> incumbent() const override {
       return frozen_ != nullptr ? frozen_->solution : search_.incumbent_.solution();
     }
-    [[nodiscard]] bool is_reproducible() const override { return frozen_ != nullptr; }
+    [[nodiscard]] bool is_frozen() const { return frozen_ != nullptr; }
     void child(Node&& node) override {
       const Score bound = search_.problem_.bound(node);
       DFSEARCH_ASSERT(bound >= parent);
@@ -271,7 +273,7 @@ class BranchAndBound {
   /// The greatest bound of a node that may still be of use.
   [[nodiscard]] Score cutoff() const {
     Score cost = incumbent_.cost();
-    if (!options_.ties && cost < Score::infinity()) {
+    if (!kFindsFirst && cost < Score::infinity()) {
       cost = Score(std::nextafter(cost.in_base_units(), 0.0));
     }
     return std::min(cost, options_.cutoff);
@@ -280,6 +282,7 @@ class BranchAndBound {
   /// Runs task(0) .. task(count - 1) in the arena and waits for them.
   template <class Task>
   static void run_tasks(std::size_t count, const Task& task) {
+    if (count == 1) return task(0);
     tbb::task_group group;
     hand_over(&group);
     for (std::size_t i = 0; i < count; ++i) {
@@ -294,9 +297,11 @@ class BranchAndBound {
   }
 
   bool offer_quietly(Score cost, Solution&& solution, char found_by) {
-    return incumbent_.offer(
-        cost, std::move(solution), found_by,
-        [this](const Solution& a, const Solution& b) { return problem_.precedes(a, b); });
+    return incumbent_.offer(cost, std::move(solution), found_by,
+                            [this](const Solution& a, const Solution& b) {
+                              if constexpr (kFindsFirst) return problem_.precedes(a, b);
+                              return false;
+                            });
   }
 
   void offer(Solution&& solution, char found_by) {
@@ -318,13 +323,17 @@ class BranchAndBound {
     on_incumbent_(now, *best);
   }
 
-  [[nodiscard]] bool useless(Score bound, const Node& node, const Sink& sink) const {
+  [[nodiscard]] bool useless(Score bound, [[maybe_unused]] const Node& node,
+                             const Sink& sink) const {
     const Score cutoff = sink.cutoff();
-    if (bound < cutoff) return false;
     if (bound > cutoff || bound == Score::infinity()) return true;
-    const auto solution = sink.incumbent();
-    // Another thread may have improved the incumbent since: then bound > cost.
-    return solution && !(problem_.cost(*solution) > bound) && !problem_.before(node, *solution);
+    if constexpr (kFindsFirst) {
+      if (bound < cutoff) return false;
+      const auto solution = sink.incumbent();
+      // Another thread may have improved the incumbent since: then bound > cost.
+      return solution && !(problem_.cost(*solution) > bound) && !problem_.before(node, *solution);
+    }
+    return false;
   }
 
   void check([[maybe_unused]] Score bound, [[maybe_unused]] const Node& node) const {
@@ -361,7 +370,7 @@ class BranchAndBound {
     std::stable_sort(sink.children.begin() + static_cast<std::ptrdiff_t>(before),
                      sink.children.end(),
                      [](const Entry& a, const Entry& b) { return a.bound > b.bound; });
-    if (!sink.is_reproducible()) learn(entry.node, sink);
+    if (!sink.is_frozen()) learn(entry.node, sink);
   }
 
   /// The slices that are due at the node.
@@ -472,7 +481,9 @@ class BranchAndBound {
     std::vector<Entry> batch;
     while (!must_stop()) {
       batch.clear();
-      while (batch.size() < kNodesPerRound) {
+      const std::int64_t size = std::clamp(nodes_.load(std::memory_order_relaxed) / kPartOfRound,
+                                           std::int64_t{1}, kMostNodesOfRound);
+      while (std::ssize(batch) < size) {
         auto entry = open_.pop();
         if (!entry || drop_all_from(*entry)) break;
         if (!drop_outdated(entry->node)) batch.push_back(std::move(*entry));
@@ -488,7 +499,8 @@ class BranchAndBound {
       std::vector<std::unique_ptr<Sink>> sinks(slices.size() + batch.size());
       // One task per worker: a node may take less time than starting a task does.
       std::atomic<std::size_t> next{0};
-      run_tasks(static_cast<std::size_t>(workers_), [&](std::size_t) {
+      const std::size_t tasks = std::min(static_cast<std::size_t>(workers_), sinks.size());
+      run_tasks(tasks, [&](std::size_t) {
         for (std::size_t i = next++; i < sinks.size(); i = next++) {
           sinks[i] = std::make_unique<Sink>(*this, &frozen);
           if constexpr (LearningProblem<P>) {
@@ -556,7 +568,7 @@ class BranchAndBound {
   [[nodiscard]] bool gap_is_closed() const {
     const Score cost = incumbent_.cost();
     if (cost == Score::infinity()) return false;
-    if (!options_.ties && cost <= options_.floor) return true;
+    if (!kFindsFirst && cost <= options_.floor) return true;
     return options_.limits.gap > 0.0 && relative_gap(cost, lower_bound()) <= options_.limits.gap;
   }
 

@@ -20,8 +20,6 @@ class Expansion {
   [[nodiscard]] virtual Score cutoff() const = 0;
   /// The solution of that cost, or null.
   [[nodiscard]] virtual std::shared_ptr<const Solution> incumbent() const = 0;
-  /// Whether what a node is expanded into must not depend on what other threads do meanwhile.
-  [[nodiscard]] virtual bool is_reproducible() const { return true; }
   virtual void child(Node&& node) = 0;
   /// `found_by` is the letter of the log.
   virtual void solution(Solution&& solution, char found_by) = 0;
@@ -35,9 +33,6 @@ class Expansion {
 /// Contract, checked by tests/engine/mapping/bound_properties_test.cpp:
 ///   bound(child) >= bound(parent)                    bounds only tighten
 ///   bound(node) <= cost(any solution below the node)
-///   precedes is a strict total order on solutions of equal cost
-///   if a solution s below the node costs no more than t and precedes t,
-///   then before(node, t)
 /// `branch` may end by Stopped when the deadline of the search has passed: the node
 /// then counts as not expanded, whatever it has emitted.
 /// Every solution is below the root; a dropped node (admit returns false) has
@@ -49,10 +44,17 @@ concept SearchProblem = std::movable<typename P::Node> && std::copyable<typename
   { problem.root() } -> std::same_as<typename P::Node>;
   { problem.bound(node) } -> std::same_as<Score>;
   { problem.cost(solution) } -> std::same_as<Score>;
-  { problem.precedes(solution, solution) } -> std::same_as<bool>;
-  { problem.before(node, solution) } -> std::same_as<bool>;
   { problem.admit(node) } -> std::same_as<bool>;
   problem.branch(node, expansion);
+};
+
+/// A problem with a strict total order of solutions of equal cost: its answer is the first of the
+/// best.  If a solution s below the node costs no more than t and precedes t, then before(node, t).
+template <class P>
+concept OrderedProblem = SearchProblem<P> &&
+    requires(const P& problem, const typename P::Node& node, const typename P::Solution& solution) {
+  { problem.precedes(solution, solution) } -> std::same_as<bool>;
+  { problem.before(node, solution) } -> std::same_as<bool>;
 };
 
 /// A problem that can tell whether a solution agrees with all decisions of a node:

@@ -10,7 +10,7 @@ namespace dfsearch {
 
 struct SearchStats {
   std::int64_t nodes = 0;                ///< expanded
-  std::int64_t proof_nodes = 0;          ///< of these; the others choose among equal optima
+  std::int64_t proof_nodes = 0;          ///< part of the nodes that proved the best answer
   std::int64_t outer_points = 0;         ///< tile and micro-batch choices looked at
   std::int64_t outer_points_opened = 0;  ///< of these; the others were closed by their bound alone
   std::int64_t ideals = 0;               ///< distinct sets of finished kernels met
@@ -21,7 +21,7 @@ struct SearchStats {
   std::int64_t pruned_by_shardings = 0;  ///< by what all shardings left take without a fusion
   std::int64_t incumbents = 0;
   Seconds time{};
-  Seconds proof_time{};                           ///< of it, likewise
+  Seconds proof_time{};                           ///< part of the time that proved the best answer
   Seconds first_incumbent = Seconds::infinity();  ///< when it was found; infinite: never
   Seconds best_incumbent = Seconds::infinity();   ///< likewise the last that was better
   int threads = 1;                                ///< that really worked

@@ -63,7 +63,6 @@ Map put_state(const SearchState& state, std::size_t kernels) {
   map["loops"] = binary(writer.shardings());
   map["incumbent"] = state.incumbent ? put_mapping(*state.incumbent) : Map();
   map["found_by"] = std::string(1, state.found_by);
-  map["first_of_ties"] = state.first_of_ties;
   map["stats"] = put_stats(state.stats);
   return map;
 }
@@ -82,7 +81,6 @@ SearchState get_state(const Map& map, const Problem& problem) {
       reader.read_nodes(text_of(map.at("nodes")), get_integer<std::uint64_t>(map.at("open")));
   map.at("begun").get_to(state.begun);
   state.floor = checked_bound(map.at("floor").get<double>(), "the tree");
-  map.at("first_of_ties").get_to(state.first_of_ties);
   const auto found_by = map.at("found_by").get<std::string>();
   if (found_by.size() != 1) throw BadBytes();
   state.found_by = found_by.front();

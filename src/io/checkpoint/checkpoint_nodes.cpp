@@ -102,7 +102,6 @@ void NodeWriter::put(const MappingProblem::Node& node) {
   nodes_.count(number_of(node.context    ? node.context->tables.decisions().sharding
                          : node.sharding ? *node.sharding
                                          : LoopSets{}));
-  nodes_.integer(node.least_used);
   if (kind == kPoint) return;
   nodes_.count(number_of(fusion.closed.get()));
   nodes_.integer(fusion.spent);
@@ -234,7 +233,6 @@ MappingProblem::Node NodeReader::get_node(ByteReader& in) const {
   node.point = checked(network, tile, micro_batch, in.count_up_to(1));
   const std::uint64_t sharding = in.count_up_to(shardings_.size());
   if (sharding > 0) node.sharding = shardings_[sharding - 1];
-  node.least_used = get_index(in);
   if (kind == kPoint) return node;
   const Link& last = link(in.count_up_to(links_.size()));
   node.fusion.closed = last.closed;

@@ -32,7 +32,7 @@ Problem world(std::uint64_t seed) {
 class PlainSets {
  public:
   explicit PlainSets(const FusionTables& tables) : tables_(tables), rules_(tables) {
-    const test::PlainPartitions plain(tables, test::AlikeKernels::Free);
+    const test::PlainPartitions plain(tables);
     for (const Mask kernels : plain.feasible()) {
       sets_.push_back({.kernels = kernels, .time = plain.time(*plain.parts_of(kernels))});
     }
@@ -111,7 +111,7 @@ TEST_CASE("no partition takes less than the duals of its kernels less its charge
     REQUIRE(duals->gains.size() == tables.size());
     const PartitionRules rules(tables);
     charged += duals->charge[0] > 0;
-    const test::PlainPartitions plain(tables, test::AlikeKernels::Free);
+    const test::PlainPartitions plain(tables);
     for (const Mask kernels : plain.feasible()) {
       FineTicks sum = 0;
       std::size_t group = 0;
@@ -141,8 +141,7 @@ TEST_CASE("bit by bit each proof is given away once, the same each time") {
     CAPTURE(seed);
     const Problem problem = seed % 3 == 0 ? test::alike_problem(seed) : world(seed);
     if (problem.execution.style == Style::KernelByKernel) continue;
-    const auto context = seed % 2 == 0 ? test::open_point(problem, seed)
-                                       : test::open_point_in_any_order(problem, seed / 2);
+    const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     const Work slice = 1 + static_cast<Work>(seed % 50);
     const auto taken = proofs(tables, slice);

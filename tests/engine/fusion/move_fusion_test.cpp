@@ -125,7 +125,7 @@ TEST_CASE("whatever moves, the fusion is allowed and takes what it says") {
       const auto fusion = fusion_of(tables, sets_of(parts.places()));
       REQUIRE(fusion);
       CHECK(fusion->time == parts.time());
-      CHECK(fusion->used == static_cast<std::int64_t>(parts.count()));
+      CHECK(partitions_used(fusion->partition) == static_cast<std::int64_t>(parts.count()));
       const auto cost = cost_of(*start, fusion->partition);
       REQUIRE(cost);
       CHECK(cost->layer_ticks == parts.time());
@@ -206,7 +206,6 @@ TEST_CASE("moves never make a fusion worse, mostly the best, and always the same
     const auto cost = cost_of(*start, found.partition);
     REQUIRE(cost);
     CHECK(cost->layer_ticks == found.time);
-    CHECK(static_cast<std::int64_t>(cost->partitions.size()) == found.used);
     const RelaxedFusion least = relaxed_fusion(tables, kNever - 1, 1'000'000'000);
     REQUIRE(least.fusion);
     CHECK(least.fusion->time <= found.time);

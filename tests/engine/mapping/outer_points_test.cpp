@@ -120,7 +120,7 @@ TEST_CASE("the points of a network are listed when it comes up again, if its wei
     CAPTURE(capacity);
     problem.system.memory[0].capacity = Bytes(capacity);
     const MappingProblem search(problem);
-    const MappingProblem second = search.for_ties({.steps = 100});
+    const MappingProblem second = search.without({}, {.steps = 100});
     test::Children networks;
     search.branch(search.root(), networks);
     REQUIRE(networks.nodes.size() == 2);
@@ -189,7 +189,7 @@ TEST_CASE("tables of a point are built once") {
   const auto other = search.open({.tile = 2, .micro_batch = 1});
   CHECK(first->point == again->point);
   CHECK(first->point != other->point);
-  const MappingProblem second = search.for_ties({.steps = 10});
+  const MappingProblem second = search.without({}, {.steps = 10});
   CHECK(second.open({.tile = 4, .micro_batch = 1})->point == first->point);
 }
 

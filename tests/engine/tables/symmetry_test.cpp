@@ -1,5 +1,4 @@
-// Exchangeable kernels: which pairs are found, and that the search with them
-// still finds the first of the best mappings.
+// Exchangeable kernels: which are found, and which ideals they make of each other.
 
 #include "engine/tables/symmetry.hpp"
 
@@ -25,15 +24,14 @@ using test::tensor;
 using test::weight_gemm;
 using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
-Pairs pairs_of(const Problem& problem, const std::vector<LoopPair>& sharding) {
-  Pairs pairs;
-  for (const auto& [u, v] : find_symmetry(problem, loop_sets(sharding)).order) {
-    pairs.emplace_back(u.index(), v.index());
-  }
-  return pairs;
+Pairs pairs_of(const Problem& problem) {
+  return exchangeable_kernels(problem, loop_sets(least_bytes_sharding(problem)));
 }
 
-Pairs pairs_of(const Problem& problem) { return pairs_of(problem, least_bytes_sharding(problem)); }
+KernelOrder order_of(const Problem& problem) {
+  return KernelOrder(problem.workload.graph,
+                     find_exchanges(problem, loop_sets(least_bytes_sharding(problem))));
+}
 
 Problem problem_of(std::vector<Kernel> kernels, std::vector<Tensor> tensors) {
   Problem problem = test::idle_problem(1);
@@ -65,35 +63,26 @@ std::vector<Tensor> expert_tensors() {
 
 }  // namespace
 
-TEST_CASE("experts are ordered by their first kernels, each against the next") {
+TEST_CASE("each expert is exchanged with the next, of which the first kernels are known") {
   CHECK(pairs_of(problem_of(expert_kernels(), expert_tensors())) == Pairs{{1, 3}, {3, 5}});
 }
 
 TEST_CASE("the order knows what is exchanged and which kernels are alike") {
   const Problem problem = problem_of(expert_kernels(), expert_tensors());
-  const KernelOrder order(problem.workload.graph,
-                          find_symmetry(problem, loop_sets(least_bytes_sharding(problem))));
+  const KernelOrder order = order_of(problem);
   for (std::size_t k = 0; k < 8; ++k) REQUIRE(order.position(KernelId(k)) == k);
-  using Exchange = KernelOrder::Exchange;
-  CHECK(order.exchanges() == std::vector{Exchange{{1, 3}, {2, 4}}, Exchange{{3, 5}, {4, 6}}});
+  CHECK(order.exchanges() == std::vector{KernelPairs{{1, 3}, {2, 4}}, KernelPairs{{3, 5}, {4, 6}}});
   CHECK(order.first_alike() == std::vector<std::size_t>{0, 1, 2, 1, 2, 1, 2, 7});
-  // The first expert is before the second by the order of symmetry alone.
-  CHECK(order.descendants()[1].contains(3));
-  CHECK_FALSE(order.tensor_descendants()[1].contains(3));
-  CHECK(order.tensor_descendants()[1].contains(7));
+  CHECK_FALSE(order.descendants()[1].contains(3));
+  CHECK(order.descendants()[1].contains(7));
   const KernelOrder plain(problem.workload.graph);
   CHECK(plain.exchanges().empty());
-  CHECK(plain.descendants() == order.tensor_descendants());
-  CHECK(plain.tensor_descendants() == order.tensor_descendants());
+  CHECK(plain.descendants() == order.descendants());
 }
 
-TEST_CASE("by orbits, ideals that exchanges make of each other have one representative") {
+TEST_CASE("ideals that exchanges make of each other have one representative") {
   const Problem problem = problem_of(expert_kernels(), expert_tensors());
-  Symmetry symmetry = find_symmetry(problem, loop_sets(least_bytes_sharding(problem)));
-  symmetry.order.clear();
-  symmetry.by_orbits = true;
-  const KernelOrder order(problem.workload.graph, symmetry);
-  REQUIRE(order.by_orbits());
+  const KernelOrder order = order_of(problem);
   const auto set_of = [](unsigned mask) {
     KernelSet set(8);
     for (std::size_t p = 0; p < 8; ++p) {
@@ -107,7 +96,7 @@ TEST_CASE("by orbits, ideals that exchanges make of each other have one represen
     const KernelSet ideal = set_of(mask);
     const KernelSet representative = order.representative(ideal);
     CHECK(order.representative(representative) == representative);
-    for (const KernelOrder::Exchange& exchange : order.exchanges()) {
+    for (const KernelPairs& exchange : order.exchanges()) {
       KernelSet image = ideal;
       for (const auto& [a, b] : exchange) {
         image.erase(a);
