@@ -1,5 +1,6 @@
 #pragma once
-// What kernels are worth, and partitions that may not cost less.
+// Dual values of kernels that no partition undercuts: the strongest lower bound of the fusion
+// (docs/search.md, 5.7).
 
 #include <array>
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "engine/tables/fusion_tables.hpp"
+#include "engine/tables/partition_rules.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
@@ -29,14 +31,36 @@ struct Duals {
 struct PartitionColumn {
   KernelSet kernels;
   std::size_t group = 0;
-  Ticks time = 0;         ///< what it takes
-  FineTicks excess = 0;   ///< duals of its kernels less its time and charge
-  std::int64_t size = 0;  ///< number of its kernels
+  Ticks time = 0;        ///< what it takes
+  FineTicks excess = 0;  ///< duals of its kernels less its time and charge
 };
 
 /// The times that a partition takes at least, each a sum over its kernels: with perfect
 /// overlap compute, network and memory; otherwise their sums as the overlap says.
 using KernelParts = std::array<Ticks, 3>;
 KernelParts parts(Overlap overlap, Ticks compute, Ticks network, Ticks memory);
+
+/// Every partition takes at least the duals of its kernels less its charge.
+struct PartitionDuals : Duals {
+  /// By how much a kernel's dual exceeds each part of its time.
+  std::vector<std::array<FineTicks, 3>> gains;
+
+  /// The duals of all that is not done.
+  [[nodiscard]] FineTicks of_rest(const KernelSet& done) const;
+  /// The charges of as many partitions as there may be from this index on.
+  [[nodiscard]] FineTicks charges(const PartitionRules& rules, std::int32_t next_index) const;
+  /// What all fusions take at least.
+  [[nodiscard]] FineTicks bound(const PartitionRules& rules) const {
+    return of_rest(KernelSet(kernels.size())) - charges(rules, 0);
+  }
+};
+
+/// Sets the gains of duals of these tables.
+void set_gains(const FusionTables& tables, PartitionDuals& duals);
+
+/// The least whole number of ticks that is not below the dual.
+constexpr Ticks ticks_of(FineTicks dual) {
+  return dual / kFinePerTick + (dual % kFinePerTick > 0 ? 1 : 0);
+}
 
 }  // namespace dfsearch

@@ -14,12 +14,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
 
-#include "engine/duals/kernel_classes.hpp"
 #include "engine/tables/partition_time.hpp"
 
 namespace dfsearch {
@@ -29,7 +29,8 @@ constexpr std::size_t kClasses = 768;  // the program takes their square, for ea
 // Duals a little too low, by these powers of two, are soon proved: sets that just pay need not all
 // be told apart then.
 constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
-constexpr std::size_t kPerRound = 12;
+// Ticks that all duals sum up to at the most.
+constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
 constexpr Work kWordsOfKernel = 3'000;  // to find its class and its place in a plan
 
 /// The same SRAM for tensors between kernels of the same classes, the least: else hardly two sets
@@ -70,16 +71,37 @@ std::optional<std::vector<FrontierPricing>> frontier_pricings(const FusionTables
 
 FrontierDualSearch::FrontierDualSearch(const FusionTables& tables, Work& work)
     : tables_(tables), rules_(tables) {
-  KernelClasses classes =
+  classes_ =
       are_mostly_alike(tables) ? kernels_by(kernel_looks(tables)) : exchanged_kernels(tables);
   work -= static_cast<Work>(tables.size()) * kWordsOfKernel;
-  if (classes.size() > kClasses) return;
+  if (classes_.size() > kClasses) return;
   auto frontiers = frontier_pricings(tables);
   if (!frontiers) return;
   frontiers_ = std::move(*frontiers);
-  work -= static_cast<Work>(classes.size() * classes.size());
-  program_.emplace(tables, std::move(classes));
-  stage_ = Stage::Program;
+  work -= static_cast<Work>(classes_.size() * classes_.size());
+  make_program();
+  if (program_) stage_ = Stage::Program;
+}
+
+/// Sets up the program that covers the kernels with sets, at first each kernel alone.
+void FrontierDualSearch::make_program() {
+  std::vector<CoveringLp::Class> classes;
+  class_of_.resize(tables_.size());
+  Ticks total = 0;
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    for (const std::size_t p : classes_[c]) {
+      class_of_[p] = static_cast<std::uint32_t>(c);
+      total = std::min(total + std::min(time_alone(tables_, p), kGreatest), kGreatest);
+    }
+    const std::size_t first = classes_[c].front();
+    classes.push_back({.cost = static_cast<double>(time_alone(tables_, first)),
+                       .group = rules_.group(tables_.kernel(first).backward),
+                       .kernels = std::ssize(classes_[c])});
+  }
+  if (total == kGreatest) return;
+  std::vector<double> limits;
+  for (std::size_t g = 0; g < rules_.groups(); ++g) limits.push_back(rules_.left(g, 0));
+  program_.emplace(classes, std::move(limits));
 }
 
 void FrontierDualSearch::advance(Work& work) {
@@ -90,32 +112,55 @@ void FrontierDualSearch::advance(Work& work) {
 }
 
 void FrontierDualSearch::solve_program(Work& work) {
-  switch (program_->solve(work)) {
-    case CoveringLp::Outcome::Solved:
-      is_by_beam_ = true;
-      stage_ = Stage::Pricing;
-      return;
-    case CoveringLp::Outcome::OutOfWork:
-      return;
-    case CoveringLp::Outcome::Failed:
-      stage_ = Stage::Ended;
-      return;
+  const CoveringLp::Outcome outcome = program_->solve(work);
+  if (outcome == CoveringLp::Outcome::OutOfWork) return;
+  is_by_beam_ = true;
+  stage_ = outcome == CoveringLp::Outcome::Solved && take_duals() ? Stage::Pricing : Stage::Ended;
+}
+
+/// False if they are too high to be added up.
+bool FrontierDualSearch::take_duals() {
+  duals_.kernels.assign(tables_.size(), 0);
+  long double sum = 0.0L;
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const long double dual = program_->duals()[c];
+    sum += dual * static_cast<long double>(classes_[c].size());
+    if (!(sum < static_cast<long double>(kGreatest))) return false;
+    for (const std::size_t p : classes_[c]) {
+      duals_.kernels[p] = static_cast<FineTicks>(std::floor(dual * kFinePerTick));
+    }
   }
+  for (std::size_t g = 0; g < program_->charges().size(); ++g) {
+    const long double charge = program_->charges()[g];
+    sum += charge * static_cast<long double>(tables_.size());
+    if (!(sum < static_cast<long double>(kGreatest))) return false;
+    duals_.charge[g] = static_cast<FineTicks>(std::ceil(charge * kFinePerTick));
+  }
+  return true;
+}
+
+void FrontierDualSearch::add(const PartitionColumn& partition) {
+  std::vector<std::int64_t> kernels(classes_.size(), 0);
+  partition.kernels.for_each([&](std::size_t p) { ++kernels[class_of_[p]]; });
+  std::vector<CoveringLp::Count> counts;
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    if (kernels[c] > 0) counts.push_back({.of = c, .kernels = kernels[c]});
+  }
+  program_->add(counts, partition.group, static_cast<double>(partition.time));
 }
 
 /// Looks for sets that are overpaid, by a beam first.  All sets that are found join the program; if
 /// there are none at all, the duals are proved.
 void FrontierDualSearch::price(Work& work) {
   const Duals duals = lower_duals();
-  const FrontierPricing::Query query{.most = kPerRound, .beam = is_by_beam_ ? beam_ : 0};
   for (; priced_ < frontiers_.size(); ++priced_) {
-    const auto found = frontiers_[priced_].find(duals, query, work);
+    const auto found = frontiers_[priced_].find(duals, is_by_beam_ ? beam_ : 0, work);
     if (found.end == FrontierPricing::End::OutOfWork) return;
     if (found.end == FrontierPricing::End::TooMany) {
       stage_ = Stage::Ended;
       return;
     }
-    for (const PartitionColumn& partition : found.partitions) program_->add(partition);
+    for (const PartitionColumn& partition : found.partitions) add(partition);
     is_any_overpaid_ = is_any_overpaid_ || !found.partitions.empty();
   }
   priced_ = 0;
@@ -132,7 +177,7 @@ void FrontierDualSearch::price(Work& work) {
 }
 
 Duals FrontierDualSearch::lower_duals() const {
-  Duals duals = program_->duals();
+  Duals duals = duals_;
   for (FineTicks& dual : duals.kernels) dual -= dual >> kSpared[spared_];
   return duals;
 }

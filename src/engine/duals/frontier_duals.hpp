@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/duals/column_program.hpp"
+#include "engine/duals/covering_lp.hpp"
+#include "engine/duals/duals.hpp"
 #include "engine/duals/frontier_pricing.hpp"
-#include "engine/duals/partition_duals.hpp"
+#include "engine/duals/kernel_classes.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/partition_rules.hpp"
 #include "engine/tree/effort.hpp"
@@ -45,7 +46,10 @@ class FrontierDualSearch {
  private:
   enum class Stage : std::uint8_t { Program, Pricing, Ended };
 
+  void make_program();
   void solve_program(Work& work);
+  [[nodiscard]] bool take_duals();
+  void add(const PartitionColumn& partition);
   void price(Work& work);
   [[nodiscard]] Duals lower_duals() const;
   void keep(PartitionDuals duals);
@@ -59,7 +63,10 @@ class FrontierDualSearch {
   const FusionTables& tables_;
   const PartitionRules rules_;
   std::vector<FrontierPricing> frontiers_;
-  std::optional<ColumnProgram> program_;
+  KernelClasses classes_;  // of kernels that have the same dual
+  std::vector<std::uint32_t> class_of_;
+  std::optional<CoveringLp> program_;  // none: times are too long to be added up
+  Duals duals_;                        // of its last solution
   Stage stage_ = Stage::Ended;
   std::size_t beam_ = kBeam;                                // width
   bool is_by_beam_ = true;                                  // until a beam finds nothing

@@ -26,6 +26,7 @@
 namespace dfsearch {
 namespace {
 
+constexpr std::size_t kMostSets = 12;  // of one call
 constexpr std::size_t kPricedParts = std::tuple_size_v<FrontierExcess>;
 constexpr int kNoiseShift = 31;
 // Of a mixture of two parts.  Beams need not know so well what will be dropped.
@@ -37,17 +38,15 @@ constexpr std::int64_t kShareStepOfBeam = 2;
 class LabelSearch {
  public:
   LabelSearch(const FusionTables& tables, const FrontierPlan& plan, std::size_t group,
-              const std::vector<std::size_t>& timed, const Duals& duals,
-              const FrontierPricing::Query& query, FineTicks noise,
-              std::vector<FrontierPromise>& promises)
+              const std::vector<std::size_t>& timed, const Duals& duals, std::size_t beam,
+              FineTicks noise, std::vector<FrontierPromise>& promises)
       : tables_(tables),
         plan_(plan),
         group_(group),
         timed_(timed),
         duals_(duals),
-        query_(query),
-        above_(std::clamp(query.threshold + duals.charge[group] + noise, -kGreatestExcess,
-                          kGreatestExcess)),
+        beam_(beam),
+        above_(std::clamp(duals.charge[group] + noise, -kGreatestExcess, kGreatestExcess)),
         sram_(about_sram(tables)),
         promises_(promises),
         deadline_(tables.deadline(), kLooksBetweenChecks),
@@ -109,7 +108,7 @@ class LabelSearch {
   /// False if no mixture leaves a chance for any set.
   bool make_promises(Work& work) {
     const std::vector<FrontierShares> mixtures =
-        part_mixtures(timed_, query_.beam == 0 ? kPricedShareStep : kShareStepOfBeam);
+        part_mixtures(timed_, beam_ == 0 ? kPricedShareStep : kShareStepOfBeam);
     const std::size_t promises = mixtures.size() + timed_.size() * (timed_.size() - 1);
     const std::size_t states = FrontierPromise::states(plan_);
     const std::size_t rooms = FrontierPromise::rooms(states, promises);
@@ -250,9 +249,9 @@ class LabelSearch {
   }
   /// Keeps what promises most of about as much SRAM.
   void cut_to_beam(std::vector<Label>& kept, std::size_t begin) const {
-    if (query_.beam == 0 || kept.size() - begin <= query_.beam) return;
+    if (beam_ == 0 || kept.size() - begin <= beam_) return;
     const auto room = [&](const Label& label) {
-      return static_cast<std::size_t>(label.sram / sram_ * static_cast<double>(query_.beam));
+      return static_cast<std::size_t>(label.sram / sram_ * static_cast<double>(beam_));
     };
     std::size_t last = begin;
     for (std::size_t i = begin + 1; i < kept.size(); ++i) {
@@ -284,17 +283,17 @@ class LabelSearch {
     std::vector<PartitionColumn> others;
     KernelSet covered(tables_.size());
     for (const Label& label : sets) {
-      if (columns.size() == query_.most) break;
+      if (columns.size() == kMostSets) break;
       PartitionColumn column = this->column(label);
       if (covered.intersects(column.kernels)) {
-        if (others.size() < query_.most) others.push_back(std::move(column));
+        if (others.size() < kMostSets) others.push_back(std::move(column));
         continue;
       }
       covered |= column.kernels;
       columns.push_back(std::move(column));
     }
     for (PartitionColumn& column : others) {
-      if (columns.size() == query_.most) break;
+      if (columns.size() == kMostSets) break;
       columns.push_back(std::move(column));
     }
     return columns;
@@ -303,8 +302,7 @@ class LabelSearch {
   [[nodiscard]] PartitionColumn column(const Label& label) const {
     PartitionColumn column{.kernels = KernelSet(tables_.size()),
                            .group = group_,
-                           .excess = least(label) - duals_.charge[group_],
-                           .size = label.size};
+                           .excess = least(label) - duals_.charge[group_]};
     FineTicks dual = 0;
     for (std::uint32_t last = label.last; last != 0; last = decisions_[last - 1].previous) {
       column.kernels.insert(decisions_[last - 1].kernel);
@@ -319,7 +317,7 @@ class LabelSearch {
   const std::size_t group_;
   const std::vector<std::size_t>& timed_;
   const Duals duals_;
-  const FrontierPricing::Query query_;
+  const std::size_t beam_;
   const FineTicks above_;  // excess with the charge
   const double sram_;
   std::vector<FrontierPromise>& promises_;
@@ -374,10 +372,10 @@ FineTicks FrontierPricing::noise(const Duals& duals) const {
   return sum + 1;
 }
 
-FrontierPricing::Found FrontierPricing::find(const Duals& duals, const Query& query, Work& work) {
+FrontierPricing::Found FrontierPricing::find(const Duals& duals, std::size_t beam, Work& work) {
   std::vector<FrontierPromise>& promises = room_->promises;
   if (!search_) {
-    search_ = std::make_unique<LabelSearch>(tables_, plan_, group_, timed_, duals, query,
+    search_ = std::make_unique<LabelSearch>(tables_, plan_, group_, timed_, duals, beam,
                                             noise(duals), promises);
   }
   Found found = search_->go_on(work);

@@ -34,23 +34,18 @@ class FrontierPricing {
   FrontierPricing(FrontierPricing&&) noexcept;
   ~FrontierPricing();
 
-  struct Query {
-    FineTicks threshold = 0;  ///< sets with more excess than this and the noise are looked for
-    std::size_t most = 1;     ///< so many at most
-    /// Partial sets that are kept for each state of the frontier; 0: all that matter.
-    std::size_t beam = 0;
-  };
   /// TooMany: partial sets, so that more work would not help.
   enum class End : std::uint8_t { Complete, OutOfWork, TooMany };
   struct Found {
     std::vector<PartitionColumn> partitions;  ///< the one of the greatest excess first
     End end = End::Complete;
   };
-  /// Sets with excess, as the query asks: those that share no kernels before any others.  Of several
+  /// Finds sets with more excess than the noise, those that share no kernels before any others.
+  /// `beam` partial sets are kept for each state of the frontier; 0: all that matter.  Of several
   /// sets of equal SRAM, duals and times only one is found.  Complete without a beam and without
   /// sets: there are none.  Counts `work` down; OutOfWork: the next call, which is to have the same
-  /// duals and query, goes on.  Throws Stopped by the deadline of the tables.
-  [[nodiscard]] Found find(const Duals& duals, const Query& query, Work& work);
+  /// duals and beam, goes on.  Throws Stopped by the deadline of the tables.
+  [[nodiscard]] Found find(const Duals& duals, std::size_t beam, Work& work);
 
   /// Sets that are overpaid by no more are not found: those that are just paid come in numbers.
   [[nodiscard]] FineTicks noise(const Duals& duals) const;

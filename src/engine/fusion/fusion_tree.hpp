@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/duals/partition_duals.hpp"
+#include "engine/duals/duals.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/partition_rules.hpp"
 #include "engine/tree/effort.hpp"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/duals/partition_duals.hpp"
+#include "engine/duals/duals.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tree/effort.hpp"
 #include "graph/kernel_set.hpp"

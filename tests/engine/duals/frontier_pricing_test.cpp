@@ -104,7 +104,7 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
         if (excess && (!most || *excess > *most)) most = excess;
       }
       std::int64_t steps = kEnoughLabels;
-      const auto found = pricing.find(duals, {.most = 3}, steps);
+      const auto found = pricing.find(duals, 0, steps);
       REQUIRE(found.end == FrontierPricing::End::Complete);
       if (!most || *most <= 0) REQUIRE(found.partitions.empty());
       if (most && *most > pricing.noise(duals)) {
@@ -128,7 +128,7 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
       }
       // Of a beam some, and no others.
       steps = kEnoughLabels;
-      const auto some = pricing.find(duals, {.most = 3, .beam = 2}, steps);
+      const auto some = pricing.find(duals, 2, steps);
       REQUIRE(some.end == FrontierPricing::End::Complete);
       for (const PartitionColumn& column : some.partitions) {
         REQUIRE(column.excess <= *most);
@@ -157,17 +157,16 @@ TEST_CASE("bit by bit the same sets are found as at once") {
     REQUIRE(pricings);
     for (FrontierPricing& pricing : *pricings) {
       const Duals duals = random_duals(tables, random);
-      const FrontierPricing::Query query{.most = 5,
-                                         .beam = static_cast<std::size_t>(pick(random, 0, 2))};
+      const auto beam = static_cast<std::size_t>(pick(random, 0, 2));
       Work all = kEnoughLabels;
-      const auto at_once = pricing.find(duals, query, all);
+      const auto at_once = pricing.find(duals, beam, all);
       REQUIRE(at_once.end == FrontierPricing::End::Complete);
       const Work slice = pick(random, 1, 500);
       Work taken = 0;
       FrontierPricing::Found found{.partitions = {}, .end = FrontierPricing::End::OutOfWork};
       while (found.end == FrontierPricing::End::OutOfWork) {
         Work work = slice;
-        found = pricing.find(duals, query, work);
+        found = pricing.find(duals, beam, work);
         taken += slice - work;
         ++calls;
         if (found.end == FrontierPricing::End::OutOfWork) REQUIRE(work <= 0);
@@ -178,7 +177,7 @@ TEST_CASE("bit by bit the same sets are found as at once") {
                          at_once.partitions.begin(), at_once.partitions.end(),
                          [](const PartitionColumn& a, const PartitionColumn& b) {
                            return a.kernels == b.kernels && a.excess == b.excess &&
-                                  a.time == b.time && a.size == b.size && a.group == b.group;
+                                  a.time == b.time && a.group == b.group;
                          }));
       with_sets += !found.partitions.empty();
     }
