@@ -19,8 +19,8 @@ inline constexpr FineTicks kFinePerTick = 256;
 /// Above the sum of all duals; twice as much does not overflow.
 inline constexpr FineTicks kGreatestDual = FineTicks{1} << 62;
 
-/// What kernels are worth, by position, and what a partition of each group
-/// (PartitionRules) pays for being one more.  Not negative.
+/// Dual values of the kernels, by position, and of the number of partitions in each group
+/// (PartitionRules).  Not negative.
 struct Duals {
   std::vector<FineTicks> kernels;
   std::array<FineTicks, 2> charge{};
@@ -31,7 +31,7 @@ struct Duals {
 struct PartitionColumn {
   KernelSet kernels;
   std::size_t group = 0;
-  Ticks time = 0;        ///< what it takes
+  Ticks time = 0;        ///< of the partition
   FineTicks excess = 0;  ///< duals of its kernels less its time and charge
 };
 
@@ -42,20 +42,20 @@ KernelParts parts(Overlap overlap, Ticks compute, Ticks network, Ticks memory);
 
 /// Every partition takes at least the duals of its kernels less its charge.
 struct PartitionDuals : Duals {
-  /// By how much a kernel's dual exceeds each part of its time.
+  /// Excess of a kernel's dual over each part of its time.
   std::vector<std::array<FineTicks, 3>> gains;
 
   /// The duals of all that is not done.
   [[nodiscard]] FineTicks of_rest(const KernelSet& done) const;
-  /// The charges of as many partitions as there may be from this index on.
+  /// The charges of the greatest number of partitions from this index on.
   [[nodiscard]] FineTicks charges(const PartitionRules& rules, std::int32_t next_index) const;
-  /// What all fusions take at least.
+  /// Lower bound of the time of all fusions.
   [[nodiscard]] FineTicks bound(const PartitionRules& rules) const {
     return of_rest(KernelSet(kernels.size())) - charges(rules, 0);
   }
 };
 
-/// Sets the gains of duals of these tables.
+/// Adds the gains that follow from the tables.
 void set_gains(const FusionTables& tables, PartitionDuals& duals);
 
 /// The least whole number of ticks that is not below the dual.

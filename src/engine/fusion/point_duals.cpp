@@ -12,7 +12,7 @@ void PointDuals::run(Work slice) {
   CountedCall call(tables_.allowance().efforts, SearchBound::Duals);
   Work left = slice;
   try {
-    if (!search_) search_ = std::make_unique<FrontierDualSearch>(tables_, left);
+    if (!search_) search_ = std::make_unique<ColumnGeneration>(tables_, left);
     while (left > 0 && !search_->has_ended()) {
       search_->advance(left);
       auto proved = search_->take();

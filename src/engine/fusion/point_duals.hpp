@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "engine/duals/frontier_duals.hpp"
+#include "engine/duals/column_generation.hpp"
 #include "engine/tree/effort.hpp"
 
 namespace dfsearch {
@@ -34,9 +34,9 @@ class PointDuals {
   const FusionTables& tables_;
   EffortSlices slices_{Technique::Duals};
   // Belongs to the thread that has the claim.
-  std::unique_ptr<FrontierDualSearch> search_;  // null: not begun
-  std::optional<PartitionDuals> proved_;        // not published yet
-  Work spent_ = 0;                              // by the slice
+  std::unique_ptr<ColumnGeneration> search_;  // null: not begun
+  std::optional<PartitionDuals> proved_;      // not published yet
+  Work spent_ = 0;                            // by the slice
   std::list<PartitionDuals> published_;
   std::atomic<const PartitionDuals*> known_{nullptr};
 };

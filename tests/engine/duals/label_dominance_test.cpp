@@ -1,6 +1,6 @@
 // Fronts against each excess that was added, one after the other.
 
-#include "engine/duals/excess_fronts.hpp"
+#include "engine/duals/label_dominance.hpp"
 
 #include <doctest/doctest.h>
 
@@ -17,15 +17,15 @@ namespace {
 using test::pick;
 
 /// Of few values, so that many are the same; parts that do not matter among them.
-FrontierExcess random_excess(std::mt19937_64& random, std::int64_t values) {
-  FrontierExcess excess{};
+PartExcess random_excess(std::mt19937_64& random, std::int64_t values) {
+  PartExcess excess{};
   for (FineTicks& part : excess) {
     part = pick(random, 0, 2) == 0 ? kNoMatter : pick(random, -values, values);
   }
   return excess;
 }
 
-bool is_as_great(const FrontierExcess& a, const FrontierExcess& b) {
+bool is_as_great(const PartExcess& a, const PartExcess& b) {
   for (std::size_t r = 0; r < a.size(); ++r) {
     if (a[r] < b[r]) return false;
   }
@@ -36,21 +36,21 @@ TEST_CASE("an excess is dominated if one that was added is no less in any part")
   constexpr std::uint32_t kSeeds = 3000;
   std::int64_t dominated = 0;
   std::int64_t asked = 0;
-  ExcessFronts fronts;
+  LabelDominance fronts;
   for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const std::int64_t values = pick(random, 1, 40);
     fronts.clear();
-    std::vector<FrontierExcess> added;
+    std::vector<PartExcess> added;
     for (std::int64_t step = pick(random, 1, 60); step > 0; --step) {
-      const FrontierExcess excess = random_excess(random, values);
+      const PartExcess excess = random_excess(random, values);
       const bool expected = std::any_of(added.begin(), added.end(), [&](const auto& other) {
         return is_as_great(other, excess);
       });
-      std::int64_t looks = 0;
-      REQUIRE(fronts.has_as_great(excess, looks) == expected);
-      REQUIRE(looks <= static_cast<std::int64_t>(added.size()) + 1);
+      std::int64_t comparisons = 0;
+      REQUIRE(fronts.has_as_great(excess, comparisons) == expected);
+      REQUIRE(comparisons <= static_cast<std::int64_t>(added.size()) + 1);
       dominated += expected;
       ++asked;
       // Those that are dominated may be added, too.

@@ -1,23 +1,23 @@
 #pragma once
-// Which sets of kernels cost less than their duals, for graphs with a small frontier.
+// Sets of kernels that cost less than their duals, for graphs with a small frontier.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "engine/duals/frontier_plan.hpp"
-#include "engine/duals/frontier_promise.hpp"
-#include "engine/duals/frontier_worth.hpp"
+#include "engine/duals/completion_bound.hpp"
+#include "engine/duals/path_decomposition.hpp"
+#include "engine/duals/reduced_cost_weights.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tree/effort.hpp"
 #include "graph/kernel_set.hpp"
 
 namespace dfsearch {
 
-/// The promises of the last query: room for the next.  Those who share it ask one after the other.
-struct FrontierRoom {
-  std::vector<FrontierPromise> promises;
+/// The bounds of the last call: room for the next.  Pricings that share it are called in turn.
+struct CompletionBounds {
+  std::vector<CompletionBound> bounds;
   MemoryCharge memory;  ///< of these
 };
 
@@ -26,13 +26,13 @@ class LabelSearch;
 /// Looks among the sets of some kernels that SRAM holds for those that duals overpay, by the sums
 /// of their parts: sets with gaps on the way from one kernel to another are among them, and the
 /// cores of a chip are not looked at.  Refers to the tables.  Used by one thread.
-class FrontierPricing {
+class LabelPricing {
  public:
-  /// `plan` is of kernels that are of this group (PartitionRules).
-  FrontierPricing(const FusionTables& tables, FrontierPlan plan, std::size_t group,
-                  std::shared_ptr<FrontierRoom> room);
-  FrontierPricing(FrontierPricing&&) noexcept;
-  ~FrontierPricing();
+  /// `path` has kernels of this group (PartitionRules).
+  LabelPricing(const FusionTables& tables, PathDecomposition path, std::size_t group,
+               std::shared_ptr<CompletionBounds> room);
+  LabelPricing(LabelPricing&&) noexcept;
+  ~LabelPricing();
 
   /// TooMany: partial sets, so that more work would not help.
   enum class End : std::uint8_t { Complete, OutOfWork, TooMany };
@@ -50,15 +50,15 @@ class FrontierPricing {
   /// Sets that are overpaid by no more are not found: those that are just paid come in numbers.
   [[nodiscard]] FineTicks noise(const Duals& duals) const;
 
-  [[nodiscard]] const FrontierPlan& plan() const { return plan_; }
+  [[nodiscard]] const PathDecomposition& path() const { return path_; }
   [[nodiscard]] std::size_t group() const { return group_; }
 
  private:
   const FusionTables& tables_;
-  FrontierPlan plan_;
+  PathDecomposition path_;
   std::size_t group_;
   std::vector<std::size_t> timed_;  // parts that take any time
-  std::shared_ptr<FrontierRoom> room_;
+  std::shared_ptr<CompletionBounds> room_;
   std::unique_ptr<LabelSearch> search_;  // while a query goes on
 };
 

@@ -3,14 +3,14 @@
 // overpay are looked for and join the program.  When none is overpaid the sum of the duals is a bound
 // of all fusions.
 //
-// There are two relaxations.  Sets may have gaps, so all are found by labels (frontier_pricing.hpp).
+// There are two relaxations.  Sets may have gaps, so all are found by labels (label_pricing.hpp).
 // And where most kernels look alike, they and their
 // neighbours, those have the same dual wherever they are, so the linear program has few rows.
 // Both only take bounds away, and what is left is proved: no set at all is overpaid.
 //
-// Against all partitions: tests/engine/duals/frontier_duals_test.cpp.
+// Against all partitions: tests/engine/duals/column_generation_test.cpp.
 
-#include "engine/duals/frontier_duals.hpp"
+#include "engine/duals/column_generation.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,60 +31,60 @@ constexpr std::size_t kClasses = 768;  // the program takes their square, for ea
 constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
 // Ticks that all duals sum up to at the most.
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
-constexpr Work kWordsOfKernel = 3'000;  // to find its class and its place in a plan
+constexpr Work kWordsOfKernel = 3'000;  // to find its class and its place in a path
 
-/// The same SRAM for tensors between kernels of the same classes, the least: else hardly two sets
+/// Gives tensors between kernels of the same two classes the least SRAM of any: else hardly two sets
 /// of experts would need the same where the ways of their outputs differ in length.
-void make_alike(const std::vector<std::uint32_t>& classes, FrontierPlan& plan) {
+void make_alike(const std::vector<std::uint32_t>& classes, PathDecomposition& path) {
   std::map<std::tuple<std::uint32_t, std::uint32_t, bool, Ticks, Bytes>, Bytes> least;
-  const auto key = [&](const FrontierStep& step, const FrontierStep::Link& link) {
+  const auto key = [&](const DecompositionStep& step, const DecompositionStep::Link& link) {
     const bool ordered = classes[step.kernel] < classes[link.other];
     return std::tuple(std::min(classes[step.kernel], classes[link.other]),
                       std::max(classes[step.kernel], classes[link.other]),
                       link.from_other == ordered, link.transfer, link.streamed);
   };
-  for (const FrontierStep& step : plan.steps) {
-    for (const FrontierStep::Link& link : step.links) {
+  for (const DecompositionStep& step : path.steps) {
+    for (const DecompositionStep::Link& link : step.links) {
       Bytes& fused = least.try_emplace(key(step, link), link.fused).first->second;
       fused = std::min(fused, link.fused);
     }
   }
-  for (FrontierStep& step : plan.steps) {
-    for (FrontierStep::Link& link : step.links) link.fused = least.at(key(step, link));
+  for (DecompositionStep& step : path.steps) {
+    for (DecompositionStep::Link& link : step.links) link.fused = least.at(key(step, link));
   }
 }
 
 }  // namespace
 
-std::optional<std::vector<FrontierPricing>> frontier_pricings(const FusionTables& tables) {
-  const bool of_looks = are_mostly_alike(tables);
-  auto plans = frontier_plans(tables);
-  if (!plans) return std::nullopt;
-  std::vector<FrontierPricing> pricings;
-  const auto room = std::make_shared<FrontierRoom>();
-  for (auto& [plan, group] : *plans) {
-    if (of_looks) make_alike(kernel_looks(tables), plan);
-    pricings.emplace_back(tables, std::move(plan), group, room);
+std::optional<std::vector<LabelPricing>> label_pricings(const FusionTables& tables) {
+  const bool by_colours = are_mostly_alike(tables);
+  auto paths = path_decompositions(tables);
+  if (!paths) return std::nullopt;
+  std::vector<LabelPricing> pricings;
+  const auto room = std::make_shared<CompletionBounds>();
+  for (auto& [path, group] : *paths) {
+    if (by_colours) make_alike(kernel_colours(tables), path);
+    pricings.emplace_back(tables, std::move(path), group, room);
   }
   return pricings;
 }
 
-FrontierDualSearch::FrontierDualSearch(const FusionTables& tables, Work& work)
+ColumnGeneration::ColumnGeneration(const FusionTables& tables, Work& work)
     : tables_(tables), rules_(tables) {
   classes_ =
-      are_mostly_alike(tables) ? kernels_by(kernel_looks(tables)) : exchanged_kernels(tables);
+      are_mostly_alike(tables) ? kernels_by(kernel_colours(tables)) : exchanged_kernels(tables);
   work -= static_cast<Work>(tables.size()) * kWordsOfKernel;
   if (classes_.size() > kClasses) return;
-  auto frontiers = frontier_pricings(tables);
-  if (!frontiers) return;
-  frontiers_ = std::move(*frontiers);
+  auto pricings = label_pricings(tables);
+  if (!pricings) return;
+  pricings_ = std::move(*pricings);
   work -= static_cast<Work>(classes_.size() * classes_.size());
   make_program();
   if (program_) stage_ = Stage::Program;
 }
 
 /// Sets up the program that covers the kernels with sets, at first each kernel alone.
-void FrontierDualSearch::make_program() {
+void ColumnGeneration::make_program() {
   std::vector<CoveringLp::Class> classes;
   class_of_.resize(tables_.size());
   Ticks total = 0;
@@ -104,14 +104,14 @@ void FrontierDualSearch::make_program() {
   program_.emplace(classes, std::move(limits));
 }
 
-void FrontierDualSearch::advance(Work& work) {
+void ColumnGeneration::advance(Work& work) {
   while (work > 0 && !has_ended() && !proved_) {
     tables_.deadline().check();
     stage_ == Stage::Program ? solve_program(work) : price(work);
   }
 }
 
-void FrontierDualSearch::solve_program(Work& work) {
+void ColumnGeneration::solve_program(Work& work) {
   const CoveringLp::Outcome outcome = program_->solve(work);
   if (outcome == CoveringLp::Outcome::OutOfWork) return;
   is_by_beam_ = true;
@@ -119,7 +119,7 @@ void FrontierDualSearch::solve_program(Work& work) {
 }
 
 /// False if they are too high to be added up.
-bool FrontierDualSearch::take_duals() {
+bool ColumnGeneration::take_duals() {
   duals_.kernels.assign(tables_.size(), 0);
   long double sum = 0.0L;
   for (std::size_t c = 0; c < classes_.size(); ++c) {
@@ -139,7 +139,7 @@ bool FrontierDualSearch::take_duals() {
   return true;
 }
 
-void FrontierDualSearch::add(const PartitionColumn& partition) {
+void ColumnGeneration::add(const PartitionColumn& partition) {
   std::vector<std::int64_t> kernels(classes_.size(), 0);
   partition.kernels.for_each([&](std::size_t p) { ++kernels[class_of_[p]]; });
   std::vector<CoveringLp::Count> counts;
@@ -151,12 +151,12 @@ void FrontierDualSearch::add(const PartitionColumn& partition) {
 
 /// Looks for sets that are overpaid, by a beam first.  All sets that are found join the program; if
 /// there are none at all, the duals are proved.
-void FrontierDualSearch::price(Work& work) {
+void ColumnGeneration::price(Work& work) {
   const Duals duals = lower_duals();
-  for (; priced_ < frontiers_.size(); ++priced_) {
-    const auto found = frontiers_[priced_].find(duals, is_by_beam_ ? beam_ : 0, work);
-    if (found.end == FrontierPricing::End::OutOfWork) return;
-    if (found.end == FrontierPricing::End::TooMany) {
+  for (; priced_ < pricings_.size(); ++priced_) {
+    const auto found = pricings_[priced_].find(duals, is_by_beam_ ? beam_ : 0, work);
+    if (found.end == LabelPricing::End::OutOfWork) return;
+    if (found.end == LabelPricing::End::TooMany) {
       stage_ = Stage::Ended;
       return;
     }
@@ -176,14 +176,14 @@ void FrontierDualSearch::price(Work& work) {
   }
 }
 
-Duals FrontierDualSearch::lower_duals() const {
+Duals ColumnGeneration::lower_duals() const {
   Duals duals = duals_;
   for (FineTicks& dual : duals.kernels) dual -= dual >> kSpared[spared_];
   return duals;
 }
 
 /// Beams may miss what is overpaid, so the program may have fallen since the last proof.
-void FrontierDualSearch::keep(PartitionDuals duals) {
+void ColumnGeneration::keep(PartitionDuals duals) {
   const FineTicks bound = duals.bound(rules_);
   if (bound < best_) return;
   best_ = bound;
@@ -191,17 +191,17 @@ void FrontierDualSearch::keep(PartitionDuals duals) {
 }
 
 /// Lowers duals that sets overpay by no more than the noise: every set has a kernel.
-PartitionDuals FrontierDualSearch::made_right(const Duals& proved) const {
+PartitionDuals ColumnGeneration::made_right(const Duals& proved) const {
   PartitionDuals duals;
   static_cast<Duals&>(duals) = proved;
-  for (const FrontierPricing& frontier : frontiers_) {
-    const FineTicks noise = frontier.noise(proved);
-    for (const FrontierStep& step : frontier.plan().steps) {
+  for (const LabelPricing& pricing : pricings_) {
+    const FineTicks noise = pricing.noise(proved);
+    for (const DecompositionStep& step : pricing.path().steps) {
       FineTicks& dual = duals.kernels[step.kernel];
       dual = std::max<FineTicks>(0, dual - noise);
     }
   }
-  // Of those that are in no set with others, and of those that may cut their weight alone.
+  // Kernels that are in no set with others, and kernels that may cut their weight alone.
   for (std::size_t p = 0; p < tables_.size(); ++p) {
     const std::size_t group = rules_.group(tables_.kernel(p).backward);
     const FineTicks most = time_alone(tables_, p) * kFinePerTick + duals.charge[group];

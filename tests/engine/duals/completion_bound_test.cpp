@@ -1,6 +1,6 @@
 // Promises against the best of all completions, each summed up by its definition.
 
-#include "engine/duals/frontier_promise.hpp"
+#include "engine/duals/completion_bound.hpp"
 
 #include <doctest/doctest.h>
 
@@ -34,7 +34,7 @@ constexpr double kAboutSram = 1.0 + 0x1p-40;  // what callers round up by
 /// What a set of kernels adds to a partial one.
 struct Completion {
   double need = 0.0;  ///< SRAM, the most on the way
-  std::int64_t worth = 0;
+  std::int64_t weights = 0;
 };
 
 /// The best ones, by what they need.
@@ -50,21 +50,21 @@ class Completions {
               [](const Completion& a, const Completion& b) { return a.need < b.need; });
     std::vector<Completion> best;
     for (const Completion& completion : list_) {
-      if (!best.empty() && completion.worth <= best.back().worth) continue;
+      if (!best.empty() && completion.weights <= best.back().weights) continue;
       if (!best.empty() && completion.need == best.back().need) best.pop_back();
       best.push_back(completion);
     }
     list_ = std::move(best);
   }
-  /// Those that are worth more than all that need no more.
+  /// Those that are weights more than all that need no more.
   [[nodiscard]] const std::vector<Completion>& list() const { return list_; }
   /// SRAM that partial sets use at least.
   [[nodiscard]] double least_used() const { return least_used_; }
-  [[nodiscard]] std::int64_t best() const { return list_.back().worth; }
+  [[nodiscard]] std::int64_t best() const { return list_.back().weights; }
   [[nodiscard]] std::int64_t best_within(double sram) const {
     const auto after = std::upper_bound(list_.begin(), list_.end(), sram,
                                         [](double s, const Completion& c) { return s < c.need; });
-    return after == list_.begin() ? kImpossible : std::prev(after)->worth;
+    return after == list_.begin() ? kImpossible : std::prev(after)->weights;
   }
 
  private:
@@ -72,11 +72,11 @@ class Completions {
   double least_used_ = std::numeric_limits<double>::infinity();
 };
 
-/// A plan with all its sets of kernels.
+/// A path with all its sets of kernels.
 struct World {
   const FusionTables& tables;
-  FrontierPlan plan;
-  FrontierWorth worth;
+  PathDecomposition path;
+  ReducedCostWeights weights;
   /// Tensors of which the buffer inside is this part of one that is streamed; else as it is.
   std::map<std::pair<std::size_t, std::size_t>, double> given_back;
 
@@ -84,10 +84,10 @@ struct World {
     const auto found = given_back.find({from, arc.other});
     return found == given_back.end() ? arc.fused : found->second * arc.streamed;
   }
-  /// Makes the plan one of such buffers.
+  /// Makes the path one of such buffers.
   void change_plan() {
-    for (FrontierStep& step : plan.steps) {
-      for (FrontierStep::Link& link : step.links) {
+    for (DecompositionStep& step : path.steps) {
+      for (DecompositionStep::Link& link : step.links) {
         const auto ends = link.from_other ? std::pair(link.other, step.kernel)
                                           : std::pair(step.kernel, link.other);
         const auto found = given_back.find(ends);
@@ -101,8 +101,8 @@ struct World {
 class AllSets {
  public:
   explicit AllSets(const World& world)
-      : world_(world), steps_(world.plan.steps.size()), step_of_(world.tables.size(), steps_) {
-    for (std::size_t s = 0; s < steps_; ++s) step_of_[world.plan.steps[s].kernel] = s;
+      : world_(world), steps_(world.path.steps.size()), step_of_(world.tables.size(), steps_) {
+    for (std::size_t s = 0; s < steps_; ++s) step_of_[world.path.steps[s].kernel] = s;
     for (std::size_t p = 0; p < world.tables.size(); ++p) {
       for (const Arc& arc : world.tables.outputs(p)) {
         const std::size_t a = step_of_[p];
@@ -128,7 +128,7 @@ class AllSets {
 
  private:
   struct Ends {
-    std::size_t first = 0;  // steps; of what is not in the plan the number of all
+    std::size_t first = 0;  // steps; of what is not in the path the number of all
     std::size_t last = 0;
     Ticks transfer = 0;
     double fused = 0.0;
@@ -141,8 +141,8 @@ class AllSets {
     const Mask inside = set & (bit(decided) - 1);
     for (std::size_t s = 0; s < decided; ++s) {
       if ((inside & bit(s)) == 0) continue;
-      sum.need += world_.tables.kernel(world_.plan.steps[s].kernel).weight.in_base_units();
-      sum.worth += world_.worth.kernels[s];
+      sum.need += world_.tables.kernel(world_.path.steps[s].kernel).weight.in_base_units();
+      sum.weights += world_.weights.kernels[s];
     }
     for (const Ends& tensor : tensors_) {
       const bool first = (inside & bit(tensor.first)) != 0;
@@ -150,7 +150,7 @@ class AllSets {
       if (first && last) sum.need += tensor.fused;
       if (first == last) continue;
       sum.need += tensor.streamed;
-      if (tensor.last < decided) sum.worth -= world_.worth.memory * tensor.transfer;
+      if (tensor.last < decided) sum.weights -= world_.weights.memory * tensor.transfer;
     }
     return sum;
   }
@@ -159,7 +159,7 @@ class AllSets {
     std::uint32_t bits = 0;
     for (const Ends& tensor : tensors_) {
       if (tensor.last == steps_ || tensor.first >= decided || tensor.last < decided) continue;
-      if ((set & bit(tensor.first)) != 0) bits |= world_.plan.steps[tensor.first].bit;
+      if ((set & bit(tensor.first)) != 0) bits |= world_.path.steps[tensor.first].bit;
     }
     return bits;
   }
@@ -175,7 +175,7 @@ class AllSets {
       peak = std::max(peak, before.need);
       most_sram_ = std::max(most_sram_, peak);
       found_[{s, frontier(set, s)}].add(
-          before.need, {.need = peak - before.need, .worth = all.worth - before.worth});
+          before.need, {.need = peak - before.need, .weights = all.weights - before.weights});
     }
   }
 
@@ -202,22 +202,22 @@ KernelSet some_kernels(const FusionTables& tables, std::mt19937_64& random) {
   return kernels;
 }
 
-FrontierWorth some_worth(const FusionTables& tables, const FrontierPlan& plan,
-                         std::mt19937_64& random) {
-  FrontierWorth worth;
-  worth.memory = pick(random, -1, 4);
-  for (const FrontierStep& step : plan.steps) {
+ReducedCostWeights some_weights(const FusionTables& tables, const PathDecomposition& path,
+                                std::mt19937_64& random) {
+  ReducedCostWeights weights;
+  weights.memory = pick(random, -1, 4);
+  for (const DecompositionStep& step : path.steps) {
     Ticks near = step.memory + tables.kernel(step.kernel).compute;
-    for (const FrontierStep::Link& link : step.links) near += link.transfer;
-    worth.kernels.push_back(pick(random, -300, 1000) * near / 250);
+    for (const DecompositionStep::Link& link : step.links) near += link.transfer;
+    weights.kernels.push_back(pick(random, -300, 1000) * near / 250);
   }
-  return worth;
+  return weights;
 }
 
 /// Whether some buffers inside are smaller than one that is streamed.  Those of graphs never are.
 enum class GiveBack : std::uint8_t { None, Some };
 
-/// Random worlds and plans.
+/// Random worlds and paths.
 template <class Check>
 void for_each_world(std::uint64_t count, GiveBack give_back, const Check& check) {
   for (std::uint64_t seed = 0; seed < count; ++seed) {
@@ -229,10 +229,10 @@ void for_each_world(std::uint64_t count, GiveBack give_back, const Check& check)
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     std::mt19937_64 random(seed);
-    auto plan = frontier_plan(tables, some_kernels(tables, random), 31);
-    REQUIRE(plan);
-    World world{.tables = tables, .plan = std::move(*plan), .worth = {}, .given_back = {}};
-    world.worth = some_worth(tables, world.plan, random);
+    auto path = path_decomposition(tables, some_kernels(tables, random), 31);
+    REQUIRE(path);
+    World world{.tables = tables, .path = std::move(*path), .weights = {}, .given_back = {}};
+    world.weights = some_weights(tables, world.path, random);
     const bool gives_back = give_back == GiveBack::Some && seed % 4 == 1;
     for (std::size_t p = 0; gives_back && p < tables.size(); ++p) {
       for (const Arc& arc : tables.outputs(p)) {
@@ -248,22 +248,22 @@ void for_each_world(std::uint64_t count, GiveBack give_back, const Check& check)
   }
 }
 
-struct PromiseCounts {
-  int promises = 0;
+struct BoundCounts {
+  int bounds = 0;
   int binding = 0;       // with all SRAM more could be added
-  int binding_just = 0;  // and just that much is promised, by 96 rooms
-  int above = 0;         // rounding promises too much
+  int binding_just = 0;  // and just that much is bounded, by 96 rooms
+  int above = 0;         // rounding bounds too much
   int gives_back = 0;
 };
 
-void check_promises(const World& world, const AllSets& sets, double sram, std::size_t rooms,
-                    FrontierPromise& promise, PromiseCounts& counts) {
+void check_bounds(const World& world, const AllSets& sets, double sram, std::size_t rooms,
+                  CompletionBound& bound, BoundCounts& counts) {
   CAPTURE(sram);
   CAPTURE(rooms);
   const double about = sram * kAboutSram;
-  promise.find(world.plan, world.worth, about, rooms);
-  FrontierPromise fresh;
-  fresh.find(world.plan, world.worth, about, rooms);
+  bound.find(world.path, world.weights, about, rooms);
+  CompletionBound fresh;
+  fresh.find(world.path, world.weights, about, rooms);
   const double room = about / static_cast<double>(std::max<std::size_t>(rooms, 1));
   for (const auto& [where, completions] : sets.found()) {
     const auto [step, frontier] = where;
@@ -274,16 +274,16 @@ void check_promises(const World& world, const AllSets& sets, double sram, std::s
       if (used < 0.0 || (sets.gives_back() && used < completions.least_used())) break;
       const std::int64_t best = completions.best_within(tight.need);
       const double left = about - used;
-      const std::int64_t most = promise.most(step, frontier, left);
+      const std::int64_t most = bound.most(step, frontier, left);
       REQUIRE(most == fresh.most(step, frontier, left));
       REQUIRE(most >= best);
       REQUIRE(most <= completions.best());
       // Each of the kernels may have been given a part of a room.
-      const double rounded = left + room * static_cast<double>(world.plan.steps.size() - step + 1);
+      const double rounded = left + room * static_cast<double>(world.path.steps.size() - step + 1);
       if (rooms > 0 && !sets.gives_back()) {
         REQUIRE(most <= completions.best_within(rounded));
       }
-      ++counts.promises;
+      ++counts.bounds;
       const bool binds = best < completions.best();
       counts.binding += binds;
       counts.binding_just += binds && rooms == 96 && most <= best;
@@ -294,65 +294,66 @@ void check_promises(const World& world, const AllSets& sets, double sram, std::s
 
 }  // namespace
 
-TEST_CASE("no less is promised than the best completion adds that fits the SRAM that is left") {
-  PromiseCounts counts;
-  FrontierPromise promise;  // for one plan after the other
+TEST_CASE("no less is bounded than the best completion adds that fits the SRAM that is left") {
+  BoundCounts counts;
+  CompletionBound bound;  // for one path after the other
   for_each_world(3000, GiveBack::Some, [&](const World& world, const AllSets& sets, auto& random) {
     const double sram = sets.most_sram() * static_cast<double>(pick(random, 0, 110)) / 100;
     for (const std::size_t rooms : kRooms) {
-      check_promises(world, sets, sram, rooms, promise, counts);
+      check_bounds(world, sets, sram, rooms, bound, counts);
     }
     counts.gives_back += sets.gives_back();
   });
-  CHECK(counts.promises > 300'000);
+  CHECK(counts.bounds > 300'000);
   CHECK(counts.binding > 200'000);
   CHECK(counts.binding_just > 20'000);
   CHECK(counts.above > 50'000);
   CHECK(counts.gives_back > 200);
 }
 
-TEST_CASE("where SRAM does not bind the best completion is promised") {
-  int promises = 0;
+TEST_CASE("where SRAM does not bind the best completion is bounded") {
+  int bounds = 0;
   for_each_world(800, GiveBack::Some, [&](const World& world, const AllSets& sets, auto& random) {
     const double enough = sets.most_sram() * static_cast<double>(pick(random, 1, 3)) * kAboutSram;
-    FrontierPromise promise;
+    CompletionBound bound;
     for (const std::size_t rooms : kRooms) {
       CAPTURE(rooms);
-      promise.find(world.plan, world.worth, enough, rooms);
+      bound.find(world.path, world.weights, enough, rooms);
       for (const auto& [where, completions] : sets.found()) {
-        REQUIRE(promise.most(where.first, where.second, enough) == completions.best());
-        ++promises;
+        REQUIRE(bound.most(where.first, where.second, enough) == completions.best());
+        ++bounds;
       }
     }
   });
-  CHECK(promises > 30'000);
+  CHECK(bounds > 30'000);
 }
 
-TEST_CASE("where rooms are bytes the best completion is promised that fits") {
-  int promises = 0;
+TEST_CASE("where rooms are bytes the best completion is bounded that fits") {
+  int bounds = 0;
   int binding = 0;
   for_each_world(1000, GiveBack::None, [&](const World& world, const AllSets& sets, auto& random) {
     if (!sets.are_whole_bytes()) return;
     const auto bytes = static_cast<std::int64_t>(std::clamp(sets.most_sram(), 1.0, 2000.0));
     const std::int64_t sram = pick(random, 1, bytes);
-    FrontierPromise promise;
-    promise.find(world.plan, world.worth, static_cast<double>(sram),
-                 static_cast<std::size_t>(sram));
+    CompletionBound bound;
+    bound.find(world.path, world.weights, static_cast<double>(sram),
+               static_cast<std::size_t>(sram));
     for (const auto& [where, completions] : sets.found()) {
       for (int i = 0; i < 4; ++i) {
         const auto left = static_cast<double>(pick(random, 0, sram));
         const std::int64_t best = completions.best_within(left);
-        const std::int64_t most = promise.most(where.first, where.second, left);
+        const std::int64_t most = bound.most(where.first, where.second, left);
         CAPTURE(where.first);
         CAPTURE(where.second);
         CAPTURE(left);
-        REQUIRE((most == best || (best == kImpossible && most <= -FrontierWorth::kGreatest / 2)));
-        ++promises;
+        REQUIRE(
+            (most == best || (best == kImpossible && most <= -ReducedCostWeights::kGreatest / 2)));
+        ++bounds;
         binding += best < completions.best();
       }
     }
   });
-  CHECK(promises > 30'000);
+  CHECK(bounds > 30'000);
   CHECK(binding > 15'000);
 }
 

@@ -1,4 +1,4 @@
-#include "engine/duals/kernel_classes.hpp"
+#include "engine/duals/colour_refinement.hpp"
 
 #include <algorithm>
 #include <map>
@@ -9,19 +9,19 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kMostLooks = 48;
-constexpr std::size_t kKernelsOfLook = 4;  // in the mean, at least
-constexpr int kRounds = 3;                 // neighbours of neighbours
+constexpr std::size_t kMostColours = 48;
+constexpr std::size_t kKernelsOfColour = 4;  // in the mean, at least
+constexpr int kRounds = 3;                   // neighbours of neighbours
 
 }  // namespace
 
-std::vector<std::uint32_t> kernel_looks(const FusionTables& tables) {
+std::vector<std::uint32_t> kernel_colours(const FusionTables& tables) {
   std::vector<std::uint32_t> classes(tables.size(), 0);
   for (int round = 0; round < kRounds; ++round) {
     using End = std::tuple<bool, std::uint32_t, Ticks, Ticks, Bytes>;
-    using Look = std::tuple<Ticks, Ticks, Ticks, Bytes, bool, bool, bool, bool, std::uint32_t,
-                            std::vector<End>>;
-    std::map<Look, std::uint32_t> looks;
+    using Signature = std::tuple<Ticks, Ticks, Ticks, Bytes, bool, bool, bool, bool, std::uint32_t,
+                                 std::vector<End>>;
+    std::map<Signature, std::uint32_t> colours;
     std::vector<std::uint32_t> next;
     for (std::size_t p = 0; p < tables.size(); ++p) {
       const KernelCosts& kernel = tables.kernel(p);
@@ -34,15 +34,15 @@ std::vector<std::uint32_t> kernel_looks(const FusionTables& tables) {
       add(tables.inputs(p), true);
       add(tables.outputs(p), false);
       std::sort(ends.begin(), ends.end());
-      const auto number = static_cast<std::uint32_t>(looks.size());
-      next.push_back(looks
+      const auto number = static_cast<std::uint32_t>(colours.size());
+      next.push_back(colours
                          .try_emplace({kernel.compute, kernel.network, kernel.explicit_memory,
                                        kernel.weight, kernel.backward, kernel.repeats,
                                        kernel.lonely, kernel.escapes, classes[p], std::move(ends)},
                                       number)
                          .first->second);
     }
-    if (round > 0 && looks.size() > kMostLooks) break;
+    if (round > 0 && colours.size() > kMostColours) break;
     classes = std::move(next);
   }
   return classes;
@@ -68,7 +68,7 @@ KernelClasses exchanged_kernels(const FusionTables& tables) {
 }
 
 bool are_mostly_alike(const FusionTables& tables) {
-  return kernels_by(kernel_looks(tables)).size() * kKernelsOfLook <= tables.size();
+  return kernels_by(kernel_colours(tables)).size() * kKernelsOfColour <= tables.size();
 }
 
 }  // namespace dfsearch

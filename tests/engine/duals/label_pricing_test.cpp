@@ -1,6 +1,6 @@
 // Sets that duals overpay, found by labels, against all sets of kernels.
 
-#include "engine/duals/frontier_pricing.hpp"
+#include "engine/duals/label_pricing.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "engine/duals/frontier_duals.hpp"
+#include "engine/duals/column_generation.hpp"
 #include "support/expert_problem.hpp"
 #include "support/open_point.hpp"
 #include "support/plain_partitions.hpp"
@@ -26,7 +26,7 @@ using test::pick;
 
 constexpr std::int64_t kEnoughLabels = 1'000'000'000;
 
-/// What a set is worth by its definition; nothing if SRAM does not hold it.
+/// What a set is weights by its definition; nothing if SRAM does not hold it.
 std::optional<FineTicks> excess_of(const FusionTables& tables, const Duals& duals,
                                    std::size_t group, Mask kernels) {
   Ticks compute = 0;
@@ -56,9 +56,9 @@ std::optional<FineTicks> excess_of(const FusionTables& tables, const Duals& dual
   return dual - *std::max_element(own.begin(), own.end()) * kFinePerTick - duals.charge[group];
 }
 
-Mask members(const FrontierPricing& pricing) {
+Mask members(const LabelPricing& pricing) {
   Mask all = 0;
-  for (const FrontierStep& step : pricing.plan().steps) all |= bit(step.kernel);
+  for (const DecompositionStep& step : pricing.path().steps) all |= bit(step.kernel);
   return all;
 }
 
@@ -92,10 +92,11 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     std::mt19937_64 random(seed);
-    auto plans = frontier_plans(tables);  // as they are: kernels that look alike need what they do
-    REQUIRE(plans);
-    for (auto& [plan, group] : *plans) {
-      FrontierPricing pricing(tables, std::move(plan), group, std::make_shared<FrontierRoom>());
+    auto paths =
+        path_decompositions(tables);  // as they are: kernels that look alike need what they do
+    REQUIRE(paths);
+    for (auto& [path, group] : *paths) {
+      LabelPricing pricing(tables, std::move(path), group, std::make_shared<CompletionBounds>());
       const Duals duals = random_duals(tables, random);
       const Mask all = members(pricing);
       std::optional<FineTicks> most;
@@ -105,7 +106,7 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
       }
       std::int64_t steps = kEnoughLabels;
       const auto found = pricing.find(duals, 0, steps);
-      REQUIRE(found.end == FrontierPricing::End::Complete);
+      REQUIRE(found.end == LabelPricing::End::Complete);
       if (!most || *most <= 0) REQUIRE(found.partitions.empty());
       if (most && *most > pricing.noise(duals)) {
         REQUIRE(!found.partitions.empty());
@@ -129,7 +130,7 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
       // Of a beam some, and no others.
       steps = kEnoughLabels;
       const auto some = pricing.find(duals, 2, steps);
-      REQUIRE(some.end == FrontierPricing::End::Complete);
+      REQUIRE(some.end == LabelPricing::End::Complete);
       for (const PartitionColumn& column : some.partitions) {
         REQUIRE(column.excess <= *most);
         REQUIRE(excess_of(tables, duals, pricing.group(), test::mask_of(column.kernels)) ==
@@ -153,25 +154,25 @@ TEST_CASE("bit by bit the same sets are found as at once") {
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     std::mt19937_64 random(seed);
-    auto pricings = frontier_pricings(tables);
+    auto pricings = label_pricings(tables);
     REQUIRE(pricings);
-    for (FrontierPricing& pricing : *pricings) {
+    for (LabelPricing& pricing : *pricings) {
       const Duals duals = random_duals(tables, random);
       const auto beam = static_cast<std::size_t>(pick(random, 0, 2));
       Work all = kEnoughLabels;
       const auto at_once = pricing.find(duals, beam, all);
-      REQUIRE(at_once.end == FrontierPricing::End::Complete);
+      REQUIRE(at_once.end == LabelPricing::End::Complete);
       const Work slice = pick(random, 1, 500);
       Work taken = 0;
-      FrontierPricing::Found found{.partitions = {}, .end = FrontierPricing::End::OutOfWork};
-      while (found.end == FrontierPricing::End::OutOfWork) {
+      LabelPricing::Found found{.partitions = {}, .end = LabelPricing::End::OutOfWork};
+      while (found.end == LabelPricing::End::OutOfWork) {
         Work work = slice;
         found = pricing.find(duals, beam, work);
         taken += slice - work;
         ++calls;
-        if (found.end == FrontierPricing::End::OutOfWork) REQUIRE(work <= 0);
+        if (found.end == LabelPricing::End::OutOfWork) REQUIRE(work <= 0);
       }
-      REQUIRE(found.end == FrontierPricing::End::Complete);
+      REQUIRE(found.end == LabelPricing::End::Complete);
       REQUIRE(taken == kEnoughLabels - all);
       REQUIRE(std::equal(found.partitions.begin(), found.partitions.end(),
                          at_once.partitions.begin(), at_once.partitions.end(),

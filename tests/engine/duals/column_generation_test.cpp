@@ -1,6 +1,6 @@
 // Duals of alike kernels against all partitions.
 
-#include "engine/duals/frontier_duals.hpp"
+#include "engine/duals/column_generation.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/duals/kernel_classes.hpp"
+#include "engine/duals/colour_refinement.hpp"
 #include "support/alike_problem.hpp"
 #include "support/expert_problem.hpp"
 #include "support/open_point.hpp"
@@ -72,7 +72,7 @@ std::vector<std::optional<PartitionDuals>> proofs(const FusionTables& tables, Wo
   constexpr Work kEnoughDuals = 100'000'000'000;
   std::vector<std::optional<PartitionDuals>> taken;
   Work begin = 0;
-  FrontierDualSearch search(tables, begin);
+  ColumnGeneration search(tables, begin);
   for (; !search.has_ended(); slice += slice / 2 + 1) {
     Work work = slice;
     search.advance(work);
@@ -102,7 +102,7 @@ TEST_CASE("no partition takes less than the duals of its kernels less its charge
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
     Work work = seed % 5 == 0 ? 40'000 : 100'000'000'000;
-    FrontierDualSearch search(tables, work);
+    ColumnGeneration search(tables, work);
     search.advance(work);
     const auto duals = search.take();
     if (!duals) continue;

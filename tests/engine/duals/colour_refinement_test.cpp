@@ -1,6 +1,6 @@
 // Kernels that look alike or may be exchanged, against their costs and tensors.
 
-#include "engine/duals/kernel_classes.hpp"
+#include "engine/duals/colour_refinement.hpp"
 
 #include <doctest/doctest.h>
 
@@ -83,11 +83,11 @@ TEST_CASE("kernels that look alike cost the same, and those that may be exchange
     const Problem problem = classed_world(seed);
     const auto context = test::open_point(problem, seed);
     const FusionTables& tables = context->tables;
-    const auto looks = kernel_looks(tables);
-    REQUIRE(looks.size() == tables.size());
-    const KernelClasses by_look = kernels_by(looks);
-    REQUIRE(class_of(by_look, tables.size()) == looks);
-    REQUIRE(are_mostly_alike(tables) == (4 * by_look.size() <= tables.size()));
+    const auto colours = kernel_colours(tables);
+    REQUIRE(colours.size() == tables.size());
+    const KernelClasses by_colour = kernels_by(colours);
+    REQUIRE(class_of(by_colour, tables.size()) == colours);
+    REQUIRE(are_mostly_alike(tables) == (4 * by_colour.size() <= tables.size()));
     mostly += are_mostly_alike(tables);
 
     const KernelClasses exchanges = exchanged_kernels(tables);
@@ -102,16 +102,16 @@ TEST_CASE("kernels that look alike cost the same, and those that may be exchange
       for (std::size_t b = a + 1; b < tables.size(); ++b) {
         const bool same =
             cost_the_same(tables.kernel(a), tables.kernel(b)) && ends(tables, a) == ends(tables, b);
-        if (looks[a] == looks[b]) {
+        if (colours[a] == colours[b]) {
           REQUIRE(same);
           ++alike;
         }
         if (place[a] == place[b]) {
           REQUIRE(same);
-          REQUIRE(looks[a] == looks[b]);
+          REQUIRE(colours[a] == colours[b]);
           ++exchanged;
         }
-        told_apart += same && looks[a] != looks[b];
+        told_apart += same && colours[a] != colours[b];
       }
     }
   }

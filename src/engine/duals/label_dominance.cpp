@@ -1,9 +1,9 @@
 // The maxima of a set of vectors (Kung, Luccio and Preparata 1975): of points with two
 // coordinates, those that no other exceeds descend in one as they ascend in the other.
 //
-// Against each met excess in turn: tests/engine/duals/excess_fronts_test.cpp.
+// Against each met excess in turn: tests/engine/duals/label_dominance_test.cpp.
 
-#include "engine/duals/excess_fronts.hpp"
+#include "engine/duals/label_dominance.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -13,10 +13,10 @@
 namespace dfsearch {
 namespace {
 
-constexpr int kParts = static_cast<int>(std::tuple_size_v<FrontierExcess>);
+constexpr int kParts = static_cast<int>(std::tuple_size_v<PartExcess>);
 
 /// The set of parts that matter, as bits.
-unsigned kind_of(const FrontierExcess& excess) {
+unsigned kind_of(const PartExcess& excess) {
   unsigned kind = 0;
   for (int r = 0; r < kParts; ++r) {
     if (excess[static_cast<std::size_t>(r)] != kNoMatter) kind |= 1U << r;
@@ -32,12 +32,12 @@ bool has_front(unsigned kind) { return kind != 0 && std::popcount(kind) <= 2; }
 
 }  // namespace
 
-void ExcessFronts::clear() {
+void LabelDominance::clear() {
   all_.clear();
   for (Front& front : fronts_) front.clear();
 }
 
-void ExcessFronts::add(const FrontierExcess& excess) {
+void LabelDominance::add(const PartExcess& excess) {
   all_.push_back(excess);
   const unsigned own = kind_of(excess);
   for (unsigned kind = 1; kind < kKinds; ++kind) {
@@ -61,18 +61,18 @@ void ExcessFronts::add(const FrontierExcess& excess) {
   }
 }
 
-bool ExcessFronts::has_as_great(const FrontierExcess& excess, std::int64_t& looks) const {
+bool LabelDominance::has_as_great(const PartExcess& excess, std::int64_t& comparisons) const {
   const unsigned kind = kind_of(excess);
   if (has_front(kind)) {
     const Front& front = fronts_[kind];
-    looks += static_cast<std::int64_t>(std::bit_width(front.size()));
+    comparisons += static_cast<std::int64_t>(std::bit_width(front.size()));
     const auto end = std::partition_point(front.begin(), front.end(), [&](const Point& p) {
       return p.first >= excess[first_of(kind)];
     });
     return end != front.begin() && std::prev(end)->second >= excess[second_of(kind)];
   }
-  looks += static_cast<std::int64_t>(all_.size());
-  return std::any_of(all_.begin(), all_.end(), [&](const FrontierExcess& other) {
+  comparisons += static_cast<std::int64_t>(all_.size());
+  return std::any_of(all_.begin(), all_.end(), [&](const PartExcess& other) {
     return std::equal(other.begin(), other.end(), excess.begin(), std::greater_equal<>{});
   });
 }

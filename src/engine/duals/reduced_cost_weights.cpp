@@ -1,4 +1,4 @@
-#include "engine/duals/frontier_worth.hpp"
+#include "engine/duals/reduced_cost_weights.hpp"
 
 #include <algorithm>
 
@@ -12,17 +12,17 @@ std::int64_t sum_within(std::int64_t limit, std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-Ticks most_memory(const FrontierStep& step) {
+Ticks most_memory(const DecompositionStep& step) {
   Ticks memory = step.memory;
-  for (const FrontierStep::Link& link : step.links) {
+  for (const DecompositionStep::Link& link : step.links) {
     memory += link.transfer + link.opposite;
   }
   return memory;
 }
 
-std::vector<std::size_t> timed_parts(const FusionTables& tables, const FrontierPlan& plan) {
+std::vector<std::size_t> timed_parts(const FusionTables& tables, const PathDecomposition& path) {
   std::array<bool, std::tuple_size_v<KernelParts>> takes_time{};
-  for (const FrontierStep& step : plan.steps) {
+  for (const DecompositionStep& step : path.steps) {
     const KernelCosts& kernel = tables.kernel(step.kernel);
     const KernelParts own = parts(tables.problem().execution.overlap, kernel.compute,
                                   kernel.network, most_memory(step));
@@ -36,13 +36,13 @@ std::vector<std::size_t> timed_parts(const FusionTables& tables, const FrontierP
   return timed;
 }
 
-FrontierGains::FrontierGains(const FusionTables& tables, const FrontierPlan& plan,
-                             const Duals& duals) {
+ReducedCosts::ReducedCosts(const FusionTables& tables, const PathDecomposition& path,
+                           const Duals& duals) {
   const Overlap overlap = tables.problem().execution.overlap;
-  for (const FrontierStep& step : plan.steps) {
+  for (const DecompositionStep& step : path.steps) {
     const KernelCosts& kernel = tables.kernel(step.kernel);
     const KernelParts own = parts(overlap, kernel.compute, kernel.network, step.memory);
-    FrontierExcess& gains = of_steps.emplace_back();
+    PartExcess& gains = of_steps.emplace_back();
     for (std::size_t r = 0; r < own.size(); ++r) {
       gains[r] = duals.kernels[step.kernel] - own[r] * kFinePerTick;
     }
@@ -52,7 +52,7 @@ FrontierGains::FrontierGains(const FusionTables& tables, const FrontierPlan& pla
   constexpr Ticks kMostTicks = kGreatestExcess / kFinePerTick;
   FineTicks all_duals = 0;
   Ticks all_ticks = 0;
-  for (const FrontierStep& step : plan.steps) {
+  for (const DecompositionStep& step : path.steps) {
     const KernelCosts& kernel = tables.kernel(step.kernel);
     for (const Ticks part : {kernel.compute, kernel.network, most_memory(step)}) {
       all_ticks = sum_within(kMostTicks, all_ticks, part);
@@ -62,26 +62,25 @@ FrontierGains::FrontierGains(const FusionTables& tables, const FrontierPlan& pla
   adds_up = all_duals < kGreatestExcess && all_ticks < kMostTicks;
 }
 
-FrontierWorth FrontierGains::worth(const FrontierShares& shares,
-                                   const std::vector<std::size_t>& timed) const {
-  FrontierWorth worth;
-  for (const FrontierExcess& gains : of_steps) {
+ReducedCostWeights ReducedCosts::weights(const PartShares& shares,
+                                         const std::vector<std::size_t>& timed) const {
+  ReducedCostWeights weights;
+  for (const PartExcess& gains : of_steps) {
     std::int64_t own = 0;
     for (const std::size_t r : timed) own += shares[r] * gains[r];
-    worth.kernels.push_back(own);
+    weights.kernels.push_back(own);
   }
-  for (const std::size_t r : timed) worth.memory += shares[r] * memory[r];
-  return worth;
+  for (const std::size_t r : timed) weights.memory += shares[r] * memory[r];
+  return weights;
 }
 
-std::vector<FrontierShares> part_mixtures(const std::vector<std::size_t>& timed,
-                                          std::int64_t step) {
-  std::vector<FrontierShares> mixtures;
+std::vector<PartShares> part_mixtures(const std::vector<std::size_t>& timed, std::int64_t step) {
+  std::vector<PartShares> mixtures;
   for (std::size_t i = 0; i < timed.size(); ++i) {
     mixtures.emplace_back()[timed[i]] = kQuarters;
     for (std::size_t j = 0; j < i; ++j) {
       for (std::int64_t share = step; share < kQuarters; share += step) {
-        FrontierShares& mixture = mixtures.emplace_back();
+        PartShares& mixture = mixtures.emplace_back();
         mixture[timed[i]] = share;
         mixture[timed[j]] = kQuarters - share;
       }
@@ -90,8 +89,8 @@ std::vector<FrontierShares> part_mixtures(const std::vector<std::size_t>& timed,
   return mixtures;
 }
 
-PromisedMixture::PromisedMixture(const FrontierShares& shares, const FrontierPromise& promise)
-    : promise_(&promise) {
+BoundedMixture::BoundedMixture(const PartShares& shares, const CompletionBound& bound)
+    : bound_(&bound) {
   std::size_t count = 0;
   for (std::size_t r = 0; r < shares.size(); ++r) {
     if (shares[r] == 0) continue;

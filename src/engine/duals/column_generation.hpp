@@ -1,5 +1,5 @@
 #pragma once
-// Duals of large graphs of which a small frontier is of interest at any time.
+// Column generation of duals, priced by labels along a path decomposition.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/duals/colour_refinement.hpp"
 #include "engine/duals/covering_lp.hpp"
 #include "engine/duals/duals.hpp"
-#include "engine/duals/frontier_pricing.hpp"
-#include "engine/duals/kernel_classes.hpp"
+#include "engine/duals/label_pricing.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/partition_rules.hpp"
 #include "engine/tree/effort.hpp"
@@ -21,17 +21,16 @@ namespace dfsearch {
 /// The pricing of all kernels, those that never share a partition apart from each other; kernels
 /// that share none with any are in none.  Where most kernels are alike sets may need less SRAM than
 /// they do.  Nothing if a frontier is too wide.  Throws Stopped by the deadline of the tables.
-[[nodiscard]] std::optional<std::vector<FrontierPricing>> frontier_pricings(
-    const FusionTables& tables);
+[[nodiscard]] std::optional<std::vector<LabelPricing>> label_pricings(const FusionTables& tables);
 
 /// The search for duals that no set undercuts which SRAM holds, with gaps or without (docs/duals.md,
 /// section 4).  It may be done bit by bit; its result is a function of the tables and of the work of
 /// the calls.  Refers to the tables.  Used by one thread.
-class FrontierDualSearch {
+class ColumnGeneration {
  public:
   /// Ended at once if a frontier is too wide, or if there are too many classes for the linear
   /// program.  Counts `work` down.
-  FrontierDualSearch(const FusionTables& tables, Work& work);
+  ColumnGeneration(const FusionTables& tables, Work& work);
 
   /// Whether nothing is left to do.
   [[nodiscard]] bool has_ended() const { return stage_ == Stage::Ended; }
@@ -62,7 +61,7 @@ class FrontierDualSearch {
 
   const FusionTables& tables_;
   const PartitionRules rules_;
-  std::vector<FrontierPricing> frontiers_;
+  std::vector<LabelPricing> pricings_;
   KernelClasses classes_;  // of kernels that have the same dual
   std::vector<std::uint32_t> class_of_;
   std::optional<CoveringLp> program_;  // none: times are too long to be added up

@@ -1,8 +1,8 @@
-// Greedy: a kernel that two or three others feed, or a hub that all experts hang on, is taken as
+// A greedy path decomposition: a kernel that two or three others feed, or a hub that all experts hang on, is taken as
 // soon as it makes the frontier no wider than anything else would.  Trees come out with a frontier
 // as wide as the way from a leaf to the root at the most, hubs add one each.
 
-#include "engine/duals/frontier_plan.hpp"
+#include "engine/duals/path_decomposition.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t kWidest = 12;
 constexpr std::size_t kStates = std::size_t{1} << 18;  // of the frontier, over all steps
 
-class Planner {
+class PathBuilder {
  public:
-  Planner(const FusionTables& tables, const KernelSet& kernels, std::size_t widest)
+  PathBuilder(const FusionTables& tables, const KernelSet& kernels, std::size_t widest)
       : tables_(tables),
         kernels_(kernels),
         widest_(widest),
@@ -37,15 +37,15 @@ class Planner {
     });
   }
 
-  std::optional<FrontierPlan> find() {
+  std::optional<PathDecomposition> find() {
     while (!left_.empty()) {
       tables_.deadline().check();
       const std::size_t kernel = left_.begin()->second;
       left_.erase(left_.begin());
       if (!decide(kernel)) return std::nullopt;
-      look_again_around(kernel);
+      update_growth_around(kernel);
     }
-    return std::move(plan_);
+    return std::move(path_);
   }
 
  private:
@@ -69,16 +69,16 @@ class Planner {
 
   /// At the kernels whose growth may be another one since this one is decided: its neighbours, and
   /// the last one that a decided neighbour of it, or itself, waits for.
-  void look_again_around(std::size_t decided) {
-    const auto look_at_neighbours = [&](std::size_t p) {
-      for_each_arc(p, [&](const Arc& arc, bool) { look_again(arc.other); });
+  void update_growth_around(std::size_t decided) {
+    const auto update_neighbours = [&](std::size_t p) {
+      for_each_arc(p, [&](const Arc& arc, bool) { update_growth(arc.other); });
     };
-    look_at_neighbours(decided);
+    update_neighbours(decided);
     for_each_arc(decided, [&](const Arc& arc, bool) {
-      if (is_decided_[arc.other] && waiting_[arc.other] == 1) look_at_neighbours(arc.other);
+      if (is_decided_[arc.other] && waiting_[arc.other] == 1) update_neighbours(arc.other);
     });
   }
-  void look_again(std::size_t p) {
+  void update_growth(std::size_t p) {
     if (is_decided_[p] || !kernels_.contains(p)) return;
     const std::int64_t now = growth(p);
     if (now == growth_[p]) return;
@@ -89,16 +89,16 @@ class Planner {
 
   /// False if there are not enough bits.
   bool decide(std::size_t p) {
-    FrontierStep step{.kernel = p,
-                      .bit = 0,
-                      .present = used_,
-                      .leaving = 0,
-                      .links = {},
-                      .memory = tables_.kernel(p).explicit_memory,
-                      .sram = tables_.kernel(p).weight};
+    DecompositionStep step{.kernel = p,
+                           .bit = 0,
+                           .present = used_,
+                           .leaving = 0,
+                           .links = {},
+                           .memory = tables_.kernel(p).explicit_memory,
+                           .sram = tables_.kernel(p).weight};
     const auto free = static_cast<std::size_t>(std::countr_one(used_));
     if (free >= widest_) return false;
-    plan_.width = std::max(plan_.width, free + 1);
+    path_.width = std::max(path_.width, free + 1);
     step.bit = std::uint32_t{1} << free;
     used_ |= step.bit;
     bit_of_[p] = step.bit;
@@ -122,7 +122,7 @@ class Planner {
     });
     if (waiting_[p] == 0) step.leaving |= step.bit;
     used_ &= ~step.leaving;
-    plan_.steps.push_back(std::move(step));
+    path_.steps.push_back(std::move(step));
     return true;
   }
 
@@ -135,17 +135,17 @@ class Planner {
   std::vector<std::int64_t> growth_;                     // of those that are left
   std::set<std::pair<std::int64_t, std::size_t>> left_;  // by growth
   std::uint32_t used_ = 0;
-  FrontierPlan plan_;
+  PathDecomposition path_;
 };
 
 }  // namespace
 
-std::optional<FrontierPlan> frontier_plan(const FusionTables& tables, const KernelSet& kernels,
-                                          std::size_t widest) {
-  return Planner(tables, kernels, widest).find();
+std::optional<PathDecomposition> path_decomposition(const FusionTables& tables,
+                                                    const KernelSet& kernels, std::size_t widest) {
+  return PathBuilder(tables, kernels, widest).find();
 }
 
-std::optional<std::vector<FrontierPlanOfGroup>> frontier_plans(const FusionTables& tables) {
+std::optional<std::vector<GroupDecomposition>> path_decompositions(const FusionTables& tables) {
   const PartitionRules rules(tables);
   std::map<std::pair<bool, bool>, KernelSet> sharing;
   for (std::size_t p = 0; p < tables.size(); ++p) {
@@ -154,13 +154,13 @@ std::optional<std::vector<FrontierPlanOfGroup>> frontier_plans(const FusionTable
     const bool backward = kernel.backward && !tables.phases_mix();
     sharing.try_emplace({backward, kernel.repeats}, tables.size()).first->second.insert(p);
   }
-  std::vector<FrontierPlanOfGroup> plans;
+  std::vector<GroupDecomposition> paths;
   for (const auto& [kind, kernels] : sharing) {
-    auto plan = frontier_plan(tables, kernels, kWidest);
-    if (!plan || (plan->steps.size() << plan->width) > kStates) return std::nullopt;
-    plans.push_back({.plan = std::move(*plan), .group = rules.group(kind.first)});
+    auto path = path_decomposition(tables, kernels, kWidest);
+    if (!path || (path->steps.size() << path->width) > kStates) return std::nullopt;
+    paths.push_back({.path = std::move(*path), .group = rules.group(kind.first)});
   }
-  return plans;
+  return paths;
 }
 
 }  // namespace dfsearch

@@ -1,18 +1,18 @@
-// Labels of partial sets (the resource-constrained shortest paths of Desrosiers et al. 1995).
+// Label pricing: labels of partial sets (resource-constrained shortest paths; Desrosiers et al. 1995).
 //
-// Kernels are decided in the order of the plan.  What a partial set adds to later depends on which
+// Kernels are decided in the order of the path.  Later additions to a partial set depend on which
 // kernels of the frontier it has, on its SRAM and on its excess by each part of the time.  So of
 // two partial sets with the same frontier one is dropped if the other is no worse in any of these.
 // Experts that are alike make few different labels, whatever their number: what counts is how
 // many of them have which of their kernels inside, and nobody has to know that they are alike.
 //
-// A label is dropped as well if no way to go on is worth enough: for some mixtures of the parts,
-// which are no more than the greatest of them, the best way to go on is known for every frontier
-// and for the SRAM that is left (frontier_promise.hpp).
+// A label is dropped as well if no completion has enough reduced cost: for some mixtures of the parts,
+// which are no more than the greatest of them, the best completion is known for every frontier and
+// for the SRAM that is left (completion_bound.hpp).
 //
-// Against all sets: tests/engine/duals/frontier_pricing_test.cpp.
+// Against all sets: tests/engine/duals/label_pricing_test.cpp.
 
-#include "engine/duals/frontier_pricing.hpp"
+#include "engine/duals/label_pricing.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,13 +21,13 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/duals/excess_fronts.hpp"
+#include "engine/duals/label_dominance.hpp"
 
 namespace dfsearch {
 namespace {
 
 constexpr std::size_t kMostSets = 12;  // of one call
-constexpr std::size_t kPricedParts = std::tuple_size_v<FrontierExcess>;
+constexpr std::size_t kPricedParts = std::tuple_size_v<PartExcess>;
 constexpr int kNoiseShift = 31;
 // Of a mixture of two parts.  Beams need not know so well what will be dropped.
 constexpr std::int64_t kPricedShareStep = 1;  // quarters
@@ -37,34 +37,34 @@ constexpr std::int64_t kShareStepOfBeam = 2;
 
 class LabelSearch {
  public:
-  LabelSearch(const FusionTables& tables, const FrontierPlan& plan, std::size_t group,
+  LabelSearch(const FusionTables& tables, const PathDecomposition& path, std::size_t group,
               const std::vector<std::size_t>& timed, const Duals& duals, std::size_t beam,
-              FineTicks noise, std::vector<FrontierPromise>& promises)
+              FineTicks noise, std::vector<CompletionBound>& bounds)
       : tables_(tables),
-        plan_(plan),
+        path_(path),
         group_(group),
         timed_(timed),
         duals_(duals),
         beam_(beam),
         above_(std::clamp(duals.charge[group] + noise, -kGreatestExcess, kGreatestExcess)),
         sram_(about_sram(tables)),
-        promises_(promises),
-        deadline_(tables.deadline(), kLooksBetweenChecks),
-        gains_(tables, plan, duals) {}
+        bounds_(bounds),
+        deadline_(tables.deadline(), kComparisonsBetweenChecks),
+        gains_(tables, path, duals) {}
 
   /// Goes on until `work`, which it counts down, is used up.
-  FrontierPricing::Found go_on(Work& work) {
-    using End = FrontierPricing::End;
+  LabelPricing::Found go_on(Work& work) {
+    using End = LabelPricing::End;
     if (!gains_.adds_up) return {.partitions = {}, .end = End::TooMany};
     if (mixtures_.empty()) {
-      if (!make_promises(work)) return {.partitions = {}, .end = End::Complete};
+      if (!find_bounds(work)) return {.partitions = {}, .end = End::Complete};
       Label nothing;
       nothing.excess.fill(kNoMatter);
       for (const std::size_t r : timed_) nothing.excess[r] = 0;
       labels_.assign(1, nothing);
-      whole_.assign(plan_.steps.size(), nothing);
+      whole_.assign(path_.steps.size(), nothing);
     }
-    for (; step_ < plan_.steps.size(); ++step_) {
+    for (; step_ < path_.steps.size(); ++step_) {
       tables_.deadline().check();
       if (!is_step_decided_ && work > 0) decide_all(work);
       if (!is_step_decided_ || !keep_best(work)) return {.partitions = {}, .end = End::OutOfWork};
@@ -79,7 +79,7 @@ class LabelSearch {
     std::uint32_t frontier = 0;  // which of it are inside
     std::uint32_t last = 0;      // place of the last decision to be inside, and one; 0: none
     double sram = 0.0;
-    FrontierExcess excess{};
+    PartExcess excess{};
     std::int64_t size = 0;
     std::int64_t most = 0;  // no completion has more excess, in quarters
   };
@@ -91,42 +91,42 @@ class LabelSearch {
 
   // Some hundred megabytes with all labels.
   static constexpr std::size_t kMostDecisions = 8'000'000;
-  static constexpr std::int64_t kLooksBetweenChecks = 1'000'000;
+  static constexpr std::int64_t kComparisonsBetweenChecks = 1'000'000;
   // Words that a label takes to be decided, with each mixture, to be sorted, and to be compared.
   static constexpr Work kWordsOfLabel = 72;
   static constexpr Work kWordsOfMixture = 12;
   static constexpr Work kWordsOfPlace = 36;
-  static constexpr Work kWordsOfLook = 3;
+  static constexpr Work kWordsOfComparison = 3;
 
-  /// What is promised to a sum of the excesses by these shares.
-  const FrontierPromise& promise(const FrontierShares& shares, std::size_t rooms) {
+  /// The completion bound of a sum of the excesses by these shares.
+  const CompletionBound& bound(const PartShares& shares, std::size_t rooms) {
     const std::size_t place = mixtures_.size() + rises_.size();
-    promises_[place].find(plan_, gains_.worth(shares, timed_), sram_, rooms);
-    return promises_[place];
+    bounds_[place].find(path_, gains_.weights(shares, timed_), sram_, rooms);
+    return bounds_[place];
   }
 
-  /// False if no mixture leaves a chance for any set.
-  bool make_promises(Work& work) {
-    const std::vector<FrontierShares> mixtures =
+  /// Returns false if no mixture leaves a chance for any set.
+  bool find_bounds(Work& work) {
+    const std::vector<PartShares> mixtures =
         part_mixtures(timed_, beam_ == 0 ? kPricedShareStep : kShareStepOfBeam);
-    const std::size_t promises = mixtures.size() + timed_.size() * (timed_.size() - 1);
-    const std::size_t states = FrontierPromise::states(plan_);
-    const std::size_t rooms = FrontierPromise::rooms(states, promises);
-    work -= static_cast<Work>(promises * states * (rooms + 1));
-    promises_.resize(std::max(promises_.size(), promises));
-    for (const FrontierShares& shares : mixtures) {
+    const std::size_t bounds = mixtures.size() + timed_.size() * (timed_.size() - 1);
+    const std::size_t states = CompletionBound::states(path_);
+    const std::size_t rooms = CompletionBound::rooms(states, bounds);
+    work -= static_cast<Work>(bounds * states * (rooms + 1));
+    bounds_.resize(std::max(bounds_.size(), bounds));
+    for (const PartShares& shares : mixtures) {
       tables_.deadline().check();
-      const FrontierPromise& found = promise(shares, rooms);
+      const CompletionBound& found = bound(shares, rooms);
       if (found.most(0, 0, sram_) <= kQuarters * above_) return false;
       mixtures_.emplace_back(shares, found);
     }
     for (const std::size_t r : timed_) {
       for (const std::size_t other : timed_) {
         if (other == r) continue;
-        FrontierShares shares{};
+        PartShares shares{};
         shares[other] = kQuarters;
         shares[r] = -kQuarters;
-        rises_.push_back({.part = r, .other = other, .promise = &promise(shares, rooms)});
+        rises_.push_back({.part = r, .other = other, .bound = &bound(shares, rooms)});
       }
     }
     return true;
@@ -138,7 +138,7 @@ class LabelSearch {
       FineTicks& excess = label.excess[rise.part];
       if (excess == kNoMatter || label.excess[rise.other] == kNoMatter) continue;
       const FineTicks ahead = excess - label.excess[rise.other];
-      if (kQuarters * ahead >= rise.promise->most(place)) excess = kNoMatter;
+      if (kQuarters * ahead >= rise.bound->most(place)) excess = kNoMatter;
     }
   }
   static void add(FineTicks more, FineTicks& excess) {
@@ -176,7 +176,7 @@ class LabelSearch {
   }
 
   void decide(std::size_t s, const Label& label, std::vector<Label>& next) {
-    const FrontierStep& step = plan_.steps[s];
+    const DecompositionStep& step = path_.steps[s];
     Label without = label;
     without.frontier = step.after(label.frontier, false);
     const Ticks crosses_without = step.crossing(label.frontier, false);
@@ -214,8 +214,8 @@ class LabelSearch {
 
   bool offer(std::size_t s, Label& label, std::vector<Label>& next) const {
     label.most = std::numeric_limits<std::int64_t>::max();
-    const std::size_t place = promises_.front().place(s, label.frontier, sram_ - label.sram);
-    for (const PromisedMixture& mixture : mixtures_) {
+    const std::size_t place = bounds_.front().place(s, label.frontier, sram_ - label.sram);
+    for (const BoundedMixture& mixture : mixtures_) {
       if (!mixture.matters(label.excess)) continue;
       label.most = std::min(label.most, mixture.most(label.excess, place));
       if (label.most <= kQuarters * above_) return false;
@@ -236,10 +236,10 @@ class LabelSearch {
         begin_ = labels_.size();
         met_.clear();
       }
-      std::int64_t looks = 0;
-      const bool is_dominated = met_.has_as_great(label.excess, looks);
-      deadline_.check(looks);
-      work -= kWordsOfLook * looks;
+      std::int64_t comparisons = 0;
+      const bool is_dominated = met_.has_as_great(label.excess, comparisons);
+      deadline_.check(comparisons);
+      work -= kWordsOfComparison * comparisons;
       if (is_dominated) continue;
       met_.add(label.excess);
       labels_.push_back(label);
@@ -247,7 +247,7 @@ class LabelSearch {
     cut_to_beam(labels_, begin_);
     return true;
   }
-  /// Keeps what promises most of about as much SRAM.
+  /// Keeps the label with the highest bound among those with about the same SRAM.
   void cut_to_beam(std::vector<Label>& kept, std::size_t begin) const {
     if (beam_ == 0 || kept.size() - begin <= beam_) return;
     const auto room = [&](const Label& label) {
@@ -313,22 +313,22 @@ class LabelSearch {
   }
 
   const FusionTables& tables_;
-  const FrontierPlan& plan_;
+  const PathDecomposition& path_;
   const std::size_t group_;
   const std::vector<std::size_t>& timed_;
   const Duals duals_;
   const std::size_t beam_;
   const FineTicks above_;  // excess with the charge
   const double sram_;
-  std::vector<FrontierPromise>& promises_;
+  std::vector<CompletionBound>& bounds_;
   PacedDeadline deadline_;
-  const FrontierGains gains_;
-  std::vector<PromisedMixture> mixtures_;
+  const ReducedCosts gains_;
+  std::vector<BoundedMixture> mixtures_;
   /// By how much a part's excess can rise above that of another.
   struct Rise {
     std::size_t part = 0;
     std::size_t other = 0;
-    const FrontierPromise* promise = nullptr;
+    const CompletionBound* bound = nullptr;
   };
   std::vector<Rise> rises_;
   /// In the order of what they are compared by.
@@ -345,26 +345,26 @@ class LabelSearch {
   std::vector<Place> order_;  // of next_
   std::size_t place_ = 0;     // in the order: the next to be compared
   std::size_t begin_ = 0;     // of the labels that are kept: the first with the same frontier
-  ExcessFronts met_;          // of the frontier that labels are compared for
+  LabelDominance met_;        // of the frontier that labels are compared for
   std::vector<Decision> decisions_;
   std::vector<Label> whole_;  // the best set whose cost is known after each step
   MemoryCharge held_;         // by these and the labels
 };
 
-FrontierPricing::FrontierPricing(const FusionTables& tables, FrontierPlan plan, std::size_t group,
-                                 std::shared_ptr<FrontierRoom> room)
+LabelPricing::LabelPricing(const FusionTables& tables, PathDecomposition path, std::size_t group,
+                           std::shared_ptr<CompletionBounds> room)
     : tables_(tables),
-      plan_(std::move(plan)),
+      path_(std::move(path)),
       group_(group),
-      timed_(timed_parts(tables, plan_)),
+      timed_(timed_parts(tables, path_)),
       room_(std::move(room)) {}
 
-FrontierPricing::FrontierPricing(FrontierPricing&&) noexcept = default;
-FrontierPricing::~FrontierPricing() = default;
+LabelPricing::LabelPricing(LabelPricing&&) noexcept = default;
+LabelPricing::~LabelPricing() = default;
 
-FineTicks FrontierPricing::noise(const Duals& duals) const {
+FineTicks LabelPricing::noise(const Duals& duals) const {
   FineTicks sum = duals.charge[group_] >> kNoiseShift;
-  for (const FrontierStep& step : plan_.steps) {
+  for (const DecompositionStep& step : path_.steps) {
     const KernelCosts& kernel = tables_.kernel(step.kernel);
     const Ticks all = kernel.compute + kernel.network + most_memory(step);
     sum += (all * kFinePerTick + duals.kernels[step.kernel]) >> kNoiseShift;
@@ -372,19 +372,17 @@ FineTicks FrontierPricing::noise(const Duals& duals) const {
   return sum + 1;
 }
 
-FrontierPricing::Found FrontierPricing::find(const Duals& duals, std::size_t beam, Work& work) {
-  std::vector<FrontierPromise>& promises = room_->promises;
+LabelPricing::Found LabelPricing::find(const Duals& duals, std::size_t beam, Work& work) {
+  std::vector<CompletionBound>& bounds = room_->bounds;
   if (!search_) {
-    search_ = std::make_unique<LabelSearch>(tables_, plan_, group_, timed_, duals, beam,
-                                            noise(duals), promises);
+    search_ = std::make_unique<LabelSearch>(tables_, path_, group_, timed_, duals, beam,
+                                            noise(duals), bounds);
   }
   Found found = search_->go_on(work);
   if (found.end != End::OutOfWork) search_.reset();
-  const auto bytes = [](std::size_t sum, const auto& promise) {
-    return sum + promise.heap_bytes();
-  };
+  const auto bytes = [](std::size_t sum, const auto& bound) { return sum + bound.heap_bytes(); };
   room_->memory = tables_.allowance().charge(
-      std::accumulate(promises.begin(), promises.end(), std::size_t{0}, bytes));
+      std::accumulate(bounds.begin(), bounds.end(), std::size_t{0}, bytes));
   return found;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// An order in which the kernels of a graph are decided one by one, such that few are of interest
-// at any time.
+// Path decomposition: an order in which the kernels of a graph are decided one by one, such that few
+// decided ones have undecided neighbours at any time.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace dfsearch {
 
 /// One kernel is decided.  Kernels that were decided and have tensors to others that were not are
 /// the frontier; each has a bit of its own while it is in there.
-struct FrontierStep {
+struct DecompositionStep {
   /// A tensor between the kernel and one of the frontier.
   struct Link {
     std::size_t other = 0;  ///< the other kernel
@@ -57,27 +57,27 @@ struct FrontierStep {
 };
 
 /// All kernels of a set, each once.
-struct FrontierPlan {
-  std::vector<FrontierStep> steps;
+struct PathDecomposition {
+  std::vector<DecompositionStep> steps;
   std::size_t width = 0;  ///< bits
 };
 
 /// An order that always takes the kernel after which the frontier is least; nothing if it needs
 /// more bits than `widest`, 31 at most.  Tensors to kernels that are not in the set always cross.
 /// Throws Stopped by the deadline of the tables.
-[[nodiscard]] std::optional<FrontierPlan> frontier_plan(const FusionTables& tables,
-                                                        const KernelSet& kernels,
-                                                        std::size_t widest);
+[[nodiscard]] std::optional<PathDecomposition> path_decomposition(const FusionTables& tables,
+                                                                  const KernelSet& kernels,
+                                                                  std::size_t widest);
 
-/// A plan of kernels that may share a partition.
-struct FrontierPlanOfGroup {
-  FrontierPlan plan;
+/// A path of kernels that may share a partition.
+struct GroupDecomposition {
+  PathDecomposition path;
   std::size_t group = 0;  ///< of the partitions (PartitionRules)
 };
 
-/// The plans of all kernels but those that share a partition with none; nothing if there are more
+/// The paths of all kernels but those that share a partition with none; nothing if there are more
 /// states of a frontier than dynamic programming can be done for.  Throws Stopped likewise.
-[[nodiscard]] std::optional<std::vector<FrontierPlanOfGroup>> frontier_plans(
+[[nodiscard]] std::optional<std::vector<GroupDecomposition>> path_decompositions(
     const FusionTables& tables);
 
 }  // namespace dfsearch

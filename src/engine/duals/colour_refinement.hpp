@@ -1,5 +1,5 @@
 #pragma once
-// Kernels that have the same dual.
+// Colour refinement: kernels of one colour have the same dual.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,15 @@ using KernelClasses = std::vector<std::vector<std::size_t>>;
 /// Kernels that may be exchanged for each other.
 [[nodiscard]] KernelClasses exchanged_kernels(const FusionTables& tables);
 
-/// For each kernel the number of its look: what it and its tensors cost, and, unless looks are then
-/// too many, how its neighbours look.  Kernels that look alike may be anywhere in the graph.
-[[nodiscard]] std::vector<std::uint32_t> kernel_looks(const FusionTables& tables);
+/// Colour of each kernel: the costs of itself and its tensors and, after up to three rounds of
+/// refinement, the colours of its neighbours; coarser if colours exceed 48.  Kernels of one colour may
+/// be anywhere in the graph.
+[[nodiscard]] std::vector<std::uint32_t> kernel_colours(const FusionTables& tables);
 
-/// By the number of each kernel's class.
+/// The classes, given the number of each kernel's class.
 [[nodiscard]] KernelClasses kernels_by(const std::vector<std::uint32_t>& classes);
 
-/// Whether there are few looks of many kernels each.
+/// Whether there are few colours, with many kernels each.
 [[nodiscard]] bool are_mostly_alike(const FusionTables& tables);
 
 }  // namespace dfsearch
