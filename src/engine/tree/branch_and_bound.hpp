@@ -20,10 +20,7 @@
 // nodes back, so the open nodes and the incumbent are all there is to know.  Both
 // are shown to the caller, then the workers go on.
 //
-// Deterministic mode works in rounds of nodes that all see the incumbent of the
-// round's beginning; their number depends on the nodes expanded before, and results
-// are merged in the order of the nodes.  The tree then depends on nothing but the
-// problem: any number of threads expands the same nodes and finds the same answer.
+// Deterministic mode: deterministic_rounds.hpp.
 
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
@@ -45,47 +42,20 @@
 #include "base/error.hpp"
 #include "base/memory_budget.hpp"
 #include "base/task_handover.hpp"
+#include "engine/tree/deterministic_rounds.hpp"
 #include "engine/tree/incumbent.hpp"
-#include "engine/tree/limits.hpp"
 #include "engine/tree/open_nodes.hpp"
 #include "engine/tree/search_problem.hpp"
 #include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_options.hpp"
 
 namespace dfsearch {
-
-struct BranchAndBoundOptions {
-  Limits limits{};
-  int threads = 1;
-  bool deterministic = false;
-  /// Time between checkpoints: less at the beginning, more if they would take over
-  /// a twentieth of the search.
-  Seconds checkpoint_interval{0.5};
-  /// Solutions above it are not wanted.
-  Score cutoff = Score::infinity();
-  /// Known beforehand: no solution is below it.  One that reaches it ends the search.
-  Score floor{};
-  std::size_t open_limit = std::size_t{1} << 20;
-  /// What the open nodes are charged to; where it is tight the search goes on depth
-  /// first.  Null: none.
-  MemoryBudget* memory = nullptr;
-};
-
-template <class Solution>
-struct BranchAndBoundResult {
-  std::shared_ptr<const Solution> solution;  ///< null: none was found
-  Score cost = Score::infinity();
-  char found_by = ' ';
-  /// Of all solutions.  Equal to `cost` when the search was completed; infinite
-  /// when it was and there is no solution.
-  Score lower_bound{};
-  StopReason stopped_by = StopReason::None;
-  SearchStats stats;
-};
 
 /// One search.  `run` is called once; nothing here is shared between searches.
 template <SearchProblem P>
 class BranchAndBound {
  public:
+  using Problem = P;
   using Node = typename P::Node;
   using Solution = typename P::Solution;
   using Entry = typename OpenNodes<Node>::Entry;
@@ -148,7 +118,7 @@ class BranchAndBound {
     for (;;) {
       arena.execute([this] {
         if (options_.deterministic) {
-          run_rounds();
+          DeterministicRounds(*this).run();
         } else {
           run_tasks(static_cast<std::size_t>(workers_),
                     [this](std::size_t worker) { work(static_cast<int>(worker)); });
@@ -199,15 +169,12 @@ class BranchAndBound {
   }
 
  private:
+  template <class Tree>
+  friend class DeterministicRounds;
   using WallClock = std::chrono::steady_clock;
 
   /// Whether equal solutions have an order.
   static constexpr bool kFindsFirst = OrderedProblem<P>;
-  // A round has a part of the nodes expanded before, so that the first ones expand hardly more nodes
-  // than a queue would.
-  static constexpr std::int64_t kMostNodesOfRound = 64;
-  static constexpr std::int64_t kPartOfRound = 8;
-  static constexpr int kNodesPerDive = 4096;
   static constexpr Seconds kFirstCheckpoint{0.1};
 
   /// The incumbent at the beginning of a round.
@@ -475,74 +442,6 @@ class BranchAndBound {
     } while (is_full() && !must_stop());
     std::move(sink.children.begin(), sink.children.end(), std::back_inserter(stack));
     sink.children = std::move(stack);
-  }
-
-  void run_rounds() {
-    std::vector<Entry> batch;
-    while (!must_stop()) {
-      batch.clear();
-      const std::int64_t size = std::clamp(nodes_.load(std::memory_order_relaxed) / kPartOfRound,
-                                           std::int64_t{1}, kMostNodesOfRound);
-      while (std::ssize(batch) < size) {
-        auto entry = open_.pop();
-        if (!entry || drop_all_from(*entry)) break;
-        if (!drop_outdated(entry->node)) batch.push_back(std::move(*entry));
-      }
-      if (batch.empty()) {
-        open_.release();
-        return;
-      }
-      const int budget = is_full() ? kNodesPerDive : 1;
-      const Snapshot frozen{.cutoff = cutoff(), .solution = incumbent_.solution()};
-      // Slices of work beside the tree, which take longer than a node, come first.
-      const auto slices = slices_at(batch);
-      std::vector<std::unique_ptr<Sink>> sinks(slices.size() + batch.size());
-      // One task per worker: a node may take less time than starting a task does.
-      std::atomic<std::size_t> next{0};
-      const std::size_t tasks = std::min(static_cast<std::size_t>(workers_), sinks.size());
-      run_tasks(tasks, [&](std::size_t) {
-        for (std::size_t i = next++; i < sinks.size(); i = next++) {
-          sinks[i] = std::make_unique<Sink>(*this, &frozen);
-          if constexpr (LearningProblem<P>) {
-            if (i < slices.size()) run(slices[i], *sinks[i]);
-          }
-          if (i >= slices.size()) dive(std::move(batch[i - slices.size()]), budget, *sinks[i]);
-        }
-      });
-      if constexpr (LearningProblem<P>) {
-        for (const auto& slice : slices) problem_.publish(slice);
-      }
-      for (auto& sink : sinks) {
-        for (auto& [solution, found_by] : sink->solutions) offer(std::move(solution), found_by);
-        admit_children(*sink);
-        count(*sink);
-        open_.push(sink->children);
-      }
-      open_.release();
-      if (on_round_) on_round_();
-    }
-  }
-
-  struct NoSlice {};
-  /// The slices that are due at the nodes of a round.
-  [[nodiscard]] auto slices_at([[maybe_unused]] const std::vector<Entry>& batch) const {
-    if constexpr (LearningProblem<P>) {
-      std::vector<typename P::Slice> slices;
-      for (const Entry& entry : batch) problem_.claim_slices(entry.node, slices);
-      return slices;
-    } else {
-      return std::vector<NoSlice>{};
-    }
-  }
-
-  /// Expands the node and, depth first, up to `budget` nodes below it.
-  void dive(Entry entry, int budget, Sink& sink) {
-    expand(std::move(entry), sink);
-    while (--budget > 0 && !sink.children.empty() && !sink.stopped) {
-      Entry deepest = std::move(sink.children.back());
-      sink.children.pop_back();
-      expand(std::move(deepest), sink);
-    }
   }
 
   [[nodiscard]] Seconds elapsed() const {
