@@ -167,6 +167,41 @@ stack::Setup round_setup() {
   return setup;
 }
 
+namespace {
+
+/// Random states, losses, constants and modules to compute again, of a size that small worlds feel.
+void draw_memory(Draws& draws, training::Task& task) {
+  using memory::Recompute;
+  stack::Stack& stack = task.stack->stack;
+  stack.memory.resident = {Bytes(1e4), Bytes(5e4), Bytes(1e5)};
+  stack.memory.context = {Bytes(1e4), Bytes(5e4), Bytes(1e5)};
+  stack.memory.group = {Bytes(0.0), Bytes(1e4), Bytes(3e4)};
+  stack.memory.eager_widths = draws.one_of({0.0, 2.0, 5.7});
+  stack.memory.eight_bit_inputs = draws.chance(50);
+  if (draws.chance(30)) stack.memory.gathered_fragment = {0.0, 0.2, 0.35};
+  stack.states = draws.one_of<memory::States>(
+      {{}, {.weight = 4.0, .master = 0.0, .step = 4.0}, {.gradient = 6.0, .buffer = 2.0}});
+  stack.gradients = draws.one_of({memory::Gradients::Kept, memory::Gradients::Made});
+  stack.logits.of.fill({2.0, 4.0, 8.0});
+  stack.loss = draws.one_of<memory::Loss>({{memory::LossKind::Whole},
+                                           {memory::LossKind::Chunked, 16},
+                                           {memory::LossKind::FusedLinear, 8}});
+  if (draws.chance(30)) stack.tensor_loss = memory::LossKind::Parallel;
+  stack.recompute = {Recompute::None, Recompute::Full};
+  for (const Recompute each :
+       {Recompute::Selective, Recompute::EverySecondProduct, listed(memory::Module::Mlp),
+        listed(memory::Module::Norms) | listed(memory::Module::ExpertActivation)}) {
+    if (draws.chance(40)) stack.recompute.insert(stack.recompute.end() - 1, each);
+  }
+  const bool has_adapters = !task.model.latent && !task.model.experts && draws.chance(20);
+  if (!has_adapters) return;
+  task.lora = memory::Lora{.rank = draws.pick(1, 4)};
+  task.lora->frozen = draws.one_of({memory::Frozen::SixteenBits, memory::Frozen::Nf4});
+  stack.memory.twice_with_adapters = draws.chance(50);
+}
+
+}  // namespace
+
 training::Task random_task_with_stack(std::uint64_t seed) {
   training::Task task = random_training_task(seed);
   Draws draws(seed + 1000000);
@@ -183,9 +218,9 @@ training::Task random_task_with_stack(std::uint64_t seed) {
   setup.stack.overlaps_dispatch = draws.chance(50);
   setup.stack.tensor_overlap = {0.1 * static_cast<double>(draws.pick(0, 9))};
   setup.stack.host_forward = {Seconds(1e-4 * static_cast<double>(draws.pick(0, 50)))};
-  setup.stack.reserved = {Bytes(1e5)};
-  setup.stack.context = {Bytes(1e5)};
   task.choices.offload.reset();
+  task.decide = draws.one_of({memory::Level::Low, memory::Level::Typical, memory::Level::High});
+  draw_memory(draws, task);
   return task;
 }
 

@@ -51,7 +51,9 @@ AnyFramework step_of_any(Task task, const StepSearch& search, const PlanResult& 
 
 }  // namespace
 
-PlanResult find_plan(const Task& task, const StepSearch& search) {
+namespace {
+
+PlanResult find_at_level(const Task& task, const StepSearch& search) {
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());
   const PlanRules rules(space, shelf);
@@ -72,6 +74,7 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
         found.cost = *cost;
       });
   result.scope = scope_of(space);
+  result.decided = task.decide;
   if (search.hint) {
     const auto cost = rules.cost(*search.hint);
     result.hint = cost ? Seconds(cost->in_base_units()) : Seconds::infinity();
@@ -102,6 +105,51 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
     }
   }
   return result;
+}
+
+}  // namespace
+
+namespace {
+
+/// Whether a plan that does not fit at the low ends cannot run: with a known stack that may compute
+/// all again, or as much as is given.
+bool is_proof(const Task& task, const PlanSpace& space) {
+  const std::vector<Recompute> recomputes = space.recomputes();
+  const auto has = [&](Recompute recompute) {
+    return std::find(recomputes.begin(), recomputes.end(), recompute) != recomputes.end();
+  };
+  const bool is_told = !task.choices.recomputes.empty() && !has(Recompute::Unknown);
+  return task.decide == memory::Level::Low && task.stack->is_known &&
+         (is_told || has(Recompute::Full));
+}
+
+}  // namespace
+
+PlanResult find_plan(const Task& task, const StepSearch& search) {
+  PlanResult result = find_at_level(task, search);
+  if (!task.stack || !result.misfit) return result;
+  if (task.decide != memory::Level::Typical) {
+    if (!is_proof(task, PlanSpace(task))) result.status = SearchStatus::NoSolution;
+    return result;
+  }
+  // Only the low ends of all constants prove that nothing runs.
+  Task low = task;
+  low.decide = memory::Level::Low;
+  StepSearch once{.limits = search.limits,
+                  .threads = search.threads,
+                  .deterministic = search.deterministic,
+                  .top = search.top,
+                  .count = search.count,
+                  .any_framework = search.any_framework};
+  once.limits.nodes -= std::min(once.limits.nodes, result.stats.nodes);
+  PlanResult at_low = find_at_level(low, once);
+  const auto is_no_proof = [](FoundPlan& found) {
+    if (found.status == SearchStatus::Optimal) found.status = SearchStatus::Feasible;
+  };
+  is_no_proof(at_low);
+  for (FoundPlan& other : at_low.alternatives) is_no_proof(other);
+  if (at_low.misfit && !is_proof(low, PlanSpace(low))) at_low.status = SearchStatus::NoSolution;
+  return at_low;
 }
 
 namespace {

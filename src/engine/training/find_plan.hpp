@@ -103,6 +103,9 @@ struct RobustPlan : FoundPlan {
 };
 
 struct PlanResult : FoundPlan, StepSearchReport {
+  /// The ends of the constants of memory that plans had to fit at.  Low, without that it was asked
+  /// for: none fits at the typical ones, so the status of a plan is no proof.
+  memory::Level decided = memory::Level::Typical;
   std::optional<AnyFramework> any_framework;  ///< for a task with a framework, if requested
   std::optional<Seconds> hint;                ///< its step; infinite: none of the plans searched
   std::optional<StepInterval> interval;       ///< of the best plan; nothing without a stack

@@ -174,6 +174,16 @@ std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bo
   return best;
 }
 
+/// The judgement of a plan with its layers.
+MemoryJudgement judgement_of(const PlanSpace& space, LayoutShelf& shelf, const Plan& plan,
+                             const Deadline& deadline) {
+  const Profiles profiles = shelf.profiles(plan.degrees, plan.layout, plan.micro_batch, deadline);
+  const std::int64_t micro_batches =
+      space.task().global_batch / (plan.degrees.replicas() * plan.micro_batch);
+  return judgement(space.task(), plan, profiles, contents_of(plan.layers, 1, space.blocks().order),
+                   micro_batches);
+}
+
 /// Leaves a degree open; true if it was given.
 bool open_degree(Choices& choices, Role role) {
   DegreeChoice& choice = choices.degrees[static_cast<std::size_t>(role)];
@@ -217,6 +227,9 @@ std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf&
   if (!least) return std::nullopt;
   NearestMisfit nearest{
       .plan = std::move(least->plan), .misfit = least->fullest.stage, .remedies = {}};
+  if (space.task().stack) {
+    nearest.misfit.judgement = judgement_of(space, shelf, nearest.plan, deadline);
+  }
   for (const auto& [kind, open] : kRemedies) {
     Task task = space.task();
     if (!open(task.choices)) continue;

@@ -302,7 +302,7 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
   const Degrees inner = plan_of(node.taken, space_.task()).degrees;
   struct Known {
     Profiles profiles;
-    std::array<std::optional<Seconds>, kRecomputes.size()> passes;
+    std::map<Recompute, Seconds> passes;
   };
   const std::vector<Recompute> recomputes = space_.recomputes();
   std::map<std::pair<TensorLayout, std::int64_t>, Known> known;
@@ -332,16 +332,27 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
         plan.layout = layout;
         if (is_new) profiles = times_->floor(plan, branching.deadline);
         // A plan whose memory cannot hold all values computes some of them again.
+        std::optional<Seconds> floor;
         for (const Recompute recompute : recomputes) {
           plan.recompute = recompute;
-          if (may_fit(space_.task(), plan, profiles, blocks.order)) break;
+          const bool is_last = recompute == recomputes.back();
+          const bool is_tried = is_last && !floor && !space_.task().stack;
+          if (!is_tried && !may_fit(space_.task(), plan, profiles, blocks.order)) {
+            continue;
+          }
+          const StepModel model(space_.task(), plan, profiles, blocks.order);
+          auto least_passes = passes.find(recompute);
+          if (least_passes == passes.end()) {
+            least_passes = passes.emplace(recompute, model.passes(anywhere)).first;
+          }
+          const Seconds one = model.average_floor(anywhere, least_passes->second);
+          floor = std::min(floor.value_or(one), one);
+          // Without a stack they are in the order of their times.
+          if (!space_.task().stack || recompute == Recompute::None) break;
         }
-        const StepModel model(space_.task(), plan, profiles, blocks.order);
-        auto& least_passes = passes[static_cast<std::size_t>(plan.recompute)];
-        if (!least_passes) least_passes = model.passes(anywhere);
-        const Seconds floor = model.average_floor(anywhere, *least_passes);
-        child.below.push_back(std::max(known_floor, score(floor)));
-        least = std::min(least, floor);
+        const Seconds one = floor.value_or(Seconds::infinity());
+        child.below.push_back(std::max(known_floor, score(one)));
+        least = std::min(least, one);
       }
       child.bound = std::max(node.bound, score(least));
       if (!(least < Seconds::infinity())) continue;

@@ -179,11 +179,27 @@ std::optional<TensorLayout> PlanSpace::first_layout(const Degrees& degrees) cons
 }
 
 std::vector<Recompute> PlanSpace::recomputes() const {
+  if (task_.stack) return stack_recomputes();
   std::vector<Recompute> all{Recompute::None, Recompute::Full};
-  if ((!task_.pass.fused || task_.stack) && task_.style == Style::KernelByKernel) {
+  if (!task_.pass.fused && task_.style == Style::KernelByKernel) {
     all.insert(all.begin() + 1, Recompute::Selective);
   }
   return allowed(all, task_.choices.recomputes);
+}
+
+/// What is given, or what the stack has of the parts of this model.
+std::vector<Recompute> PlanSpace::stack_recomputes() const {
+  if (!task_.choices.recomputes.empty()) return task_.choices.recomputes;
+  std::vector<Recompute> all = task_.stack->stack.recompute;
+  if (all.empty()) all = {Recompute::None, Recompute::Selective, Recompute::Full};
+  using memory::Module;
+  std::erase_if(all, [&](Recompute each) {
+    return (!task_.model.experts &&
+            (has(each, Module::Experts) || has(each, Module::ExpertActivation))) ||
+           (!task_.model.latent && has(each, Module::LatentUp)) ||
+           (task_.model.dense_layers() == 0 && has(each, Module::Mlp));
+  });
+  return all;
 }
 
 std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_batch,

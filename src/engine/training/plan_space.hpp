@@ -48,6 +48,7 @@ class PlanSpace {
   [[nodiscard]] std::optional<TensorLayout> first_layout(const Degrees& degrees) const;
   /// The ways to compute again that shapes may have, the one that takes least time first.
   [[nodiscard]] std::vector<Recompute> recomputes() const;
+  [[nodiscard]] std::vector<Recompute> stack_recomputes() const;
   /// All plans with these degrees, micro-batch and layout, without layers and network.
   [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch,
                                          TensorLayout layout) const;

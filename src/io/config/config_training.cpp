@@ -86,6 +86,30 @@ void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
   }
 }
 
+/// Takes adapters out of the workload, which other configs do not have.
+void take_lora(YamlNode& root, Task& task, InputMessages& messages) {
+  YamlEntry* section = root.find("workload");
+  if (section == nullptr) return;
+  const YamlEntry* entry = section->value.find(kLora.key);
+  if (entry == nullptr) return;
+  read_value(*entry, kLora, &task.lora, messages);
+  std::erase_if(section->value.entries, [](const YamlEntry& e) { return e.key == kLora.key; });
+}
+
+/// Adapters need a stack and linears that it counts by themselves.
+void check_lora(const YamlEntry& workload, const Task& task, InputMessages& messages) {
+  if (!task.lora) return;
+  using memory::Target;
+  const auto refuse = [&](const std::string& what) {
+    messages.add(workload.place, std::string(kLora.key), what);
+  };
+  const bool in_mlp =
+      task.lora->has(Target::Gate) || task.lora->has(Target::Up) || task.lora->has(Target::Down);
+  if (!task.stack) refuse("expected an 'execution.stack' beside it");
+  if (task.model.latent) refuse("expected none beside latent attention");
+  if (task.model.experts && in_mlp) refuse("expected no targets in experts");
+}
+
 /// Takes the roles out of the dimensions, which for other configs are strategies.
 std::vector<std::optional<Role>> take_roles(YamlEntry& section, InputMessages& messages) {
   std::vector<std::optional<Role>> roles;
@@ -174,6 +198,15 @@ std::string chip_name(const YamlEntry& chip) {
   return least == keys.end() ? "" : std::filesystem::path(least->first).stem().string();
 }
 
+/// Whether some key of a map comes from the shelf.
+bool has_shelf_keys(const YamlEntry& section) {
+  const std::vector<YamlEntry>& entries = section.value.entries;
+  return std::any_of(entries.begin(), entries.end(), [](const YamlEntry& entry) {
+    const Place& place = entry.value.place;
+    return place.source && is_on_shelf(*place.source);
+  });
+}
+
 /// What a config says of a chip or a stack beside its file must count.
 void refuse_keys_of_runs(const YamlEntry* section, const Schema& schema, InputMessages& messages) {
   if (section == nullptr) return;
@@ -235,6 +268,7 @@ void read_execution_of(const YamlEntry& section, Task& task, InputMessages& mess
                                     .precision = text.precision.value_or(stack::Precision::Bf16),
                                     .scenario = {}});
     task.stack->chip.name = chip_name(*section.value.find("chip"));
+    task.stack->is_known = has_shelf_keys(*section.value.find("stack"));
   }
 }
 
@@ -443,6 +477,7 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
   Task& task = config.task;
   const std::size_t before = messages.count();
   refuse_sections(root, messages);
+  take_lora(root, task, messages);
   MapReader reader(root, "", start, messages);
   if (const YamlEntry* section = reader.required("workload")) read_model(*section, task, messages);
   if (const YamlEntry* section = reader.required("system")) read_machine(*section, task, messages);
@@ -465,6 +500,9 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
     read_object(*section, config.search, messages);
   }
   reader.finish();
+  if (const YamlEntry* workload = reader.optional("workload")) {
+    check_lora(*workload, task, messages);
+  }
   if (task.stack) {
     refuse_beside_stack(task, *reader.optional("workload"), messages);
     const YamlEntry* system = reader.optional("system");

@@ -68,6 +68,20 @@ constexpr Type kElement = [] {
   return type;
 }();
 
+using OptionalLoss = std::optional<memory::Loss>;
+constexpr Type kKindOfLoss{
+    .form = Form::Choice,
+    .put =
+        [](void* member, std::int64_t value) {
+          static_cast<OptionalLoss*>(member)->emplace().kind = static_cast<memory::LossKind>(value);
+        },
+    .get =
+        [](const void* member) {
+          return static_cast<std::int64_t>((*static_cast<const OptionalLoss*>(member))->kind);
+        },
+    .choices = &choices_of<memory::LossKind>};
+constexpr Type kLossOrKind = either(kKindOfLoss, TypeOf<OptionalLoss>::type);
+
 constexpr Type kOverlapOfKernels = kOneOf<Overlap, [](Overlap overlap) {
   return overlap == Overlap::None || overlap == Overlap::Perfect;
 }>;
@@ -114,19 +128,62 @@ void check_beside_stack(const Task& task, Report& report) {
                   "expected none beside 'execution.stack', which has a 'data_overlap' of its own; "
                   "--set execution.stack.data_overlap=none hides nothing");
   }
-  const double gradient = training::gradient_bytes(task, 0);
-  if (gradient < 0.0) {
+  const memory::Loss loss = task.loss(1);
+  if (task.changes.loss && loss.kind != memory::LossKind::FusedLinear &&
+      task.stack->stack.logits[loss.kind].empty()) {
+    report.at({&task.changes.loss},
+              fmt::format("the stack has no 'logits' of this kind, {}", name_of(loss.kind)));
+  }
+}
+
+/// A list of modules is one choice: all of them are computed again.
+void settle_recompute(std::vector<training::Recompute>& recomputes) {
+  if (!std::all_of(recomputes.begin(), recomputes.end(), memory::is_listed)) return;
+  for (std::size_t i = 1; i < recomputes.size(); ++i) recomputes[0] = recomputes[0] | recomputes[i];
+  if (recomputes.size() > 1) recomputes.resize(1);
+}
+
+/// The keys of other plans for states of a weight.
+void settle_states(Task& task, const Report& report) {
+  training::StackChanges& changes = task.changes;
+  if (report.given(&task.bytes.gradient) && !changes.gradient) {
+    changes.gradient = task.bytes.gradient;
+  }
+  if (report.given(&task.bytes.optimizer) && !changes.master && !changes.moments) {
+    changes.master = 0.0;
+    changes.moments = task.bytes.optimizer;
+  }
+}
+
+/// Refuses keys that need a stack.
+void check_without_stack(const Task& task, Report& report) {
+  const auto refuse = [&](const void* member) {
+    if (report.given(member)) report.at_key(member, "expected an 'execution.stack' beside it");
+  };
+  for (const void* member :
+       {static_cast<const void*>(&task.changes), static_cast<const void*>(&task.changes.gradients),
+        static_cast<const void*>(&task.changes.loss), static_cast<const void*>(&task.decide)}) {
+    refuse(member);
+  }
+  const auto is_of_stack = [](training::Recompute recompute) {
+    return recompute > training::Recompute::Full ||
+           (memory::is_listed(recompute) && recompute != training::Recompute::Selective);
+  };
+  const auto& recomputes = task.choices.recomputes;
+  if (std::any_of(recomputes.begin(), recomputes.end(), is_of_stack)) {
     report.at(
-        {&task.bytes.gradient},
-        fmt::format("expected at least {} B beside a stack whose 'state_bytes' are {}, got {} B",
-                    task.bytes.gradient - gradient, stack::typical(task.stack->stack.state_bytes),
-                    task.bytes.gradient));
+        {&recomputes},
+        "expected none, selective or full without 'execution.stack', whose software has more");
   }
 }
 
 void check_plan(void* object, Report& report) {
-  const auto& task = *static_cast<const Task*>(object);
+  auto& settled = *static_cast<Task*>(object);
+  settle_recompute(settled.choices.recomputes);
+  if (settled.stack) settle_states(settled, report);
+  const Task& task = settled;
   const training::Choices& choices = task.choices;
+  if (!task.stack) check_without_stack(task, report);
   if (task.framework) check_framework(task, report);
   const auto whole =
       std::find(choices.layouts.begin(), choices.layouts.end(), TensorLayout::WholeExperts);
@@ -217,7 +274,8 @@ const Schema& schema_of(Rows<Task>) {
       field<&Task::choices, &C::recomputes>(
           "recompute",
           "what is computed again in the backward pass: nothing, the scores of `attention: "
-          "unfused`, or all of a layer",
+          "unfused`, or all of a layer; with a stack also every second product, or modules, of "
+          "which a list is one choice ([truth.md](truth.md), section 5)",
           kOpen),
       field<&Task::choices, &C::zeros>(
           "zero",
@@ -238,6 +296,19 @@ const Schema& schema_of(Rows<Task>) {
       field<&Task::choices, &C::offload>(
           "offload",
           "what has its place in the second memory: all of the list. Needs `memory.second`", kOpen),
+      field<&Task::changes>("states",
+                            "bytes of an element of a weight that is trained, in place of those "
+                            "of the stack, each by itself",
+                            {.preset = "those of the stack"}),
+      field<&Task::changes, &training::StackChanges::gradients>(
+          "gradients", "stay from step to step, or are made in each; beside a stack",
+          {.preset = "those of the stack"}),
+      field<&Task::changes, &training::StackChanges::loss>(
+          "loss", "how it is computed: its kind, or a map; beside a stack",
+          {.type = &kLossOrKind, .preset = "that of the stack"}),
+      field<&Task::decide>("decide",
+                           "the ends of the constants of memory that plans have to fit at; beside "
+                           "a stack"),
       field<&Task::data_overlap>(
           "data_overlap",
           "gradients are added up, and weights gathered, while other layers are at work",
@@ -251,6 +322,39 @@ const Schema& schema_of(Rows<Task>) {
           "optimizer", "the states of an element: master weight and both moments", kBytes)};
   return schema<Task, kFields>("training", &check_plan);
 }
+
+const Schema& schema_of(Rows<training::StackChanges>) {
+  using S = training::StackChanges;
+  static constexpr Extra kBytes{.limits = {0, 64}, .preset = "that of the stack"};
+  static constexpr Field kFields[] = {
+      field<&S::weight>("weight", "as layers use it", kBytes),
+      field<&S::gradient>("gradient", "with all its copies", kBytes),
+      field<&S::master>("master", "the copy that the optimizer keeps", kBytes),
+      field<&S::moments>("moments", "of the optimizer", kBytes),
+      field<&S::step>("step", "more while the optimizer works", kBytes)};
+  return schema<S, kFields>("states of a plan");
+}
+
+const Schema& schema_of(Rows<memory::Lora>) {
+  using L = memory::Lora;
+  static constexpr Field kFields[] = {
+      field<&L::rank>("rank", "of each adapter", {.limits = {1, 65536}}),
+      field<&L::targets>("targets", "the linears that have one", {.preset = "all"}),
+      field<&L::frozen>("frozen",
+                        "the format of the linears: 16 bits, NF4 with its scales quantized again "
+                        "or not, or 4 bits in groups of 128"),
+      field<&L::adapter_bytes>("adapter_bytes",
+                               "an element of an adapter; its gradient as many, moments twice that",
+                               {.limits = {1, 8}})};
+  return schema<L, kFields>("adapters", [](void* object, Report& report) {
+    auto& lora = *static_cast<L*>(object);
+    if (lora.targets.empty()) report.at({&lora.targets}, "expected at least one");
+  });
+}
+
+const Field kLora{.key = "lora",
+                  .doc = "adapters of low rank, all else frozen; beside 'execution.stack'",
+                  .type = &TypeOf<std::optional<memory::Lora>>::type};
 
 const Schema& schema_of(Rows<training::Choices>) {
   static constexpr Extra kAnyDegree{.preset = "any"};

@@ -42,6 +42,11 @@ const Schema& schema_of(Rows<PlanExecutionText>);
 const Schema& schema_of(Rows<training::Task>);
 /// The section `parallelism`, a degree for every role.
 const Schema& schema_of(Rows<training::Choices>);
+const Schema& schema_of(Rows<training::StackChanges>);
+const Schema& schema_of(Rows<memory::Loss>);
+/// Adapters, a key of the section `workload`.
+const Schema& schema_of(Rows<memory::Lora>);
+extern const Field kLora;
 /// A dimension of the network may say which role it serves.
 extern const Field kRoleOfDimension;
 

@@ -266,7 +266,14 @@ void put_megatron_memory(PlanTree& tree) {
   }
   if (const FlagValue* said = tree.find("--recompute-modules");
       said && said->value != "core_attn") {
-    tree.refuse("--recompute-modules", "expected core_attn, got " + in_quotes(said->value));
+    const auto modules = memory::words(memory::Module{});
+    const bool is_one = std::any_of(modules.begin(), modules.end(),
+                                    [&](const auto& word) { return said->value == word.name; });
+    if (is_one) {
+      recompute = said->value;
+    } else {
+      tree.refuse("--recompute-modules", "expected one module, got " + in_quotes(said->value));
+    }
   }
   tree.put("plan.recompute", recompute, from);
 
@@ -343,7 +350,11 @@ void put_torchtitan(PlanTree& tree) {
       stages > 1 ? section + "pipeline_parallel_microbatch_size" : "training.local_batch_size";
   if (stages > 1 || tree.find(micro)) tree.put("micro_batch", tree.count(micro, 1), micro);
   const std::string mode = "activation_checkpoint.mode";
-  if (const FlagValue* said = tree.find(mode)) tree.put("plan.recompute", said->value, mode);
+  const FlagValue* const option = tree.find("activation_checkpoint.selective_ac_option");
+  if (const FlagValue* said = tree.find(mode)) {
+    const bool is_op = said->value == "selective" && option && option->value == "op";
+    tree.put("plan.recompute", is_op ? "op_sac" : said->value, mode);
+  }
 }
 
 }  // namespace

@@ -39,6 +39,17 @@ struct LaunchedPlan {
   }
 };
 
+/// The word, or the modules joined by spaces, that are computed again.
+std::string recompute_of(const Json& plan) {
+  const Json& said = plan.at("recompute");
+  if (said.is_string()) return said;
+  std::string modules;
+  for (const Json& module : said) {
+    modules += (modules.empty() ? "" : " ") + module.get<std::string>();
+  }
+  return modules;
+}
+
 LaunchedPlan plan_of(const Json& result) {
   const Json &degrees = result.at("parallelism"), &plan = result.at("plan");
   return {.result = result,
@@ -53,7 +64,7 @@ LaunchedPlan plan_of(const Json& result) {
           .zero = plan.at("zero"),
           .chunks = plan.at("chunks"),
           .layout = plan.at("layout"),
-          .recompute = plan.at("recompute"),
+          .recompute = recompute_of(plan),
           .schedule = plan.at("schedule"),
           .layers = plan.at("layers"),
           .offload = plan.at("offload")};
@@ -273,6 +284,7 @@ EmittedText megatron(const LaunchedPlan& plan) {
     emitted.add("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
   } else if (plan.recompute != "none") {
     emitted.add("--recompute-granularity selective");
+    if (plan.recompute != "selective") emitted.add("--recompute-modules", plan.recompute);
   }
   if (plan.zero == 1) {
     emitted.add("--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather");
@@ -359,7 +371,9 @@ EmittedText torchtitan(const LaunchedPlan& plan) {
   } else if (plan.pipeline > 1) {
     put("parallelism.module_fqns_per_model_part", modules_text(plan));
   }
-  put("activation_checkpoint.mode", toml_string(plan.recompute));
+  const bool is_op = plan.recompute == "op_sac";
+  put("activation_checkpoint.mode", toml_string(is_op ? "selective" : plan.recompute));
+  if (is_op) put("activation_checkpoint.selective_ac_option", toml_string("op"));
   std::string text = comments(emitted.comments());
   for (const auto& [name, lines] : sections) text += fmt::format("[{}]\n{}\n", name, lines);
   text.pop_back();

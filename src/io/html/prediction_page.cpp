@@ -52,6 +52,13 @@ Json errors_json(const std::vector<MeasuredRun>& runs, const Predictions& predic
   return all;
 }
 
+/// Shares that are refused at each level.
+Json refused_json(const MemoryErrors::Refused& refused) {
+  Json json = {{"runs", refused.runs}};
+  for (const memory::Level level : memory::kLevels) json[name_of(level)] = refused.share(level);
+  return json;
+}
+
 }  // namespace
 
 std::string prediction_page(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
@@ -64,23 +71,23 @@ std::string prediction_page(const std::vector<MeasuredRun>& runs, const Predicti
                 {"best_is_slower_by", order.regret}};
   });
   const MemoryErrors memory = memory_errors(runs, predictions);
-  return html_page(page_assets::predictions(), {{"dfsearch", kVersion},
-                                                {"title", title},
-                                                {"command", command},
-                                                {"total", runs.size()},
-                                                {"worst", kWorst},
-                                                {"by", name_of(group)},
-                                                {"runs", columns_of_runs(runs, predictions, timed)},
-                                                {"errors", errors_json(runs, predictions)},
-                                                {"orders", std::move(orders)},
-                                                {"memory",
-                                                 {{"known", memory.known},
-                                                  {"right", memory.right},
-                                                  {"refused", memory.refused},
-                                                  {"accepted", memory.accepted},
-                                                  {"measured", memory.measured},
-                                                  {"error", memory.error},
-                                                  {"bias", memory.bias}}}});
+  return html_page(page_assets::predictions(),
+                   {{"dfsearch", kVersion},
+                    {"title", title},
+                    {"command", command},
+                    {"total", runs.size()},
+                    {"worst", kWorst},
+                    {"by", name_of(group)},
+                    {"runs", columns_of_runs(runs, predictions, timed)},
+                    {"errors", errors_json(runs, predictions)},
+                    {"orders", std::move(orders)},
+                    {"memory",
+                     {{"ran", refused_json(memory.ran)},
+                      {"out_of_memory", refused_json(memory.out_of_memory)},
+                      {"measured", memory.measured},
+                      {"within", memory.within},
+                      {"error", memory.error},
+                      {"bias", memory.bias}}}});
 }
 
 }  // namespace dfsearch

@@ -67,10 +67,15 @@ std::vector<std::string> groups_of(const MeasuredRun& run, RunGroup group) {
 
 }  // namespace
 
-double reserved_gib(const MeasuredRun& run, const Prediction& prediction) {
+double allocator_gib(const MeasuredRun& run, const Prediction& prediction, memory::Level level) {
   constexpr double kGib = 1073741824.0;
-  const Bytes context = stack::typical(run.task->stack->stack.context);
-  return (prediction.typical.memory.total() - context).in_base_units() / kGib;
+  const auto& stages = prediction.typical.stages;
+  const auto fullest = std::max_element(
+      stages.begin(), stages.end(),
+      [&](const auto& a, const auto& b) { return a[level].device() < b[level].device(); });
+  const auto& stage = !run.rank ? *fullest : *run.rank < 0 ? stages.back() : stages.front();
+  const memory::StageMemory& held = stage[level];
+  return (held.allocated() + (run.allocated ? 0.0 : held.fragments)) / kGib;
 }
 
 bool is_timed(const MeasuredRun& run) {
@@ -177,15 +182,24 @@ std::vector<PlanOrder> orders_of_plans(const std::vector<MeasuredRun>& runs,
 MemoryErrors memory_errors(const std::vector<MeasuredRun>& runs, const Predictions& predictions) {
   MemoryErrors sum;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!predictions[i] || !runs[i].ran) continue;
-    const bool ran = *runs[i].ran, fits = predictions[i]->typical.fits;
-    ++sum.known;
-    if (fits == ran) ++sum.right;
-    if (ran && !fits) ++sum.refused;
-    if (!ran && fits) ++sum.accepted;
-    if (!ran || !runs[i].reserved || !(*runs[i].reserved > 0.0)) continue;
-    const double off = reserved_gib(runs[i], *predictions[i]) / *runs[i].reserved - 1.0;
+    const MeasuredRun& run = runs[i];
+    if (!predictions[i] || !run.ran) continue;
+    const training::MemoryJudgement& judgement = predictions[i]->typical.judgement;
+    MemoryErrors::Refused& refused = *run.ran ? sum.ran : sum.out_of_memory;
+    ++refused.runs;
+    for (const memory::Level level : memory::kLevels) {
+      if (judgement.needed[level] > judgement.visible) ++refused.at[level];
+    }
+    const double peak = run.allocated ? *run.allocated : run.reserved.value_or(0.0);
+    if (!*run.ran || !(peak > 0.0)) continue;
+    const auto predicted = [&](memory::Level level) {
+      return allocator_gib(run, *predictions[i], level);
+    };
+    const double off = predicted(memory::Level::Typical) / peak - 1.0;
     ++sum.measured;
+    if (predicted(memory::Level::Low) <= peak && peak <= predicted(memory::Level::High)) {
+      ++sum.within;
+    }
     sum.error += std::fabs(off);
     sum.bias += off;
   }

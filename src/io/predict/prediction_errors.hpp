@@ -1,6 +1,7 @@
 #pragma once
 // How far predictions are from what was measured.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -39,8 +40,10 @@ constexpr auto words(RunGroup) {
 bool is_timed(const MeasuredRun& run);
 /// Errors of times, as shares of the measured ones.
 double error_of(const MeasuredRun& run, const Prediction& prediction);
-/// GiB of the allocator: all but what the driver has.
-double reserved_gib(const MeasuredRun& run, const Prediction& prediction);
+/// The GiB that the allocator gives away on the stage that was measured, and with fragments those
+/// that it reserves, unless the former were measured.
+double allocator_gib(const MeasuredRun& run, const Prediction& prediction,
+                     memory::Level level = memory::Level::Typical);
 /// The file or paper of a run without version and place in it.
 std::string short_source(const MeasuredRun& run);
 
@@ -79,10 +82,19 @@ struct PlanOrder {
 std::vector<PlanOrder> orders_of_plans(const std::vector<MeasuredRun>& runs,
                                        const Predictions& predictions);
 
-/// `known` runs fitted or not; of `measured` ones the peak is known, whose error and bias are
-/// shares.
+/// Runs that ran and that ran out of memory, and the ones refused at each level; of `measured` ones
+/// the peak is known, whose error and bias are shares, and `within` the low and the high end.
 struct MemoryErrors {
-  std::size_t known = 0, right = 0, refused = 0, accepted = 0, measured = 0;
+  struct Refused {
+    std::size_t runs = 0;
+    memory::ByLevel<std::size_t> at{};
+
+    [[nodiscard]] double share(memory::Level level) const {
+      return static_cast<double>(at[level]) / static_cast<double>(std::max<std::size_t>(runs, 1));
+    }
+  };
+  Refused ran, out_of_memory;
+  std::size_t measured = 0, within = 0;
   double error = 0.0, bias = 0.0;
 };
 MemoryErrors memory_errors(const std::vector<MeasuredRun>& runs, const Predictions& predictions);

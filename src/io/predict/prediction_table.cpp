@@ -43,18 +43,25 @@ std::string table_of_orders(const std::vector<PlanOrder>& orders) {
 }
 
 std::string memory_text(const MemoryErrors& memory) {
-  if (memory.known == 0) return "";
-  std::string text = fmt::format(
-      "\nmemory: of {} runs {} % are told right to fit or not; {} that ran are refused, {} that "
-      "did not are accepted\n",
-      memory.known,
-      percent_of(static_cast<double>(memory.right) / static_cast<double>(memory.known)),
-      memory.refused, memory.accepted);
+  std::string text;
+  const auto add = [&](const char* name, const MemoryErrors::Refused& refused) {
+    if (refused.runs == 0) return;
+    text += fmt::format(
+        "{} {}: refused at the low ends {} %, at the typical ones {} %, at the high "
+        "ones {} %\n",
+        refused.runs, name, percent_of(refused.share(memory::Level::Low)),
+        percent_of(refused.share(memory::Level::Typical)),
+        percent_of(refused.share(memory::Level::High)));
+  };
+  add("real runs", memory.ran);
+  add("runs out of memory", memory.out_of_memory);
   if (memory.measured > 0) {
-    text += fmt::format("peak of the allocator in {} runs: {} % off, bias {}\n", memory.measured,
-                        percent_of(memory.error), signed_percent(memory.bias));
+    text += fmt::format(
+        "peak of the allocator in {} runs: {} % off, bias {}; {} % within the low and high ends\n",
+        memory.measured, percent_of(memory.error), signed_percent(memory.bias),
+        percent_of(static_cast<double>(memory.within) / static_cast<double>(memory.measured)));
   }
-  return text;
+  return text.empty() ? text : "\nmemory\n" + text;
 }
 
 std::string explanation(std::optional<double> factor) {
@@ -96,14 +103,14 @@ std::string worst_runs(const std::vector<MeasuredRun>& runs, const Predictions& 
 std::string prediction_csv(const std::vector<MeasuredRun>& runs, const Predictions& predictions) {
   std::string text = "id,model,gpu,gpus,stack,step_s,predicted_s,low_s,high_s,error";
   for (const auto& [name, part] : kRunParts) text += fmt::format(",{}_s", name);
-  text += ",memory_gib,fits,reserved_gb,note\n";
+  text += ",memory_gib,fits,low_gib,typical_gib,high_gib,verdict,reserved_gb,note\n";
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const MeasuredRun& run = runs[i];
     text +=
         fmt::format("{},{},{},{},{},{}", csv_cell(run.id), csv_cell(run.model), csv_cell(run.gpu),
                     run.gpus, csv_cell(run.stack), run.step ? fmt::format("{}", *run.step) : "");
     if (!predictions[i]) {
-      text += fmt::format(",,,,{},,,,the shape of the model is not given\n",
+      text += fmt::format(",,,,{},,,,,,,,the shape of the model is not given\n",
                           std::string(kRunParts.size(), ','));
       continue;
     }
@@ -116,29 +123,26 @@ std::string prediction_csv(const std::vector<MeasuredRun>& runs, const Predictio
     for (const auto& [name, part] : kRunParts) {
       text += fmt::format(",{:.4g}", (time.parts.*part).in_base_units());
     }
-    text +=
-        fmt::format(",{:.4g},{},{},{}\n", reserved_gib(run, prediction), time.fits ? "yes" : "no",
-                    run.reserved ? fmt::format("{}", *run.reserved) : "",
-                    run.comparable ? csv_cell(run.note) : "left out of the errors of times");
+    const training::MemoryJudgement& judgement = time.judgement;
+    text += fmt::format(",{:.4g},{}", allocator_gib(run, prediction), time.fits ? "yes" : "no");
+    for (const memory::Level level : memory::kLevels) {
+      text += fmt::format(",{:.4g}", judgement.needed[level] / Bytes(1073741824.0));
+    }
+    const std::optional<double>& peak = run.allocated ? run.allocated : run.reserved;
+    text += fmt::format(",{},{},{}\n", csv_cell(name_of(judgement.verdict)),
+                        peak ? fmt::format("{}", *peak) : "",
+                        run.comparable ? csv_cell(run.note) : "left out of the errors of times");
   }
   return text;
 }
 
 std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
                               const std::vector<RunGroup>& groups, std::size_t worst) {
-  std::size_t without = 0, too_large = 0;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    without += predictions[i] ? 0U : 1U;
-    too_large += predictions[i] && runs[i].step && !predictions[i]->typical.fits ? 1U : 0U;
-  }
+  const auto without = std::count_if(predictions.begin(), predictions.end(),
+                                     [](const auto& each) { return !each.has_value(); });
   std::string text = fmt::format("{} runs", runs.size());
   if (without > 0) text += fmt::format(", {} of them without the shape of a model", without);
   text += "\n";
-  if (too_large > 0) {
-    text += fmt::format("{} with a measured time {} not fit by the model (column fits of -o)\n",
-                        plural(static_cast<std::int64_t>(too_large), "run"),
-                        too_large == 1 ? "does" : "do");
-  }
   text += peak_text(runs);
   for (const RunGroup group : groups) {
     text += "\n" + table_of_errors(errors_by(runs, predictions, group));

@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "base/counts.hpp"
+#include "base/error.hpp"
+#include "base/units_text.hpp"
 #include "io/config/shelf.hpp"
 #include "io/config/stack_files.hpp"
 #include "model/training/evaluate.hpp"
@@ -33,9 +35,12 @@ constexpr std::string_view kOtherColumns[] = {
     "source", "model", "value_dim", "gated", "tied", "experts", "experts_used", "expert_mlp",
     "shared_experts", "dense_layers", "query_rank", "kv_rank", "rope_dim", "context", "expert",
     "chunks", "zero", "data_parallel", "recompute", "schedule", "status", "step_s",
-    "tensor_overlap", "reserved_gb", "sequence_parallel", "quality", "gradient_wire_bytes",
+    "tensor_overlap", "reserved_gb", "sequence_parallel", "quality", "gradient_wire_bytes", "bias",
+    "positions", "expert_tensor", "attention", "dropout", "loss", "states", "lora", "frozen",
+    "adapter_bytes", "layer_split", "measured", "peak_kind", "peak_gib", "capacity_gib",
     // Columns of the tables of the shelf that inform readers but do not count:
-    "licence", "version", "tokens_per_s_per_gpu", "model_tflops_per_gpu"};
+    "licence", "version", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "states_gib",
+    "device_mib", "group", "half", "score", "note"};
 
 /// Files of stacks and chips, each read once.
 class Setups {
@@ -90,6 +95,9 @@ Transformer model_of(const RowReader& row) {
   model.tied = row.count("tied", 0, 0) != 0;
   // Models of plain MLPs have learned positions, for all that is known of a run.
   model.positions = model.gated ? 0 : row.count("sequence", 1);
+  if (!row.text("positions").empty()) model.positions = row.count("positions", 0, 0);
+  if (row.count("bias", 0, 0) != 0) model.bias = Bias::All;
+  model.dropout = row.count("dropout", 0, 0) != 0;
   const std::int64_t experts = row.count("experts", 0, 0);
   if (experts > 0) {
     model.experts = Experts{.count = experts,
@@ -133,7 +141,8 @@ std::string set_expert(const RowReader& row, const Transformer& model, training:
   const std::vector<std::int64_t> parts =
       divisors(asked > 0 ? asked : std::gcd(count, tensor * replicas));
   for (auto expert = parts.rbegin(); expert != parts.rend(); ++expert) {
-    const bool whole = *expert % tensor == 0 && replicas % (*expert / tensor) == 0;
+    const bool whole = *expert % tensor == 0 && replicas % (*expert / tensor) == 0 &&
+                       row.count("expert_tensor", 1) == 1;
     const std::int64_t among = whole ? *expert / tensor : *expert;
     if (replicas % among != 0) continue;
     degrees[Role::Expert] = among;
@@ -167,11 +176,18 @@ std::string set_plan(const RowReader& row, training::Task& task, training::Plan&
   std::string note = set_expert(row, task.model, plan, replicas);
   plan.micro_batch = row.count("micro_batch", 1);
   plan.zero = static_cast<int>(std::min<std::int64_t>(row.count("zero", 0, 0), 3));
-  constexpr training::Recompute kRecomputes[] = {
-      training::Recompute::None, training::Recompute::None, training::Recompute::Full,
-      training::Recompute::Selective, training::Recompute::EverySecondProduct};
-  plan.recompute =
-      kRecomputes[row.choice("recompute", {"none", "recipe", "full", "selective", "op_sac"})];
+  const std::string_view recompute = row.text("recompute");
+  plan.recompute = training::Recompute::None;
+  if (recompute == "recipe") {
+    plan.recompute = training::Recompute::Unknown;
+  } else if (const auto found = memory::recompute_of(recompute.empty() ? "none" : recompute)) {
+    plan.recompute = *found;
+  } else {
+    row.complain("recompute",
+                 fmt::format("expected none, recipe, full, op_sac or modules joined by "
+                             "'+', got {}",
+                             in_quotes(recompute)));
+  }
   constexpr training::Schedule kSchedules[] = {training::Schedule::OneForwardOneBackward,
                                                training::Schedule::OneForwardOneBackward,
                                                training::Schedule::Interleaved,
@@ -193,6 +209,102 @@ std::string set_plan(const RowReader& row, training::Task& task, training::Plan&
   return note;
 }
 
+/// The words of a cell that a mark parts; none for an empty cell.
+std::vector<std::string_view> parts_of(std::string_view text, char mark) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(mark), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+/// A plain number; nothing for another word.
+std::optional<double> number_of(std::string_view word) {
+  try {
+    return parse_number(std::string(word));
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+template <HasWords E>
+std::optional<E> value_of_word(std::string_view name) {
+  for (const auto& word : words(E{})) {
+    if (word.name == name) return word.value;
+  }
+  return std::nullopt;
+}
+
+/// Sets states, loss and adapters of a run that differ from its stack.
+void set_memory(const RowReader& row, training::Task& task) {
+  stack::Stack& stack = task.stack->stack;
+  if (row.text("attention") == "unfused") stack.attention = stack::Attention::Unfused;
+  // Megatron keeps gradients as it sends them; nanotron has copies beside those.
+  if (stack.states.master > 0.0 && !(stack.states.buffer > 0.0)) {
+    task.changes.gradient = row.number("gradient_wire_bytes");
+  }
+  for (const std::string_view word : parts_of(row.text("states"), ' ')) {
+    constexpr std::pair<char, std::optional<double> training::StackChanges::*> kStates[] = {
+        {'w', &training::StackChanges::weight},
+        {'g', &training::StackChanges::gradient},
+        {'m', &training::StackChanges::master},
+        {'o', &training::StackChanges::moments},
+        {'x', &training::StackChanges::step}};
+    const auto bytes = number_of(word.substr(1));
+    const auto* state = std::find_if(std::begin(kStates), std::end(kStates),
+                                     [&](const auto& one) { return one.first == word.front(); });
+    if (state == std::end(kStates) || !bytes || *bytes < 0.0) {
+      row.complain("states", "expected words like w2, g4, m4, o8 and x0, got " + in_quotes(word));
+    } else {
+      task.changes.*state->second = *bytes;
+    }
+  }
+  if (const auto words = parts_of(row.text("loss"), ':'); !words.empty()) {
+    const auto kind = value_of_word<memory::LossKind>(words[0]);
+    const auto chunk = words.size() > 1 ? number_of(words[1]) : 1024.0;
+    const bool is_known =
+        kind && (*kind == memory::LossKind::FusedLinear || !stack.logits[*kind].empty());
+    if (!is_known || !chunk || *chunk < 1.0) {
+      row.complain("loss",
+                   "expected a kind of the stack's 'logits', with ':' and the tokens of a "
+                   "chunk, got " +
+                       in_quotes(row.text("loss")));
+    } else {
+      task.changes.loss = memory::Loss{*kind, static_cast<std::int64_t>(*chunk)};
+    }
+  }
+  for (const std::string_view word : parts_of(row.text("layer_split"), ' ')) {
+    task.choices.layers.push_back(static_cast<std::int64_t>(number_of(word).value_or(0.0)));
+  }
+  const std::int64_t all =
+      std::accumulate(task.choices.layers.begin(), task.choices.layers.end(), std::int64_t{0});
+  const auto stages = std::ssize(task.choices.layers);
+  if (stages > 0 && (all != task.model.layers || stages != row.count("pipeline", 1))) {
+    row.complain("layer_split", fmt::format("expected the {} layers of {} stages",
+                                            task.model.layers, row.count("pipeline", 1)));
+  }
+  const auto adapters = parts_of(row.text("lora"), ':');
+  if (adapters.empty()) return;
+  memory::Lora& lora = task.lora.emplace();
+  lora.targets.clear();
+  lora.rank = static_cast<std::int64_t>(number_of(adapters[0]).value_or(0.0));
+  for (const std::string_view word :
+       parts_of(adapters.size() > 1 ? adapters[1] : std::string_view("all"), '+')) {
+    if (const auto target = value_of_word<memory::Target>(word)) lora.targets.push_back(*target);
+  }
+  if (lora.rank < 1 || lora.targets.empty()) {
+    row.complain("lora", "expected a rank and targets like 16:q+k+v+o");
+  }
+  if (!row.text("frozen").empty()) {
+    const auto frozen = value_of_word<memory::Frozen>(row.text("frozen"));
+    if (!frozen) row.complain("frozen", "expected w2, nf4, nf4_single or gptq4");
+    lora.frozen = frozen.value_or(lora.frozen);
+  }
+  lora.adapter_bytes = row.number("adapter_bytes").value_or(lora.adapter_bytes);
+}
+
 MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messages) {
   MeasuredRun run;
   run.id = row.text("id");
@@ -204,8 +316,14 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
   run.step = row.number("step_s");
   run.reserved = row.number("reserved_gb");
   const std::string_view status = row.text("status");
-  if (status == "Success") run.ran = true;
-  if (status == "OOM") run.ran = false;
+  if (status == "Success" || status == "ran" || (status.empty() && run.step)) run.ran = true;
+  if (status == "OOM" || status == "oom") run.ran = false;
+  if (row.text("score") == "0") run.ran.reset();
+  const auto peak = row.number("peak_gib");
+  (row.text("peak_kind") == "reserved" ? run.reserved : run.allocated) = peak;
+  if (const auto gib = row.number("reserved_gb")) run.reserved = gib;
+  if (row.text("measured") == "first") run.rank = 0;
+  if (row.text("measured") == "last") run.rank = -1;
   const std::string_view quality = row.text("quality");
   run.comparable = !quality.starts_with("log") || quality == "log; steady";
   if (row.text("hidden").empty()) return run;
@@ -242,6 +360,10 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
     run.says_overlap = true;
   }
   task.machine.memory[0].capacity = chip->visible;
+  if (const auto gib = row.number("capacity_gib")) {
+    task.machine.memory[0].capacity = Bytes(*gib * 1073741824.0);
+  }
+  set_memory(row, task);
   task.machine.network = training::network_of(*chip, run.gpus);
   run.note = set_plan(row, task, run.plan);
   if (messages.count() != before) return run;

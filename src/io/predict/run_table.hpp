@@ -23,13 +23,15 @@ struct MeasuredRun {
   std::optional<training::Task> task;
   std::shared_ptr<const stack::Stack> software;  ///< as its file says
   training::Plan plan;
-  std::optional<double> step;      ///< seconds
-  std::optional<double> reserved;  ///< GiB, peak of the allocator
-  std::optional<bool> ran;         ///< false: out of memory; nothing: not told, or another failure
-  bool comparable = true;          ///< whether `step` is a property of the plan
-  bool says_overlap = false;       ///< the row has its own `tensor_overlap`
-  std::string note;                ///< what is not counted as the row says
-  std::string mark;                ///< the cell of the column that was asked for
+  std::optional<double> step;        ///< seconds
+  std::optional<double> reserved;    ///< GiB, the most that the allocator reserved
+  std::optional<double> allocated;   ///< GiB, the most that it gave away
+  std::optional<std::int64_t> rank;  ///< the stage of both peaks, -1 the last, nothing the fullest
+  std::optional<bool> ran;    ///< false: out of memory; nothing: not told, or another failure
+  bool comparable = true;     ///< whether `step` is a property of the plan
+  bool says_overlap = false;  ///< the row has its own `tensor_overlap`
+  std::string note;           ///< what is not counted as the row says
+  std::string mark;           ///< the cell of the column that was asked for
 };
 
 /// How tables are read.

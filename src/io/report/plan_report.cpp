@@ -221,7 +221,21 @@ Sheet fusion_lines(const Task& task, const FoundPlan& found) {
   return text;
 }
 
-Sheet memory_lines(const Task& task, const Plan& plan, const MemoryUse& use, std::int64_t stage) {
+/// "41 GB to 52 GB of 85 GB: fits, not at the high end; fullest in the last layer".
+Sheet judgement_line(const std::optional<training::MemoryJudgement>& judgement) {
+  if (!judgement) return "";
+  const auto& [needed, verdict, held, visible] = *judgement;
+  using memory::Level;
+  return fmt::format(
+      "  {}: low {}, typical {}, high {}; fullest {}\n", name_of(verdict),
+      to_text(needed[Level::Low]), to_text(needed[Level::Typical]), to_text(needed[Level::High]),
+      held.moment == memory::Moment::Step   ? "in the step of the optimizer"
+      : held.moment == memory::Moment::Loss ? "in the loss"
+                                            : fmt::format("in the {}", name_of(held.moment)));
+}
+
+Sheet memory_lines(const Task& task, const Plan& plan, const MemoryUse& use, std::int64_t stage,
+                   const std::optional<training::MemoryJudgement>& judgement) {
   const Bytes total = use.total();
   const Bytes capacity = task.machine.memory[0].capacity;
   std::string title = fmt::format("memory of a chip{}: {}",
@@ -237,6 +251,7 @@ Sheet memory_lines(const Task& task, const Plan& plan, const MemoryUse& use, std
                          {"working", use.working},
                          {"ends of the model", use.ends},
                          {"runtime", use.runtime}});
+  text += judgement_line(judgement);
   if (use.second > Bytes{}) {
     text += fmt::format("  second memory: {} of {}\n", to_text(use.second),
                         to_text(task.machine.memory[1].capacity));
@@ -263,7 +278,50 @@ Sheet reason_lines(const Task& task, const PlanResult& result) {
   Sheet text =
       labelled("reason", lack_text(task, plan, misfit) + ", in the plan that needs least:");
   return text + plan_remedy_lines(task, *result.misfit) + "\n" + plan_lines(task, plan) +
-         memory_lines(task, plan, misfit.memory, misfit.stage);
+         memory_lines(task, plan, misfit.memory, misfit.stage, misfit.judgement);
+}
+
+/// Whether its plan fits at the low ends alone, which was not asked for.
+bool may_not_fit(const Task& task, const PlanResult& result) {
+  return result.cost && result.decided != task.decide;
+}
+
+/// The largest of the parts that a plan may make smaller.
+std::string part_to_cut(const MemoryUse& use) {
+  const std::pair<const char*, Bytes> parts[] = {
+      {"weights", use.weights},         {"gradients", use.gradients},
+      {"the optimizer", use.optimizer}, {"activations", use.activations},
+      {"working memory", use.working},  {"ends of the model", use.ends}};
+  const auto* most =
+      std::max_element(std::begin(parts), std::end(parts),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return fmt::format("{} have {}", most->first, to_text(most->second));
+}
+
+/// The words of a search with a stack are proofs at the low ends of memory alone.
+Sheet found_line(const Task& task, const PlanResult& result) {
+  if (!task.stack) return result_line(result, result.scope, kOne, kNone);
+  if (may_not_fit(task, result)) {
+    const training::MemoryJudgement& judgement = *result.cost->judgement;
+    const Bytes typical = judgement.needed[memory::Level::Typical];
+    return labelled("result", fmt::format("may not fit: typical {} of {}, {} too much; {}",
+                                          to_text(typical), to_text(judgement.visible),
+                                          percent(typical / judgement.visible - 1.0),
+                                          part_to_cut(result.cost->memory))) +
+           labelled("", "the best of the plans that fit at the low ends of all memory constants");
+  }
+  if (!result.misfit) return result_line(result, result.scope, kOne, kNone);
+  if (result.status == SearchStatus::Infeasible) {
+    return result_line(result, result.scope, kOne, kNone) +
+           labelled("", "no plan fits even under the low ends of all memory constants");
+  }
+  const char* why = "with constants of a stack that is not on the shelf: guessed";
+  if (task.stack->is_known) {
+    why = result.decided == memory::Level::Low    ? "by recompute, which need not be so"
+          : result.decided == memory::Level::High ? "by the high ends of memory constants"
+                                                  : "by typical constants";
+  }
+  return labelled("result", fmt::format("nothing found to fit, {}", why));
 }
 
 Sheet interval_line(const PlanResult& result) {
@@ -437,13 +495,15 @@ std::string reason_text(const Task& task, const PlanResult& result) {
 
 Sheet report_text(const Task& task, const PlanResult& result, const std::string& title) {
   Sheet text = title_line(title) + asked_text(task);
-  text += "\n" + result_line(result, result.scope, kOne, kNone);
-  if (result.status == SearchStatus::Infeasible) text += reason_lines(task, result);
+  text += "\n" + found_line(task, result);
+  if (result.status == SearchStatus::Infeasible || result.misfit) {
+    text += reason_lines(task, result);
+  }
   if (result.cost) {
     const training::Cost& cost = *result.cost;
     const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
     text += step_lines(result, cost.step_time, cost.utilization, peak);
-    if (result.is_given()) {
+    if (result.is_given() && !may_not_fit(task, result)) {
       text +=
           labelled("best", "not searched for: a search with it as --hint says how far it is off");
     }
@@ -452,7 +512,7 @@ Sheet report_text(const Task& task, const PlanResult& result, const std::string&
     text += top_lines(result, kOne, kNone,
                       [](const FoundPlan& found) { return degrees_text(*found.plan); });
     text += "\n" + plan_lines(task, *result.plan) + time_lines(*result.plan, cost) +
-            memory_lines(task, *result.plan, cost.memory, cost.fullest) +
+            memory_lines(task, *result.plan, cost.memory, cost.fullest, cost.judgement) +
             fusion_lines(task, result);
     if (const auto& any = result.any_framework) {
       text += framework_line(*task.framework, *any, Score(cost.step_time.in_base_units()),

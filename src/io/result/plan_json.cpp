@@ -54,9 +54,19 @@ Json network_json(const Plan& plan) {
   });
 }
 
+/// A word, or the list of modules that are computed again.
+Json recompute_json(const Plan& plan) {
+  Json modules = Json::array();
+  for (const auto& [name, module] : memory::words(memory::Module{})) {
+    if (has(plan.recompute, module)) modules.push_back(name);
+  }
+  return modules.size() > 1 ? modules : Json(training::name_of(plan.recompute));
+}
+
 /// The keys of the section `training`, where the object can stand.
 constexpr auto kDecisionKeys =
-    DFSEARCH_KEYS(Plan, layout, recompute, zero, schedule, chunks, layers, offload);
+    join(DFSEARCH_KEYS(Plan, layout), key<Plan, &recompute_json>("recompute"),
+         DFSEARCH_KEYS(Plan, zero, schedule, chunks, layers, offload));
 /// All decisions.
 constexpr auto kPlanKeys =
     join(key<Plan, &parallelism_json>("parallelism"), key<Plan, &network_json>("network"),
@@ -85,15 +95,32 @@ constexpr auto kTimeKeys = join(DFSEARCH_KEYS(StepParts, compute, recompute, ten
                                 key<StepParts, &StepParts::host>("host", true));
 Json time_json(const PlanCost& cost) { return object_json(kTimeKeys, &cost.parts); }
 
-Json memory_json(const MemoryUse& use, std::int64_t stage) {
+/// With a stack: the bytes at each level, and the parts of the moment when most is held.
+Json judgement_json(const training::MemoryJudgement& judgement) {
+  Json json = Json::object();
+  for (const memory::Level level : memory::kLevels) {
+    json[name_of(level)] = number(judgement.needed[level]);
+  }
+  json["visible"] = number(judgement.visible);
+  json["verdict"] = name_of(judgement.verdict);
+  json["moment"] = name_of(judgement.held.moment);
+  json["allocated"] = json_number(judgement.held.allocated());
+  return json;
+}
+
+Json memory_json(const MemoryUse& use, std::int64_t stage,
+                 const std::optional<training::MemoryJudgement>& judgement) {
   Json json = object_json(DFSEARCH_KEYS(MemoryUse, weights, gradients, optimizer, activations,
                                         working, ends, total, second),
                           &use);
   json["stage"] = stage;
   put(json, key<MemoryUse, &MemoryUse::runtime>("runtime", true), &use);
+  if (judgement) json["judgement"] = judgement_json(*judgement);
   return json;
 }
-Json memory_of_cost(const PlanCost& cost) { return memory_json(cost.memory, cost.fullest); }
+Json memory_of_cost(const PlanCost& cost) {
+  return memory_json(cost.memory, cost.fullest, cost.judgement);
+}
 
 void put_found(Json& json, const FoundPlan& found) {
   put(json, kPlanKeys, found.cost ? &*found.plan : nullptr);
@@ -262,7 +289,7 @@ Json infeasible_json(const training::Task& task, const PlanResult& result) {
                {"stage", misfit.stage},
                {"needed", number(lack.needed)},
                {"available", number(lack.available)},
-               {"memory", memory_json(misfit.memory, misfit.stage)}};
+               {"memory", memory_json(misfit.memory, misfit.stage, misfit.judgement)}};
   put(json, kPlanKeys, &result.misfit->plan);
   json["remedies"] = std::move(remedies);
   const std::optional<bool>& complete = result.misfit->changes_complete;
@@ -284,6 +311,7 @@ Json answer_json(const training::Task& task, const PlanResult& result) {
   put_answer(json, result);
   json["interval"] =
       result.interval ? Json{number(result.interval->low), number(result.interval->high)} : Json();
+  json["decided"] = task.stack ? Json(name_of(result.decided)) : Json();
   json["framework"] = result.any_framework
                           ? Json{{"name", name_of(*task.framework)},
                                  {"step_time_of_any", number(result.any_framework->best)},

@@ -127,16 +127,26 @@ class EnoughNumbers {
   }
 
   /// A bound of the weights, gradients and states of the optimizer in all chips together, whatever
-  /// the plan.  A stack counts no learned positions.
+  /// the plan.
   [[nodiscard]] double least_states() const {
     const Task& task = config_.task;
     if (task.machine.second_memory()) return 0.0;
-    const double known = task.pass.word.in_base_units() + task.bytes.optimizer;
-    const double all = known + training::gradient_bytes(task, 0);
     constexpr double kRoundings = 1.0 - 1e-9;  // of sums here and there
+    if (task.stack) return least_with_stack() * kRoundings;
+    const double all = task.pass.word.in_base_units() + task.bytes.optimizer + task.bytes.gradient;
+    return parameter_count(task.model) * all * kRoundings;
+  }
+
+  /// A stack counts neither norms of heads and outputs nor biases of routers.
+  [[nodiscard]] double least_with_stack() const {
+    const Task& task = config_.task;
     Transformer counted = task.model;
-    if (task.stack) counted.positions = 0;
-    return parameter_count(counted) * all * kRoundings;
+    counted.qk_norm = counted.post_norm = false;
+    counted.norm = Norm::Rms;
+    if (counted.experts) counted.experts->router_bias = false;
+    const memory::States states = task.states();
+    const double trained = states.weight + states.gradient + states.master + states.moments;
+    return parameter_count(counted) * (task.lora ? bytes_of(task.lora->frozen) : trained);
   }
 
   [[nodiscard]] double capacity() const {

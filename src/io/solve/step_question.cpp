@@ -195,7 +195,9 @@ class StepQuestion final : public Question {
     typename Kind::Found found = Kind::find(config_.task, search);
     if constexpr (std::is_same_v<typename Kind::Config, TrainingConfig>) {
       if (asked.explain && found.misfit) {
-        find_enough_numbers(config_, search.limits.deadline, *found.misfit);
+        TrainingConfig decided = config_;
+        decided.task.decide = found.decided;
+        find_enough_numbers(decided, search.limits.deadline, *found.misfit);
       }
     }
     return answer(std::move(found));

@@ -14,13 +14,6 @@ namespace {
 
 /// Routing, permuting and returning of experts, which backward takes more and smaller kernels for.
 constexpr double kExpertBackward = 3.2;
-// Constants of the memory of a micro-batch, which the docs list as fitted.
-/// Words of a token's width that norms, residuals and inputs of linear layers keep.
-constexpr double kKeptWidths = 6.6;  // [f]
-/// Words of a token's width that sequence parallelism gathers.
-constexpr double kGatheredWidths = 0.47;  // [f]
-/// Bytes of a logit: 16 bits, a copy of 32 and its gradient, the softmax, and fragmentation.
-constexpr double kLogitBytes = 13.0;  // [f]
 
 /// A linear layer of one chip.
 struct Linear {
@@ -34,10 +27,12 @@ struct Linear {
 
 class Counter {
  public:
-  Counter(const Setup& setup, const Transformer& model, const Division& division)
+  Counter(const Setup& setup, const Transformer& model, const Division& division,
+          const memory::Lora* lora)
       : setup_(setup),
         model_(model),
         division_(division),
+        lora_(lora),
         kernels_(setup),
         tokens_(division.tokens()),
         tensor_(number(division.tensor)),
@@ -50,6 +45,7 @@ class Counter {
     add_exchanges(of_experts);
     add_host(of_experts);
     add_memory(of_experts);
+    set_trained(work_.memory.adapters);
     return work_;
   }
 
@@ -57,6 +53,8 @@ class Counter {
     const double words = 2.0 * hidden_;
     elementwise(words, 1.0, 1.0);
     work_.parameters = number(model_.vocabulary) * hidden_ / tensor_;
+    work_.memory = memory::first_memory(model_, shares());
+    set_trained(0.0);
     return work_;
   }
 
@@ -65,13 +63,14 @@ class Counter {
     const Linear head{.rows = tokens_, .in = hidden_, .out = vocabulary};
     const Seconds product = kernels_.product(head.flop(), head.bytes(), Bits::Sixteen);
     work_.forward.products += product;
-    work_.backward.products += product * 2.0;
+    work_.backward.products += product * backward_products();
     elementwise(2.0 * hidden_, 1.0, 1.0);
     const double logits = tokens_ * vocabulary;
     work_.backward.elementwise += kernels_.pass(kWord * tokens_ * 2.0 * hidden_) +
                                   kernels_.pass(typical(setup_.stack.loss_bytes) * logits);
     work_.parameters = vocabulary * hidden_;
-    work_.logits = Bytes(kLogitBytes * logits);
+    work_.memory = memory::last_memory(model_, shares());
+    set_trained(0.0);
     return work_;
   }
 
@@ -82,8 +81,26 @@ class Counter {
   [[nodiscard]] double query_heads() const { return number(model_.heads) / tensor_; }
   [[nodiscard]] double up() const { return model_.gated ? 2.0 : 1.0; }
   [[nodiscard]] double norms() const { return model_.post_norm ? 4.0 : 2.0; }
+  /// The share of attention that is not fused.
+  [[nodiscard]] double unfused_share() const {
+    const Stack& stack = setup_.stack;
+    return stack.attention == Attention::Unfused ? 1.0 : typical(stack.unfused_share);
+  }
   /// Ranks that divide the weights of an expert.
   [[nodiscard]] double expert_tensor() const { return division_.experts_whole ? 1.0 : tensor_; }
+  /// Products of the backward pass for each linear layer: a frozen one has no gradient of its weight.
+  [[nodiscard]] double backward_products() const { return lora_ == nullptr ? 2.0 : 1.0; }
+  void set_trained(double adapters) {
+    work_.trained_parameters = lora_ == nullptr ? work_.parameters : adapters;
+    work_.trained_expert_parameters = lora_ == nullptr ? work_.expert_parameters : 0.0;
+  }
+  /// Counts the kernels that `add` adds to the forward pass as a module.
+  template <class Work>
+  void in_module(memory::Module module, const Work& add) {
+    const Seconds before = work_.forward.total();
+    add();
+    work_.module_forward[static_cast<std::size_t>(module)] += work_.forward.total() - before;
+  }
   /// Rows of experts of one chip: whole experts divide tokens among tensor ranks.
   [[nodiscard]] double expert_rows() const {
     return number(model_.experts->used) * tokens_ / (division_.experts_whole ? tensor_ : 1.0);
@@ -95,7 +112,7 @@ class Counter {
     const double rate = linear.grouped ? typical(setup_.stack.expert_products) : 1.0;
     const Seconds product = kernels_.product(linear.flop(), linear.bytes(), bits, rate);
     work_.forward.products += product;
-    work_.backward.products += product * 2.0;
+    work_.backward.products += product * backward_products();
     (linear.grouped ? work_.expert_parameters : work_.parameters) +=
         linear.matrices * linear.in * linear.out;
     if (bits == Bits::Sixteen) return;
@@ -123,9 +140,11 @@ class Counter {
       const double rank = number(latent.query_rank);
       const double keys = number(latent.key_value_rank + latent.rope_dim);
       add_linear({.rows = tokens_, .in = hidden_, .out = keys + (short_queries ? rank : queries)});
-      if (short_queries) add_linear({.rows = tokens_, .in = rank, .out = queries});
-      add_linear(
-          {.rows = tokens_, .in = number(latent.key_value_rank), .out = query_heads() * made});
+      in_module(memory::Module::LatentUp, [&] {
+        if (short_queries) add_linear({.rows = tokens_, .in = rank, .out = queries});
+        add_linear(
+            {.rows = tokens_, .in = number(latent.key_value_rank), .out = query_heads() * made});
+      });
     } else {
       const double heads = query_heads() + key_heads();
       add_linear({.rows = tokens_,
@@ -135,9 +154,13 @@ class Counter {
     add_linear({.rows = tokens_, .in = values, .out = hidden_});
     work_.parameters += norms() * hidden_;
     if (!of_experts) {
-      add_mlp(number(model_.mlp) / tensor_);
+      in_module(memory::Module::Mlp, [&] { add_mlp(number(model_.mlp) / tensor_); });
       return;
     }
+    in_module(memory::Module::Experts, [&] { add_experts(); });
+  }
+
+  void add_experts() {
     const Experts& experts = *model_.experts;
     if (experts.shared > 0) add_mlp(number(experts.shared * experts.mlp) / tensor_);
     const double width = number(experts.mlp) / expert_tensor();
@@ -163,19 +186,26 @@ class Counter {
   void add_elementwise(bool of_experts) {
     const double shared = division_.sequence_parallel ? tensor_ : 1.0;
     const double heads = query_heads() + number(model_.kv_heads) / tensor_;
-    elementwise(2.0 * hidden_ / shared, norms(), 2.0);
+    in_module(memory::Module::Norms, [&] { elementwise(2.0 * hidden_ / shared, norms(), 2.0); });
     elementwise(3.0 * hidden_ / shared, 2.0, 2.0);  // residuals
     const bool is_rotary = model_.positions == 0;
     elementwise((is_rotary ? 2.0 : 0.5) * heads * number(model_.head_dim), 1.0, 2.0);
     const double of_width = model_.gated ? 3.0 : 2.0;
     if (!of_experts) {
-      elementwise(of_width * number(model_.mlp) / tensor_, 1.0, 2.0);
+      in_module(memory::Module::Mlp,
+                [&] { elementwise(of_width * number(model_.mlp) / tensor_, 1.0, 2.0); });
       return;
     }
+    in_module(memory::Module::Experts, [&] { add_expert_passes(of_width); });
+  }
+
+  void add_expert_passes(double of_width) {
     const Experts& experts = *model_.experts;
     const double rows = number(experts.used) / (division_.experts_whole ? tensor_ : 1.0);
     elementwise(2.0 * rows * hidden_, 2.0, kExpertBackward);  // there and back
-    elementwise(of_width * rows * number(experts.mlp) / expert_tensor(), 1.0, kExpertBackward);
+    in_module(memory::Module::ExpertActivation, [&] {
+      elementwise(of_width * rows * number(experts.mlp) / expert_tensor(), 1.0, kExpertBackward);
+    });
     elementwise(4.0 * number(experts.count) / tensor_, 1.0, kExpertBackward);  // router
     if (experts.shared > 0) {
       elementwise(of_width * number(experts.shared * experts.mlp) / tensor_, 1.0, 2.0);
@@ -183,12 +213,15 @@ class Counter {
   }
 
   void add_attention() {
+    in_module(memory::Module::CoreAttention, [&] { add_core_attention(); });
+  }
+
+  void add_core_attention() {
     const double tokens = number(division_.sequence);
     const double samples = number(division_.samples), ranks = number(division_.context);
     const double rows = samples * query_heads();
     const double seen = model_.window > 0 ? std::min(number(model_.window), tokens) : tokens;
-    const double unfused =
-        setup_.stack.attention == Attention::Unfused ? 1.0 : typical(setup_.stack.unfused_share);
+    const double unfused = unfused_share();
     for (const bool backward : {false, true}) {
       Seconds& sum = (backward ? work_.backward : work_.forward).attention;
       if (unfused < 1.0) {
@@ -205,8 +238,6 @@ class Counter {
       const UnfusedAttention products = kernels_.unfused(rows, scores, model_.head_dim, backward);
       sum += (products.products + products.passes) * unfused;
       if (products.is_slow) softmax_ = typical(setup_.stack.host_softmax) * unfused;
-      // Scores before and behind the softmax and behind dropout, and a mask.
-      work_.kept_scores = Bytes(5.0 * rows * scores * unfused);
     }
   }
 
@@ -250,30 +281,31 @@ class Counter {
     work_.host_backward = (typical(stack.host_backward) * factor + beside) * setup_.scenario.host;
   }
 
-  // docs/truth.md (13)
+  /// A rank of the division, for the bytes that it holds.
+  [[nodiscard]] memory::RankShares shares() const {
+    const double ranks = number(division_.context);
+    return {.tokens = tokens_,
+            .sequence = number(division_.sequence) / ranks,
+            .tensor = tensor_,
+            .expert = number(division_.expert),
+            .expert_tensor = expert_tensor(),
+            .sequence_parallel = division_.sequence_parallel && division_.tensor > 1};
+  }
+
   void add_memory(bool of_experts) {
-    const double heads = query_heads() + key_heads();
-    const double shared = division_.sequence_parallel ? tensor_ : 1.0;
-    const double of_width = model_.gated ? 3.0 : 2.0;
-    // The values kept of each width, of attention and of the MLP.
-    double words = kKeptWidths * hidden_ / shared + hidden_ / tensor_ +
-                   (heads + key_heads()) * number(model_.head_dim);
-    if (of_experts) {
-      const Experts& experts = *model_.experts;
-      const double rows = number(experts.used) / (division_.experts_whole ? tensor_ : 1.0);
-      words += rows * (2.0 * hidden_ + of_width * number(experts.mlp) / expert_tensor()) +
-               of_width * number(experts.shared * experts.mlp) / tensor_;
-    } else {
-      words += of_width * number(model_.mlp) / tensor_;
-    }
-    if (division_.tensor > 1 && division_.sequence_parallel) words += kGatheredWidths * hidden_;
-    work_.kept = Bytes(kWord * tokens_ * words);
-    work_.input = Bytes(kWord * tokens_ * hidden_ / shared);
+    const bool has_eight_bits = setup_.bits() != Bits::Sixteen;
+    const memory::KeptRules rules{
+        .eight_bits = has_eight_bits && setup_.stack.memory.eight_bit_inputs,
+        .unfused = unfused_share(),
+        .eager_widths = setup_.stack.memory.eager_widths,
+        .lora = lora_};
+    work_.memory = memory::layer_memory(model_, shares(), rules, of_experts);
   }
 
   const Setup& setup_;
   const Transformer& model_;
   const Division& division_;
+  const memory::Lora* const lora_;
   const KernelTimes kernels_;
   const double tokens_, tensor_, hidden_;
   Seconds softmax_{};
@@ -292,16 +324,18 @@ PassWork& PassWork::operator+=(const PassWork& other) {
 }
 
 BlockWork layer_work(const Setup& setup, const Transformer& model, const Division& division,
-                     bool of_experts) {
-  return Counter(setup, model, division).layer(of_experts);
+                     bool of_experts, const memory::Lora* lora) {
+  return Counter(setup, model, division, lora).layer(of_experts);
 }
 
-BlockWork first_work(const Setup& setup, const Transformer& model, const Division& division) {
-  return Counter(setup, model, division).first();
+BlockWork first_work(const Setup& setup, const Transformer& model, const Division& division,
+                     const memory::Lora* lora) {
+  return Counter(setup, model, division, lora).first();
 }
 
-BlockWork last_work(const Setup& setup, const Transformer& model, const Division& division) {
-  return Counter(setup, model, division).last();
+BlockWork last_work(const Setup& setup, const Transformer& model, const Division& division,
+                    const memory::Lora* lora) {
+  return Counter(setup, model, division, lora).last();
 }
 
 }  // namespace dfsearch::stack

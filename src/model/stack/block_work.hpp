@@ -2,10 +2,12 @@
 // The work of one chip for a micro-batch in a layer, or at an end of the model, on a measured chip
 // with the software of a stack (docs/truth.md, sections 1 to 3).
 
+#include <array>
 #include <cstdint>
 
 #include "base/units.hpp"
 #include "graph/workloads/llm/transformer.hpp"
+#include "model/memory/layer_memory.hpp"
 #include "model/stack/kernel_times.hpp"
 #include "model/stack/link_times.hpp"
 #include "model/stack/stack.hpp"
@@ -48,16 +50,20 @@ struct BlockWork {
   Seconds wait{};  ///< behind all else, in each pass
   // Elements of weights of a chip.
   double parameters = 0.0, expert_parameters = 0.0;
-  // Bytes that are kept of each micro-batch in flight.
-  Bytes kept{}, kept_scores{}, input{};
-  Bytes logits{};  ///< with their copies and gradients, of one micro-batch
+  /// Elements that are trained: all, or adapters alone.
+  double trained_parameters = 0.0, trained_expert_parameters = 0.0;
+  /// Times of modules in the forward pass, without the exchanges of experts.
+  std::array<Seconds, memory::kModules> module_forward{};
+  memory::LayerMemory memory;
 };
 
-/// A layer with an MLP or with experts.  Refers to nothing.
+/// A layer with an MLP or with experts; with `lora` all but adapters is frozen.  Refers to nothing.
 BlockWork layer_work(const Setup& setup, const Transformer& model, const Division& division,
-                     bool of_experts);
+                     bool of_experts, const memory::Lora* lora = nullptr);
 /// The look-up of the embedding; norm, head and loss.
-BlockWork first_work(const Setup& setup, const Transformer& model, const Division& division);
-BlockWork last_work(const Setup& setup, const Transformer& model, const Division& division);
+BlockWork first_work(const Setup& setup, const Transformer& model, const Division& division,
+                     const memory::Lora* lora = nullptr);
+BlockWork last_work(const Setup& setup, const Transformer& model, const Division& division,
+                    const memory::Lora* lora = nullptr);
 
 }  // namespace dfsearch::stack

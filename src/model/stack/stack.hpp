@@ -8,12 +8,16 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
 #include "base/words.hpp"
+#include "model/memory/levels.hpp"
+#include "model/memory/stage_memory.hpp"
+#include "model/memory/trained.hpp"
 #include "schema/schema.hpp"
 
 namespace dfsearch::stack {
@@ -53,6 +57,13 @@ using Constant = std::vector<Value>;
 template <class Value>
 Value typical(const Constant<Value>& constant) {
   return constant.empty() ? Value{} : constant[constant.size() / 2];
+}
+
+/// A constant of one value is the same at all levels.
+template <class Value>
+Value at_level(const Constant<Value>& constant, memory::Level level) {
+  return constant.size() == memory::kLevels.size() ? constant[static_cast<std::size_t>(level)]
+                                                   : typical(constant);
 }
 
 /// Bits of an element of a product.
@@ -124,6 +135,29 @@ struct MeasuredChip {
   BytesPerSecond nic{};  ///< of a chip, one way, nominal
 };
 
+/// Bytes of a logit by the kind of loss; of a chunked one of the logits of 16 bits.
+struct LogitBytes {
+  std::array<Constant<double>, memory::kLossKinds> of{Constant<double>{10.0, 14.0, 16.0}};
+
+  [[nodiscard]] const Constant<double>& operator[](memory::LossKind kind) const {
+    return of[static_cast<std::size_t>(kind)];
+  }
+};
+
+/// Memory beside states and activations.
+struct StackMemory {
+  Constant<Bytes> resident{Bytes(0.1e9), Bytes(0.5e9), Bytes(1.5e9)};
+  Constant<double> fragment{0.0, 0.08, 0.25};
+  Constant<double> gathered_fragment;  ///< where replicas divide weights, if it is another one
+  Constant<Bytes> context{Bytes(0.35e9), Bytes(0.7e9), Bytes(1.5e9)};
+  Constant<Bytes> group{Bytes(0.0), Bytes(0.15e9), Bytes(0.5e9)};
+  Constant<double> spread{0.88, 1.0, 1.12}, imbalance{1.0, 1.1, 2.5};
+  double eager_widths = 0.0;         ///< of the model's width, kept beside what fused kernels keep
+  double gathered_layers = 2.0;      ///< at once, where replicas divide weights
+  bool eight_bit_inputs = false;     ///< linears of 8 bits keep them so
+  bool twice_with_adapters = false;  ///< activations, where replicas divide weights
+};
+
 /// The software.
 struct Stack {
   Attention attention = Attention::Flash2;
@@ -151,11 +185,20 @@ struct Stack {
   Placement placement = Placement::Best;
   Constant<double> nic_share{0.8};
   Constant<double> links_in_training{1.4};  ///< times base and hops, as ranks wait for the slowest
-  // Memory beside states and activations.
-  Constant<Bytes> reserved{Bytes(0.7e9)}, context{Bytes(1.5e9)};
-  Constant<double> state_bytes{20.0};  ///< of a weight with its states, nothing divided
-  std::vector<std::string> fitted;     ///< keys of constants that measured runs decide
+  // Memory of training.
+  memory::States states;
+  memory::Gradients gradients = memory::Gradients::Kept;
+  memory::Loss loss;  ///< unless a config has another one
+  std::optional<memory::LossKind>
+      tensor_loss;  ///< the kind with tensor ranks, if it is another one
+  LogitBytes logits;
+  StackMemory memory;
+  std::vector<memory::Recompute> recompute;  ///< what is searched
+  std::vector<std::string> fitted;           ///< keys of constants that measured runs decide
 };
+/// The constants and facts at one level.
+memory::StackFigures figures_of(const Stack& stack, memory::LossKind loss, bool gathers,
+                                memory::Level level);
 /// The row of a constant of a stack, null if no constant has this key.
 const Field* constant_of_stack(std::string_view key);
 
@@ -173,6 +216,7 @@ struct Setup {
   MeasuredChip chip;
   Precision precision = Precision::Bf16;
   Scenario scenario;
+  bool is_known = true;  ///< the stack is of the shelf, changes aside
 
   [[nodiscard]] Bits bits() const { return bits_of(precision); }
 };

@@ -91,8 +91,9 @@ bool is_constant(const Field& row) {
   return row.type->form == Form::Values && row.type->inner->get_real != nullptr;
 }
 
-void check_stack(void* object, Report& report) {
-  for (const Field& row : schema_of<Stack>().fields) {
+/// Constants of one value, or of a low, a typical and a high one.
+void check_constants(const Schema& schema, void* object, Report& report) {
+  for (const Field& row : schema.fields) {
     if (!is_constant(row)) continue;
     void* const constant = row.in(object);
     const std::size_t size = row.type->size(constant);
@@ -102,10 +103,23 @@ void check_stack(void* object, Report& report) {
     const bool rises = size == 3 && at(0) <= at(1) && at(1) <= at(2);
     if (size > 1 && !rises) report.at({constant}, kConstant);
   }
-  const std::vector<std::string>& fitted = static_cast<const Stack*>(object)->fitted;
-  for (const std::string& key : fitted) {
+}
+
+void check_stack(void* object, Report& report) {
+  check_constants(schema_of<Stack>(), object, report);
+  const auto& stack = *static_cast<const Stack*>(object);
+  for (const std::string& key : stack.fitted) {
     if (stack::constant_of_stack(key)) continue;
-    report.at({&fitted}, "there is no constant '" + key + "'");
+    report.at({&stack.fitted}, "there is no constant '" + key + "'");
+  }
+  const auto lacks = [&](memory::LossKind kind) {
+    return kind != memory::LossKind::FusedLinear && stack.logits[kind].empty();
+  };
+  if (lacks(stack.loss.kind)) {
+    report.at({&stack.loss}, "expected bytes of it among 'logits'");
+  }
+  if (stack.tensor_loss && lacks(*stack.tensor_loss)) {
+    report.at({&stack.tensor_loss}, "expected bytes of it among 'logits'");
   }
 }
 
@@ -236,15 +250,93 @@ const Schema& schema_of(Rows<Stack>) {
       field<&S::nic_share>("nic_share", "of the nominal rate", {.limits = kShare, .preset = "0.8"}),
       field<&S::links_in_training>("links_in_training", "latencies of collectives, of those alone",
                                    {.limits = kFactor, .preset = "1.4"}),
-      field<&S::reserved>("reserved", "by the allocator, beside what is held",
-                          {.limits = {0, 1e12}, .preset = "0.7 GB"}),
-      field<&S::context>("context", "of the driver and NCCL",
-                         {.limits = {0, 1e12}, .preset = "1.5 GB"}),
-      field<&S::state_bytes>("state_bytes", "of a weight with its states and buffers",
-                             {.limits = {14, 100}, .preset = "20"}),
+      field<&S::states>("states", "bytes of an element of a weight that is trained",
+                        {.preset = "those of mixed precision"}),
+      field<&S::gradients>("gradients", "stay from step to step, or are made in each"),
+      field<&S::loss>("loss", "how it is computed", {.preset = "whole"}),
+      field<&S::tensor_loss>("tensor_loss", "its kind with tensor ranks",
+                             {.preset = "that of `loss`"}),
+      field<&S::logits>("logits", "bytes of a logit by the kind of loss",
+                        {.preset = "of a whole one"}),
+      field<&S::memory>("memory", "beside states and activations", {.preset = "that of PyTorch"}),
+      field<&S::recompute>("recompute", "what is searched", {.preset = "none, selective, full"}),
       field<&S::fitted>("fitted", "keys of constants that measured runs decide",
                         {.preset = "none"})};
   return schema<S, kFields>("stack", &check_stack);
+}
+
+const Schema& schema_of(Rows<memory::States>) {
+  using S = memory::States;
+  static constexpr Interval kBytes{0, 64};
+  static constexpr Field kFields[] = {
+      field<&S::weight>("weight", "as layers use it", {.limits = kBytes}),
+      field<&S::gradient>("gradient", "with all its copies", {.limits = kBytes}),
+      field<&S::master>("master", "the copy that the optimizer keeps", {.limits = kBytes}),
+      field<&S::moments>("moments", "of the optimizer", {.limits = kBytes}),
+      field<&S::step>("step", "more while the optimizer works", {.limits = kBytes}),
+      field<&S::buffer>("buffer", "more of a gradient where replicas divide the optimizer",
+                        {.limits = kBytes})};
+  return schema<S, kFields>("states of a weight");
+}
+
+const Schema& schema_of(Rows<memory::Loss>) {
+  using L = memory::Loss;
+  static constexpr Field kFields[] = {
+      field<&L::kind>("kind", "how it is computed", {.flags = kRequired}),
+      field<&L::chunk>("chunk", "tokens at once, if it is chunked or fused with the head",
+                       {.limits = {1, 1e9}})};
+  return schema<L, kFields>("loss");
+}
+
+const Schema& schema_of(Rows<stack::LogitBytes>) {
+  using L = stack::LogitBytes;
+  static constexpr Extra kBytes{.limits = {0, 100}, .preset = "none"};
+  static constexpr Field kFields[] = {
+      element<0, &L::of>("whole", "logits and their gradient at once",
+                         {.limits = {0, 100}, .preset = "10, 14, 16"}),
+      element<1, &L::of>("fused", "in one kernel of the software", kBytes),
+      element<2, &L::of>("te", "the kernel of Transformer Engine", kBytes),
+      element<3, &L::of>("parallel", "tensor ranks share the vocabulary in eager kernels", kBytes),
+      element<4, &L::of>("compiled", "kernels that a compiler fuses", kBytes),
+      element<5, &L::of>("foak", "a fused kernel beside an eager head", kBytes),
+      element<6, &L::of>("chunked", "the logits of 16 bits of one that is computed by chunks",
+                         kBytes)};
+  return schema<L, kFields>("bytes of a logit", [](void* object, Report& report) {
+    check_constants(schema_of<L>(), object, report);
+  });
+}
+
+const Schema& schema_of(Rows<stack::StackMemory>) {
+  using M = stack::StackMemory;
+  static constexpr Interval kSizes{0, 1e12};
+  static constexpr Interval kTimes{0, 100};
+  static constexpr Field kFields[] = {
+      field<&M::resident>("resident", "workspaces and small buffers",
+                          {.limits = kSizes, .preset = "0.1 GB, 0.5 GB, 1.5 GB"}),
+      field<&M::fragment>("fragment", "of what comes and goes, lost to the allocator",
+                          {.limits = kPart, .preset = "0, 0.08, 0.25"}),
+      field<&M::gathered_fragment>("gathered_fragment", "the same where replicas divide weights",
+                                   {.limits = kPart, .preset = "that of `fragment`"}),
+      field<&M::context>("context", "of the driver and libraries",
+                         {.limits = kSizes, .preset = "0.35 GB, 0.7 GB, 1.5 GB"}),
+      field<&M::group>("group", "of NCCL, for each degree of more than one chip",
+                       {.limits = kSizes, .preset = "0 GB, 0.15 GB, 0.5 GB"}),
+      field<&M::spread>("spread", "of activations, around what is counted",
+                        {.limits = kFactor, .preset = "0.88, 1, 1.12"}),
+      field<&M::imbalance>("imbalance", "rows of the fullest rank of experts, of an even load",
+                           {.limits = {1, 1000}, .preset = "1, 1.1, 2.5"}),
+      field<&M::eager_widths>("eager_widths",
+                              "of the model's width, kept beside what fused kernels keep",
+                              {.limits = kTimes}),
+      field<&M::gathered_layers>("gathered_layers", "at once, where replicas divide weights",
+                                 {.limits = kTimes}),
+      field<&M::eight_bit_inputs>("eight_bit_inputs", "whether linears of 8 bits keep them so"),
+      field<&M::twice_with_adapters>(
+          "twice_with_adapters",
+          "whether activations count twice with `lora` where replicas divide weights")};
+  return schema<M, kFields>("memory of a stack", [](void* object, Report& report) {
+    check_constants(schema_of<M>(), object, report);
+  });
 }
 
 const Field* stack::constant_of_stack(std::string_view key) {

@@ -86,7 +86,7 @@ std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, cons
   const StepModel model(task, plan, profiles, blocks.order);
   const StepModel::Detail detail = model.detail(Groups(task.machine, plan.network), plan.layers);
   if (!detail.fits) {
-    return Misfit{.stage = detail.fullest, .memory = detail.memory};
+    return Misfit{.stage = detail.fullest, .memory = detail.memory, .judgement = detail.judgement};
   }
   const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
   const double tokens =
@@ -95,6 +95,7 @@ std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, cons
   Cost cost{.step_time = detail.step,
             .parts = detail.parts,
             .memory = detail.memory,
+            .judgement = detail.judgement,
             .fullest = detail.fullest,
             .slowest = detail.slowest,
             .micro_batches = model.micro_batches(),
@@ -157,6 +158,17 @@ std::vector<std::int64_t> layers_by_cost(const Transformer& model, std::int64_t 
 
 }  // namespace
 
+namespace {
+
+/// Layers divided evenly, the first stages with more.
+std::vector<std::int64_t> even_layers(std::int64_t layers, std::int64_t stages) {
+  std::vector<std::int64_t> even(static_cast<std::size_t>(stages), layers / stages);
+  for (std::int64_t i = 0; i < layers % stages; ++i) ++even[static_cast<std::size_t>(i)];
+  return even;
+}
+
+}  // namespace
+
 RunTime run_time(const Task& task, const Plan& plan) {
   if (!task.stack) throw InternalError("a run without a stack is timed");
   Task unlimited = task;
@@ -175,10 +187,30 @@ RunTime run_time(const Task& task, const Plan& plan) {
                         : model.step(groups);
   if (!best) throw InternalError("a run without limits of memory does not fit");
   const StepModel::Detail detail = model.detail(groups, best->layers);
+  // The best spread gives the times; the usual one, if none is given, the memory.
+  const std::vector<std::int64_t>& given = unlimited.choices.layers;
+  const std::vector<std::int64_t> usual = even_layers(task.model.layers, stages);
+  const StepModel::Detail usual_detail = model.detail(groups, given.empty() ? usual : given);
+  const Bytes visible = task.machine.memory[0].capacity;
+  MemoryJudgement judgement = *usual_detail.judgement;
+  judgement.visible = visible;
+  judgement.verdict = memory::verdict(judgement.needed, visible);
+  std::vector<memory::ByLevel<memory::StageMemory>> held;
+  for (const StageContent& content :
+       contents_of(given.empty() ? usual : given, 1, layer_order(task.model))) {
+    const std::int64_t stage = std::ssize(held);
+    held.emplace_back();
+    for (const memory::Level level : memory::kLevels) {
+      held.back()[level] =
+          memory_at(unlimited, plan, profiles, content, stage, model.micro_batches(), level);
+    }
+  }
   return {.step = detail.step,
           .parts = detail.parts,
-          .memory = detail.memory,
-          .fits = detail.memory.total() <= task.machine.memory[0].capacity,
+          .memory = usual_detail.memory,
+          .fits = usual_detail.memory.total() <= visible,
+          .judgement = judgement,
+          .stages = std::move(held),
           .layers = best->layers};
 }
 

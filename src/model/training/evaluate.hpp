@@ -19,7 +19,8 @@ namespace dfsearch::training {
 struct Cost {
   Seconds step_time{};
   StepParts parts;
-  MemoryUse memory;  ///< of the fullest stage
+  MemoryUse memory;                          ///< of the fullest stage
+  std::optional<MemoryJudgement> judgement;  ///< with a stack
   std::int64_t fullest = 0;
   std::int64_t slowest = 0;
   std::int64_t micro_batches = 1;
@@ -35,6 +36,7 @@ struct Cost {
 struct Misfit {
   std::int64_t stage = 0;
   MemoryUse memory;
+  std::optional<MemoryJudgement> judgement = std::nullopt;  ///< with a stack
 };
 
 /// The plan must be whole: degrees that multiply to the chips and are divided among the
@@ -63,6 +65,8 @@ struct RunTime {
   StepParts parts;
   MemoryUse memory;  ///< of the fullest stage
   bool fits = true;
+  MemoryJudgement judgement;
+  std::vector<memory::ByLevel<memory::StageMemory>> stages;
   std::vector<std::int64_t> layers;  ///< of each stage
 };
 

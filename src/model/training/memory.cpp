@@ -1,6 +1,7 @@
 #include "model/training/memory.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/counts.hpp"
 #include "model/training/schedule.hpp"
@@ -54,9 +55,7 @@ Bytes kept_of(Recompute recompute, const BlockProfile& block) {
       return block.kept + block.kept_scores;
     case Recompute::Selective:
       return block.kept;
-    case Recompute::EverySecondProduct:
-      return block.input + (block.kept + block.kept_scores) * 0.5;
-    case Recompute::Full:
+    default:
       break;
   }
   return block.input;
@@ -69,8 +68,7 @@ Bytes made_again(Recompute recompute, const BlockProfile& block) {
       return {};
     case Recompute::Selective:
       return block.kept_scores;
-    case Recompute::EverySecondProduct:
-    case Recompute::Full:
+    default:
       break;
   }
   return block.kept + block.kept_scores;
@@ -84,6 +82,38 @@ void move_out(Bytes& part, Bytes buffers, Bytes& second) {
   part = std::min(part, buffers);
 }
 
+memory::StepMemory step_memory(const Task& task, const Plan& plan, std::int64_t micro_batches,
+                               memory::Level level) {
+  const Degrees& degrees = plan.degrees;
+  const stack::Stack& stack = task.stack->stack;
+  const memory::Loss loss = task.loss(degrees[Role::Tensor]);
+  const double replicas = sharing_chips(degrees, false);
+  Recompute recompute = plan.recompute;
+  if (recompute == Recompute::Unknown) {
+    recompute = level == memory::Level::High ? Recompute::None : Recompute::Full;
+  }
+  double groups = expert_ranks(degrees, plan.layout) > 1 ? 1.0 : 0.0;
+  for (const Role role : {Role::Tensor, Role::Context, Role::Pipeline}) {
+    if (degrees[role] > 1) groups += 1.0;
+  }
+  if (degrees.replicas() > 1) groups += 1.0;
+  return {.figures = figures_of(stack, loss.kind, plan.zero >= 3 && replicas > 1.0, level),
+          .facts = {.gathered_layers = stack.memory.gathered_layers,
+                    .twice_with_adapters = stack.memory.twice_with_adapters},
+          .states = task.states(),
+          .gradients = task.changes.gradients.value_or(stack.gradients),
+          .loss = loss,
+          .lora = task.lora ? &*task.lora : nullptr,
+          .recompute = recompute,
+          .zero = plan.zero,
+          .replicas = replicas,
+          .expert_replicas = sharing_chips(degrees, true),
+          .in_pipeline = degrees[Role::Pipeline] > 1,
+          .shares_head = task.model.tied && degrees[Role::Pipeline] == 1,
+          .micro_batches = number(micro_batches),
+          .groups = groups};
+}
+
 }  // namespace
 
 double sharing_chips(const Degrees& degrees, bool of_experts) {
@@ -91,34 +121,84 @@ double sharing_chips(const Degrees& degrees, bool of_experts) {
          number(of_experts ? degrees[Role::Data] : degrees.replicas());
 }
 
-// docs/truth.md (12)
-double gradient_bytes(const Task& task, int zero) {
-  if (!task.stack) return task.bytes.gradient;
-  constexpr double kBufferBytes = 2.0;
-  constexpr StateBytes kUsual;
-  constexpr double kUsualStates = stack::kWord + kUsual.gradient + kUsual.optimizer;
-  return task.bytes.gradient + (stack::typical(task.stack->stack.state_bytes) - kUsualStates) +
-         (zero >= 1 ? kBufferBytes : 0.0);
+namespace {
+
+/// Divides the bytes of a chip among the parts of a plan.
+MemoryUse use_of(const memory::StageMemory& held, const StageContent& content) {
+  using memory::Moment;
+  const double layers = number(content.all_layers());
+  MemoryUse use;
+  use.weights = Bytes(held.weights + held.adapters);
+  use.optimizer = Bytes(held.optimizer + held.step);
+  use.gradients = Bytes(held.gradients);
+  if (held.moment != Moment::Step) {
+    const double share =
+        held.moment == Moment::FirstLayer ? (layers > 0.0 ? 1.0 / layers : 0.0) : 1.0;
+    use.activations = Bytes(held.activations * share);
+  }
+  use.working = Bytes(held.working);
+  use.ends = Bytes(held.loss + held.gathered);
+  use.runtime = Bytes(held.resident + held.fragments + held.context);
+  // Gradients that are yet to be made, activations that count twice and the input of the loss.
+  const Bytes rest = Bytes(held.device()) - use.total();
+  (rest < Bytes{} ? use.gradients : use.activations) += rest;
+  return use;
+}
+
+}  // namespace
+
+// docs/truth.md (12) to (15)
+memory::StageMemory memory_at(const Task& task, const Plan& plan, const Profiles& profiles,
+                              const StageContent& content, std::int64_t stage,
+                              std::int64_t micro_batches, memory::Level level) {
+  const Degrees& degrees = plan.degrees;
+  const memory::StepMemory step = step_memory(task, plan, micro_batches, level);
+  const auto layers = [&](Part part, std::int64_t count) {
+    return memory::StageLayers::Some{&of(profiles, part).work.memory, number(count)};
+  };
+  const memory::StageLayers held{
+      .layers = {layers(Part::Layer, content.layers),
+                 layers(Part::OtherLayer, content.other_layers)},
+      .first = content.first ? &of(profiles, Part::First).work.memory : nullptr,
+      .last = content.last ? &of(profiles, Part::Last).work.memory : nullptr,
+      .alive =
+          in_flight(plan.schedule, plan.chunks, micro_batches, degrees[Role::Pipeline], stage)};
+  return memory::stage_memory(step, held);
+}
+
+MemoryJudgement judgement(const Task& task, const Plan& plan, const Profiles& profiles,
+                          const std::vector<StageContent>& stages, std::int64_t micro_batches) {
+  MemoryJudgement judgement;
+  judgement.visible = task.machine.memory[0].capacity;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    for (const memory::Level level : memory::kLevels) {
+      const memory::StageMemory held = memory_at(
+          task, plan, profiles, stages[i], static_cast<std::int64_t>(i), micro_batches, level);
+      const Bytes needed(held.device());
+      if (!(needed > judgement.needed[level])) continue;
+      judgement.needed[level] = needed;
+      if (level == task.decide) judgement.held = held;
+    }
+  }
+  judgement.verdict = memory::verdict(judgement.needed, judgement.visible);
+  return judgement;
 }
 
 // docs/training.md (2), (4), (5)
 MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profiles,
                        const StageContent& content, std::int64_t stage,
                        std::int64_t micro_batches) {
+  if (task.stack) {
+    return use_of(memory_at(task, plan, profiles, content, stage, micro_batches, task.decide),
+                  content);
+  }
   const Degrees& degrees = plan.degrees;
   const double word = task.pass.word.in_base_units();
   const Parameters parameters = parameters_of(task, degrees, profiles, content);
   MemoryUse use;
-  // Where a pipeline gathers weights once a step, all of them and of their gradients stay.
-  const bool is_whole = task.stack && degrees[Role::Pipeline] > 1;
-  use.weights = parameters.bytes(word, plan.zero >= 3 && !is_whole, degrees);
-  use.gradients =
-      parameters.bytes(gradient_bytes(task, plan.zero), plan.zero >= 2 && !is_whole, degrees);
+  use.weights = parameters.bytes(word, plan.zero >= 3, degrees);
+  use.gradients = parameters.bytes(task.bytes.gradient, plan.zero >= 2, degrees);
   use.optimizer = parameters.bytes(task.bytes.optimizer, plan.zero >= 1, degrees);
-  if (task.stack) {
-    use.runtime =
-        stack::typical(task.stack->stack.reserved) + stack::typical(task.stack->stack.context);
-  }
 
   const double alive =
       in_flight(plan.schedule, plan.chunks, micro_batches, degrees[Role::Pipeline], stage);
@@ -129,7 +209,7 @@ MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profi
   use.working = largest(profiles, content, [&](const BlockProfile& block) {
     return block.working + made_again(plan.recompute, block);
   });
-  if (plan.zero >= 3 && !is_whole) {
+  if (plan.zero >= 3) {
     use.working += kBuffers * largest(profiles, content, [&](const BlockProfile& block) {
                      return Bytes(word * (block.parameters + block.expert_parameters));
                    });
@@ -181,6 +261,65 @@ struct LeastLayer {
 
 }  // namespace
 
+namespace {
+
+/// With a stack: the most layers of all stages together, if each could have any part of one, of the
+/// kind that needs least of each, without the ends.
+double most_layers(const Task& task, const Plan& plan, const Profiles& profiles,
+                   const LayerOrder& order, std::int64_t micro_batches) {
+  const std::int64_t stages = plan.degrees[Role::Pipeline];
+  const memory::StepMemory step = step_memory(task, plan, micro_batches, task.decide);
+  double states = std::numeric_limits<double>::infinity();
+  double kept = states, rest = states;
+  for (const StageContent& one : {StageContent{.layers = 1}, StageContent{.other_layers = 1}}) {
+    if (one.layers > order.layers || one.other_layers > order.other_layers) continue;
+    // The last stage has one micro-batch in flight.
+    const memory::StageMemory use =
+        memory_at(task, plan, profiles, one, stages - 1, micro_batches, task.decide);
+    // Gradients that the step makes may not be there yet.
+    const double held =
+        use.weights + use.adapters + use.optimizer + (step.makes_gradients() ? 0.0 : use.gradients);
+    const double moment = use.moments[static_cast<std::size_t>(memory::Moment::LastLayer)];
+    states = std::min(states, held);
+    kept = std::min(kept, use.activations);
+    rest = std::min(rest, moment - held - use.activations);
+  }
+  const double lost = step.makes_gradients() ? 1.0 : 1.0 + step.figures.fragment;
+  const double room = task.machine.memory[0].capacity.in_base_units() - step.figures.resident -
+                      step.figures.context - step.figures.group * step.groups - lost * rest;
+  double layers = 0.0;
+  for (std::int64_t stage = 0; stage < stages; ++stage) {
+    const double alive = in_flight(plan.schedule, 1, micro_batches, stages, stage);
+    layers += std::max(0.0, room / (lost * kept * alive + states));
+  }
+  return layers;
+}
+
+bool stack_may_fit(const Task& task, Plan plan, const Profiles& profiles, const LayerOrder& order,
+                   std::int64_t micro_batches) {
+  const auto& given = task.choices.zeros;
+  for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
+    const bool is_shared = sharing_chips(plan.degrees, false) > 1.0;
+    if (is_shared && !given.empty() &&
+        std::find(given.begin(), given.end(), plan.zero) == given.end()) {
+      continue;
+    }
+    if (plan.degrees[Role::Pipeline] == 1) {
+      StageContent all = order.content(0, order.all());
+      all.first = all.last = true;
+      if (fits(task.machine, stage_memory(task, plan, profiles, all, 0, micro_batches)))
+        return true;
+    } else if (!(most_layers(task, plan, profiles, order, micro_batches) <
+                 number(order.all()) * kLessRoundings)) {
+      return true;
+    }
+    if (!is_shared) break;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool may_fit(const Task& task, Plan plan, const Profiles& profiles, const LayerOrder& order) {
   if (task.machine.second_memory()) return true;
   const std::int64_t stages = plan.degrees[Role::Pipeline];
@@ -189,6 +328,7 @@ bool may_fit(const Task& task, Plan plan, const Profiles& profiles, const LayerO
   plan.schedule = Schedule::OneForwardOneBackward;
   plan.chunks = 1;
   plan.offload = {};
+  if (task.stack) return stack_may_fit(task, plan, profiles, order, micro_batches);
   LeastLayer least;
   for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
     for (const StageContent& one : {StageContent{.layers = 1}, StageContent{.other_layers = 1}}) {

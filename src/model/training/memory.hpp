@@ -3,8 +3,11 @@
 // The memory of a chip of one stage in training (docs/training.md, section 3).
 
 #include <cstdint>
+#include <vector>
 
 #include "base/units.hpp"
+#include "model/memory/levels.hpp"
+#include "model/memory/stage_memory.hpp"
 #include "model/training/block.hpp"
 #include "model/training/plan.hpp"
 #include "model/training/profile.hpp"
@@ -20,7 +23,7 @@ struct MemoryUse {
   Bytes activations{};  ///< of all micro-batches in flight
   Bytes working{};      ///< of the block at work, computed again or on the way
   Bytes ends{};         ///< of the embedding and the head
-  Bytes runtime{};      ///< with a stack: the allocator, the driver, NCCL
+  Bytes runtime{};      ///< with a stack: buffers, fragments, the driver, NCCL
   Bytes second{};       ///< all that is offloaded
 
   [[nodiscard]] Bytes total() const {
@@ -31,15 +34,29 @@ struct MemoryUse {
 /// Chips among which an optimizer's states can be divided: those with the same weights.
 double sharing_chips(const Degrees& degrees, bool of_experts);
 
-/// Returns the bytes of an element of the gradients on a chip.  A stack adds its copies of 16 bits
-/// and the buffers of an optimizer that is divided.
-double gradient_bytes(const Task& task, int zero);
-
 /// Never less with a layer more.  Of the plan degrees, recomputation, ZeRO, schedule, chunks and
 /// offload are read.
 /// docs/training.md (2), (4), (5)
 MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profiles,
                        const StageContent& content, std::int64_t stage, std::int64_t micro_batches);
+
+/// Returns the bytes with a stack at an end of its constants; `stage_memory` takes `task.decide`.
+/// docs/truth.md, section 5
+memory::StageMemory memory_at(const Task& task, const Plan& plan, const Profiles& profiles,
+                              const StageContent& content, std::int64_t stage,
+                              std::int64_t micro_batches, memory::Level level);
+
+/// The judgement of a plan with a stack, by its fullest stage at each level.
+struct MemoryJudgement {
+  memory::ByLevel<Bytes> needed{};
+  memory::Verdict verdict = memory::Verdict::Fits;
+  memory::StageMemory held;  ///< the parts of the fullest stage at `task.decide`
+  Bytes visible{};           ///< of a chip
+};
+
+/// docs/truth.md (16)
+MemoryJudgement judgement(const Task& task, const Plan& plan, const Profiles& profiles,
+                          const std::vector<StageContent>& stages, std::int64_t micro_batches);
 
 /// Whether `use` is within the memories of a chip.
 bool fits(const Machine& machine, const MemoryUse& use);

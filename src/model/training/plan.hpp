@@ -12,6 +12,7 @@
 #include "base/words.hpp"
 #include "model/machine/machine.hpp"
 #include "model/machine/mesh_placement.hpp"
+#include "model/memory/trained.hpp"
 
 namespace dfsearch::training {
 
@@ -62,13 +63,8 @@ enum class Schedule : std::uint8_t {
 inline constexpr std::array kSchedules = {Schedule::OneForwardOneBackward, Schedule::Interleaved,
                                           Schedule::ZeroBubble, Schedule::GPipe};
 
-/// The values that the backward pass computes again.
-enum class Recompute : std::uint8_t {
-  None,
-  Selective,           ///< the scores of attention that is not fused
-  Full,                ///< all of a layer, from its input
-  EverySecondProduct,  ///< half of a layer but attention; for plans that were run, not searched
-};
+using memory::Recompute;
+/// The values that plans without a stack may compute again.
 inline constexpr std::array kRecomputes = {Recompute::None, Recompute::Selective, Recompute::Full};
 
 /// How values lie among the tensor ranks: by the layout that sends least, by the one that keeps
@@ -110,16 +106,13 @@ constexpr auto words(Role) {
   return named<Role>("tensor", "context", "expert", "data", "pipeline");
 }
 constexpr auto words(Schedule) { return named<Schedule>("1f1b", "interleaved", "zb_h1", "gpipe"); }
-constexpr auto words(Recompute) { return named<Recompute>("none", "selective", "full"); }
 
 using dfsearch::name_of;
 /// The names of configs, and of choices that no config has but plans that were run.
 inline const char* name_of(Schedule schedule) {
   return schedule == Schedule::DualPipe ? "dualpipe" : dfsearch::name_of(schedule);
 }
-inline const char* name_of(Recompute recompute) {
-  return recompute == Recompute::EverySecondProduct ? "op_sac" : dfsearch::name_of(recompute);
-}
+using memory::name_of;
 /// least_sent, least_kept, whole_experts, and front_1, front_2, ... for the places in the front.
 inline std::string name_of(TensorLayout layout) {
   if (layout == TensorLayout::LeastSent) return "least_sent";

@@ -341,24 +341,22 @@ Profiles stack_profiles(const Task& task, const Degrees& degrees, TensorLayout l
     profile.parameters = work.parameters;
     profile.expert_parameters = work.expert_parameters;
     if (part == Part::Last) profile.head_parameters = work.parameters;
-    profile.kept = part == Part::Last ? work.logits : work.kept;
-    profile.kept_scores = work.kept_scores;
-    profile.input = work.input;
   };
   const stack::Setup& setup = *task.stack;
   const Transformer& model = task.model;
+  const memory::Lora* const lora = task.lora ? &*task.lora : nullptr;
   const LayerOrder order = layer_order(model);
   const bool alternates = model.alternates();
   if (order.layers > 0) {
-    set(Part::Layer, layer_work(setup, model, division, alternates && model.experts));
+    set(Part::Layer, layer_work(setup, model, division, alternates && model.experts, lora));
   }
   if (order.other_layers > 0) {
     set(Part::OtherLayer, layer_work(setup, alternates ? model.seeing(0) : model, division,
-                                     model.experts.has_value()));
+                                     model.experts.has_value(), lora));
   }
   if (model.vocabulary > 0) {
-    set(Part::First, first_work(setup, model, division));
-    set(Part::Last, last_work(setup, model, division));
+    set(Part::First, first_work(setup, model, division, lora));
+    set(Part::Last, last_work(setup, model, division, lora));
   }
   return profiles;
 }

@@ -81,6 +81,11 @@ inline double parameters_in(const Task& task, const Degrees& degrees, const Bloc
   return block.parameters - (shares ? block.head_parameters : 0.0);
 }
 
+/// Elements of a part that are trained, with a stack.
+inline double trained_in(const Task& task, const Degrees& degrees, const BlockProfile& block) {
+  return task.lora ? block.work.trained_parameters : parameters_in(task, degrees, block);
+}
+
 /// Degrees divide by their roles; `layouts` belong to the block with these degrees.
 /// docs/training.md, sections 3 and 5.
 BlockProfile profile(const Task& task, const Block& block, const BlockLayouts& layouts,

@@ -49,6 +49,19 @@ Seconds collective(const LinkTimes& links, const GroupReach& group, double bytes
       group, [&](const Reach& reach) { return links.collective(Bytes(bytes), reach, passes); });
 }
 
+/// The forward times of a set of modules; all experts contain their activation.
+Seconds module_times(const stack::BlockWork& work, Recompute modules) {
+  using memory::Module;
+  Seconds sum{};
+  for (const auto& [name, module] : memory::words(Module{})) {
+    const bool is_within = module == Module::ExpertActivation && has(modules, Module::Experts);
+    if (has(modules, module) && !is_within) {
+      sum += work.module_forward[static_cast<std::size_t>(module)];
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 // docs/truth.md (5), (7)
@@ -102,23 +115,22 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
   };
   forward.expert = exposed(forward.kernels);
   backward.expert = exposed(backward.kernels);
-  switch (recompute) {
-    case Recompute::None:
-      break;
-    case Recompute::Selective:
-      backward.again = work.forward.attention;
-      break;
-    case Recompute::EverySecondProduct:
-      backward.again = (work.forward.products + work.forward.elementwise) * 0.5;
-      backward.host += work.host_forward * 0.5;
-      break;
-    case Recompute::Full:
-      backward.again = forward.kernels;
-      backward.tensor += forward.tensor;
-      backward.context += forward.context;
-      backward.expert += dispatched;
-      backward.host += work.host_forward;
-      break;
+  if (recompute == Recompute::Full) {
+    backward.again = forward.kernels;
+    backward.tensor += forward.tensor;
+    backward.context += forward.context;
+    backward.expert += dispatched;
+    backward.host += work.host_forward;
+  } else if (recompute == Recompute::EverySecondProduct) {
+    backward.again = (work.forward.products + work.forward.elementwise) * 0.5;
+    backward.host += work.host_forward * 0.5;
+  } else if (memory::is_listed(recompute)) {
+    backward.again = module_times(work, recompute);
+    // All experts of a layer are sent for once more.
+    if (has(recompute, memory::Module::Experts)) backward.expert += dispatched;
+    if (forward.kernels > Seconds{}) {
+      backward.host += work.host_forward * (backward.again / forward.kernels);
+    }
   }
   const auto side_by_side = [exponent = stack::typical(setup.stack.host_exponent)](Seconds device,
                                                                                    Seconds host) {
@@ -130,14 +142,14 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
   // Weights that replicas divide are gathered for each micro-batch beside the kernels.
   Seconds gathered{}, reduced{};
   if (shape_.zero == 3 && shape_.degrees[Role::Pipeline] == 1) {
-    const auto exchange = [&](double bytes) {
+    const auto exchange = [&](double all, double experts, double bytes) {
       return collective(links, together(groups, {Role::Context, Role::Expert, Role::Data}),
-                        block.parameters * bytes, Passes::One) +
-             collective(links, together(groups, {Role::Context, Role::Data}),
-                        block.expert_parameters * bytes, Passes::One);
+                        all * bytes, Passes::One) +
+             collective(links, together(groups, {Role::Context, Role::Data}), experts * bytes,
+                        Passes::One);
     };
-    gathered = exchange(task_.pass.word.in_base_units());
-    reduced = exchange(task_.bytes.sent);
+    gathered = exchange(block.parameters, block.expert_parameters, task_.pass.word.in_base_units());
+    reduced = exchange(work.trained_parameters, work.trained_expert_parameters, task_.bytes.sent);
   }
   const double slowed = stack::typical(setup.stack.gather_interference);
   const auto overlapped = [&](Seconds pass, Seconds exchanges) {
@@ -182,8 +194,9 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
   OncePerStep once_per_step;
   Seconds forward{}, backward{};
   const auto add = [&](Part part, const BlockTime& time, double count) {
-    all += parameters_in(task_, shape_.degrees, of(profiles_, part)) * count;
-    experts += of(profiles_, part).expert_parameters * count;
+    const BlockProfile& block = of(profiles_, part);
+    all += trained_in(task_, shape_.degrees, block) * count;
+    experts += block.work.trained_expert_parameters * count;
     once_per_step.optimizer += time.optimizer * count;
     forward += time.forward_kernels * count;
     backward += time.backward_kernels * count;

@@ -128,7 +128,9 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
 }
 
 OptimizerWork optimizer_work(const Task& task, const Plan& plan, const BlockProfile& block) {
-  const double all = parameters_in(task, plan.degrees, block), experts = block.expert_parameters;
+  const double all =
+      task.stack ? trained_in(task, plan.degrees, block) : parameters_in(task, plan.degrees, block);
+  const double experts = task.lora ? 0.0 : block.expert_parameters;
   const double updated = plan.zero == 0 ? all + experts
                                         : all / sharing_chips(plan.degrees, false) +
                                               experts / sharing_chips(plan.degrees, true);
@@ -388,6 +390,9 @@ StepModel::Detail StepModel::detail(const Groups& groups,
     sum.add(costs.back());
     const auto slowest = static_cast<std::size_t>(detail.slowest);
     if (costs.back().pace() > costs[slowest].pace()) detail.slowest = stage;
+  }
+  if (task_.stack) {
+    detail.judgement = judgement(task_, shape_, profiles_, contents, micro_batches_);
   }
   detail.step = sum.step();
   // The stage that is last, behind the one that sets the pace or by itself.

@@ -91,9 +91,10 @@ class StepModel {
     Seconds step{};
     StepParts parts;
     MemoryUse memory;
-    std::int64_t fullest = 0;  ///< a stage that does not fit, if there is one
-    bool fits = true;          ///< whether every stage does
-    std::int64_t slowest = 0;  ///< the stage that sets the pace
+    std::int64_t fullest = 0;                  ///< a stage that does not fit, if there is one
+    bool fits = true;                          ///< whether every stage does
+    std::optional<MemoryJudgement> judgement;  ///< with a stack
+    std::int64_t slowest = 0;                  ///< the stage that sets the pace
   };
   [[nodiscard]] Detail detail(const Groups& groups, const std::vector<std::int64_t>& layers) const;
   [[nodiscard]] std::int64_t micro_batches() const { return micro_batches_; }

@@ -11,6 +11,8 @@
 #include "graph/workloads/llm/transformer.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
 #include "model/machine/machine.hpp"
+#include "model/memory/levels.hpp"
+#include "model/memory/trained.hpp"
 #include "model/problem.hpp"
 #include "model/stack/stack.hpp"
 #include "model/training/framework.hpp"
@@ -40,6 +42,13 @@ struct StateBytes {
   double optimizer = 12.0;  ///< master weight and both moments
 };
 
+/// Facts of the software that a config may change.
+struct StackChanges {
+  std::optional<double> weight, gradient, master, moments, step;  ///< bytes of an element
+  std::optional<memory::Gradients> gradients;
+  std::optional<memory::Loss> loss;
+};
+
 struct Task {
   Transformer model;
   TransformerPass pass;  ///< of a sample; `dense` is not read
@@ -60,6 +69,11 @@ struct Task {
   /// Kernels, exchanges and memory as measured, with the software that runs them; without it the
   /// rates of the machine hold (docs/truth.md).
   std::optional<stack::Setup> stack;
+  /// In place of what the stack does, key by key.
+  StackChanges changes;
+  std::optional<memory::Lora> lora;
+  /// The ends of the constants of memory that a plan has to fit at, with a stack.
+  memory::Level decide = memory::Level::Typical;
   Choices choices;
   std::optional<Framework> framework;  ///< that is to run the plan; left out: any
 
@@ -70,6 +84,23 @@ struct Task {
             .global_batch = global_batch,
             .experts = model.experts.has_value(),
             .tied = model.tied};
+  }
+  /// Of a task with a stack, in bytes of an element.
+  [[nodiscard]] memory::States states() const {
+    memory::States states = stack->stack.states;
+    states.weight = changes.weight.value_or(states.weight);
+    states.gradient = changes.gradient.value_or(states.gradient);
+    states.master = changes.master.value_or(states.master);
+    states.moments = changes.moments.value_or(states.moments);
+    states.step = changes.step.value_or(states.step);
+    return states;
+  }
+  /// The loss of a task with a stack, by its tensor ranks.
+  [[nodiscard]] memory::Loss loss(std::int64_t tensor) const {
+    memory::Loss loss = changes.loss.value_or(stack->stack.loss);
+    const bool is_other = !changes.loss && tensor > 1 && stack->stack.tensor_loss;
+    if (is_other) loss.kind = *stack->stack.tensor_loss;
+    return loss;
   }
   /// Whether a layout with whole experts is searched with these degrees.
   [[nodiscard]] bool may_have_whole_experts(const Degrees& of) const {

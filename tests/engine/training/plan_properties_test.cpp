@@ -244,13 +244,22 @@ TEST_CASE("the layers of the stages are the best of all spreads, by every schedu
 }
 
 TEST_CASE("plans are counted as one by one, in every spread and network") {
-  std::int64_t all = 0, all_fitting = 0, meshes = 0;
+  std::int64_t all = 0, all_fitting = 0, meshes = 0, at_low = 0;
   int worlds = 0;
   for (std::uint64_t seed = 12000; worlds < 300; ++seed) {
     CAPTURE(seed);
-    const Task task = seed % 3 == 0   ? test::random_training_task(seed)
-                      : seed % 3 == 1 ? test::random_task_on_mesh(seed)
-                                      : test::random_task_with_stack(seed);
+    Task task = seed % 3 == 0   ? test::random_training_task(seed)
+                : seed % 3 == 1 ? test::random_task_on_mesh(seed)
+                                : test::random_task_with_stack(seed);
+    const PlanResult found = find_plan(task, {.threads = seed % 2 == 0 ? 1 : 2, .count = true});
+    // Where nothing fits at typical constants, the answer is that at the low ends.
+    if (found.decided != task.decide) {
+      CHECK(task.stack.has_value());
+      CHECK(task.decide == memory::Level::Typical);
+      CHECK(found.status != SearchStatus::Optimal);
+      at_low += 1;
+      task.decide = found.decided;
+    }
     std::int64_t plans = 0, fitting = 0;
     all_shapes(task, [&](const PlanSpace& space, const Plan& shape, const StepModel& model) {
       for (const std::vector<Division>& network : space.networks(shape.degrees)) {
@@ -264,7 +273,6 @@ TEST_CASE("plans are counted as one by one, in every spread and network") {
       }
     });
     ++worlds;
-    const PlanResult found = find_plan(task, {.threads = seed % 2 == 0 ? 1 : 2, .count = true});
     CHECK(found.candidates == plans);
     CHECK(found.feasible == fitting);
     CHECK(found.plan.has_value() == (fitting > 0));
@@ -275,6 +283,7 @@ TEST_CASE("plans are counted as one by one, in every spread and network") {
   CHECK(all_fitting > 1000);
   CHECK(all - all_fitting > 1000);
   CHECK(meshes > 50);
+  CHECK(at_low > 3);
 }
 
 /// Applies a remedy to a task, and removes the choices that have to go.

@@ -37,8 +37,8 @@ training::MemoryUse memory_of(const Task& task, int zero) {
 }
 
 TEST_CASE("states beside a stack are those that its software is known to keep") {
-  // docs/truth.md (12): 20 bytes a weight, with a divided optimizer 10 + 12/n.
-  const Task task = stack_task({"execution.stack.state_bytes=20"});
+  // Of nanotron: 20 bytes a weight, with a divided optimizer 10 + 12/n.
+  const Task task = stack_task({"execution.stack=nanotron"});
   const auto states_of = [](const training::MemoryUse& use) {
     return (use.weights + use.gradients + use.optimizer) / use.weights * 2.0;
   };
@@ -48,14 +48,14 @@ TEST_CASE("states beside a stack are those that its software is known to keep") 
 
 TEST_CASE("states of more bytes never need less memory beside a stack") {
   for (const int zero : {0, 1, 2, 3}) {
-    for (const char* key :
-         {"training.optimizer", "training.gradient", "execution.stack.state_bytes"}) {
+    for (const char* key : {"training.optimizer", "training.gradient", "training.states.moments",
+                            "training.states.weight", "execution.stack.states.master"}) {
       Bytes before{};
-      for (const double bytes : {14.0, 15.0, 16.0, 17.5, 18.0, 20.0, 100.0}) {
+      for (const double bytes : {1.0, 2.0, 4.0, 8.5, 14.0, 20.0, 64.0}) {
         CAPTURE(zero);
         CAPTURE(key);
         CAPTURE(bytes);
-        const bool has_unit = std::string(key) != "execution.stack.state_bytes";
+        const bool has_unit = std::string(key).find("states") == std::string::npos;
         const training::MemoryUse use = memory_of(
             stack_task({std::string(key) + "=" + std::to_string(bytes) + (has_unit ? " B" : "")}),
             zero);
@@ -95,12 +95,35 @@ TEST_CASE("what a stack decides is refused beside it, with the way out") {
   CHECK(message(kWithStack, {"execution.stack=megatron21", "workload.attention=unfused"}) ==
         "accepted");
   CHECK(message(kWithStack, {"execution.chip.nic=10 GB/s"}) == "accepted");
-  CHECK(message(kWithStack, {"training.gradient=2 B", "execution.stack.state_bytes=14"}) ==
-        "--set training.gradient=2 B: gradient: expected at least 4 B beside a stack whose "
-        "'state_bytes' are 14, got 2 B");
-  CHECK(message(kWithStack, {"execution.stack.state_bytes=10"}) ==
-        "--set execution.stack.state_bytes=10: state_bytes: expected a number from 14 to 100, got "
-        "'10'");
+  CHECK(message(kWithStack, {"training.states={moments: -1}"}).find("moments: expected a number") !=
+        std::string::npos);
+  CHECK(message(kWithStack, {"training.loss=foak"}) ==
+        "--set training.loss=foak: loss: the stack has no 'logits' of this kind, foak");
+  CHECK(message(kWithStack, {"training.loss=fused"}) == "accepted");
+  CHECK(message(kWithStack, {"training.loss={kind: fused_linear, chunk: 2048}"}) == "accepted");
+}
+
+TEST_CASE("a list of modules is one choice, and of other words one of each") {
+  using training::Recompute;
+  const auto choices = [](const char* given) {
+    return stack_task({std::string("training.recompute=") + given}).choices.recomputes;
+  };
+  CHECK(choices("[mlp, layernorm]") ==
+        std::vector{listed(memory::Module::Mlp) | listed(memory::Module::Norms)});
+  CHECK(choices("[core_attn]") == std::vector{Recompute::Selective});
+  CHECK(choices("[none, full, op_sac]") ==
+        std::vector{Recompute::None, Recompute::Full, Recompute::EverySecondProduct});
+}
+
+TEST_CASE("what a chip's driver shows counts, unless a file of one's own has a capacity") {
+  const auto capacity = [](const Overrides& overrides) {
+    return stack_task(overrides).machine.memory[0].capacity.in_base_units();
+  };
+  constexpr double kGib = 1073741824.0;
+  CHECK(capacity({}) == doctest::Approx(79.15 * kGib));
+  CHECK(capacity({"execution.chip=h100_96gb_500w"}) == doctest::Approx(95.0 * kGib));
+  CHECK(capacity({"execution.chip.visible=50 GB"}) == doctest::Approx(50e9));
+  CHECK(capacity({"system.memory.capacity=40 GB"}) == doctest::Approx(40e9));
 }
 
 }  // namespace

@@ -116,18 +116,39 @@ TEST_CASE("a layer's weights, exchanges and host are those of the page") {
   CHECK(divided.tensor_forward == 4.0);
   CHECK(divided.tensor_backward == 6.0);
   CHECK(divided.forward.elementwise < plain.forward.elementwise);
-  CHECK(divided.kept < plain.kept);
-  // Bytes of a layer without tensor ranks, all heads of keys: 2 T (10.6 h + 3 f).
+  CHECK(divided.memory.all.bytes < plain.memory.all.bytes);
+  // Bytes of a layer without tensor ranks, all heads of keys: residuals and norms 8 h + 16,
+  // attention 8 h + 4 a, the MLP 6 f.
   Transformer whole = model;
   whole.kv_heads = 16;
   division = {.sequence = 2048};
-  CHECK(layer_work(setup, whole, division, false).kept.in_base_units() ==
-        near(2.0 * 2048.0 * (10.6 * 1024.0 + 3.0 * 4096.0)));
+  CHECK(layer_work(setup, whole, division, false).memory.all.bytes ==
+        near(2048.0 * (16.0 * 1024.0 + 16.0 + 4.0 * 16.0 + 6.0 * 4096.0)));
   // Casts are passes over memory: never less elementwise work in 8 bits.
   setup.precision = Precision::Fp8;
   const BlockWork cast = layer_work(setup, whole, division, false);
   CHECK(cast.forward.elementwise >
         layer_work(test::round_setup(), whole, division, false).forward.elementwise);
+}
+
+TEST_CASE("what is frozen has no gradients of weights") {
+  const Setup setup = test::round_setup();
+  const Transformer model{.hidden = 1024,
+                          .layers = 2,
+                          .heads = 16,
+                          .kv_heads = 4,
+                          .head_dim = 64,
+                          .value_dim = 64,
+                          .mlp = 4096,
+                          .vocabulary = 32000};
+  const Division division{.sequence = 2048};
+  const memory::Lora lora{.rank = 16, .targets = {memory::Target::Query}};
+  const BlockWork trained = layer_work(setup, model, division, false);
+  const BlockWork frozen = layer_work(setup, model, division, false, &lora);
+  CHECK(seconds(trained.backward.products) == near(2.0 * seconds(trained.forward.products)));
+  CHECK(seconds(frozen.backward.products) == near(seconds(frozen.forward.products)));
+  CHECK(frozen.trained_parameters == 16.0 * 2048.0);
+  CHECK(first_work(setup, model, division, &lora).trained_parameters == 0.0);
 }
 
 }  // namespace

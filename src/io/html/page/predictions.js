@@ -143,19 +143,21 @@
       tableOf("orders", orders, shares("pairs"))
     );
   }
-  if (memory.known) {
-    const {known, right, refused, accepted, measured, error, bias} = memory;
-    const row = {
-      runs: known,
-      told_right_to_fit_or_not: right / known,
-      "ran,_refused": refused,
-      "did_not,_accepted": accepted,
-      peaks: measured,
-      off: error,
-      bias
-    };
-    const counted = ["runs", "ran,_refused", "did_not,_accepted", "peaks"];
-    section("Memory", tableOf("memory", [row], shares(...counted)));
+  const judged = [["real", memory.ran], ["out of memory", memory.out_of_memory]].filter(([, of]) => of.runs);
+  if (judged.length) {
+    const refused = judged.map(([name, of]) => ({
+      of: name,
+      runs: of.runs,
+      refused_at_low_ends: of.low,
+      at_typical_ones: of.typical,
+      at_high_ones: of.high
+    }));
+    section("Memory", tableOf("memory", refused, shares("runs")));
+  }
+  if (memory.measured) {
+    const {measured, error, bias, within} = memory;
+    const row = {peaks: measured, off: error, bias, within_the_ends: within / measured};
+    section("Peaks of the allocator", tableOf("peaks", [row], shares("peaks")));
   }
   if (runs.length) {
     const worst = {columns: [...first, "error", "largest_part"], unit: (_, key) => key === "error" ? "%" : undefined};

@@ -1,0 +1,173 @@
+#include "model/memory/layer_memory.hpp"
+
+#include <algorithm>
+
+#include "base/counts.hpp"
+
+namespace dfsearch::memory {
+namespace {
+
+/// Counts a layer.  docs/truth.md, section 5, has the letters.
+class Counter {
+ public:
+  Counter(const Transformer& model, const RankShares& shares, const KeptRules& rules)
+      : model_(model),
+        rules_(rules),
+        tokens_(shares.tokens),
+        h_(number(model.hidden)),
+        a_(number(model.heads)),
+        g_(std::max(number(model.kv_heads), shares.tensor)),
+        d_(number(model.head_dim)),
+        dv_(number(model.value_dim)),
+        t_(shares.tensor),
+        s_(shares.sequence_parallel ? shares.tensor : 1.0),
+        mats_(number(model.mlp_matrices())),
+        q8_(rules.eight_bits ? 1.0 : kWord),
+        shares_(shares) {}
+
+  LayerMemory layer(bool of_experts) {
+    add_attention();
+    add_norms();
+    const double width =
+        of_experts ? number(model_.experts->shared * model_.experts->mlp) : number(model_.mlp);
+    add_mlp(width, of_experts);
+    if (of_experts) add_experts();
+    layer_.all.bytes += kWord * rules_.eager_widths * tokens_ * h_ / t_;
+    layer_.input = kWord * tokens_ * h_ / s_;
+    // Outputs of every second product: of queries, keys, attention and one half of the MLP.
+    const double outputs = (a_ * d_ + g_ * d_ + a_ * dv_ + width) / t_;
+    layer_.every_second_product.bytes =
+        tokens_ * (2.0 * kWord * h_ / s_ + kWord * outputs + 4.0 * a_ / t_);
+    if (of_experts && shares_.expert > 1.0) {
+      layer_.every_second_product.bytes += 4.0 * even_rows() * h_;
+    }
+    layer_.working.bytes +=
+        tokens_ * (8.0 * h_ / s_ + (shares_.sequence_parallel ? 4.0 * h_ : 0.0));
+    return layer_;
+  }
+
+ private:
+  Amount& part(Module module) { return layer_.part[static_cast<std::size_t>(module)]; }
+  void keep(Module module, const Amount& amount) {
+    layer_.all += amount;
+    part(module) += amount;
+  }
+  /// Rows of experts of a rank by an even load.
+  [[nodiscard]] double even_rows() const {
+    return tokens_ * number(model_.experts->used) * shares_.expert_tensor / t_;
+  }
+  void add_adapter(Target target, double in, double out) {
+    if (rules_.lora == nullptr || !rules_.lora->has(target)) return;
+    layer_.adapters += number(rules_.lora->rank) * (in + out) / t_;
+  }
+
+  void add_attention() {
+    const double each = tokens_ / t_;
+    double values = kWord * ((a_ + 2.0 * g_) * d_ + a_ * dv_);
+    if (model_.latent) {
+      const double rq = number(model_.latent->query_rank);
+      const double rk = number(model_.latent->key_value_rank);
+      const double dr = number(model_.latent->rope_dim);
+      layer_.dense += h_ * rq + (rq > 0.0 ? rq : h_) * a_ * d_ / t_ + h_ * (rk + dr) +
+                      rk * a_ * (d_ - dr + dv_) / t_ + a_ * dv_ * h_ / t_;
+      layer_.dense += rq + rk;
+      values = kWord * a_ * (2.0 * d_ + 2.0 * dv_);
+      layer_.all.bytes += tokens_ / s_ * (2.0 * kWord * (rq + rk) + kWord * dr);
+      part(Module::LatentUp).bytes += each * kWord * a_ * (2.0 * d_ + dv_);
+    } else {
+      layer_.dense += (h_ * a_ * d_ + h_ * g_ * d_ + h_ * g_ * dv_ + a_ * dv_ * h_) / t_;
+      if (model_.bias != Bias::None) layer_.dense += ((a_ + g_) * d_ + g_ * dv_) / t_;
+      if (model_.bias == Bias::All) layer_.dense += h_;
+      add_adapter(Target::Query, h_, a_ * d_);
+      add_adapter(Target::Key, h_, g_ * d_);
+      add_adapter(Target::Value, h_, g_ * dv_);
+      add_adapter(Target::Output, a_ * dv_, h_);
+    }
+    layer_.all.bytes += each * (values + 4.0 * a_ + (rules_.eight_bits ? a_ * dv_ : 0.0));
+    keep(Module::CoreAttention,
+         {rules_.unfused * each * a_ * shares_.sequence * (model_.dropout ? 5.0 : 4.0)});
+  }
+
+  void add_norms() {
+    layer_.dense += (model_.gated ? 2.0 : 4.0) * h_;
+    const double each = tokens_ / s_;
+    keep(Module::Norms, {each * 2.0 * q8_ * h_});
+    layer_.all.bytes += each * (2.0 * kWord * h_ + 16.0 + (model_.dropout ? 2.0 * h_ : 0.0));
+  }
+
+  void add_mlp(double width, bool is_shared) {
+    const double each = tokens_ * width / t_;
+    layer_.dense += mats_ * h_ * width / t_;
+    if (model_.bias == Bias::All && !is_shared) {
+      layer_.dense += (mats_ - 1.0) * width / t_ + h_;
+    }
+    keep(is_shared ? Module::Experts : Module::Mlp, {each * (kWord * (mats_ - 1.0) + q8_)});
+    layer_.working.bytes += each * kWord * mats_;
+    if (is_shared) return;
+    if (model_.gated) add_adapter(Target::Gate, h_, width);
+    add_adapter(Target::Up, h_, width);
+    add_adapter(Target::Down, width, h_);
+  }
+
+  void add_experts() {
+    const Experts& experts = *model_.experts;
+    const double count = number(experts.count);
+    const double width = number(experts.mlp) / shares_.expert_tensor;
+    const double rows = even_rows();
+    layer_.dense += h_ * count;
+    layer_.experts += mats_ * h_ * width * count / shares_.expert;
+    keep(Module::Experts,
+         {.bytes = tokens_ * 12.0 * count / s_,
+          .routed = rows * (q8_ * h_ + kWord * (mats_ - 1.0) * width + q8_ * width + kWord * h_)});
+    part(Module::ExpertActivation).routed += rows * q8_ * width;
+    layer_.working.routed += rows * kWord * (h_ + mats_ * width);
+  }
+
+  const Transformer& model_;
+  const KeptRules& rules_;
+  const double tokens_, h_, a_, g_, d_, dv_, t_, s_, mats_, q8_;
+  const RankShares& shares_;
+  LayerMemory layer_;
+};
+
+}  // namespace
+
+Amount LayerMemory::kept(Recompute recompute) const {
+  if (recompute == Recompute::Full) return {input};
+  if (recompute == Recompute::EverySecondProduct) return every_second_product;
+  Amount kept = all;
+  for (std::size_t i = 0; i < kModules; ++i) {
+    const auto module = static_cast<Module>(i);
+    // All experts contain their activation.
+    const bool is_within = module == Module::ExpertActivation && has(recompute, Module::Experts);
+    if (has(recompute, module) && !is_within) kept += -1.0 * part[i];
+  }
+  return kept;
+}
+
+LayerMemory layer_memory(const Transformer& model, const RankShares& shares, const KeptRules& rules,
+                         bool of_experts) {
+  return Counter(model, shares, rules).layer(of_experts);
+}
+
+LayerMemory first_memory(const Transformer& model, const RankShares& shares) {
+  const double hidden = number(model.hidden);
+  LayerMemory first;
+  first.end = number(model.vocabulary) * hidden / shares.tensor + number(model.positions) * hidden;
+  first.input = kWord * shares.tokens * hidden / (shares.sequence_parallel ? shares.tensor : 1.0);
+  return first;
+}
+
+LayerMemory last_memory(const Transformer& model, const RankShares& shares) {
+  const double hidden = number(model.hidden), columns = number(model.vocabulary) / shares.tensor;
+  LayerMemory last;
+  last.end = columns * hidden;
+  last.dense = hidden;
+  last.columns = columns;
+  last.logits = shares.tokens * columns;
+  last.head_input = shares.tokens * hidden;
+  last.input = kWord * last.head_input / (shares.sequence_parallel ? shares.tensor : 1.0);
+  return last;
+}
+
+}  // namespace dfsearch::memory

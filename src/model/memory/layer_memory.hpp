@@ -1,0 +1,80 @@
+#pragma once
+
+// The elements of weights of a layer, or of an end of a model, on a rank, and the bytes that it
+// keeps of a micro-batch: what fused kernels of training libraries hold for the backward pass
+// (docs/truth.md, section 5; Korthikanti et al., Reducing Activation Recomputation in Large
+// Transformer Models, 2022).
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "graph/workloads/llm/transformer.hpp"
+#include "model/memory/trained.hpp"
+
+namespace dfsearch::memory {
+
+/// Bytes of 16 bits.
+inline constexpr double kWord = 2.0;
+
+/// Bytes of a micro-batch; the rows of experts are counted by an even load.
+struct Amount {
+  double bytes = 0.0;
+  double routed = 0.0;
+
+  Amount& operator+=(const Amount& other) {
+    bytes += other.bytes;
+    routed += other.routed;
+    return *this;
+  }
+  friend Amount operator+(Amount a, const Amount& b) { return a += b; }
+  friend Amount operator*(double factor, const Amount& a) {
+    return {factor * a.bytes, factor * a.routed};
+  }
+};
+
+/// How ranks share a micro-batch and the weights of a layer.
+struct RankShares {
+  double tokens = 1.0;    ///< of a rank: samples * sequence / context ranks
+  double sequence = 1.0;  ///< tokens that one token may see, over the context ranks
+  double tensor = 1.0;
+  double expert = 1.0;         ///< ranks that divide the experts, and send tokens to each other
+  double expert_tensor = 1.0;  ///< ranks that divide one expert
+  bool sequence_parallel = false;
+};
+
+/// Properties of the software and of linears that bytes depend on.
+struct KeptRules {
+  bool eight_bits = false;    ///< inputs of linears are kept in 8 bits
+  double unfused = 0.0;       ///< of attention, whose scores are kept
+  double eager_widths = 0.0;  ///< of the model's width, beside what fused kernels keep
+  const Lora* lora = nullptr;
+};
+
+struct LayerMemory {
+  // Elements on a rank.
+  double dense = 0.0;  ///< of a layer, or a norm, that every replica has
+  double experts = 0.0;
+  double adapters = 0.0;
+  double end = 0.0;  ///< of the embedding, or of the head
+  // Bytes of a micro-batch.
+  double input = 0.0;
+  Amount all;                         ///< with nothing computed again
+  std::array<Amount, kModules> part;  ///< of `all`, what each module leaves out
+  Amount every_second_product;        ///< kept where every second product is computed again
+  Amount working;                     ///< of the layer that goes back
+  // Elements of the head: of a row of logits, of all of them, and of its input.
+  double columns = 0.0, logits = 0.0, head_input = 0.0;
+
+  [[nodiscard]] double weights() const { return dense + experts; }
+  /// Not of Unknown.
+  [[nodiscard]] Amount kept(Recompute recompute) const;
+};
+
+LayerMemory layer_memory(const Transformer& model, const RankShares& shares, const KeptRules& rules,
+                         bool of_experts);
+/// The embedding; norm and head.
+LayerMemory first_memory(const Transformer& model, const RankShares& shares);
+LayerMemory last_memory(const Transformer& model, const RankShares& shares);
+
+}  // namespace dfsearch::memory

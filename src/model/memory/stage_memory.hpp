@@ -1,0 +1,90 @@
+#pragma once
+
+// The peak memory of a rank of one stage in training: the largest of four moments of a step
+// (docs/truth.md, section 5; Rajbhandari et al., ZeRO: Memory Optimizations Toward Training Trillion
+// Parameter Models, 2020).  Each moment is a sum of products that rise with each of its parts.
+
+#include <array>
+#include <cstdint>
+
+#include "base/words.hpp"
+#include "model/memory/layer_memory.hpp"
+#include "model/memory/trained.hpp"
+
+namespace dfsearch::memory {
+
+/// Constants of a software at one level.  Bytes, or shares.
+struct StackFigures {
+  double resident = 0.0;   ///< workspaces and small buffers
+  double fragment = 0.0;   ///< of what comes and goes, lost to the allocator
+  double context = 0.0;    ///< of the driver and libraries
+  double group = 0.0;      ///< of NCCL, for each degree of more than one rank
+  double spread = 1.0;     ///< of activations
+  double imbalance = 1.0;  ///< rows of the fullest rank of experts, of an even load
+  double logit = 0.0;      ///< bytes of a logit by the loss
+};
+
+/// Facts of the software that no level changes.
+struct StackFacts {
+  double gathered_layers = 2.0;  ///< at once, where replicas divide weights
+  bool twice_with_adapters = false;
+};
+
+/// A step, and how its states are divided.
+struct StepMemory {
+  StackFigures figures;
+  StackFacts facts;
+  States states;
+  Gradients gradients = Gradients::Kept;
+  Loss loss;
+  const Lora* lora = nullptr;
+  Recompute recompute = Recompute::None;  ///< not Unknown
+  int zero = 0;
+  double replicas = 1.0;         ///< ranks with the same weights
+  double expert_replicas = 1.0;  ///< ranks with the same experts
+  bool in_pipeline = false;
+  bool shares_head = false;  ///< the first stage's embedding is the head as well
+  double micro_batches = 1.0;
+  double groups = 0.0;  ///< degrees of more than one rank
+
+  /// Whether the one backward pass of a step makes its gradients.
+  [[nodiscard]] bool makes_gradients() const {
+    return gradients == Gradients::Made && micro_batches <= 1.0;
+  }
+};
+
+/// The layers of a stage, and its ends; null if it lacks one.
+struct StageLayers {
+  struct Some {
+    const LayerMemory* layer = nullptr;
+    double count = 0.0;
+  };
+  std::array<Some, 2> layers{};
+  const LayerMemory* first = nullptr;
+  const LayerMemory* last = nullptr;
+  double alive = 1.0;  ///< micro-batches whose activations are kept at once
+};
+
+enum class Moment : std::uint8_t { Loss, LastLayer, FirstLayer, Step };
+constexpr auto words(Moment) { return named<Moment>("loss", "last layer", "first layer", "step"); }
+inline constexpr std::size_t kMoments = words(Moment{}).size();
+
+/// Bytes of one rank.  Parts that the moment does not have are 0.
+struct StageMemory {
+  double weights = 0.0, adapters = 0.0, gradients = 0.0, optimizer = 0.0;
+  double activations = 0.0, loss = 0.0, working = 0.0, gathered = 0.0, step = 0.0;
+  double resident = 0.0, fragments = 0.0, context = 0.0;  ///< NCCL is in the last one
+  Moment moment = Moment::Loss;
+  std::array<double, kMoments> moments{};  ///< without the three of the last line
+
+  [[nodiscard]] double allocated() const {
+    return moments[static_cast<std::size_t>(moment)] + resident;
+  }
+  [[nodiscard]] double device() const { return allocated() + fragments + context; }
+};
+
+/// Never less with a layer more, or with an end.
+/// docs/truth.md (12) to (15)
+StageMemory stage_memory(const StepMemory& step, const StageLayers& stage);
+
+}  // namespace dfsearch::memory

@@ -1,0 +1,51 @@
+#include "model/memory/trained.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace dfsearch::memory {
+namespace {
+
+constexpr std::size_t kSets = static_cast<std::size_t>(Recompute::Full);
+
+std::array<std::string, kSets> names_of_sets() {
+  std::array<std::string, kSets> names;
+  for (std::size_t set = 0; set < kSets; ++set) {
+    for (const auto& module : words(Module{})) {
+      if (!has(static_cast<Recompute>(set), module.value)) continue;
+      names[set] += (names[set].empty() ? "" : "+") + std::string(module.name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+const char* name_of(Recompute recompute) {
+  static const auto kNames = names_of_sets();
+  for (const auto& word : words(Recompute{})) {
+    if (word.value == recompute) return word.name;
+  }
+  return kNames[static_cast<std::size_t>(recompute)].c_str();
+}
+
+std::optional<Recompute> recompute_of(std::string_view name) {
+  Recompute all = Recompute::None;
+  bool is_first = true;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('+', begin), name.size());
+    const std::string_view one = name.substr(begin, end - begin);
+    std::optional<Recompute> found;
+    for (const auto& word : words(Recompute{})) {
+      if (word.name == one) found = word.value;
+    }
+    const bool is_alone = is_first && end == name.size();
+    if (!found || (!is_alone && !is_listed(*found))) return std::nullopt;
+    all = all | *found;
+    is_first = false;
+    begin = end + 1;
+  }
+  return all;
+}
+
+}  // namespace dfsearch::memory
