@@ -53,6 +53,8 @@ class PlanCase(CliTest):
                 if role not in ("order", "fill"):  # of a mesh
                     shares[role] *= degree
         shares["data"] *= shares["expert"]
+        if result["plan"]["layout"] == "whole_experts":
+            shares["expert"] *= shares["tensor"]
         self.assertEqual(shares, degrees)
         self.assertEqual(sum(result["plan"]["layers"]), layers)
         self.assertEqual(len(result["plan"]["layers"]), degrees["pipeline"])

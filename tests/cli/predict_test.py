@@ -114,8 +114,8 @@ class Predict(CliTest):
         self.assertGreater(sum(right) / len(right), 0.95)
         off = [abs(float(row["memory_gib"]) / float(run["reserved_gb"]) - 1) for run, row in known
                if run["status"] == "Success" and run["reserved_gb"]]
-        self.assertLess(sum(off) / len(off), 0.16)
-        self.assertIn("are told right to fit or not", table)
+        self.assertLess(sum(off) / len(off), 0.11)
+        self.assertIn("869 real runs: refused at low ends", table)
 
     @unittest.skipUnless(reference_stack, "python3-yaml is not installed")
     def test_a_second_writing_of_the_equations_says_the_same(self):
@@ -137,7 +137,7 @@ class Predict(CliTest):
         self.assertIn("1 runs", self.run_tool("predict", self.write("runs.csv", HEADER + ROW)).stdout)
         for old, new, place, what in (
                 ("h100_80gb", "h1000", "2:3", "there is no measured chip 'h1000'"),
-                ("megatron23", "megatron", "2:", "there is no stack 'megatron'"),
+                ("megatron23", "megatron24", "2:", "there is no stack 'megatron24'"),
                 ("bf16", "int3", "2:", "expected bf16, fp16, fp8"),
                 ("bf16", "nvfp4", "2:", "no measured products of this precision"),
                 ("8,4096", "9,4096", "2:13", "expected tensor 2 x pipeline 1"),

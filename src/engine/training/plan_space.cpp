@@ -197,7 +197,7 @@ std::vector<Recompute> PlanSpace::stack_recomputes() const {
     return (!task_.model.experts &&
             (has(each, Module::Experts) || has(each, Module::ExpertActivation))) ||
            (!task_.model.latent && has(each, Module::LatentUp)) ||
-           (task_.model.dense_layers() == 0 && has(each, Module::Mlp));
+           (task_.model.experts && has(each, Module::Mlp));
   });
   return all;
 }

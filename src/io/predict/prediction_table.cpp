@@ -46,18 +46,17 @@ std::string memory_text(const MemoryErrors& memory) {
   std::string text;
   const auto add = [&](const char* name, const MemoryErrors::Refused& refused) {
     if (refused.runs == 0) return;
-    text += fmt::format(
-        "{} {}: refused at the low ends {} %, at the typical ones {} %, at the high "
-        "ones {} %\n",
-        refused.runs, name, percent_of(refused.share(memory::Level::Low)),
-        percent_of(refused.share(memory::Level::Typical)),
-        percent_of(refused.share(memory::Level::High)));
+    text +=
+        fmt::format("{} {}: refused at low ends {} %, at typical ones {} %, at high ones {} %\n",
+                    refused.runs, name, percent_of(refused.share(memory::Level::Low)),
+                    percent_of(refused.share(memory::Level::Typical)),
+                    percent_of(refused.share(memory::Level::High)));
   };
   add("real runs", memory.ran);
   add("runs out of memory", memory.out_of_memory);
   if (memory.measured > 0) {
     text += fmt::format(
-        "peak of the allocator in {} runs: {} % off, bias {}; {} % within the low and high ends\n",
+        "peak of the allocator in {} runs: {} % off, bias {}; {} % within the ends\n",
         memory.measured, percent_of(memory.error), signed_percent(memory.bias),
         percent_of(static_cast<double>(memory.within) / static_cast<double>(memory.measured)));
   }
