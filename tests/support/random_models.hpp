@@ -51,6 +51,9 @@ class RandomModels {
       if (chance()) m.experts->capacity_factor = 1.0 + static_cast<double>(pick(0, 8)) / 4.0;
     }
     m.post_norm = !m.experts && chance();
+    m.layer_vectors = m.hidden % 3;
+    m.end_vectors = m.heads % 2;
+    if (m.experts) m.experts->vectors = m.mlp % 4;
     if (m.window > 0 && m.layers > 1 && chance()) m.full_attention_every = pick(2, m.layers);
     return m;
   }

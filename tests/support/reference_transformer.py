@@ -26,6 +26,7 @@ class Model:
         self.gated, self.norm = w.get("gated", True), w.get("norm", "rms")
         self.bias, self.qk_norm = w.get("bias", "none"), w.get("qk_norm", False)
         self.post_norm = w.get("post_norm", False)
+        self.vectors = w.get("layer_vectors", 0)
         self.positions, self.tied = w.get("positions", 0), w.get("tied", False)
         self.window, self.experts = w.get("window"), w.get("experts")
         self.latent = w.get("latent_attention")
@@ -134,7 +135,8 @@ def attention(graph, x):
         y = graph.add("CONTEXT", "G", a, dv, seen, [p, inputs[2]], ("context",))
     if model.latent and model.decode:
         y = graph.weight("O_ABSORB", a, dv, heads[2], y)
-    y = graph.weight("PROJ", 1, h, a * dv, y, h if model.bias == "all" else 0)
+    y = graph.weight("PROJ", 1, h, a * dv, y,
+                     (h if model.bias == "all" else 0) + model.vectors)
     return graph.dropped("DROPOUT_2", 1, y) if model.dropout else y
 
 
@@ -156,8 +158,9 @@ def experts(graph, x):
     room = {"n": each}
     partly = {"matrices": count, "tokens": rows, **room}
 
-    def product(name, m, depth, of):
-        return graph.add(name, "W", busy, m, depth, [of], ("experts",), **partly)
+    def product(name, m, depth, of, vectors=0):
+        return graph.add(name, "W", busy, m, depth, [of], ("experts",), parameters=vectors,
+                         **partly)
 
     logits = graph.weight("ROUTER", 1, count, h, x, count if e.get("router_bias") else 0)
     logits = (logits[0], graph.bits(count, 32), "logits")
@@ -171,7 +174,7 @@ def experts(graph, x):
     wide = [product(name, width, h, sent) for name in names]
     flops = GATED if model.gated else GELU
     act = graph.element("EXPERT_ACT", busy, width, flops, wide, wide, **room)
-    done = product("EXPERT_DOWN", h, width, act)
+    done = product("EXPERT_DOWN", h, width, act, e.get("vectors", 0) * count)
     joined = graph.element("COMBINE", 1, h, (2 * k, 3), [done, choice])
     graph.rules[joined[0]] = ("element", 3, [choice], {"outer": busy, "m": h, "n": each})
     sums = [joined]
@@ -257,6 +260,7 @@ def decode_bytes(graph):
             if kernel["name"].startswith("EXPERT_"):
                 share = model.experts["used"] / model.experts["count"]
                 matrices = model.experts["count"] * (1 - (1 - share) ** model.n)
+                elements *= matrices / model.experts["count"]
             elements += matrices * kernel["m"] * kernel["k"]
         if kernel["kind"] == "A":
             token = model.g * (model.d + model.dv)
@@ -317,7 +321,7 @@ def parameters(w):
     else:
         heads = ((a + g) * d + g * dv) * (h + biased)
     every = heads + 2 * norm(d) * model.qk_norm + h * a * dv + (2 + 2 * model.post_norm) * norm(h)
-    every += h * (model.bias == "all")
+    every += h * (model.bias == "all") + model.vectors
     matrices = 3 if model.gated else 2
     dense = matrices * h * model.f
     dense += ((matrices - 1) * model.f + h) * (model.bias == "all")
@@ -326,6 +330,8 @@ def parameters(w):
         e = model.experts
         routed = h * e["count"] + e["count"] * bool(e.get("router_bias"))
         routed += matrices * h * e["mlp"] * (e["count"] + e.get("shared", 0))
+        routed += e["count"] * e.get("vectors", 0)
         first = e.get("dense_layers", 0)
     ends = (model.v * (1 if model.tied else 2) + model.positions) * h + norm(h) if model.v else 0
+    ends += w.get("end_vectors", 0) if model.v else 0
     return model.layers * every + first * dense + (model.layers - first) * routed + ends

@@ -145,9 +145,10 @@ double KernelShares::parameters(KernelId id) const {
   // weight of a norm is whole.
   const bool goes_along = kernel.has_weight() ? divided == Loop::Outer || divided == Loop::M
                                               : graph_.inputs(id).empty();
-  const std::int64_t beside = goes_along && layouts_.tensor != nullptr
-                                  ? ceil_div(kernel.parameters, tensor_)
-                                  : kernel.parameters;
+  const std::int64_t own =
+      is_of_experts(id) ? ceil_div(kernel.parameters, expert_) : kernel.parameters;
+  const std::int64_t beside =
+      goes_along && layouts_.tensor != nullptr ? ceil_div(own, tensor_) : own;
   return elements + number(beside);
 }
 

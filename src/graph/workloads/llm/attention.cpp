@@ -145,8 +145,9 @@ LayerWriter::ValueId LayerWriter::attention_half(ValueId normed) {
     const Heads heads = model_.latent ? latent_heads(normed) : plain_heads(normed);
     mixed = pass_.fused ? fused(heads, model_.head_dim, model_.value_dim) : unfused(heads);
   }
-  const ValueId out = weight_gemm("PROJ", 1, model_.hidden, model_.heads * model_.value_dim, mixed,
-                                  model_.bias == Bias::All ? model_.hidden : 0);
+  const ValueId out =
+      weight_gemm("PROJ", 1, model_.hidden, model_.heads * model_.value_dim, mixed,
+                  (model_.bias == Bias::All ? model_.hidden : 0) + model_.layer_vectors);
   return model_.dropout ? dropout("DROPOUT_2", 1, out) : out;
 }
 

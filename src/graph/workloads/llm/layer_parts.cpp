@@ -131,13 +131,14 @@ Kernel LayerWriter::of_experts(Kernel kernel) const {
 }
 
 LayerWriter::ValueId LayerWriter::expert_gemm(const std::string& name, std::int64_t m,
-                                              std::int64_t k, ValueId of) {
+                                              std::int64_t k, ValueId of, std::int64_t vectors) {
   const Kernel kernel{.name = name,
                       .kind = KernelKind::WeightGemm,
                       .mode = Mode::Systolic,
                       .tiled = tiled(),
                       .m = m,
-                      .k = k};
+                      .k = k,
+                      .parameters = vectors * model_.experts->count};
   return graph_.add({.kernel = of_experts(kernel),
                      .inputs = {{.value = of}},
                      .gradient = ValueGraph::Gradient::Product,
@@ -151,7 +152,7 @@ LayerWriter::ValueId LayerWriter::expert_mlps(ValueId sent) {
   if (model_.gated) wide.push_back(expert_gemm("EXPERT_GATE", shape.mlp, h, sent));
   wide.push_back(expert_gemm("EXPERT_UP", shape.mlp, h, sent));
   const Kernel act = of_experts(elementwise("EXPERT_ACT", 1, shape.mlp, 0));
-  return expert_gemm("EXPERT_DOWN", h, shape.mlp, activation(act, wide));
+  return expert_gemm("EXPERT_DOWN", h, shape.mlp, activation(act, wide), shape.vectors);
 }
 
 std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {

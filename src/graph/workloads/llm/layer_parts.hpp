@@ -63,7 +63,8 @@ class LayerWriter {
   [[nodiscard]] Kernel of_experts(Kernel kernel) const;
   /// The activation of an MLP or of experts: `kernel` is elementwise, `wide` its inputs.
   ValueId activation(Kernel kernel, const std::vector<ValueId>& wide);
-  ValueId expert_gemm(const std::string& name, std::int64_t m, std::int64_t k, ValueId of);
+  ValueId expert_gemm(const std::string& name, std::int64_t m, std::int64_t k, ValueId of,
+                      std::int64_t vectors = 0);
   ValueId expert_mlps(ValueId sent);
 
   ValueGraph& graph_;

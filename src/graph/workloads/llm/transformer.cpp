@@ -47,6 +47,7 @@ Elements attention_elements(const Transformer& model) {
   if (model.latent) sum = latent_elements(model);
   if (model.qk_norm) sum.beside += 2.0 * number(model.norm_parameters(model.head_dim));
   sum.matrices += h * a * d_v;
+  sum.beside += number(model.layer_vectors);
   if (model.bias == Bias::All) sum.beside += h;
   const double norms = model.post_norm ? 4.0 : 2.0;  // before each half, and behind it
   sum.beside += norms * number(model.norm_parameters(model.hidden));
@@ -64,7 +65,8 @@ Elements expert_elements(const Transformer& model, double experts) {
   const Experts& shape = *model.experts;
   const double h = number(model.hidden), count = number(shape.count);
   return {.matrices = h * count + number(model.mlp_matrices()) * h * number(shape.mlp) * experts,
-          .beside = shape.router_bias ? count : 0.0};
+          .beside = (shape.router_bias ? count : 0.0) +
+                    (experts - number(shape.shared)) * number(shape.vectors)};
 }
 
 /// Elements of all layers, with `experts` experts in each layer that has any.
@@ -94,7 +96,7 @@ double end_elements(const Transformer& model) {
   if (model.vocabulary == 0) return 0.0;
   return embedding(model) * (model.tied ? 1.0 : 2.0) +
          number(model.positions) * number(model.hidden) +
-         number(model.norm_parameters(model.hidden));
+         number(model.norm_parameters(model.hidden)) + number(model.end_vectors);
 }
 
 double parameters_with(const Transformer& model, double experts) {

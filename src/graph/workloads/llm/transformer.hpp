@@ -30,6 +30,7 @@ struct Experts {
   std::int64_t dense_layers = 0;  ///< layers that have an MLP instead, the first ones
   bool router_bias = false;       ///< an element for each expert
   double imbalance = 1.0;         ///< rows of the busiest rank over the mean, when serving
+  std::int64_t vectors = 0;       ///< elements of each beside its matrices: biases
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };
@@ -60,11 +61,13 @@ struct Transformer {
   std::int64_t full_attention_every = 0;  ///< one layer in this many has no window; 0: none
   Norm norm = Norm::Rms;
   Bias bias = Bias::None;
-  bool gated = true;       ///< an MLP of three matrices, else of two
-  bool qk_norm = false;    ///< each head of queries and keys is normed
-  bool post_norm = false;  ///< the outputs of attention and the MLP are normed as well
-  bool tied = false;       ///< the head has the weight of the embedding
-  bool dropout = false;    ///< after the projection, after the MLP and on the scores
+  bool gated = true;               ///< an MLP of three matrices, else of two
+  bool qk_norm = false;            ///< each head of queries and keys is normed
+  bool post_norm = false;          ///< the outputs of attention and the MLP are normed as well
+  bool tied = false;               ///< the head has the weight of the embedding
+  bool dropout = false;            ///< after the projection, after the MLP and on the scores
+  std::int64_t layer_vectors = 0;  ///< elements of a layer that no other member counts
+  std::int64_t end_vectors = 0;    ///< such elements beside the layers
   std::optional<Experts> experts = std::nullopt;
   std::optional<LatentAttention> latent = std::nullopt;
 

@@ -51,7 +51,10 @@ Bytes read_bytes(const Kernel& kernel, const Transformer& model, const Transform
   if (kernel.has_weight()) {
     double matrices = number(kernel.outer);
     const bool routed = model.experts && kernel.name.starts_with("EXPERT_");
-    if (routed) matrices = touched_experts(*model.experts, pass.tokens);
+    if (routed) {
+      matrices = touched_experts(*model.experts, pass.tokens);
+      elements = matrices * number(kernel.parameters) / number(model.experts->count);
+    }
     elements += matrices * number(kernel.m) * number(kernel.k);
   }
   if (kernel.kind == KernelKind::Attention) {
@@ -120,6 +123,7 @@ DataflowGraph transformer_last_graph(const Transformer& model, const Transformer
   const ValueId input = end.source("INPUT", model.hidden);
   const ValueId head = end.weight_gemm("UNEMBED", 1, model.vocabulary, model.hidden,
                                        end.norm("NORM_F", 1, model.hidden, input));
+  graph.kernel(1).parameters += model.end_vectors;  // the norm
   if (!training) return graph.build();
   const ValueId logits = graph.part(head, end.rows_of_bits(model.vocabulary, kLogitBits));
   Kernel kernel = end.elementwise("LOSS", 1, model.vocabulary, kLoss);

@@ -1,0 +1,134 @@
+#pragma once
+// Blocks of a layer: the parts of a model that mix tokens (attention, state spaces, delta rules) or
+// channels (MLPs, experts), by their published shapes.
+//
+// A block is a list of matrices and of elements that no matrix product touches, and has counts for
+// a token: FLOP of attention, of a scan and of scores of an index, elements of the cache and of the
+// state.  All counts are of elements and FLOP, not bytes; docs/transformers.md has the equations.
+//
+// [1] Gu, Dao: "Mamba: Linear-Time Sequence Modeling with Selective State Spaces", 2023.
+// [2] Dao, Gu: "Transformers are SSMs", 2024, section 6.
+// [3] Yang, Kautz, Hatamizadeh: "Gated Delta Networks", 2024; "Kimi Linear", 2025.
+// [4] "MiniMax-01: Scaling Foundation Models with Lightning Attention", 2025.
+// [5] "DeepSeek-V3.2", 2025.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/words.hpp"
+
+namespace dfsearch {
+
+enum class BlockKind : std::uint8_t {
+  Attention,   ///< softmax attention, its heads of keys and values maybe shared by queries
+  Mla,         ///< multi-head latent attention
+  Compressed,  ///< attention to a window and to tokens that are compressed `rate` to one
+  Mamba1,      ///< selective state space [1]
+  Mamba2,      ///< state space duality [2]
+  Deltanet,    ///< gated delta rule [3]
+  Kda,         ///< Kimi delta attention: a delta rule with a decay for each channel [3]
+  Lightning,   ///< linear attention with a fixed decay [4]
+  Shortconv,   ///< gated short convolution
+  Recurrence,  ///< any mixer of fixed state, its matrices given
+  Dense,       ///< MLP
+  Moe,         ///< experts and a router
+  Extra,       ///< matrices and elements that are given
+};
+constexpr auto words(BlockKind) {
+  return named<BlockKind>("attention", "mla", "compressed", "mamba1", "mamba2", "deltanet", "kda",
+                          "lightning", "shortconv", "recurrence", "dense", "moe", "extra");
+}
+
+/// Matrices of one shape.
+struct Linear {
+  std::int64_t in = 0, out = 0;
+  bool bias = false;
+  std::int64_t copies = 1;  ///< stored
+  std::int64_t used = 1;    ///< by a token
+
+  friend bool operator==(const Linear&, const Linear&) = default;
+};
+
+/// Parameters of a block of any kind, by the rows of parameters_of(); others are 0.
+struct Block {
+  BlockKind kind = BlockKind::Extra;
+  std::int64_t heads = 0, kv = 0, dim = 0, value = 0;
+  std::int64_t bias = 0, out_bias = 0, k_bias = 0, gate = 0, gate_bias = 0;
+  std::int64_t qk_norm = 0, qk_norm_bias = 0, sinks = 0;
+  std::int64_t window = 0;  ///< tokens that a query sees; 0: all
+  std::int64_t chunk = 0;  ///< of attention: a query sees its chunk; of scans: tokens done together
+  std::int64_t topk = 0;   ///< tokens that an index chooses for a query; 0: all
+  std::int64_t causal = 0, cross = 0, no_cache = 0, kv_shared = 0, k_is_v = 0, project = 0;
+  std::int64_t index_heads = 0, index_dim = 0, index_topk = 0, index_weights = 0;
+  std::int64_t q_rank = 0, kv_rank = 0, nope = 0, rope = 0, o_groups = 0, o_rank = 0, rate = 0;
+  std::int64_t inner = 0, state = 0, groups = 0, conv = 0, dt_rank = 0, conv_bias = 0, norm = 0;
+  std::int64_t k_heads = 0, v_heads = 0, k_dim = 0, v_dim = 0, full_gate = 0;
+  std::int64_t conv_state = 0, flops = 0, elementwise = 0, kept = 0;
+  std::int64_t width = 0, gated = 0, copies = 0, experts = 0, used = 0, zero = 0, latent = 0;
+  std::int64_t shared = 0, shared_gate = 0, shared_bias = 0, latent_bias = 0, router_bias = 0;
+  std::int64_t router_linear_bias = 0;
+  std::int64_t extra = 0;       ///< further elements
+  std::vector<Linear> linears;  ///< further matrices
+
+  friend bool operator==(const Block&, const Block&) = default;
+};
+
+/// Words of the parameters `gate` and `qk_norm`, by their values.
+inline constexpr std::string_view kGates[] = {"none", "element", "head"};
+inline constexpr std::string_view kQkNorms[] = {"none", "head", "heads", "full"};
+enum Gate : std::int64_t { kNoGate, kElementGate, kHeadGate };
+enum QkNorm : std::int64_t { kNoQkNorm, kPerHead, kAllHeads, kFullWidth };
+
+/// A parameter of a kind of blocks.
+struct BlockParameter {
+  std::string_view name;
+  std::int64_t Block::*member = nullptr;
+  bool required = false;
+  std::int64_t preset = 0;
+  std::int64_t Block::*as = nullptr;  ///< the member whose value it has where it is left out
+  std::span<const std::string_view> words = {};  ///< if its values are words
+};
+/// Rows of a kind, without `linears` and `extra`, which all kinds have.  A name with a dot is a key
+/// of a map.  A parameter comes after the one that it equals where it is left out.
+std::span<const BlockParameter> parameters_of(BlockKind kind);
+
+/// Which keys a query of a sequence sees.
+struct Sight {
+  bool causal = true;
+  std::int64_t window = 0;  ///< 0: all
+  std::int64_t chunk = 0;   ///< 0: none
+  std::int64_t rate = 1;    ///< tokens that are one key
+
+  friend bool operator==(const Sight&, const Sight&) = default;
+};
+/// Mean number of keys that a query of a sequence of `sequence` tokens sees.
+double keys_seen(const Sight& sight, double sequence);
+
+/// FLOP of a query and key of attention, and the keys that are seen.
+struct Pairs {
+  double flop = 0.0;
+  Sight sight;
+};
+
+/// Counts of a block.  Those of FLOP are for a token of a forward pass.
+struct BlockCounts {
+  std::vector<Linear> linears;
+  double vectors = 0.0;           ///< elements that no matrix product touches
+  std::vector<Pairs> attention;   ///< products of queries and keys, and of scores and values
+  std::vector<Pairs> index;       ///< scores of an index
+  double scan = 0.0;              ///< FLOP of matrix products of a scan, as executed in chunks
+  double scan_useful = 0.0;       ///< without the work that chunks add
+  double scan_elementwise = 0.0;  ///< FLOP that are no matrix products
+  double cache = 0.0;             ///< elements that a token of the context adds
+  double window_cache = 0.0;      ///< elements of a sequence, of layers that see a window
+  double conv_state = 0.0;        ///< elements of a sequence, in the type of the model
+  double state = 0.0;             ///< elements of a sequence, mostly in 32 bits
+  double kept = 0.0;              ///< elements of a token that a backward pass needs
+};
+
+/// Counts of a block between layers of width `hidden`.
+BlockCounts counts_of(const Block& block, std::int64_t hidden);
+
+}  // namespace dfsearch
