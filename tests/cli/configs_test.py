@@ -73,7 +73,7 @@ def main():
     parts = sorted((CONFIGS / "technologies").rglob("*.yaml"))
     rates = sorted((CONFIGS / "efficiencies").glob("*.yaml"))
     studies = sorted((CONFIGS / "studies").glob("*.yaml"))
-    measured = [file for kind in ("curves", "stacks", "engines") for file in (CONFIGS / kind).rglob("*.yaml")]
+    measured = [file for kind in ("curves", "stacks", "engines", "families") for file in (CONFIGS / kind).rglob("*.yaml")]
     other = set(measured + workloads + systems + chips + parts + rates + studies)
     whole = [file for file in files if file not in other]
     systems = [file for file in systems if file not in calculon]

@@ -210,6 +210,39 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
         self.assertEqual(self.result("setup.txt")["step_time"],
                          self.result("setup.yaml")["step_time"])
 
+    def test_counts_of_a_family_without_equations(self):
+        self.write("config.json", json.dumps({"model_type": "mamba", "hidden_size": 768,
+                                              "num_hidden_layers": 24, "vocab_size": 50280}))
+        counts = json.loads(self.run_tool("import", "--counts", "config.json").stdout)
+        self.assertEqual(counts["parameters"], 129135360)  # state-spaces/mamba-130m-hf
+        self.assertEqual(counts["layers"], {"text": "24x(mamba1)"})
+        section = self.run_tool("import", "config.json", "-o", "m.yaml").stdout
+        self.assertEqual(section, "")
+        self.assertIn("family: mamba", (self.folder / "m.yaml").read_text())
+        error = self.run_tool("config.json", "--system", "h100_dgx", "--chips", 8, status=2).stderr
+        self.assertIn("are not understood yet: layers with the block mamba1", error)
+
+    def test_a_family_of_a_folder(self):
+        (self.folder / "mine").mkdir()
+        (self.folder / "mine/a.yaml").write_text("types: [mine]\nlike: llama\n"
+                                                 "fields: {hidden_size: 64, my_width: 32}\n"
+                                                 "layers: {mlp: {dense: {width: my_width}}}\n")
+        self.write("config.json", json.dumps({"model_type": "mine", "num_hidden_layers": 2}))
+        self.assertIn("there is no family of models 'mine'",
+                      self.run_tool("import", "config.json", status=2).stderr)
+        text = self.run_tool("import", "config.json", "--families", "mine").stdout
+        self.assertIn("mlp: 32\n", text)
+        self.write("c.yaml", "workload: {family: mine, kind: llm_training, sequence: 64, "
+                             "global_batch: 8}\nsystem: {from: h100_dgx, chips: 8}\ntraining: {}\n")
+        self.assertIn("hidden 64", self.run_tool("check", "c.yaml", "--families", "mine").stdout)
+        (self.folder / "mine/a.yaml").write_text("types: [mine]\nlike: llama\n"
+                                                 "let: {a: my_heads}\n")
+        error = self.run_tool("import", "config.json", "--families", "mine", status=2).stderr
+        self.assertEqual(error, "mine/a.yaml:3:10: there is neither a field nor an expression "
+                                "'my_heads'\n")
+        self.assertIn("there is no folder 'no'",
+                      self.run_tool("import", "config.json", "--families", "no", status=2).stderr)
+
     def test_a_system_in_place_of_that_of_a_config(self):
         self.write("c.yaml", TRAINING)
         self.write("mine.yaml", re.sub(r"(?m)^  ", "", re.search(

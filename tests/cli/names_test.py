@@ -25,7 +25,7 @@ class Names(CliTest):
     def test_unknown_values_come_with_a_near_one(self):
         self.write("c.yaml", "workload: {model: llama3_8b, global_batch: 64}\n"
                    "system: {from: h100_dgx, chips: 8}\ntraining: {}\n")
-        for change, near in (("workload.model=llama4", "llama3_8b"),
+        for change, near in (("workload.model=llama4", "llama4_scout"),
                              ("workload.model=mixtral", "mixtral_8x7b"),
                              ("execution={stack: t, chip: h100_80gb}", "te"),
                              ("execution={stack: te, chip: h100_80}", "h100_80gb")):
@@ -156,7 +156,7 @@ class Names(CliTest):
                  for file in CONFIGS.glob("**/*.yaml")]
         whole = [name for name in names if name.split("/")[0] not in
                  ("systems", "workloads", "efficiencies", "curves", "stacks", "studies",
-                  "technologies")]
+                  "technologies", "families")]
         last = [name.rsplit("/")[-1] for name in whole]
         several = [name for name in sorted(set(last))
                    if last.count(name) > 1 and name not in whole]

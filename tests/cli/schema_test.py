@@ -107,10 +107,11 @@ def default(rule):
 def needed(key, definition):
     if key in definition.get("required", []):
         return "required"
-    for rule in definition.get("anyOf", []):
-        if rule["required"] == [key]:
-            other = next(one["required"][0] for one in definition["anyOf"] if one != rule)
-            return f"required, or `{other}`"
+    for choices in [definition, *definition.get("allOf", [])]:
+        for rule in choices.get("anyOf", []):
+            if rule["required"] == [key]:
+                other = next(one["required"][0] for one in choices["anyOf"] if one != rule)
+                return f"required, or `{other}`"
     for other, keys in definition.get("dependencies", {}).items():
         if key in keys:
             return f"required with `{other}`"
@@ -210,7 +211,7 @@ class SchemaTest(unittest.TestCase):
         for file in sorted((ROOT / "configs").rglob("*.yaml")):
             kind = file.relative_to(ROOT / "configs").parts[0]
             if kind in ("studies", "technologies", "efficiencies", "curves", "stacks",
-                        "engines"):
+                        "engines", "families"):
                 continue
             config = load(file.read_text())
             if kind in PARTS:  # a part, which may itself leave the rest to a file

@@ -16,6 +16,7 @@
 #include "io/config/foreign_file.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/emit/emit_result.hpp"
+#include "io/huggingface/import_huggingface.hpp"
 #include "io/lp/lp_text.hpp"
 #include "io/report/shelf_list.hpp"
 #include "io/result/answer_files.hpp"
@@ -117,6 +118,10 @@ int run_graph(const CommandLine& line) {
 }
 
 int run_import(const CommandLine& line) {
+  if (line.model_counts) {
+    write_output(line.output, huggingface_counts(read_file(line.config), line.config, 4096));
+    return kProved;
+  }
   const std::string text = line.imported.empty() ? imported_file(line.config) : line.imported;
   write_output(line.output, text);
   return kProved;

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/option_values.hpp"
+#include "io/huggingface/family_file.hpp"
 
 namespace dfsearch {
 namespace {
@@ -84,6 +85,11 @@ constexpr OptionRow kUnknown{"--unknown", "refuse|elementwise",
                              "(refuse)",
                              unknown_operators};
 
+constexpr OptionRow kFamilies{
+    "--families", "DIR",
+    "the families of models in the files DIR/*.yaml beside those of the program (docs/formats.md)",
+    [](Line&, const Text&, const Text& value) { add_families(value); }};
+
 constexpr OptionRow kConfig[] = {
     {"--config", "CONFIG", "the config, as the word CONFIG says it", text<&Line::config_option>},
     {"--set", "KEY=VALUE", "override a key of the config, system.network.0.degree=16; repeatable",
@@ -92,6 +98,7 @@ constexpr OptionRow kConfig[] = {
      "the machine, in place of that of the config: one of 'dfsearch list systems' or a file",
      system_name},
     {"--chips", "N", "its number of chips", chips},
+    kFamilies,
     kSize,
     kUnknown};
 
@@ -173,6 +180,11 @@ constexpr OptionRow kGraph[] = {
     kOutput};
 
 constexpr OptionRow kImport[] = {
+    {"--counts", "",
+     "of a model of Hugging Face: parameters, FLOP at 4,096 tokens, cache and states as JSON, in "
+     "place of the section",
+     flag<&Line::model_counts>},
+    kFamilies,
     kSize,
     kUnknown,
     {"-o,--output", "FILE|-", "where to write the config, or the section (-)",
@@ -282,6 +294,7 @@ constexpr OptionRow kStudy[] = {
     {"--deterministic", "",
      "no times in the results: the same bytes, once sorted, for any number of threads",
      flag<&Line::deterministic>},
+    kFamilies,
     {"--quiet", "", "no progress", flag<&Line::quiet>}};
 
 constexpr OptionRow kList[] = {

@@ -120,6 +120,7 @@ struct CommandLine {
   std::optional<std::int64_t> node_limit;
   std::optional<std::int64_t> top;  ///< left out: the best, and how far the next one is
   SearchBounds bounds;              ///< that the search uses
+  bool model_counts = false;        ///< counts in place of an imported section
   bool count = false;               ///< count the executions that fit
   bool robust = false;              ///< the plan of least regret, too
   bool what_if = false;             ///< what a tenth more of each quantity brings

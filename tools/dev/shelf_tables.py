@@ -102,7 +102,7 @@ def model_row(program, file):
 def models(program):
     page = tables.Page("transformers.md")
     files = [file for file in sorted((CONFIGS / "workloads").glob("*.yaml"))
-             if "vocabulary:" in (text := file.read_text(encoding="utf-8"))
+             if re.search("^(vocabulary|family):", text := file.read_text(encoding="utf-8"), re.M)
              and "kind: lstm" not in text]  # shapes of transformers
     page.table("7. The shelf", [model_row(program, file) for file in files])
     return page

@@ -19,6 +19,7 @@
 #include "base/error.hpp"
 #include "io/config/config_training.hpp"
 #include "io/config/foreign_file.hpp"
+#include "io/huggingface/import_huggingface.hpp"
 #include "io/text/map_reader.hpp"
 #include "io/text/read_file.hpp"
 
@@ -265,6 +266,28 @@ void strip_pool_keys(YamlEntry& system) {
   for (YamlNode& dimension : network->value.items) leave_out(dimension, {"strategy"});
 }
 
+/// Replaces the families of the workload, or of the models that are served, by their keys.
+void resolve_families(YamlNode& root, InputMessages& messages) {
+  const auto resolve = [&](YamlNode& workload) {
+    resolve_family(workload, messages);
+    const auto resolve_served = [&](YamlEntry* model) {
+      if (!model || !model->value.find("family")) return;
+      resolve_family(model->value, messages);
+      strip_run_keys(model->value);
+    };
+    resolve_served(workload.find("model"));
+    YamlEntry* speculation = workload.find("speculation");
+    if (speculation) resolve_served(speculation->value.find("draft"));
+  };
+  if (YamlEntry* workload = root.find("workload")) resolve(workload->value);
+  YamlEntry* fleet = root.find("fleet");
+  YamlEntry* models = fleet ? fleet->value.find("models") : nullptr;
+  if (!models) return;
+  for (YamlNode& model : models->value.items) {
+    if (YamlEntry* workload = model.find("workload")) resolve(workload->value);
+  }
+}
+
 /// Puts the files of a served workload, of its fleet and of its pools into the tree.  A file
 /// replaces the node that names it, so each entry is looked up after the node around it has its
 /// file: the engine of a pool may be the one that the file of its system names.
@@ -453,6 +476,10 @@ void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMe
     if (change.path.front() == "equations" && change.path.size() > 1) spell_out_preset(root);
     apply_override(change, root, messages);
   }
+  const std::size_t before = messages.count();
+  resolve_families(root, messages);
+  // Without its family a model would only be reported for the keys that it lacks.
+  if (messages.count() > before) messages.throw_if_any();
 }
 
 YamlNode named_tree(const std::string& name, const fs::path& directory, ShelfKind kind,

@@ -233,7 +233,7 @@ const Schema& served_model_rows() {
       if (row.key == "mlp") row.limits = kNoneOrMore;
       if (row.key == "layers") row.limits = {1, kMostLayers};
       if (row.key != "head_dim") continue;
-      row.flags &= ~kRequired;
+      row.unless = {};
       row.preset = "`hidden` / `heads`";
     }
     return fields;

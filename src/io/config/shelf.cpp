@@ -23,6 +23,7 @@ constexpr KindRow kKinds[] = {{ShelfKind::Systems, "systems", "system"},
                               {ShelfKind::Curves, "curves", "measured chip"},
                               {ShelfKind::Stacks, "stacks", "stack"},
                               {ShelfKind::Engines, "engines", "engine"},
+                              {ShelfKind::Families, "families", "family of models"},
                               {ShelfKind::Studies, "studies", "study"},
                               {ShelfKind::Parts, "technologies", "part of a technology"},
                               {ShelfKind::Configs, "configs", "config"}};
@@ -106,7 +107,8 @@ bool ShelfFile::is_model() const {
   const auto has = [this](std::string_view key) {
     return text.find(key) != std::string_view::npos;
   };
-  return kind == ShelfKind::Workloads && has("\nvocabulary:") && !has("\nkind: lstm");
+  const bool has_shape = has("\nvocabulary:") || has("\nfamily:");
+  return kind == ShelfKind::Workloads && has_shape && !has("\nkind: lstm");
 }
 
 const ShelfFile* find_on_shelf(ShelfKind kind, std::string_view name) {

@@ -19,6 +19,7 @@ enum class ShelfKind : std::uint8_t {
   Curves,
   Stacks,
   Engines,
+  Families,
   Studies,
   Parts,
   Configs

@@ -6,6 +6,7 @@
 #include "io/config/config_system.hpp"
 #include "io/config/config_training.hpp"
 #include "io/config/workload_text.hpp"
+#include "io/huggingface/import_huggingface.hpp"
 #include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {
@@ -71,8 +72,9 @@ SystemFigures system_figures(const ShelfFile& file) {
 WorkloadFigures workload_figures(const ShelfFile& file) {
   InputMessages messages;
   std::vector<PartitionPin> pins;
-  const std::optional<Workload> workload =
-      read_workload(section_of(file, "workload"), pins, messages);
+  YamlEntry section = section_of(file, "workload");
+  resolve_family(section.value, messages);
+  const std::optional<Workload> workload = read_workload(section, pins, messages);
   messages.throw_if_any();
   return {.kind = workload->kind,
           .layers = workload->layers,

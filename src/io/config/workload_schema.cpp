@@ -39,6 +39,8 @@ constexpr Type kAttention = flag_type([] {
 constexpr Type kMask = flag_type([] { return std::vector<Choice>{{"full", 0}, {"causal", 1}}; });
 constexpr Extra kNeeded{.flags = kRequired};
 constexpr Extra kRule{.flags = kByRule};
+constexpr Extra kUnlessFamily{.unless = "family"};
+constexpr Type kFieldsOfModel{};
 
 template <auto member>
 constexpr Field common(std::string_view key, std::string_view doc, const Extra& extra = {}) {
@@ -80,6 +82,7 @@ const Schema& schema_of(Rows<Experts>) {
       field<&E::capacity_factor>("capacity_factor", "", {.limits = {1, 1e6}}),
       field<&E::dense_layers>("dense_layers", "", {.limits = kFromZero}),
       field<&E::router_bias>("router_bias", ""),
+      field<&E::vectors>("vectors", "", {.limits = kFromZero}),
       field<&E::imbalance>("imbalance", "", {.limits = {1, 1e6}})};
   return schema<E, kFields>("experts", &check_experts);
 }
@@ -97,12 +100,19 @@ const Schema& schema_of(Rows<LlmText>) {
   using L = LlmText;
   using T = Transformer;
   static constexpr Field kFields[] = {
+      by_hand(
+          "family",
+          "the type of a model of Hugging Face, whose fields give all keys from here on that are "
+          "left out; see [Families](#families)",
+          TypeOf<std::string>::type, {.preset = "none"}),
+      by_hand("fields", "with `family`: the config.json of the model, as a map", kFieldsOfModel,
+              {.preset = "the defaults of the family"}),
       model<&T::hidden>("hidden", "`heads` · `head_dim`, unless the layer is made by rule",
-                        kNeeded),
-      model<&T::heads>("heads", "of queries", kNeeded),
-      model<&T::head_dim>("head_dim", "size of a head", kNeeded),
+                        kUnlessFamily),
+      model<&T::heads>("heads", "of queries", kUnlessFamily),
+      model<&T::head_dim>("head_dim", "size of a head", kUnlessFamily),
       field<&L::mlp>("mlp", "width of the feed-forward layers", {.preset = "4 · `hidden`"}),
-      model<&T::layers>("layers", "of the model", kNeeded),
+      model<&T::layers>("layers", "of the model", kUnlessFamily),
       field<&L::repeat_layers>(
           "repeat_layers",
           "a divisor of `layers`: layers that are one graph. Their kernels may share partitions, "
@@ -135,13 +145,20 @@ const Schema& schema_of(Rows<LlmText>) {
           "layers of which the last one sees all tokens, the others `window`",
           {.limits = {2, kMostRepeated}, .preset = "none does", .flags = kByRule}),
       model<&T::dropout>("dropout", "in training", kRule),
+      model<&T::layer_vectors>(
+          "layer_vectors",
+          "elements of a layer that no other key counts: sinks of the softmax, "
+          "further biases and norms",
+          {.limits = kFromZero, .flags = kByRule}),
+      model<&T::end_vectors>("end_vectors", "such elements beside the layers",
+                             {.limits = kFromZero, .flags = kByRule}),
       model<&T::experts>(
           "experts",
           "in place of the MLP: experts, those that a token uses, the width of one; further ones "
           "that every token uses (0), rows of an expert over those of an even load (1), layers "
-          "before that have an MLP (0), a bias for each expert (false), and when serving the "
-          "tokens of "
-          "the busiest rank over the mean (1)",
+          "before that have an MLP (0), a bias for each expert (false), elements of an expert "
+          "beside "
+          "its matrices (0), and when serving the tokens of the busiest rank over the mean (1)",
           kRule),
       model<&T::latent>(
           "latent_attention",

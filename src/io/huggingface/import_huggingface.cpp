@@ -1,18 +1,23 @@
-// A model becomes a section of a config, which is read back before it is given out: that checks what
-// involves several fields.
+// A model of equal layers becomes the keys of a transformer, which are read back before they are
+// given out: that checks what involves several keys.  Any other model keeps its fields.
 
 #include "io/huggingface/import_huggingface.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
+#include "graph/workloads/blocks/transformer_of.hpp"
 #include "io/config/foreign_file.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/huggingface/model_fields.hpp"
+#include "io/huggingface/read_family.hpp"
 #include "io/schema/write_schema.hpp"
 #include "io/text/yaml_tree.hpp"
 
@@ -23,17 +28,30 @@ namespace {
 constexpr std::int64_t kSequence = 8192;
 constexpr std::int64_t kBatch = 64;
 
-/// What a config leaves out is left out here.
-std::string section_of(const Imported& imported) {
-  const Transformer& model = imported.model;
-  WorkloadText text;
-  text.workload = {.kind = WorkloadKind::LlmTraining, .global_batch = kBatch};
-  text.sequence = std::min(imported.sequence, kSequence);
-  text.llm.model = model;
-  if (model.kv_heads != model.heads) text.llm.kv_heads = model.kv_heads;
-  if (model.value_dim != model.head_dim) text.llm.value_dim = model.value_dim;
-  if (!model.experts || model.experts->dense_layers > 0) text.llm.mlp = model.mlp;
-  return section_yaml("workload", written(kWorkloadType, &text));
+/// The data type that the weights are stored in, if it is none of 16 bits.
+std::string stored_type(ModelFields& fields) {
+  constexpr std::array<std::string_view, 2> kOf16Bits = {"bfloat16", "float16"};
+  constexpr std::array<std::string_view, 3> kOthers = {"float32", "float8_e4m3fn", "float8_e5m2"};
+  const bool is_newer = fields.has("dtype");
+  const std::optional<std::string> given = fields.word(is_newer ? "dtype" : "torch_dtype");
+  const auto is_one_of = [&](const auto& types) {
+    return std::find(types.begin(), types.end(), *given) != types.end();
+  };
+  if (!given || is_one_of(kOf16Bits)) return {};
+  if (!is_one_of(kOthers)) {
+    fields.refuse(is_newer ? "dtype" : "torch_dtype",
+                  "expected bfloat16, float16, float32 or a float8, got " + in_quotes(*given));
+  }
+  return *given;
+}
+
+/// The keys of a transformer; what a config leaves out is left out here.
+LlmText llm_of(const Transformer& model) {
+  LlmText llm{.model = model, .pass = {}};
+  if (model.kv_heads != model.heads) llm.kv_heads = model.kv_heads;
+  if (model.value_dim != model.head_dim) llm.value_dim = model.value_dim;
+  if (!model.experts || model.experts->dense_layers > 0) llm.mlp = model.mlp;
+  return llm;
 }
 
 /// Reads the section as a config would; throws what is wrong with it.
@@ -44,6 +62,77 @@ Workload read_back(const std::string& yaml, const std::string& name) {
   std::optional<Workload> workload = read_workload(*tree.find("workload"), pins, messages);
   messages.throw_if_any();
   return std::move(*workload);
+}
+
+/// A workload that has the fields themselves.
+std::string section_of_fields(const std::string& type, const nlohmann::json& config,
+                              std::int64_t sequence) {
+  std::string text = fmt::format(
+      "workload:\n  kind: llm_training\n  family: {}\n  sequence: {}\n  global_batch: {}\n  "
+      "fields:\n",
+      type, sequence, kBatch);
+  const Family* family = known_families().find(type);
+  for (const auto& item : config.items()) {
+    const bool counts = family->find("fields", item.key()) || family->find("rename", item.key()) ||
+                        item.key() == "architectures" || family->find("text");
+    if (!counts || item.key() == "quantization_config") continue;
+    text += fmt::format("    {}: {}\n", json_string(item.key()), item.value().dump());
+  }
+  return text;
+}
+
+/// The config of the model, or of its part for text if the type of the whole is not known.
+nlohmann::json known_part(const ModelFields& fields, std::string& notes) {
+  const nlohmann::json& config = fields.object();
+  const auto text = config.find("text_config");
+  const auto type_of = [](const nlohmann::json& map) {
+    return map.is_object() && map.contains("model_type") && map["model_type"].is_string()
+               ? map["model_type"].get<std::string>()
+               : std::string();
+  };
+  if (known_families().find(type_of(config)) || text == config.end() ||
+      !known_families().find(type_of(*text))) {
+    return config;
+  }
+  notes += "# It is the part for text alone.\n";
+  return *text;
+}
+
+/// The fields that describe how weights are stored, which a part for text may have alone.
+ModelFields storing_fields(ModelFields& fields, const char* field) {
+  if (!fields.has(field) && fields.object().value("text_config", nlohmann::json()).is_object()) {
+    if (std::optional<ModelFields> text = fields.map("text_config")) return *text;
+  }
+  return fields;
+}
+
+/// Parts that a section lacks, and what the family says of itself.
+std::string left_out_of(const std::string& type, const UniformTransformer& uniform) {
+  const YamlNode* note = known_families().find(type)->find("note");
+  std::string text = uniform.left_out;
+  if (note) text += (text.empty() ? "" : "; ") + note->scalar;
+  return text;
+}
+
+struct ReadModel {
+  ModelShape shape;
+  std::string type;
+  nlohmann::json config;
+};
+
+ReadModel read_model(ModelFields& fields, std::string& notes) {
+  ReadModel model{.shape = {}, .type = {}, .config = known_part(fields, notes)};
+  model.shape = read_family(known_families(), model.config, fields.place(), fields.messages());
+  if (fields.messages().count() == 0) {
+    model.type = model.config["model_type"].get<std::string>();
+    const bool has_layers = !model.shape.stacks.empty() && !model.shape.stacks[0].layers.empty();
+    if (!has_layers || counts_of(model.shape, 1).parameters >= kMostParameters) {
+      fields.messages().add(
+          fields.place(), "",
+          has_layers ? "too many parameters, expected fewer than 2^53" : "a model without layers");
+    }
+  }
+  return model;
 }
 
 }  // namespace
@@ -58,13 +147,11 @@ std::string import_huggingface(const std::string& text, const std::string& name,
                                const std::optional<std::string>& optimizer) {
   ModelFields fields(text, name);
   std::string notes;
-  if (fields.has("text_config")) {
-    fields.enter("text_config", {"torch_dtype", "dtype", "quantization_config"});
-    notes += "# It is the part for text alone.\n";
-  }
-  const Imported imported = read_model(fields);
-  std::string precision = precision_of(fields);
-  fields.finish(imported.family);
+  const ReadModel read = read_model(fields, notes);
+  ModelFields typed = storing_fields(fields, fields.has("dtype") ? "dtype" : "torch_dtype");
+  std::string stored = stored_type(typed);
+  ModelFields quantized = storing_fields(fields, "quantization_config");
+  std::string precision = precision_of(quantized);
   fields.messages().throw_if_any();
   if (optimizer) {
     const std::filesystem::path beside = std::filesystem::path(name).parent_path() / kOptimizerFile;
@@ -72,8 +159,29 @@ std::string import_huggingface(const std::string& text, const std::string& name,
     precision = precision_of_optimizer(file);
     file.messages().throw_if_any();
   }
-  if (!imported.left_out.empty()) notes += "# " + std::string(kLeftOut) + imported.left_out + ".\n";
-  const std::string& stored = precision.empty() ? imported.stored : precision;
+  const std::int64_t sequence = std::min(read.shape.sequence, kSequence);
+  const UniformTransformer uniform = transformer_of(read.shape);
+  std::string section;
+  double parameters = counts_of(read.shape, 1).parameters;
+  if (uniform.model) {
+    WorkloadText workload;
+    workload.workload = {.kind = WorkloadKind::LlmTraining, .global_batch = kBatch};
+    workload.sequence = sequence;
+    workload.llm = llm_of(*uniform.model);
+    section = section_yaml("workload", written(kWorkloadType, &workload));
+    const auto own = static_cast<double>(read_back(section, name).counts->parameters);
+    if (own != parameters) {
+      notes += fmt::format("# It is the part for text alone, of {:.0f} parameters.\n", own);
+    }
+  } else {
+    section = section_of_fields(read.type, read.config, sequence);
+    notes +=
+        fmt::format("# Plans and deployments of it are not understood yet: {}.\n", uniform.why);
+  }
+  if (const std::string parts = left_out_of(read.type, uniform); !parts.empty()) {
+    notes += "# " + std::string(kLeftOut) + parts + ".\n";
+  }
+  if (!precision.empty()) stored = precision;
   if (!stored.empty()) {
     notes += fmt::format("# {}{}, computed in bf16 unless the config says otherwise.\n", kStoredIn,
                          stored);
@@ -83,14 +191,87 @@ std::string import_huggingface(const std::string& text, const std::string& name,
         "# It is quantized; beside 'model' a workload of kind llm_serving has\n#   precision: " +
         precision + "\n";
   }
-  const std::string section = section_of(imported);
-  const Workload workload = read_back(section, name);
   return fmt::format(
-      "# A model of the type {} with {} parameters, made by dfsearch import.  The "
+      "# A model of the type {} with {:.0f} parameters, made by dfsearch import.  The "
       "kind, the\n# sequence (of at most {}) and the batch are yours to choose.\n{}{}"
       "# The plan of a step; without this section a mapping of fused kernels is searched.\n"
       "training: {{}}\n",
-      imported.family, workload.counts->parameters, imported.sequence, notes, section);
+      read.type, parameters, read.shape.sequence, notes, section);
+}
+
+std::string huggingface_counts(const std::string& text, const std::string& name,
+                               std::int64_t sequence) {
+  ModelFields fields(text, name);
+  std::string notes;
+  const ReadModel read = read_model(fields, notes);
+  fields.messages().throw_if_any();
+  const ShapeCounts counts = counts_of(read.shape, sequence);
+  Json layers = Json::object();
+  for (const Stack& stack : read.shape.stacks) layers[stack.name] = stack.text();
+  const auto whole = [](double value) { return static_cast<std::int64_t>(value); };
+  return json_text({{"type", read.type},
+                    {"parameters", whole(counts.parameters)},
+                    {"mtp", whole(counts.prediction)},
+                    {"active", whole(counts.active)},
+                    {"matmul", whole(counts.matmul)},
+                    {"cache_elements_per_token", counts.cache},
+                    {"window_elements", counts.window_cache},
+                    {"conv_elements", counts.conv_state},
+                    {"state_elements", counts.state},
+                    {"sequence", sequence},
+                    {"attention_flop_causal", counts.attention_flop},
+                    {"scan_flop", counts.scan_flop},
+                    {"scan_flop_useful", counts.scan_flop_useful},
+                    {"scan_elementwise", counts.scan_elementwise},
+                    {"index_flop", counts.index_flop},
+                    {"kept_elements_per_token", counts.kept},
+                    {"layers", std::move(layers)}});
+}
+
+void resolve_family(YamlNode& section, InputMessages& messages) {
+  const YamlEntry* family = section.find("family");
+  if (!family) return;
+  const YamlEntry* given = section.find("fields");
+  nlohmann::json config = given ? json_of(given->value) : nlohmann::json::object();
+  const Place place = family->value.place;
+  if (!config.is_object()) {
+    messages.add(given->value.place, "fields", "expected a map, the config.json of a model");
+    config = nlohmann::json::object();
+  }
+  const std::string type = family->value.scalar;
+  config["model_type"] = type;
+  const std::size_t before = messages.count();
+  const ModelShape shape = read_family(known_families(), config, place, messages);
+  const UniformTransformer uniform =
+      messages.count() == before ? transformer_of(shape) : UniformTransformer{};
+  std::erase_if(section.entries, [](const YamlEntry& entry) {
+    return entry.key == "family" || entry.key == "fields";
+  });
+  if (!uniform.model) {
+    if (messages.count() == before) {
+      messages.add(place, "family",
+                   fmt::format("plans, deployments and mappings of {} are not understood yet: {}; "
+                               "'dfsearch import --counts' has its counts",
+                               in_quotes(type), uniform.why));
+    }
+    return;
+  }
+  if (const std::string parts = left_out_of(type, uniform); !parts.empty()) {
+    messages.note(*place.source + ": " + std::string(kLeftOut) + parts + ".");
+  }
+  const LlmText llm = llm_of(*uniform.model);
+  YamlNode model =
+      parse_yaml(section_yaml("m", written(llm)), *place.source, false).entries[0].value;
+  const auto set_places = [&](const auto& self, YamlNode& node) -> void {
+    node.place = place;
+    for (YamlEntry& entry : node.entries) {
+      entry.place = place;
+      self(self, entry.value);
+    }
+  };
+  set_places(set_places, model);
+  merge_into(model, std::move(section));
+  section = std::move(model);
 }
 
 }  // namespace dfsearch

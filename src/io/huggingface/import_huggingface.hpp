@@ -1,9 +1,12 @@
 #pragma once
 // The config file of a Hugging Face checkpoint -> the section `workload` of a config.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {
 
@@ -13,12 +16,21 @@ inline constexpr const char* kOptimizerFile = "hf_quant_config.json";
 /// Whether a file is such a config: JSON, and not the protobuf text of a setup.
 bool is_huggingface_config(std::string_view text, std::string_view name);
 
-/// The section `workload` as YAML, for models of the types that docs/transformers.md, section 8,
-/// names.  Throws InputError for any other type,
-/// for a field that is not understood and for values that make no model; `name` stands for the
-/// file in messages.  `optimizer` is the text of a file hf_quant_config.json beside it, if there is
-/// one: how the checkpoint is quantized.
+/// The section `workload` as YAML: the keys of a transformer if it has equal layers, else `family`
+/// and `fields`.  Throws InputError for a type without a family, for fields that its family does not
+/// know, and for values that make no model; `name` stands for the file in messages.  `optimizer` is
+/// the text of a file hf_quant_config.json beside it, if there is one.
 std::string import_huggingface(const std::string& text, const std::string& name,
                                const std::optional<std::string>& optimizer = std::nullopt);
+
+/// Parameters, FLOP, caches and states of a model in elements, for a sequence of so long, as JSON.
+/// Throws InputError as import_huggingface().
+std::string huggingface_counts(const std::string& text, const std::string& name,
+                               std::int64_t sequence);
+
+/// Replaces the keys `family` and `fields` of a map by keys of a transformer, below the other keys
+/// of the map; a map without `family` stays.  Reports a model that is none, by the block that it is
+/// not.
+void resolve_family(YamlNode& section, InputMessages& messages);
 
 }  // namespace dfsearch

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.hpp"
 #include "io/text/map_reader.hpp"
@@ -75,13 +76,9 @@ ModelFields::ModelFields(const std::string& text, const std::string& name)
     : place_{.source = std::make_shared<const std::string>(name)},
       object_(parse_object(text, place_)) {}
 
-bool ModelFields::has(const std::string& field) const {
-  const auto found = object_.find(field);
-  return found != object_.end() && !found->is_null();
-}
+bool ModelFields::has(const std::string& field) const { return value(field) != nullptr; }
 
-const nlohmann::json* ModelFields::value(const std::string& field) {
-  known_.insert(field);
+const nlohmann::json* ModelFields::value(const std::string& field) const {
   const auto found = object_.find(field);
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
@@ -112,47 +109,11 @@ std::int64_t ModelFields::required_count(const std::string& field, std::int64_t 
   return count(field, least).value_or(least);
 }
 
-bool ModelFields::flag(const std::string& field, bool otherwise) {
-  const json* found = value(field);
-  if (!found) return otherwise;
-  if (found->is_boolean()) return found->get<bool>();
-  expected(field, "true or false", *found);
-  return otherwise;
-}
-
 std::optional<std::string> ModelFields::word(const std::string& field) {
   const json* found = value(field);
   if (!found) return std::nullopt;
   if (found->is_string()) return found->get<std::string>();
   expected(field, "a word", *found);
-  return std::nullopt;
-}
-
-std::optional<double> ModelFields::share(const std::string& field) {
-  const json* found = value(field);
-  if (!found) return std::nullopt;
-  if (found->is_number()) {
-    const auto number = found->get<double>();
-    if (number >= 0.0 && number <= 1.0) return number;
-  }
-  expected(field, "a number from 0 to 1", *found);
-  return std::nullopt;
-}
-
-std::optional<std::set<std::int64_t>> ModelFields::counts(const std::string& field) {
-  const json* found = value(field);
-  if (!found) return std::nullopt;
-  std::set<std::int64_t> numbers;
-  bool fits = found->is_array();
-  if (fits) {
-    for (const json& item : *found) {
-      fits = fits && item.is_number_unsigned() &&
-             item.get<std::uint64_t>() <= static_cast<std::uint64_t>(kLargestCount);
-      if (fits) numbers.insert(item.get<std::int64_t>());
-    }
-  }
-  if (fits) return numbers;
-  expected(field, "a list of whole numbers from 0 to 2^40", *found);
   return std::nullopt;
 }
 
@@ -179,36 +140,8 @@ std::optional<ModelFields> ModelFields::map(const std::string& field) {
   return std::nullopt;
 }
 
-void ModelFields::assume(const std::string& field, std::int64_t value) {
-  if (!has(field)) object_[field] = value;
-}
-
-void ModelFields::enter(const std::string& field, std::initializer_list<const char*> beside) {
-  std::optional<ModelFields> inner = map(field);
-  if (!inner) return;
-  for (const char* name : beside) {
-    if (has(name) && !inner->has(name)) inner->object_[name] = object_[name];
-  }
-  object_ = std::move(inner->object_);
-  known_.clear();
-}
-
-void ModelFields::ignore(std::initializer_list<const char*> fields) {
-  known_.insert(fields.begin(), fields.end());
-}
-
 void ModelFields::refuse(const std::string& field, const std::string& what) {
   messages_->add(place_, field, what);
-}
-
-void ModelFields::finish(const std::string& family) {
-  for (const auto& item : object_.items()) {
-    if (known_.contains(item.key())) continue;
-    messages_->add(place_, "",
-                   fmt::format("the field {} of a model of type {} is not understood, expected it "
-                               "to be taken out if it changes nothing",
-                               in_quotes(item.key()), family));
-  }
 }
 
 }  // namespace dfsearch

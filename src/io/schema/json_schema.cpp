@@ -180,7 +180,12 @@ class SchemaWriter {
       if (extent != Extent::Whole) continue;
       if (field.required()) rules["required"].push_back(key);
       if (!field.unless.empty()) {
-        rules["anyOf"] = {{{"required", {key}}}, {{"required", {field.unless}}}};
+        const Json either = {{{"required", {key}}}, {{"required", {field.unless}}}};
+        if (rules.contains("anyOf")) {
+          rules["allOf"].push_back({{"anyOf", either}});
+        } else {
+          rules["anyOf"] = either;
+        }
       }
       if (!field.with.empty()) rules["dependencies"][std::string(field.with)].push_back(key);
     }

@@ -49,23 +49,31 @@ struct Figure {
 
 }  // namespace
 
-// From the headers of the published checkpoints; those of GPT-3, of Megatron-LM, and of the three
-// models that only serve, gpt_oss_120b, kimi_k2 and minimax_m2, from their published shapes (tests/graph/workloads/transformer_test.cpp).
+// From the headers of the published checkpoints, or the constructors of transformers 5.16.0.dev0;
+// GPT-3, Megatron-LM, kimi_k2 and minimax_m2 from their published shapes
+// (tests/graph/workloads/transformer_test.cpp).
 TEST_CASE("the models of the shelf have the parameters of their checkpoints") {
   const std::array figures = {
-      Figure{"deepseek_v2", 235'741'434'880},     Figure{"deepseek_v3", 671'026'419'200},
-      Figure{"gemma3_12b", 11'766'034'176},       Figure{"gpt2_xl", 1'557'611'200},
-      Figure{"gpt3_175b", 174'604'259'328},       Figure{"gpt_oss_120b", 116'789'048'640},
-      Figure{"kimi_k2", 1'026'408'232'448},       Figure{"llama2_70b", 68'976'648'192},
-      Figure{"llama2_7b", 6'738'415'616},         Figure{"llama3_405b", 405'853'388'800},
-      Figure{"llama3_70b", 70'553'706'496},       Figure{"llama3_8b", 8'030'261'248},
-      Figure{"megatron_175b", 174'615'846'912},   Figure{"megatron_1t", 1'008'038'758'400},
-      Figure{"megatron_22b", 22'074'273'792},     Figure{"megatron_530b", 529'600'819'200},
-      Figure{"minimax_m2", 228'689'320'448},      Figure{"mistral_7b", 7'241'732'096},
-      Figure{"mixtral_8x22b", 140'620'634'112},   Figure{"mixtral_8x7b", 46'702'792'704},
-      Figure{"qwen2_5_72b", 72'706'203'648},      Figure{"qwen2_5_7b", 7'615'616'512},
-      Figure{"qwen3_235b_a22b", 235'093'634'560}, Figure{"qwen3_30b_a3b", 30'532'122'624},
-      Figure{"qwen3_32b", 32'762'123'264},        Figure{"qwen3_8b", 8'190'735'360},
+      Figure{"apertus_8b", 8'053'338'176},         Figure{"deepseek_v2", 235'741'434'880},
+      Figure{"deepseek_v3", 671'026'419'200},      Figure{"dots_llm1", 142'774'381'696},
+      Figure{"ernie_4_5_21b_a3b", 21'825'437'888}, Figure{"exaone_4_32b", 32'003'216'384},
+      Figure{"gemma3_12b", 11'766'034'176},        Figure{"glm_4_5", 352'797'829'024},
+      Figure{"glm_4_5_air", 106'852'251'264},      Figure{"gpt2_xl", 1'557'611'200},
+      Figure{"gpt3_175b", 174'604'259'328},        Figure{"gpt_oss_120b", 116'829'156'672},
+      Figure{"granite_3_1_8b", 8'170'848'256},     Figure{"hunyuan_a13b", 80'393'183'232},
+      Figure{"kimi_k2", 1'026'408'232'448},        Figure{"llama2_70b", 68'976'648'192},
+      Figure{"llama2_7b", 6'738'415'616},          Figure{"llama3_405b", 405'853'388'800},
+      Figure{"llama3_70b", 70'553'706'496},        Figure{"llama3_8b", 8'030'261'248},
+      Figure{"llama4_scout", 107'769'861'120},     Figure{"megatron_175b", 174'615'846'912},
+      Figure{"megatron_1t", 1'008'038'758'400},    Figure{"megatron_22b", 22'074'273'792},
+      Figure{"megatron_530b", 529'600'819'200},    Figure{"minimax_m2", 228'689'320'448},
+      Figure{"mistral_7b", 7'241'732'096},         Figure{"mixtral_8x22b", 140'620'634'112},
+      Figure{"mixtral_8x7b", 46'702'792'704},      Figure{"olmo2_13b", 13'716'198'400},
+      Figure{"qwen2_5_72b", 72'706'203'648},       Figure{"qwen2_5_7b", 7'615'616'512},
+      Figure{"qwen3_235b_a22b", 235'093'634'560},  Figure{"qwen3_30b_a3b", 30'532'122'624},
+      Figure{"qwen3_32b", 32'762'123'264},         Figure{"qwen3_8b", 8'190'735'360},
+      Figure{"seed_oss_36b", 36'151'104'512},      Figure{"smollm3_3b", 3'075'098'624},
+      Figure{"starcoder2_15b", 15'957'889'024},
   };
   const std::vector<std::string_view> names = model_names();
   REQUIRE(names.size() == figures.size());
@@ -286,8 +294,8 @@ TEST_CASE("what makes no model is refused") {
 TEST_CASE("an unknown model names those there are") {
   const std::string message = message_of(config_of("model: llama3_9b"));
   CHECK(
-      message.starts_with("c.yaml:1:19: model: unknown model 'llama3_9b', expected deepseek_v2, "
-                          "deepseek_v3, "));
+      message.starts_with("c.yaml:1:19: model: unknown model 'llama3_9b', expected apertus_8b, "
+                          "deepseek_v2, "));
   CHECK(message.ends_with("did you mean 'llama3_8b'?"));
   CHECK(message_of(config_of("model: [a]")) == "c.yaml:1:19: model: expected a word, got a list");
 }

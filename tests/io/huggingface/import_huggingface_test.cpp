@@ -248,32 +248,57 @@ TEST_CASE("whatever type a checkpoint is stored in, it is computed in 16 bits, w
 }
 
 TEST_CASE("what changes a model and is not understood is named") {
-  CHECK(message_of(replaced(kLlama, "\"llama\"", "\"mamba\"")) ==
-        "config.json: model_type: expected llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, "
-        "phi3, gemma2, gemma3_text, gpt_oss, llama4_text, deepseek_v2, deepseek_v3, kimi_k2, "
-        "glm4, glm4_moe or gpt2, got 'mamba'");
-  CHECK(message_of("{}").starts_with("config.json: model_type: expected llama, "));
+  CHECK(message_of(replaced(kLlama, "\"llama\"", "\"lama\""))
+            .starts_with("config.json: model_type: there is no family of models 'lama'; by its "
+                         "fields it is nearest to "));
+  CHECK(message_of("{}").starts_with("config.json: model_type: there is no family of models of "));
   CHECK(message_of(replaced(kLlama, "\"rms_norm_eps\"", "\"alibi\"")) ==
         "config.json: the field 'alibi' of a model of type llama is not understood, expected it "
         "to be taken out if it changes nothing");
-  CHECK(message_of(replaced(kLlama, "\"attention_bias\": false", "\"attention_bias\": true"))
-            .starts_with("config.json: attention_bias: biases of one half"));
-  CHECK(message_of(replaced(kLlama, R"("hidden_size": 4096,)", "")) ==
-        "config.json: missing field 'hidden_size'");
-  CHECK(message_of(replaced(replaced(kQwen2, R"("use_sliding_window": false)",
-                                     R"("use_sliding_window": true)"),
-                            R"("max_window_layers": 28)", R"("max_window_layers": 14)"))
-            .starts_with("config.json: max_window_layers: a window in some layers only"));
-  CHECK(message_of(replaced(kQwen3Moe, "[]", "[3, 4]"))
-            .starts_with("config.json: mlp_only_layers: layers without experts behind"));
   CHECK(
-      message_of(replaced(kQwen3Moe, R"("decoder_sparse_step": 1)", R"("decoder_sparse_step": 2)"))
-          .starts_with("config.json: decoder_sparse_step: "));
+      message_of(replaced(kGpt2, "\"n_ctx\": 1024", "\"add_cross_attention\": true"))
+          .starts_with("config.json: a model of type gpt2 with add_cross_attention is refused: "));
   CHECK(message_of(replaced(kLlama, "bfloat16", "int3"))
             .starts_with("config.json: torch_dtype: expected bfloat16, "));
   CHECK(
       message_of(replaced(kLlama, R"("num_key_value_heads": 8)", R"("num_key_value_heads": 5)")) ==
       "config.json: kv_heads: expected a divisor of the heads, 32, got 5");
+}
+
+TEST_CASE("a field that is missing has the default of the class") {
+  CHECK(imported(replaced(kLlama, R"("hidden_size": 4096,)", "")).counts->parameters ==
+        8'030'261'248);
+  CHECK(imported(replaced(kMistral, R"("num_key_value_heads": 8,)", "")).transformer->kv_heads ==
+        8);
+}
+
+TEST_CASE("biases of a half of a layer alone are counted") {
+  const Workload biased =
+      imported(replaced(kLlama, "\"attention_bias\": false", "\"attention_bias\": true"));
+  CHECK(biased.transformer->bias == Bias::Qkv);
+  CHECK(biased.transformer->layer_vectors == 4096);
+  CHECK(biased.counts->parameters == 8'030'261'248 + 32 * (4096 + 2 * 1024 + 4096));
+}
+
+TEST_CASE("a model of layers that differ keeps its fields") {
+  const auto section = [](const std::string& text) {
+    return import_huggingface(text, "config.json");
+  };
+  const std::string late =
+      replaced(replaced(kQwen2, R"("use_sliding_window": false)", R"("use_sliding_window": true)"),
+               R"("max_window_layers": 28)", R"("max_window_layers": 14)");
+  for (const std::string& text :
+       {late, replaced(kQwen3Moe, "[]", "[3, 4]"),
+        replaced(kQwen3Moe, R"("decoder_sparse_step": 1)", R"("decoder_sparse_step": 2)"),
+        replaced(kLlama4, R"(layer_step": 1)", R"(layer_step": 2)")}) {
+    const std::string found = section(text);
+    CHECK(found.find("  family: ") != std::string::npos);
+    CHECK(found.find("# Plans and deployments of it are not understood yet: ") !=
+          std::string::npos);
+    CHECK_THROWS_WITH_AS(parse_any_config(found + kSystem, "c.yaml"),
+                         doctest::Contains("are not understood yet: "), InputError);
+  }
+  CHECK(section(kLlama).find("family") == std::string::npos);
 }
 
 TEST_CASE("which layers see all tokens is read from the kinds of layers") {
@@ -295,16 +320,14 @@ TEST_CASE("which layers see all tokens is read from the kinds of layers") {
   CHECK(model(four(near, near, near, near)).full_attention_every == 0);
   CHECK(model(four(near, near, near, near)).window == 128);
   CHECK(model(four(full, full, full, full)).window == 0);
-  const std::string wrong =
-      "config.json: layer_types: expected full_attention in every layer or in";
-  CHECK(message_of(four(full, near, near, full)).starts_with(wrong));
-  CHECK(message_of(four(near, full, near, near)).starts_with(wrong));
-  CHECK(message_of(types(near + "," + full)).starts_with(wrong));
-  CHECK(message_of(four(near, full, near, "\"linear_attention\"")).starts_with(wrong));
-  CHECK(message_of(replaced(kLlama4, R"("no_rope_layers": [])", R"("no_rope_layers": [1, 1, 0])"))
-            .starts_with("config.json: no_rope_layers: expected 0 in every 4-th layer"));
-  CHECK(message_of(replaced(kLlama4, R"(layer_step": 1)", R"(layer_step": 2)"))
-            .starts_with("config.json: interleave_moe_layer_step: "));
+  const std::string others = "  family: ";
+  const auto section = [](const std::string& text) {
+    return import_huggingface(text, "config.json");
+  };
+  CHECK(section(four(full, near, near, full)).find(others) != std::string::npos);
+  CHECK(section(four(near, full, near, near)).find(others) != std::string::npos);
+  CHECK(message_of(types(near + "," + full))
+            .find("a list of 2 elements, expected one for each of 4 layers") != std::string::npos);
 }
 
 TEST_CASE("how a checkpoint is quantized stands in a comment") {
@@ -363,22 +386,21 @@ TEST_CASE("hostile values end in one message") {
   const auto layers = [](const std::string& value) {
     return replaced(kLlama, R"("num_hidden_layers": 32)", "\"num_hidden_layers\": " + value);
   };
-  const std::string expected =
-      "config.json: num_hidden_layers: expected a whole number from 1 to 2^40, got ";
-  CHECK(message_of(layers("-32")) == expected + "'-32'");
-  CHECK(message_of(layers("0")) == expected + "'0'");
-  CHECK(message_of(layers("\"32\"")) == expected + "'32'");
+  const std::string expected = "config.json: num_hidden_layers: expected a whole number, got ";
+  CHECK(message_of(layers("-32")).find("-32") != std::string::npos);
+  CHECK(message_of(layers("0")) == "config.json: a model without layers");
+  CHECK(message_of(layers("\"32\"")) == expected + "'\"32\"'");
   CHECK(message_of(layers("32.5")) == expected + "'32.5'");
-  CHECK(message_of(layers("18446744073709551615")) == expected + "'18446744073709551615'");
-  CHECK(message_of(layers("[32]")) == expected + "a list");
-  CHECK(message_of(layers("{\"a\": 1}")) == expected + "a map");
+  CHECK(message_of(layers("18446744073709551615")).find("up to 2^40") != std::string::npos);
+  CHECK(message_of(layers("[32]")).find("expected a whole number") != std::string::npos);
+  CHECK(message_of(layers("{\"a\": 1}")).starts_with(expected));
   CHECK(message_of(layers("true")) == expected + "'true'");
   CHECK(message_of(layers("1" + std::string(400, '0'))) ==
         "config.json: 'num_hidden_layers': a number is beyond all ranges");
   CHECK(message_of(layers("1e400")) ==
         "config.json: 'num_hidden_layers': a number is beyond all ranges");
   CHECK(message_of(layers("1e300")).starts_with(expected));
-  CHECK(message_of(layers("1099511627776")).starts_with("config.json: workload: too many"));
+  CHECK(message_of(layers("1099511627776")).find("from 0 to 10000") != std::string::npos);
   CHECK(message_of(replaced(kLlama, "\"use_cache\"", "\"hidden_size\"")) ==
         "config.json: the field 'hidden_size' stands twice");
 }
