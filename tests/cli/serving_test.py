@@ -68,7 +68,12 @@ WRONG = [
     ("workload.model", "no_such_model", "there is no workload 'no_such_model' on the shelf"),
     ("workload.input", None, "missing key 'input'"),
     ("workload.output", None, "missing key 'output'"),
-    ("workload.output", 1, "nothing is decoded"),
+    ("serving.outside", "1 GB", "outside: goes with 'engine', the release of a server"),
+    ("serving.decide", "low", "decide: goes with 'engine', the release of a server"),
+    ("serving.engine", "vllm_9", "engine: expected vllm_0.6.3, "),
+    ("serving.utilization", 1.5, "utilization: expected a number from"),
+    ("workload.precision", {"modules": {"experts": "fp7"}}, "experts: expected fp32, bf16"),
+    ("workload.precision", {"modules": {"wings": "fp8"}}, "modules: unknown key 'wings'"),
     ("workload.prefix", 500, "prefix: expected less than the input, 500, got 500"),
     ("workload.requests", [{"input": 5, "output": 5}], "input: expected none beside 'requests'"),
     ("workload.rate", "50", "rate: expected a number with the unit /s"),
@@ -374,6 +379,8 @@ class ServingTest(CliTest):
             self.solve(changed(small, "serving.pools.0.system.memory.capacity",
                                f"{bytes_:.0f} B"), status=status)
         closed = changed(changed(SMALL, "workload.concurrency", 3), "serving.batch", 4)
+        self.solve(closed)  # users who have no slot wait for one
+        closed = changed(closed, "serving.modes", "disaggregated")
         result = self.solve(closed, status=3)
         report = " ".join(self.run_tool("c.json", status=3).stdout.split())
         self.assertIn("no deployment keeps concurrency of 3", report)

@@ -158,9 +158,6 @@ class Requests:
             self.views[w] = View(self, w)
         return self.views[w]
 
-    def kappa(self, C):
-        return sum(q * (math.ceil((i - p) / C) if C < i - p else 1 / (C // (i - p))) for q, i, o, p in self.cl)
-
     def ceils(self, C):
         return sum(q * math.ceil((i - p) / C) for q, i, o, p in self.cl)
 
@@ -194,6 +191,7 @@ class Pass:
     def __init__(self, S, M, pr, R, t, d, p, e):
         self.S, self.M, self.pr, self.R, self.t, self.d, self.p, self.e = S, M, pr, R, t, d, p, e
         self.w = t * d
+        self.ranks = None  # that have tokens; else all
 
     def layer(self, dense, window, beta, v, chunk, share, C):
         S, M, pr, R, t, d, e = self.S, self.M, self.pr, self.R, self.t, self.d, self.e
@@ -227,15 +225,15 @@ class Pass:
                 T += product(S, P, S.M(pr.products), x, m, r, bw, a, S.memory)
         w = self.w
         g = w // e
-        X = x * d
+        X = x * (self.ranks or d)
         A = X * k / e * (M.imb if e > 1 else 1)
         hit = E / e * (1 - (1 - k / E) ** X)
         n = 3 if M.gated else 2
         m = n * M.h * fe / g
         T += max(2 * A * m / (P * S.E(pr.products)), (hit * m * bw + A * (2 * M.h + n * fe / g) * a) / (S.W * S.experts_memory))
-        if e == 1:
+        if d == 1 or e == 1:
             if w > 1:
-                T += S.all_reduce(w, d * Sx)
+                T += S.all_reduce(w, X * M.h * bx)
         else:
             T += 2 * S.all_to_all(e, Sx / t * min(k, e))
             if g > 1:
@@ -290,7 +288,7 @@ class Pass:
             ne = len(layers) - nd
             W = (nd + ne) * att * b + nd * dense * b + ne * exp * b
             if s == 0:
-                W += M.h * M.V / t * b
+                W += M.h * M.V / t * BYTES[self.pr.head]
             if s == len(st) - 1:
                 W += M.h * M.V / t * BYTES[self.pr.head]
             out.append(W)
@@ -303,7 +301,7 @@ class Pass:
         best = 0
         for W, layers in zip(self.weights(), self.stages()):
             kept = sum(H(M.sees(i)) for i in layers)
-            best = max(best, W + beta * self.p * kept * u + x * (4 * M.h + 6 * f / t) * BYTES[self.pr.act])
+            best = max(best, W + beta * self.p * kept * u + x * 3 * (M.h + f / t) * BYTES[self.pr.act])
         return best + self.S.reserved + draft
 
 
@@ -326,6 +324,116 @@ def gained(sp, K):
     return K + 1, E
 
 
+class Loop:
+    """A micro-batch in its steady state: (15) to (18e)."""
+
+    def __init__(self, W, S, P, p, v, E, K, C):
+        self.W, self.S, self.P, self.p, self.v, self.E, self.K, self.C = W, S, P, p, v, E, K, C
+        R = W.R
+        self.J, self.n, self.w, self.k0 = R.J0 / E, R.n, max(R.ceils(C), 1), R.n / C
+        self.spread, self.busy = W.spread, 1
+
+    def iteration(self, b, k=None):
+        W, S, P, p = self.W, self.S, self.P, self.p
+        # Ranks without a user are empty.
+        P.ranks = max(self.busy * P.d, 1)
+        x = (self.n / k, 1 / k, self.C, 1 / k) if k else ()
+        period, latency = P.times(b, self.v, *x)
+        draft = W.draft_time(S, P.t, P.d, p, P.e, b, self.K)[0]
+        return (latency if self.busy < 1 else p * period) + p * draft + (S.prefill / k if k else 0)
+
+    def mix(self, m, f):
+        """The cost of a prompt and the requests in prefill."""
+        least = max(self.k0, 1 / m)
+        if self.w > 1 or not self.J:
+            k = max(least, min(self.w, (self.J + self.w) / m))
+        elif self.spread * self.W.R.J0 < 0.5:
+            k = least
+        else:
+            k = max(least, f / -math.log1p(-f) if 0 < f < 1 else 1 - f)
+        L, apart = max(1, self.w / k), min(1, 2 * self.spread)
+        if apart:
+            load = f * (m - 1) / m * min(1, self.k0 / k)
+            L += apart * load / (2 * (1 - load)) if load < 1 else math.inf
+        return k, min(L, m)
+
+    def served(self, m):
+        share = lambda f: (lambda k, L: k * m / (self.J + k * L))(*self.mix(m, f))
+        if not self.J or share(1) >= 1:
+            f, k = 1, self.mix(m, 1)[0]
+            b = self.J / k
+        else:
+            low, high = 0, 1
+            while low < (f := (low + high) / 2) < high:
+                low, high = (f, high) if share(f) > f else (low, f)
+            f = high
+            k, L = self.mix(m, f)
+            b = m - L
+        Tm = self.iteration(b, k)
+        if not self.J:
+            return dict(m=m, X=1 / (k * Tm), tpot=0, f=f, k=k, Td=0, Tm=Tm)
+        Td = self.iteration(m)
+        beside = min(k * b / self.J, 1)
+        return dict(m=m, X=f / (k * ((1 - f) * Td + f * Tm)), tpot=((1 - beside) * Td + beside * Tm) / self.E, f=f, k=k, Td=Td, Tm=Tm)
+
+    def closed(self, n, slots, answer):
+        """The loop and its requests a second: users in the engine and those who read are n."""
+        one = self.served(1)
+        if answer and 1 + one["X"] * answer >= n:
+            return one, n / (1 / one["X"] + answer)
+        most = self.served(min(n, slots))
+        if not answer or most["m"] + most["X"] * answer <= n:
+            return most, most["X"]
+        low, high = 1, most["m"]
+        while low < (m := (low + high) / 2) < high:
+            low, high = (m, high) if m + self.served(m)["X"] * answer < n else (low, m)
+        found = self.served(high)
+        return found, found["X"]
+
+    def open(self, rate, slots):
+        J, w, k0 = self.J, self.w, self.k0
+        T = Tm = self.iteration(1)
+        never = dict(m=0, tpot=math.inf, ttft=math.inf, wait=math.inf, f=1, k=1, Td=0, Tm=0)
+        f = b = wait = Td = 0
+        for _ in range(4000):
+            running = rate * J * T
+            Td = self.iteration(1 + running)
+            if w > 1:
+                k = w + min(rate * k0 * Tm, 1) * (k0 - w)
+            else:
+                pm, pd = -math.expm1(-rate * Tm), -math.expm1(-rate * Td)
+                g = pd / (1 - pm + pd)
+                k = max(k0, g / (rate * ((1 - g) * Td + g * Tm)))
+            load = rate * max(k, k0) * Tm
+            if load >= 1:
+                return never
+            wait = load / (2 * (1 - load)) * k * Tm
+            if not J:
+                before, f, Tm = Tm, load, self.iteration(0, k)
+                if abs(Tm - before) <= 1e-15 * Tm:
+                    break
+                continue
+            b = running * max(0, 1 - (w + 1) / (2 * J)) + rate * (wait + k * Tm)
+            f = min(1, k * b / J)
+            Tm, before = self.iteration(1 + b, k), T
+            T = (1 - f) * Td + f * Tm
+            if abs(T - before) <= 1e-15 * T:
+                break
+        tpot = T / self.E if J else 0
+        users = rate * J * T
+        rest = ((1 - f) * Td ** 2 + f * Tm ** 2) / (2 * ((1 - f) * Td + f * Tm))
+        ttft = -math.expm1(-users - rate * w * Tm) * rest + wait + w * Tm
+        held = w * Tm + self.W.R.J0 * tpot
+        busy = rate * held / slots
+        if busy >= 1:
+            return never
+        lost = 1.0
+        for i in range(1, slots + 1):
+            lost = busy * slots * lost / (i + busy * slots * lost)
+        ttft += lost / (1 - busy * (1 - lost)) * held / (2 * slots * (1 - busy))
+        return dict(m=users, tpot=tpot, ttft=ttft, wait=wait, f=f, k=k, Td=Td, Tm=Tm)
+
+
 class World:
     """A config, and what its deployments do: (12) to (23)."""
 
@@ -337,6 +445,7 @@ class World:
         self.s = s
         self.rate = si(w["rate"]) if "rate" in w else None
         self.conc, self.rounds = w.get("concurrency"), w.get("rounds")
+        self.spread = w.get("length_spread", 0)
         self.draft = Model(self.sp["draft"]) if self.sp and "draft" in self.sp else None
         self.limits = {k: si(v) for k, v in s.get("limits", {}).items()}
 
@@ -391,27 +500,35 @@ class World:
         R = self.R
         v, E = gained(self.sp, K) if K else (1, 1.0)
         P = Pass(S, self.M, self.pr, R, t, d, p, e)
-        dt, dm = self.draft_time(S, t, d, p, e, beta, K)
-        k = R.kappa(C)
-        Td = P.times(beta, v)[0] + dt
-        Tm = P.times(beta, v, R.n / k, 1 / k, C, 1 / k)[0] + S.prefill / k + dt
-        J = R.J0 / E
-        f = beta * k / J
-        g = min(f, 1)
-        T = (1 - g) * Td + g * Tm
-        tpot = p * T / E
-        X = rep * d * beta / (J * T) if f <= 1 else rep * d / (k * Tm)
-        wait = f / (2 * (1 - f)) * k * p * Tm if f < 1 else math.inf
+        loop = Loop(self, S, P, p, v, E, K, C)
+        dm = self.draft_time(S, t, d, p, e, beta, K)[1]
+        parts = rep * d * p  # micro-batches
+        burst = 0
         if self.conc is not None:
-            top = (beta - 1) / 2 * k * p * Tm
-            wait = min(wait, top) + (top / self.rounds if self.rounds else 0)
-        if self.s.get("wait") == "none":
-            wait = 0
-        ttft = p * T / 2 + wait + max(k, R.ceils(C)) * p * Tm + S.answer
-        mem = P.memory(beta, beta * v + R.n / k, self.H, dm)
+            n = self.conc / parts
+            loop.busy = min(n, 1)
+            x, X, n = *loop.closed(max(n, 1), beta, S.answer), max(n, 1)
+            X *= loop.busy
+            ttft = n * loop.busy / X - R.J0 * x["tpot"]
+            if self.rounds:
+                burst = (x["m"] - 1) / 2 * x["k"] * x["Tm"] / self.rounds
+            flight = self.conc
+        elif self.rate is not None:
+            full = loop.served(beta)
+            X = full["X"]
+            x = loop.open(self.rate / parts, beta)
+            ttft = x["ttft"] + S.answer
+            if self.s.get("wait") == "none" and ttft < math.inf: ttft -= x["wait"]
+            flight = self.rate * (ttft + R.J0 * x["tpot"])
+        else:
+            x, X = loop.closed(beta, beta, S.answer)
+            ttft = beta / X - R.J0 * x["tpot"]
+            flight = beta * parts
+        mem = P.memory(beta, beta * v + min(C, beta * R.n), self.H, dm)
         n = rep * t * p * d
-        return self.report(D, dict(ttft=ttft, tpot=tpot, iteration=p * Td, mixed_iteration=p * Tm, mixed_share=f, tokens_per_step=E, capacity=X, memory=mem), rep * beta * p * d, n, n * S.price, n * S.power,
-                           (["prefill"] if f > self.s.get("utilization", {}).get("mixed", 1) else []), mem > S.usable * S.cap)
+        r = dict(ttft=ttft + burst, tpot=x["tpot"], iteration=x["Td"], mixed_iteration=x["Tm"], mixed_share=x["f"], tokens_per_step=E, capacity=X * parts, memory=mem, flight=flight)
+        return self.report(D, r, 0, n, n * S.price, n * S.power,
+                           (["prefill"] if x["f"] > self.s.get("utilization", {}).get("mixed", 1) else []), mem > S.usable * S.cap)
 
     def report(self, D, r, running, chips, price, power, bad, mem_bad):
         R = self.R
@@ -420,17 +537,18 @@ class World:
         if self.rate is not None:
             served = self.rate
             if X < self.rate: bad = bad + ["rate"]
-        r["in_flight"] = running + (0 if r.pop("moved", 0) else X * r["ttft"])
+        apart = r.pop("moved", 0)
+        r["in_flight"] = running if apart else r.pop("flight")
         r["e2e"] = r["ttft"] + R.J0 * r["tpot"]
         r["requests_per_s"] = served
         r["chips"] = chips
         r["tokens_per_s"] = served * R.o
         r["tokens_per_s_per_chip"] = r["tokens_per_s"] / chips
-        r["tokens_per_s_per_user"] = 1 / r["tpot"]
+        r["tokens_per_s_per_user"] = 1 / r["tpot"] if r["tpot"] else math.inf
         r["dollars_per_mtoken"] = price / r["tokens_per_s"] * 1e6
         r["joule_per_token"] = power / r["tokens_per_s"]
         r["dollars_per_mtoken_total"] = price / (served * (R.i + R.o)) * 1e6
-        if self.conc is not None and r["in_flight"] > self.conc: bad = bad + ["concurrency"]
+        if apart and self.conc is not None and r["in_flight"] > self.conc: bad = bad + ["concurrency"]
         r["infeasible"] = bad + self.chk(r, mem_bad)
         r["mode"] = D["mode"]
         return r

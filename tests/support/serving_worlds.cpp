@@ -95,11 +95,16 @@ Pool random_pool(Dice& dice, const char* name) {
     pool.engine = {.pass = Seconds(dice.real(0, 1e-3)),
                    .layer = Seconds(dice.real(0, 4e-5)),
                    .expert_layer = Seconds(dice.real(0, 4e-5)),
+                   .rank_layer = Seconds(dice.real(0, 4e-5)),
                    .request = Seconds(dice.real(0, 5e-5)),
                    .prefill = Seconds(dice.real(0, 5e-3)),
                    .answer = Seconds(dice.real(0, 3e-2)),
                    .usable = 0.9,
                    .reserved = Bytes(1e8),
+                   .tile = dice.of({0.0, 64.0}),
+                   .exchange = dice.of({Exchange::AllToAll, Exchange::Gather}),
+                   .ranks = dice.of({Ranks::Aligned, Ranks::Independent}),
+                   .release = {},
                    .shares = {.matrix = dice.real(0.4, 0.9),
                               .experts = 0.4,
                               .experts_memory = {},
@@ -120,7 +125,7 @@ Task random_task(std::mt19937_64& random) {
   for (std::int64_t i = dice.count(1, 2); i > 0; --i) {
     const std::int64_t input = dice.of<std::int64_t>({100, 700, 4000});
     task.requests.push_back({.input = input,
-                             .output = dice.of<std::int64_t>({20, 200, 900}),
+                             .output = dice.of<std::int64_t>({2, 20, 200, 900}),
                              .prefix = dice.one_in(3) ? input / 2 : 0,
                              .share = static_cast<double>(i)});
   }
@@ -168,9 +173,10 @@ Task random_task(std::mt19937_64& random) {
   if (dice.one_in(4)) {
     task.rate = dice.real(1, 200);
   } else if (dice.one_in(4)) {
-    task.concurrency = dice.real(4, 300);
+    task.concurrency = dice.one_in(3) ? dice.real(1, 8) : dice.real(4, 300);
     if (dice.one_in(2)) task.rounds = 10;
   }
+  if (dice.one_in(4)) task.length_spread = dice.of({0.11, 0.5});
   task.objective = static_cast<serving::Objective>(dice.count(0, 8));
   if (dice.one_in(2)) task.front = FrontAxis::Cost;
   task.cache_reserve = dice.of({CacheReserve::Full, CacheReserve::Mean, CacheReserve::Max});

@@ -102,16 +102,17 @@ double DeploymentSearch::quick_value(const DeploymentBox& box) const {
   const Structure* prefill = box.prefill();
   const double ttft =
       prefill ? box.at_first().latency + task_.pools[prefill->pool].engine.answer.in_base_units()
-              : box.at_low().ttft;
+              : box.least_ttft();
   switch (question_.objective) {
     case Objective::Interactivity:
-      return box.at_low().tpot;
+      return box.least_tpot();
     case Objective::Ttft:
       return ttft;
     case Objective::E2e:
-      return ttft + steps * box.at_low().tpot;
+      return ttft + steps * box.least_tpot();
     case Objective::InFlight:
-      return real(box.at_low().batch) * real(decode.attention_data) * real(decode.pipeline);
+      return prefill ? real(box.at_low().batch) * real(decode.attention_data * decode.pipeline)
+                     : 0.0;
     case Objective::Fullness:
       return box.at_low().memory / to.usable().in_base_units();
     case Objective::Chips:
@@ -154,14 +155,14 @@ double DeploymentSearch::quick_value(const DeploymentBox& box) const {
 bool DeploymentSearch::bound(Node& node) {
   LeastFigures& least = node.least;
   least = {.value = quick_value(node.box) * (1.0 - kRounding),
-           .tpot = node.box.at_low().tpot,
+           .tpot = node.box.least_tpot(),
            .chips = 0,
            .first = {}};
   if (question_.has_floors && incumbents_.beats(least)) {
     close(Closed::Bound);
     return false;
   }
-  least.value = kNever;
+  least.value = least.tpot = kNever;
   least.chips = std::numeric_limits<std::int64_t>::max();
   Closed reason = Closed::Chips;
   PacedDeadline paced(limits_.deadline, kPairsBetweenLooks);
@@ -174,6 +175,7 @@ bool DeploymentSearch::bound(Node& node) {
     }
     if (least.value == kNever) least.first = node.box.deployment(x, y);
     least.chips = std::min(least.chips, figures.chips);
+    least.tpot = std::min(least.tpot, figures.tpot);
     least.value = std::min(least.value, value_of(question_.objective, task_.front, figures));
   });
   if (least.value == kNever) {
@@ -220,7 +222,7 @@ void DeploymentSearch::leave_open(const Node& node) {
 }
 
 void DeploymentSearch::leave_unbounded(Node& node) {
-  node.least = {.value = node.quick, .tpot = node.box.at_low().tpot, .chips = 0, .first = {}};
+  node.least = {.value = node.quick, .tpot = node.box.least_tpot(), .chips = 0, .first = {}};
   leave_open(node);
 }
 

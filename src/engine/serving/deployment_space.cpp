@@ -65,6 +65,8 @@ DegreeChoice choice_of(const Task& task, const RoleChoices& role,
   const bool of_prefill = &role == &task.prefill && key == &RoleChoices::batch;
   if (role.*key) return *(role.*key);
   if (task.all.*key && !of_prefill) return *(task.all.*key);
+  // All that those that decode leave of an iteration.
+  if (key == &RoleChoices::chunk && task.batched_tokens) return {.values = {*task.batched_tokens}};
   if (key == &RoleChoices::chunk) return kChunks;
   if (key == &RoleChoices::batch) return {.values = {}, .least = 1, .most = 1024};
   if (key == &RoleChoices::attention_data && ranks_are_replicas(task, role)) return {.values = {1}};
@@ -133,6 +135,27 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
   return list;
 }
 
+namespace {
+
+/// The greatest batch that the arguments of the server leave.
+std::int64_t most_requests(const Task& task, const Structure& structure, std::int64_t chunk,
+                           std::int64_t depth) {
+  std::int64_t most = kMostTokens;
+  if (task.max_seqs) most = std::min(most, *task.max_seqs / structure.pipeline);
+  if (!task.batched_tokens) return most;
+  const std::int64_t budget = *task.batched_tokens;
+  const std::int64_t left = chunk == budget ? budget : budget - chunk;
+  const double checked = gain_of(task.speculation, depth).checked;
+  return std::min(most, static_cast<std::int64_t>(std::max(real(left), 0.0) / checked));
+}
+
+/// The number of values of an ascending list up to `most`.
+std::size_t count_up_to(const std::vector<std::int64_t>& list, std::int64_t most) {
+  return static_cast<std::size_t>(std::upper_bound(list.begin(), list.end(), most) - list.begin());
+}
+
+}  // namespace
+
 /// Keeps the batches up to the first that breaks a limit by more than rounding (kRounding).
 template <class AnyChain, class Breaks>
 void DeploymentSpace::cut(AnyChain& chain, const std::vector<std::int64_t>& batches,
@@ -160,13 +183,20 @@ void DeploymentSpace::add_chains(const std::vector<Structures>& structures, cons
       Chain& chain = chains.emplace_back();
       chain.replicas = s.replicas;
       chain.decoder = std::make_unique<const Decoder>(task_, means_, s.structure, depth, chunk);
-      cut(chain, batches, [&](std::int64_t batch) -> std::optional<Broken> {
-        const Decoding found = chain.decoder->at(batch);
-        if (found.memory * kLess > chain.decoder->room()) return Broken::Memory;
-        if (found.mixed_share * kLess > task_.utilization.mixed) return Broken::Prefill;
-        if (above(found.tpot * kLess, limits.tpot)) return Broken::Tpot;
-        if (above(found.ttft * kLess, limits.ttft)) return Broken::Ttft;
-        const double e2e = found.ttft + means_.steps * found.tpot;
+      std::vector<std::int64_t> own = batches;
+      own.resize(count_up_to(own, most_requests(task_, s.structure, chunk, depth)));
+      cut(chain, own, [&](std::int64_t batch) -> std::optional<Broken> {
+        const Decoder& decoder = *chain.decoder;
+        if (decoder.memory(batch) * kLess > decoder.room()) return Broken::Memory;
+        // Other limits depend on the share of a replica in the users.
+        if (decoder.is_loaded()) return std::nullopt;
+        const Decoding found = decoder.at(batch);
+        const bool grows = decoder.is_steady();
+        if (grows && found.mix.share * kLess > task_.utilization.mixed) return Broken::Prefill;
+        const double tpot = decoder.least_tpot(found), ttft = decoder.least_ttft(found);
+        if (above(tpot * kLess, limits.tpot)) return Broken::Tpot;
+        if (above(ttft * kLess, limits.ttft)) return Broken::Ttft;
+        const double e2e = ttft + means_.steps * tpot;
         return above(e2e * kLess, limits.e2e) ? std::optional(Broken::E2e) : std::nullopt;
       });
     }
@@ -203,17 +233,24 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
     return std::find(task.modes.begin(), task.modes.end(), mode) != task.modes.end();
   };
   const auto batches_of = [&](const RoleChoices& role) {
-    return static_cast<double>(
-        values(choice_of(task, role, &RoleChoices::batch), kMostTokens, kAnyValue).size());
+    return values(choice_of(task, role, &RoleChoices::batch), kMostTokens, kAnyValue);
+  };
+  const auto count_ways = [&](const Structures& of, const std::vector<std::int64_t>& batches) {
+    double count = 0.0;
+    for (const auto& [chunk, depth] : of.ways) {
+      const std::int64_t most = most_requests(task, of.structure, chunk, depth);
+      count += static_cast<double>(count_up_to(batches, most));
+    }
+    return count;
   };
   const std::vector<std::int64_t>& depths = task.speculation.depths;
   if (has(Mode::Aggregated)) {
     const auto chunks =
         values(choice_of(task, task.aggregated, &RoleChoices::chunk), kMostTokens, kAnyValue);
     const auto structures = structures_of(task.aggregated, chunks, depths, deadline);
+    const auto batches = batches_of(task.aggregated);
     for (const Structures& s : structures) {
-      deployments_ += static_cast<double>(s.replicas.size()) * batches_of(task.aggregated) *
-                      static_cast<double>(s.ways.size());
+      deployments_ += static_cast<double>(s.replicas.size()) * count_ways(s, batches);
     }
     add_chains(structures, task.aggregated, deadline, aggregated_);
   }
@@ -222,22 +259,25 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
   const auto prefill = structures_of(task.prefill, {0}, {0}, deadline);
   const auto decode = structures_of(task.decode, {0}, depths, deadline);
   double pairs = 0.0;
+  const auto batches = batches_of(task.decode);
+  std::vector<double> ways;
+  for (const Structures& b : decode) ways.push_back(count_ways(b, batches));
   for (const Structures& a : prefill) {
-    for (const Structures& b : decode) {
+    for (std::size_t i = 0; i < decode.size(); ++i) {
+      const Structures& b = decode[i];
       for (const std::int64_t x : a.replicas) {
         const auto fits = [&](std::int64_t y) {
           return holds({.structure = a.structure, .replicas = x},
                        {.structure = b.structure, .replicas = y});
         };
-        pairs +=
-            static_cast<double>(b.ways.size()) *
-            static_cast<double>(std::partition_point(b.replicas.begin(), b.replicas.end(), fits) -
-                                b.replicas.begin());
+        pairs += ways[i] * static_cast<double>(
+                               std::partition_point(b.replicas.begin(), b.replicas.end(), fits) -
+                               b.replicas.begin());
       }
     }
     deadline.check();
   }
-  deployments_ += pairs * batches_of(task.prefill) * batches_of(task.decode);
+  deployments_ += pairs * static_cast<double>(batches_of(task.prefill).size());
   add_prefillers(prefill, deadline);
   add_chains(decode, task.decode, deadline, decoders_);
 }
@@ -282,6 +322,15 @@ void check_role(const Task& task, const Role& role, Side side, const std::string
   }
   const Structure& s = role.structure;
   const Pool& pool = task.pools[s.pool];
+  if (side != Side::Prefill) {
+    const std::int64_t most = most_requests(task, s, role.chunk, role.depth);
+    if (role.batch > most && most < kMostTokens) {
+      reasons.push_back(
+          fmt::format("{}batch: expected at most {} beside 'max_seqs' and "
+                      "'batched_tokens', got {}",
+                      where, most, role.batch));
+    }
+  }
   // The product is real, since it may leave 64 bits.
   const double chips =
       real(s.tensor) * real(s.pipeline) * real(s.attention_data) * real(role.replicas);

@@ -126,8 +126,22 @@ class DeploymentBox {
   /// At the least batches of both.
   [[nodiscard]] const Decoding& at_low() const { return at_low_; }
   [[nodiscard]] const Prefilling& at_first() const { return at_first_; }
-  /// Bounds of all batches.
+  /// Bounds of all batches, whatever the replicas are.
   [[nodiscard]] Decoding decoding() const { return chain_->decoder->between(at_low_, at_high_); }
+  /// Bounds of all batches of `replicas` replicas.
+  [[nodiscard]] Decoding decoding(std::int64_t replicas) const {
+    const Decoder& decoder = *chain_->decoder;
+    if (!decoder.is_loaded()) return decoding();
+    const Decoding low = decoder.at(chain_->batches[low_], replicas);
+    return low_ == high_ ? low : decoder.between(low, decoder.at(chain_->batches[high_], replicas));
+  }
+  /// A time per token and one to the first that no deployment goes below.
+  [[nodiscard]] double least_tpot() const {
+    return chain_->decoder->is_loaded() ? 0.0 : chain_->decoder->least_tpot(at_low_);
+  }
+  [[nodiscard]] double least_ttft() const {
+    return chain_->decoder->is_loaded() ? 0.0 : chain_->decoder->least_ttft(at_low_);
+  }
   [[nodiscard]] Prefilling prefilling() const {
     return prefill_ ? prefill_->prefiller->between(at_first_, at_last_) : Prefilling{};
   }
@@ -138,8 +152,10 @@ class DeploymentBox {
     const Decoding decoding = this->decoding();
     const Prefilling prefilling = this->prefilling();
     if (!prefill_) {
-      for (const std::int64_t y : chain_->replicas)
-        visit(0, y, figures(0, prefilling, y, decoding));
+      const bool is_loaded = chain_->decoder->is_loaded();
+      for (const std::int64_t y : chain_->replicas) {
+        visit(0, y, figures(0, prefilling, y, is_loaded ? this->decoding(y) : decoding));
+      }
       return;
     }
     for (const std::int64_t x : prefill_->replicas) {
@@ -151,7 +167,7 @@ class DeploymentBox {
   }
   /// This bound for two counts.
   [[nodiscard]] Figures figures(std::int64_t prefillers, std::int64_t decoders) const {
-    return figures(prefillers, prefilling(), decoders, decoding());
+    return figures(prefillers, prefilling(), decoders, decoding(decoders));
   }
   /// The deployment of two counts that comes before all others of the box.
   [[nodiscard]] Deployment deployment(std::int64_t prefillers, std::int64_t decoders) const;

@@ -367,9 +367,9 @@ std::int64_t Finder::count() const {
   for (const Chain& chain : space_->aggregated()) {
     const Structure& structure = chain.decoder->structure();
     for (std::size_t i = 0; i < chain.batches.size(); ++i) {
-      const Decoding decoding = chain.at(i);
       for (const std::int64_t count : chain.replicas) {
         paced.check();
+        const Decoding decoding = chain.decoder->at(chain.batches[i], count);
         feasible += aggregated(task_, means, {structure, count, decoding}).feasible();
       }
     }
@@ -432,8 +432,32 @@ void add_any_framework(Task task, const ServingSearch& search, ServingResult& re
 
 }  // namespace
 
+namespace {
+
+/// Nothing fits: the best of what fits at the low end of the memory, which is no proof that it does.
+void add_at_low(Task task, const ServingSearch& search, ServingResult& result) {
+  const bool may = task.level != memory::Level::Low &&
+                   std::any_of(task.pools.begin(), task.pools.end(),
+                               [](const Pool& pool) { return pool.server.has_value(); }) &&
+                   std::find(result.ruled_out_by.begin(), result.ruled_out_by.end(),
+                             Broken::Memory) != result.ruled_out_by.end();
+  if (!may) return;
+  task.level = memory::Level::Low;
+  ServingSearch again{
+      .limits = search.limits, .threads = search.threads, .deterministic = search.deterministic};
+  again.limits.nodes -= std::min(again.limits.nodes, result.stats.nodes);
+  const ServingResult best = Finder(task, again).run();
+  if (best.status == SearchStatus::Infeasible) return;
+  result.status = SearchStatus::NoSolution;
+  result.stopped_by = best.stopped_by;
+  if (best.deployment && best.figures) result.at_low = FrontPoint{*best.deployment, *best.figures};
+}
+
+}  // namespace
+
 ServingResult find_deployment(const Task& task, const ServingSearch& search) {
   ServingResult result = Finder(task, search).run();
+  if (result.status == SearchStatus::Infeasible) add_at_low(task, search, result);
   if (result.deployment && task.framework) add_any_framework(task, search, result);
   return result;
 }

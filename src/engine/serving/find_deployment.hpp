@@ -110,6 +110,8 @@ struct ServingResult : FoundDeployment, SearchEnd {
   /// The best of each mode, if both are searched and there is one objective.
   std::array<std::optional<FrontPoint>, 2> best_of_mode;
   std::vector<Remedy> remedies;  ///< for Infeasible
+  /// Nothing fits at the level asked for, but this does at the low end: NoSolution.
+  std::optional<FrontPoint> at_low;
   /// For Infeasible: limits that rule out deployments; each breaks one of them.
   std::vector<Broken> ruled_out_by;
   std::vector<FleetPart> fleet;  ///< of several models, in their order

@@ -79,9 +79,24 @@ std::optional<Remedy> memory_remedy(const Task& task, const LeastOf& least_of) {
     put_memory(with, bytes);
     return !evaluate(with, best->deployment).broken.has(Broken::Memory);
   };
-  double enough = std::floor(given * kMost * best->value);
-  while (!fits(enough)) ++enough;
-  while (fits(enough - 1.0)) --enough;
+  // A server may keep parts of it that do not grow with the whole.
+  double enough = std::floor(given * kMost * best->value), less = enough;
+  for (double step = 1.0; !fits(enough); step *= 2.0) {
+    less = enough;
+    enough += step;
+  }
+  for (double step = 1.0; less == enough; step *= 2.0) {
+    if (fits(enough - step)) {
+      enough -= step;
+      less = enough;
+    } else {
+      less = enough - step;
+    }
+  }
+  while (enough - less > 1.0) {
+    const double middle = std::floor((less + enough) / 2.0);
+    (fits(middle) ? enough : less) = middle;
+  }
   if (enough <= given) return std::nullopt;  // the memory suffices
   return Remedy{Broken::Memory, given, enough, best->deployment};
 }
@@ -95,11 +110,21 @@ std::optional<Remedy> rate_remedy(const Task& task, const LeastOf& least_of) {
   auto best = least_of(other, Objective::Throughput);
   if (!best) return std::nullopt;
   double served = best->figures.capacity, not_served = *task.rate;
-  while (std::abs(served - not_served) > kPrecision * std::min(served, not_served)) {
-    other.rate = std::sqrt(served) * std::sqrt(not_served);
-    auto found = least_of(other, Objective::Chips);
-    (found ? served : not_served) = *other.rate;
+  // A queue at random may need more than the capacity of a loop.
+  const auto serves = [&](double rate) {
+    other.rate = rate;
+    const bool waits = task.objective == Objective::Ttft || task.objective == Objective::E2e;
+    const auto found = least_of(other, waits ? task.objective : Objective::Chips);
     if (found) best = found;
+    return found.has_value();
+  };
+  constexpr double kLeast = 1e-2, kStep = 0.8;
+  for (const double most = served; !serves(served); served *= kStep) {
+    if (served < kLeast * most) return std::nullopt;
+  }
+  while (std::abs(served - not_served) > kPrecision * std::min(served, not_served)) {
+    const double middle = std::sqrt(served) * std::sqrt(not_served);
+    (serves(middle) ? served : not_served) = middle;
   }
   return Remedy{Broken::Rate, *task.rate, served, best->deployment};
 }

@@ -52,6 +52,81 @@ void read_peaks(const YamlNode& root, std::vector<PoolText>& pools, InputMessage
   }
 }
 
+/// One format, or one for weights and one for products.
+void read_formats(const YamlEntry& entry, serving::ModulePrecision& formats,
+                  InputMessages& messages) {
+  if (entry.value.type == YamlNode::Type::Map) {
+    read_object(entry, formats, messages);
+    return;
+  }
+  std::vector<std::string_view> names;
+  for (const auto& word : words(Number{})) names.push_back(word.name);
+  if (const auto number = read_choice(entry, names, messages)) {
+    formats.weights = static_cast<Number>(*number);
+  }
+}
+
+void read_modules(const YamlNode& workload, PrecisionText& precision, InputMessages& messages) {
+  const YamlEntry* own = workload.find("precision");
+  const YamlEntry* modules = own ? own->value.find("modules") : nullptr;
+  if (!modules) return;
+  MapReader reader(*modules, messages);
+  for (std::size_t i = 0; i < serving::kModules; ++i) {
+    const YamlEntry* entry = reader.optional(name_of(static_cast<serving::Module>(i)));
+    if (entry) read_formats(*entry, precision.modules[i], messages);
+  }
+  reader.finish();
+}
+
+void read_modules(const YamlNode& root, FleetText& fleet, ServedText& served,
+                  InputMessages& messages) {
+  if (const YamlEntry* workload = root.find("workload")) {
+    read_modules(workload->value, served.precision, messages);
+  }
+  const YamlEntry* several = root.find("fleet");
+  const YamlEntry* list = several ? several->value.find("models") : nullptr;
+  if (!list) return;
+  fleet.models.resize(list->value.items.size());
+  for (std::size_t i = 0; i < fleet.models.size(); ++i) {
+    const YamlEntry* workload = list->value.items[i].find("workload");
+    if (workload) {
+      read_modules(workload->value, fleet.models[i].workload.precision, messages);
+    }
+  }
+}
+
+/// A number is the share of the memory.
+void read_utilization(const YamlNode& serving, serving::Utilization& utilization,
+                      InputMessages& messages) {
+  const YamlEntry* entry = serving.find("utilization");
+  if (!entry) return;
+  if (entry->value.type == YamlNode::Type::Map) {
+    read_object(*entry, utilization, messages);
+  } else {
+    utilization.memory = read_number(*entry, {kServedShare.least, kServedShare.most}, messages);
+  }
+}
+
+/// The server of a pool, if its release is known, with the share of the memory that it takes.
+void add_server(const ServingText& text, serving::Pool& pool) {
+  serving::Engine& engine = pool.engine;
+  const std::optional<serving::Release> release = text.engine ? text.engine : engine.release;
+  if (text.task.utilization.memory) engine.usable = *text.task.utilization.memory;
+  if (!release) return;
+  const double total = pool.machine.memory[0].capacity.in_base_units();
+  if (engine.usable == 1.0) engine.usable = serving::utilization_of(*release, total);
+  serving::Server& server = pool.server.emplace();
+  server.release = *release;
+  server.max_seqs = text.task.max_seqs.value_or(serving::max_seqs_of(*release, total));
+  server.batched_tokens = text.task.batched_tokens;
+  server.graphs = text.graphs;
+  if (text.outside.empty()) return;
+  auto& outside = server.outside.emplace();
+  for (std::size_t i = 0; i < outside.size(); ++i) {
+    outside[i] = text.outside[std::min(i, text.outside.size() - 1)];
+  }
+}
+
 serving::Pool pool_of(const PoolText& text) {
   const PoolSystemText& system = text.system;
   serving::Pool pool{.name = text.name,
@@ -62,6 +137,7 @@ serving::Pool pool_of(const PoolText& text) {
                      .power = system.power,
                      .transfer = system.transfer,
                      .engine = system.engine,
+                     .server = {},
                      .execution = system.execution};
   pool.machine.chips = text.chips;
   if (system.accelerator) pool.machine.accelerator = system.accelerator->accelerator;
@@ -78,6 +154,7 @@ void take_workload(const ServedText& text, serving::Task& task) {
   task.rate = text.rate;
   task.concurrency = text.concurrency;
   task.rounds = text.rounds;
+  task.length_spread = text.length_spread;
   task.precisions = text.precision.all();
   const SpeculationText& speculation = text.speculation;
   task.speculation = {.kind = speculation.kind,
@@ -110,6 +187,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                  "a deployment has one in each of its pools; --set serving.pools.0.system=NAME "
                  "names that of the first");
   }
+  read_modules(root, fleet, served, messages);
   const YamlEntry* several = reader.optional("fleet");
   if (several) {
     read_object(*several, fleet, messages);
@@ -118,6 +196,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
   }
   if (const YamlEntry* section = reader.required("serving")) {
     read_peaks(root, text.pools, messages);
+    read_utilization(section->value, text.task.utilization, messages);
     read_object(*section, text, messages);
   }
   if (const YamlEntry* section = reader.optional("search")) {
@@ -125,13 +204,30 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
   }
   reader.finish();
   if (messages.count() != before) return config;
-  config.task = std::move(text.task);
   if (!text.measured.empty()) {
     config.measured = std::filesystem::path(*start.source).parent_path() / text.measured;
   }
-  for (const PoolText& pool : text.pools) config.task.pools.push_back(pool_of(pool));
+  config.task = text.task;
+  for (const PoolText& pool : text.pools) {
+    config.task.pools.push_back(pool_of(pool));
+    add_server(text, config.task.pools.back());
+  }
+  // A request whose only token is the first has no time for each token after it.
+  const auto check_outputs = [&](const serving::Task& task, const Place& place) {
+    const bool decodes = std::any_of(task.requests.begin(), task.requests.end(),
+                                     [](const auto& request) { return request.output > 1; });
+    const bool asks = task.objective == serving::Objective::Interactivity ||
+                      task.objective == serving::Objective::Front || task.limits.tpot;
+    if (!decodes && asks) {
+      messages.add(place, "output",
+                   "no request has more than one token, so there is no time for each token after "
+                   "the first: expected neither limits.tpot nor the objectives interactivity and "
+                   "front");
+    }
+  };
   if (!several) {
     take_workload(served, config.task);
+    check_outputs(config.task, reader.optional("workload")->value.place);
     return config;
   }
   using serving::Objective;
@@ -154,6 +250,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                    .tpot = own(model.limits.tpot, common.tpot),
                    .e2e = own(model.limits.e2e, common.e2e),
                    .cost = own(model.limits.cost, common.cost)};
+    check_outputs(task, several->value.place);
   }
   config.task = config.fleet.models.front();
   return config;

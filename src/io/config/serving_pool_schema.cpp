@@ -71,6 +71,8 @@ const Schema& schema_of(Rows<serving::Shares>) {
                              {.limits = kServedShare, .preset = "as `matrix`"}),
       field<&S::experts>("experts", "by those of experts",
                          {.limits = kServedShare, .preset = "as other products"}),
+      field<&S::experts_scale>("experts_scale", "of those, by products of many experts at once",
+                               {.limits = kServedShare}),
       field<&S::experts_memory>("experts_memory", "of the memory bandwidth, by those",
                                 {.limits = kServedShare, .preset = "as `memory`"}),
       field<&S::attention>("attention", "of the peak, by attention", {.limits = kServedShare}),
@@ -88,11 +90,19 @@ const Schema& schema_of(Rows<serving::Engine>) {
       field<&E::pass>("pass", "what each pass of a stage takes longer", kTime),
       field<&E::layer>("layer", "and each layer", kTime),
       field<&E::expert_layer>("expert_layer", "and each with experts, beside that", kTime),
+      field<&E::rank_layer>("rank_layer", "and each that ranks share, beside both", kTime),
       field<&E::request>("request", "and each request that decodes, in each stage", kTime),
       field<&E::prefill>("prefill", "and each request once", kTime),
       field<&E::answer>("answer", "and its first token", kTime),
       field<&E::usable>("usable", "share of the memory", {.limits = kServedShare}),
       field<&E::reserved>("reserved", "of the memory, for other things", {.limits = {0, 1e24}}),
+      field<&E::tile>("tile", "rows of an expert that are computed together",
+                      {.limits = {0, 4096}}),
+      field<&E::exchange>("exchange",
+                          "of ranks and experts: tokens to their experts and back, or all to all"),
+      field<&E::ranks>("ranks", "whether ranks prefill together"),
+      field<&E::release>("release", "of the server, which decides the memory beside caches",
+                         {.preset = "none: `reserved`"}),
       field<&E::shares>("shares", "what is reached of each resource")};
   return schema<E, kFields>("serving engine");
 }

@@ -63,9 +63,6 @@ void check_served(void* object, Report& report) {
                                             text.requests[0].prefix));
     }
   }
-  const bool decodes = std::any_of(text.requests.begin(), text.requests.end(),
-                                   [](const auto& request) { return request.output > 1; });
-  if (!decodes) report.at_map("no request has more than one token of output: nothing is decoded");
   if (text.rate && text.concurrency) {
     report.at({&text.concurrency}, "expected none beside 'rate': a loop is open or closed");
   }
@@ -92,8 +89,9 @@ void check_speculation(void* object, Report& report) {
 void check_precision(void* object, Report& report) {
   const auto& text = *static_cast<PrecisionText*>(object);
   std::size_t choices = 1;
-  for (const auto* list : {&text.weights, &text.cache, &text.products, &text.head,
-                           &text.activations, &text.attention, &text.communication}) {
+  for (const auto* list :
+       {&text.weights, &text.cache, &text.products, &text.head, &text.activations, &text.attention,
+        &text.communication, &text.dispatch, &text.combine}) {
     const std::set<Number> different(list->begin(), list->end());
     if (different.size() < list->size()) report.at({list}, "a number stands twice in the list");
     choices *= std::max<std::size_t>(list->size(), 1);
@@ -174,6 +172,21 @@ void check_serving(void* object, Report& report) {
       report.at({&task.modes}, "a mode stands twice in the list");
       break;
     }
+  }
+  if (text.outside.size() == 2) {
+    report.at({&text.outside}, "expected one size, or those of the levels low, typical and high");
+  }
+  if (!std::is_sorted(text.outside.begin(), text.outside.end())) {
+    report.at({&text.outside}, "expected sizes that rise from low to high");
+  }
+  const bool has_release =
+      text.engine || std::all_of(text.pools.begin(), text.pools.end(),
+                                 [](const PoolText& pool) { return pool.system.engine.release; });
+  if (!has_release) {
+    constexpr std::string_view kNeeds = "goes with 'engine', the release of a server";
+    if (!text.outside.empty()) report.at({&text.outside}, std::string(kNeeds));
+    if (text.graphs > Bytes{}) report.at({&text.graphs}, std::string(kNeeds));
+    if (task.level != memory::Level::Typical) report.at({&task.level}, std::string(kNeeds));
   }
   if (!text.measured.empty() && task.objective != serving::Objective::Front) {
     report.at_key(&text.measured, "goes with the objective 'front'");
@@ -293,8 +306,43 @@ std::vector<serving::Precision> PrecisionText::all() const {
   choose(activations, &P::activations);
   choose(attention, &P::attention);
   choose(communication, &P::communication);
+  choose(dispatch, &P::dispatch);
+  choose(combine, &P::combine);
+  for (serving::Precision& one : list) one.modules = modules;
   return list;
 }
+
+const Schema& schema_of(Rows<serving::ModulePrecision>) {
+  using M = serving::ModulePrecision;
+  static constexpr Field kFields[] = {
+      field<&M::weights>("weights", "as they are stored", {.preset = "as all weights"}),
+      field<&M::products>("products", "of these weights", {.preset = "as these weights"})};
+  return schema<M, kFields>("formats of a module");
+}
+
+namespace {
+
+/// Only for the keys: code reads them.
+const Schema& module_rows() {
+  static constexpr Type kFormats{.form = Form::Object, .schema = [] -> const Schema& {
+                                   return schema_of(Rows<serving::ModulePrecision>{});
+                                 }};
+  static constexpr Type kNumberOrFormats = either(TypeOf<Number>::type, kFormats);
+  static constexpr Extra kPreset{.preset = "as `weights` and `products`"};
+  static constexpr Field kFields[] = {
+      by_hand("attention", "the products of attention", kNumberOrFormats, kPreset),
+      by_hand("dense", "of an MLP", kNumberOrFormats, kPreset),
+      by_hand("shared", "experts that every token uses", kNumberOrFormats, kPreset),
+      by_hand("experts", "the others", kNumberOrFormats, kPreset),
+      by_hand("router", "which chooses them", kNumberOrFormats, kPreset),
+      by_hand("embedding", "of tokens", kNumberOrFormats, {.preset = "as `head`"}),
+      by_hand("head", "", kNumberOrFormats, {.preset = "as `head`"})};
+  static const Schema kSchema = schema<PrecisionText>("formats of modules", kFields);
+  return kSchema;
+}
+constexpr Type kModulesType{.form = Form::Object, .schema = &module_rows};
+
+}  // namespace
 
 const Schema& schema_of(Rows<PrecisionText>) {
   using P = PrecisionText;
@@ -308,7 +356,13 @@ const Schema& schema_of(Rows<PrecisionText>) {
       field<&P::head>("head", "the weight of the head and its product", kWeights),
       field<&P::activations>("activations", "between kernels", kBf16),
       field<&P::attention>("attention", "products of attention", kBf16),
-      field<&P::communication>("communication", "what chips send each other", kBf16)};
+      field<&P::communication>("communication", "what chips send each other", kBf16),
+      field<&P::dispatch>("dispatch", "tokens on their way to experts",
+                          {.type = &kNumbers, .preset = "as `communication`"}),
+      field<&P::combine>("combine", "and back",
+                         {.type = &kNumbers, .preset = "as `communication`"}),
+      by_hand("modules", "the weights of parts of the model, where they differ", kModulesType,
+              {.preset = "none"})};
   return schema<P, kFields>("precision", &check_precision);
 }
 
@@ -348,10 +402,15 @@ const Schema& schema_of(Rows<ServedText>) {
                           {.type = &kRequestList, .preset = "none"}),
       field<&S::rate>("rate", "requests a second that are to be served",
                       {.type = &kServedOrNone, .limits = {1e-9, 1e12}, .preset = "none"}),
-      field<&S::concurrency>("concurrency", "of all requests in the deployment, at most",
-                             {.limits = kTokens, .preset = "none"}),
+      field<&S::concurrency>("concurrency",
+                             "users, who each ask again when they are answered; with `prefill` "
+                             "apart the most that are in the deployment",
+                             {.limits = kTokens, .preset = "as many as `batch` has room for"}),
       field<&S::rounds>("rounds", "requests of each of those, one after the other",
                         {.limits = {1e-3, 1e9}, .preset = "without end"}),
+      field<&S::length_spread>("length_spread",
+                               "lengths are even in (1 - spread .. 1 + spread) of their means",
+                               {.limits = {0, 1}}),
       field<&S::precision>("precision", "of each kind of value, one or a list to choose from"),
       field<&S::speculation>("speculation", "drafted tokens that a pass checks")};
   return schema<S, kFields>("served workload", &check_served);
@@ -407,7 +466,9 @@ const Schema& schema_of(Rows<serving::Utilization>) {
       field<&U::prefill>("prefill", "of replicas that prefill", {.limits = kServedShare}),
       field<&U::decode>("decode", "of those that decode", {.limits = kServedShare}),
       field<&U::mixed>("mixed", "iterations that may have a chunk of prefill",
-                       {.limits = kServedShare})};
+                       {.limits = kServedShare}),
+      field<&U::memory>("memory", "of a chip, that the server may take",
+                        {.limits = kServedShare, .preset = "as the engine has it"})};
   return schema<U, kFields>("utilization");
 }
 
@@ -415,6 +476,9 @@ const Schema& schema_of(Rows<ServingText>) {
   using S = ServingText;
   using T = serving::Task;
   static constexpr Type kModes = list_type<serving::Mode, Form::Values>({}, 2);
+  static constexpr Type kSizes = list_type<Bytes, Form::Values>({}, 3);
+  static constexpr Type kShareOrShares =
+      either(TypeOf<double>::type, TypeOf<serving::Utilization>::type);
   static constexpr Field kFields[] = {
       field<&S::pools>("pools", "the chips there are", {.type = &kPoolList, .flags = kRequired}),
       field<&S::task, &T::framework>("framework",
@@ -440,7 +504,25 @@ const Schema& schema_of(Rows<ServingText>) {
                           "a table of measured deployments (section 8), whose points of the same "
                           "model, lengths and chips the chart of a front shows",
                           {.preset = "none"}),
-      field<&S::task, &T::utilization>("utilization", "shares of capacity that may be used")};
+      by_hand("utilization", "shares of capacity that may be used; a number is that of the memory",
+              kShareOrShares, {.preset = "none"}),
+      field<&S::engine>("engine",
+                        "the release of the server, which decides the memory beside caches "
+                        "(section 3)",
+                        {.preset = "that of the pool's engine"}),
+      field<&S::task, &T::max_seqs>("max_seqs", "requests of a rank at once, at most",
+                                    {.preset = "those of the release"}),
+      field<&S::task, &T::batched_tokens>(
+          "batched_tokens",
+          "tokens of an iteration, at most; a `chunk` of as many is what those that decode leave",
+          {.preset = "`chunk` and `batch` together"}),
+      field<&S::task, &T::max_model_len>("max_model_len",
+                                         "tokens of the longest request that a report counts",
+                                         {.preset = "those of the longest class"}),
+      field<&S::outside>("outside", "memory beside the allocator: one size, or one for each level",
+                         {.type = &kSizes, .limits = {0, 1e24}, .preset = "that of the release"}),
+      field<&S::graphs>("graphs", "memory of recorded graphs of kernels", {.limits = {0, 1e24}}),
+      field<&S::task, &T::level>("decide", "the level at which a deployment has to fit")};
   return schema<S, kFields>("deployment", &check_serving);
 }
 

@@ -34,6 +34,8 @@ constexpr auto words(ServedKind) {
 
 /// Numbers to choose from; of products and the head, nothing: as the weights.
 struct PrecisionText {
+  std::array<serving::ModulePrecision, serving::kModules> modules;
+  std::vector<serving::Number> dispatch, combine;
   std::vector<serving::Number> weights = {serving::Number::Bf16}, cache = weights, products, head,
                                activations = weights, attention = weights, communication = weights;
 
@@ -47,6 +49,7 @@ struct ServedText {
   std::optional<std::int64_t> input, output, prefix;
   std::vector<serving::RequestClass> requests;
   std::optional<double> rate, concurrency, rounds;
+  double length_spread = 0.0;
   PrecisionText precision;
   SpeculationText speculation;
 };
@@ -95,10 +98,14 @@ struct PoolText {
 struct ServingText {
   std::vector<PoolText> pools;
   serving::Task task;
+  std::optional<serving::Release> engine;
+  std::vector<Bytes> outside;  ///< one for all levels, or one for each
+  Bytes graphs{};
   std::string measured;
 };
 
 const Schema& schema_of(Rows<serving::RequestClass>);
+const Schema& schema_of(Rows<serving::ModulePrecision>);
 const Schema& schema_of(Rows<PrecisionText>);
 const Schema& schema_of(Rows<serving::Shares>);
 const Schema& schema_of(Rows<serving::Engine>);

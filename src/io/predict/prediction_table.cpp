@@ -160,10 +160,15 @@ ServicePrediction predicted_service(const MeasuredService& service) {
   ServicePrediction prediction{.figures = serving::evaluate(*service.task, service.deployment)};
   const serving::Means means(service.task->requests);
   const serving::Decoder decoder(*service.task, means, role.structure, role.depth, role.chunk);
-  const double mixed = std::min(prediction.figures.mixed_share, 1.0);
+  const serving::Decoding at = decoder.at(role.batch, role.replicas);
+  // The share of the tokens of a request that iterations with prefill make.
+  const double mixed =
+      means.steps > 0.0
+          ? std::min(at.mix.cost * at.mix.decoding * at.tokens_per_step / means.steps, 1.0)
+          : 0.0;
   const auto add = [&](bool is_mixed, double share) {
     if (share == 0.0) return;
-    const serving::PartTimes parts = decoder.parts(role.batch, is_mixed);
+    const serving::PartTimes parts = decoder.parts(at, is_mixed);
     for (std::size_t i = 0; i < serving::kParts; ++i) {
       prediction.parts[i] += share * serving::real(role.structure.pipeline) * parts[i];
     }

@@ -178,6 +178,7 @@ void read_load(const RowReader& row, MeasuredService& service) {
     return std::max<std::int64_t>(std::llround(length), least);
   };
   task.requests = {{.input = tokens("isl", 1), .output = tokens("osl", 2)}};
+  if (mean < 1.0) task.length_spread = 0.11;
   task.precisions = {precision_of(row, service)};
 }
 
@@ -230,11 +231,12 @@ MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
   const RoleReader both(row, "");
   deployment.decode = both.role(shape);
   service.doubtful = doubt_of_both(row, service, both, *system);
-  const serving::Means means(service.task->requests);
-  const auto together =
-      static_cast<std::int64_t>(std::ceil(serving::real(deployment.decode.batch) / means.steps));
-  const std::int64_t input = service.task->requests[0].input;
-  deployment.decode.chunk = std::min(kMostTokens, input * std::min(together, kMostTokens));
+  // Each request of the batch has a user, and the chunk is the rest of an iteration.
+  serving::Role& role = deployment.decode;
+  const serving::Structure& s = role.structure;
+  service.task->concurrency =
+      serving::real(role.replicas * s.attention_data * s.pipeline * role.batch);
+  service.task->batched_tokens = role.chunk = kMostTokens;
   return service;
 }
 

@@ -16,6 +16,7 @@
 #include "io/report/report_words.hpp"
 #include "io/text/joined.hpp"
 #include "io/text/text_table.hpp"
+#include "model/serving/cache_room.hpp"
 #include "model/serving/steady_state.hpp"
 
 namespace dfsearch {
@@ -157,7 +158,9 @@ Sheet status_line(const Task& task, const serving::ServingResult& result) {
                     [&](Broken limit) { return limit_words(task, limit); });
       break;
     case SearchStatus::NoSolution:
-      text = fmt::format("{} before a deployment was found", stop_text(result.stopped_by));
+      text = result.stopped_by == StopReason::None
+                 ? fmt::format("nothing found to fit, by {} constants", name_of(task.level))
+                 : fmt::format("{} before a deployment was found", stop_text(result.stopped_by));
       break;
   }
   if (result.figures && task.objective != serving::Objective::Front) {
@@ -220,8 +223,10 @@ Sheet iteration_lines(const Task& task, const Deployment& deployment) {
   const serving::Means means(task.requests);
   const Role& role = deployment.decode;
   const serving::Decoder decoder(task, means, role.structure, role.depth, role.chunk);
-  Sheet text = labelled("iteration", parts_text(decoder.parts(role.batch, false)));
-  if (role.chunk > 0) text += labelled("with prefill", parts_text(decoder.parts(role.batch, true)));
+  const serving::Decoding at = decoder.at(role.batch, role.replicas);
+  Sheet text;
+  if (at.iteration > 0.0) text = labelled("iteration", parts_text(decoder.parts(at, false)));
+  if (role.chunk > 0) text += labelled("with prefill", parts_text(decoder.parts(at, true)));
   return text;
 }
 
@@ -237,6 +242,40 @@ Sheet memory_line(const Task& task, const Deployment& deployment, const Figures&
     text += "; to prefill " + of(figures.memory_prefill, deployment.prefill);
   }
   return labelled("memory", text);
+}
+
+/// The room for caches as servers print it, and the parts that leave it.
+Sheet cache_lines(const Task& task, const Deployment& deployment) {
+  const serving::CacheRoom room = serving::cache_room(task, deployment);
+  const auto bytes = [](double value) { return to_text(Bytes(value)); };
+  const auto& decode = deployment.decode.structure;
+  Sheet lines = labelled(
+      "KV cache",
+      fmt::format("{} tokens{}, {:.4g} requests of {}: {} usable less weights {}, activations {} "
+                  "and other {}",
+                  room.tokens, decode.attention_data > 1 ? " of a rank" : "", room.requests,
+                  room.max_model_len, to_text(task.pools[decode.pool].usable()),
+                  bytes(room.weights), bytes(room.activation), bytes(room.other)));
+  if (room.filled) {
+    const auto& filled = *room.filled;
+    lines += labelled("", fmt::format("{}: low {}, typical {}, high {}", name_of(room.verdict),
+                                      to_text(filled[memory::Level::Low]),
+                                      to_text(filled[memory::Level::Typical]),
+                                      to_text(filled[memory::Level::High])));
+  }
+  return lines;
+}
+
+/// A deployment that fits at the low end alone, and how much it is beyond the rest.
+Sheet at_low_lines(const Task& task, const serving::FrontPoint& point) {
+  const serving::CacheRoom room = serving::cache_room(task, point.deployment);
+  const Bytes usable = task.pools[point.deployment.decode.structure.pool].usable();
+  const Bytes typical = (*room.filled)[memory::Level::Typical];
+  return labelled("may not fit",
+                  fmt::format("typical {} of {} usable, {} too much: {}", to_text(typical),
+                              to_text(usable), percent(typical / usable - 1.0),
+                              deployment_text(task, point.deployment))) +
+         cache_lines(task, point.deployment);
 }
 
 Sheet cost_line(const Figures& figures) {
@@ -463,7 +502,7 @@ Sheet asked_text(const Task& task) {
   std::string asked = fmt::format("{:.6g} tokens in, {:.6g} out", means.input, means.output);
   if (means.fresh < means.input) asked += fmt::format(", {:.6g} cached", means.input - means.fresh);
   if (task.rate) asked += fmt::format("; {:.6g} requests/s", *task.rate);
-  if (task.concurrency) asked += fmt::format("; at most {:.6g} at once", *task.concurrency);
+  if (task.concurrency) asked += fmt::format("; {:.6g} at once", *task.concurrency);
   const auto& precisions = task.precisions;
   const std::string numbers =
       precisions.size() > 1 ? fmt::format("{} precisions", precisions.size())
@@ -545,7 +584,8 @@ Sheet report_text(const Task& task, const serving::ServingResult& result,
   Sheet text = title_line(title) + asked_text(task);
   text += labelled("objective", name_of(task.objective));
   text += "\n" + status_line(task, result);
-  if (result.status == SearchStatus::Infeasible && !result.is_given) {
+  if (result.at_low) text += at_low_lines(task, *result.at_low);
+  if ((result.status == SearchStatus::Infeasible || result.at_low) && !result.is_given) {
     text += remedy_lines(task, result);
   }
   const bool is_front =
@@ -567,8 +607,8 @@ Sheet report_text(const Task& task, const serving::ServingResult& result,
                    "--set serving.limits.ttft=\"2 s\" bounds the wait");
     }
     text += latency_line(task, figures) + rates_line(best, figures) + iteration_lines(task, best) +
-            memory_line(task, best, figures) + cost_line(figures) + modes_lines(task, result) +
-            framework_lines(task, result) + gain_lines(task, result);
+            memory_line(task, best, figures) + cache_lines(task, best) + cost_line(figures) +
+            modes_lines(task, result) + framework_lines(task, result) + gain_lines(task, result);
     int rank = 1;
     for (const auto& found : result.alternatives) {
       ++rank;

@@ -5,6 +5,7 @@
 #include "engine/names.hpp"
 #include "io/result/answer_json.hpp"
 #include "io/result/asked_json.hpp"
+#include "model/serving/cache_room.hpp"
 #include "model/serving/steady_state.hpp"
 
 namespace dfsearch {
@@ -81,8 +82,25 @@ Json breakdown_json(const Task& task, const Deployment& deployment) {
   const serving::Means means(task.requests);
   const Role& role = deployment.decode;
   const serving::Decoder decoder(task, means, role.structure, role.depth, role.chunk);
-  Json json = {{"iteration", parts_json(decoder.parts(role.batch, false))}};
-  if (role.chunk > 0) json["mixed_iteration"] = parts_json(decoder.parts(role.batch, true));
+  const serving::Decoding at = decoder.at(role.batch, role.replicas);
+  Json json = {{"iteration", parts_json(decoder.parts(at, false))}};
+  if (role.chunk > 0) json["mixed_iteration"] = parts_json(decoder.parts(at, true));
+  return json;
+}
+
+/// The room for caches and the parts that leave it, of the fullest chip that decodes.
+Json cache_json(const Task& task, const Deployment& deployment) {
+  using serving::CacheRoom;
+  const CacheRoom room = serving::cache_room(task, deployment);
+  Json json = object_json(
+      DFSEARCH_KEYS(CacheRoom, weights, activation, other, cache, tokens, max_model_len, requests),
+      &room);
+  json["levels"] = Json();
+  json["verdict"] = room.filled ? Json(name_of(room.verdict)) : Json();
+  if (!room.filled) return json;
+  for (const memory::Level level : memory::kLevels) {
+    json["levels"][name_of(level)] = number((*room.filled)[level]);
+  }
   return json;
 }
 
@@ -243,6 +261,9 @@ Json answer_json(const Task& task, const serving::Fleet& fleet,
   serving["time_to_first_token"] = one ? json_number(result.figures->ttft) : Json();
   serving["time_per_output_token"] = one ? json_number(result.figures->tpot) : Json();
   serving["breakdown"] = one ? breakdown_json(task, *result.deployment) : Json();
+  serving["kv_cache"] = one ? cache_json(task, *result.deployment) : Json();
+  serving["may_not_fit"] =
+      result.at_low ? deployment_json(task, result.at_low->deployment) : Json();
   serving["front_axis"] = name_of(task.front);
   serving["front"] = json_list(result.front, one_point);
   serving["excluded"] = excluded_json(task, result);

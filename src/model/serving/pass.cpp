@@ -54,6 +54,7 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
       structure_(structure),
       precision_(task.precisions[structure.precision]),
       pool_(task.pools[structure.pool]),
+      task_(task),
       layers_(model.layers),
       last_sight_(model.full_layers(layers_ - 1, layers_) == 1 ? kAll : kWindow),
       seen_{means.seen(0), means.seen(model.window)} {
@@ -80,10 +81,9 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
   if (model.dense_layers() > 0) dense_ = layer_of(false, links);
   if (model.experts) expert_ = layer_of(true, links);
   const double h = real(model.hidden), vocabulary = real(model.vocabulary) / t;
-  const double embedding = h * vocabulary * bytes_of(precision_.weights);
-  const Number head = precision_.of_head();
-  head_ = product({h * vocabulary, h, vocabulary}, head, head);
-  joining_ = product({2.0 * h * h, 2.0 * h, h});
+  const double embedding = h * vocabulary * bytes_of(precision_.weights_of(Module::Embedding));
+  head_ = product({h * vocabulary, h, vocabulary}, Module::Head);
+  joining_ = product({2.0 * h * h, 2.0 * h, h}, precision_.of_products(), precision_.weights);
   hop_ = links.hop(structure.stage_chips());
   hop_.per_byte *= h * bytes_of(precision_.communication) / t;
 
@@ -98,22 +98,34 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
         .is_last = s == p - 1,
         .weights = real(dense) * dense_.weights + real(end - first - dense) * expert_.weights};
     if (s == 0) stage.weights += embedding;
-    if (stage.is_last) {
-      stage.weights += h * vocabulary * bytes_of(head);
+    if (stage.is_last) stage.weights += head_.bytes;
+    stage.held = stage.weights;
+    if (pool_.server) {
+      // Norms, and routers unless their format is given, are in 16 bits.
+      constexpr double kWord = 2.0;
+      stage.held += real(end - first) * norm_elements(model) * kWord;
+      if (model.experts && !precision_.of(Module::Router).weights) {
+        stage.held += real(end - first - dense) * h * real(model.experts->count) *
+                      (kWord - bytes_of(precision_.weights_of(Module::Router)));
+      }
+      if (model.experts && precision_.weights_of(Module::Experts) == Number::Mxfp4) {
+        stage.held *= padding_of(pool_.server->release);
+      }
     }
     stages_.push_back(stage);
   }
   const double width = model.dense_layers() > 0
                            ? real(model.mlp)
                            : real(model.experts->used) * real(model.experts->mlp);
-  working_ = (4.0 * h + 6.0 * width / t) * bytes_of(precision_.activations);
+  working_ = 3.0 * (h + width / t) * bytes_of(precision_.activations);
   const Layer& last = model.experts ? expert_ : dense_;
   const double router = model.experts ? h * real(model.experts->count) : 0.0;
-  prediction_weights_ = last.weights + (2.0 * h * h - router) * bytes_of(precision_.weights);
+  prediction_weights_ = last.weights + 2.0 * h * h * bytes_of(precision_.weights) -
+                        router * bytes_of(precision_.weights_of(Module::Router));
 }
 
-Pass::Product Pass::product(const Size& size) const {
-  return product(size, precision_.of_products(), precision_.weights);
+Pass::Product Pass::product(const Size& size, Module module) const {
+  return product(size, precision_.products_of(module), precision_.weights_of(module));
 }
 
 Pass::Product Pass::product(const Size& size, Number number, Number stored) const {
@@ -129,9 +141,9 @@ Pass::Product Pass::product(const Size& size, Number number, Number stored) cons
           .bytes = bytes};
 }
 
-void Pass::add_products(const std::vector<Size>& list, Layer& layer) const {
+void Pass::add_products(const std::vector<Size>& list, Module module, Layer& layer) const {
   for (const Size& size : list) {
-    layer.products.push_back(product(size));
+    layer.products.push_back(product(size, module));
     layer.weights += layer.products.back().bytes;
   }
 }
@@ -144,45 +156,65 @@ void Pass::add_experts(const Links& links, Layer& layer) const {
   const double t = real(structure_.tensor), e = real(structure_.expert);
   const double sharing = real(structure_.stage_chips()) / e;  // chips of one expert
   const double matrices = real(model_.mlp_matrices());
-  const double sent = bytes_of(precision_.communication);
-  const double weight = bytes_of(precision_.weights);
+  const double weight = bytes_of(precision_.weights_of(Module::Experts));
+  const Number products = precision_.products_of(Module::Experts);
   const double memory = pool_.machine.memory[0].bandwidth.in_base_units() *
                         shares.experts_memory.value_or(shares.memory);
-  const double peak = pool_.peak_of(precision_.of_products()).in_base_units() *
-                      shares.experts.value_or(shares.matrix_of(precision_.of_products()));
+  const double peak = pool_.peak_of(products).in_base_units() *
+                      shares.experts.value_or(shares.matrix_of(products)) * shares.experts_scale;
 
-  add_products({{h * count, h, count}}, layer);
+  add_products({{h * count, h, count}}, Module::Router, layer);
   if (experts.shared > 0) {
-    add_products(mlp_products(model_, real(experts.shared) * real(experts.mlp) / t), layer);
+    add_products(mlp_products(model_, real(experts.shared) * real(experts.mlp) / t), Module::Shared,
+                 layer);
   }
   const double own = matrices * h * real(experts.mlp) / sharing;  // parameters of an expert
   layer.has_experts = true;
   layer.experts.ranks = real(structure_.attention_data);
-  layer.experts.tokens_of_rank =
-      layer.experts.ranks * used / e * (structure_.expert > 1 ? experts.imbalance : 1.0);
+  layer.experts.rows_of_token = used / e * (structure_.expert > 1 ? experts.imbalance : 1.0);
   layer.experts.compute = 2.0 * own / peak;
   layer.experts.bytes = count / e * own * weight;
   layer.experts.weights = layer.experts.bytes / memory;
+  layer.experts.padding = count / e * pool_.engine.tile / 2.0;
   const double value = bytes_of(precision_.activations) / memory;
   layer.experts.in = (h + (matrices - 1.0) * real(experts.mlp) / sharing) * value;
   layer.experts.out = (h + real(experts.mlp) / sharing) * value;
   layer.experts.log_miss = std::log1p(-used / count);
   layer.weights += layer.experts.bytes;
+  add_exchange(links, layer);
+}
 
-  const auto add = [&](const LinkTime& time, double bytes) {
-    layer.network.fixed += time.fixed;
-    layer.network.per_byte += time.per_byte * bytes;
+/// (9a): the tokens on their way to experts and back.
+void Pass::add_exchange(const Links& links, Layer& layer) const {
+  const double h = real(model_.hidden), sent = bytes_of(precision_.communication);
+  const double dispatch = bytes_of(precision_.dispatch.value_or(precision_.communication));
+  const double combine = bytes_of(precision_.combine.value_or(precision_.communication));
+  const auto add = [](const LinkTime& time, double bytes, LinkTime& sum) {
+    sum.fixed += time.fixed;
+    sum.per_byte += time.per_byte * bytes;
   };
-  if (structure_.expert == 1) {
-    if (structure_.stage_chips() > 1) {
-      add(links.all_reduce(structure_.stage_chips()), real(structure_.attention_data) * h * sent);
-    }
+  const std::int64_t stage = structure_.stage_chips();
+  if (structure_.attention_data == 1) {
+    // Tensor ranks hold the same tokens, wherever the experts are.
+    if (stage > 1) add(links.all_reduce(stage), h * sent, layer.network_all);
+    return;
+  }
+  if (structure_.expert == 1 || pool_.engine.exchange == Exchange::Gather) {
+    // Each half of an all-reduce: all ranks get all tokens, and add up their parts.
+    LinkTime half = links.all_reduce(stage);
+    half = {.fixed = half.fixed / 2.0, .per_byte = half.per_byte / 2.0};
+    add(half, h * dispatch, layer.network_all);
+    add(half, h * combine, layer.network_all);
     return;
   }
   const LinkTime exchange = links.all_to_all(structure_.expert);
-  for (int way = 0; way < 2; ++way) add(exchange, h * sent / t * std::min(used, e));
-  const std::int64_t chips = structure_.stage_chips() / structure_.expert;
-  if (chips > 1) add(links.all_reduce(chips), layer.experts.tokens_of_rank * h * sent);
+  const double copies =
+      h / real(structure_.tensor) * std::min(real(model_.experts->used), real(structure_.expert));
+  for (const double bytes : {dispatch, combine}) add(exchange, copies * bytes, layer.network);
+  const std::int64_t chips = stage / structure_.expert;
+  if (chips > 1) {
+    add(links.all_reduce(chips), layer.experts.rows_of_token * h * sent, layer.network_all);
+  }
 }
 
 Pass::Layer Pass::layer_of(bool with_experts, const Links& links) const {
@@ -190,16 +222,17 @@ Pass::Layer Pass::layer_of(bool with_experts, const Links& links) const {
   const double t = real(structure_.tensor);
   const double sent = real(model_.hidden) * bytes_of(precision_.communication);
   layer.host = pool_.engine.layer.in_base_units();
-  add_products(attention_products(model_, t), layer);
+  add_products(attention_products(model_, t), Module::Attention, layer);
   layer.last_of_attention = layer.products.size() - 1;
   const LinkTime reduce = structure_.tensor > 1 ? links.all_reduce(structure_.tensor) : LinkTime{};
   layer.reduce = {.fixed = reduce.fixed, .per_byte = reduce.per_byte * sent};
   if (with_experts) {
     layer.host += pool_.engine.expert_layer.in_base_units();
+    if (structure_.attention_data > 1) layer.host += pool_.engine.rank_layer.in_base_units();
     add_experts(links, layer);
     return layer;
   }
-  add_products(mlp_products(model_, real(model_.mlp) / t), layer);
+  add_products(mlp_products(model_, real(model_.mlp) / t), Module::Dense, layer);
   layer.network = layer.reduce;
   return layer;
 }
@@ -241,15 +274,15 @@ std::vector<FusedKernel> Pass::chain_of(const Layer& layer, std::size_t sight,
   }
   if (layer.has_experts) {
     const Experts& experts = layer.experts;
-    const double rows = experts.tokens_of_rank * tokens;
-    chain.push_back(
-        {.products = experts.compute * rows,
-         .weights = experts.weights * -std::expm1(experts.log_miss * tokens * experts.ranks),
-         .in = experts.in * rows,
-         .out = experts.out * rows,
-         .bytes = experts.bytes});
+    const double all = experts.all(work), rows = experts.rows_of_token * all;
+    chain.push_back({.products = experts.products(all),
+                     .weights = experts.weights * experts.hit(all),
+                     .in = experts.in * rows,
+                     .out = experts.out * rows,
+                     .bytes = experts.bytes});
   }
   chain.back().network += layer.network.of(tokens);
+  if (layer.has_experts) chain.back().network += layer.network_all.of(layer.experts.all(work));
   return chain;
 }
 
@@ -273,13 +306,14 @@ void Pass::put(const Layer& layer, std::size_t sight, const PassWork& work,
   for (const Product& product : layer.products) put(product, tokens, parts);
   if (layer.has_experts) {
     const Experts& experts = layer.experts;
-    const double hit = -std::expm1(experts.log_miss * tokens * experts.ranks);
-    put({.compute = experts.compute * experts.tokens_of_rank,
-         .weights = experts.weights * hit,
-         .in = experts.in * experts.tokens_of_rank,
-         .out = experts.out * experts.tokens_of_rank,
+    const double all = experts.all(work), rows = experts.rows_of_token * all;
+    put({.compute = experts.products(all),
+         .weights = experts.weights * experts.hit(all),
+         .in = experts.in * rows,
+         .out = experts.out * rows,
          .bytes = experts.bytes},
-        tokens, parts);
+        1.0, parts);
+    of(parts, Part::Network) += layer.network_all.of(all);
   }
   const double decode = work.requests * decode_compute_[sight] * work.tokens_of_request;
   const double decode_cache = work.requests * decode_cache_[sight];
@@ -343,14 +377,15 @@ PassTime Pass::time(const PassWork& work) const {
   return time;
 }
 
-PartTimes Pass::parts(const PassWork& work) const {
-  PartTimes slowest{};
+PartTimes Pass::parts(const PassWork& work, bool of_all) const {
+  PartTimes slowest{}, all{};
   for (const Stage& stage : stages_) {
     PartTimes parts{};
     put(stage, work, parts);
+    for (std::size_t i = 0; i < kParts; ++i) all[i] += parts[i];
     if (sum(parts) > sum(slowest)) slowest = parts;
   }
-  return slowest;
+  return of_all ? all : slowest;
 }
 
 double Pass::prediction_layer(double requests) const {
@@ -365,14 +400,69 @@ double Pass::cached_bytes(const Cached& cached) const {
   return cached.in(sights(model_, 0, layers_)) * cached_;
 }
 
-double Pass::memory(double requests, const Cached& cached, double tokens) const {
+ServerMemory Pass::memory_of_stage(const Stage& stage, double tokens, double requests,
+                                   double drafts) const {
+  const double total = pool_.machine.memory[0].capacity.in_base_units();
+  const double weights = stage.held + drafts;
+  if (pool_.server) {
+    const Server& server = *pool_.server;
+    const double together = requests * real(structure_.pipeline);
+    const IterationSize size{
+        .tokens = server.batched_tokens ? real(*server.batched_tokens) : tokens,
+        .requests = std::max(real(server.max_seqs), together)};
+    const ServerChip chip{.total = total,
+                          .share = pool_.engine.usable,
+                          .tensor = real(structure_.tensor),
+                          .together = structure_.chips()};
+    return memory_of(server, model_, chip, weights, size, task_.level);
+  }
+  ServerMemory memory{.weights = weights,
+                      .activation = tokens * working_,
+                      .outside = pool_.engine.reserved.in_base_units()};
+  memory.cache =
+      pool_.usable().in_base_units() - memory.weights - memory.activation - memory.outside;
+  return memory;
+}
+
+namespace {
+
+/// The memory that fills the usable share, where caches take `cached` of their room.
+double filled(const ServerMemory& memory, const Pool& pool, double cached) {
+  if (!pool.server) return memory.weights + cached + memory.activation + memory.outside;
+  return pool.usable().in_base_units() - memory.cache + cached;
+}
+
+}  // namespace
+
+double Pass::memory(double requests, const Cached& cached, double tokens, double drafts) const {
   double fullest = 0.0;
   for (const Stage& stage : stages_) {
-    fullest = std::max(
-        fullest, stage.weights + requests * real(structure_.pipeline) *
-                                     (cached.in(stage.dense) + cached.in(stage.expert)) * cached_);
+    const double caches = requests * real(structure_.pipeline) *
+                          (cached.in(stage.dense) + cached.in(stage.expert)) * cached_;
+    fullest =
+        std::max(fullest, filled(memory_of_stage(stage, tokens, requests, drafts), pool_, caches));
   }
-  return fullest + tokens * working_ + pool_.engine.reserved.in_base_units();
+  return fullest;
+}
+
+ServerMemory Pass::parts_of_memory(double requests, const Cached& cached, double tokens,
+                                   double drafts) const {
+  ServerMemory fullest;
+  double most = 0.0;
+  for (const Stage& stage : stages_) {
+    const double caches = requests * real(structure_.pipeline) *
+                          (cached.in(stage.dense) + cached.in(stage.expert)) * cached_;
+    const ServerMemory memory = memory_of_stage(stage, tokens, requests, drafts);
+    const double full = filled(memory, pool_, caches);
+    if (full <= most) continue;
+    most = full;
+    fullest = memory;
+    const auto layers = [](const std::array<double, kSights>& counts) {
+      return counts[kAll] + counts[kWindow];
+    };
+    fullest.cell = (layers(stage.dense) + layers(stage.expert)) * cached_;
+  }
+  return fullest;
 }
 
 LeastTimes Pass::least_times() const {
@@ -397,8 +487,8 @@ LeastTimes Pass::least_times() const {
     }
     if (!layer.has_experts) return;
     const Experts& experts = layer.experts;
-    least.weights += count * experts.weights * -std::expm1(experts.log_miss);
-    least.token += count * experts.compute * experts.tokens_of_rank;
+    least.weights += count * experts.weights * experts.hit(1.0);
+    least.token += count * experts.compute * experts.rows_of_token;
   };
   for (const Stage& stage : stages_) {
     add(stage.dense[kAll] + stage.dense[kWindow], dense_);

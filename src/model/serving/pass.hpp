@@ -2,6 +2,7 @@
 // One pass of the model through the stages of a replica: its time and its memory, as functions of
 // the batch whose coefficients are found once for a structure.
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "model/serving/fused_chain.hpp"
 #include "model/serving/links.hpp"
 #include "model/serving/requests.hpp"
+#include "model/serving/server_memory.hpp"
 
 namespace dfsearch::serving {
 
@@ -17,6 +19,7 @@ namespace dfsearch::serving {
 struct PassWork {
   double requests = 0.0;           ///< that decode
   double tokens_of_request = 1.0;  ///< of each of them: more than one are checked drafts
+  double all_tokens = 0.0;         ///< tokens of all ranks of a stage; 0: each rank has the same
   PrefillWork prefill;
 
   [[nodiscard]] double tokens() const { return requests * tokens_of_request + prefill.tokens; }
@@ -47,14 +50,19 @@ class Pass {
 
   /// (5) to (8) of docs/serving.md.  Never falls if any number of the work rises.
   [[nodiscard]] PassTime time(const PassWork& work) const;
-  /// The parts of the slowest stage; their sum is its time.
-  [[nodiscard]] PartTimes parts(const PassWork& work) const;
+  /// The parts of the slowest stage, or of all stages; their sum is the period or the latency.
+  [[nodiscard]] PartTimes parts(const PassWork& work, bool of_all) const;
   /// Seconds of one more layer of this model and the head for one token of each request, with a
   /// product that joins the token and the last output of the model: multi-token prediction.
   [[nodiscard]] double prediction_layer(double requests) const;
 
-  /// Bytes of the fullest chip, (14): `cached` of each of `requests`, `tokens` in work.
-  [[nodiscard]] double memory(double requests, const Cached& cached, double tokens) const;
+  /// Bytes of the fullest chip, (14): `cached` of each of `requests`, `tokens` in work, `drafts` of the
+  /// passes that draft.
+  [[nodiscard]] double memory(double requests, const Cached& cached, double tokens,
+                              double drafts) const;
+  /// Its parts; the cache is the room for it.
+  [[nodiscard]] ServerMemory parts_of_memory(double requests, const Cached& cached, double tokens,
+                                             double drafts) const;
   /// Needs a structure of one chip.
   [[nodiscard]] LeastTimes least_times() const;
   /// Bytes of the weights of a stage, and of such a layer with the product before it.
@@ -79,13 +87,24 @@ class Pass {
     [[nodiscard]] double values() const { return in + out; }
   };
   struct Experts {
-    double tokens_of_rank = 0.0;  ///< of a rank of experts, for each token of a rank of requests
-    double compute = 0.0;         ///< seconds for one such token
-    double in = 0.0, out = 0.0;   ///< seconds for its values
-    double weights = 0.0;         ///< seconds for all experts of a rank
-    double bytes = 0.0;           ///< of the experts of a rank
-    double log_miss = 0.0;        ///< ln(1 - k/E)
-    double ranks = 1.0;           ///< of requests
+    double rows_of_token = 0.0;  ///< of a rank of experts, for each token of the stage
+    double compute = 0.0;        ///< seconds for one row
+    double in = 0.0, out = 0.0;  ///< seconds for its values
+    double weights = 0.0;        ///< seconds for all experts of a rank
+    double bytes = 0.0;          ///< of the experts of a rank
+    double padding = 0.0;        ///< rows that fill up tiles, if a token uses each expert of a rank
+    double log_miss = 0.0;       ///< ln(1 - k/E)
+    double ranks = 1.0;          ///< of requests
+
+    /// The share of the experts that some of the tokens use.
+    [[nodiscard]] double hit(double all_tokens) const { return -std::expm1(log_miss * all_tokens); }
+    /// Seconds of the products.
+    [[nodiscard]] double products(double all_tokens) const {
+      return compute * (rows_of_token * all_tokens + hit(all_tokens) * padding);
+    }
+    [[nodiscard]] double all(const PassWork& work) const {
+      return work.all_tokens > 0.0 ? work.all_tokens : work.tokens() * ranks;
+    }
   };
   /// A layer of one kind.
   struct Layer {
@@ -96,6 +115,7 @@ class Pass {
     double host = 0.0;
     LinkTime reduce;       ///< after attention, for each token of a rank
     LinkTime network;      ///< after the rest
+    LinkTime network_all;  ///< after the rest, for each token of the stage
     double weights = 0.0;  ///< bytes
   };
   struct Stage {
@@ -103,6 +123,7 @@ class Pass {
     std::array<double, kSights> expert{};
     bool is_last = false;
     double weights = 0.0;  ///< bytes
+    double held = 0.0;     ///< bytes that a server holds for them
   };
 
   /// Parameters, and values in and out of a token.
@@ -111,10 +132,13 @@ class Pass {
   };
   static std::vector<Size> attention_products(const Transformer& model, double t);
   static std::vector<Size> mlp_products(const Transformer& model, double width);
-  [[nodiscard]] Product product(const Size& size) const;
+  [[nodiscard]] Product product(const Size& size, Module module) const;
   [[nodiscard]] Product product(const Size& size, Number number, Number stored) const;
-  void add_products(const std::vector<Size>& list, Layer& layer) const;
+  void add_products(const std::vector<Size>& list, Module module, Layer& layer) const;
+  [[nodiscard]] ServerMemory memory_of_stage(const Stage& stage, double tokens, double requests,
+                                             double drafts) const;
   void add_experts(const Links& links, Layer& layer) const;
+  void add_exchange(const Links& links, Layer& layer) const;
   [[nodiscard]] Layer layer_of(bool with_experts, const Links& links) const;
   void put(const Product& product, double tokens, PartTimes& parts) const;
   void put(const Layer& layer, std::size_t sight, const PassWork& work, PartTimes& parts) const;
@@ -128,6 +152,7 @@ class Pass {
   const Structure structure_;
   const Precision& precision_;
   const Pool& pool_;
+  const Task& task_;
   std::int64_t layers_;
   std::size_t last_sight_;                        ///< of the last layer
   std::array<Seen, kSights> seen_;                ///< by the view of a layer

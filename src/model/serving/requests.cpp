@@ -19,9 +19,9 @@ double seen_by(double begin, double end, double window) {
 
 /// Entries of the cache read in all chunks of a prefill: each reads the view of its first token and
 /// its own entries.
-double entries_of(const RequestClass& request, std::int64_t chunk, std::int64_t window) {
+double entries_of(const RequestClass& request, double size, std::int64_t window) {
   const auto n = static_cast<double>(request.input - request.prefix);
-  const auto p = static_cast<double>(request.prefix), size = static_cast<double>(chunk);
+  const auto p = static_cast<double>(request.prefix);
   // All chunks but the last are full: p + j C for j = 1 .. last - 1, and p + n.
   const double last = std::ceil(n / size);
   if (window == 0) return last * p + size * last * (last - 1.0) / 2.0 + n;
@@ -59,13 +59,16 @@ Seen Means::seen(std::int64_t window) const {
     const bool all = most >= in + out;
     seen.pairs += q * (all ? n * cached + n * (n + 1.0) / 2.0 : seen_by(cached, in, most));
     seen.context += q * (all ? (out - 1.0) * (in + out / 2.0) : seen_by(in, in + out - 1.0, most));
-    seen.grown += q * (out - 1.0) * std::min(in + out, most);
+    // A request whose only token is the first has its prompt in the cache.
+    seen.grown += q * (steps > 0.0 ? out - 1.0 : 1.0) * std::min(in + out, most);
     seen.longest = std::max(seen.longest, std::min(in + out, most));
     seen.input += q * std::min(in, most);
   }
   if (steps > 0.0) {
     seen.context /= steps;
     seen.grown /= steps;
+  } else {
+    seen.context = seen.grown;
   }
   return seen;
 }
@@ -80,22 +83,21 @@ double Means::iterations(std::int64_t chunk) const {
   return sum;
 }
 
-double Means::whole_iterations(std::int64_t chunk) const {
+double Means::whole_iterations(double chunk) const {
   double sum = 0.0;
   for (const auto& [i, o, p, q] : classes_) {
-    sum += q * std::ceil(static_cast<double>(i - p) / static_cast<double>(chunk));
+    sum += q * std::ceil(static_cast<double>(i - p) / chunk);
   }
   return sum;
 }
 
-PrefillWork Means::work_of_chunk(std::int64_t chunk, std::int64_t window) const {
-  const double share = 1.0 / iterations(chunk);
-  PrefillWork work{.tokens = fresh * share, .requests = share};
+PrefillWork Means::work_of_prompt(double chunk, std::int64_t window) const {
+  PrefillWork work{.tokens = fresh, .requests = 1.0};
   for (const std::size_t sight : {kAll, kWindow}) {
     const std::int64_t most = sight == kAll ? 0 : window;
     double entries = 0.0;
     for (const RequestClass& one : classes_) entries += one.share * entries_of(one, chunk, most);
-    work.scores[sight] = {.pairs = seen(most).pairs * share, .entries = entries * share};
+    work.scores[sight] = {.pairs = seen(most).pairs, .entries = entries};
   }
   return work;
 }
@@ -107,7 +109,7 @@ PrefillWork Means::work_of_pass(std::int64_t requests, std::int64_t window) cons
     const std::int64_t most = sight == kAll ? 0 : window;
     double entries = 0.0;
     for (const RequestClass& one : classes_) {
-      entries += one.share * entries_of(one, one.input - one.prefix, most);
+      entries += one.share * entries_of(one, static_cast<double>(one.input - one.prefix), most);
     }
     work.scores[sight] = {.pairs = many * seen(most).pairs, .entries = many * entries};
   }

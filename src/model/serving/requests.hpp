@@ -24,6 +24,16 @@ struct PrefillWork {
   double tokens = 0.0;
   double requests = 0.0;  ///< that get their first token
   std::array<Scores, kSights> scores{};
+
+  /// This work `count` times.
+  [[nodiscard]] PrefillWork times(double count) const {
+    PrefillWork work{.tokens = tokens * count, .requests = requests * count};
+    for (std::size_t sight = 0; sight < kSights; ++sight) {
+      work.scores[sight] = {.pairs = scores[sight].pairs * count,
+                            .entries = scores[sight].entries * count};
+    }
+    return work;
+  }
 };
 
 /// Tokens of a request in the cache of a layer, by the view of the layer.
@@ -68,9 +78,9 @@ struct Means {
   /// holds them.
   [[nodiscard]] double iterations(std::int64_t chunk) const;
   /// Mixed iterations if each request has its own.
-  [[nodiscard]] double whole_iterations(std::int64_t chunk) const;
-  /// The work of a mixed iteration.
-  [[nodiscard]] PrefillWork work_of_chunk(std::int64_t chunk, std::int64_t window) const;
+  [[nodiscard]] double whole_iterations(double chunk) const;
+  /// The work of a prompt that passes in chunks of `chunk` tokens.
+  [[nodiscard]] PrefillWork work_of_prompt(double chunk, std::int64_t window) const;
   /// The work of a pass over `requests` whole requests.
   [[nodiscard]] PrefillWork work_of_pass(std::int64_t requests, std::int64_t window) const;
 

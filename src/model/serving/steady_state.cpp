@@ -23,7 +23,7 @@ Cached inputs(const Task& task, const Means& means) {
 /// Only requests that arrive at random, in an open loop, wait so.
 double ttft_of_99(const Task& task, const Means& means, double ttft, double mean,
                   std::int64_t servers, double load, double service) {
-  if (task.wait == Wait::None || task.concurrency) return ttft;
+  if (task.wait == Wait::None || !task.rate) return ttft;
   if (!(load < 1.0)) return kNever;
   return std::max(ttft, ttft - mean + wait_of_99(servers, load, service, means.variation));
 }
@@ -51,15 +51,16 @@ double fullness_of(const Pool& pool, double memory) {
   return memory / pool.usable().in_base_units();
 }
 
-/// In the order of Broken, but for limits that only one mode has.
-void add_broken(const Task& task, bool memory_fits, double margin, Figures& figures) {
+/// In the order of Broken, but for limits that only one mode has.  `all_run`: each user has a slot.
+void add_broken(const Task& task, bool all_run, bool memory_fits, double margin, Figures& figures) {
   const auto check = [&](bool broken, Broken what) {
     if (broken) figures.broken.add(what);
   };
   const Limits& limits = task.limits;
   const double less = 1.0 - margin, more = 1.0 + margin;
   check(task.rate && figures.capacity * more < *task.rate, Broken::Rate);
-  check(task.concurrency && figures.in_flight * less > *task.concurrency, Broken::Concurrency);
+  check(all_run && task.concurrency && figures.in_flight * less > *task.concurrency,
+        Broken::Concurrency);
   check(!memory_fits, Broken::Memory);
   check(above(figures.tpot * less, limits.tpot), Broken::Tpot);
   check(above(figures.ttft * less, limits.ttft), Broken::Ttft);
@@ -117,70 +118,211 @@ Decoder::Decoder(const Task& task, const Means& means, const Structure& structur
       cached_(reserved_tokens(task, means, task.model.window)),
       room_(pool_.usable().in_base_units()) {
   if (chunk == 0) return;
-  chunks_ = means.iterations(chunk);
-  waited_ = std::max(chunks_, means.whole_iterations(chunk));
-  prefill_ = means.work_of_chunk(chunk, task.model.window);
+  prompt_ = means.work_of_prompt(real(chunk), task.model.window);
+  least_iteration_ = pass_.time(work(0.0, 0.0, 0.0)).period;
+  loop_ = {.means = &means,
+           .gained = gain_.gained,
+           .checked = gain_.checked,
+           .chunk = real(chunk),
+           .budget = task.batched_tokens == chunk ? real(chunk) : 0.0,
+           .spread = task.length_spread,
+           .ranks = task.model.experts && pool_.engine.ranks == Ranks::Independent
+                        ? real(structure.attention_data)
+                        : 1.0};
 }
 
-PassWork Decoder::work(std::int64_t batch, bool mixed) const {
-  return {.requests = real(batch),
-          .tokens_of_request = gain_.checked,
-          .prefill = mixed ? prefill_ : PrefillWork{}};
+/// `prompts` pass in the iteration, whole or in part.
+PassWork Decoder::work(double requests, double prompts, double chunk) const {
+  PassWork work{.requests = requests, .tokens_of_request = gain_.checked, .prefill = {}};
+  if (prompts > 0.0) {
+    work.prefill = (loop_.budget > 0.0 ? means_.work_of_prompt(chunk, task_.model.window) : prompt_)
+                       .times(prompts);
+  }
+  return work;
 }
 
 double Decoder::iteration(std::int64_t batch) const {
-  return pass_.time(work(batch, false)).period + drafts_.time(real(batch));
+  return pass_.time(work(real(batch), 0.0, 0.0)).period + drafts_.time(real(batch));
+}
+
+/// The most tokens of an iteration.
+double Decoder::tokens(std::int64_t batch) const {
+  if (loop_.budget > 0.0) return loop_.budget;
+  const double chunk = std::min(real(chunk_), real(batch) * means_.fresh);
+  return real(batch) * gain_.checked + (chunk_ > 0 ? chunk : 0.0);
 }
 
 double Decoder::memory(std::int64_t batch) const {
-  const double tokens = real(batch) * gain_.checked + prefill_.tokens;
-  return pass_.memory(real(batch), cached_, tokens) + drafts_.memory(real(batch));
+  return pass_.memory(real(batch), cached_, tokens(batch), drafts_.memory(real(batch)));
 }
 
-PartTimes Decoder::parts(std::int64_t batch, bool mixed) const {
-  PartTimes parts = pass_.parts(work(batch, mixed));
-  const double drafts = drafts_.time(real(batch));
-  parts[static_cast<std::size_t>(Part::Products)] += drafts;
+ServerMemory Decoder::parts_of_memory(std::int64_t batch) const {
+  return pass_.parts_of_memory(real(batch), cached_, tokens(batch), drafts_.memory(real(batch)));
+}
+
+/// A micro-batch passes all stages in an iteration.
+class Decoder::Times final : public LoopTimes {
+ public:
+  /// `busy`: the share of micro-batches with a user; below 1 an iteration takes all stages one after
+  /// the other, and experts see the tokens of the ranks that are not empty.  Ranks with iterations of
+  /// their own go on with a token of nobody.
+  Times(const Decoder& decoder, double busy)
+      : decoder_(decoder),
+        is_alone_(busy < 1.0),
+        ranks_(decoder.loop_.ranks > 1.0
+                   ? decoder.loop_.ranks
+                   : std::max(std::min(busy, 1.0) * real(decoder.structure_.attention_data), 1.0)) {
+  }
+
+  [[nodiscard]] double decode(double requests) const override {
+    return time(requests, 0.0, 0.0, 0.0);
+  }
+  [[nodiscard]] double mixed(double requests, double cost, double chunk,
+                             double ranks) const override {
+    return time(requests, 1.0 / cost, chunk, ranks);
+  }
+
+  /// `filling`: ranks that take a chunk of their own.
+  [[nodiscard]] PassWork work(double requests, double prompts, double chunk, double filling) const {
+    const double apart = decoder_.loop_.ranks > 1.0 ? filling : ranks_;
+    PassWork work = decoder_.work(requests, prompts, chunk);
+    work.all_tokens = ranks_ * requests * work.tokens_of_request + apart * work.prefill.tokens;
+    return work;
+  }
+
+ private:
+  [[nodiscard]] double time(double requests, double prompts, double chunk, double filling) const {
+    const Decoder& of = decoder_;
+    const PassTime pass = of.pass_.time(work(requests, prompts, chunk, filling));
+    const double host = of.pool_.engine.prefill.in_base_units() * prompts;
+    const double p = real(of.structure_.pipeline);
+    return (is_alone_ ? pass.latency : p * pass.period) + p * of.drafts_.time(requests) + host;
+  }
+
+  const Decoder& decoder_;
+  const bool is_alone_;
+  const double ranks_;  // that have tokens
+};
+
+PartTimes Decoder::parts(const Decoding& decoding, bool mixed) const {
+  const LoopMix& mix = decoding.mix;
+  const bool is_alone = decoding.busy < 1.0;
+  const double requests = mixed ? mix.decoding : decoding.users;
+  const double prompts = mixed ? 1.0 / mix.cost : 0.0;
+  const double p = real(structure_.pipeline);
+  PartTimes parts =
+      chunk_ == 0
+          ? pass_.parts(work(requests, 0.0, 0.0), false)
+          : pass_.parts(Times(*this, decoding.busy).work(requests, prompts, mix.chunk, mix.ranks),
+                        is_alone);
+  for (double& part : parts) part /= is_alone ? p : 1.0;
+  parts[static_cast<std::size_t>(Part::Products)] += drafts_.time(requests);
   if (mixed) {
     parts[static_cast<std::size_t>(Part::Host)] +=
-        pool_.engine.prefill.in_base_units() * prefill_.requests;
+        pool_.engine.prefill.in_base_units() * prompts / p;
   }
   return parts;
 }
 
-Decoding Decoder::at(std::int64_t batch) const {
-  Decoding found{.batch = batch, .tokens_per_step = gain_.gained};
-  found.iteration = iteration(batch);
-  found.memory = memory(batch);
+/// The figures of a replica, whose micro-batches are alike.
+Decoding Decoder::of_loop(std::int64_t batch, const LoopFigures& loop, double busy) const {
   const double p = real(structure_.pipeline), ranks = real(structure_.attention_data);
-  const double steps = means_.steps / gain_.gained;  // passes of a request
+  Decoding found{.batch = batch,
+                 .users = loop.users,
+                 .busy = std::min(busy, 1.0),
+                 .mix = loop.mix,
+                 .iteration = loop.decode / p,
+                 .mixed = loop.mixed / p,
+                 .tpot = loop.tpot,
+                 .tokens_per_step = gain_.gained,
+                 .capacity = ranks * p * loop.throughput,
+                 .ttft = loop.ttft,
+                 .wait = loop.wait,
+                 .turn = loop.mix.cost * loop.mixed,
+                 .memory = memory(batch)};
+  found.least_capacity = found.capacity;
+  if (is_steady() && !is_loaded()) {
+    found.least_mixed = found.mixed;
+  } else if (loop_.budget == 0.0) {
+    const Times times(*this, 1.0);
+    found.least_mixed =
+        pass_.time(times.work(0.0, 1.0 / loop.mix.cost, loop.mix.chunk, 1.0)).period;
+  }
+  return found;
+}
+
+Decoding Decoder::at(std::int64_t batch) const {
   if (chunk_ == 0) {
-    found.tpot = p * found.iteration / gain_.gained;
+    const double p = real(structure_.pipeline), ranks = real(structure_.attention_data);
+    Decoding found{
+        .batch = batch, .users = real(batch), .mix = {}, .tokens_per_step = gain_.gained};
+    found.iteration = iteration(batch);
+    found.memory = memory(batch);
+    const double steps = means_.steps / gain_.gained;  // passes of a request
+    found.tpot = steps > 0.0 ? p * found.iteration / gain_.gained : 0.0;
     found.capacity = found.least_capacity = ranks * real(batch) / (steps * found.iteration);
     return found;
   }
-  const double prefill = pool_.engine.prefill.in_base_units() * prefill_.requests;
-  found.mixed = pass_.time(work(batch, true)).period + prefill + drafts_.time(real(batch));
-  const double share = real(batch) * chunks_ / steps;
-  found.mixed_share = share;
-  const double part = std::min(share, 1.0);
-  const double mean = (1.0 - part) * found.iteration + part * found.mixed;
-  found.tpot = p * mean / gain_.gained;
-  // Beyond a share of 1 the prefill sets the pace.
-  found.capacity =
-      share <= 1.0 ? ranks * real(batch) / (steps * mean) : ranks / (chunks_ * found.mixed);
-  found.least_capacity = found.capacity;
-  const double turn = found.turn = chunks_ * p * found.mixed;
-  double wait = mean_wait(share) * turn;
+  const Times times(*this, 1.0);
+  const double answer = pool_.engine.answer.in_base_units();
+  Decoding found =
+      of_loop(batch,
+              is_loaded() ? served_loop(loop_, times, real(batch))
+                          : closed_loop(loop_, times, real(batch), real(batch), answer),
+              1.0);
+  const double micro_batches = real(structure_.attention_data * structure_.pipeline);
+  found.in_flight = real(batch) * micro_batches;
   if (task_.concurrency) {
-    const double most = (real(batch) - 1.0) / 2.0 * turn;
-    wait = std::min(wait, most) + (task_.rounds ? most / *task_.rounds : 0.0);
+    // A single user of the replica finds the stages and the experts empty.
+    const LoopFigures alone = served_loop(loop_, Times(*this, 0.0), 1.0);
+    found.capacity = std::max(found.capacity, micro_batches * alone.throughput);
   }
-  if (task_.wait == Wait::None) wait = 0.0;
-  found.wait = wait;
-  found.ttft =
-      p * mean / 2.0 + wait + waited_ * p * found.mixed + pool_.engine.answer.in_base_units();
   return found;
+}
+
+Decoding Decoder::at(std::int64_t batch, std::int64_t replicas) const {
+  if (!is_loaded()) return at(batch);
+  const double micro_batches =
+      real(structure_.attention_data) * real(structure_.pipeline);  // of a replica
+  const double answer = pool_.engine.answer.in_base_units();
+  if (task_.concurrency) {
+    const double users = *task_.concurrency / (real(replicas) * micro_batches);
+    const Times times(*this, users);
+    Decoding found =
+        of_loop(batch, closed_loop(loop_, times, std::max(users, 1.0), real(batch), answer), users);
+    // Micro-batches without a user are empty.
+    if (users < 1.0) found.capacity = found.least_capacity = users * found.capacity;
+    if (task_.rounds) found.burst = (found.users - 1.0) / 2.0 * found.turn / *task_.rounds;
+    found.ttft += found.burst;
+    found.in_flight = *task_.concurrency / real(replicas);
+    return found;
+  }
+  const double rate = *task_.rate / (real(replicas) * micro_batches);
+  const Times times(*this, 1.0);
+  Decoding found = of_loop(batch, open_loop(loop_, times, rate, batch, answer), 1.0);
+  // No more requests run than there are slots.
+  const Decoding full = at(batch);
+  found.tpot = std::min(found.tpot, full.tpot);
+  found.mix.share = std::min(found.mix.share, full.mix.share);
+  if (task_.wait == Wait::None && found.ttft < kNever) found.ttft -= found.wait;
+  found.in_flight = *task_.rate / real(replicas) * (found.ttft + means_.steps * found.tpot);
+  found.capacity = found.least_capacity = full.capacity;
+  return found;
+}
+
+double Decoder::least_tpot(const Decoding& decoding) const {
+  if (chunk_ == 0) return decoding.tpot;
+  const double p = real(structure_.pipeline);
+  if (is_steady()) {
+    if (decoding.mixed >= decoding.iteration) return decoding.tpot;
+    return std::min(decoding.tpot, p * decoding.mixed / gain_.gained);
+  }
+  return means_.steps > 0.0 ? p * least_iteration_ / gain_.gained : 0.0;
+}
+
+double Decoder::least_ttft(const Decoding& decoding) const {
+  if (is_steady() && !is_loaded()) return decoding.ttft;
+  return loop_.turns(loop_.chunk) * real(structure_.pipeline) * decoding.least_mixed;
 }
 
 Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
@@ -188,12 +330,33 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
   Decoding least = low;
   least.margin = kRounding;
   least.capacity = high.capacity;
-  if (!is_steady()) {
-    least.least_capacity = 0.0;
-    const double alone = high.iteration / high.mixed_share;  // of claim 2: least at the high end
-    const double more = std::max(low.mixed - high.iteration, 0.0);
-    least.capacity = real(structure_.attention_data) / (chunks_ * (alone + more));
+  // All of them have a slot for each user.
+  if (is_loaded() && task_.concurrency && low.users == high.users) return least;
+  if (chunk_ == 0) return least;
+  if (!(is_loaded() && task_.rate))
+    least.tpot = least_tpot(low);
+  else if (!is_steady())
+    least.tpot = std::min({low.tpot, high.tpot, least_tpot(low)});
+  const double p = real(structure_.pipeline), ranks = real(structure_.attention_data);
+  if (!is_loaded() || (!task_.rate && !is_steady())) {
+    least.ttft = least_ttft(low);
+  } else {
+    // More slots answer sooner.
+    if (task_.rate) least.in_flight = 0.0;
+    least.ttft = high.ttft - high.burst;
+    if (task_.rounds) {
+      least.ttft += (low.users - 1.0) / 2.0 * high.mix.cost * p * low.mixed / *task_.rounds;
+    }
   }
+  if (is_steady()) return least;
+  least.mix.share = 0.0;
+  least.least_capacity = 0.0;
+  // Claim 2: the time for a request that decodes is least at the high end.
+  const double alone = loop_.steps() > 0.0 ? loop_.steps() * high.iteration / high.users : 0.0;
+  const double more = high.mix.cost * std::max(low.least_mixed - high.iteration, 0.0);
+  double most = ranks / (alone + more);
+  if (task_.concurrency) most *= std::min(1.0, high.in_flight / (ranks * p));
+  if (!task_.rate) least.capacity = most;
   return least;
 }
 
@@ -204,7 +367,7 @@ Prefilling Prefiller::at(std::int64_t batch) const {
   Prefilling found{.batch = batch,
                    .period = time.period + host,
                    .latency = time.latency + host,
-                   .memory = pass_.memory(real(batch), inputs(task_, means_), work.tokens())};
+                   .memory = pass_.memory(real(batch), inputs(task_, means_), work.tokens(), 0.0)};
   found.capacity = found.least_capacity =
       real(structure_.attention_data) * real(batch) / found.period;
   return found;
@@ -244,18 +407,19 @@ Figures aggregated(const Task& task, const Means& means, const Decoders& decoder
   figures.tpot = each.tpot;
   figures.iteration = p * each.iteration;
   figures.mixed_iteration = p * each.mixed;
-  figures.mixed_share = each.mixed_share;
+  figures.mixed_share = each.mix.share;
   figures.tokens_per_step = each.tokens_per_step;
   figures.capacity = all * each.capacity;
   figures.memory = each.memory;
   figures.fullness = fullness_of(pool, each.memory);
   figures.chips = decoders.chips();
-  figures.in_flight = all * real(each.batch) * real(structure.attention_data) * p +
-                      all * each.least_capacity * each.ttft;
+  figures.in_flight = all * each.in_flight;
   const double chips = real(figures.chips);
   finish(task, means, {chips * pool.price, chips * pool.power.in_base_units()}, figures);
-  if (each.mixed_share > task.utilization.mixed) figures.broken.add(Broken::Prefill);
-  add_broken(task, each.memory <= pool.usable().in_base_units(), each.margin, figures);
+  if (each.mix.share * (1.0 - each.margin) > task.utilization.mixed) {
+    figures.broken.add(Broken::Prefill);
+  }
+  add_broken(task, false, each.memory <= pool.usable().in_base_units(), each.margin, figures);
   return figures;
 }
 
@@ -302,7 +466,7 @@ Figures disaggregated(const Task& task, const Means& means, const Prefillers& pr
          {sending * from.price + receiving * to.price,
           sending * from.power.in_base_units() + receiving * to.power.in_base_units()},
          figures);
-  add_broken(task,
+  add_broken(task, true,
              prefilling.memory <= from.usable().in_base_units() &&
                  decoding.memory <= to.usable().in_base_units(),
              std::max(prefilling.margin, decoding.margin), figures);
@@ -314,13 +478,15 @@ Figures evaluate(const Task& task, const Deployment& deployment) {
   const Role& decode = deployment.decode;
   const Structure& s = decode.structure;
   const Decoder decoder(task, means, s, decode.depth, decode.chunk);
-  const Decoding decoding = decoder.at(decode.batch);
+  const Decoding decoding = decoder.at(decode.batch, decode.replicas);
   const Decoders decoders{s, decode.replicas, decoding};
   if (deployment.mode == Mode::Aggregated) {
     Figures figures = aggregated(task, means, decoders);
     figures.ttft_99 = ttft_of_99(task, means, figures.ttft, decoding.wait,
                                  decode.replicas * s.attention_data * s.pipeline,
-                                 decoding.mixed_share, decoding.turn);
+                                 figures.requests_per_s * decoding.turn /
+                                     (real(decode.replicas * s.attention_data * s.pipeline)),
+                                 decoding.turn);
     return figures;
   }
   const Role& prefill = deployment.prefill;

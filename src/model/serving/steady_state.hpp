@@ -2,8 +2,10 @@
 
 // Replicas in their steady state: rates, latencies, memory and limits of a deployment.
 
+#include <algorithm>
 #include <cstdint>
 
+#include "model/serving/closed_loop.hpp"
 #include "model/serving/deployment.hpp"
 #include "model/serving/pass.hpp"
 #include "model/serving/requests.hpp"
@@ -16,16 +18,21 @@ namespace dfsearch::serving {
 /// of anything but `capacity`, and none has more of that.  Rates count one replica.
 struct Decoding {
   std::int64_t batch = 1;
+  double users = 0.0;      ///< of a micro-batch that are served at once; at most the batch
+  double busy = 1.0;       ///< micro-batches with a user, as a share of all
+  LoopMix mix;             ///< of Aggregated
   double iteration = 0.0;  ///< of a micro-batch: a request has `pipeline` of them
   double mixed = 0.0;
-  double mixed_share = 0.0;
   double tpot = 0.0;
   double tokens_per_step = 1.0;
   double capacity = 0.0;        ///< requests a second
   double least_capacity = 0.0;  ///< the same of one batch
   double ttft = 0.0;            ///< of Aggregated
-  double wait = 0.0;            ///< for its prefill, on average: a part of ttft
+  double wait = 0.0;            ///< for its prefill at random, on average: a part of ttft
   double turn = 0.0;            ///< of a prefill, through all its chunks
+  double least_mixed = 0.0;     ///< of a micro-batch; `mixed` is no less with more users
+  double burst = 0.0;           ///< for the users who start at once: a part of ttft
+  double in_flight = 0.0;       ///< requests of a replica
   double memory = 0.0;
   double margin = 0.0;  ///< relative excess over a limit that a bound allows for its rounding
 };
@@ -39,15 +46,37 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  /// (12), (16) to (18) of docs/serving.md.  Iteration, tpot, ttft, memory and, while
-  /// `mixed_share` is at most 1, capacity never fall if the batch rises.
+  /// Figures by (12) and (15) to (18) of docs/serving.md for any number of replicas: with a user for
+  /// each slot, or with full slots if it is loaded.
   [[nodiscard]] Decoding at(std::int64_t batch) const;
-  /// Whether the capacity never falls with the batch while prefill keeps up (claim 3).
-  [[nodiscard]] bool is_steady() const { return chunk_ == 0 || !pass_.is_cut(); }
-  /// The bound of all batches between two answers of `at`: (24), or (24b) if it is not steady.
+  /// Figures of one of `replicas` replicas, which share the users or the rate of the task.
+  [[nodiscard]] Decoding at(std::int64_t batch, std::int64_t replicas) const;
+  /// Whether the figures depend on the replicas: there are users or a rate to share.
+  [[nodiscard]] bool is_loaded() const {
+    return chunk_ > 0 && (task_.concurrency.has_value() || task_.rate.has_value());
+  }
+  /// Whether the capacity never falls with the batch (claim 3).
+  [[nodiscard]] bool is_steady() const {
+    if (chunk_ == 0) return true;
+    const bool alike = loop_.spread == 0.0 || means_.steps == 0.0;
+    return alike && loop_.ranks == 1.0 && loop_.budget == 0.0 && !pass_.is_cut();
+  }
+  /// The bound of all batches between two answers of `at` for the same replicas: (24), or (24b) if it
+  /// is not steady.
   [[nodiscard]] Decoding between(const Decoding& low, const Decoding& high) const;
+  /// Lower bounds of this and of all greater batches, of figures of `at` alone.
+  [[nodiscard]] double least_tpot(const Decoding& decoding) const;
+  [[nodiscard]] double least_ttft(const Decoding& decoding) const;
   /// The parts of the time of the iterations.
-  [[nodiscard]] PartTimes parts(std::int64_t batch, bool mixed) const;
+  [[nodiscard]] PartTimes parts(const Decoding& decoding, bool mixed) const;
+  /// The parts of the memory of the fullest chip.
+  [[nodiscard]] ServerMemory parts_of_memory(std::int64_t batch) const;
+  /// Bytes of the cache of `tokens` tokens on a chip, whose stage has its share of the layers.
+  [[nodiscard]] double cached_bytes(double tokens) const {
+    const double window = real(task_.model.window);
+    return pass_.cached_bytes({{tokens, window > 0.0 ? std::min(tokens, window) : tokens}}) /
+           real(structure_.pipeline);
+  }
   [[nodiscard]] const Structure& structure() const { return structure_; }
   [[nodiscard]] std::int64_t depth() const { return depth_; }
   [[nodiscard]] std::int64_t chunk() const { return chunk_; }
@@ -58,7 +87,10 @@ class Decoder {
   [[nodiscard]] double room() const { return room_; }
 
  private:
-  [[nodiscard]] PassWork work(std::int64_t batch, bool mixed) const;
+  class Times;
+  [[nodiscard]] PassWork work(double requests, double prompts, double chunk) const;
+  [[nodiscard]] double tokens(std::int64_t batch) const;
+  [[nodiscard]] Decoding of_loop(std::int64_t batch, const LoopFigures& loop, double busy) const;
 
   const Task& task_;
   const Means& means_;
@@ -69,10 +101,10 @@ class Decoder {
   const Pass pass_;
   const Drafts drafts_;
   const Gain gain_;
-  Cached cached_;        // of a running request
-  double chunks_ = 0.0;  // mixed iterations of a request
-  double waited_ = 0.0;  // the ones that its first token waits for
-  PrefillWork prefill_;  // of a mixed iteration
+  Cached cached_;       // of a running request
+  Loop loop_;           // of a micro-batch
+  PrefillWork prompt_;  // of a whole prompt
+  double least_iteration_ = 0.0;
   double room_;
 };
 

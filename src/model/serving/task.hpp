@@ -15,7 +15,9 @@
 #include "graph/workloads/llm/transformer.hpp"
 #include "model/framework.hpp"
 #include "model/machine/machine.hpp"
+#include "model/memory/levels.hpp"
 #include "model/problem.hpp"
+#include "model/serving/server_memory.hpp"
 
 namespace dfsearch::serving {
 
@@ -39,6 +41,17 @@ struct RequestClass {
   double share = 1.0;       ///< of all requests, in proportion
 };
 
+/// The parts of a model whose weights may have formats of their own.
+enum class Module : std::uint8_t { Attention, Dense, Shared, Experts, Router, Embedding, Head };
+inline constexpr std::size_t kModules = 7;
+constexpr auto words(Module) {
+  return named<Module>("attention", "dense", "shared", "experts", "router", "embedding", "head");
+}
+/// The formats of a module; without a value the formats of all weights count.
+struct ModulePrecision {
+  std::optional<Number> weights, products;
+};
+
 struct Precision {
   Number weights = Number::Bf16;
   Number cache = Number::Bf16;
@@ -47,7 +60,23 @@ struct Precision {
   Number activations = Number::Bf16;
   Number attention = Number::Bf16;
   Number communication = Number::Bf16;
+  std::optional<Number> dispatch, combine;  ///< tokens to experts and back; else `communication`
+  std::array<ModulePrecision, kModules> modules{};
 
+  [[nodiscard]] const ModulePrecision& of(Module module) const {
+    return modules[static_cast<std::size_t>(module)];
+  }
+  /// The format in which the weights of a module are stored.
+  [[nodiscard]] Number weights_of(Module module) const {
+    const bool is_end = module == Module::Head || module == Module::Embedding;
+    return of(module).weights.value_or(is_end ? of_head() : weights);
+  }
+  /// The format of its products: its own, else the format of its own weights or of all products.
+  [[nodiscard]] Number products_of(Module module) const {
+    if (of(module).products) return *of(module).products;
+    if (of(module).weights) return *of(module).weights;
+    return module == Module::Head ? of_head() : of_products();
+  }
   [[nodiscard]] Number of_products() const { return products.value_or(weights); }
   [[nodiscard]] Number of_head() const { return head.value_or(weights); }
 };
@@ -85,6 +114,7 @@ struct Shares {
   std::optional<double> matrix_8bit;     ///< with products of 8 bits; `matrix` else
   std::optional<double> matrix_4bit;     ///< of 4 bits
   std::optional<double> experts;         ///< default: the efficiency of other products
+  double experts_scale = 1.0;            ///< of that, by products of many experts at once
   std::optional<double> experts_memory;  ///< `memory` else
   double attention = 1.0;
   double memory = 1.0;
@@ -97,16 +127,30 @@ struct Shares {
   }
 };
 
+/// The way of tokens to experts where ranks have requests of their own: each gets all tokens and adds
+/// up its share, or tokens go to the chips of their experts and back.
+enum class Exchange : std::uint8_t { AllToAll, Gather };
+constexpr auto words(Exchange) { return named<Exchange>("all_to_all", "gather"); }
+
+/// Whether ranks prefill in the same iterations.
+enum class Ranks : std::uint8_t { Aligned, Independent };
+constexpr auto words(Ranks) { return named<Ranks>("aligned", "independent"); }
+
 /// The software that serves: the times that it adds to the times of the chip.
 struct Engine {
   Seconds pass{};          ///< of a stage
   Seconds layer{};         ///< of a layer
   Seconds expert_layer{};  ///< of one with experts, beside that
+  Seconds rank_layer{};    ///< of one with experts that ranks of requests share, beside both
   Seconds request{};       ///< of a request that decodes, in each stage
   Seconds prefill{};       ///< of a request once
   Seconds answer{};        ///< of its first token
   double usable = 1.0;     ///< share of the memory
   Bytes reserved{};        ///< of it
+  double tile = 0.0;       ///< rows of an expert's products that are computed together
+  Exchange exchange = Exchange::AllToAll;
+  Ranks ranks = Ranks::Aligned;
+  std::optional<Release> release;  ///< of the software, which decides the memory beside caches
   Shares shares;
 
   /// Whether nothing is said of the software: the chip reaches its peaks.
@@ -133,6 +177,7 @@ struct Pool {
   Watts power{};                           ///< of a chip
   std::optional<BytesPerSecond> transfer;  ///< of caches, of a chip; the last dimension's else
   Engine engine;
+  std::optional<Server> server;  ///< one of a known release, which decides the memory
   LayerExecution execution;
 
   /// Without one of its own a number has the peak of bf16.
@@ -200,7 +245,8 @@ struct RoleChoices {
 struct Utilization {
   double prefill = 1.0;
   double decode = 1.0;
-  double mixed = 1.0;  ///< iterations with a chunk of prefill
+  double mixed = 1.0;            ///< iterations with a chunk of prefill
+  std::optional<double> memory;  ///< of a chip, in place of the engine's `usable`
 };
 
 struct Limits {
@@ -212,8 +258,9 @@ struct Task {
   Transformer model;
   std::vector<RequestClass> requests;
   std::optional<double> rate;         ///< requests a second that are to be served
-  std::optional<double> concurrency;  ///< of all requests in the deployment, at most
+  std::optional<double> concurrency;  ///< users, who each ask again when they are answered
   std::optional<double> rounds;       ///< requests of each of them; spreads the burst of the start
+  double length_spread = 0.0;  ///< lengths are even in (1 - spread .. 1 + spread) of the mean
   std::vector<Precision> precisions = {{}};  ///< to choose from, one for all of a deployment
   Speculation speculation;
 
@@ -226,7 +273,11 @@ struct Task {
   CacheReserve cache_reserve = CacheReserve::Full;
   Wait wait = Wait::Md1;
   Utilization utilization;
-  std::optional<Framework> framework;  ///< that is to serve; left out: any
+  std::optional<std::int64_t> max_seqs;        ///< the greatest batch of a rank
+  std::optional<std::int64_t> batched_tokens;  ///< the most tokens of an iteration
+  std::optional<std::int64_t> max_model_len;   ///< tokens of the longest request; else the longest
+  memory::Level level = memory::Level::Typical;  ///< at which a deployment has to fit
+  std::optional<Framework> framework;            ///< that is to serve; left out: any
 
   /// Whether the precisions differ in it.
   [[nodiscard]] bool is_open(const PrecisionOf& of) const {

@@ -47,7 +47,8 @@ const Reached kReached[] = {
     {"concurrency",
      [](Task& t, const FrontPoint& p) {
        if (t.concurrency) t.concurrency = p.figures.in_flight;
-     }},
+     },
+     true},
     {"mixed",
      [](Task& t, const FrontPoint& p) {
        if (p.figures.mixed_share > 0.0) t.utilization.mixed = p.figures.mixed_share;
@@ -109,6 +110,9 @@ TEST_CASE("limits set to what an answer does are kept by it") {
       if (!std::isfinite(point.figures.ttft)) continue;
       for (const Reached& row : kReached) {
         CAPTURE(std::string(row.limit));
+        // Requests at random that come as fast as a loop serves them wait longer than in the loop.
+        const bool is_loop = point.deployment.mode == serving::Mode::Aggregated && !task.rate;
+        if (is_loop && row.limit == std::string("rate")) continue;
         Task limited = task;
         row.put(limited, point);
         REQUIRE(evaluate(limited, point.deployment).feasible());

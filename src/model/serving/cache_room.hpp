@@ -1,0 +1,31 @@
+#pragma once
+// The memory of a deployment by its parts, and the requests that its caches have room for, as servers
+// print them when they start (docs/serving.md, section 3).
+
+#include <cstdint>
+#include <optional>
+
+#include "model/memory/levels.hpp"
+#include "model/serving/deployment.hpp"
+#include "model/serving/server_memory.hpp"
+
+namespace dfsearch::serving {
+
+/// The fullest chip that decodes.
+struct CacheRoom {
+  double weights = 0.0;     ///< bytes
+  double activation = 0.0;  ///< bytes of an iteration at its largest
+  double other = 0.0;       ///< bytes outside of the allocator, reserved, and of recorded graphs
+  double cache = 0.0;       ///< bytes that are left; below 0: the rest does not fit
+  std::int64_t tokens = 0;  ///< of a rank
+  std::int64_t max_model_len = 0;
+  double requests = 0.0;  ///< of `max_model_len` tokens
+  /// Bytes that fill the usable share at each level, and the judgement, of a server of a known release.
+  std::optional<memory::ByLevel<Bytes>> filled;
+  memory::Verdict verdict = memory::Verdict::Fits;
+};
+
+/// The deployment has room on its chips (see has_room).
+CacheRoom cache_room(const Task& task, const Deployment& deployment);
+
+}  // namespace dfsearch::serving

@@ -1,0 +1,260 @@
+// Little's law makes a closed loop of the times of two iterations, one without and one with prefill
+// (Little, Operations Research 1961); the share of the second is a fixed point without times.
+// Continuous batching: Yu et al., Orca, OSDI 2022; chunks of prefill: Agrawal et al., Sarathi, 2023.
+
+#include "model/serving/closed_loop.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/serving/requests.hpp"
+
+namespace dfsearch::serving {
+namespace {
+
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+
+/// Whether prompts come apart by chance: an output differs from the others by a token or more.
+bool differs(const Loop& loop) { return loop.spread * loop.means->steps >= 0.5; }
+
+/// The share of the iterations that take prefill along, 1 - exp(-ended): as many requests end in one
+/// on average if they end by chance.
+struct Share {
+  double ended = 0.0;
+
+  [[nodiscard]] double value() const { return -std::expm1(-ended); }
+  [[nodiscard]] double rest() const { return std::exp(-ended); }
+};
+
+/// (W4): iterations that a prompt costs where this share of all takes prefill along.
+double cost_of(const Loop& loop, double users, const Share& share, double chunk) {
+  const double least = std::max(loop.least_cost(chunk), 1.0 / users);
+  const double steps = loop.steps(), turns = loop.turns(chunk);
+  if (turns > 1.0 || steps == 0.0) {
+    return std::max(least, std::min(turns, (steps + turns) / users));
+  }
+  if (!differs(loop)) return least;
+  return std::max(least, share.ended > 0.0 ? share.value() / share.ended : 1.0);
+}
+
+/// (W4): requests in prefill in an iteration with a chunk.
+double filling_of(const Loop& loop, double users, const Share& share, double cost, double chunk) {
+  const double alone = std::max(1.0, loop.turns(chunk) / cost);
+  const double apart = std::min(1.0, 2.0 * loop.spread);
+  if (apart == 0.0) return alone;
+  const double part = (users - 1.0) / users * std::min(1.0, loop.least_cost(chunk) / cost);
+  const double left = 1.0 - part + part * share.rest();  // of a load
+  return left > 0.0 ? alone + apart * (1.0 - left) / (2.0 * left) : kEndless;
+}
+
+constexpr Share kAllTake{kEndless};
+
+/// (W5): all iterations take prefill along, and those that decode are as many as it feeds.
+void set_pace(const Loop& loop, double users, LoopMix& mix) {
+  const double steps = loop.steps();
+  mix.share = 1.0;
+  mix.is_paced = true;
+  if (loop.budget > 0.0) {
+    mix.decoding = steps * loop.budget / (loop.means->fresh + steps * loop.checked);
+    mix.chunk = loop.chunk_beside(mix.decoding);
+  }
+  // With a budget the chunk grows as fewer decode.
+  constexpr int kMost = 100;
+  for (int i = 0; i < kMost; ++i) {
+    mix.cost = cost_of(loop, users, kAllTake, mix.chunk);
+    mix.decoding = steps / mix.cost;
+    const double chunk = loop.chunk_beside(mix.decoding);
+    if (mix.cost <= loop.least_cost(mix.chunk) || chunk == mix.chunk) break;
+    mix.chunk = chunk;
+  }
+  mix.filling = users - mix.decoding;
+}
+
+}  // namespace
+
+double Loop::chunk_beside(double requests) const {
+  return budget > 0.0 ? std::max(budget - checked * requests, 1.0) : chunk;
+}
+
+double Loop::turns(double of_chunk) const {
+  return std::max(means->whole_iterations(of_chunk), 1.0);
+}
+
+LoopMix mix_of(const Loop& loop, double users) {
+  LoopMix mix{.decoding = users};
+  const double steps = loop.steps();
+  // The share that follows from a share, less the one that it is.
+  const auto excess_of = [&](const Share& share) {
+    // With a budget those that decode leave the chunk, and that decides how many they are.
+    constexpr int kMost = 200;
+    for (int i = 0; i < kMost; ++i) {
+      const double before = mix.decoding;
+      mix.chunk = loop.chunk_beside(before);
+      mix.cost = cost_of(loop, users, share, mix.chunk);
+      mix.filling = std::min(filling_of(loop, users, share, mix.cost, mix.chunk), users);
+      mix.decoding = users - mix.filling;
+      if (loop.budget == 0.0 || std::abs(mix.decoding - before) <= 1e-15 * before) break;
+    }
+    const double all = steps + mix.cost * mix.filling;
+    mix.share = mix.cost * users / all;
+    return share.rest() - (all - mix.cost * users) / all;
+  };
+  if (excess_of(kAllTake) >= 0.0 || steps == 0.0) {
+    set_pace(loop, users, mix);
+    return mix;
+  }
+  if (loop.spread > 0.0) {
+    // What follows falls as the share rises.
+    Share low, high{1.0};
+    while (excess_of(high) > 0.0) high.ended *= 2.0;
+    for (;;) {
+      const Share middle{(low.ended + high.ended) / 2.0};
+      if (!(low.ended < middle.ended && middle.ended < high.ended)) break;
+      (excess_of(middle) > 0.0 ? low : high) = middle;
+    }
+    excess_of(high);
+    mix.share = high.value();
+  }
+  return mix;
+}
+
+LoopFigures served_loop(const Loop& loop, const LoopTimes& times, double users) {
+  LoopFigures found{.users = users, .mix = mix_of(loop, users)};
+  auto& [share, cost, filling, decoding, chunk, ranks, is_paced] = found.mix;
+  const double steps = loop.steps();
+  // (W14): some rank prefills in more iterations than each one does.
+  const double others = std::pow(1.0 - share, loop.ranks - 1.0);  // in which no other one does
+  const double any = 1.0 - others * (1.0 - share);
+  ranks = any > 0.0 ? loop.ranks * share / any : 1.0;
+  found.mixed = times.mixed(decoding, cost, chunk, ranks);
+  if (steps == 0.0) {
+    found.throughput = 1.0 / (cost * found.mixed);
+  } else {
+    found.decode = times.decode(users);
+    const double beside = std::min(cost * decoding / steps, 1.0);  // of its tokens
+    found.throughput = share / (cost * ((1.0 - any) * found.decode + any * found.mixed));
+    const double alone = others * found.decode + (1.0 - others) * found.mixed;
+    found.tpot = ((1.0 - beside) * alone + beside * found.mixed) / loop.gained;
+  }
+  // Little's law, (18), for those in prefill: without the difference of two long times.
+  found.ttft = cost * (users - decoding) * found.mixed;
+  return found;
+}
+
+LoopFigures closed_loop(const Loop& loop, const LoopTimes& times, double users, double slots,
+                        double answer) {
+  const auto with_answer = [&](LoopFigures found) {
+    found.ttft += answer;
+    return found;
+  };
+  const double most = std::min(users, slots);
+  LoopFigures high = served_loop(loop, times, most);
+  if (most + high.throughput * answer <= users) {
+    high.ttft += (users - most) / high.throughput;  // for a slot, and outside of the engine
+    return high;
+  }
+  LoopFigures low = served_loop(loop, times, 1.0);
+  if (1.0 + low.throughput * answer >= users) {
+    low.throughput = users / (1.0 / low.throughput + answer);
+    return with_answer(low);
+  }
+  // Regula falsi, Illinois: the users in the engine and those who read their answer are all.
+  const auto excess = [&](const LoopFigures& of) {
+    return of.users + of.throughput * answer - users;
+  };
+  double below = excess(low), above = excess(high);
+  for (int step = 0; step < 200; ++step) {
+    double middle = (low.users * above - high.users * below) / (above - below);
+    if (!(low.users < middle && middle < high.users)) middle = (low.users + high.users) / 2.0;
+    if (!(low.users < middle && middle < high.users)) break;
+    const LoopFigures found = served_loop(loop, times, middle);
+    const double rest = excess(found);
+    if (std::abs(rest) <= 4e-16 * users) return with_answer(found);
+    if (rest > 0.0) {
+      if (high.users - middle < (high.users - low.users) / 2.0) below /= 2.0;
+      high = found;
+      above = rest;
+    } else {
+      if (middle - low.users < (high.users - low.users) / 2.0) above /= 2.0;
+      low = found;
+      below = rest;
+    }
+  }
+  return with_answer(high);
+}
+
+LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std::int64_t slots,
+                      double answer) {
+  LoopFigures found;
+  const double steps = loop.steps();
+  double pass = times.decode(1.0);  // a mean iteration of a request that decodes
+  double decoding = 0.0, share = 0.0;
+  found.mixed = pass;
+  const auto never = [&] {
+    found.tpot = found.ttft = found.wait = kEndless;
+    return found;
+  };
+  constexpr int kMost = 5000;
+  for (int step = 0; step < kMost; ++step) {
+    const double running = rate * steps * pass;
+    const double chunk = loop.chunk_beside(decoding), least = loop.least_cost(chunk);
+    const double turns = loop.turns(chunk);
+    found.users = 1.0 + running;  // that a running request sees
+    found.decode = times.decode(found.users);
+    double cost = 0.0;
+    if (turns > 1.0) {
+      // A chunk that a prompt leaves room in is shared where another one waits.
+      const double waits = std::min(rate * least * found.mixed, 1.0);
+      cost = turns + waits * (least - turns);
+    } else {
+      // Prompts that come in one iteration share the next: a chain of two states.
+      const double after_mixed = -std::expm1(-rate * found.mixed);
+      const double after_decode = -std::expm1(-rate * found.decode);
+      const double mixed = after_decode / (1.0 - after_mixed + after_decode);
+      const double mean = (1.0 - mixed) * found.decode + mixed * found.mixed;
+      cost = std::max(least, mixed / (rate * mean));
+    }
+    const double load = rate * std::max(cost, least) * found.mixed;
+    if (!(load < 1.0)) return never();
+    found.wait = load / (2.0 * (1.0 - load)) * cost * found.mixed;
+    double next = pass;
+    if (steps > 0.0) {
+      decoding = running * std::max(0.0, 1.0 - (turns + 1.0) / (2.0 * steps)) +
+                 rate * (found.wait + cost * found.mixed);
+      share = std::min(1.0, cost * decoding / steps);
+      found.mixed = times.mixed(1.0 + decoding, cost, chunk, loop.ranks);
+      next = (1.0 - share) * found.decode + share * found.mixed;
+    } else {
+      share = load;
+      const double before = found.mixed;
+      found.mixed = times.mixed(0.0, cost, chunk, loop.ranks);
+      next = pass * found.mixed / before;
+    }
+    found.mix = {.share = share,
+                 .cost = cost,
+                 .decoding = steps > 0.0 ? 1.0 + decoding : 0.0,
+                 .chunk = chunk,
+                 .ranks = loop.ranks};
+    const bool is_last = std::abs(next - pass) <= 1e-15 * next;
+    pass = next;
+    if (is_last) break;
+  }
+  const double turns = loop.turns(found.mix.chunk);
+  found.tpot = steps > 0.0 ? pass / loop.gained : 0.0;
+  const double running = rate * steps * pass;
+  // A prompt that comes while an iteration runs waits for its end.
+  const double mean = (1.0 - share) * found.decode + share * found.mixed;
+  const double square =
+      (1.0 - share) * found.decode * found.decode + share * found.mixed * found.mixed;
+  const double prefill = turns * found.mixed;
+  found.ttft = -std::expm1(-running - rate * prefill) * square / (2.0 * mean) + found.wait +
+               prefill + answer;
+  const double held = prefill + loop.means->steps * found.tpot;  // a slot
+  const double count = static_cast<double>(slots), busy = rate * held / count;
+  if (!(busy < 1.0)) found.ttft = kEndless;
+  if (busy < 1.0) found.ttft += waiting_share(slots, busy) * held / (2.0 * count * (1.0 - busy));
+  return found;
+}
+
+}  // namespace dfsearch::serving

@@ -1,0 +1,86 @@
+#pragma once
+// Continuous batching in its steady state: users who each wait for an answer and ask again, or
+// requests that come at random, on one rank (docs/serving.md, section 4).  Times are seconds; counts
+// of users are real numbers of at least 1.
+
+#include <cstdint>
+
+#include "model/serving/requests.hpp"
+
+namespace dfsearch::serving {
+
+/// The requests of a rank and the way in which their prompts pass.
+struct Loop {
+  const Means* means = nullptr;  ///< of the requests
+  double gained = 1.0;           ///< tokens of a pass
+  double checked = 1.0;          ///< tokens that a request that decodes adds to an iteration
+  double chunk = 0.0;            ///< tokens of prefill in an iteration that has some
+  double budget = 0.0;  ///< tokens of an iteration, which leave the chunk; 0: `chunk` counts
+  double spread = 0.0;  ///< of lengths, which are even in (1 - spread .. 1 + spread) of their mean
+  double ranks = 1.0;   ///< that wait for each other and prefill in iterations of their own
+
+  [[nodiscard]] double steps() const { return means->steps / gained; }
+  /// The chunk beside so many requests that decode.
+  [[nodiscard]] double chunk_beside(double requests) const;
+  /// Iterations that a prompt passes alone, at least 1.
+  [[nodiscard]] double turns(double of_chunk) const;
+  /// Iterations that a prompt costs if each chunk is full.
+  [[nodiscard]] double least_cost(double of_chunk) const { return means->fresh / of_chunk; }
+};
+
+/// The mix of a loop with `users` of them served.
+struct LoopMix {
+  double share = 0.0;     ///< of the iterations that take a chunk along
+  double cost = 1.0;      ///< iterations that a prompt costs
+  double filling = 0.0;   ///< requests in prefill in such an iteration
+  double decoding = 0.0;  ///< requests that decode in it
+  double chunk = 0.0;     ///< the most tokens of prefill in it
+  double ranks = 1.0;     ///< that prefill in it, of those that wait for each other
+  bool is_paced = false;  ///< all iterations take one: prefill sets the pace
+};
+
+/// (W3) to (W6): the mix of `users` of at least 1.  The share, the requests that decode and the inverse
+/// of the cost never fall with the users.
+LoopMix mix_of(const Loop& loop, double users);
+
+/// The times of the iterations of a rank.  Neither falls if any of its arguments rises but for the
+/// cost, with which the second falls.
+class LoopTimes {
+ public:
+  /// Of an iteration in which so many requests decode.
+  [[nodiscard]] virtual double decode(double requests) const = 0;
+  /// The same with a chunk of prefill of at most so many tokens, on this number of the ranks that wait
+  /// for each other; a prompt costs so many of them.
+  [[nodiscard]] virtual double mixed(double requests, double cost, double chunk,
+                                     double ranks) const = 0;
+
+ protected:
+  ~LoopTimes() = default;
+};
+
+/// A rank in its steady state.
+struct LoopFigures {
+  double users = 0.0;  ///< that are served at once; the others wait for a slot or for their answer
+  LoopMix mix;
+  double decode = 0.0;      ///< an iteration without prefill
+  double mixed = 0.0;       ///< one with it
+  double throughput = 0.0;  ///< requests a second
+  double tpot = 0.0;        ///< 0 if no request has a second token
+  double ttft = 0.0;
+  double wait = 0.0;  ///< for the prefill, in an open loop: a part of ttft
+};
+
+/// (W3) of a given number of users that are all served, without times outside of the engine.
+LoopFigures served_loop(const Loop& loop, const LoopTimes& times, double users);
+
+/// (W2) to (W7): a closed loop of `users`, of whom at most `slots` are served at once; `answer` is
+/// the time of each request outside of the engine.
+LoopFigures closed_loop(const Loop& loop, const LoopTimes& times, double users, double slots,
+                        double answer);
+
+/// (W8): an open loop of `rate` requests a second, which come at random.  Its ttft is infinite if
+/// prefill cannot keep up.
+LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std::int64_t slots,
+                      double answer);
+
+}  // namespace dfsearch::serving
