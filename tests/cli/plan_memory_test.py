@@ -136,9 +136,9 @@ training: {zero: 3, recompute: full}
         wrong = self.run_tool(part, "--chips", 12, status=2).stderr
         self.assertIn("--set system.network.0.degree=4 takes so many in place of 8", wrong)
         self.run_tool("check", part, "--chips", 12, "--set", "system.network.0.degree=4")
-        # A part of a ring is none.
-        ring = self.run_tool(part, "--system", "tpu_v5e", "--chips", 4, status=2).stderr
-        self.assertIn("expected a divisor", ring)
+        # A part of a ring is a line.
+        line = self.run_tool(part, "--system", "tpu_v5e", "--chips", 4).stdout
+        self.assertIn("line of 4 (in place of 16)", re.sub(r"\s+", " ", line))
         missing = self.write("none.yaml", text.replace("system: {from: h100_dgx, chips: %d}", ""))
         self.assertIn("missing key 'chips': add --chips N",
                       self.run_tool(missing, "--system", "h100_dgx", status=2).stderr)

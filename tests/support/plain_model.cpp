@@ -763,6 +763,10 @@ class PlainModel {
           return per_pair ? n * n / 8.0 : n / 8.0;
         case Topology::FullyConnected:
           return per_pair ? 1.0 : 1.0 / n;
+        case Topology::Line: {
+          const double pairs = std::floor(n / 2.0) * std::ceil(n / 2.0);
+          return per_pair ? pairs : pairs / n;
+        }
         case Topology::Switch:
           break;
       }

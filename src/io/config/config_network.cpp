@@ -170,10 +170,10 @@ void restrict_to_one_copy(Machine& system, std::int64_t copies) {
   std::int64_t left = system.chips / copies;
   for (NetworkDimension& dimension : network) {
     if (!dimension.degree) continue;
-    if (left < *dimension.degree && dimension.topology != Topology::Ring && !dimension.mesh &&
-        !dimension.measured) {
+    if (left < *dimension.degree && !dimension.mesh && !dimension.measured) {
       dimension.whole = dimension.degree;
       dimension.degree = left;
+      if (dimension.topology == Topology::Ring) dimension.topology = Topology::Line;
     }
     if (left % *dimension.degree != 0) return;
     left /= *dimension.degree;

@@ -79,7 +79,23 @@ constexpr TopologyRow kSwitch = {.name = "switch",
                                  .chip_ports = one,
                                  .bisection = degree};
 
-constexpr std::array kRows = {kRing, kFullyConnected, kSwitch};  // by Topology
+// A line has the parts of the ring that it comes from.
+constexpr TopologyRow kLine = {
+    .name = "line",
+    .before_degree = "line of ",
+    .spans_grid = true,
+    .gathered = all_but_own,
+    .exchanged = [](double n) { return std::floor(n / 2.0) * std::ceil(n / 2.0) / n; },
+    .paired = [](double n) { return std::floor(n / 2.0) * std::ceil(n / 2.0); },
+    .gather_hops = others,
+    .exchange_hops = others,
+    .published_hops = others,
+    .parts = parts_of_ring,
+    .published_parts = parts_of_ring,
+    .chip_ports = two,
+    .bisection = one};
+
+constexpr std::array kRows = {kRing, kFullyConnected, kSwitch, kLine};  // by Topology
 static_assert(kRows.size() == kTopologies.size());
 
 }  // namespace

@@ -7,9 +7,9 @@
 
 namespace dfsearch {
 
-enum class Topology : std::uint8_t { Ring, FullyConnected, Switch };
+enum class Topology : std::uint8_t { Ring, FullyConnected, Switch, Line };
 inline constexpr std::array kTopologies = {Topology::Ring, Topology::FullyConnected,
-                                           Topology::Switch};
+                                           Topology::Switch, Topology::Line};
 
 /// The parts of one dimension that are paid for.
 struct NetworkParts {
@@ -26,7 +26,8 @@ struct PricedDimension {
 };
 
 /// A topology with n members.  A member of a ring sends over one link each way, fully connected
-/// members have a link to each other, members of a switch one to the switch.
+/// members have a link to each other, members of a switch one to the switch; a line is a ring
+/// without the link between its ends, such as a part of a torus.
 struct TopologyRow {
   const char* name;
   const char* before_degree;  ///< in reports: "ring of ", to be followed by the degree

@@ -20,8 +20,8 @@ namespace {
 constexpr double kBandwidth = 8.0;  // bytes a second
 constexpr double kLatency = 0.25;
 
-/// On its way from member to member: `step` is 1 or -1 around a ring, and anything else goes
-/// straight to where it shall be.
+/// On its way from member to member: `step` is 1 or -1 around a ring or along a line, and anything
+/// else goes straight to where it shall be.
 struct Packet {
   int at;
   int to;
@@ -37,8 +37,12 @@ struct Run {
 
 int around(int member, int n) { return (member % n + n) % n; }
 
+bool goes_by_steps(Topology topology) {
+  return topology == Topology::Ring || topology == Topology::Line;
+}
+
 int hops_left(const Packet& packet, Topology topology, int n) {
-  if (topology != Topology::Ring) return packet.at == packet.to ? 0 : 1;
+  if (!goes_by_steps(topology)) return packet.at == packet.to ? 0 : 1;
   return around((packet.to - packet.at) * packet.step, n);
 }
 
@@ -57,7 +61,7 @@ Run deliver(Topology topology, int n, std::vector<Packet> packets) {
     std::set<int> sending, receiving;
     for (Packet& packet : packets) {
       if (!waits(packet)) continue;
-      const bool ring = topology == Topology::Ring;
+      const bool ring = goes_by_steps(topology);
       const int next = ring ? around(packet.at + packet.step, n) : packet.to;
       const std::tuple link{packet.at, next, ring ? packet.step : 0};
       const bool shares = topology == Topology::Switch;
@@ -78,10 +82,23 @@ Run deliver(Topology topology, int n, std::vector<Packet> packets) {
   return run;
 }
 
+/// Packets along a line, from each member to both ends, or from both ends to each member.
+std::vector<Packet> along_line(int n, bool to_ends) {
+  std::vector<Packet> packets;
+  for (int member = 0; member < n; ++member) {
+    if (member > 0) packets.push_back(to_ends ? Packet{member, 0, -1} : Packet{0, member, 1});
+    if (member + 1 < n) {
+      packets.push_back(to_ends ? Packet{member, n - 1, 1} : Packet{n - 1, member, -1});
+    }
+  }
+  return packets;
+}
+
 /// Each member's part to all others: around a ring one packet leaves a copy with each.
 Run all_gather(Topology topology, int n) {
   std::vector<Packet> packets;
-  for (int from = 0; from < n; ++from) {
+  if (topology == Topology::Line) packets = along_line(n, true);
+  for (int from = 0; from < n && topology != Topology::Line; ++from) {
     for (int to = 0; to < n; ++to) {
       const bool last = topology == Topology::Ring ? around(to + 1, n) == from : to != from;
       if (last) packets.push_back({from, to, 1});
@@ -99,7 +116,8 @@ Run all_gather(Topology topology, int n) {
 /// Each part's sum to its member: around a ring it grows on the way.
 Run reduce_scatter(Topology topology, int n) {
   std::vector<Packet> packets;
-  for (int to = 0; to < n; ++to) {
+  if (topology == Topology::Line) packets = along_line(n, false);
+  for (int to = 0; to < n && topology != Topology::Line; ++to) {
     for (int from = 0; from < n; ++from) {
       const bool first = topology == Topology::Ring ? around(to + 1, n) == from : to != from;
       if (first) packets.push_back({from, to, 1});
@@ -120,6 +138,10 @@ Run all_to_all(Topology topology, int n) {
   for (int from = 0; from < n; ++from) {
     for (int to = 0; to < n; ++to) {
       if (from == to) continue;
+      if (topology == Topology::Line) {
+        packets.insert(packets.end(), 2, {from, to, to > from ? 1 : -1});
+        continue;
+      }
       const int right = around(to - from, n);
       packets.push_back({from, to, 2 * right <= n ? 1 : -1});
       packets.push_back({from, to, 2 * right < n ? 1 : -1});
@@ -210,7 +232,9 @@ double cut_links(Topology topology, int n) {
   for (int a = 0; a < n; ++a) {
     for (int b = a + 1; b < n; ++b) {
       const bool joined =
-          topology != Topology::Ring || around(a + 1, n) == b || around(b + 1, n) == a;
+          topology == Topology::Line
+              ? a + 1 == b
+              : topology != Topology::Ring || around(a + 1, n) == b || around(b + 1, n) == a;
       const bool crosses = (2 * a < n) != (2 * b < n);
       if (joined && crosses) links += 1.0;
     }
