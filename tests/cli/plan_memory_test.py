@@ -118,6 +118,33 @@ training: {zero: 3, recompute: full}
         self.run_tool(config, "--chips", "8", status=3)
         self.run_tool(config, "--chips", "16")
 
+    def test_only_the_low_ends_of_memory_prove_that_nothing_fits(self):
+        config = self.write("seven.yaml", """\
+            workload: {model: llama2_7b, sequence: 4096, global_batch: 128, micro_batch: 2,
+                       mask: causal}
+            system: {from: a100_dgx, chips: 8}
+            parallelism: {tensor: 1, context: 1, pipeline: 1, data: 8}
+            execution: {stack: megatron23, chip: a100_80gb}
+            training: {zero: 1, recompute: none}
+            """)
+        found = self.result(config, status=4)
+        judged = found["memory"]["judgement"]
+        self.assertEqual((found["decided"], judged["verdict"]), ("low", "may not fit"))
+        self.assertLessEqual(judged["low"], judged["visible"])
+        self.assertGreater(judged["typical"], judged["visible"])
+        self.assertIn("may not fit: typical", self.run_tool(config, status=4).stdout)
+        larger = self.result(config, "--set", "system.memory.capacity=95 GB")
+        self.assertEqual(larger["decided"], "typical")
+        small = ["--set", "system.memory.capacity=60 GB"]
+        text = self.run_tool(config, *small, status=3).stdout
+        self.assertIn("infeasible, proved", text)
+        self.assertIn("even under the low ends of all memory constants", text)
+        untold = [*small, "--set", "training.recompute=unknown",
+                  "--set", "system.memory.capacity=30 GB"]
+        self.assertIn("nothing found to fit", self.run_tool(config, *untold, status=5).stdout)
+        high = self.run_tool(config, "--set", "training.decide=high", status=5).stdout
+        self.assertIn("nothing found to fit, by the high ends", high)
+
     def test_fewer_chips_than_a_switch_joins_are_a_part_of_it(self):
         text = """\
             workload: {model: llama3_8b, global_batch: 64, mask: causal}
