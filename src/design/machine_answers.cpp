@@ -7,6 +7,7 @@
 #include "base/deadline.hpp"
 #include "engine/search_result.hpp"
 #include "engine/solve.hpp"
+#include "model/kernel_rates.hpp"
 #include "model/layer/level_traffic.hpp"
 
 namespace dfsearch {
@@ -90,6 +91,7 @@ std::optional<Problem> machine_with(const Problem& problem, const ChipDesign& de
                                     const Chip& chip) {
   Problem machine = problem;
   put_into(design, chip, machine.system);
+  set_out_of_core_traffic(machine);
   const bool small_levels =
       problem.execution.levels && !holds_tiles(machine.system.levels, problem.workload.word);
   if (small_levels) return std::nullopt;

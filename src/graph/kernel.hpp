@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "graph/math.hpp"
 
 namespace dfsearch {
 
@@ -143,6 +144,10 @@ struct Kernel {
   std::int64_t coupled = 0;
   /// Factor on the time of its FLOP at the peak, beside the utilization.
   double slowness = 1.0;
+  /// Factor on its cycles, where these are counted.
+  double cycle_scale = 1.0;
+  /// The format of its arithmetic; by default the one of the execution.
+  std::optional<Math> math = std::nullopt;
   /// The number of steps, one after the other, each on its part of the columns: a recurrent step
   /// waits for the one before (docs/model.md, section 14).
   std::int64_t steps = 1;

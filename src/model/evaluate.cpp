@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "model/evaluate/partition_cost.hpp"
+#include "model/kernel_rates.hpp"
 #include "model/layer/layer_costs.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/price_power.hpp"
@@ -138,8 +139,7 @@ void set_times(const Problem& problem, const Mapping& mapping, const StageCosts&
 void finish(const Problem& problem, const Mapping& mapping, Cost& cost) {
   cost.flops = problem.workload.flops();
   const FlopsPerSecond achieved = cost.flops / cost.step_time;
-  const FlopsPerSecond peak =
-      problem.system.accelerator.peak() * static_cast<double>(problem.system.chips);
+  const FlopsPerSecond peak = peak_of_products(problem) * static_cast<double>(problem.system.chips);
   cost.utilization = achieved / peak;
   cost.price = system_price(problem, mapping.network);
   cost.power = system_power(problem, mapping.network);

@@ -45,6 +45,8 @@ struct Execution {
   std::optional<double> compute_utilization;
   std::vector<std::optional<std::int64_t>> pins;  ///< per kernel: its partition; empty: no pins
   bool levels = false;  ///< traffic through the levels of the chip takes time as well
+  std::optional<Math> math;  ///< the format of kernels that give none; left out: by the word
+  MathLibrary library = MathLibrary::Torch;  ///< decides the format of words of four bytes
 };
 
 enum class SplitPhases : std::uint8_t {
@@ -114,6 +116,16 @@ enum class SpilledTime : std::uint8_t {
   Sum,   ///< the times of its shares in each tier, one after the other
   Mean,  ///< at the mean of both bandwidths
 };
+/// The traffic of kernels that work out of core.
+enum class OutOfCore : std::uint8_t {
+  Charged,  ///< data passes between memory and the chip as often as the SRAM makes it
+  Free,
+};
+/// How a gather uses several dimensions.
+enum class GatherOrder : std::uint8_t {
+  InTurn,  ///< one after the other, from the inside out
+  AtOnce,  ///< all of them, on parts of the data in different orders
+};
 /// How many pairs of n chips have messages that cross a bisection.
 enum class PairCount : std::uint8_t {
   HalfSquare,     ///< n^2 / 2
@@ -143,6 +155,9 @@ struct Equations {
   WeightPieces weight_pieces = WeightPieces::Free;
   GridSides grid = GridSides::Members;
   SpilledTime spilled = SpilledTime::Sum;
+  OutOfCore out_of_core = OutOfCore::Charged;
+  GatherOrder gather = GatherOrder::InTurn;
+  int directions = 1;  ///< of the links of a ring that a collective uses
   /// The bandwidth of flat gradient all-reduces; by default the bandwidth of the slowest data
   /// dimension.
   std::optional<BytesPerSecond> dlrm_gradient_bandwidth = std::nullopt;
@@ -163,6 +178,7 @@ struct Equations {
             .lone_kernels = LoneKernels::Whole,
             .grid = GridSides::All,
             .spilled = SpilledTime::Mean,
+            .out_of_core = OutOfCore::Free,
             .dlrm_gradient_bandwidth = BytesPerSecond(1e9)};
   }
 };

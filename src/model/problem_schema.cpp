@@ -66,7 +66,15 @@ const Schema& schema_of(Rows<Equations>) {
           "what the pieces of a weight that is cut load again: nothing; each the inputs, and every "
           "micro-batch the weight; or, as in later published runs, each all tensors of the kernel"),
       field<&E::grid>("grid", "which dimensions span the grid of the chips"),
-      field<&E::spilled>("spilled", "the time of a byte once the first memory is full")};
+      field<&E::spilled>("spilled", "the time of a byte once the first memory is full"),
+      field<&E::out_of_core>("out_of_core",
+                             "what HPL and FFT move between memory and chip, which hold a part of "
+                             "their data at a time"),
+      field<&E::gather>("gather",
+                        "how a gather uses several dimensions: one after the other, or "
+                        "all at once on parts of the data"),
+      field<&E::directions>("directions", "of the links of a ring that collectives use",
+                            {.limits = {1, 2}})};
   static const Schema kSchema = [] {
     Schema all = schema<Equations>("equations", kFields);
     all.published = [] {
@@ -99,7 +107,12 @@ const Schema& schema_of(Rows<Execution>) {
           {.limits = {1e-9, 1}, .preset = "cores are allocated and cycles counted"}),
       field<&E::levels>("levels",
                         "what moves through the on-chip levels takes time as well "
-                        "([technology.md](technology.md), section 4)")};
+                        "([technology.md](technology.md), section 4)"),
+      field<&E::math>("math", "the number format of arithmetic, on a chip that states `peaks`",
+                      {.preset = "by `word`: fp64, of 4 B by `framework`, bf16, fp8, fp4"}),
+      field<&E::library>("framework",
+                         "what computes products of words of 4 B: in fp32, or in tf32 as all but "
+                         "torch and cublas do; jax on TPUs in bf16")};
   return schema<Execution, kFields>("execution");
 }
 

@@ -33,6 +33,8 @@ constexpr auto words(LoneKernels) { return named<LoneKernels>("streamed", "whole
 constexpr auto words(WeightPieces) { return named<WeightPieces>("free", "reread", "published"); }
 constexpr auto words(GridSides) { return named<GridSides>("members", "all"); }
 constexpr auto words(SpilledTime) { return named<SpilledTime>("sum", "mean"); }
+constexpr auto words(OutOfCore) { return named<OutOfCore>("charged", "free"); }
+constexpr auto words(GatherOrder) { return named<GatherOrder>("in_turn", "at_once"); }
 
 const Schema& schema_of(Rows<Equations>);
 const Schema& schema_of(Rows<Execution>);

@@ -41,6 +41,39 @@ TEST_CASE("solve finds one of the best mappings on thousands of small worlds") {
   CHECK(feasible < 2400);
 }
 
+TEST_CASE("with gathers at once and in both directions solve finds the best mapping, too") {
+  int feasible = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    CAPTURE(seed);
+    Problem problem = test::random_problem(seed);
+    problem.equations.gather = GatherOrder::AtOnce;
+    problem.equations.directions = 1 + static_cast<int>(seed % 2);
+    const test::BruteForceResult best = test::brute_force(problem);
+    feasible += best.mapping.has_value();
+    test::check_same(
+        solve(problem,
+              {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),
+        best);
+  }
+  CHECK(feasible > 200);
+}
+
+TEST_CASE("a kernel at another rate than the arrays has its place in the best mapping") {
+  int feasible = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    CAPTURE(seed);
+    Problem problem = test::random_problem(seed);
+    test::set_rates(problem, seed);
+    const test::BruteForceResult best = test::brute_force(problem);
+    feasible += best.mapping.has_value();
+    test::check_same(
+        solve(problem,
+              {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),
+        best);
+  }
+  CHECK(feasible > 200);
+}
+
 TEST_CASE("with degrees and strategies left out solve finds the best machine, too" *
           doctest::test_suite("slow")) {
   int searched = 0;

@@ -112,6 +112,27 @@ TEST_CASE("evaluate agrees with the plain model on DLRM, HPL, FFT, decode and mi
   CHECK(spilled > 100);
 }
 
+TEST_CASE("evaluate agrees with the plain model on other rates and on gathers at once") {
+  int feasible = 0;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+    CAPTURE(seed);
+    Problem problem =
+        seed % 2 == 0 ? test::random_problem(seed / 3) : test::random_machine_problem(seed / 3);
+    if (seed % 3 != 1) problem.equations.gather = GatherOrder::AtOnce;
+    if (seed % 3 != 2) problem.equations.directions = 2;
+    test::set_rates(problem, seed);
+    const Mapping mapping = test::random_mapping(problem, seed);
+    const auto result = evaluate(problem, mapping);
+    const auto plain = test::plain_cost(problem, mapping);
+    const Cost* cost = std::get_if<Cost>(&result);
+    CHECK((cost != nullptr) == plain.has_value());
+    if (cost == nullptr || !plain) continue;
+    check_same(*cost, *plain);
+    ++feasible;
+  }
+  CHECK(feasible > 1500);
+}
+
 TEST_CASE("evaluate agrees with the plain model on pieces of layers by rule") {
   std::array<int, 3> feasible{};
   for (std::uint64_t seed = 0; seed < 6600; ++seed) {

@@ -1,6 +1,7 @@
 #include "support/plain_machine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,9 @@ double all_to_all(const Problem& problem, const Mapping& mapping, double pair) {
     const NetworkDimension& link = problem.system.network[d];
     double share = (n - 1.0) / n;
     if (link.topology == Topology::Ring) share = n / 8.0;
+    if (link.topology == Topology::Ring && problem.equations.directions == 2) {
+      share = n == 2.0 ? 0.5 : std::floor(n * n / 4.0) / (2.0 * n);
+    }
     if (link.topology == Topology::FullyConnected) share = 1.0 / n;
     slowest = std::max(slowest, grid.x * grid.y * pair * share / link.bandwidth.in_base_units());
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -379,7 +380,9 @@ class PlainModel {
     }
     const double rows = number(kernel.outer) * number(kernel.m);
     const double share = one.m / rows * (one.k / depth_of(kernel));
-    return kernel.kind == KernelKind::WeightGemm ? share : share * one.n / number(kernel.n);
+    const bool is_weight =
+        kernel.kind == KernelKind::WeightGemm && kernel.spread != Spread::Machine;
+    return is_weight ? share : share * one.n / number(kernel.n);
   }
 
   double weight(std::size_t i) const {
@@ -647,7 +650,7 @@ class PlainModel {
     Extents e = tile(i);
     e.n = steps_of_tile(i) * std::ceil(e.n / steps_of_tile(i));
     const double once = kernels_[i].mode == Mode::Systolic ? 2.0 * e.m * e.k * e.n : e.m * e.n;
-    return times(kernels_[i]) * once;
+    return kernels_[i].slowness * (times(kernels_[i]) * once);
   }
 
   double cycles(std::size_t i, std::int64_t lanes, std::int64_t stages) const {
@@ -660,7 +663,8 @@ class PlainModel {
              std::ceil(columns / number(stages * chip.stages));
     };
     if (kernels_[i].mode != Mode::Systolic) {
-      return steps * times(kernels_[i]) * blocks(e.m, 1.0) * e.n;
+      return std::ceil(kernels_[i].cycle_scale *
+                       (steps * times(kernels_[i]) * blocks(e.m, 1.0) * e.n));
     }
     const double output = blocks(e.m, e.n) * e.k;
     const double weight = blocks(e.m, e.k) * e.n;
@@ -670,7 +674,7 @@ class PlainModel {
                         : chosen == Dataflow::Weight ? weight
                         : chosen == Dataflow::Input  ? input
                                                      : std::min({output, weight, input});
-    return steps * times(kernels_[i]) * once;
+    return std::ceil(kernels_[i].cycle_scale * (steps * times(kernels_[i]) * once));
   }
 
   double given_pace(const std::vector<std::size_t>& members) const {
@@ -721,14 +725,48 @@ class PlainModel {
   double all_gather(Strategy strategy, double whole) const {
     return all_gather(strategy, whole, axes_);
   }
+  bool has_both_ways(Topology topology, double n) const {
+    return problem_.equations.directions == 2 && topology == Topology::Ring && n > 2.0;
+  }
+
+  /// Of all sets of dimensions the one that carries most for what can enter a chip over it.
+  double gather_at_once(Strategy strategy, double whole, const Axes& axes) const {
+    std::vector<std::pair<double, double>> all;  // members and bytes a second
+    double members = 1.0;
+    for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
+      if (!is_along(d, strategy, axes)) continue;
+      const double n = number(mapping_.network[d].degree);
+      const NetworkDimension& link = problem_.system.network[d];
+      double links = has_both_ways(link.topology, n) ? 2.0 : 1.0;
+      if (link.topology == Topology::FullyConnected) links = n - 1.0;
+      all.emplace_back(n, links * link.bandwidth.in_base_units());
+      members *= n;
+    }
+    double most = 0.0;
+    const std::function<void(std::size_t, double, double)> extend =
+        [&](std::size_t d, double degrees, double into) {
+          if (into > 0.0) most = std::max(most, (degrees - 1.0) / into);
+          if (d == all.size()) return;
+          extend(d + 1, degrees, into);
+          extend(d + 1, degrees * all[d].first, into + all[d].second);
+        };
+    extend(0, 1.0, 0.0);
+    return whole * most / members;
+  }
+
   double all_gather(Strategy strategy, double whole, const Axes& axes) const {
+    if (problem_.equations.gather == GatherOrder::AtOnce) {
+      return gather_at_once(strategy, whole, axes);
+    }
     double time = 0.0;
     for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
       const double n = number(mapping_.network[d].degree);
       if (!is_along(d, strategy, axes)) continue;
       const double b = problem_.system.network[d].bandwidth.in_base_units();
-      const bool all_at_once = problem_.system.network[d].topology == Topology::FullyConnected;
-      time += all_at_once ? whole / (n * b) : (n - 1.0) / n * whole / b;
+      const Topology topology = problem_.system.network[d].topology;
+      const double ways = has_both_ways(topology, n) ? 2.0 : 1.0;
+      const bool all_at_once = topology == Topology::FullyConnected;
+      time += all_at_once ? whole / (n * b) : (n - 1.0) / n * whole / (ways * b);
       whole /= n;
     }
     return time;
@@ -757,9 +795,11 @@ class PlainModel {
 
   double exchange(double shard, const Axes& axes) const {
     const bool per_pair = problem_.equations.layout_conversion_bytes == ConversionBytes::Shard;
-    const auto of = [per_pair](Topology topology, double n) {
+    const bool both = problem_.equations.directions == 2 && !per_pair;
+    const auto of = [per_pair, both](Topology topology, double n) {
       switch (topology) {
         case Topology::Ring:
+          if (both) return n == 2.0 ? 0.5 : std::floor(n * n / 4.0) / (2.0 * n);
           return per_pair ? n * n / 8.0 : n / 8.0;
         case Topology::FullyConnected:
           return per_pair ? 1.0 : 1.0 / n;
@@ -944,7 +984,9 @@ class PlainModel {
       const double n = number(mapping_.network[d].degree);
       if (!is_along(d, strategy, axes)) continue;
       const NetworkDimension& link = problem_.system.network[d];
-      sum += (link.topology == Topology::Ring ? n - 1.0 : 1.0) * link.latency.in_base_units();
+      double hops = link.topology == Topology::Ring ? n - 1.0 : 1.0;
+      if (has_both_ways(link.topology, n)) hops = std::floor(n / 2.0);
+      sum += hops * link.latency.in_base_units();
     }
     return sum;
   }

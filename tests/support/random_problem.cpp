@@ -312,4 +312,14 @@ void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldL
   if (limits.objective) random_objective(random, problem, *limits.objective);
 }
 
+void set_rates(Problem& problem, std::uint64_t seed) {
+  DataflowGraph& graph = problem.workload.graph;
+  std::vector<Kernel> kernels = graph.kernels();
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    kernels[k].slowness = static_cast<double>(1 + (seed + k) % 5) / 2.0;
+    kernels[k].cycle_scale = static_cast<double>(1 + (seed + 3 * k) % 7) / 4.0;
+  }
+  graph = DataflowGraph(std::move(kernels), graph.tensors(), graph.seams());
+}
+
 }  // namespace dfsearch::test

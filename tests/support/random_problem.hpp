@@ -36,6 +36,9 @@ std::optional<Problem> large_problem(std::uint64_t seed, std::size_t kernels);
 /// machine, batch and layers, how it executes, capacities near what binds.
 void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldLimits& limits = {});
 
+/// Gives the kernels rates other than those of the arrays.
+void set_rates(Problem& problem, std::uint64_t seed);
+
 /// Uniform in [low, high]; unlike std::uniform_int_distribution the same with
 /// every standard library.
 std::int64_t pick(std::mt19937_64& random, std::int64_t low, std::int64_t high);

@@ -489,12 +489,26 @@ class Problem:
                 ("pipeline", "schedule", "bubble"),
                 ("lone_kernels", "streamed", "whole"), ("weight_pieces", "free", "free"),
                 ("grid", "members", "all"),
-                ("spilled", "sum", "mean")):
-            setattr(self, switch, e.get(switch, of_published if published else physical))
+                ("spilled", "sum", "mean"),
+                ("charge_out_of_core", "charged", "free")):
+            key = switch.removeprefix("charge_")
+            setattr(self, switch, e.get(key, of_published if published else physical))
+        if self.out_of_core and self.charge_out_of_core == "charged":
+            self._charge_out_of_core()
         self.per_chip = e.get("links", "per_group" if published else "per_chip") == "per_chip"
         bandwidth = e.get("dlrm_gradient_bandwidth", "1 GB/s" if published else "network")
         self.gradient_bandwidth = (
             None if bandwidth == "network" else quantity(bandwidth, "B/s"))
+
+    def _charge_out_of_core(self):
+        """Each kernel reads and writes its matrix, a transform once for each of its passes."""
+        held = self.sram / self.word
+        for i, kernel in enumerate(self.kernels):
+            passes = 1
+            if kernel.spread == "machine" and kernel.m > held:
+                passes = math.ceil(math.log(kernel.m) / math.log(held))
+            moved = 2 * passes * kernel.m * kernel.n * self.word
+            self.kernels[i] = kernel._replace(sharded_memory=moved)
 
     def flop(self):
         """Of a whole step, unsharded."""
@@ -1013,7 +1027,8 @@ class _Evaluation:
                 return fullest(kernel.outer, shared, self.tp) / shared
         m, k, n = shard_extents(kernel, self.sharding[i], self.tp, 1, self.grid, kernel.outer)
         share = m * k / (kernel.outer * kernel.m * depth(kernel))
-        return share if kernel.weights else share * n / kernel.n
+        is_weight = kernel.weights and kernel.spread != "machine"
+        return share if is_weight else share * n / kernel.n
 
     def stored_bytes(self, i):
         kernel = self.p.kernels[i]

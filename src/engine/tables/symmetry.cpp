@@ -116,15 +116,16 @@ class SymmetryFinder {
     const Attention attention = kernel.attention.value_or(Attention{});
     // A kernel whose weight is another's stores none; whose it is costs nothing.
     const auto& pins = problem_.execution.pins;
-    return std::tuple(
-        attention.keys, attention.window, attention.causal, kernel.element_flops, kernel.matrices,
-        kernel.parameters, kernel.tokens, kernel.coupled, kernel.weight_of.has_value(), kernel.kind,
-        kernel.mode, kernel.phase, kernel.tiled, kernel.outer, kernel.m, kernel.k, kernel.n,
-        kernel.communication.has_value(), own.type, own.bytes.in_base_units(),
-        kernel.memory.in_base_units(), kernel.repeat, kernel.steps, kernel.skip_weight,
-        kernel.spread, kernel.second_communication.has_value(), second.type,
-        second.bytes.in_base_units(), own.group, second.group,
-        kernel.sharded_memory.in_base_units(), sharding_[k], pins.empty() ? std::nullopt : pins[k]);
+    return std::tuple(attention.keys, attention.window, attention.causal, kernel.element_flops,
+                      kernel.matrices, kernel.parameters, kernel.tokens, kernel.coupled,
+                      kernel.weight_of.has_value(), kernel.kind, kernel.mode, kernel.phase,
+                      kernel.tiled, kernel.outer, kernel.m, kernel.k, kernel.n,
+                      kernel.communication.has_value(), own.type, own.bytes.in_base_units(),
+                      kernel.memory.in_base_units(), kernel.repeat, kernel.steps,
+                      kernel.skip_weight, kernel.spread, kernel.second_communication.has_value(),
+                      second.type, second.bytes.in_base_units(), own.group, second.group,
+                      kernel.sharded_memory.in_base_units(), kernel.slowness, kernel.cycle_scale,
+                      sharding_[k], pins.empty() ? std::nullopt : pins[k]);
   }
 
   /// Kernels of one colour are alike and have neighbours of the same colours, as

@@ -48,6 +48,7 @@ ValueHash hash_of(const Machine& system) {
   ValueHash all(system.chips, system.accelerator, system.price, system.power);
   for (const MemoryTier& tier : system.memory) all.put(tier);
   if (system.memory[0].latency > Seconds{}) all.put(Json(number(system.memory[0].latency)));
+  if (system.peaks.stated()) all.put(system.peaks);
   for (const NetworkDimension& dimension : system.network) {
     all.put(DimensionText{.dimension = dimension, .ports = {}});
   }

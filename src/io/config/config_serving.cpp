@@ -1,6 +1,7 @@
 #include "io/config/config_training.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "io/config/serving_text.hpp"
 #include "io/config/stack_files.hpp"
@@ -127,12 +128,29 @@ void add_server(const ServingText& text, serving::Pool& pool) {
   }
 }
 
+/// Formats in which numbers are multiplied; numbers of no row are multiplied in 16 bits.
+constexpr std::pair<Number, Math> kMath[] = {{Number::Fp32, Math::Fp32}, {Number::Fp8, Math::Fp8},
+                                             {Number::Int8, Math::Int8}, {Number::Nvfp4, Math::Fp4},
+                                             {Number::Mxfp4, Math::Fp4}, {Number::Fp4, Math::Fp4}};
+
+/// Adds the peaks of formats for number types without a given one.
+void add_peaks(const Peaks& peaks, PeaksText& given) {
+  for (const auto& [number, math] : kMath) {
+    const auto peak = product_peak(peaks, math);
+    const bool is_16bit = peak && (peak->math == Math::Bf16 || peak->math == Math::Fp16);
+    auto& own = given.of[static_cast<std::size_t>(number)];
+    if (!own && peak && !is_16bit) own = peak->rate;
+  }
+}
+
 serving::Pool pool_of(const PoolText& text) {
   const PoolSystemText& system = text.system;
+  PeaksText peak = system.peak;
+  add_peaks(system.peaks, peak);
   serving::Pool pool{.name = text.name,
                      .chips = text.chips,
                      .machine = {},
-                     .peak = system.peak.of,
+                     .peak = peak.of,
                      .price = system.price,
                      .power = system.power,
                      .transfer = system.transfer,

@@ -20,6 +20,8 @@ constexpr double kMostUnits = 4611686018427387904.0;
 struct KnownSystem {};
 struct DerivedSystem {};
 
+constexpr Type kChip = either(TypeOf<GivenSram>::type, TypeOf<AcceleratorText>::type, "cores");
+
 constexpr Field kMemoryLatency = field<&MemoryText::first, &MemoryTier::latency>(
     "latency", "of one access; a partition of a mapping that moves anything waits for it once",
     {.limits = kLatencyLimits});
@@ -79,14 +81,34 @@ MemoryText read_memory(const YamlEntry& section, bool is_derived, InputMessages&
   return memory;
 }
 
+/// A chip whose peaks are known, and no cores: one that has them all.
+Accelerator chip_of_peaks(const YamlEntry& section, const Peaks& peaks, InputMessages& messages) {
+  GivenSram given;
+  read_object(section, given, messages);
+  const auto peak = product_peak(peaks, Math::Bf16);
+  if (!peak) {
+    messages.add(
+        section.place, "accelerator",
+        "expected cores, lanes, stages and frequency, as 'peaks' has none of 16 or 32 bits");
+    return {};
+  }
+  return {.frequency = Hertz(0.5 * peak->rate.in_base_units()), .sram = given.sram};
+}
+
 /// A chip whose inside is written out.
 void read_known_chip(MapReader& reader, Machine& system, InputMessages& messages) {
-  std::int64_t bundle = 1;
-  if (const YamlEntry* part = reader.required("accelerator")) {
-    system.accelerator = read_accelerator(*part, bundle, messages);
+  if (const YamlEntry* part = reader.optional("peaks")) {
+    read_object(*part, system.peaks, messages);
   }
   if (const YamlEntry* part = reader.required("memory")) {
     system.memory = read_memory(*part, false, messages).tiers();
+  }
+  std::int64_t bundle = 1;
+  if (const YamlEntry* part = reader.required("accelerator")) {
+    const bool has_cores = !system.peaks.stated() || part->value.find("cores");
+    system.accelerator = has_cores ? read_accelerator(*part, bundle, messages)
+                                   : chip_of_peaks(*part, system.peaks, messages);
+    system.counts_cores = has_cores;
   }
   if (const YamlEntry* levels = reader.optional("levels")) {
     system.levels = read_levels(*levels, system.accelerator.cores, bundle, messages);
@@ -233,6 +255,12 @@ const Schema& schema_of(Rows<GivenValues>) {
   return schema<G, kFields>("given accelerator");
 }
 
+const Schema& schema_of(Rows<GivenSram>) {
+  static constexpr Field kFields[] = {
+      field<&GivenSram::sram>("sram", "of a chip", {.limits = kSizeLimits, .flags = kRequired})};
+  return schema<GivenSram, kFields>("accelerator of peaks");
+}
+
 const Schema& schema_of(Rows<MemoryTier>) {
   static constexpr Field kFields[] = {
       field<&MemoryTier::bandwidth>("bandwidth", "at most that of the first tier",
@@ -270,7 +298,12 @@ const Schema& schema_of(Rows<GivenMemory>) {
 const Schema& schema_of(Rows<KnownSystem>) {
   static constexpr Field kFields[] = {
       by_hand("chips", "of the machine", TypeOf<std::int64_t>::type, {.flags = kRequired}),
-      by_hand("accelerator", "a chip", TypeOf<AcceleratorText>::type, {.flags = kRequired}),
+      by_hand("accelerator", "a chip; of one with `peaks` the `sram` is enough", kChip,
+              {.flags = kRequired}),
+      by_hand("peaks",
+              "by number format, dense; none is scaled from another, and `accelerator` stands for "
+              "the one of 16 bits",
+              TypeOf<Peaks>::type, {.preset = "the peak of the cores, for all formats"}),
       by_hand("memory", "of a chip", TypeOf<MemoryText>::type, {.flags = kRequired}),
       by_hand("levels", "on-chip memories, for `execution.levels`", TypeOf<LevelsText>::type,
               {.preset = "none"}),

@@ -39,11 +39,16 @@ struct MemoryText {
 /// Reads a chip that is derived from a technology.  Values given in the config override derived
 /// ones.
 struct GivenMemory;
+/// What is left to say of a chip beside its peaks.
+struct GivenSram {
+  Bytes sram{};
+};
 const Schema& schema_of(Rows<AcceleratorText>);
 const Schema& schema_of(Rows<GivenValues>);
 const Schema& schema_of(Rows<MemoryTier>);
 const Schema& schema_of(Rows<MemoryText>);
 const Schema& schema_of(Rows<GivenMemory>);
+const Schema& schema_of(Rows<GivenSram>);
 /// Whether a config is read for its chip alone: then it need not say how many there are.
 enum class SystemUse : std::uint8_t { Whole, ChipAlone };
 

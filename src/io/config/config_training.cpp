@@ -125,6 +125,15 @@ std::vector<std::optional<Role>> take_roles(YamlEntry& section, InputMessages& m
   return roles;
 }
 
+/// The peak of products of words of this size; cores, lanes and stages give the one of 16 bits.
+FlopsPerSecond peak_of_word(const Machine& machine, Bytes word) {
+  const Math math = math_of_word(word, MathLibrary::Torch, machine.peaks);
+  const auto own = product_peak(machine.peaks, math);
+  const auto of_16bit = product_peak(machine.peaks, Math::Bf16);
+  const FlopsPerSecond peak = machine.accelerator.peak();
+  return own && of_16bit ? peak * (own->rate / of_16bit->rate) : peak;
+}
+
 void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
   task.choices.network = take_roles(section, messages);
   auto text = read_system(section, 1, SystemUse::Whole, messages);
@@ -138,7 +147,7 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
   check_most(section, "chips", text->system.chips, kMostChips, messages);
   Machine& machine = task.machine;
   machine = text->system;
-  machine.matrix.peak = machine.accelerator.peak();
+  machine.matrix.peak = peak_of_word(machine, task.pass.word);
   machine.vector.peak = machine.accelerator.peak() * 0.5;
   // One degree may be left out: it is what the others leave.
   std::int64_t left = machine.chips;

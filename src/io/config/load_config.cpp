@@ -22,6 +22,7 @@
 #include "io/config/config_tree.hpp"
 #include "io/config/foreign_file.hpp"
 #include "io/config/workload_text.hpp"
+#include "model/kernel_rates.hpp"
 #include "model/layer/level_traffic.hpp"
 
 namespace dfsearch {
@@ -167,6 +168,53 @@ void check_levels(const Config& config, const YamlEntry& execution, InputMessage
   }
 }
 
+/// Products of one format at the peak of another one.
+void note_peak_of_cores(const Problem& problem, InputMessages& messages) {
+  const Bytes word = problem.workload.word;
+  if (word == Bytes(2.0)) return;
+  messages.note(fmt::format(
+      "words of {} are computed at the peak of the cores, as of 16 bits; 'system.peaks' gives one "
+      "for each number format",
+      to_text(word)));
+}
+
+/// Parts of a workload that its graph leaves out.
+void note_parts_left_out(const Problem& problem, InputMessages& messages) {
+  if (problem.workload.kind != WorkloadKind::Hpl) return;
+  if (problem.equations.out_of_core == OutOfCore::Free) return;
+  messages.note(
+      "HPL as a graph counts trailing updates without panels and pivots; 'dfsearch "
+      "linpack' times whole runs");
+}
+
+/// The peak of each kernel, if the chip states them.
+void resolve_rates(const YamlNode& root, bool is_derived, Problem& problem,
+                   InputMessages& messages) {
+  const YamlEntry* execution = root.find("execution");
+  const auto given = [&](const char* key) {
+    return execution ? execution->value.find(key) : nullptr;
+  };
+  if (!problem.system.peaks.stated()) {
+    for (const char* key : {"math", "framework"}) {
+      if (!given(key)) continue;
+      messages.add(given(key)->place, key, "needs 'system.peaks', the peaks by number format");
+    }
+    if (!is_derived && messages.count() == 0) note_peak_of_cores(problem, messages);
+    return;
+  }
+  if (!problem.system.counts_cores && !problem.execution.compute_utilization) {
+    problem.execution.compute_utilization = 1.0;
+  }
+  const std::optional<KernelId> wrong = set_kernel_rates(problem);
+  if (!wrong) return;
+  const Kernel& kernel = problem.workload.graph.kernel(*wrong);
+  const char* math = name_of(math_of(problem, kernel));
+  messages.add(given("math") ? given("math")->place : root.find("system")->place, "peaks",
+               fmt::format("kernel {} computes in {}, for which the chip states no peak, expected "
+                           "'system.peaks.vector.{}' or another 'execution.math'",
+                           in_quotes(kernel.name), math, math));
+}
+
 /// Derives the chip, once its equations are known, and completes the machine with it.
 void derive_chip(const YamlNode& root, Config& config, InputMessages& messages) {
   ChipDesign& design = *config.design;
@@ -264,6 +312,9 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   if (workload) {
     problem.workload = std::move(*workload);
     if (system_is_right && execution) check_levels(config, *execution, messages);
+    if (system_is_right && execution_is_right) {
+      resolve_rates(root, config.design.has_value(), problem, messages);
+    }
     if (problem.equations.weight_pieces == WeightPieces::Reread && !problem.workload.micro_batch) {
       messages.add(root.find("equations")->place, "weight_pieces",
                    "reread depends on the samples of a micro-batch, expected 'micro_batch' in the "
@@ -279,6 +330,8 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
     config.design->equations = technology_equations;
     derive_chip(root, config, messages);
   }
+  if (system_is_right) set_out_of_core_traffic(problem);
+  if (messages.count() == 0) note_parts_left_out(problem, messages);
   if (!chip_alone) resolve_defaults_of_stages(root, config, messages);
   return config;
 }

@@ -121,6 +121,8 @@ const Schema& schema_of(Rows<PoolSystemText>) {
   static const Field kFields[] = {
       by_hand("peak", "of a chip in dense products: one rate, or one for each kind of number",
               kPeaks, {.preset = "that of the accelerator"}),
+      field<&P::peaks>("peaks", "by number format, where `peak` and `chip` have none",
+                       {.preset = "that of 16 bits, for all formats"}),
       field<&P::accelerator>("accelerator", "a chip", {.preset = "`peak`"}),
       field<&P::chip>("chip",
                       "a measured chip of the shelf, whose peaks count where `peak` has none",

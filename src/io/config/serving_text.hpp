@@ -80,6 +80,7 @@ struct PoolSystemText {
   MemoryText memory;
   std::vector<PoolDimensionText> network;
   PeaksText peak;
+  Peaks peaks;  ///< of the machine, for numbers without a peak in `peak`
   std::string chip;
   double price = 0.0;
   Watts power{};

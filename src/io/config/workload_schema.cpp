@@ -266,6 +266,9 @@ const Schema& schema_of(Rows<KernelText>) {
       own<&Kernel::element_flops>(
           "element_flops", "FLOP of an output element of an elementwise kernel, which do not",
           {.preset = "1, which counts as the model's"}),
+      own<&Kernel::math>("math",
+                         "the number format of its arithmetic, where the chip states `peaks`",
+                         {.preset = "as `execution.math`"}),
       own<&Kernel::matrices>("matrices", "weights that are stored, of which a sample uses `outer`",
                              {.preset = "`outer`"}),
       own<&Kernel::parameters>("parameters", "elements stored beside the weight",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "io/text/objective_text.hpp"
+#include "model/kernel_rates.hpp"
 
 namespace dfsearch {
 namespace {
@@ -23,10 +24,9 @@ std::string progress_header() {
 }
 
 ProgressScale scale_of(const Problem& problem) {
-  const Machine& system = problem.system;
   return {.objective = problem.objective,
           .work = problem.workload.flops(),
-          .peak = system.accelerator.peak() * static_cast<double>(system.chips)};
+          .peak = peak_of_products(problem) * static_cast<double>(problem.system.chips)};
 }
 
 std::string progress_line(const Progress& progress, const ProgressScale& scale) {

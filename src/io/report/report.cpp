@@ -24,6 +24,7 @@
 #include "io/text/joined.hpp"
 #include "io/text/objective_text.hpp"
 #include "io/text/text_table.hpp"
+#include "model/kernel_rates.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/names.hpp"
@@ -82,6 +83,28 @@ Sheet given_rates_line(const Problem& problem) {
                                  : "ideal, the peaks of the cores, of memory and of links");
 }
 
+/// The stated peaks at which kernels run.
+Sheet peaks_line(const Problem& problem) {
+  if (!problem.system.peaks.stated()) return "";
+  std::vector<std::pair<StatedPeak, std::int64_t>> counts;
+  for (const Kernel& kernel : problem.workload.graph.kernels()) {
+    const auto peak = peak_of(problem, kernel);
+    if (!peak) continue;
+    const auto found = std::find_if(counts.begin(), counts.end(), [&](const auto& each) {
+      return each.first.name() == peak->name();
+    });
+    if (found == counts.end()) {
+      counts.emplace_back(*peak, 1);
+    } else {
+      ++found->second;
+    }
+  }
+  return labelled("peaks", joined(counts, ", ", [](const auto& each) {
+                    return fmt::format("{} of {} for {}", each.first.name(),
+                                       to_text(each.first.rate), plural(each.second, "kernel"));
+                  }));
+}
+
 // How sure it is.
 
 /// How far the incumbent may be above the optimum, at most.
@@ -112,8 +135,8 @@ std::string status_text(const Outcome& outcome) {
 
 Sheet step_lines(const Outcome& outcome) {
   const Cost& cost = *outcome.cost;
-  const Machine& system = outcome.problem->system;
-  const FlopsPerSecond peak = system.accelerator.peak() * static_cast<double>(system.chips);
+  const Problem& problem = *outcome.problem;
+  const FlopsPerSecond peak = peak_of_products(problem) * static_cast<double>(problem.system.chips);
   Sheet text =
       labelled("step time", fmt::format("{} ({} s); {} of the peak of {}", to_text(cost.step_time),
                                         cost.step_time.in_base_units(), percent(cost.utilization),
@@ -449,7 +472,8 @@ Sheet reason_lines(const Outcome& outcome) {
 Sheet asked_text(const Problem& problem) {
   return labelled("workload", workload_text(problem.workload)) +
          (problem.workload.counts ? model_line(*problem.workload.counts) : "") +
-         labelled("machine", machine_text(problem.system)) + given_rates_line(problem);
+         labelled("machine", machine_text(problem.system)) + given_rates_line(problem) +
+         peaks_line(problem);
 }
 
 Sheet report_text(const Outcome& outcome, const std::string& title, bool with_details) {

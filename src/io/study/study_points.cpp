@@ -17,6 +17,7 @@
 #include "io/study/result_row.hpp"
 #include "io/study/yaml_text.hpp"
 #include "io/text/input_messages.hpp"
+#include "model/kernel_rates.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/machine/price_power.hpp"
 
@@ -42,7 +43,7 @@ constexpr std::int64_t kFewPoints = 2'000;
 PointFacts facts_of(const Problem& problem) {
   PointFacts facts;
   const Machine& system = problem.system;
-  facts.peak = system.accelerator.peak().in_base_units() * static_cast<double>(system.chips);
+  facts.peak = peak_of_products(problem).in_base_units() * static_cast<double>(system.chips);
   facts.flop = problem.workload.flops().in_base_units();
   const bool given = std::all_of(system.network.begin(), system.network.end(),
                                  [](const NetworkDimension& d) { return d.degree.has_value(); });

@@ -9,6 +9,7 @@
 #include "model/layer/core_allocation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <utility>
 
@@ -47,6 +48,14 @@ std::int64_t rounds(const Kernel& kernel, const Shard& shard) {
   return capped_product(passes(kernel), shard.steps);
 }
 
+/// Cycles of a kernel that runs slower, or faster, than an array or its lanes.
+// docs/model.md (65)
+std::int64_t scaled(std::int64_t cycles, double scale) {
+  if (scale == 1.0) return cycles;
+  const double most = static_cast<double>(kSaturated);
+  return static_cast<std::int64_t>(std::min(std::ceil(static_cast<double>(cycles) * scale), most));
+}
+
 std::int64_t systolic_cycles(std::int64_t rounds, const ArrayExtents& extents,
                              const Accelerator& accelerator, CoreGrid grid) {
   const std::int64_t rows = ceil_div(ceil_div(extents.lanes, accelerator.lanes), grid.lanes);
@@ -62,14 +71,15 @@ std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator&
   if (kernel.mode == Mode::Simd) {
     const std::int64_t rows =
         ceil_div(ceil_div(shard.m, accelerator.lanes), grid.lanes);  // = ceil(m / (lanes * LW))
-    return capped_product(capped_product(rows, shard.of_step().n), rounds(kernel, shard));
+    return scaled(capped_product(capped_product(rows, shard.of_step().n), rounds(kernel, shard)),
+                  kernel.cycle_scale);
   }
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const Dataflow dataflow : dataflows_of(accelerator)) {
     const ArrayExtents extents = array_extents(shard.of_step(), dataflow);
     least = std::min(least, systolic_cycles(rounds(kernel, shard), extents, accelerator, grid));
   }
-  return least;
+  return scaled(least, kernel.cycle_scale);
 }
 
 Dataflow dataflow_of(const Kernel& kernel, const Shard& shard, const Accelerator& accelerator,
@@ -137,7 +147,10 @@ std::vector<CoreOption> pareto_options(std::vector<CoreOption>&& all, std::int64
 CoreOptionsCache::List CoreOptionsCache::options(const Kernel& kernel,
                                                  const std::vector<Shard>& shapes,
                                                  const Accelerator& accelerator) {
-  const Key key{.mode = kernel.mode, .passes = passes(kernel), .shapes = shapes};
+  const Key key{.mode = kernel.mode,
+                .passes = passes(kernel),
+                .cycle_scale = kernel.cycle_scale,
+                .shapes = shapes};
   {
     const std::shared_lock lock(mutex_);
     if (const auto found = lists_.find(key); found != lists_.end()) return found->second;

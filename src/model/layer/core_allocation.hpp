@@ -64,6 +64,7 @@ class CoreOptionsCache {
   struct Key {
     Mode mode;
     std::int64_t passes;
+    double cycle_scale;
     std::vector<Shard> shapes;
     friend auto operator<=>(const Key&, const Key&) = default;
   };

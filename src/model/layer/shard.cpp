@@ -182,7 +182,9 @@ Bytes explicit_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& gr
   }
   const auto held = [&kernel](const Shard& shard) {
     const double rows = product(shard.m, shard.k);
-    return kernel.has_weight() ? rows : rows * static_cast<double>(shard.n);
+    // Chips that share a weight among them share its columns alone.
+    const bool is_weight = kernel.has_weight() && kernel.spread != Spread::Machine;
+    return is_weight ? rows : rows * static_cast<double>(shard.n);
   };
   const double share =
       held(shard_of(kernel, sharding, grid, 1)) / held(shard_of(kernel, Loop::None, ChipGrid{}, 1));

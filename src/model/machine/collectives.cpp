@@ -18,7 +18,10 @@ double pairs(PairCount count, double chips, bool grid) {
 
 Collectives::Collectives(const Machine& system, const std::vector<Mapping::Dimension>& network,
                          std::optional<Strategy> strategy, const Equations& equations)
-    : all_reduce_passes_(equations.all_reduce_passes), latency_(equations.latency) {
+    : all_reduce_passes_(equations.all_reduce_passes),
+      latency_(equations.latency),
+      gather_(equations.gather),
+      directions_(equations.directions) {
   for (std::size_t d = 0; d < network.size(); ++d) {
     if (network[d].strategy != strategy.value_or(network[d].strategy)) continue;
     if (network[d].degree == 1) continue;
@@ -27,6 +30,20 @@ Collectives::Collectives(const Machine& system, const std::vector<Mapping::Dimen
                            .degree = static_cast<double>(network[d].degree),
                            .bandwidth = system.network[d].bandwidth,
                            .latency = system.network[d].latency});
+  }
+  set_axes();
+}
+
+void Collectives::set_axes() {
+  axes_.clear();
+  if (gather_ == GatherOrder::InTurn && directions_ == 1) return;
+  for (const Dimension& d : dimensions_) {
+    // One direction of a ring is as fast as a line.
+    const bool is_half = d.topology == Topology::Ring && directions_ == 1;
+    axes_.push_back({.topology = is_half ? Topology::Line : d.topology,
+                     .n = d.degree,
+                     .link = d.bandwidth,
+                     .alpha = d.latency});
   }
 }
 
@@ -44,11 +61,17 @@ Collectives Collectives::of_degrees(const std::vector<double>& degrees) const {
     parts.dimensions_.back().degree = degrees[d];
     parts.members_ *= static_cast<std::int64_t>(degrees[d]);
   }
+  parts.set_axes();
   return parts;
 }
 
+// docs/collectives.md (2)
 // docs/model.md (13)
 Seconds Collectives::all_gather(Bytes whole) const {
+  if (!axes_.empty()) {
+    return gather_ == GatherOrder::AtOnce ? collective::gather_at_once(axes_, whole)
+                                          : collective::gather_in_turn(axes_, whole);
+  }
   Seconds time{};
   double inner_members = 1.0;
   for (const Dimension& d : dimensions_) {
@@ -65,8 +88,10 @@ Seconds Collectives::all_reduce(Bytes whole) const {
   return all_reduce_passes_ * all_gather(whole);
 }
 
+// docs/collectives.md (4)
 // docs/model.md (15)
 Seconds Collectives::all_to_all(Bytes member) const {
+  if (directions_ == 2 && !axes_.empty()) return collective::all_to_all(axes_, member);
   Seconds slowest{};
   for (const Dimension& d : dimensions_) {
     const double share = row_of(d.topology).exchanged(d.degree);
@@ -142,6 +167,9 @@ Seconds Collectives::all_reduce_latency() const {
 Seconds Collectives::gather_latency() const {
   Seconds sum{};
   if (latency_ == LatencyRule::AllReduces) return sum;
+  if (directions_ == 2 && !axes_.empty()) {
+    return collective::latency(axes_, collective::Kind::AllGather);
+  }
   for (const Dimension& d : dimensions_)
     sum += d.latency * row_of(d.topology).gather_hops(d.degree);
   return sum;
@@ -151,6 +179,9 @@ Seconds Collectives::gather_latency() const {
 Seconds Collectives::exchange_latency() const {
   Seconds sum{};
   if (latency_ == LatencyRule::AllReduces) return sum;
+  if (directions_ == 2 && !axes_.empty()) {
+    return collective::latency(axes_, collective::Kind::AllToAll);
+  }
   for (const Dimension& d : dimensions_) {
     sum += d.latency * row_of(d.topology).exchange_hops(d.degree);
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/machine/collective_forms.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
 
@@ -40,7 +41,7 @@ class Collectives {
   [[nodiscard]] std::int64_t members() const { return members_; }
 
   /// `whole` is the bytes of the reduced or gathered tensor.  One dimension works after the other
-  /// and moves the bytes that the inner ones leave, so the times add up.
+  /// and moves the bytes that the inner ones leave, so the times add up; or all work at once.
   [[nodiscard]] Seconds all_reduce(Bytes whole) const;
   [[nodiscard]] Seconds all_gather(Bytes whole) const;
   /// `member` is the bytes one member holds.  The dimensions work in a pipeline, so
@@ -66,11 +67,16 @@ class Collectives {
 
  private:
   [[nodiscard]] double cut_of_grid(std::size_t cut) const;
+  void set_axes();
 
   std::vector<Dimension> dimensions_;  // only those with degree > 1
   std::int64_t members_ = 1;
   double all_reduce_passes_ = 2.0;
   LatencyRule latency_ = LatencyRule::Hops;
+  GatherOrder gather_ = GatherOrder::InTurn;
+  int directions_ = 1;
+  /// The dimensions, where both directions or all dimensions at once are used; else empty.
+  std::vector<collective::Axis> axes_;
 };
 
 }  // namespace dfsearch

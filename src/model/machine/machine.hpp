@@ -14,6 +14,7 @@
 
 #include "base/units.hpp"
 #include "model/machine/mesh_placement.hpp"
+#include "model/machine/peaks.hpp"
 #include "model/machine/rates.hpp"
 #include "model/machine/topology.hpp"
 
@@ -135,6 +136,9 @@ struct Machine {
   /// Rates of kernels that run one by one, in plans and executions; mappings count the cores.
   Engine matrix;
   Engine vector;
+  /// Peaks by number format; none stated: the peak of the cores serves all.
+  Peaks peaks;
+  bool counts_cores = true;  ///< false: the peaks are known alone, and no cycles are counted
   /// At least one.  What the first cannot hold is in the others, which are slower.
   std::vector<MemoryTier> memory = std::vector<MemoryTier>(1);
   /// The product of the degrees is `chips`, or the chips of one copy of the workload.

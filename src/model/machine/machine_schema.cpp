@@ -158,6 +158,26 @@ const Schema& schema_of(Rows<Accelerator>) {
   return schema<Accelerator, kFields>("accelerator");
 }
 
+const Schema& schema_of(Rows<EnginePeaks>) {
+  using P = EnginePeaks;
+  static constexpr Extra kPeak{.limits = {1.0, 1e24}, .preset = "not stated"};
+  static constexpr Field kFields[] = {
+      element<0, &P::of>("fp64", "", kPeak), element<1, &P::of>("fp32", "", kPeak),
+      element<2, &P::of>("tf32", "", kPeak), element<3, &P::of>("bf16", "", kPeak),
+      element<4, &P::of>("fp16", "", kPeak), element<5, &P::of>("fp8", "", kPeak),
+      element<6, &P::of>("fp6", "", kPeak),  element<7, &P::of>("fp4", "", kPeak),
+      element<8, &P::of>("int8", "", kPeak)};
+  return schema<P, kFields>("peaks of an engine");
+}
+
+const Schema& schema_of(Rows<Peaks>) {
+  using P = Peaks;
+  static constexpr Field kFields[] = {
+      field<&P::matrix>("matrix", "of products, dense"),
+      field<&P::vector>("vector", "of elementwise kernels, and of products that no array serves")};
+  return schema<P, kFields>("peaks of a chip");
+}
+
 const Schema& schema_of(Rows<RateByPeak>) {
   using R = RateByPeak;
   static constexpr Field kFields[] = {

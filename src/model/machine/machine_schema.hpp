@@ -14,6 +14,8 @@ inline constexpr Interval kFrequencyLimits{1, 1e18};
 inline constexpr Interval kLatencyLimits{0, 1e3};
 
 const Schema& schema_of(Rows<Accelerator>);
+const Schema& schema_of(Rows<EnginePeaks>);
+const Schema& schema_of(Rows<Peaks>);
 const Schema& schema_of(Rows<RateByPeak>);
 const Schema& schema_of(Rows<Price>);
 const Schema& schema_of(Rows<Power>);

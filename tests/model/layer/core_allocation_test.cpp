@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <utility>
@@ -25,6 +26,7 @@ Kernel random_kernel(Random& random) {
   Kernel kernel = gemm("g", 1, 1, 1);
   if (pick(random, 0, 2) == 0) kernel.mode = Mode::Simd;
   if (pick(random, 0, 4) == 0) kernel.repeat = pick(random, 2, 3);
+  if (pick(random, 0, 2) == 0) kernel.cycle_scale = static_cast<double>(pick(random, 1, 12)) / 8.0;
   return kernel;
 }
 
@@ -53,8 +55,10 @@ std::vector<std::pair<std::int64_t, std::int64_t>> all_grids(const Kernel& kerne
         return count;
       };
       const auto array = [&](std::int64_t across, std::int64_t along, std::int64_t past) {
-        return kernel.repeat * blocks(across, l * chip.lanes) * blocks(along, s * chip.stages) *
-               past;
+        const std::int64_t count =
+            kernel.repeat * blocks(across, l * chip.lanes) * blocks(along, s * chip.stages) * past;
+        return static_cast<std::int64_t>(
+            std::ceil(static_cast<double>(count) * kernel.cycle_scale));
       };
       if (kernel.mode == Mode::Simd) {
         all.emplace_back(l * s, array(shard.m, 1, shard.n));
@@ -115,6 +119,19 @@ TEST_CASE("a SIMD kernel uses the lanes alone") {
   CHECK(cycles(kernel, shard, kChip, {1, 1}) == 70);  // ceil(13/2) x 10
   CHECK(cycles(kernel, shard, kChip, {3, 1}) == 30);  // ceil(13/6) x 10
   CHECK(cycles(kernel, shard, kChip, {3, 9}) == 30);
+}
+
+TEST_CASE("no grid spends fewer cycles of cores than one core, at any rate of the kernel") {
+  Random random(12);
+  for (int world = 0; world < 2000; ++world) {
+    const Kernel kernel = random_kernel(random);
+    const Shard shard = random_shard(random);
+    const Accelerator chip = random_chip(random, 12);
+    const std::int64_t alone = cycles(kernel, shard, chip, {});
+    for (const CoreOption& option : core_options(kernel, shard, chip)) {
+      CHECK(option.cores * option.cycles >= alone);
+    }
+  }
 }
 
 TEST_CASE("cycles count for every repeat") {

@@ -1,0 +1,90 @@
+#pragma once
+// Times of collectives on all axes of a network at once, in both directions of its links, and as
+// NCCL reaches them (docs/collectives.md).
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/units.hpp"
+#include "base/words.hpp"
+#include "model/machine/topology.hpp"
+
+namespace dfsearch::collective {
+
+/// A network dimension with members.
+struct Axis {
+  Topology topology = Topology::Ring;
+  double n = 1.0;
+  BytesPerSecond link{};  ///< of one link in one direction
+  Seconds alpha{};        ///< of a hop
+  double taper = 1.0;     ///< of a switch: bandwidth inside groups over bandwidth beyond them
+  double group = 1.0;     ///< of a switch: members below the taper
+  bool reduces = false;   ///< the switch adds up
+};
+
+/// The operations of a group of chips.
+enum class Kind : std::uint8_t {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  AllToAll,
+  Broadcast,
+};
+constexpr auto words(Kind) {
+  return named<Kind>("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast");
+}
+
+/// Bytes a second that can enter the worst placed chip along the axis.
+BytesPerSecond into(const Axis& axis);
+
+/// An all-gather of `whole` bytes, or a reduce-scatter: on all axes at once, or axis after axis from
+/// the inside out.
+Seconds gather_at_once(std::span<const Axis> axes, Bytes whole);
+Seconds gather_in_turn(std::span<const Axis> axes, Bytes whole);
+/// An all-reduce of `whole` bytes: two gathers, or one pass through a switch that reduces.
+Seconds all_reduce(std::span<const Axis> axes, Bytes whole);
+/// Every member sends `held` bytes in all, an equal part to each other.
+Seconds all_to_all(std::span<const Axis> axes, Bytes held);
+Seconds broadcast(std::span<const Axis> axes, Bytes whole);
+/// The hops of the first byte, axis after axis.
+Seconds latency(std::span<const Axis> axes, Kind kind);
+
+/// Two levels: `n_in` chips of a node, `n_out` nodes, and bandwidths of a chip with the shares that
+/// are reached.
+struct TwoLevels {
+  double n_in = 1.0;
+  double n_out = 1.0;
+  BytesPerSecond inside{};
+  BytesPerSecond outside{};
+  double share_in = 1.0;
+  double share_out = 1.0;
+};
+/// An all-gather of `whole` bytes in flat rings, whose node has a network port for each chip.
+Seconds flat_ring(const TwoLevels& levels, Bytes whole);
+/// An all-reduce whose outer level reduces in the network.
+Seconds sharp_network(const TwoLevels& levels, Bytes whole);
+/// An all-to-all without a spine: data goes to the chip of its rail first.
+Seconds rail_only_all_to_all(const TwoLevels& levels, Bytes held);
+
+/// What NCCL reaches on a generation of chips in one NVLink domain.
+struct NcclShares {
+  std::string_view chip;
+  double ll, ll128, simple;  ///< shares of the link
+  double of_two, of_four;    ///< factors on the next and the simple one, of two and up to four
+  double all_to_all;         ///< in place of the simple one
+  double slow;               ///< factor on the starts
+  double nvls;               ///< share in the switch; 0: it does not reduce
+  Seconds nvls_start;
+  BytesPerSecond link;
+};
+/// The shares of a chip, `a100`, `h100` or `b200`; null for any other.
+const NcclShares* nccl_shares(std::string_view chip);
+/// An operation of `n` members on `bytes`: of an all-to-all what a member sends.
+Seconds nccl_time(const NcclShares& shares, Kind kind, double n, Bytes bytes);
+
+/// No algorithm on any part of these axes gathers `whole` bytes for `members` chips in less.
+Seconds gather_bound(std::span<const Axis> axes, Bytes whole, double members);
+
+}  // namespace dfsearch::collective
