@@ -21,6 +21,10 @@ int run_import(const CommandLine& line);
 int run_export(const CommandLine& line);
 int run_chip(const CommandLine& line);
 int run_gemm(const CommandLine& line);
+/// HPL, FFT and collectives in closed form (docs/hpc.md, docs/collectives.md).
+int run_hpl(const CommandLine& line);
+int run_fft(const CommandLine& line);
+int run_collective(const CommandLine& line);
 /// All placements of axes of parallelism on a mesh.
 int run_mesh(const CommandLine& line);
 /// A table of training runs, or of deployments.

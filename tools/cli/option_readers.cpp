@@ -122,6 +122,32 @@ void lstm_model(CommandLine& line, const std::string& option, const std::string&
                         .steps = steps});
 }
 
+void hpl_grid(CommandLine& line, const std::string& option, const std::string& value) {
+  const auto [p, q] = extents_of<2>(option, value, "two sides from 1 to 2^31 like 4x2");
+  line.hpc.grid = {p, q};
+}
+
+void fft_size(CommandLine& line, const std::string& option, const std::string& value) {
+  const auto dimensions = std::count(value.begin(), value.end(), 'x') + 1;
+  constexpr const char* kExpected = "one to three sides from 1 to 2^31 like 2048x2048x2048";
+  const auto set = [&line](const auto& sides) {
+    line.hpc.sides.assign(sides.begin(), sides.end());
+  };
+  if (dimensions == 1) {
+    set(extents_of<1>(option, value, kExpected));
+  } else if (dimensions == 2) {
+    set(extents_of<2>(option, value, kExpected));
+  } else {
+    set(extents_of<3>(option, value, kExpected));
+  }
+}
+
+void nccl_chip(CommandLine& line, const std::string& option, const std::string& value) {
+  constexpr std::array<std::string_view, 3> kChips = {"a100", "h100", "b200"};
+  if (collective::nccl_shares(value) == nullptr) refuse_word(option, value, kChips);
+  line.hpc.nccl = value;
+}
+
 void mesh_axis(CommandLine& line, const std::string& option, const std::string& value) {
   constexpr std::size_t kMostAxes = 6;  // 6! orders
   if (line.axes.size() == kMostAxes) {
@@ -210,6 +236,21 @@ void finish_graph(CommandLine& line) {
 
 void finish_gemm(CommandLine& line) {
   if (line.shapes.empty() && line.lstms.empty()) usage_error("gemm: missing --shape MxKxN");
+}
+
+void finish_hpl(CommandLine& line) {
+  if (line.hpc.n == 0) usage_error("linpack: missing --n N");
+}
+
+void finish_fft(CommandLine& line) {
+  if (line.hpc.sides.empty()) usage_error("fourier: missing --size N, NxN or NxNxN");
+  if (line.hpc.layout == FftLayout::Pencil && line.hpc.sides.size() < 3) {
+    usage_error("--layout: only transforms of three dimensions have pencils");
+  }
+}
+
+void finish_collective(CommandLine& line) {
+  if (!(line.hpc.bytes > Bytes{})) usage_error("collective: missing --bytes B");
 }
 
 /// The input is WxH; the axes have its chips.

@@ -1,9 +1,11 @@
 #include "cli/option_rows.hpp"
 
+#include <array>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "base/units_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/option_values.hpp"
 #include "io/huggingface/family_file.hpp"
@@ -228,6 +230,75 @@ constexpr OptionRow kGemm[] = {
      sharing_chips, true},
     {"--json", "FILE|-", "the times as JSON; with - in place of the table", text<&Line::json>}};
 
+constexpr std::int64_t kMostRows = 1'000'000'000;
+constexpr std::int64_t kMostPasses = 8;
+
+void hpl_rows(Line& line, const Text& option, const Text& value) {
+  line.hpc.n = parse_count(option, value, kMostRows);
+}
+void hpl_block(Line& line, const Text& option, const Text& value) {
+  line.hpc.blocks.push_back(parse_count(option, value, kMostRows));
+}
+void hpl_rate(Line& line, const Text& option, const Text& value) {
+  line.hpc.rate = converted(option, [&] { return parse_quantity<FlopsPerSecond>(value); });
+}
+template <bool has>
+void lookahead(Line& line, const Text&, const Text&) {
+  line.hpc.lookahead = has;
+}
+template <auto member>
+void hpc_bytes(Line& line, const Text& option, const Text& value) {
+  line.hpc.*member = converted(option, [&] { return parse_quantity<Bytes>(value); });
+}
+void fft_layout(Line& line, const Text& option, const Text& value) {
+  line.hpc.layout = parse_word<FftLayout>(option, value);
+}
+void fft_element(Line& line, const Text& option, const Text& value) {
+  constexpr std::array<std::string_view, 2> kElements = {"c64", "c128"};
+  if (value != kElements[0] && value != kElements[1]) refuse_word(option, value, kElements);
+  line.hpc.element = Bytes(value == kElements[0] ? 8.0 : 16.0);
+}
+void fft_repack(Line& line, const Text& option, const Text& value) {
+  line.hpc.repack = value == "0" ? 0 : parse_count(option, value, kMostPasses);
+}
+void operation(Line& line, const Text& option, const Text& value) {
+  line.hpc.operation = parse_word<collective::Kind>(option, value);
+}
+
+constexpr OptionRow kJsonOfTable{"--json", "FILE|-", "as JSON; with - in place of the lines",
+                                 text<&Line::json>};
+
+constexpr OptionRow kHpl[] = {
+    {"--n", "N", "rows of the matrix", hpl_rows},
+    {"--block", "B", "columns of a panel; repeatable (64 to 2048 in steps of 64)", hpl_block, true},
+    {"--grid", "PxQ", "processes, one on each chip (all grids)", hpl_grid},
+    {"--rate", "R", "of wide products of a chip, as measured (its peak)", hpl_rate},
+    {"--lookahead", "", "the next panel is factored during the update", lookahead<true>},
+    {"--no-lookahead", "", "panel, swap and update one after the other", lookahead<false>},
+    kJsonOfTable};
+
+constexpr OptionRow kFft[] = {
+    {"--size", "N[xN[xN]]", "points along one to three dimensions", fft_size},
+    {"--element", "c64|c128", "a complex point (c64)", fft_element},
+    {"--real", "", "real input: half of the bytes and of the work",
+     flag<&Line::hpc, &HpcLine::real>},
+    {"--layout", "slab|pencil", "how points lie on chips (the faster one)", fft_layout},
+    {"--transposed", "", "the output may stay as the last exchange leaves it",
+     flag<&Line::hpc, &HpcLine::transposed>},
+    {"--repack", "N", "passes that packing adds: 2 of MPI libraries, 0 if fused (1)", fft_repack},
+    {"--fast", "B", "what a core holds of a pass (the SRAM of the chip)",
+     hpc_bytes<&HpcLine::fast>},
+    kJsonOfTable};
+
+constexpr OptionRow kCollective[] = {
+    {"--operation", "NAME",
+     "all_reduce, all_gather, reduce_scatter, all_to_all or broadcast (all_reduce)", operation},
+    {"--bytes", "B", "of the whole, or of what a member of an all_to_all sends",
+     hpc_bytes<&HpcLine::bytes>},
+    {"--nccl", "a100|h100|b200", "beside it what NCCL reaches on such chips of one node",
+     nccl_chip},
+    kJsonOfTable};
+
 constexpr OptionRow kPredict[] = {
     {"--by", "GROUP", "the table of errors by source, model, gpu or gpus (source); repeatable",
      word<&Line::run_groups>, true},
@@ -323,6 +394,11 @@ constexpr UsageRow kChipUsage[] = {
 constexpr UsageRow kGemmUsage[] = {
     {"CONFIG --shape MxKxN", "the time of a GEMM alone on such a chip"},
     {"CONFIG --lstm BxDxVxLxS", "the time of a training step of an LSTM there"}};
+constexpr UsageRow kHplUsage[] = {{"CONFIG --n N", "the best run of HPL on such a machine"}};
+constexpr UsageRow kFftUsage[] = {
+    {"CONFIG --size N[xN[xN]]", "the best layout of a Fourier transform there"}};
+constexpr UsageRow kCollectiveUsage[] = {
+    {"CONFIG --bytes B", "the time of a collective by algorithm"}};
 constexpr UsageRow kMeshUsage[] = {
     {"WxH --axis N...", "where axes of parallelism are on a mesh, and links they share"}};
 constexpr UsageRow kPredictUsage[] = {
@@ -354,6 +430,12 @@ constexpr CommandRow kCommands[] = {
      "one table; a folder stands for all configs in it.",
      true, true},
     {run_gemm, "gemm", kGemmUsage, "config", kGemm, finish_gemm},
+    {run_hpl, "linpack", kHplUsage, "config", kHpl, finish_hpl,
+     "A config needs its system only, as for chip (docs/hpc.md)."},
+    {run_fft, "fourier", kFftUsage, "config", kFft, finish_fft,
+     "A config needs its system only, as for chip (docs/hpc.md)."},
+    {run_collective, "collective", kCollectiveUsage, "config", kCollective, finish_collective,
+     "A config needs its system only, as for chip (docs/collectives.md)."},
     {run_mesh, "mesh", kMeshUsage, "mesh", kMesh, finish_mesh,
      "Axes count from 0 and are placed in every order, innermost first, column after column: all "
      "upwards, or every second one downwards as a snake.",

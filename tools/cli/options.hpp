@@ -14,6 +14,8 @@
 #include "io/config/shelf.hpp"
 #include "io/emit/emit_result.hpp"
 #include "io/predict/fit_stack.hpp"
+#include "model/hpc/fft.hpp"
+#include "model/hpc/hpl.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/mesh_placement.hpp"
 #include "technology/lstm.hpp"
@@ -66,6 +68,25 @@ struct StudyLine {
   StudyShard shard;
   std::optional<Seconds> point_time_limit;
   bool all = false;
+};
+
+/// Options of `dfsearch linpack`, `fourier` and `collective`.
+struct HpcLine {
+  std::int64_t n = 0;                ///< rows of a matrix
+  std::vector<std::int64_t> blocks;  ///< empty: 64 to 2048
+  std::optional<HplGrid> grid;       ///< left out: all
+  std::optional<bool> lookahead;
+  FlopsPerSecond rate{};            ///< of products of a chip; zero: its peak
+  std::vector<std::int64_t> sides;  ///< points along the dimensions of a transform
+  std::optional<FftLayout> layout;  ///< left out: both
+  bool transposed = false;          ///< the output may be in the order of the last exchange
+  Bytes element{8.0};
+  bool real = false;
+  std::optional<std::int64_t> repack;  ///< passes for packing
+  Bytes fast{};                        ///< memory of a core; zero: the SRAM of the chip
+  collective::Kind operation = collective::Kind::AllReduce;
+  Bytes bytes{};
+  std::string nccl;  ///< chip whose measured shares count
 };
 
 /// The command with its inputs and options.  Names of files are as given; empty: not given, "-" for
@@ -128,6 +149,7 @@ struct CommandLine {
   bool quiet = false;
   bool verbose = false;
   StudyLine study;  ///< what studies have beside these
+  HpcLine hpc;
 };
 
 /// Text of --help or --version.

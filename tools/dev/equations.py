@@ -20,7 +20,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import checks  # noqa: E402
 
-PAGES = ["docs/model.md", "docs/technology.md", "docs/training.md", "docs/truth.md"]
+PAGES = ["docs/model.md", "docs/technology.md", "docs/training.md", "docs/truth.md", "docs/hpc.md",
+         "docs/collectives.md"]
 DEFINITION = re.compile(r"^ {4,}\((\d+)\) ", re.MULTILINE)
 CITATION = r"^ *///? {} ((?:\(\d+\)(?:, )?)+)$"
 MENTION = r"{},? \((\d+)\)"
