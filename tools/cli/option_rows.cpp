@@ -230,14 +230,14 @@ constexpr OptionRow kGemm[] = {
      sharing_chips, true},
     {"--json", "FILE|-", "the times as JSON; with - in place of the table", text<&Line::json>}};
 
-constexpr std::int64_t kMostRows = 1'000'000'000;
+constexpr std::int64_t kMostSize = 1'000'000'000;
 constexpr std::int64_t kMostPasses = 8;
 
 void hpl_rows(Line& line, const Text& option, const Text& value) {
-  line.hpc.n = parse_count(option, value, kMostRows);
+  line.hpc.n = parse_count(option, value, kMostSize);
 }
 void hpl_block(Line& line, const Text& option, const Text& value) {
-  line.hpc.blocks.push_back(parse_count(option, value, kMostRows));
+  line.hpc.blocks.push_back(parse_count(option, value, kMostSize));
 }
 void hpl_rate(Line& line, const Text& option, const Text& value) {
   line.hpc.rate = converted(option, [&] { return parse_quantity<FlopsPerSecond>(value); });

@@ -300,7 +300,15 @@ std::string part_to_cut(const MemoryUse& use) {
 
 /// The words of a search with a stack are proofs at the low ends of memory alone.
 Sheet found_line(const Task& task, const PlanResult& result) {
-  if (!task.stack) return result_line(result, result.scope, kOne, kNone);
+  if (!task.stack) {
+    Sheet line = result_line(result, result.scope, kOne, kNone);
+    if (result.misfit) {
+      line += labelled("",
+                       "by the bytes of textbooks: software may hold less, and a config with "
+                       "execution.stack counts what it holds");
+    }
+    return line;
+  }
   if (may_not_fit(task, result)) {
     const training::MemoryJudgement& judgement = *result.cost->judgement;
     const Bytes typical = judgement.needed[memory::Level::Typical];

@@ -42,7 +42,7 @@ ModelShape shape_of(const json& config, const Families& families = known_familie
 
 /// All messages, or "accepted".
 template <class Action>
-std::string message_of(Action action) {
+std::string refusal_of(Action action) {
   try {
     action();
   } catch (const InputError& error) {
@@ -56,7 +56,7 @@ std::string message_of(Action action) {
 }
 
 std::string message_of_config(const json& config, const Families& families = known_families()) {
-  return message_of([&] { shape_of(config, families); });
+  return refusal_of([&] { shape_of(config, families); });
 }
 
 /// The value of an expression with the names i = 3, a = [1, 2, 3], m = {x: 5}, t = 'abc', n = null.
@@ -90,7 +90,7 @@ double parameters_of(const json& config, const Families& families) {
 }  // namespace
 
 TEST_CASE("all families of the shelf are right, whatever config they will read") {
-  CHECK(message_of([] { known_families().check(); }) == "accepted");
+  CHECK(refusal_of([] { known_families().check(); }) == "accepted");
   std::size_t types = 0;
   for (const Family& family : known_families().all()) types += family.types.size();
   CHECK(known_families().all().size() == 144);
@@ -221,15 +221,15 @@ TEST_CASE("expressions") {
   };
   for (const auto& [text, what] : wrong) {
     CAPTURE(text);
-    CHECK(message_of([&] { value_of(text); }).find(what) != std::string::npos);
+    CHECK(refusal_of([&] { value_of(text); }).find(what) != std::string::npos);
   }
   const std::string deep = std::string(5000, '(') + "1" + std::string(5000, ')');
-  CHECK(message_of([&] { value_of(deep); }) == "nested too deeply");
+  CHECK(refusal_of([&] { value_of(deep); }) == "nested too deeply");
 }
 
 TEST_CASE("how a family reads fields") {
   const Families families = families_of(kSmall);
-  CHECK(message_of([&] { families.check(); }) == "accepted");
+  CHECK(refusal_of([&] { families.check(); }) == "accepted");
   const json good = {{"model_type", "small"}, {"vocab", 10}};
   const double all = parameters_of(good, families);
   // Embedding 80, last norm 8, two layers of 2 norms, 4 · 64 of attention and 3 · 8 · 32.
@@ -277,7 +277,7 @@ TEST_CASE("families that take keys from others") {
       kSmall +
       "---\ntypes: [other, another]\nlike: small\nfields: {d_model: 4, vocab: 10, no_effect: 1}\n"
       "layers: {mixer: {attention: {heads: 1, dim: no_effect}}, mlp: {extra: {}}}\n");
-  CHECK(message_of([&] { families.check(); }) == "accepted");
+  CHECK(refusal_of([&] { families.check(); }) == "accepted");
   const ModelShape shape = shape_of({{"model_type", "another"}, {"no_effect", 3}}, families);
   CHECK(shape.stacks[0].text() == "2x(attention)");
   CHECK(shape.stacks[0].hidden == 8);  // d_model is no other name any more
@@ -288,7 +288,7 @@ TEST_CASE("a wrong family file fails where it is wrong, before any config") {
   const auto wrong = [](const std::string& from, const std::string& to) {
     std::string text = kSmall;
     text.replace(text.find(from), from.size(), to);
-    return message_of([&] { families_of(text).check(); });
+    return refusal_of([&] { families_of(text).check(); });
   };
   CHECK(wrong("4 * hidden_size", "4 * hiden_size") ==
         "f.yaml:5:10: there is neither a field nor an expression 'hiden_size'");
@@ -303,11 +303,11 @@ TEST_CASE("a wrong family file fails where it is wrong, before any config") {
   CHECK(wrong("part.x", "part.z").find("there is no field 'z' in this map") != std::string::npos);
   CHECK(wrong("layers:\n", "layer:\n").find("unknown key 'layer', did you mean 'layers'?") !=
         std::string::npos);
-  CHECK(message_of([] { families_of("types: [a]\nlike: b\n"); }) ==
+  CHECK(refusal_of([] { families_of("types: [a]\nlike: b\n"); }) ==
         "f.yaml:2:1: like: there is no family 'b'");
-  CHECK(message_of([] { families_of("types: [a]\nlike: a\n"); }) ==
+  CHECK(refusal_of([] { families_of("types: [a]\nlike: a\n"); }) ==
         "f.yaml:2:1: like: a family is like itself");
-  CHECK(message_of([] { families_of("fields: {}\n"); }).find("a list 'types'") !=
+  CHECK(refusal_of([] { families_of("fields: {}\n"); }).find("a list 'types'") !=
         std::string::npos);
 }
 
@@ -341,7 +341,7 @@ TEST_CASE("the key `family` of a workload is its transformer, or is refused by t
   const Workload oss = loaded("family: gpt_oss");
   CHECK(oss.counts->parameters == 116'829'156'672);
   CHECK(oss.transformer->experts->vectors == 3 * 2880);
-  const auto refused = [&](const std::string& keys) { return message_of([&] { loaded(keys); }); };
+  const auto refused = [&](const std::string& keys) { return refusal_of([&] { loaded(keys); }); };
   CHECK(refused("family: nemotron_h")
             .find("c.yaml:1:71: family: plans, deployments and mappings of 'nemotron_h' are not "
                   "understood yet: layers with the block mamba2") == 0);
