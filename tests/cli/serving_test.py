@@ -364,7 +364,7 @@ class ServingTest(CliTest):
         self.assertIn("infeasible, proved: no deployment keeps limits.tpot of 1 us\n",
                       self.run_tool("c.json", status=3).stdout)
         config["serving"]["limits"]["tpot"] = f"{remedy['enough']} s"
-        self.assertEqual(self.solve(config)["serving"]["best"], remedy["deployment"])
+        self.assertEqual(self.solve(config)["serving"]["figures"]["tpot"], remedy["enough"])
         less = math.nextafter(remedy["enough"], 0)
         self.solve(changed(config, "serving.limits.tpot", f"{less} s"), status=3)
 

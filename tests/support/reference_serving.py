@@ -517,6 +517,8 @@ class World:
             full = loop.served(beta)
             X = full["X"]
             x = loop.open(self.rate / parts, beta)
+            # No more requests run than there are slots.
+            x["tpot"], x["f"] = min(x["tpot"], full["tpot"]), min(x["f"], full["f"])
             ttft = x["ttft"] + S.answer
             if self.s.get("wait") == "none" and ttft < math.inf: ttft -= x["wait"]
             flight = self.rate * (ttft + R.J0 * x["tpot"])

@@ -198,8 +198,10 @@ Sheet rates_line(const Deployment& deployment, const Figures& figures) {
                                       figures.prefill_capacity, figures.decode_capacity,
                                       figures.transfer_capacity));
   } else {
-    lines += labelled("", fmt::format("{} of the iterations take a chunk of prefill along",
-                                      percent(figures.mixed_share)));
+    lines += labelled("", figures.mixed_share < 1.0
+                              ? fmt::format("{} of the iterations take a chunk of prefill along",
+                                            percent(figures.mixed_share))
+                              : "prefill sets the pace: all iterations take a chunk of it along");
   }
   return lines;
 }
@@ -315,7 +317,7 @@ Sheet modes_lines(const Task& task, const serving::ServingResult& result) {
 /// How far off such deployments are, where they are what is recommended.
 Sheet apart_line(const Task& task, const serving::ServingResult& result) {
   // docs/serving.md, section 8; a test compares it with the table there.
-  constexpr double kOff = 0.48;
+  constexpr double kOff = 0.49;
   std::string than;
   for (const auto& best : result.best_of_mode) {
     if (!best || best->deployment.mode != serving::Mode::Aggregated) continue;
@@ -329,6 +331,19 @@ Sheet apart_line(const Task& task, const serving::ServingResult& result) {
                   "off, and most are slower than this (docs/serving.md, section 8){}; --set "
                   "serving.modes=aggregated leaves them out",
                   100.0 * kOff, than));
+}
+
+/// Ranks without a user.
+Sheet empty_line(const Task& task, const Deployment& deployment) {
+  if (!task.concurrency || deployment.mode != serving::Mode::Aggregated) return "";
+  const Role& role = deployment.decode;
+  const serving::Structure& s = role.structure;
+  const double ranks = serving::real(role.replicas * s.attention_data * s.pipeline);
+  if (*task.concurrency >= ranks) return "";
+  return labelled("caution",
+                  fmt::format("{:.6g} of {:.6g} ranks and micro-batches have no user; engines may "
+                              "run these at the speed of a full one, which is not modelled",
+                              ranks - *task.concurrency, ranks));
 }
 
 /// Chips of each pool that the deployment does not use.
@@ -596,7 +611,8 @@ Sheet report_text(const Task& task, const serving::ServingResult& result,
     const Deployment& best = *result.deployment;
     if (!result.figures) return text;  // the product of its degrees may leave 64 bits
     const Figures& figures = *result.figures;
-    text += labelled("deployment", deployment_text(task, best)) + idle_line(task, best);
+    text += labelled("deployment", deployment_text(task, best)) + idle_line(task, best) +
+            empty_line(task, best);
     if (best.mode == serving::Mode::Disaggregated && !result.is_given) {
       text += apart_line(task, result);
     }

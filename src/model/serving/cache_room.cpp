@@ -34,14 +34,14 @@ CacheRoom cache_room(const Task& task, const Deployment& deployment) {
   CacheRoom room{.weights = parts.weights,
                  .activation = parts.activation,
                  .other = parts.outside + parts.graphs,
-                 .cache = parts.cache,
+                 .cache = std::max(parts.cache, 0.0),
                  .tokens = tokens_of(parts.cache, parts.cell, pool.server ? 16.0 : 1.0),
                  .max_model_len = task.max_model_len.value_or(longest),
                  .filled = {}};
   const double length = real(room.max_model_len);
   if (task.model.window > 0) {
     const double bytes = decoder.cached_bytes(length);
-    room.requests = std::max(parts.cache, 0.0) / bytes;
+    room.requests = room.cache / bytes;
   } else {
     room.requests = real(room.tokens) / length;
   }

@@ -16,7 +16,7 @@ struct CacheRoom {
   double weights = 0.0;     ///< bytes
   double activation = 0.0;  ///< bytes of an iteration at its largest
   double other = 0.0;       ///< bytes outside of the allocator, reserved, and of recorded graphs
-  double cache = 0.0;       ///< bytes that are left; below 0: the rest does not fit
+  double cache = 0.0;       ///< bytes that are left; 0: the rest fills the chip
   std::int64_t tokens = 0;  ///< of a rank
   std::int64_t max_model_len = 0;
   double requests = 0.0;  ///< of `max_model_len` tokens

@@ -18,8 +18,8 @@ constexpr double kEndless = std::numeric_limits<double>::infinity();
 /// Whether prompts come apart by chance: an output differs from the others by a token or more.
 bool differs(const Loop& loop) { return loop.spread * loop.means->steps >= 0.5; }
 
-/// The share of the iterations that take prefill along, 1 - exp(-ended): as many requests end in one
-/// on average if they end by chance.
+/// The share of the iterations that take prefill along, 1 - exp(-ended), where `ended` requests end
+/// in one on average, by chance.
 struct Share {
   double ended = 0.0;
 
@@ -27,7 +27,7 @@ struct Share {
   [[nodiscard]] double rest() const { return std::exp(-ended); }
 };
 
-/// (W4): iterations that a prompt costs where this share of all takes prefill along.
+/// (16): iterations that a prompt costs where this share of all takes prefill along.
 double cost_of(const Loop& loop, double users, const Share& share, double chunk) {
   const double least = std::max(loop.least_cost(chunk), 1.0 / users);
   const double steps = loop.steps(), turns = loop.turns(chunk);
@@ -38,7 +38,7 @@ double cost_of(const Loop& loop, double users, const Share& share, double chunk)
   return std::max(least, share.ended > 0.0 ? share.value() / share.ended : 1.0);
 }
 
-/// (W4): requests in prefill in an iteration with a chunk.
+/// (16): requests in prefill in an iteration with a chunk.
 double filling_of(const Loop& loop, double users, const Share& share, double cost, double chunk) {
   const double alone = std::max(1.0, loop.turns(chunk) / cost);
   const double apart = std::min(1.0, 2.0 * loop.spread);
@@ -50,7 +50,7 @@ double filling_of(const Loop& loop, double users, const Share& share, double cos
 
 constexpr Share kAllTake{kEndless};
 
-/// (W5): all iterations take prefill along, and those that decode are as many as it feeds.
+/// (16b): all iterations take prefill along, which feeds all requests that decode.
 void set_pace(const Loop& loop, double users, LoopMix& mix) {
   const double steps = loop.steps();
   mix.share = 1.0;
@@ -105,7 +105,7 @@ LoopMix mix_of(const Loop& loop, double users) {
     return mix;
   }
   if (loop.spread > 0.0) {
-    // What follows falls as the share rises.
+    // The excess falls as the share rises.
     Share low, high{1.0};
     while (excess_of(high) > 0.0) high.ended *= 2.0;
     for (;;) {
@@ -123,7 +123,7 @@ LoopFigures served_loop(const Loop& loop, const LoopTimes& times, double users) 
   LoopFigures found{.users = users, .mix = mix_of(loop, users)};
   auto& [share, cost, filling, decoding, chunk, ranks, is_paced] = found.mix;
   const double steps = loop.steps();
-  // (W14): some rank prefills in more iterations than each one does.
+  // (18a): some rank prefills in more iterations than each one does.
   const double others = std::pow(1.0 - share, loop.ranks - 1.0);  // in which no other one does
   const double any = 1.0 - others * (1.0 - share);
   ranks = any > 0.0 ? loop.ranks * share / any : 1.0;

@@ -20,7 +20,7 @@ struct Loop {
   double ranks = 1.0;   ///< that wait for each other and prefill in iterations of their own
 
   [[nodiscard]] double steps() const { return means->steps / gained; }
-  /// The chunk beside so many requests that decode.
+  /// The chunk beside `requests` requests that decode.
   [[nodiscard]] double chunk_beside(double requests) const;
   /// Iterations that a prompt passes alone, at least 1.
   [[nodiscard]] double turns(double of_chunk) const;
@@ -35,11 +35,11 @@ struct LoopMix {
   double filling = 0.0;   ///< requests in prefill in such an iteration
   double decoding = 0.0;  ///< requests that decode in it
   double chunk = 0.0;     ///< the most tokens of prefill in it
-  double ranks = 1.0;     ///< that prefill in it, of those that wait for each other
+  double ranks = 1.0;     ///< ranks that prefill in it, where ranks wait for each other
   bool is_paced = false;  ///< all iterations take one: prefill sets the pace
 };
 
-/// (W3) to (W6): the mix of `users` of at least 1.  The share, the requests that decode and the inverse
+/// (15) to (16b): the mix of `users` of at least 1.  The share, the requests that decode and the inverse
 /// of the cost never fall with the users.
 LoopMix mix_of(const Loop& loop, double users);
 
@@ -47,10 +47,10 @@ LoopMix mix_of(const Loop& loop, double users);
 /// cost, with which the second falls.
 class LoopTimes {
  public:
-  /// Of an iteration in which so many requests decode.
+  /// The time of an iteration in which `requests` requests decode.
   [[nodiscard]] virtual double decode(double requests) const = 0;
-  /// The same with a chunk of prefill of at most so many tokens, on this number of the ranks that wait
-  /// for each other; a prompt costs so many of them.
+  /// The time with a chunk of up to `chunk` tokens of prefill beside them on `ranks` of the ranks that
+  /// wait for each other, where a prompt costs `cost` iterations.
   [[nodiscard]] virtual double mixed(double requests, double cost, double chunk,
                                      double ranks) const = 0;
 
@@ -70,15 +70,15 @@ struct LoopFigures {
   double wait = 0.0;  ///< for the prefill, in an open loop: a part of ttft
 };
 
-/// (W3) of a given number of users that are all served, without times outside of the engine.
+/// (17) of a given number of users that are all served, without times outside of the engine.
 LoopFigures served_loop(const Loop& loop, const LoopTimes& times, double users);
 
-/// (W2) to (W7): a closed loop of `users`, of whom at most `slots` are served at once; `answer` is
+/// (15) to (18): a closed loop of `users`, of whom at most `slots` are served at once; `answer` is
 /// the time of each request outside of the engine.
 LoopFigures closed_loop(const Loop& loop, const LoopTimes& times, double users, double slots,
                         double answer);
 
-/// (W8): an open loop of `rate` requests a second, which come at random.  Its ttft is infinite if
+/// (18b), (18c): an open loop of `rate` requests a second, which come at random.  Its ttft is infinite if
 /// prefill cannot keep up.
 LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std::int64_t slots,
                       double answer);

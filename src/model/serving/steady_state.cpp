@@ -23,7 +23,7 @@ Cached inputs(const Task& task, const Means& means) {
 /// Only requests that arrive at random, in an open loop, wait so.
 double ttft_of_99(const Task& task, const Means& means, double ttft, double mean,
                   std::int64_t servers, double load, double service) {
-  if (task.wait == Wait::None || !task.rate) return ttft;
+  if (task.wait == Wait::None || task.concurrency || !(mean > 0.0)) return ttft;
   if (!(load < 1.0)) return kNever;
   return std::max(ttft, ttft - mean + wait_of_99(servers, load, service, means.variation));
 }
