@@ -300,9 +300,11 @@ class Predict(CliTest):
         small, large = (ROW.replace(",16384,32,", f",16384,{layers},") for layers in (2, 3200))
         timed = HEADER[:-1] + ",step_s\n" + small[:-1] + ",1\n" + large[:-1] + ",9\n"
         report = self.run_tool("predict", self.write("runs.csv", timed), "-o", "out.csv").stdout
-        self.assertIn("1 run with a measured time does not fit by the model", report)
+        self.assertIn("2 real runs: refused at low ends 50.0 %, at typical ones 50.0 %", report)
         with open(self.folder / "out.csv", newline="") as file:
-            self.assertEqual([row["fits"] for row in csv.DictReader(file)], ["yes", "no"])
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["fits"] for row in rows], ["yes", "no"])
+        self.assertEqual([row["verdict"] for row in rows], ["fits", "infeasible"])
 
     def test_what_is_wrong_with_a_fit_is_told_and_nothing_written(self):
         table = self.write("runs.csv", HEADER + ROW)
