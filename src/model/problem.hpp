@@ -44,7 +44,7 @@ struct Execution {
   /// to kernels one by one and cycles counted.
   std::optional<double> compute_utilization;
   std::vector<std::optional<std::int64_t>> pins;  ///< per kernel: its partition; empty: no pins
-  bool levels = false;  ///< traffic through the levels of the chip takes time as well
+  bool levels = false;       ///< traffic through the levels of the chip takes time as well
   std::optional<Math> math;  ///< the format of kernels that give none; left out: by the word
   MathLibrary library = MathLibrary::Torch;  ///< decides the format of words of four bytes
 };

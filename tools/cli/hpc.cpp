@@ -46,7 +46,7 @@ Machine whole_machine(const CommandLine& line) {
   return machine;
 }
 
-/// Products of this format.  Without stated peaks those of the cores serve.
+/// The peak of a format.  Without stated peaks the cores serve all formats.
 StatedPeak stated(const Machine& machine, Math math, bool elementwise) {
   if (!machine.peaks.stated()) return {.rate = machine.accelerator.peak()};
   const auto peak =
@@ -151,13 +151,13 @@ int run_fft(const CommandLine& line) {
   const auto best = best_fft(task, network, !asked.transposed, asked.layout);
   if (!best) {
     throw InputError(
-        fmt::format("--size: no layout has a part for each of {} chips, expected "
+        fmt::format("--points: no layout has a part for each of {} chips, expected "
                     "larger sides or fewer chips",
                     machine.chips));
   }
   const Bytes bytes = fft_local_bytes(task);
   if (bytes > machine.memory_capacity()) {
-    throw InputError(fmt::format("--size: {} of a chip do not fit into its memory of {}",
+    throw InputError(fmt::format("--points: {} of a chip do not fit into its memory of {}",
                                  to_text(bytes), to_text(machine.memory_capacity())));
   }
   const Seconds bound = fft_bound(task, machine.accelerator.sram, network);

@@ -243,7 +243,7 @@ void finish_hpl(CommandLine& line) {
 }
 
 void finish_fft(CommandLine& line) {
-  if (line.hpc.sides.empty()) usage_error("fourier: missing --size N, NxN or NxNxN");
+  if (line.hpc.sides.empty()) usage_error("fourier: missing --points N, NxN or NxNxN");
   if (line.hpc.layout == FftLayout::Pencil && line.hpc.sides.size() < 3) {
     usage_error("--layout: only transforms of three dimensions have pencils");
   }

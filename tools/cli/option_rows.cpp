@@ -230,14 +230,14 @@ constexpr OptionRow kGemm[] = {
      sharing_chips, true},
     {"--json", "FILE|-", "the times as JSON; with - in place of the table", text<&Line::json>}};
 
-constexpr std::int64_t kMostSize = 1'000'000'000;
+constexpr std::int64_t kLargestMatrix = 1'000'000'000;
 constexpr std::int64_t kMostPasses = 8;
 
 void hpl_rows(Line& line, const Text& option, const Text& value) {
-  line.hpc.n = parse_count(option, value, kMostSize);
+  line.hpc.n = parse_count(option, value, kLargestMatrix);
 }
 void hpl_block(Line& line, const Text& option, const Text& value) {
-  line.hpc.blocks.push_back(parse_count(option, value, kMostSize));
+  line.hpc.blocks.push_back(parse_count(option, value, kLargestMatrix));
 }
 void hpl_rate(Line& line, const Text& option, const Text& value) {
   line.hpc.rate = converted(option, [&] { return parse_quantity<FlopsPerSecond>(value); });
@@ -278,7 +278,7 @@ constexpr OptionRow kHpl[] = {
     kJsonOfTable};
 
 constexpr OptionRow kFft[] = {
-    {"--size", "N[xN[xN]]", "points along one to three dimensions", fft_size},
+    {"--points", "N[xN[xN]]", "points along one to three dimensions", fft_size},
     {"--element", "c64|c128", "a complex point (c64)", fft_element},
     {"--real", "", "real input: half of the bytes and of the work",
      flag<&Line::hpc, &HpcLine::real>},
@@ -396,7 +396,7 @@ constexpr UsageRow kGemmUsage[] = {
     {"CONFIG --lstm BxDxVxLxS", "the time of a training step of an LSTM there"}};
 constexpr UsageRow kHplUsage[] = {{"CONFIG --n N", "the best run of HPL on such a machine"}};
 constexpr UsageRow kFftUsage[] = {
-    {"CONFIG --size N[xN[xN]]", "the best layout of a Fourier transform there"}};
+    {"CONFIG --points N[xN[xN]]", "the best layout of a Fourier transform there"}};
 constexpr UsageRow kCollectiveUsage[] = {
     {"CONFIG --bytes B", "the time of a collective by algorithm"}};
 constexpr UsageRow kMeshUsage[] = {

@@ -183,6 +183,12 @@ std::string suggestion(std::string_view given, std::span<const std::string_view>
   // A third of the letters may differ, two in short names, but never all.
   std::size_t least = std::min(std::max<std::size_t>(2, given.size() / 3) + 1, given.size());
   std::string_view nearest;
+  // The first part of a name is nearer than any other name: h100 of h100_dgx than h800.
+  for (const std::string_view name : known) {
+    const bool begins = name.starts_with(given) && name.substr(given.size()).starts_with('_');
+    if (begins && (nearest.empty() || name.size() < nearest.size())) nearest = name;
+  }
+  if (!nearest.empty()) least = 0;
   for (const std::string_view name : known) {
     if (name.size() > kLongestName) continue;
     const std::size_t distance = edit_distance(given, name);

@@ -66,7 +66,7 @@ Polynomial update_of(const HplRun& run, const HplRates& rates) {
   return {{0.0, seconds(Flops(b * b / number(run.q)) / rate), seconds(std::max(products, moved))}};
 }
 
-/// With r = s + b rows.
+/// The panel has r = s + b rows.
 // docs/hpc.md (4), (5)
 Polynomial panel_of(const HplRun& run, const HplRates& rates) {
   const double b = number(run.block);

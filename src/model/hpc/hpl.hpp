@@ -37,7 +37,7 @@ struct HplRun {
   [[nodiscard]] std::int64_t processes() const { return p * q; }
 };
 
-/// The times of a step, the first of which has all rows.
+/// Times of the parts of a step.
 struct HplStep {
   Seconds update{};
   Seconds panel{};  ///< with its broadcast
@@ -65,8 +65,8 @@ HplTime hpl_time(const HplRun& run, const HplRates& rates);
 /// The memory of a process.
 Bytes hpl_bytes(const HplRun& run);
 
-/// The squarest grid P <= Q of at most G processes: P Q > 0.99 G and Q <= 2 P where there is one,
-/// with the most processes, and the squarest of these; else the squarest of all G.
+/// A grid of processes, P rows of Q.  The squarest one has P Q > 0.99 G and P <= Q <= 2 P and the
+/// most processes, if there is such a grid, else all G.
 struct HplGrid {
   std::int64_t p = 1;
   std::int64_t q = 1;
@@ -104,7 +104,7 @@ std::optional<HplAnswer> best_hpl(const HplRun& given, const HplRates& rates,
                                   const HplChoices& choices, const HplNetwork& network,
                                   Bytes capacity);
 
-/// No run with a block in [least, most] on one of these grids takes less.
+/// A lower bound on the time of a run whose block is in [least, most], on one of these grids.
 Seconds hpl_bound(const HplRun& run, const HplRates& rates, std::int64_t least, std::int64_t most,
                   std::span<const HplGrid> grids);
 

@@ -68,7 +68,7 @@ Seconds sharp_network(const TwoLevels& levels, Bytes whole);
 /// An all-to-all without a spine: data goes to the chip of its rail first.
 Seconds rail_only_all_to_all(const TwoLevels& levels, Bytes held);
 
-/// What NCCL reaches on a generation of chips in one NVLink domain.
+/// Shares of links that NCCL reaches on a generation of chips in one NVLink domain.
 struct NcclShares {
   std::string_view chip;
   double ll, ll128, simple;  ///< shares of the link
@@ -84,7 +84,7 @@ const NcclShares* nccl_shares(std::string_view chip);
 /// An operation of `n` members on `bytes`: of an all-to-all what a member sends.
 Seconds nccl_time(const NcclShares& shares, Kind kind, double n, Bytes bytes);
 
-/// No algorithm on any part of these axes gathers `whole` bytes for `members` chips in less.
+/// A lower bound on a gather of `whole` bytes among `members` chips on any part of these axes.
 Seconds gather_bound(std::span<const Axis> axes, Bytes whole, double members);
 
 }  // namespace dfsearch::collective

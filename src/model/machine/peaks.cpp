@@ -19,7 +19,7 @@ struct Candidate {
 constexpr Candidate matrix(Math math) { return {false, math}; }
 constexpr Candidate vector(Math math) { return {true, math}; }
 
-/// What serves products in a format; formats below 16 bits go on as bf16 does.
+/// Peaks that serve products in a format; formats below 16 bits go on as bf16 does.
 std::vector<Candidate> candidates(Math math) {
   const std::vector<Candidate> as_bf16 = {matrix(Math::Bf16), matrix(Math::Fp16),
                                           vector(Math::Bf16), vector(Math::Fp32)};
