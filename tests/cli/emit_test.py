@@ -332,7 +332,7 @@ class Emit(CliTest):
                          parallelism["data_parallel_shard_degree"])
 
     def test_deepspeed(self):
-        result = self.plan()
+        result = self.plan(zero=1)
         found = json.loads(self.emit(result, "deepspeed").stdout)
         replicas = result["parallelism"]["data"]  # those that divide experts included
         self.assertEqual(found["train_batch_size"], found["train_micro_batch_size_per_gpu"]
