@@ -271,9 +271,10 @@ void resolve_families(YamlNode& root, InputMessages& messages) {
   const auto resolve = [&](YamlNode& workload) {
     resolve_family(workload, messages);
     const auto resolve_served = [&](YamlEntry* model) {
-      if (!model || !model->value.find("family")) return;
+      if (!model) return;
+      const bool has_family = model->value.find("family") != nullptr;
       resolve_family(model->value, messages);
-      strip_run_keys(model->value);
+      if (has_family) strip_run_keys(model->value);
     };
     resolve_served(workload.find("model"));
     YamlEntry* speculation = workload.find("speculation");

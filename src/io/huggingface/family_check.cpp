@@ -1,11 +1,13 @@
-#include "io/huggingface/family_check.hpp"
+// A static check of a family: keys, blocks, parameters, expressions and their names.
 
 #include <algorithm>
 #include <initializer_list>
 #include <set>
+#include "io/huggingface/family_file.hpp"
 
 #include "graph/workloads/blocks/block.hpp"
 #include "io/huggingface/expression.hpp"
+#include "io/huggingface/family_file.hpp"
 
 namespace dfsearch {
 namespace {

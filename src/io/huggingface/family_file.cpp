@@ -11,7 +11,6 @@
 
 #include "base/error.hpp"
 #include "io/config/shelf.hpp"
-#include "io/huggingface/family_check.hpp"
 #include "io/text/read_file.hpp"
 
 namespace dfsearch {
@@ -30,7 +29,7 @@ bool fits(std::string_view name, std::string_view pattern) {
   return false;
 }
 
-/// Documents of a file; each begins behind as many lines as it has before it.
+/// Splits a file into documents; empty lines before each keep the numbers of its lines.
 std::vector<std::string> documents_of(const std::string& text) {
   std::vector<std::string> documents(1);
   std::string before;

@@ -4,10 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "graph/workloads/blocks/model_shape.hpp"
+#include "io/text/input_messages.hpp"
 #include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {
@@ -29,9 +33,9 @@ class Families {
   struct File {
     std::string name, text;
   };
-  /// A file has YAML documents, one a family, or the key `ignore` alone, which all families have.
-  /// Families of later files replace those of equal names.  Throws InputError for wrong YAML, keys
-  /// `like` without a family, and cycles of them.
+  /// Each file consists of YAML documents: families, or the key `ignore` alone, for all families.
+  /// Families of later files replace earlier ones with the same name.  Throws InputError for wrong
+  /// YAML, keys `like` without a family, and cycles of them.
   explicit Families(const std::vector<File>& files);
 
   [[nodiscard]] const Family* find(std::string_view type) const;
@@ -57,5 +61,18 @@ nlohmann::json json_of(const YamlNode& node);
 
 /// Lays a family, or keys of one, upon another.
 void merge_family(YamlNode& base, const YamlNode& over, std::string_view key = {});
+
+/// Reports unknown keys, blocks, parameters and names, and wrong expressions, whatever config the
+/// family will read.
+void check_family(const Family& family, InputMessages& messages);
+/// The kind of blocks of a name, or nothing.
+std::optional<BlockKind> block_named(std::string_view name);
+
+/// The shape by the fields of a config.json, whose field `model_type` names the family.  Reports a
+/// type that is not known, with the family that knows most of its fields, all fields that a family
+/// does not know, missing ones, and values that make no model.  The shape holds only without
+/// messages.
+ModelShape read_family(const Families& families, const nlohmann::json& config, const Place& place,
+                       InputMessages& messages);
 
 }  // namespace dfsearch

@@ -16,8 +16,8 @@
 #include "io/config/foreign_file.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/config/workload_text.hpp"
+#include "io/huggingface/family_file.hpp"
 #include "io/huggingface/model_fields.hpp"
-#include "io/huggingface/read_family.hpp"
 #include "io/schema/write_schema.hpp"
 #include "io/text/yaml_tree.hpp"
 
@@ -230,8 +230,11 @@ std::string huggingface_counts(const std::string& text, const std::string& name,
 
 void resolve_family(YamlNode& section, InputMessages& messages) {
   const YamlEntry* family = section.find("family");
-  if (!family) return;
   const YamlEntry* given = section.find("fields");
+  if (!family) {
+    if (given) messages.add(given->place, "fields", "goes with 'family', the type of the model");
+    return;
+  }
   nlohmann::json config = given ? json_of(given->value) : nlohmann::json::object();
   const Place place = family->value.place;
   if (!config.is_object()) {

@@ -1,7 +1,7 @@
 // Fields are read first, by their defaults and other names; then expressions give the blocks of
 // each layer, and equal layers share a kind.
 
-#include "io/huggingface/read_family.hpp"
+#include "io/huggingface/family_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,6 @@
 #include <map>
 
 #include "io/huggingface/expression.hpp"
-#include "io/huggingface/family_check.hpp"
 #include "schema/types.hpp"
 
 namespace dfsearch {
@@ -70,7 +69,7 @@ class FamilyReader {
   Value read_fields(const Value& given, const YamlNode& fields, const std::string& prefix) {
     Value read = Value::object();
     const YamlEntry* inner_ignore = fields.find("_ignore");
-    Family inner;  // of a map: its own patterns, and those of all families
+    Family inner;  // the patterns of a map
     if (inner_ignore) inner.tree.entries.push_back({"ignore", {}, inner_ignore->value});
     for (const auto& item : given.items()) {
       const YamlNode* other = prefix.empty() ? family_.find("rename", item.key()) : nullptr;

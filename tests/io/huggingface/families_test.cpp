@@ -17,8 +17,8 @@
 #include "graph/workloads/blocks/transformer_of.hpp"
 #include "io/config/load_config.hpp"
 #include "io/huggingface/expression.hpp"
+#include "io/huggingface/family_file.hpp"
 #include "io/huggingface/import_huggingface.hpp"
-#include "io/huggingface/read_family.hpp"
 
 namespace dfsearch {
 namespace {
@@ -349,6 +349,8 @@ TEST_CASE("the key `family` of a workload is its transformer, or is refused by t
   CHECK(refused("family: cohere").find("layers of 1 norms") != std::string::npos);
   CHECK(refused("family: deepseek_v32").find("'topk' of the block mla") != std::string::npos);
   CHECK(refused("family: llama, fields: {alibi: 1}").find("'alibi'") != std::string::npos);
+  CHECK(refused("hidden: 8, heads: 1, head_dim: 8, layers: 1, fields: {}")
+            .find("fields: goes with 'family'") != std::string::npos);
   CHECK(refused("family: llama, fields: 3").find("fields: expected a map") != std::string::npos);
 }
 

@@ -232,7 +232,7 @@ struct Counter {
     counts.kept = number(block.kept);
   }
 
-  /// An MLP, or several of which a token uses some.
+  /// Adds `copies` MLPs, `used` of them for a token.
   void mlp(std::int64_t in, std::int64_t width, bool bias, std::int64_t copies, std::int64_t used) {
     const std::int64_t into = block.gated != 0 ? 2 : 1;
     linear(in, width, bias, into * copies, into * used);

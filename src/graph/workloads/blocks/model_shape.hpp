@@ -14,7 +14,7 @@ struct LayerKind {
   std::vector<Block> blocks;
   std::int64_t norms = 2;    ///< of the width of the stack
   std::int64_t vectors = 0;  ///< further elements that no matrix product touches
-  bool owns = true;          ///< false: its weights are those of an earlier layer
+  bool owns = true;          ///< false: it reuses the weights of an earlier layer
 
   /// Names of the blocks, as "attention+moe"; `w` behind them if a query sees a window.
   [[nodiscard]] std::string text() const;

@@ -16,9 +16,9 @@ struct UniformTransformer {
   std::string left_out;  ///< parts of the shape that the model lacks; for people
 };
 
-/// The first stack as a transformer of as many parameters and FLOP, to the digit.  Left out are
-/// other stacks, modules that predict further tokens, and the ends of chunks of attention, which
-/// become windows.
+/// Returns the first stack as a transformer with the same numbers of parameters and FLOP, to the
+/// digit, without other stacks and modules that predict further tokens. Chunks of attention become
+/// windows.
 UniformTransformer transformer_of(const ModelShape& shape);
 
 }  // namespace dfsearch
