@@ -518,6 +518,8 @@ class World:
             X = full["X"]
             x = loop.open(self.rate / parts, beta)
             # No more requests run than there are slots.
+            if x["tpot"] == math.inf:
+                x = dict(full, ttft=math.inf, wait=math.inf)
             x["tpot"], x["f"] = min(x["tpot"], full["tpot"]), min(x["f"], full["f"])
             ttft = x["ttft"] + S.answer
             if self.s.get("wait") == "none" and ttft < math.inf: ttft -= x["wait"]

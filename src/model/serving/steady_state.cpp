@@ -302,6 +302,10 @@ Decoding Decoder::at(std::int64_t batch, std::int64_t replicas) const {
   Decoding found = of_loop(batch, open_loop(loop_, times, rate, batch, answer), 1.0);
   // No more requests run than there are slots.
   const Decoding full = at(batch);
+  if (!(found.tpot < kNever)) {
+    found = full;
+    found.ttft = found.wait = kNever;
+  }
   found.tpot = std::min(found.tpot, full.tpot);
   found.mix.share = std::min(found.mix.share, full.mix.share);
   if (task_.wait == Wait::None && found.ttft < kNever) found.ttft -= found.wait;
