@@ -43,7 +43,7 @@ class ListTest(CliTest):
         h100 = systems["h100_dgx"]  # as the file has it
         self.assertEqual(h100["peak"], 528 * 32 * 16 * 2 * 1.83e9)
         self.assertIsNone(h100["chips"])
-        self.assertEqual(h100["memory"], {"bandwidth": 3.35e12, "capacity": 8e10, "second": None})
+        self.assertEqual(h100["memory"], {"bandwidth": 3.35e12, "capacity": 79.15 * 2**30, "second": None})
         self.assertEqual(h100["network"][1], {"topology": "switch", "degree": None,
                                               "bandwidth": 5e10, "latency": 1e-5})
         self.assertEqual(systems["sn30_2d_torus"]["chips"], 1024)

@@ -2,7 +2,7 @@
 all deployments that a config leaves, one by one."""
 import itertools, math, re
 
-UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+UNITS = {"Mi": 2**20, "Gi": 2**30, "": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 BYTES = {"fp32": 4, "bf16": 2, "fp8": 1, "int8": 1, "nvfp4": 0.5625, "mxfp4": 0.53125, "fp4": 0.5, "int4": 0.5}
 
 

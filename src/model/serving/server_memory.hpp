@@ -63,7 +63,7 @@ struct ServerChip {
   std::int64_t together = 1;  ///< chips of a replica
 };
 
-/// The share of the memory that a release takes unless it is told another.
+/// The share of the memory that a release takes unless a config gives another.
 double utilization_of(Release release, double total);
 /// Requests at once, of releases whose start depends on them.
 std::int64_t max_seqs_of(Release release, double total);

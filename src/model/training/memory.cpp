@@ -147,7 +147,7 @@ MemoryUse use_of(const memory::StageMemory& held, const StageContent& content) {
 
 }  // namespace
 
-// docs/truth.md (12) to (15)
+// docs/truth.md (12), (13), (14), (15)
 memory::StageMemory memory_at(const Task& task, const Plan& plan, const Profiles& profiles,
                               const StageContent& content, std::int64_t stage,
                               std::int64_t micro_batches, memory::Level level) {
