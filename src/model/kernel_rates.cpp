@@ -103,15 +103,13 @@ FlopsPerSecond peak_of_products(const Problem& problem) {
   const FlopsPerSecond peak = problem.system.accelerator.peak();
   if (!problem.system.peaks.stated()) return peak;
   Flops all{};
-  Seconds time{};
+  Flops slowed{};
   for (const Kernel& kernel : problem.workload.graph.kernels()) {
     if (kernel.mode == Mode::Simd) continue;
-    const auto stated = peak_of(problem, kernel);
-    if (!stated) return peak;
     all += kernel_flops(kernel);
-    time += kernel_flops(kernel) / stated->rate;
+    slowed += kernel_flops(kernel) * kernel.slowness;
   }
-  return time > Seconds{} ? all / time : peak;
+  return slowed > Flops{} ? peak * (all / slowed) : peak;
 }
 
 }  // namespace dfsearch
