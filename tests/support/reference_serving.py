@@ -176,7 +176,7 @@ class View:
 
     def entries(self, C):
         if C not in self.known:
-            self.known[C] = sum(q * sum(min(i, b + C) - max(0, b - self.w + 1) for b in range(p, i, C))
+            self.known[C] = sum(q * sum(min(i, b + C) - max(0, b - self.w + 1) for b in (p + j * C for j in range(math.ceil((i - p) / C))))
                                 for q, i, o, p in self.cl)
         return self.known[C]
 
@@ -330,8 +330,16 @@ class Loop:
     def __init__(self, W, S, P, p, v, E, K, C):
         self.W, self.S, self.P, self.p, self.v, self.E, self.K, self.C = W, S, P, p, v, E, K, C
         R = W.R
-        self.J, self.n, self.w, self.k0 = R.J0 / E, R.n, max(R.ceils(C), 1), R.n / C
+        self.J, self.n = R.J0 / E, R.n
         self.spread, self.busy = W.spread, 1
+        self.budget = C if W.s.get("batched_tokens") == C else None
+        self.beside(0)
+
+    def beside(self, b):
+        """What b requests that decode leave of an iteration."""
+        if self.budget:
+            self.C = max(self.budget - self.v * b, 1)
+        self.w, self.k0 = max(self.W.R.ceils(self.C), 1), self.n / self.C
 
     def iteration(self, b, k=None):
         W, S, P, p = self.W, self.S, self.P, self.p
@@ -358,16 +366,35 @@ class Loop:
         return k, min(L, m)
 
     def served(self, m):
-        share = lambda f: (lambda k, L: k * m / (self.J + k * L))(*self.mix(m, f))
+        def mix(f):
+            b = m
+            for _ in range(200):
+                self.beside(b)
+                k, L = self.mix(m, f)
+                b, before = m - L, b
+                if not self.budget or abs(b - before) <= 1e-15 * before:
+                    break
+            return k, L
+
+        share = lambda f: (lambda k, L: k * m / (self.J + k * L))(*mix(f))
         if not self.J or share(1) >= 1:
-            f, k = 1, self.mix(m, 1)[0]
-            b = self.J / k
+            f = 1
+            if self.budget:
+                self.beside(self.J * self.budget / (self.n + self.J * self.v))
+            for _ in range(100):
+                k = self.mix(m, 1)[0]
+                b, before = self.J / k, self.C
+                if k <= self.k0 or not self.budget:
+                    break
+                self.beside(b)
+                if self.C == before:
+                    break
         else:
             low, high = 0, 1
             while low < (f := (low + high) / 2) < high:
                 low, high = (f, high) if share(f) > f else (low, f)
             f = high
-            k, L = self.mix(m, f)
+            k, L = mix(f)
             b = m - L
         Tm = self.iteration(b, k)
         if not self.J:
