@@ -87,6 +87,8 @@ std::optional<KernelId> set_kernel_rates(Problem& problem) {
 void set_out_of_core_traffic(Problem& problem) {
   const Workload& workload = problem.workload;
   if (!workload.out_of_core || problem.equations.out_of_core == OutOfCore::Free) return;
+  // Kernels of a graph have their own bytes.
+  if (workload.kind != WorkloadKind::Fft && workload.kind != WorkloadKind::Hpl) return;
   std::vector<Kernel> kernels = workload.graph.kernels();
   for (Kernel& kernel : kernels) {
     double times = 1.0;

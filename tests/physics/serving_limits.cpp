@@ -201,6 +201,7 @@ struct Deployed {
   double requests;  // a second, of what it can serve
   double tpot, ttft;
   double chips;
+  double running;  // requests of a rank that a pass decodes at least; slots may be empty
 
   Deployed(const Json& config, const Json& workload, const Json& deployment, double requests_,
            double tpot_, double ttft_, double chips_)
@@ -212,7 +213,9 @@ struct Deployed {
         requests(requests_),
         tpot(tpot_),
         ttft(ttft_),
-        chips(chips_) {}
+        chips(chips_),
+        running(workload.contains("rate") || workload.contains("concurrency") ? 1.0
+                                                                              : decode.batch) {}
 
   static const Json& side(const Json& deployment, const char* role) {
     return deployment.contains(role) ? deployment[role] : deployment;
@@ -289,7 +292,7 @@ std::vector<NamedCheck> make_limits() {
         // All chips of a replica read what they have, and a stage waits for the one that has most.
         const Role& d = x.decode;
         const double read =
-            x.model.weights_of_pass(d.ranks) / (d.t * d.ranks) + d.batch * x.model.cache() / d.t;
+            x.model.weights_of_pass(d.ranks) / (d.t * d.ranks) + x.running * x.model.cache() / d.t;
         return at_least("serving: weights and caches of a token over the bandwidth of its rank",
                         x.model.later > 0.0 ? read / d.bandwidth() / x.gained() : 0.0, x.tpot);
       });
@@ -297,7 +300,7 @@ std::vector<NamedCheck> make_limits() {
     const Role& d = x.decode;
     const double seconds = x.model.later > 0.0 ? x.model.decode_seconds(d) / x.model.later : 0.0;
     return at_least("serving: FLOP of a token over the peak of its replica",
-                    d.batch * seconds / d.t, x.tpot * x.gained());
+                    x.running * seconds / d.t, x.tpot * x.gained());
   });
   add("serving: FLOP of all requests over the peak of all chips",
       [](const Deployed& x) -> std::optional<Violation> {

@@ -133,13 +133,12 @@ constexpr std::pair<Number, Math> kMath[] = {{Number::Fp32, Math::Fp32}, {Number
                                              {Number::Int8, Math::Int8}, {Number::Nvfp4, Math::Fp4},
                                              {Number::Mxfp4, Math::Fp4}, {Number::Fp4, Math::Fp4}};
 
-/// Adds the peaks of formats for number types without a given one.
+/// Adds the peaks that the chip states for number types without a given one.
 void add_peaks(const Peaks& peaks, PeaksText& given) {
   for (const auto& [number, math] : kMath) {
     const auto peak = product_peak(peaks, math);
-    const bool is_16bit = peak && (peak->math == Math::Bf16 || peak->math == Math::Fp16);
     auto& own = given.of[static_cast<std::size_t>(number)];
-    if (!own && peak && !is_16bit) own = peak->rate;
+    if (!own && peak && peak->math == math) own = peak->rate;
   }
 }
 

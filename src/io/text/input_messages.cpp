@@ -183,9 +183,11 @@ std::string suggestion(std::string_view given, std::span<const std::string_view>
   // A third of the letters may differ, two in short names, but never all.
   std::size_t least = std::min(std::max<std::size_t>(2, given.size() / 3) + 1, given.size());
   std::string_view nearest;
-  // The first part of a name is nearer than any other name: h100 of h100_dgx than h800.
+  // A name without its last letter or its later parts is nearer than any other name: h100 is nearer
+  // to h100_dgx than to h800.
   for (const std::string_view name : known) {
-    const bool begins = name.starts_with(given) && name.substr(given.size()).starts_with('_');
+    const bool begins = name.starts_with(given) && (name.size() == given.size() + 1 ||
+                                                    name.substr(given.size()).starts_with('_'));
     if (begins && (nearest.empty() || name.size() < nearest.size())) nearest = name;
   }
   if (!nearest.empty()) least = 0;

@@ -86,10 +86,12 @@ TEST_CASE("LLM workloads") {
            "c.yaml:4:3: duplicate key 'hidden', first in line 3"},
           {"hidden: 64", "hidden: 64\n  context: 64",
            "c.yaml:4:3: workload: unknown key 'context', expected kind, word, sequence, tile, "
-           "global_batch, micro_batch, hidden, heads, head_dim, mlp, layers, repeat_layers, "
+           "global_batch, micro_batch, family, fields, hidden, heads, head_dim, mlp, layers, "
+           "repeat_layers, "
            "vocabulary, kv_heads, value_dim, gated, norm, bias, qk_norm, post_norm, positions, "
            "tied, "
-           "window, full_attention_every, dropout, experts, latent_attention, attention or mask"},
+           "window, full_attention_every, dropout, layer_vectors, end_vectors, experts, "
+           "latent_attention, attention or mask"},
           {"layers: 2", "layers: 2\n  repeat_layers: 3",
            "c.yaml:8:18: repeat_layers: expected a divisor of the layers, 2, got 3"},
           {"layers: 2", "layers: 2\n  repeat_layers: 2000",
@@ -178,10 +180,12 @@ TEST_CASE("systems") {
            "c.yaml:12:23: bandwidth: expected a quantity from 1 B/s to 1000000 EB/s, got '1e-9 "
            "B/s'"},
           {"{topology: ring, ", "{topology: torus, ",
-           "c.yaml:14:18: topology: expected ring, fully_connected, switch, mesh or torus2d, got "
+           "c.yaml:14:18: topology: expected ring, fully_connected, switch, line, mesh or torus2d, "
+           "got "
            "'torus', did you mean 'torus2d'?"},
           {"{topology: ring, ", "{topology: rign, ",
-           "c.yaml:14:18: topology: expected ring, fully_connected, switch, mesh or torus2d, got "
+           "c.yaml:14:18: topology: expected ring, fully_connected, switch, line, mesh or torus2d, "
+           "got "
            "'rign', did you mean 'ring'?"},
           {"{topology: ring, ", "{", "c.yaml:14:7: network: missing key 'topology'"},
           {"strategy: data", "strategy: expert",
@@ -347,7 +351,8 @@ TEST_CASE("graphs") {
           {"M: 4, K: 4", "m: 4, K: 4",
            "c.yaml:5:36: kernels: unknown key 'm', expected name, kind, mode, outer, M, K, N, "
            "tiled, phase, communication, memory, sharded_memory, repeat, steps, skip_weight, "
-           "spread, attention, element_flops, matrices, parameters, tokens, coupled, weight_of, "
+           "spread, attention, element_flops, math, matrices, parameters, tokens, coupled, "
+           "weight_of, "
            "backward_of or partition"},
           {"M: 4, K: 4", "M: 0, K: 4",
            "c.yaml:5:39: M: expected a whole number from 1 to 2^40, got '0'"},

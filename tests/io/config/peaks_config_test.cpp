@@ -71,7 +71,7 @@ TEST_CASE("the math of a kernel goes before that of the execution") {
   CHECK(peak_of(problem, kernels[0])->name() == "matrix.fp8");
   CHECK(peak_of(problem, kernels[1])->name() == "matrix.tf32");
   CHECK(peak_of(problem, kernels[2])->name() == "vector.fp32");
-  CHECK(kernels[0].slowness == doctest::Approx(0.5));
+  CHECK(kernels[0].slowness == doctest::Approx(989.4 / 1978.9));
   CHECK(kernels[1].slowness == doctest::Approx(2.0));
   // A lane of 66.9 T elements takes one FLOP of each.
   CHECK(kernels[2].slowness == doctest::Approx(989.4 / 66.9));

@@ -159,8 +159,8 @@ TEST_CASE("wrong decisions") {
       {"", "zero: 4", "c.yaml:22:9: zero: expected a whole number from 0 to 3, got '4'"},
       {"", "zero: [0, 1.5]", "c.yaml:22:13: zero: expected a whole number from 0 to 3, got '1.5'"},
       {"", "recompute: some",
-       "c.yaml:22:14: recompute: expected none, selective or full, got 'some', did you mean "
-       "'none'?"},
+       "c.yaml:22:14: recompute: expected none, selective, full, op_sac, unknown, core_attn, mlp, "
+       "layernorm, moe_act, moe or mla_up_proj, got 'some', did you mean 'none'?"},
       {"", "recompute: selective",
        "c.yaml:22:14: recompute: fused attention leaves nothing to select, expected none or "
        "full, or 'attention: unfused' in the workload"},
