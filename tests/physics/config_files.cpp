@@ -50,6 +50,23 @@ Json measured_chip(const Json& chip) {
   return measured;
 }
 
+Json stack_states(const Json& config) {
+  const Json execution = config.value("execution", Json::object());
+  if (!execution.contains("stack")) return {};
+  Json stack = execution["stack"];
+  if (stack.is_string()) {
+    InputMessages messages;
+    stack =
+        json_of(named_tree(stack.get<std::string>(), ".", ShelfKind::Stacks, Place{}, messages));
+  }
+  const bool is_own = config.value("training", Json::object()).contains("states") ||
+                      config["workload"].contains("lora");
+  if (is_own || !stack.contains("states")) return Json::object();
+  Json states = stack["states"];
+  if (stack.value("gradients", "kept") != "kept") states["gradient"] = 0.0;
+  return states;
+}
+
 Json config_of_file(const std::filesystem::path& file) {
   return json_of(ConfigTemplate(file).tree_with({}));
 }

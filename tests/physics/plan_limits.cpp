@@ -22,6 +22,7 @@ struct Planned {
   double dense_layers, expert_layers;
   LayerNumbers dense, experts, head;
   Json measured;  // the chip of a stack
+  Json states;    // of a stack
   double step;
 
   Planned(const Json& config, const PlanAnswer& answer)
@@ -49,6 +50,7 @@ struct Planned {
         measured(config.contains("execution") && config["execution"].contains("stack")
                      ? measured_chip(config["execution"]["chip"])
                      : Json()),
+        states(stack_states(config)),
         step(cost.step_time.in_base_units()) {}
 
   [[nodiscard]] double degree(Role role) const { return static_cast<double>(plan.degrees[role]); }
@@ -111,9 +113,13 @@ NamedCheck memory_limit(const char* name, Limit compute) {
 /// What the chips of all stages hold on average of so many elements; the fullest holds no less.
 double states(const Planned& x, double elements, double sharers) {
   const double zero = x.plan.zero;
-  const double weights = x.word / (zero >= 3 ? sharers : 1.0);
-  const double gradients = 4.0 / (zero >= 2 ? sharers : 1.0);
-  const double optimizer = 12.0 / (zero >= 1 ? sharers : 1.0);
+  const auto bytes = [&](const char* key, double otherwise) {
+    return x.states.is_null() ? otherwise : count_of(x.states, key, 0.0);
+  };
+  const double weights = bytes("weight", x.word) / (zero >= 3 ? sharers : 1.0);
+  const double gradients = bytes("gradient", 4.0) / (zero >= 2 ? sharers : 1.0);
+  const double optimizer =
+      (bytes("master", 4.0) + bytes("moments", 8.0)) / (zero >= 1 ? sharers : 1.0);
   return elements * (weights + gradients + optimizer) / (x.t * x.p);
 }
 

@@ -201,7 +201,6 @@ struct Deployed {
   double requests;  // a second, of what it can serve
   double tpot, ttft;
   double chips;
-  double running;  // requests of a rank that a pass decodes at least; slots may be empty
 
   Deployed(const Json& config, const Json& workload, const Json& deployment, double requests_,
            double tpot_, double ttft_, double chips_)
@@ -213,9 +212,7 @@ struct Deployed {
         requests(requests_),
         tpot(tpot_),
         ttft(ttft_),
-        chips(chips_),
-        running(workload.contains("rate") || workload.contains("concurrency") ? 1.0
-                                                                              : decode.batch) {}
+        chips(chips_) {}
 
   static const Json& side(const Json& deployment, const char* role) {
     return deployment.contains(role) ? deployment[role] : deployment;
@@ -290,17 +287,18 @@ std::vector<NamedCheck> make_limits() {
   add("serving: weights and caches of a token over the bandwidth of its rank",
       [](const Deployed& x) {
         // All chips of a replica read what they have, and a stage waits for the one that has most.
+        // Slots may be empty, but for the one of the request that gets the token.
         const Role& d = x.decode;
         const double read =
-            x.model.weights_of_pass(d.ranks) / (d.t * d.ranks) + x.running * x.model.cache() / d.t;
+            x.model.weights_of_pass(d.ranks) / (d.t * d.ranks) + x.model.cache() / d.t;
         return at_least("serving: weights and caches of a token over the bandwidth of its rank",
                         x.model.later > 0.0 ? read / d.bandwidth() / x.gained() : 0.0, x.tpot);
       });
   add("serving: FLOP of a token over the peak of its replica", [](const Deployed& x) {
     const Role& d = x.decode;
     const double seconds = x.model.later > 0.0 ? x.model.decode_seconds(d) / x.model.later : 0.0;
-    return at_least("serving: FLOP of a token over the peak of its replica",
-                    x.running * seconds / d.t, x.tpot * x.gained());
+    return at_least("serving: FLOP of a token over the peak of its replica", seconds / d.t,
+                    x.tpot * x.gained());
   });
   add("serving: FLOP of all requests over the peak of all chips",
       [](const Deployed& x) -> std::optional<Violation> {
@@ -355,7 +353,7 @@ std::vector<NamedCheck> make_limits() {
     // Without links that add up, t - 1 ranks send a summand of each element and t - 1 get the sum.
     const double sums = 2.0 * x.model.dense_layers + x.model.expert_layers;
     const double bytes =
-        2.0 * (d.t - 1.0) / d.t * sums * d.batch * x.model.hidden * x.model.bytes("communication");
+        2.0 * (d.t - 1.0) / d.t * sums * x.model.hidden * x.model.bytes("communication");
     return at_least("serving: tensor ranks add up what their heads and rows make",
                     bytes / chip_bandwidth(d.lines(d.t)) / x.gained(), x.tpot);
   });

@@ -134,8 +134,10 @@ LoopFigures served_loop(const Loop& loop, const LoopTimes& times, double users) 
     found.decode = times.decode(users);
     const double beside = std::min(cost * decoding / steps, 1.0);  // of its tokens
     found.throughput = share / (cost * ((1.0 - any) * found.decode + any * found.mixed));
-    const double alone = others * found.decode + (1.0 - others) * found.mixed;
-    found.tpot = ((1.0 - beside) * alone + beside * found.mixed) / loop.gained;
+    // An iteration that gives a request a token decodes that request at least.
+    const double mixed = decoding < 1.0 ? times.mixed(1.0, cost, chunk, ranks) : found.mixed;
+    const double alone = others * found.decode + (1.0 - others) * mixed;
+    found.tpot = ((1.0 - beside) * alone + beside * mixed) / loop.gained;
   }
   // Little's law, (18), for those in prefill: without the difference of two long times.
   found.ttft = cost * (users - decoding) * found.mixed;
