@@ -128,19 +128,27 @@ LoopFigures served_loop(const Loop& loop, const LoopTimes& times, double users) 
   const double any = 1.0 - others * (1.0 - share);
   ranks = any > 0.0 ? loop.ranks * share / any : 1.0;
   found.mixed = times.mixed(decoding, cost, chunk, ranks);
+  double longer = 0.0;  // the decoding of a request
   if (steps == 0.0) {
     found.throughput = 1.0 / (cost * found.mixed);
   } else {
     found.decode = times.decode(users);
     const double beside = std::min(cost * decoding / steps, 1.0);  // of its tokens
     found.throughput = share / (cost * ((1.0 - any) * found.decode + any * found.mixed));
-    // An iteration that gives a request a token decodes that request at least.
-    const double mixed = decoding < 1.0 ? times.mixed(1.0, cost, chunk, ranks) : found.mixed;
-    const double alone = others * found.decode + (1.0 - others) * mixed;
-    found.tpot = ((1.0 - beside) * alone + beside * mixed) / loop.gained;
+    const auto tpot_with = [&](double mixed) {
+      const double alone = others * found.decode + (1.0 - others) * mixed;
+      return ((1.0 - beside) * alone + beside * mixed) / loop.gained;
+    };
+    found.tpot = tpot_with(found.mixed);
+    if (decoding < 1.0) {
+      // An iteration that gives a request a token decodes that request at least.
+      const double mean = found.tpot;
+      found.tpot = tpot_with(times.mixed(1.0, cost, chunk, ranks));
+      longer = loop.means->steps * (found.tpot - mean);
+    }
   }
   // Little's law, (18), for those in prefill: without the difference of two long times.
-  found.ttft = cost * (users - decoding) * found.mixed;
+  found.ttft = cost * (users - decoding) * found.mixed - longer;
   return found;
 }
 
