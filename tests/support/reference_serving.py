@@ -401,7 +401,8 @@ class Loop:
             return dict(m=m, X=1 / (k * Tm), tpot=0, f=f, k=k, Td=0, Tm=Tm)
         Td = self.iteration(m)
         beside = min(k * b / self.J, 1)
-        return dict(m=m, X=f / (k * ((1 - f) * Td + f * Tm)), tpot=((1 - beside) * Td + beside * Tm) / self.E, f=f, k=k, Td=Td, Tm=Tm)
+        tpot = max((1 - beside) * Td + beside * Tm, self.iteration(1)) / self.E
+        return dict(m=m, X=f / (k * ((1 - f) * Td + f * Tm)), tpot=tpot, f=f, k=k, Td=Td, Tm=Tm)
 
     def closed(self, n, slots, answer):
         """The loop and its requests a second: users in the engine and those who read are n."""

@@ -135,17 +135,11 @@ LoopFigures served_loop(const Loop& loop, const LoopTimes& times, double users) 
     found.decode = times.decode(users);
     const double beside = std::min(cost * decoding / steps, 1.0);  // of its tokens
     found.throughput = share / (cost * ((1.0 - any) * found.decode + any * found.mixed));
-    const auto tpot_with = [&](double mixed) {
-      const double alone = others * found.decode + (1.0 - others) * mixed;
-      return ((1.0 - beside) * alone + beside * mixed) / loop.gained;
-    };
-    found.tpot = tpot_with(found.mixed);
-    if (decoding < 1.0) {
-      // An iteration that gives a request a token decodes that request at least.
-      const double mean = found.tpot;
-      found.tpot = tpot_with(times.mixed(1.0, cost, chunk, ranks));
-      longer = loop.means->steps * (found.tpot - mean);
-    }
+    const double alone = others * found.decode + (1.0 - others) * found.mixed;
+    const double mean = ((1.0 - beside) * alone + beside * found.mixed) / loop.gained;
+    // An iteration that gives a request a token decodes that request at least.
+    found.tpot = std::max(mean, times.decode(1.0) / loop.gained);
+    longer = loop.means->steps * (found.tpot - mean);
   }
   // Little's law, (18), for those in prefill: without the difference of two long times.
   found.ttft = cost * (users - decoding) * found.mixed - longer;
