@@ -109,7 +109,9 @@ class HostileResults(CliTest):
 
     def test_a_word_of_a_fixed_set_is_checked_with_its_place(self):
         plan = dict(self.results())["stack"]
-        for way, others in ((("plan", "recompute"), "none, selective or full"),
+        for way, others in ((("plan", "recompute"),
+                             "none, selective, full, op_sac, unknown, core_attn, mlp, layernorm, "
+                             "moe_act, moe or mla_up_proj"),
                             (("plan", "schedule"), "1f1b, interleaved, zb_h1 or gpipe"),
                             (("plan", "layout"), "least_sent, least_kept"),
                             (("workload", "precision"), "bf16, fp16")):
