@@ -88,16 +88,12 @@ class Findings {
 
 /// With larger states of the optimizer, of gradients or of a stack no step is faster.
 std::optional<Violation> larger_states(const Json& config, const Answer& answer) {
-  const Json::json_pointer optimizer("/training/optimizer"), gradient("/training/gradient"),
-      all("/execution/stack/state_bytes");
-  for (const auto& at : {optimizer, gradient, all}) {
+  for (const char* path : {"/training/states/moments", "/training/states/gradient",
+                           "/execution/stack/states/master"}) {
+    const Json::json_pointer at(path);
     if (!config.contains(at)) continue;
     Json larger = config;
-    if (at == all) {
-      larger[at] = config[at].get<int>() + 7;
-    } else {
-      larger[at] = quantity(amount(config[at]) + 7.0, "B");
-    }
+    larger[at] = config[at].get<double>() + 7.0;
     const auto slower = answer_to(larger);
     if (!slower || !slower->found() || !is_less(slower->step, answer.lower_bound)) continue;
     return Violation{at.to_string(), answer.lower_bound, slower->step};

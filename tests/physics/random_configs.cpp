@@ -359,12 +359,14 @@ Json random_states_config(std::uint64_t seed) {
   config["execution"] = {
       {"stack",
        {{"from", draws.one_of<const char*>({"te", "titan", "nanotron", "megatron23", "foundry"})},
-        {"state_bytes", draws.pick(14, 24)}}},
+        {"states", {{"master", draws.pick(0, 8)}}}}},
       {"chip", draws.one_of<const char*>({"h100_80gb", "a100_80gb", "b200"})}};
   Json& training = config["training"];
   training.erase("data_overlap");
-  training["optimizer"] = quantity(draws.one_of({1.0, 4.0, 8.0, 12.0, 16.0, 100.0}), "B");
-  if (draws.chance(50)) training["gradient"] = quantity(draws.one_of({1.0, 2.0, 4.0, 8.0}), "B");
+  training.erase("optimizer");
+  training.erase("gradient");
+  training["states"]["moments"] = draws.one_of({1.0, 4.0, 8.0, 12.0, 16.0, 100.0});
+  if (draws.chance(50)) training["states"]["gradient"] = draws.one_of({1.0, 2.0, 4.0, 8.0});
   return config;
 }
 
