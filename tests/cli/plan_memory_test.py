@@ -164,7 +164,7 @@ training: {zero: 3, recompute: full}
         self.assertIn("--set system.network.0.degree=4 takes so many in place of 8", wrong)
         self.run_tool("check", part, "--chips", 12, "--set", "system.network.0.degree=4")
         # A part of a ring is a line.
-        line = self.run_tool(part, "--system", "tpu_v5e", "--chips", 4).stdout
+        line = self.run_tool(part, "--system", "tpu_v5e", "--chips", 4, status=3).stdout
         self.assertIn("line of 4 (in place of 16)", re.sub(r"\s+", " ", line))
         missing = self.write("none.yaml", text.replace("system: {from: h100_dgx, chips: %d}", ""))
         self.assertIn("missing key 'chips': add --chips N",
