@@ -356,8 +356,9 @@ class StepTraces {
       for (const Json& each : part.at("exchanges")) {
         if (each.at("pass") != way || each.at("beside") != is_beside) continue;
         const std::string role = each.at("role");
-        const auto id = trace.exchange(fmt::format("{} {} {}", name, way, role), each.at("exchange"),
-                                       each.at("bytes"), group(rank, role), !is_beside);
+        const auto id =
+            trace.exchange(fmt::format("{} {} {}", name, way, role), each.at("exchange"),
+                           each.at("bytes"), group(rank, role), !is_beside);
         if (is_beside) beside.push_back(id);
       }
     };

@@ -104,7 +104,7 @@ std::optional<HplAnswer> best_hpl(const HplRun& given, const HplRates& rates,
                                   const HplChoices& choices, const HplNetwork& network,
                                   Bytes capacity);
 
-/// A lower bound, on one of these grids, on the time of each run with a block in [least, most].
+/// Returns a lower bound on the time of runs with a block in [least, most] on one of these grids.
 Seconds hpl_bound(const HplRun& run, const HplRates& rates, std::int64_t least, std::int64_t most,
                   std::span<const HplGrid> grids);
 

@@ -84,7 +84,7 @@ const NcclShares* nccl_shares(std::string_view chip);
 /// An operation of `n` members on `bytes`: of an all-to-all what a member sends.
 Seconds nccl_time(const NcclShares& shares, Kind kind, double n, Bytes bytes);
 
-/// A lower bound, for `members` chips on any part of these axes, on a gather of `whole` bytes.
+/// Returns a lower bound on a gather of `whole` bytes among `members` chips on these axes.
 Seconds gather_bound(std::span<const Axis> axes, Bytes whole, double members);
 
 }  // namespace dfsearch::collective
