@@ -68,7 +68,8 @@ KINDS = {
     "deployment": ("config of a deployment", "configs/serving/llama3_70b_16_h100.yaml", [
         [],
         ["serving.modes=aggregated", "serving.limits=null", "workload.concurrency=16",
-         "workload.speculation={kind: mtp, depth: 2, acceptance: 0.7}"],
+         "workload.speculation={kind: mtp, depth: 2, acceptance: 0.7}", "serving.pipeline=1",
+         "serving.tensor=[4, 8]", "serving.chunk=[256, 1024]"],
         ["workload.model=qwen3_30b_a3b", "serving.expert=[1, 2, 4]", "serving.modes=aggregated"],
         ["workload.model=deepseek_v2", "serving.modes=disaggregated"],
         ["workload.model=deepseek_v2", "serving.modes=aggregated", "serving.limits=null",
@@ -78,7 +79,7 @@ KINDS = {
          "workload.model=llama3_8b"],
         ["serving.objective=front", "serving.tensor=[2, 4]"],
         ["serving.modes=aggregated", "serving.objective=cost", "workload.rate=20 /s",
-         "workload.precision={weights: nvfp4}"]]),
+         "workload.precision={weights: nvfp4}", "serving.pipeline=1", "serving.tensor=[2, 4]"]]),
     "execution": ("config of an execution", "configs/calculon_22b_h100.yaml", [
         ["system.chips=16"], ["system.chips=16", "workload.kind=llm_prefill"]]),
     "mapping": ("config", "configs/gpt3_1t.yaml", [
