@@ -78,7 +78,9 @@ class Stage {
 
   void set_states() {
     const States& states = step_.states;
-    const Division weights(step_, step_.zero >= 3), gradients(step_, step_.zero >= 2),
+    // The micro-batches of a pipeline add up whole gradients, which are reduced once a step.
+    const bool divides_gradients = step_.zero >= 3 || (step_.zero == 2 && !step_.in_pipeline);
+    const Division weights(step_, step_.zero >= 3), gradients(step_, divides_gradients),
         optimizer(step_, step_.zero >= 1);
     const auto& [dense, ends, experts, adapters] = elements_;
     if (step_.lora != nullptr) {
