@@ -231,7 +231,7 @@ class Solve(PlanCase):
         self.assertRegex(verbose[0], r"^ *time +nodes +open +incumbent +util +lower bound +gap")
         self.assertGreater(len(verbose), 1)
         for line in verbose[1:]:
-            self.assertRegex(line, r"^ *[\d.]+ s +\d+ +\d+ +\S+ \w+ +[\d.]+% +\S+ \w+ +[\d.]+% [TH]$")
+            self.assertRegex(line, r"^ *[\d.]+ s +\d+ +\d+ +\S+ \w+ +[\d.]+% +\S+ \w+ +<?[\d.]+% [TH]$")
         self.assertRegex(self.run_tool(self.config, "--json", "missing/r.json", status=2).stderr,
                          "^missing/r.json: cannot be written: ")
         self.assertEqual(self.files(), ["c.yaml", "r.json"])
