@@ -68,7 +68,8 @@ class DeterministicRounds {
     std::vector<std::unique_ptr<Sink>> sinks(slices.size() + batch.size());
     // One task per worker: a node may take less time than starting a task does.
     std::atomic<std::size_t> next{0};
-    Tree::run_tasks(std::min<std::size_t>(tree_.workers_, sinks.size()), [&](std::size_t) {
+    const auto workers = static_cast<std::size_t>(tree_.workers_);
+    Tree::run_tasks(std::min(workers, sinks.size()), [&](std::size_t) {
       for (std::size_t i = next++; i < sinks.size(); i = next++) {
         sinks[i] = std::make_unique<Sink>(tree_, &frozen);
         if constexpr (LearningProblem<Problem>) {
