@@ -324,7 +324,7 @@ namespace {
 
 /// Only for the keys: code reads them.
 const Schema& module_rows() {
-  static constexpr Type kFormats{.form = Form::Object, .schema = [] -> const Schema& {
+  static constexpr Type kFormats{.form = Form::Object, .schema = []() -> const Schema& {
                                    return schema_of(Rows<serving::ModulePrecision>{});
                                  }};
   static constexpr Type kNumberOrFormats = either(TypeOf<Number>::type, kFormats);
