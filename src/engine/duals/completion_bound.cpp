@@ -32,13 +32,14 @@ std::size_t rows(const DecompositionStep& step) {
   return std::size_t{1} << static_cast<unsigned>(std::bit_width(step.present));
 }
 
-/// Each to the other and some more, if that is higher.
+/// Raises each number to its counterpart in `others` plus `more`, if that is higher.
 void raise(std::int64_t* numbers, const std::int64_t* others, std::size_t count,
            std::int64_t more) {
   for (std::size_t i = 0; i < count; ++i) numbers[i] = std::max(numbers[i], others[i] + more);
 }
 
-/// From the last step on; `begins` of their rows among the numbers.
+/// Fills the numbers from the last step to the first; `begins` are the beginnings of the steps'
+/// rows.
 DFSEARCH_FOR_EACH_PROCESSOR
 void find_numbers(const PathDecomposition& path, const ReducedCostWeights& weights, double sram,
                   std::size_t rooms, double rooms_of_byte, const std::vector<std::size_t>& begins,
@@ -100,7 +101,7 @@ void CompletionBound::find(const PathDecomposition& path, const ReducedCostWeigh
   for (const DecompositionStep& step : path.steps) {
     begins_.push_back(begins_.back() + rows(step) * width);
   }
-  // Rows of frontiers that nobody meets keep what they had.
+  // Rows of frontiers that never occur keep their old numbers.
   most_.resize(begins_.back() + width);
   std::fill(most_.begin() + static_cast<std::ptrdiff_t>(begins_.back()), most_.end(), 0);
   find_numbers(path, weights, sram, rooms, rooms_of_byte_, begins_, most_.data());

@@ -1,11 +1,10 @@
-// The revised simplex method (Dantzig 1953) with a dense inverse of the basis: there are as
-// many rows as classes of kernels, and columns come one by one.  It begins with a basis
-// of single kernels, which covers everything and is its own inverse but for
-// the row of the limit.
+// The revised simplex method (Dantzig 1953) with a dense inverse of the basis: each class of
+// kernels has a row, and columns come one by one.  It begins with a basis of single kernels, which
+// covers everything and is its own inverse but for the row of the limit.
 //
-// Covering programs are degenerate: most pivots would move nothing, and cycles threaten.
-// So each class asks for slightly more than its kernels, each a little different.
-// Dual values do not depend on the right-hand side: those of a best basis are exact.
+// Covering programs are degenerate: most pivots would move nothing, and cycles threaten.  So each
+// class asks for slightly more than its kernels, each a little different.  Dual values do not
+// depend on the right-hand side, so the duals of an optimal basis are exact.
 
 #include "engine/duals/covering_lp.hpp"
 
@@ -16,15 +15,16 @@
 namespace dfsearch {
 namespace {
 
-// Of all single costs, for a set beyond the limit: high, yet not so high that duals become
-// huge.
+// Cost of a set beyond the limit, as a share of the sum of all single costs: high, yet not so high
+// that duals become huge.
 constexpr double kBeyond = 1.0 / 16;
 constexpr double kPivot = 1e-9;  // least element to pivot on
 constexpr double kPerturbation = 1e-5;
 constexpr std::size_t kSparse = 3;  // sparse: fewer than one element in three is filled
 constexpr std::size_t kNone = ~std::size_t{0};
 
-/// Between 0 and 1, spread evenly, without a pattern that rows could share.
+/// A number between 0 and 1; the numbers are spread evenly, without a pattern that rows could
+/// share.
 double scattered(std::size_t i) {
   const double golden = 0.6180339887498949 * static_cast<double>(i + 1);
   return golden - std::floor(golden);
@@ -117,7 +117,7 @@ long double CoveringLp::reduced_cost(std::size_t variable) const {
   return reduced;
 }
 
-/// So much of a row of the inverse.
+/// Adds a row of the inverse, times `times`, to the duals.
 void CoveringLp::add_to_duals(std::size_t row, long double times) {
   for (std::size_t c = 0; c < rows_; ++c) {
     const double part = inverse(row, c);
@@ -159,8 +159,8 @@ std::size_t CoveringLp::entering() {
   return best;
 }
 
-/// Reduced costs of the columns, rounded.  What is above the limit that it returns has not the least
-/// one, or none below zero.
+/// Computes rounded reduced costs of the columns.  A column whose rounded cost is above the
+/// returned limit does not have the least exact one, or none is below zero.
 double CoveringLp::price_columns() {
   rounded_duals_.clear();
   double greatest_dual = 0.0;
@@ -179,7 +179,7 @@ double CoveringLp::price_columns() {
     prices_.push_back(price);
     least = std::min(least, price);
   }
-  // Each sum has a rounding error for each summand, of which none is above the greatest.
+  // A sum has a rounding error for each summand; no summand exceeds `greatest`.
   const double greatest = greatest_cost_ + (most_kernels_ + 1.0) * greatest_dual;
   const double error = (most_kernels_ + 4.0) * std::numeric_limits<double>::epsilon() * greatest;
   return std::min(least + 2.0 * error, error);
@@ -210,7 +210,7 @@ std::size_t CoveringLp::leaving() const {
   for (std::size_t row = 0; row < rows_; ++row) {
     if (direction_[row] < kPivot) continue;
     const double ratio = values_[row] / direction_[row];
-    // Of equal ratios the greatest element, for accuracy.
+    // Among equal ratios the greatest element is chosen, for accuracy.
     if (best == kNone || ratio < least || (ratio == least && direction_[row] > direction_[best])) {
       best = row;
       least = ratio;

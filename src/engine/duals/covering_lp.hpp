@@ -15,8 +15,8 @@ namespace dfsearch {
 ///     min sum cost(S) x(S),   sum count(S, c) x(S) >= kernels(c) for every class c,
 ///                             sum x(S) <= limit(g) over the sets of every group g,   x >= 0
 ///
-/// over sets that are added as they are found.  Costs are whole numbers, up to 2^53.  It is
-/// solved in floating point: what it says is very good, not exact.  Used by one thread.
+/// over sets that are added as they are found.  Costs are whole numbers, up to 2^53.  It is solved
+/// in floating point: the solution is accurate but not exact.  Used by one thread.
 class CoveringLp {
  public:
   struct Class {
@@ -48,7 +48,7 @@ class CoveringLp {
   static constexpr long double kNoise = 1.0L / 64;
 
  private:
-  /// One after the other, to be priced without jumps.
+  /// The columns one after the other, so that pricing reads memory in sequence.
   struct Columns {
     std::vector<double> cost;
     std::vector<std::uint32_t> group;

@@ -25,7 +25,7 @@ unsigned kind_of(const PartExcess& excess) {
 }
 
 std::size_t first_of(unsigned kind) { return static_cast<std::size_t>(std::countr_zero(kind)); }
-/// The same as the first of a kind with one part.
+/// For a kind with one part this equals first_of.
 std::size_t second_of(unsigned kind) { return static_cast<std::size_t>(std::bit_width(kind)) - 1; }
 
 bool has_front(unsigned kind) { return kind != 0 && std::popcount(kind) <= 2; }

@@ -30,7 +30,7 @@ class LabelDominance {
   static constexpr std::size_t kKinds = std::size_t{1} << std::tuple_size_v<PartExcess>;
 
   std::vector<PartExcess> all_;
-  /// For each kind, which is a set of two parts or one: of those to which no other parts matter.
+  /// Front of each kind; a kind is the set of the one or two parts that matter to an excess.
   std::array<Front, kKinds> fronts_;
 };
 

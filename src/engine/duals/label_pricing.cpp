@@ -1,10 +1,11 @@
 // Label pricing: labels of partial sets (resource-constrained shortest paths; Desrosiers et al. 1995).
 //
-// Kernels are decided in the order of the path.  Later additions to a partial set depend on which
-// kernels of the frontier it has, on its SRAM and on its excess by each part of the time.  So of
-// two partial sets with the same frontier one is dropped if the other is no worse in any of these.
-// Experts that are alike make few different labels, whatever their number: what counts is how
-// many of them have which of their kernels inside, and nobody has to know that they are alike.
+// Kernels are decided in the order of the path.  Later additions to a partial set depend on its
+// kernels in the frontier, on its SRAM and on its excess by each part of the time.  If one of two
+// partial sets with the same frontier is no worse than the other in all of these, the other is
+// dropped (dominance).  Experts that are alike make few different labels, whatever their number:
+// labels differ only by the number of experts for each choice of kernels inside, and no code has to
+// detect that they are alike.
 //
 // A label is dropped as well if no completion has enough reduced cost: for some mixtures of the parts,
 // which are no more than the greatest of them, the best completion is known for every frontier and
@@ -132,7 +133,7 @@ class LabelSearch {
     return true;
   }
 
-  /// Forgets parts that another one stays below to the end.
+  /// Drops the parts of the excess that stay below another part in every completion.
   void forget_parts(std::size_t place, Label& label) const {
     for (const Rise& rise : rises_) {
       FineTicks& excess = label.excess[rise.part];
@@ -324,14 +325,14 @@ class LabelSearch {
   PacedDeadline deadline_;
   const ReducedCosts gains_;
   std::vector<BoundedMixture> mixtures_;
-  /// By how much a part's excess can rise above that of another.
+  /// Upper bound on the rise of one part's excess relative to another part's.
   struct Rise {
     std::size_t part = 0;
     std::size_t other = 0;
     const CompletionBound* bound = nullptr;
   };
   std::vector<Rise> rises_;
-  /// In the order of what they are compared by.
+  /// A label's place in the order of comparison.
   struct Place {
     std::uint32_t frontier = 0;
     std::uint32_t label = 0;

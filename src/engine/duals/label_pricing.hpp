@@ -15,17 +15,18 @@
 
 namespace dfsearch {
 
-/// The bounds of the last call: room for the next.  Pricings that share it are called in turn.
+/// The bounds of the last call, kept to reuse their memory.  Pricings that share it are called in
+/// turn.
 struct CompletionBounds {
   std::vector<CompletionBound> bounds;
-  MemoryCharge memory;  ///< of these
+  MemoryCharge memory;  ///< of the bounds
 };
 
 class LabelSearch;
 
-/// Looks among the sets of some kernels that SRAM holds for those that duals overpay, by the sums
-/// of their parts: sets with gaps on the way from one kernel to another are among them, and the
-/// cores of a chip are not looked at.  Refers to the tables.  Used by one thread.
+/// Prices the sets of some kernels that fit into SRAM: finds sets whose duals exceed their cost, by
+/// the sums of their parts.  Sets with gaps on a path from one kernel to another are included, and
+/// the cores of a chip are ignored.  Refers to the tables.  Used by one thread.
 class LabelPricing {
  public:
   /// `path` has kernels of this group (PartitionRules).
@@ -47,7 +48,8 @@ class LabelPricing {
   /// duals and beam, goes on.  Throws Stopped by the deadline of the tables.
   [[nodiscard]] Found find(const Duals& duals, std::size_t beam, Work& work);
 
-  /// Sets that are overpaid by no more are not found: those that are just paid come in numbers.
+  /// Sets whose duals exceed their cost by no more are not found: sets of reduced cost zero are
+  /// many.
   [[nodiscard]] FineTicks noise(const Duals& duals) const;
 
   [[nodiscard]] const PathDecomposition& path() const { return path_; }

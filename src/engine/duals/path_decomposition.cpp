@@ -55,7 +55,7 @@ class PathBuilder {
     for (const Arc& arc : tables_.outputs(p)) visit(arc, false);
   }
 
-  /// By how much the frontier is wider with it.
+  /// Increase of the frontier's width by the kernel.
   [[nodiscard]] std::int64_t growth(std::size_t p) const {
     std::int64_t open = 0;
     std::int64_t freed = 0;
@@ -67,8 +67,8 @@ class PathBuilder {
     return (open > 0 ? 1 : 0) - freed;
   }
 
-  /// At the kernels whose growth may be another one since this one is decided: its neighbours, and
-  /// the last one that a decided neighbour of it, or itself, waits for.
+  /// Updates the growth of all kernels that this decision may affect: neighbours of the kernel, and
+  /// the last undecided neighbour of the kernel or of a decided neighbour.
   void update_growth_around(std::size_t decided) {
     const auto update_neighbours = [&](std::size_t p) {
       for_each_arc(p, [&](const Arc& arc, bool) { update_growth(arc.other); });
@@ -132,7 +132,7 @@ class PathBuilder {
   std::vector<std::int64_t> waiting_;  // tensors to kernels that are not decided
   std::vector<std::uint32_t> bit_of_;
   std::vector<bool> is_decided_;
-  std::vector<std::int64_t> growth_;                     // of those that are left
+  std::vector<std::int64_t> growth_;                     // of the undecided kernels
   std::set<std::pair<std::int64_t, std::size_t>> left_;  // by growth
   std::uint32_t used_ = 0;
   PathDecomposition path_;

@@ -34,7 +34,8 @@ struct DecompositionStep {
   Ticks memory = 0;  ///< its traffic whatever the others do
   Bytes sram{};      ///< its weight, and one end of each of its tensors that is not a link
 
-  /// What its tensors to the frontier, of which these bits are inside, add to the memory time.
+  /// Memory time of the kernel's tensors to the frontier; the bits are the frontier's kernels
+  /// inside.
   [[nodiscard]] Ticks crossing(std::uint32_t frontier, bool inside) const {
     Ticks sum = 0;
     for (const Link& link : links) {
@@ -42,7 +43,7 @@ struct DecompositionStep {
     }
     return sum;
   }
-  /// What it adds to the SRAM if it is inside.
+  /// SRAM that the kernel adds if it is inside.
   [[nodiscard]] double sram_inside(std::uint32_t frontier) const {
     Bytes sum = sram;
     for (const Link& link : links) {
