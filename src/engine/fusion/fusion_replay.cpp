@@ -39,7 +39,7 @@ std::optional<std::string> FusionReplay::wrong_in(const FusionNode& node) {
   return node.opened ? check_opened(node) : std::nullopt;
 }
 
-/// Adds the partition to the node, of which it must be a continuation.
+/// Adds the partition to the node if it continues the node; else returns the reason.
 FusionReplay::Wrong FusionReplay::close(const ClosedPartition& partition, FusionNode& node) const {
   const KernelSet kernels = partition.kernels.as_set(tables_.size());
   if (auto wrong = check_members(kernels, node)) return wrong;
@@ -66,7 +66,7 @@ FusionReplay::Wrong FusionReplay::close(const ClosedPartition& partition, Fusion
   return std::nullopt;
 }
 
-/// With what is done they are an ideal by the tensors.
+/// Checks that the kernels and those done before form an order ideal of the tensors.
 FusionReplay::Wrong FusionReplay::check_members(const KernelSet& kernels,
                                                 const FusionNode& node) const {
   const DataflowGraph& graph = tables_.problem().workload.graph;

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a partial fusion that was read from a file is one, and what it is worth.
+// Validates a partial fusion that was read from a file, and costs it.
 
 #include <optional>
 #include <string>
@@ -19,8 +19,8 @@ class FusionReplay {
   explicit FusionReplay(const FusionTables& tables)
       : tables_(tables), tree_(tables), rules_(tables), root_(tree_.root()) {}
 
-  /// What of the node cannot be or differs from what its partitions give, the bound aside;
-  /// nothing if all is right.  Needs sets of as many kernels as the tables have.
+  /// The first value of the node that is impossible or differs from the replayed partitions, the
+  /// bound aside; nothing if all values are right.  Requires sets over the kernels of the tables.
   [[nodiscard]] std::optional<std::string> wrong_in(const FusionNode& node);
 
  private:

@@ -74,7 +74,7 @@ class PartitionBranching {
     return branched_;
   }
 
-  /// Of the node itself, whose partition may be open.
+  /// The bound of the node itself, whose partition may be open.
   Ticks bound() {
     if (!node_.opened) return bound_;
     for (const PartitionSlot& slot : rules_.slots(node_.next_index, unplaced_)) {
@@ -86,7 +86,7 @@ class PartitionBranching {
   }
 
  private:
-  /// Those that leave the ideal as it is, by the later kernels of their pairs.
+  /// Collects the exchanges that map the ideal onto itself, by the later kernels of their pairs.
   void find_exchanges() {
     if (tables_.order().exchanges().empty()) return;
     exchanges_.resize(tables_.size());
@@ -101,8 +101,8 @@ class PartitionBranching {
     }
   }
 
-  /// Whether some exchange would make a partition of the one in the making, with this kernel
-  /// inside, that comes before it: one that has the earlier kernel where they first differ.
+  /// Whether some exchange maps the partition in the making, with this kernel inside, onto one that
+  /// comes before it: one that has the earlier kernel where they first differ.
   [[nodiscard]] bool comes_later(std::size_t kernel) const {
     const auto inside = [&](std::size_t p) { return p == kernel || partition_.is_inside(p); };
     const auto open = [&](std::size_t p) { return p != kernel && partition_.undecided(p); };
@@ -111,7 +111,7 @@ class PartitionBranching {
         return open(pair.first) || open(pair.second) || inside(pair.first) != inside(pair.second);
       };
       const auto first = std::find_if(exchange->begin(), exchange->end(), differs);
-      // An earlier one that is open may still join.
+      // An earlier kernel that is undecided may still join.
       if (first != exchange->end() && inside(first->second) && !inside(first->first) &&
           !open(first->first)) {
         return true;
@@ -120,7 +120,7 @@ class PartitionBranching {
     return false;
   }
 
-  /// The next kernel to decide.  Those that come later whatever joins stay out.
+  /// The next kernel to decide.  Kernels that come later whatever joins stay out.
   std::size_t next_ready(std::size_t from) {
     std::size_t next = partition_.first_ready(from);
     while (!exchanges_.empty() && next < partition_.ready_end() && comes_later(next)) {
@@ -198,8 +198,7 @@ class PartitionBranching {
     partition_.undo_to(mark);
   }
 
-  /// A bound of all ways to go on: what is inside stays inside, what is outside
-  /// stays outside.
+  /// A bound of all completions: kernels inside stay inside, kernels outside stay outside.
   [[nodiscard]] Ticks partial_bound() const {
     if (!bounds_partial_) return bound_;
     const OpenPartition::Totals& inside = partition_.totals();
@@ -315,7 +314,7 @@ class PartitionBranching {
   FusionTree::Branched branched_;
 };
 
-/// For questions that emit nothing.
+/// A sink for bounds, where nothing is emitted.
 class NoSink final : public FusionSink {
  public:
   [[nodiscard]] Ticks limit() const override { return kNever - 1; }
@@ -384,8 +383,8 @@ FusionTree::Branched FusionTree::branch(const FusionNode& node, std::int64_t bud
 
 bool FusionTree::contains(const FusionNode& node, const Fusion& fusion) const {
   const auto index = [&](std::size_t p) { return fusion.partition[tables_.id(p).index()]; };
-  // From the last closed partition back: what it holds is just one partition of the
-  // fusion, and comes before all that is not done.
+  // Walks from the last closed partition to the first: the kernels of each must be exactly one
+  // partition of the fusion and come before all kernels that are not done.
   std::int64_t next = kNever;
   for (std::size_t p = 0; p < tables_.size(); ++p) {
     if (!node.done.contains(p)) next = std::min(next, index(p));

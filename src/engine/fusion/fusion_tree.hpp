@@ -23,9 +23,9 @@ struct ClosedPartition {
   MemoryCharge memory{};
 };
 
-/// One kernel put into the next partition or kept out of it.  Nodes that an interrupted
-/// enumeration leaves behind share what they have in common: with sets of their
-/// own, those of a graph of thousands of kernels would take megabytes.
+/// One kernel put into the next partition or kept out of it.  Nodes that an interrupted enumeration
+/// leaves behind share their common decisions: sets of their own would take megabytes in a graph of
+/// thousands of kernels.
 struct Decision {
   std::shared_ptr<const Decision> previous;
   std::uint32_t kernel = 0;
@@ -48,7 +48,8 @@ struct FusionNode {
     std::int32_t index = 0;
     std::shared_ptr<const Decision> last;  ///< and through it all decisions before; null: none
 
-    /// Those that are decided to be inside, and those decided to stay out, of so many kernels.
+    /// The kernels decided to be inside, and those decided to stay out; `kernels` is the size of
+    /// the graph.
     [[nodiscard]] KernelSet inside(std::size_t kernels) const { return decided(true, kernels); }
     [[nodiscard]] KernelSet outside(std::size_t kernels) const { return decided(false, kernels); }
     [[nodiscard]] static Opened of(std::int32_t index, const KernelSet& inside,
@@ -70,7 +71,7 @@ struct Fusion {
 class FusionSink {
  public:
   virtual ~FusionSink() = default;
-  /// Nodes whose bound is above this are not wanted.  It may fall from call to call.
+  /// Nodes with a bound above this are useless.  It may fall from call to call.
   [[nodiscard]] virtual Ticks limit() const = 0;
   virtual void child(FusionNode&& node) = 0;
   virtual void complete(Fusion&& fusion) = 0;
@@ -86,13 +87,14 @@ class FusionTree {
   /// The empty fusion.
   [[nodiscard]] FusionNode root() const;
 
-  /// What the closed partitions of the node leave to do.
+  /// Sum over the kernels that are in no closed partition of the node.
   [[nodiscard]] Rest rest(const FusionNode& node) const;
 
-  /// What the duals of the tables prove that every completion of the node takes.
+  /// Lower bound on the time of every completion of the node, by the duals of the tables.
   [[nodiscard]] Ticks bound(const FusionNode& node, const PartitionDuals& duals) const;
 
-  /// The same with all other bounds of a node, whatever `node.bound` says; `duals` may be null.
+  /// Lower bound by the duals and all other bounds of a node, whatever `node.bound` is; `duals` may
+  /// be null.
   [[nodiscard]] Ticks bound_anew(const FusionNode& node, const PartitionDuals* duals) const;
 
   /// The outcome of branching a node, beside its children.

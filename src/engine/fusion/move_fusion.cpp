@@ -1,13 +1,13 @@
 // Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983).
 //
-// A kernel, with what of its partition must go along, moves to the partition of a neighbour, to
-// one that runs about as early, or to one of its own; a whole partition may join another.  A move
-// that makes the fusion worse by d ticks is made with probability 2^(-d / heat).  The heat
-// falls from a share of what such moves take, in the median of a sample (White 1984), to next to
-// nothing, in rounds that each begin at the best so far, last longer and begin cooler.
+// A kernel, with the kernels of its partition that must go along, moves to the partition of a
+// neighbour, to one that runs about as early, or to one of its own; a whole partition may join
+// another.  A move that makes the fusion worse by d ticks is made with probability 2^(-d / heat).
+// The heat falls from a share of the median cost of such moves in a sample (White 1984) to next to
+// nothing, in rounds.  Each round begins at the best so far, lasts longer and begins cooler.
 //
-// Times are ticks and all draws are of whole numbers, or products of such with the heat, so that
-// any machine makes the same moves.  What is found is costed again by the tables.
+// Times are ticks and all draws are of whole numbers, or products of whole numbers with the heat,
+// so that any machine makes the same moves.  The tables cost the result again.
 //
 // tests/engine/fusion/move_fusion_test.cpp: never worse, allowed, costed right, against brute
 // force.
@@ -30,7 +30,7 @@ struct Round {
   double heat;         // of the median rise
 };
 
-// The first is over at once; eight times as many moves are half as far from the best.
+// The first round is over at once; eight times the moves halve the distance from the best.
 constexpr std::array kRounds = {Round{.moves = 64, .heat = 0.7},  //
                                 Round{.moves = 512, .heat = 0.6},
                                 Round{.moves = 4'096, .heat = 0.4}};
@@ -72,7 +72,7 @@ void MoveSearch::begin_round() {
   heat_ = round.heat * median_rise();
 }
 
-/// Of moves that make the fusion worse, in ticks; 0 if there are none.
+/// Median cost of the moves that make the fusion worse, in ticks; 0 if there are none.
 double MoveSearch::median_rise() {
   std::vector<Ticks> rises;
   for (int i = 0; i < kSampledMoves; ++i) {
@@ -91,7 +91,7 @@ void MoveSearch::go_on_from(Fusion better) {
   least_ = best_.time;
 }
 
-/// To the next block; false after the last.
+/// Goes on to the next block; false after the last.
 bool MoveSearch::cool() {
   if (blocks_left_ > 0) {
     heat_ *= kCooling;
@@ -110,7 +110,8 @@ std::size_t MoveSearch::draw(std::size_t below) {
   return static_cast<std::size_t>(((random_() >> 32) * static_cast<std::uint64_t>(below)) >> 32);
 }
 
-/// How much worse a move may be: about heat times -log2 of a number between 0 and 1.
+/// Greatest rise of the time that a move may cause: about heat times -log2 of a number between 0
+/// and 1.
 Ticks MoveSearch::draw_rise() {
   const std::uint64_t bits = random_();
   const auto zeros = static_cast<double>(std::countl_zero(bits | 1));
@@ -133,7 +134,7 @@ std::size_t MoveSearch::draw_target(std::size_t kernel) {
   return place < 4 || place - 4 >= parts_.count() ? own : parts_.part_at(place - 4);
 }
 
-/// Chooses kernels and where they go.
+/// Draws kernels and their new partition.
 MoveSearch::Move MoveSearch::draw_move(Ticks most) {
   const std::size_t kernel = draw(tables_.size());
   const std::size_t own = parts_.part_of(kernel);

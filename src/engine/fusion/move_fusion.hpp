@@ -14,12 +14,12 @@
 
 namespace dfsearch {
 
-/// Improves a fusion by random moves: what is found is a function of the tables, to which it
-/// refers, and the beginning.  Used by one thread.
+/// Improves a fusion by random moves: the result is a function of the tables, to which the object
+/// refers, and of the start.  Used by one thread.
 class MoveSearch {
  public:
-  /// `start` is a fusion of these tables, for which moves are possible.  Other draws find other
-  /// fusions.
+  /// `start` is a fusion of `tables`, for which moves are possible.  Different `draws` find
+  /// different fusions.
   MoveSearch(const FusionTables& tables, Fusion start,
              std::uint64_t draws = std::mt19937_64::default_seed);
 
@@ -35,7 +35,7 @@ class MoveSearch {
   /// The next moves begin at this fusion, which is better than the best so far.
   void go_on_from(Fusion better);
 
-  /// Of the partition of each kernel now, which need not be that of the best.
+  /// The place of each kernel's current partition; the current fusion need not be the best.
   [[nodiscard]] std::vector<std::uint32_t> places() const { return parts_.places(); }
   /// The best so far, costed by the tables.
   [[nodiscard]] const Fusion& best() const { return best_; }

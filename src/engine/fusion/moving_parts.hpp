@@ -23,7 +23,7 @@ class MovingParts {
  public:
   static constexpr std::size_t kNewPart = ~std::size_t{0};
 
-  /// `start` is a fusion of these tables, which are possible.
+  /// `start` is a fusion of `tables`; is_possible(tables) is true.
   MovingParts(const FusionTables& tables, const Fusion& start);
 
   /// Whether kernels may move at all: none is pinned, and no partition is of both phases.
@@ -49,25 +49,25 @@ class MovingParts {
     return std::span(links_).subspan(begin_[kernel], begin_[kernel + 1] - begin_[kernel]);
   }
 
-  // What is to move, of one partition:
+  // Chooses the kernels to move, all of one partition:
 
   void choose(std::size_t kernel);
-  /// With all of its partition that need it.
+  /// The kernel and all of its partition that depend on it.
   void choose_with_followers(std::size_t kernel);
-  /// With all of its partition that it needs.
+  /// The kernel and all of its partition that it depends on.
   void choose_with_leaders(std::size_t kernel);
   void choose_all(std::size_t part);
 
-  /// How much longer all takes if what is chosen moves to another partition, or to one of its
-  /// own; kNever if it does not fit there, or if it is more than `limit` for sure.
+  /// Change of the fusion's time if the chosen kernels move to another partition, or to one of
+  /// their own; kNever if they do not fit there, or if the change exceeds `limit` for sure.
   [[nodiscard]] Ticks change(std::size_t to, Ticks limit);
-  /// Does what `change` was asked last, and did not refuse; false, and nothing is changed, if
-  /// no order of the partitions allows it.  With a partition of their own those chosen run before
-  /// what is left of theirs, or after it.
+  /// Makes the move that `change` costed last and allowed; false, and nothing is changed, if no
+  /// order of the partitions allows it.  In a partition of their own the chosen kernels run before
+  /// the rest of theirs, or after it.
   enum class Side : std::uint8_t { Before, After };
   [[nodiscard]] bool move(Side side);
 
-  /// What choosing, asking and moving has taken since this was called last, in steps.
+  /// Steps of choosing, costing and moving since the last call.
   [[nodiscard]] std::int64_t take_steps();
 
   /// The place of each kernel's partition.

@@ -1,9 +1,9 @@
 // The order of partitions between which kernels move (after Pearce and Kelly 2006).
 //
 // The partitions are numbered so that tensors lead to later ones.  New tensors between partitions
-// all touch the one that kernels move to.  So there is a cycle if that one reaches itself, and
-// what it reaches among the numbers between its first consumer and its last producer must come
-// after it, all the rest of these before: no other number changes.
+// all touch the one that kernels move to.  So there is a cycle if that one reaches itself.  Among
+// the numbers between its first consumer and its last producer, the partitions that it reaches must
+// come after it and all others before it; no other number changes.
 //
 // tests/engine/fusion/move_fusion_test.cpp: against all orders.
 
@@ -13,8 +13,8 @@
 
 namespace dfsearch {
 
-/// Changes the order so that all that this part needs comes before it and all that needs it after;
-/// false if there is no such order.
+/// Changes the order so that all partitions that this one needs come before it and all that need it
+/// after; false if there is no such order.
 bool MovingParts::put_in_order(std::size_t part) {
   std::size_t first = parts_[part].place;
   std::size_t last = first;
@@ -47,7 +47,8 @@ bool MovingParts::put_in_order(std::size_t part) {
   return true;
 }
 
-/// By parts up to the last place; marks them.
+/// Whether a path leads from the part back to it over parts up to the last place; marks the parts
+/// met.
 bool MovingParts::reaches_itself(std::size_t part, std::size_t last) {
   ++reach_;
   stack_.assign(1, part);
@@ -70,7 +71,7 @@ bool MovingParts::reaches_itself(std::size_t part, std::size_t last) {
   return false;
 }
 
-/// Whether memory has room for what waits in it, while each partition runs.
+/// Whether memory has room for the waiting tensors while each partition runs.
 bool MovingParts::fits_in_memory() const {
   std::vector<Bytes> begins(order_.size() + 1);
   for (std::size_t p = 0; p < part_of_.size(); ++p) {

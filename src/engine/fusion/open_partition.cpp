@@ -1,8 +1,7 @@
-// A kernel that is kept out takes all its descendants with it, most of a large graph.  What these
-// add to the bounds is their sum, or what all undecided kernels add less what the others do,
-// whichever are fewer.
-//
-// Against sums made anew: tests/engine/fusion/open_partition_test.cpp.
+// A kernel that is kept out takes all its descendants with it, most of a large graph.  Their share
+// of the bounds is their sum, or the sum of all undecided kernels less the sum of the others,
+// whichever has fewer summands.  Against sums made anew:
+// tests/engine/fusion/open_partition_test.cpp.
 
 #include "engine/fusion/open_partition.hpp"
 
@@ -14,7 +13,7 @@
 namespace dfsearch {
 namespace {
 
-// Shares of so few are added up at once.
+// Up to this number of kernels shares are added up at once.
 constexpr std::size_t kFew = 64;
 
 }  // namespace
@@ -216,8 +215,8 @@ void OpenPartition::undo_to(std::size_t mark) {
   }
 }
 
-// The memory row counts on the producers of what stays out being done, which
-// undecided ones are not: it does not bound a part of the rest.
+// The memory row assumes that the producers of kernels outside are done, which undecided ones are
+// not: it does not bound a part of the rest.
 void OpenPartition::add_share(std::size_t p, Shares& sum) const {
   const std::array<Ticks, kBoundRows>& bound = tables_.kernel(p).share.bound;
   for (std::size_t r = 0; r < bound.size(); ++r) {
@@ -233,7 +232,7 @@ OpenPartition::Shares OpenPartition::shares(const KernelSet& kernels) const {
   return sum;
 }
 
-/// Of some that are undecided.
+/// Shares of some undecided kernels.
 OpenPartition::Shares OpenPartition::shares_of_many(const KernelSet& some) {
   others_ = undecided_;
   others_ -= some;
@@ -261,7 +260,7 @@ Ticks OpenPartition::time(Ticks limit) {
                          .on_chip = totals_.on_chip};
   options_.clear();
   if (!tables_.problem().execution.compute_utilization) {
-    // The sum is a bound only; it spares most allocations.
+    // The sum is only a bound, but it spares most allocations.
     if (least_partition_time(tables_, sums) > limit) return kNever;
     for (const std::uint32_t p : kernels_) options_.push_back(tables_.kernel(p).options);
   }

@@ -20,11 +20,11 @@ namespace dfsearch {
 /// thread uses it.
 class OpenPartition {
  public:
-  /// `duals` are those of the tables, or null.
+  /// `duals` are the duals of the tables, or null.
   OpenPartition(const FusionTables& tables, const KernelSet& done,
                 const PartitionDuals* duals = nullptr);
 
-  /// What the kernels inside add up to.
+  /// Sums over the kernels inside.
   struct Totals {
     Ticks compute = 0;
     OnChipTimes on_chip{};  ///< 0 unless levels take time
@@ -35,7 +35,7 @@ class OpenPartition {
     Bytes leaving{};  ///< stored tensors that leave it, if it were closed now
     std::int64_t pinned = 0;
     std::int64_t backward = 0;
-    // With duals: what the kernels that are not inside add at least to each part of this
+    // Only with duals: least amount that the kernels not inside add to each part of this
     // partition's time, or to later ones.
     std::array<FineTicks, 3> dual{};
   };
@@ -58,7 +58,7 @@ class OpenPartition {
 
   /// `p` is undecided and ready.
   void put_in(std::size_t p);
-  /// The same, if it fits; whether it does.
+  /// Puts the kernel in if it fits; returns whether it does.
   bool put_in_if_fits(std::size_t p);
   /// Takes back the last put_in, of `p`; `before` are the totals it found.
   void take_out(std::size_t p, const Totals& before);
@@ -68,8 +68,8 @@ class OpenPartition {
   /// Counts a ready kernel among those done before.  Nothing is inside or outside then, and there
   /// are no duals.
   void put_before(std::size_t p);
-  /// The same of all kernels inside, each of which was ready when it joined.  There are no duals,
-  /// and nothing was kept out.
+  /// Counts all kernels inside among those done before; each was ready when it joined.  There are
+  /// no duals, and nothing was kept out.
   void close();
 
   /// Decides that the kernel and all its descendants stay out.
@@ -79,13 +79,12 @@ class OpenPartition {
   /// Takes back every keep_out since the mark.
   void undo_to(std::size_t mark);
 
-  /// Whether memory holds what waits in it while the partition runs.
+  /// Whether memory holds the waiting tensors while the partition runs.
   [[nodiscard]] bool fits_in_memory() const {
     return waiting_ + totals_.leaving <= tables_.capacity_for_activations();
   }
 
-  /// What it and all later partitions take by the duals, before they are charged.  There must
-  /// be duals.
+  /// Time of this and all later partitions by the duals, before charges.  There must be duals.
   [[nodiscard]] FineTicks dual_time() const;
 
   /// Time of the partition if it were closed now; kNever if the cores do not
@@ -99,7 +98,8 @@ class OpenPartition {
   }
 
  private:
-  /// What some kernels add to the bounds of what stays out, the memory row aside, and to the duals.
+  /// Shares of some kernels in the bounds of the kernels outside, the memory row aside, and in the
+  /// duals.
   struct Shares {
     std::array<Ticks, kBoundRows> bound{};
     std::array<FineTicks, 3> dual{};

@@ -1,5 +1,5 @@
-// Costs a fusion as the tree does: partition after partition, each kernel once what it needs is
-// there.
+// Costs a fusion in the way of the tree: partition after partition, each kernel once its producers
+// are there.
 //
 // tests/engine/fusion/move_fusion_test.cpp: against evaluate and brute force.
 

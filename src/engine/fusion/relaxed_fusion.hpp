@@ -15,9 +15,9 @@ struct RelaxedFusion {
   std::optional<Fusion> fusion;  ///< the best met, within the limit
 };
 
-/// Searches the fusions of the tables that take at most `limit`, one after the
-/// other by least bound, for about so many steps.  The bound is the time of the fusion
-/// unless the steps did not suffice.  Throws Stopped by the deadline of the tables.
+/// Searches the fusions of the tables that take at most `limit`, in the order of their bounds, for
+/// about `steps` steps.  The bound is the time of the fusion unless the steps did not suffice.
+/// Throws Stopped by the deadline of the tables.
 RelaxedFusion relaxed_fusion(const FusionTables& tables, Ticks limit, std::int64_t steps);
 
 }  // namespace dfsearch

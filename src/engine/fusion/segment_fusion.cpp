@@ -5,13 +5,13 @@
 // there are few of them when SRAM is scarce.  Only segments of one topological order
 // are tried: the result is an upper bound, no optimum.
 //
-// Of the shortest paths one has the fewest segments, which mostly keeps the limit of
-// partitions by itself.  If not, vertices are (kernels done, partitions used).  Both
-// find the same path where the first one keeps the limit: with t its time and u its
-// segments, no path within the limit is shorter, and of those of t none has less than
-// u; then by induction from the end, vertices on both ways are left by the longest
-// segment that keeps time and number at their least.  Where that table would be too
-// large, partitions are charged for.
+// Among the shortest paths the one with the fewest segments is taken; mostly it keeps the limit of
+// partitions by itself.  If not, vertices are (kernels done, partitions used).  Both find the same
+// path where the first one keeps the limit: with t its time and u its segments, no path within the
+// limit is shorter, and no path of time t has fewer than u segments; then by induction from the
+// end, both leave a vertex by the longest segment that keeps time and number at their least.  If
+// that table would be too large, each partition is charged an extra cost (Lagrangian relaxation of
+// the limit).
 
 #include "engine/fusion/segment_fusion.hpp"
 
@@ -31,7 +31,7 @@ namespace {
 // Some ten megabytes, each.
 constexpr std::size_t kLargestTable = 1'000'000;
 constexpr std::size_t kMostSegments = 1'000'000;
-// After so many halvings the charge of a partition is within a millionth.
+// After this number of halvings the charge of a partition is within a millionth.
 constexpr int kHalvings = 20;
 constexpr Work kWordsOfSegment = 32;
 
@@ -89,7 +89,7 @@ class SegmentPath {
     return tables_.kernel(order_[place]).backward;
   }
 
-  /// Of each number of kernels the end of a path to it.
+  /// The initial labels of the shortest path: one for each number of kernels done.
   [[nodiscard]] std::vector<Vertex> origin() const {
     std::vector<Vertex> least(tables_.size() + 1);
     least[0].time = tables_.weight_loads();
@@ -217,9 +217,9 @@ class SegmentPath {
     return fusion(path);
   }
 
-  /// Where that table would be too large: the shortest path if every partition costs something
-  /// beside its time, as little as makes indices suffice.  No other path of as few segments is
-  /// shorter.
+  /// For tables that would be too large: the shortest path if every partition costs a charge beside
+  /// its time, the least charge for which the indices suffice.  No other path with at most its
+  /// number of segments is shorter.
   std::optional<Fusion> find_by_charge() {
     const auto charged_with = [&](double charge) {
       const auto cost = [charge](const Vertex& vertex) {
@@ -236,7 +236,7 @@ class SegmentPath {
       tables_.deadline().check();
       return fusion(path(least));
     };
-    // Infinitely much makes segments as few as can be.
+    // An infinite charge makes the segments as few as possible.
     std::optional<Fusion> best = charged_with(std::numeric_limits<double>::infinity());
     if (!best) return std::nullopt;
     double too_little = 0.0;
@@ -274,7 +274,7 @@ class SegmentPath {
   Work work_ = 0;
 };
 
-/// As the tables have them: each kernel after its producers.
+/// The order of the tables: each kernel after its producers.
 std::vector<std::size_t> order_of_tables(const FusionTables& tables) {
   std::vector<std::size_t> order(tables.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -10,17 +10,18 @@
 
 namespace dfsearch {
 
-/// The best fusion whose partitions are segments of the topological order, each of
-/// one phase, by dynamic programming; nothing if there is none or if kernels are pinned.  Where
-/// partitions are scarce and the graph is large or memory tight it is the best of those with as few
-/// partitions, mostly about as many as there may be, or nothing if segments are millions.  Throws
-/// Stopped by the deadline of the tables.
+/// The best fusion whose partitions are segments of the topological order, each of one phase, by
+/// dynamic programming; nothing if there is none or if kernels are pinned.  If partitions are
+/// scarce and the graph is large or memory tight, it is the best among fusions of at most its
+/// number of partitions, which mostly is about the limit; nothing if there are millions of
+/// segments.  Throws Stopped by the deadline of the tables.
 std::optional<Fusion> best_segments(const FusionTables& tables);
 /// The best fusion of that kind; adds the work of finding it to `work`.
 std::optional<Fusion> best_segments(const FusionTables& tables, Work& work);
 
-/// The same in the order of a fusion that has its kernels, of which none is pinned, in partitions at
-/// these places: no slower than it, unless partitions are scarce or one of its has both phases.
+/// The best such fusion in the order of a given fusion, whose kernels, none pinned, are in
+/// partitions at `places`: no slower than the given one, unless partitions are scarce or one of its
+/// partitions has both phases.
 std::optional<Fusion> best_segments(const FusionTables& tables,
                                     std::span<const std::uint32_t> places, Work& work);
 
