@@ -1,15 +1,15 @@
 // Multipliers.
 //
-// A partition takes at least its compute time and at least its network time, so all partitions of
-// a phase take at least w C + (1 - w) N, with C and N those of the phase and any weight w between
-// 0 and 1 (where the network is not hidden: C + N).  Forward and backward kernels share no
-// partition, so the phases add up, each with its weight.  The whole is a sum of terms over single
-// kernels and over those that a value joins; its least sharding is found exactly
-// (base/least_sum.hpp).  Any weights make a bound; good ones are where C and N of that sharding are
-// equal, and are found by halving the interval in which they lie.
+// A partition takes at least its compute time and at least its network time, so all partitions of a
+// phase take at least w C + (1 - w) N, with C and N the phase's sums of compute and network time,
+// and any weight w between 0 and 1 (where the network is not hidden: C + N).  Forward and backward
+// kernels share no partition, so the phases add up, each with its weight.  The whole is a sum of
+// terms over single kernels and over kernels that share a value; its least sharding is found
+// exactly (base/least_sum.hpp).  Any weights make a bound; good ones are where C and N of that
+// sharding are equal, and are found by halving the interval in which they lie.
 //
 // Roundings: a term is at most six operations away from exact numbers, a sum of n terms n more,
-// here and where the least one is compared with others; the model's are those of
+// here and where the least one is compared with others; the roundings of the model are counted in
 // point_bound.cpp.
 //
 // Against brute force: tests/engine/mapping/bound_properties_test.cpp.
@@ -45,7 +45,8 @@ struct JointParts {
 };
 using JointWeights = std::array<JointParts, kPhases>;
 
-/// What the loops of some kernels bring about in the phase of one of them, for every choice.
+/// Compute and network time in one phase that the loops of some kernels determine, for every choice
+/// of the loops.
 struct JointChoice {
   std::size_t phase = 0;
   std::vector<std::size_t> kernels;  // ascending, then layouts of a value
@@ -128,7 +129,7 @@ class JointTime {
     }
   }
 
-  /// Of the terms, of which it makes all but the values.
+  /// Makes the terms, without their values, and returns an order to eliminate their variables in.
   EliminationOrder find_order(const Deadline& deadline) {
     std::vector<std::vector<std::size_t>> variables;
     for (const JointChoice& choice : choices_) {
@@ -173,8 +174,8 @@ class JointTime {
   const NetworkContext context_;
   std::vector<std::size_t> sizes_;
   std::vector<JointChoice> choices_;
-  std::vector<SumTerm> terms_;              // of those choices that leave any
-  std::vector<const JointChoice*> summed_;  // whose they are
+  std::vector<SumTerm> terms_;              // for choices with variables left
+  std::vector<const JointChoice*> summed_;  // the choice of each term
 };
 
 }  // namespace

@@ -54,9 +54,9 @@ void FusionContext::learn(const PartitionDuals& duals) const {
 
 Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
   if (limit == Score::infinity()) return kNever - 1;
-  // By bisection: beside a long transfer the score is flat over many ticks, and the
-  // quotient (limit - transfer) / factor is off by as many.
-  Ticks most = -1;  // the step of so many ticks is within the limit, or none is
+  // Bisection, since the quotient (limit - transfer) / factor is inexact: beside a long transfer
+  // the score is flat over many ticks, and the quotient is off by that number.
+  Ticks most = -1;  // the greatest number of ticks known to be within the limit; -1: none
   Ticks above = kNever;
   while (above - most > 1) {
     const Ticks middle = most + (above - most) / 2;

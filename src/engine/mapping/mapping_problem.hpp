@@ -39,7 +39,7 @@ Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit);
 /// True if no fusion can fit.
 bool overfull(const FusionTables& tables);
 
-/// What all trees over an outer point and a sharding share.
+/// State that all trees over an outer point and a sharding share.
 struct PointTables {
   template <class... Arguments>
   explicit PointTables(Arguments&&... arguments)
@@ -60,10 +60,10 @@ struct FusionContext {
   const FusionTables& tables;
   FusionTree search;
   Ticks root_bound;                      // without duals
-  std::vector<LoopPair> first_sharding;  // of those that are left
+  std::vector<LoopPair> first_sharding;  // of the shardings left
   StepTime step;
   mutable Transpositions transpositions;
-  // No fusion takes less, as duals have proved meanwhile; relaxed.
+  // Lower bound on the time of every fusion, proved by duals meanwhile; relaxed.
   mutable std::atomic<Ticks> proved{0};
   mutable std::atomic<std::int64_t> admitted{0};  // nodes; relaxed
 
@@ -115,19 +115,20 @@ class MappingProblem {
     std::map<OuterPoint, std::shared_ptr<PointTables>> tables;  // guarded by mutex
   };
 
-  /// Refers to the problem.  The tree holds one of the best mappings.  `allowance` is that
-  /// of all trees made from this one; what takes long throws Stopped by its deadline.
+  /// Keeps a reference to the problem.  The tree contains at least one of the best mappings.
+  /// `allowance` holds for all trees made from this one; long operations throw Stopped by its
+  /// deadline.
   explicit MappingProblem(const Problem& problem, NodeEffort effort = {}, SearchBounds bounds = {},
                           const Allowance& allowance = {});
-  /// Another tree over the same problem that uses the tables built already but
-  /// knows nothing of what was searched; these parallelisms are left out.
+  /// Another tree over the same problem, without these parallelisms, that shares the tables built
+  /// already but no results of a search.
   [[nodiscard]] MappingProblem without(std::vector<Parallelism> excluded, NodeEffort effort) const;
 
   [[nodiscard]] Node root() const { return {}; }
   /// Throws Stopped.
   void check_deadline() const { shared_->allowance.deadline.check(); }
   [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
-  /// With what duals have proved of its point since.
+  /// Bound of the node with everything that duals have proved of its point since.
   [[nodiscard]] Score bound_now(const Node& node) const {
     if (!node.context) return node.bound;
     const FusionContext& context = *node.context;

@@ -82,7 +82,7 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
   const std::vector<OuterPoint> points = outer_points(problem_, network);
   auto bounds = known_bounds(network);
   if (!bounds) {
-    // Of all points the one where most fits: of the shortest tiles and the smallest micro-batch.
+    // The point of least memory need: the shortest tiles and the smallest micro-batch.
     offer_first(*std::min_element(points.begin(), points.end(),
                                   [](const OuterPoint& a, const OuterPoint& b) {
                                     return std::tie(a.spilled, a.tile, a.micro_batch) <
@@ -144,8 +144,8 @@ bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
   return false;
 }
 
-/// Whether the memory holds the weights alone: all points of a network have the same.
-/// The tables are those of the point that will be opened first.
+/// Whether the memory holds the weights alone, which are the same at all points of a network.  The
+/// tables belong to the point that will be opened first.
 bool MappingProblem::holds_weights(OuterPoint point) const {
   const Bytes weights = open(point)->tables.weights();
   // `evaluate` adds them up in another order: n - 1 additions and at most four other roundings
@@ -225,7 +225,7 @@ void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<Loo
   const LayerDecisions decided = decisions(*node.point, loop_sets(sharding));
   const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
   const LayerCosts costs(problem_, decided, 0, &shared_->core_options);
-  // What it takes if it fits, which evaluate says.
+  // Time of the mapping; whether it fits is decided by evaluate.
   const Ticks time = kernel_by_kernel_time(problem_, costs);
   if (time > ticks_within(costs.clock(), step, expansion.cutoff())) return;
   Solution solution{.cost = {},
@@ -289,8 +289,9 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
   return relaxed;
 }
 
-/// Kernel by kernel: tightens the child's bound to that of the best sharding left and offers that
-/// one.  The kernel to branch on; nothing if the tensors entangle too many.
+/// For kernel-by-kernel execution: tightens the child's bound to the bound of the best sharding
+/// left and offers that sharding.  Returns the kernel to branch on; nothing if the tensors entangle
+/// too many kernels.
 std::optional<std::size_t> MappingProblem::bound_lone_kernels(const LayerDecisions& decided,
                                                               const StepTime& step, Node& child,
                                                               Sink& expansion) const {

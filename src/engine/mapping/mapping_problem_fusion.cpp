@@ -15,7 +15,7 @@ constexpr std::int64_t kStepsWhenTight = 500;
 constexpr std::int64_t kNodesOfLongSearch = 20'000;
 // In smaller graphs the tree has a first mapping as soon.
 constexpr std::size_t kManyKernels = 256;
-// In a graph of so many kernels each child takes a while and most of them wait for ever.
+// In a graph of at least this size each child takes a while, and most of them wait for ever.
 constexpr std::size_t kLargeGraph = 512;
 constexpr std::int64_t kStepsOfLargeGraph = 100;
 
@@ -50,8 +50,8 @@ class Adapter final : public FusionSink {
                       .fusion = std::move(fusion)});
   }
   void complete(Fusion&& fusion) override {
-    // What the first tier of memory holds is found, at less cost, at the point
-    // without the second.
+    // A fusion that fits into the first tier of memory is found, at less cost, at the point without
+    // the second.
     if (node_.point->spilled && !context_.tables.spills(fusion.partition)) return;
     const Score cost = context_.score(fusion.time);
     expansion_.solution({.cost = cost,
@@ -120,9 +120,9 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
   expansion.child(std::move(child));
 }
 
-/// As long as a search over a large graph, or over shardings, has no mapping at all: the best segments
-/// of the point, with the sharding of least bytes, before points are bounded and loops are searched,
-/// which takes long there.
+/// Offers the best segments of the point, with the sharding of least bytes, while a search over a
+/// large graph or over shardings has no mapping at all: bounding points and searching loops takes
+/// long there.
 void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
   if (expansion.cutoff() < Score::infinity()) return;
   if (problem_.execution.style == Style::KernelByKernel || !bounds().use(SearchBound::Segments)) {
@@ -144,8 +144,8 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   if (duals != nullptr && requeue_if_tighter(node, *duals, expansion)) return;
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
   Adapter adapter(node, expansion, 'T', duals);
-  // Where memory is tight a node leaves fewer others behind; so it does in a long search, where
-  // what is best to look at next has changed before a long enumeration is over.
+  // If memory is tight a node leaves fewer others behind, and likewise in a long search, where the
+  // most promising node has changed before a long enumeration is over.
   const bool few = shared_->allowance.is_tight() ||
                    context.admitted.load(std::memory_order_relaxed) > kNodesOfLongSearch;
   const bool is_large = context.tables.size() >= kLargeGraph;

@@ -1,5 +1,5 @@
 #pragma once
-// What is sure about an outer point before its tables are built.
+// Bounds on an outer point that need no tables.
 
 #include <cstddef>
 
@@ -13,8 +13,8 @@
 
 namespace dfsearch {
 
-/// Takes off a product or a positive sum of doubles what so many roundings may have put on top
-/// of it.
+/// Factor that corrects a product or a positive sum of doubles for the excess of `roundings`
+/// roundings.
 ///
 /// A rounding changes a value by at most u = 2^-53 of itself.  A value x that was rounded up a
 /// times is at most (1 + u)^a <= 1 / (1 - a u) of the exact one, a value y that was rounded down
@@ -28,9 +28,9 @@ constexpr double less_roundings(std::size_t roundings) {
 /// The compute time that a tile of a kernel takes at least, for any allocation of cores.
 Seconds least_compute(const Problem& problem, const Kernel& kernel, const Shard& shard);
 
-/// The time that a layer takes at least with this network and so many tiles, whatever its
-/// fusion and whichever of the loops are chosen, as `evaluate` counts it.  `cache` is that of
-/// the machine, or null.
+/// Lower bound on the time of a layer with this network and this number of tiles, whatever its
+/// fusion and whichever of the loops are chosen, as `evaluate` counts it.  `cache` belongs to the
+/// machine, or is null.
 Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, std::int64_t tiles,
                          std::int64_t micro_batches, const LoopSets& sharding,
                          CoreOptionsCache* cache = nullptr);

@@ -1,13 +1,12 @@
-// One layer beside another, number by number and loop by loop.
+// Compares one layer with another, number by number and loop by loop.
 //
-// With more tiles buffers are smaller; times are the same, but for extents that the tiles do
-// not divide, or higher, where a tensor passes through memory once for each tile.  So
-// neither is better in general.  Where the SRAM may bind the one with more tiles mostly is, and
-// where no tile has to fit that of one tile.  What does not depend on the tiles, such as weights, is
-// not looked at.
+// With more tiles buffers are smaller; times are the same, but for extents that the tiles do not
+// divide, or higher, where a tensor passes through memory once for each tile.  So neither is better
+// in general.  Mostly more tiles are better if the SRAM may bind, and one tile if no tile has to
+// fit.  Quantities that do not depend on the tiles, such as weights, are ignored.
 //
-// Numbers are compared as the model computes them, not as they are on paper, so that what the
-// model makes of them by monotone operations is in the same order.
+// Numbers are compared as the model computes them, not in exact arithmetic, so that the monotone
+// operations of the model keep their order.
 
 #include "engine/mapping/tile_dominance.hpp"
 
@@ -58,8 +57,8 @@ bool fewer_tiles_replace(const Problem& problem) {
   return problem.streams_kernels() || problem.workload.out_of_core;
 }
 
-/// Those that leave a loop one iteration for a tile: more tiles would only add to the work of its
-/// kernel.
+/// Numbers of tiles that leave a loop one iteration for a tile: more tiles would only add to the
+/// work of its kernel.
 std::vector<std::int64_t> replacing_tiles(const Problem& problem) {
   if (fewer_tiles_replace(problem)) return {1};
   std::vector<std::int64_t> tiles;

@@ -21,10 +21,10 @@ namespace dfsearch {
 /// Numbers of tiles that may replace others, those first that may replace the most.
 [[nodiscard]] std::vector<std::int64_t> replacing_tiles(const Problem& problem);
 
-/// What depends on the tiles of a layer, for every sharding that is left.
+/// Costs of a layer that depend on its tiles, for every sharding that is left.
 class TileCosts {
  public:
-  /// `cache` is that of the machine.
+  /// `cache` belongs to the machine.
   TileCosts(const Problem& problem, const LayerDecisions& decisions, CoreOptionsCache& cache);
 
   /// Whether every mapping takes no more of anything with these tiles than with others of the
