@@ -1,5 +1,5 @@
 #pragma once
-// What a piece of work may take.
+// Limits on the resources of a piece of work.
 
 #include <cstddef>
 
@@ -15,10 +15,10 @@ struct Allowance {
   MemoryBudget* memory = nullptr;     ///< null: no limit, nothing is counted
   EffortCounters* efforts = nullptr;  ///< null: nothing is counted
 
-  /// The same for a part of what a counted call does: that alone counts.
+  /// Equal limits for a part of a counted call, whose work the call counts already.
   [[nodiscard]] Allowance uncounted() const { return {.deadline = deadline, .memory = memory}; }
   [[nodiscard]] MemoryCharge charge(std::size_t bytes) const { return {memory, bytes}; }
-  /// Whether so many bytes more would be too many.
+  /// Whether `more` bytes would exceed the limit.
   [[nodiscard]] bool is_tight(std::size_t more = 0) const {
     return memory != nullptr && memory->is_tight(more);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What each counted part of the search has done: how often, for how long and what came of it.
+// Effort of each counted part of the search: number of calls, their time and their finds.
 
 #include <array>
 #include <atomic>
@@ -12,14 +12,14 @@
 
 namespace dfsearch {
 
-/// Of one part of the search.
+/// Effort of one part of the search.
 struct Effort {
   std::int64_t calls = 0;
   Seconds time{};          ///< of the threads that called it, on a processor
-  std::int64_t finds = 0;  ///< of what its row in kSearchBounds says
+  std::int64_t finds = 0;  ///< finds, by the meaning in its row of kSearchBounds
 };
 
-/// In the order of SearchBound.
+/// One entry for each SearchBound, in its order.
 using Efforts = std::array<Effort, kSearchBounds.size()>;
 
 /// The sums of one solve.  Any thread; the counters are relaxed, read after the search.

@@ -1,4 +1,4 @@
-// What each kernel adds to the lower bounds of a rest.
+// Share of each kernel in the lower bounds of a rest.
 //
 // The bounds are sums over kernels, so that a node updates them by subtraction.
 // Beyond the plain totals they use one idea.  Take a kernel whose network time n
@@ -61,16 +61,16 @@ class ShareBuilder {
     const KernelCosts& producer = tables_.kernel(p);
     const KernelCosts& consumer = tables_.kernel(arc.other);
     const bool crosses = !tables_.may_share(p, arc.other);
-    // While the producer is in the rest the tensor costs nothing for sure, or
-    // a store and a load; once it is done, a load.
+    // While the producer is in the rest the tensor costs nothing for sure, or a store and a load;
+    // once the producer is done, a load.
     shares_[arc.other].bound[kMemoryRow] += arc.opposite;
     shares_[p].bound[kMemoryRow] += crosses ? arc.transfer : -arc.opposite;
     if (crosses) {
       forced_memory_[p] += arc.transfer;
       forced_memory_[arc.other] += arc.opposite;
     }
-    // SRAM: likewise one buffer on the consumer's side, and what both ends in
-    // the rest take at least on top of it.
+    // SRAM: likewise one buffer on the consumer's side, and the least additional need if both ends
+    // are in the rest.
     if (!consumer.lonely) shares_[arc.other].sram[phase(consumer)] += arc.streamed;
     if (producer.lonely) return;
     const Bytes more = consumer.lonely || crosses
@@ -79,7 +79,7 @@ class ShareBuilder {
     shares_[p].sram[phase(producer)] += more;
   }
 
-  /// Compute and network, and what neither can hide of the other and of memory.
+  /// Compute and network time, and the time that neither can hide of the other and of memory.
   void add_times(std::size_t p) {
     const bool hides = tables_.bounds().use(SearchBound::Hidden);
     const Overlap overlap = tables_.problem().execution.overlap;
@@ -103,7 +103,7 @@ class ShareBuilder {
     }
   }
 
-  /// Rows that are not wanted are 0, with all that other bounds put on top of them.
+  /// Zeroes the rows that are switched off, with all that other bounds put on top of them.
   void drop_rows() {
     constexpr std::array kBoundOfRow = {SearchBound::Compute, SearchBound::Compute,
                                         SearchBound::Memory, SearchBound::Network};

@@ -48,7 +48,7 @@ std::size_t FusionTables::heap_bytes() const {
          partners_.size() * (sizeof(KernelSet) + size() / 8 + kAllocation);
 }
 
-/// What a tensor that crosses adds to the traffic of one of its ends.
+/// Traffic that a crossing tensor adds at one of its ends. docs/model.md (59)
 // docs/model.md (59)
 Ticks FusionTables::crossing(TensorId tensor, KernelId end) const {
   const bool parts = problem_.workload.graph.turn(end) == tensor;
@@ -208,7 +208,7 @@ void FusionTables::find_partners() {
   partners_ = std::move(partners);
 }
 
-/// Whether SRAM holds all of these together.
+/// Whether SRAM holds all kernels of the set together.
 bool FusionTables::fits(const KernelSet& kernels) const {
   Bytes need{};
   for (std::size_t p = kernels.first_from(0); p < size() && need <= sram();
@@ -228,8 +228,8 @@ bool FusionTables::may_share(std::size_t a, std::size_t b) const {
 
 bool FusionTables::spills(const std::vector<std::int64_t>& partition) const {
   const DataflowGraph& graph = problem_.workload.graph;
-  // Stored from the partition of the producer to that of the consumer, both
-  // included: what is alive changes where one begins and after one ends.
+  // A tensor is stored from its producer's partition to its consumer's, both included: the live
+  // bytes change where one begins and after one ends.
   std::map<std::int64_t, Bytes> changes;
   for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
     const std::int64_t from = partition[graph.tensors()[t].from.index()];

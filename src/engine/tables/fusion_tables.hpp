@@ -29,11 +29,11 @@ struct Arc {
   Bytes stored{};           ///< memory while it waits between partitions
 };
 
-/// What kernels take on the chip: compute, then each of its levels.  What is longest of their
-/// sums is the time of a partition there.
+/// Times of kernels on the chip: compute, then each of its levels.  The longest of their sums is
+/// the time of a partition there.
 using OnChipTimes = std::array<Ticks, 1 + kLevelNames.size()>;
 
-/// What a kernel adds to a partition or to the rest that is still to be mapped.
+/// Costs that a kernel adds to a partition or to the rest that is still to be mapped.
 struct KernelCosts {
   /// At a given utilization; else a lower bound from its core-cycles.  Where all kernels
   /// together take longer in a level of the chip, their times there, which bound as well.
@@ -51,11 +51,11 @@ struct KernelCosts {
   bool escapes = false;  ///< alone, it may cut its weight into pieces
 };
 
-/// What the tables of a problem have in common.
+/// Settings that the tables of a problem have in common.
 struct TableSettings {
   SearchBounds bounds{};
   CoreOptionsCache* cache = nullptr;  ///< shared by all tables; null: none
-  /// Of the tables and of all that is searched by them.
+  /// for the tables and for all searches over them
   Allowance allowance{};
 };
 
@@ -63,7 +63,7 @@ struct TableSettings {
 /// refer to the problem.
 class FusionTables {
  public:
-  /// `order` is that of the problem's graph.  Throws Stopped.
+  /// `order` is the kernel order of the problem's graph.  Throws Stopped.
   FusionTables(const Problem& problem, LayerDecisions decisions,
                std::shared_ptr<const KernelOrder> order, const TableSettings& settings = {});
 
@@ -99,9 +99,9 @@ class FusionTables {
   [[nodiscard]] const Clock& clock() const { return costs_->clock(); }
   /// The time that loading the weights of all kernels takes in every mapping.
   [[nodiscard]] Ticks weight_loads() const { return weight_loads_; }
-  /// What the weights leave of the memory; negative: they do not fit.
+  /// Memory left by the weights; negative: they do not fit.
   [[nodiscard]] Bytes capacity_for_activations() const { return capacity_for_activations_; }
-  /// What is in memory all the time: weights, and the share of stored data.
+  /// Bytes in memory all the time: weights, and the share of stored data.
   [[nodiscard]] Bytes weights() const { return weights_; }
   /// Whether a complete fusion needs more memory than the first tier has;
   /// `partition` is per kernel of the graph's list.

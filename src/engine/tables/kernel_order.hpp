@@ -1,6 +1,6 @@
 #pragma once
-// The order in which the fusion search sees the kernels: what of a graph does
-// not depend on tiles, sharding or costs, computed once for all outer points.
+// The order in which the fusion search sees the kernels: everything about a graph that does not
+// depend on tiles, sharding or costs, computed once for all outer points.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +35,7 @@ class KernelOrder {
   [[nodiscard]] const std::vector<KernelSet>& descendants() const { return descendants_; }
 
   [[nodiscard]] const std::vector<KernelPairs>& exchanges() const { return exchanges_; }
-  /// The ideal that stands for those which exchanges make of this one: mostly the same for
+  /// The ideal that represents all images of this one under exchanges: mostly the same ideal for
   /// all of them.
   [[nodiscard]] KernelSet representative(KernelSet ideal) const;
   /// For each kernel the first one that exchanges can put into its place.

@@ -1,5 +1,5 @@
 #pragma once
-// How much time kernels can take that share a partition with a given one.
+// Greatest time of kernels that can share a partition with a given one.
 
 #include <array>
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace dfsearch {
 
-/// Upper bounds of the sum of one kind of time over partitions (docs/search.md, 5.4): what a
-/// kernel takes itself and, by the fractional knapsack (Dantzig 1957) of weights into the SRAM it
-/// leaves, what others take that may share a partition with it.  Refers to the tables, which have
+/// Upper bounds of the sum of one kind of time over partitions (docs/search.md, 5.4): the time of
+/// the kernel itself and, by the fractional knapsack (Dantzig 1957) of weights into the SRAM it
+/// leaves, the time of others that may share a partition with it.  Refers to the tables, which have
 /// all costs but their shares.  One thread.
 class MostBeside {
  public:
   MostBeside(const FusionTables& tables, Ticks KernelCosts::*time) : tables_(tables), time_(time) {}
 
-  /// Of any partition that holds the kernel.
+  /// Bound for any partition that holds the kernel.
   [[nodiscard]] Ticks of(std::size_t anchor);
 
  private:
-  /// Kernels that ask the same of company: repeats, phase, pin.
+  /// Kernels whose partners meet the same conditions: repeats, phase, pin.
   using Class = std::array<std::int64_t, 3>;
 
-  /// What does not depend on the kernel.
+  /// Tables that do not depend on the kernel.
   struct Others {
     std::vector<std::size_t> heavy;  ///< with a weight, the most time for it first
     std::vector<std::size_t> weightless;

@@ -66,10 +66,10 @@ std::vector<PartitionSlot> PartitionRules::slots(std::int32_t next_index,
     if (index == unplaced.least_pin) slot.pinned = unplaced.kernels_at_pin;
     slot.forward = index <= last_forward_;
     slot.backward = index >= first_backward_;
-    // Separate phases: backward kernels wait for the last forward one, and none
-    // is left of those when they begin.
+    // Separate phases: backward kernels begin when no forward kernel is left.
     if (!halves_ && unplaced.forward > 0) slot.backward = false;
-    // At a later index than the next only what could not be there already.
+    // An index later than the next is of use only to a partition that an earlier index does not
+    // allow.
     slot.needs_backward = index > next_index && slot.pinned == 0;
     slots.push_back(slot);
   }

@@ -11,7 +11,7 @@
 
 namespace dfsearch {
 
-/// One choice of index, with what it asks of the partition.
+/// One choice of index, with its conditions on the partition.
 struct PartitionSlot {
   std::int32_t index = 0;
   std::int64_t pinned = 0;      ///< kernels pinned to it, which it must hold all
@@ -20,7 +20,7 @@ struct PartitionSlot {
   bool needs_backward = false;  ///< without one an earlier index is the same choice
 };
 
-/// What of the graph is still to be placed, as the rules see it.
+/// Kernels that are still to be placed, as the rules count them.
 struct Unplaced {
   std::int64_t forward = 0;
   std::int64_t backward = 0;
@@ -33,7 +33,7 @@ class PartitionRules {
   explicit PartitionRules(const FusionTables& tables);
 
   [[nodiscard]] Unplaced unplaced(const KernelSet& done) const;
-  /// The same from what was unplaced before so many kernels of each phase were done, too.
+  /// Computes the same from `before` after some kernels of each phase were done, too.
   [[nodiscard]] Unplaced unplaced_after(const Unplaced& before, std::int64_t forward,
                                         std::int64_t backward, const KernelSet& done) const;
 
@@ -42,7 +42,7 @@ class PartitionRules {
   [[nodiscard]] std::vector<PartitionSlot> slots(std::int32_t next_index,
                                                  const Unplaced& unplaced) const;
 
-  /// The least index that a partition of just these kernels may have.
+  /// The least index that a partition of exactly these kernels may have.
   [[nodiscard]] std::optional<std::int32_t> index_for(const KernelSet& kernels,
                                                       std::int32_t next_index,
                                                       const Unplaced& unplaced) const;

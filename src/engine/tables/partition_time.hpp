@@ -1,5 +1,5 @@
 #pragma once
-// What a partition takes, by the sums over its kernels.
+// Time of a partition, from the sums over its kernels.
 
 #include <cstddef>
 #include <span>
@@ -17,11 +17,11 @@ struct SummedTimes {
   OnChipTimes on_chip{};  ///< 0 unless levels take time
 };
 
-/// Without the division of the cores: a lower bound where these are shared out, else the time.
+/// Time without the division of the cores: a lower bound where these are shared out, else exact.
 [[nodiscard]] Ticks least_partition_time(const FusionTables& tables, const SummedTimes& sums);
 
-/// With the best division of the cores among kernels of these options, which are empty where a
-/// utilization is given; kNever if the cores do not suffice.  At most kNever.
+/// Time with the best division of the cores among kernels with the given options, which are empty
+/// where a utilization is given; kNever if the cores do not suffice.  At most kNever.
 [[nodiscard]] Ticks partition_time(const FusionTables& tables, const SummedTimes& sums,
                                    std::span<const std::vector<CoreOption>* const> options);
 

@@ -1,9 +1,7 @@
 #pragma once
-// What makes the tree of the search small, by name, so that each can be left out:
-// an ablation shows what it is worth.
-//
-// Without any of them the answer is the same and only the effort differs, for a
-// bound that is left out is 0 and a rule that is left out drops nothing.
+// The techniques that keep the tree of the search small, by name, so that each can be left out: an
+// ablation shows its effect.  Without any of them the answer is the same and only the effort
+// differs, for a bound that is left out is 0 and a rule that is left out drops nothing.
 
 #include <array>
 #include <cstddef>
@@ -39,9 +37,9 @@ enum class SearchBound : std::uint8_t {
 struct SearchBoundName {
   SearchBound bound;
   std::string_view name;
-  std::string_view meaning;  ///< what it says or does, with its section of docs/search.md
-  /// The finds of its calls, if they are counted (engine/tables/effort.hpp): better bounds, or better
-  /// mappings of their point; else empty.
+  std::string_view meaning;  ///< the technique, with its section of docs/search.md
+  /// Name of the finds that its calls count (engine/tables/effort.hpp): better bounds, or better
+  /// mappings of their point; empty if calls are not counted.
   std::string_view finds{};
 };
 
@@ -86,14 +84,15 @@ class SearchBounds {
   [[nodiscard]] constexpr bool use(SearchBound bound) const { return (dropped_ & bit(bound)) == 0; }
   [[nodiscard]] constexpr bool use_all() const { return dropped_ == 0; }
 
-  /// Those that a search for plans, executions, deployments or stages does not have.
+  /// Leaves out the bounds that a search for plans, executions, deployments or stages does not
+  /// have.
   [[nodiscard]] constexpr SearchBounds but_floors() const {
     SearchBounds others = *this;
     others.dropped_ &= ~bit(SearchBound::Floors);
     return others;
   }
 
-  /// The names of those that are not used.
+  /// The names of the bounds that are not used.
   [[nodiscard]] std::vector<std::string_view> dropped() const {
     std::vector<std::string_view> names;
     for (const SearchBoundName& known : kSearchBounds) {

@@ -29,12 +29,13 @@ constexpr int kRounds = 32;
 
 using Colours = std::vector<std::uint32_t>;
 
-/// What a tensor is besides its ends.
+/// Properties of a tensor besides its ends.
 using TensorTraits = std::tuple<int, std::int32_t, std::int64_t>;
 
 TensorTraits traits_of(const Tensor& tensor) { return {tensor.operand, tensor.value, tensor.rows}; }
 
-/// A neighbour, or its colour, and the number of what the tensor to it is: compared in this order.
+/// A neighbour, or its colour, and the number of the traits of the tensor to it: compared in this
+/// order.
 class End {
  public:
   End(std::size_t other, std::size_t traits)
@@ -114,7 +115,8 @@ class SymmetryFinder {
     const Communication own = kernel.communication.value_or(Communication{});
     const Communication second = kernel.second_communication.value_or(Communication{});
     const Attention attention = kernel.attention.value_or(Attention{});
-    // A kernel whose weight is another's stores none; whose it is costs nothing.
+    // A kernel that uses another's weight stores none; which kernel owns that weight has no effect
+    // on costs.
     const auto& pins = problem_.execution.pins;
     return std::tuple(attention.keys, attention.window, attention.causal, kernel.element_flops,
                       kernel.matrices, kernel.parameters, kernel.tokens, kernel.coupled,
@@ -244,7 +246,7 @@ class SymmetryFinder {
   std::vector<Ends> inputs_;   // of each kernel, ascending
   std::vector<Ends> outputs_;  // the same
   Colours colours_;
-  // Of the exchange that is tried.
+  // State of the exchange that is tried.
   std::vector<std::size_t> partner_;
   std::vector<std::size_t> moved_;
   std::vector<std::pair<std::size_t, std::size_t>> waiting_;
