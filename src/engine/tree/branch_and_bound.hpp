@@ -77,13 +77,14 @@ class BranchAndBound {
     debug_solution_ = std::make_shared<const Solution>(std::move(solution));
   }
 
-  /// What an earlier search left.  Its incumbent, which is no find of this one:
+  /// Resumes with the incumbent of an earlier search, which is no find of this one.
   void resume_from(Solution&& incumbent, char found_by) {
     const Score cost = problem_.cost(incumbent);
     best_cost_ = std::min(best_cost_, cost);
     offer_quietly(cost, std::move(incumbent), found_by);
   }
-  /// and its open nodes, in the order in which they came up, in place of the root.
+  /// Resumes with the open nodes of an earlier search, in the order in which they came up, in place
+  /// of the root.
   void resume_from(std::vector<Entry>&& entries) {
     std::erase_if(entries, [this](const Entry& entry) { return !problem_.admit(entry.node); });
     for (Entry& entry : entries) entry.memory = charge(entry.node);
@@ -183,7 +184,7 @@ class BranchAndBound {
     std::shared_ptr<const Solution> solution;
   };
 
-  /// What one expansion produces.
+  /// Children and solutions of one expansion.
   class Sink final : public Expansion<Node, Solution> {
    public:
     /// Prunes against the incumbent or, if there is one, against the snapshot, which is
@@ -234,7 +235,7 @@ class BranchAndBound {
         tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
   }
 
-  /// Of all solutions but the incumbent.
+  /// Lower bound on all solutions but the incumbent.
   [[nodiscard]] Score lower_bound() const { return std::max(open_.lower_bound(), options_.floor); }
 
   /// The greatest bound of a node that may still be of use.
@@ -278,7 +279,8 @@ class BranchAndBound {
     const std::lock_guard lock(improvement_mutex_);
     // Another worker may have been here first, with a better one.
     if (!(cost < best_cost_)) return;
-    // Of several that wait here the first tells the best of them, and the others nothing.
+    // The first thread to enter reports the best of several waiting improvements; the others report
+    // nothing.
     const auto best = incumbent_.solution();
     best_cost_ = problem_.cost(*best);
     best_incumbent_ = elapsed();

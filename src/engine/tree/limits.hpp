@@ -1,5 +1,5 @@
 #pragma once
-// What makes a search stop before its proof.
+// Limits that stop a search before its proof.
 
 #include <cstdint>
 #include <limits>
@@ -28,8 +28,8 @@ struct Limits {
 
 /// How the work of a tree over mappings is cut into nodes.
 struct NodeEffort {
-  /// An enumeration takes so many steps, about a millisecond, before it is handed back to
-  /// the queue: other workers can then take a part of it.
+  /// Steps of an enumeration before it is handed back to the queue, about a millisecond: other
+  /// workers can then take a part of it.
   std::int64_t steps = 10'000;
   /// How many times the work of a node counts in the effort rule (engine/tree/effort.hpp): with a
   /// high weight the techniques beside the tree begin at once, also in a small problem.

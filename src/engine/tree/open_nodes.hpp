@@ -32,9 +32,8 @@ class OpenNodes {
 
   explicit OpenNodes(int workers) : held_(static_cast<std::size_t>(workers)) {}
 
-  /// Hands in what became of the node the worker held and takes the next one.
-  /// Waits while others may still produce nodes.  Nothing: the search is over,
-  /// or `close` was called.
+  /// Hands in the results of the node that the worker held and takes the next one.  Waits while
+  /// others may still produce nodes.  Nothing: the search is over, or `close` was called.
   std::optional<Entry> exchange(int worker, std::vector<Entry>& produced) {
     std::vector<Slot> slots = wrapped(produced);
     std::unique_lock lock(mutex_);
@@ -98,7 +97,7 @@ class OpenNodes {
 
   // At any time:
 
-  /// Not while nodes are away: their bound would be forgotten.
+  /// Requires that no nodes are taken away: their bound would be forgotten.
   void push(std::vector<Entry>& produced) {
     std::vector<Slot> slots = wrapped(produced);
     const std::lock_guard lock(mutex_);
@@ -119,7 +118,7 @@ class OpenNodes {
     return unwrapped(std::move(slot));
   }
 
-  /// What became of the popped nodes is handed in.
+  /// Ends the hold on the popped nodes, once their children are handed in.
   void release() {
     const std::lock_guard lock(mutex_);
     held_.front().reset();
@@ -151,10 +150,10 @@ class OpenNodes {
 
  private:
   static constexpr std::size_t kFewSlots = 4'096;
-  // Searches go on depth first before there are so many.
+  // Searches go on depth first before the heap has this size.
   static constexpr std::size_t kMostSlots = std::size_t{1} << 21;
 
-  /// What the heap moves about: the entry itself stays where it is.
+  /// Element of the heap: moving it leaves the entry itself in place.
   struct Slot {
     Score bound;
     std::uint64_t sequence = 0;
@@ -183,8 +182,8 @@ class OpenNodes {
     return std::move(*slot.entry);
   }
 
-  /// While there are few, room for all: to move many slots to a larger place would take the time of
-  /// those that wait for the mutex.  Pages that are not written take no memory.
+  /// Reserves room for all slots early: moving many slots to a larger place would block the threads
+  /// that wait for the mutex.  Pages that are not written take no memory.
   static void make_room(std::vector<Slot>& slots) {
     if (slots.size() > kFewSlots && slots.capacity() < kMostSlots) slots.reserve(kMostSlots);
   }
@@ -210,8 +209,7 @@ class OpenNodes {
   std::vector<Slot> heap_;
   std::vector<std::optional<Score>> held_;  // per worker: bound of its node; nothing: idle
   std::size_t away_ = 0;                    // taken by take_all
-  // Their least bound.  Before the first push nothing is known but that no cost is
-  // negative.
+  // Least bound of the nodes taken away.  Before the first push it is 0, as no cost is negative.
   Score away_bound_{};
   int busy_ = 0;
   std::uint64_t next_sequence_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Tells the outside world how the search is doing: once an interval, whatever the
-// workers are busy with, or once so many nodes, and at every better mapping.
+// Reports the progress of a search to its listeners: once an interval, whatever the workers are
+// busy with, or after a number of nodes, and at every better mapping.
 
 #include <chrono>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace dfsearch {
 
-/// Who listens to the progress of a search, and when.
+/// The listeners to the progress of a search, and their times.
 struct Listening {
   bool deterministic = false;
   std::function<void(const Progress&)> on_progress;
@@ -24,7 +24,7 @@ struct Listening {
   std::int64_t nodes = 1024;
 };
 
-/// Of the options of any search.
+/// The listeners in the options of any search.
 template <class Options>
 Listening listening(const Options& options) {
   return {.deterministic = options.deterministic,
@@ -33,7 +33,7 @@ Listening listening(const Options& options) {
           .nodes = options.progress_nodes};
 }
 
-/// Calls the listeners of a search, never two at a time but for those of `tell_unlocked`.
+/// Calls the listeners of a search, never two at a time except in `tell_unlocked`.
 class SearchMonitor {
  public:
   /// `before` is the time that earlier runs of a resumed search have spent.
@@ -44,25 +44,26 @@ class SearchMonitor {
   /// The time of all runs so far.
   [[nodiscard]] Seconds total_time() const { return time_before_ + elapsed(); }
 
-  /// From now on `progress`, any thread's, tells about the tree for the answer of
-  /// this rank; `nodes_before` were expanded in trees before it.
+  /// Reports from now on `progress`, called from any thread, of the tree for the answer of this
+  /// rank; `nodes_before` were expanded in trees before it.
   void watch(std::function<Progress()> progress, int rank, std::int64_t nodes_before);
-  /// The tree is gone; what it said last is repeated.
+  /// Ends the reports of the tree; its last progress is repeated from now on.
   void unwatch();
 
-  /// Tells, in deterministic mode, if there are Listening::nodes more than the last time.
+  /// Reports, in deterministic mode, if at least Listening::nodes nodes were expanded since the
+  /// last report.
   void after_round();
 
-  /// Tells something of the tree watched, with the progress of all trees together.
+  /// Reports something of the tree watched, with the progress of all trees together.
   void tell(const Progress& progress, const std::function<void(const Progress&)>& call);
 
-  /// Tells something that takes long, as checkpoints do: progress is reported meanwhile.
+  /// Makes a call that takes long, such as a checkpoint: progress is reported meanwhile.
   void tell_unlocked(const std::function<void()>& call);
 
-  /// No call comes any more.
+  /// Ends all calls.
   void stop();
 
-  /// What a call threw first; none came after it.  Null: none threw.
+  /// The first exception of a call, after which none was made.  Null: none threw.
   [[nodiscard]] std::exception_ptr callback_error();
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What branch and bound needs to know of a problem.
+// Requirements of branch and bound on a problem.
 
 #include <concepts>
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace dfsearch {
 
-/// Receives what a node is expanded into.  SearchProblem::branch gets one; one thread at
-/// a time uses it.
+/// Receives the children and solutions of a node.  SearchProblem::branch gets one; one thread at a
+/// time uses it.
 template <class Node, class Solution>
 class Expansion {
  public:

@@ -1,5 +1,5 @@
 #pragma once
-// What a search counts and reports while it runs.
+// Counters and progress of a search.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace dfsearch {
 struct SearchStats {
   std::int64_t nodes = 0;                ///< expanded
   std::int64_t proof_nodes = 0;          ///< part of the nodes that proved the best answer
-  std::int64_t outer_points = 0;         ///< tile and micro-batch choices looked at
-  std::int64_t outer_points_opened = 0;  ///< of these; the others were closed by their bound alone
+  std::int64_t outer_points = 0;         ///< tile and micro-batch choices examined
+  std::int64_t outer_points_opened = 0;  ///< outer points with tables; a bound closed the others
   std::int64_t ideals = 0;               ///< distinct sets of finished kernels met
   std::int64_t pruned_by_bound = 0;
   std::int64_t pruned_by_dominance = 0;
