@@ -28,24 +28,25 @@ struct SearchOptions {
   /// For tests of developer builds: no node that holds it may have a bound above its
   /// cost, or InternalError is thrown.
   std::optional<Mapping> debug_solution = std::nullopt;
-  /// So many parallelisms, each with its own best mapping; InputError below 1.
+  /// Number of parallelisms to answer with, each with its own best mapping; InputError below 1.
   std::int64_t top = 1;
-  /// With `top` 1 the search looks for the second parallelism, too, with a small effort that
-  /// is fixed, so that the outcome is the same every time.
+  /// Look for the second parallelism, too, if `top` is 1, with a small, fixed effort, so that the
+  /// outcome is the same every time.
   bool next_best = false;
 
-  /// Where something was fixed beforehand the search looks at what else there is as well, with a
-  /// small effort that is fixed (SearchResult::beyond_scope).
+  /// If something was fixed beforehand, search the other choices as well, with a small, fixed
+  /// effort (SearchResult::beyond_scope).
   bool beyond_scope = false;
 
-  /// If the problem is infeasible the search finds out what would make it feasible.
+  /// If the problem is infeasible, find changes that would make it feasible.
   bool find_changes = false;
 
   // The listeners.  When one of them throws the search goes on and none is called any more; the
   // result is not lost, and SearchResult::callback_error holds what was thrown.
 
-  /// Called once a `progress_interval` from a thread of its own.  In deterministic mode, where
-  /// no clock may count, called by the thread of `solve` between two rounds, once so many nodes.
+  /// Called once a `progress_interval` from a thread of its own.  In deterministic mode, where no
+  /// clock may count, called by the thread of `solve` between two rounds, once every
+  /// `progress_nodes` nodes.
   std::function<void(const Progress&)> on_progress = nullptr;
   Seconds progress_interval{1.0};
   std::int64_t progress_nodes = 1024;

@@ -1,5 +1,5 @@
 #pragma once
-// What a search found: the answer and how sure it is.
+// Result of a search: the answer and its proof.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,20 +27,20 @@ enum class SearchStatus : std::uint8_t {
   NoSolution,  ///< stopped without a mapping
 };
 
-/// How sure an answer is, whatever was sought: SearchStatus::Optimal within the gap asked for.
+/// State of the proof of an answer of any kind: SearchStatus::Optimal within the gap asked for.
 struct Certainty {
   SearchStatus status = SearchStatus::NoSolution;
   StopReason stopped_by = StopReason::None;
   Score lower_bound{};
   double gap = 0.0;  ///< (objective - lower_bound) / objective
 
-  /// It was costed and nothing was searched, so no bound is known.
+  /// A given answer that was evaluated without a search, so that no bound is known.
   [[nodiscard]] bool is_given() const {
     return status == SearchStatus::Feasible && stopped_by == StopReason::None;
   }
 };
 
-/// What every search tells beside its answers.
+/// Report of every search beside its answers.
 struct SearchEnd {
   Scope scope;                         ///< what was fixed beforehand: the proof is for that alone
   bool alternatives_complete = false;  ///< it is proved that nothing beyond the answers fits
@@ -52,16 +52,17 @@ struct SearchEnd {
 struct BestMapping : Certainty {
   std::optional<Mapping> mapping;
   std::optional<Cost> cost;
-  /// Of the mapping's network, tile and micro-batch, before any branching; nothing where the
+  /// Bound of the mapping's network, tile and micro-batch, before any branching; nothing where the
   /// limits came first.
   std::optional<Score> root_bound;
 };
 
-/// The best of any framework, beside that of the one that was asked for.
+/// The best answer with any framework, for a search that was restricted to one.
 struct AnyFramework {
-  Score best = Score::infinity();  ///< that is known
+  Score best = Score::infinity();  ///< the least objective known
   Score lower_bound{};
-  double gain = 0.0;  ///< what was found over `best`, less 1; of fronts where that is most
+  ///< objective of the answer over `best`, less 1; for fronts, where that is greatest
+  double gain = 0.0;
 };
 
 /// A quantity that may be raised, all else as it is.
@@ -77,19 +78,19 @@ struct FeasibleChange {
   Raised what = Raised::Sram;
   std::size_t dimension = 0;  ///< whose degree, for Raised::Degree
   double from = 0.0;          ///< what the problem has
-  /// It is proved that with less, from `from` on, nothing fits.
+  /// Proved: nothing fits with less, from `from` on.
   double at_least = 0.0;
-  /// With so much a mapping fits; the least such value if it equals `at_least`.
+  /// A mapping fits with this value; it is the least such value if it equals `at_least`.
   double enough = 0.0;
 
   [[nodiscard]] bool is_exact() const { return at_least == enough; }
 };
 
-/// What `solve` found: the best answer, and others with other parallelisms.
+/// Result of `solve`: the best answer, and others with other parallelisms.
 struct SearchResult : BestMapping, SearchEnd {
-  /// If asked for and the scope is not empty, the best mapping with nothing fixed beforehand, as
-  /// far as a fixed effort leads; nothing where the limits came first.  Of one that is not better
-  /// only the bound is kept.
+  /// If asked for and the scope is not empty, the best mapping with nothing fixed beforehand that a
+  /// fixed effort finds; nothing where the limits came first.  If it is not better, only its bound
+  /// is kept.
   std::optional<BestMapping> beyond_scope;
   /// Why, for Infeasible; nothing where the limits ended the search for the reason.
   std::optional<Infeasible> infeasible;
@@ -105,8 +106,8 @@ struct SearchResult : BestMapping, SearchEnd {
   Efforts efforts{};  ///< of the counted parts, in this run
   Bytes memory_limit = Bytes::infinity();
   Bytes memory_used{};  ///< the most that the search kept at once (base/memory_budget.hpp)
-  /// What the search kept.  Freeing gigabytes takes seconds, so that is left to whoever has the
-  /// result: it may be dropped after the answer has been written, or never.
+  /// Nodes and tables of the search.  Freeing gigabytes takes seconds, so that is left to the owner
+  /// of the result: it may be dropped after the answer has been written, or never.
   std::shared_ptr<const void> leftovers;
 };
 

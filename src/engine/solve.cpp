@@ -26,11 +26,10 @@
 namespace dfsearch {
 namespace {
 
-// Effort for a next-best parallelism that nobody asked for, in nodes: seconds at
-// most.
+// Effort for a next-best parallelism that was not asked for, in nodes: seconds at most.
 constexpr std::int64_t kNextBestNodes = 5'000;
 constexpr std::int64_t kStepsPerNextBestNode = 1'000;
-// Beyond the limit.
+// Time to list the scope, beyond the time limit.
 constexpr Seconds kTimeForScope{0.05};
 
 /// The judge: the plain model decides what the winner costs.
@@ -82,7 +81,7 @@ class Solver {
             "objective: cost and power efficiency need a machine with a price or power above 0");
       }
     }
-    // Last: whoever stops before has not used it up.
+    // Last, so that a constructor that throws has not used the state up.
     if (options.resume != nullptr) state_ = std::move(*options.resume);
   }
 
@@ -96,7 +95,7 @@ class Solver {
       try {
         add_next_best(result);
       } catch (const Stopped&) {
-        // Nobody asked for it: it stays unknown.
+        // The second answer is optional; it stays unknown.
       }
     }
     result.scope = scope_of(problem_, search_.networks());
@@ -128,7 +127,7 @@ class Solver {
     monitor_.tell_unlocked([this] { options_.on_checkpoint(state_); });
   }
 
-  /// What is proved of the scope is compared with what else there is.
+  /// Compares the proved answer of the scope with mappings outside the scope.
   void look_beyond(SearchResult& result) {
     if (result.status != SearchStatus::Optimal && result.status != SearchStatus::Infeasible) return;
     const Mapping* known = result.mapping ? &*result.mapping : nullptr;
@@ -136,7 +135,7 @@ class Solver {
       result.beyond_scope =
           search_beyond_scope(problem_, known, options_.limits.nodes, allowance());
     } catch (const Stopped&) {
-      // Nobody asked for more than the scope: it stays unknown.
+      // Mappings outside the scope are optional; they stay unknown.
     }
   }
 
@@ -197,7 +196,8 @@ class Solver {
     const std::int64_t of_rank = rank();
     if (!add_answer(found) || of_rank == options_.top) return false;
     if (found.stopped_by != StopReason::None) {
-      // A limit that came with a gap that is small enough: its tree stays the one to go on with.
+      // A limit that came with a small enough gap: the tree of this answer stays the one to
+      // continue.
       if (!nothing_left()) answers_.push_back(not_searched(found.stopped_by));
       return false;
     }
@@ -206,7 +206,7 @@ class Solver {
     return true;
   }
 
-  /// The answer after those found, of which nothing more is known.
+  /// The answer after the known ones, which was not searched for.
   [[nodiscard]] BestMapping not_searched(StopReason why) const {
     DFSEARCH_ASSERT(!answers_.empty());
     BestMapping next;
@@ -237,7 +237,8 @@ class Solver {
     result.alternatives_complete = nothing_left();
   }
 
-  /// For what is done with a fixed effort: the bounds decide how far that leads.
+  /// The problem with all bounds, for searches of a fixed effort: the bounds decide how far that
+  /// leads.
   const MappingProblem& with_all_bounds() {
     if (options_.bounds.use_all()) return search_;
     if (!whole_) whole_.emplace(problem_, NodeEffort{}, SearchBounds{}, allowance());
@@ -262,8 +263,9 @@ class Solver {
     }
   }
 
-  /// A search that was stopped may have left the point of its mapping with a bound below that of
-  /// its root, which is found only now.  What is not open is no better than the mapping.
+  /// A search that was stopped may have left the point of its mapping with a bound below the bound
+  /// of its root, which is computed only now.  Mappings below nodes that are not open are no better
+  /// than this one.
   void raise_bound(const BestFound& found, BestMapping& answer) const {
     if (found.stopped_by == StopReason::None || found.state_is_lost || !answer.root_bound) return;
     Score least = found.solution->cost;
@@ -279,7 +281,7 @@ class Solver {
     state_.begun = false;
     state_.open.clear();
     state_.incumbent.reset();
-    // What is left over cannot be better than the best of all was.
+    // The remaining mappings are no better than the best of all was.
     state_.floor = answers_.empty() ? Score{} : answers_.back().lower_bound;
     state_.found_by = ' ';
   }
@@ -318,7 +320,7 @@ class Solver {
     return answers_.back().status == SearchStatus::Optimal;
   }
 
-  /// As many as are asked for; a checkpoint may hold more.
+  /// The first `top` answers; a checkpoint may hold more.
   [[nodiscard]] SearchResult answers() const {
     SearchResult result;
     static_cast<BestMapping&>(result) = answers_.front();
@@ -356,7 +358,7 @@ Scope scope_within(const Problem& problem, const Deadline& deadline) {
   }
 }
 
-/// The deadline passed before a tree could begin: all that is known was known before.
+/// Result if the deadline passed before a tree could begin: the answers known beforehand.
 SearchResult as_given(const Problem& problem, const SearchOptions& options) {
   SearchResult result;
   result.scope = scope_within(problem, Deadline().within(kTimeForScope));
@@ -374,7 +376,7 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
     }
     if (state->incumbent) known.push_back(mapping_of(problem, *state->incumbent));
   }
-  // Nobody knows yet whether the hint is searched, so no bound holds for it.
+  // Whether the hint is in the search space is not known yet, so no bound holds for it.
   if (options.hint && known.empty()) {
     known.push_back(*options.hint);
     result.lower_bound = Score{};
@@ -389,7 +391,7 @@ SearchResult as_given(const Problem& problem, const SearchOptions& options) {
     result.cost = *cost;
   }
   if (!result.cost) {
-    // That nothing is open is for a search to say.
+    // Only a search may report that no node is open.
     if (result.lower_bound == Score::infinity()) result.lower_bound = Score{};
     return result;
   }

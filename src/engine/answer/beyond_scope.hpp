@@ -1,5 +1,5 @@
 #pragma once
-// What there is beside what was fixed beforehand.
+// The best mapping beside the decisions that were fixed beforehand.
 
 #include <cstdint>
 
@@ -9,8 +9,9 @@
 
 namespace dfsearch {
 
-/// The best mapping with nothing fixed beforehand, as far as a fixed number of nodes leads, at
-/// most `nodes`: the same every time.  `known` is one to begin with, or null.  Throws Stopped.
+/// Searches for the best mapping with nothing fixed beforehand, for at most `nodes` nodes. That
+/// number is fixed, so the result is the same every time.  `known` is a mapping to begin with, or
+/// null.  Throws Stopped.
 BestMapping search_beyond_scope(const Problem& problem, const Mapping* known, std::int64_t nodes,
                                 const Allowance& allowance);
 

@@ -26,16 +26,16 @@
 namespace dfsearch {
 namespace {
 
-// For each quantity, in nodes: at least so many, more for problems with many
-// outer points, but never more than the second number.  Seconds at most.
+// Nodes for each quantity, some seconds at most: kNodes, more for problems with many outer points,
+// but never more than kMostNodes.
 constexpr std::int64_t kNodes = 4'000;
 constexpr std::int64_t kMostNodes = 40'000;
 constexpr std::int64_t kTrialsOfAllPoints = 4;
 constexpr std::int64_t kStepsPerNode = 1'000;
 
-// More than any chip has, and sums with it are exact.
+// More than any chip has; sums with it are exact.
 constexpr double kPlenty = 0x1p50;
-// Values that are tried one by one.
+// Number of values that are tried one by one.
 constexpr std::int64_t kTried = 64;
 
 enum class Fit : std::uint8_t { No, Yes, Unknown };
@@ -51,7 +51,7 @@ class Trials {
  public:
   explicit Trials(const Allowance& allowance)
       : allowance_(allowance),
-        // The first mapping will do.
+        // The search stops at the first mapping.
         limits_{.deadline = allowance.deadline, .nodes = kNodes, .gap = 1.0} {}
 
   /// Throws Stopped.
@@ -121,16 +121,16 @@ class Trials {
   bool begun_ = false;
 };
 
-/// What of a quantity is to be found out.
+/// A quantity whose least sufficient value is sought.
 struct Quantity {
   double from = 0.0;
   double plenty = 0.0;
   std::function<Problem(double)> with;
-  /// What the mapping needs of it at most.
+  /// Upper bound on the mapping's need of the quantity.
   std::function<double(const Trial&)> need;
 };
 
-/// The least whole value that suffices, where more never hurts.
+/// The least whole value that suffices, of a quantity whose increase never takes a mapping away.
 std::optional<FeasibleChange> least_enough(Raised what, const Quantity& quantity,
                                            const Allowance& allowance) {
   Trials trials(allowance);
@@ -153,7 +153,7 @@ std::optional<FeasibleChange> least_enough(Raised what, const Quantity& quantity
       .what = what, .from = quantity.from, .at_least = too_little + 1.0, .enough = enough};
 }
 
-/// The first of `values`, which ascend, that suffices.
+/// The first sufficient value of the ascending `values`.
 std::optional<FeasibleChange> first_enough(FeasibleChange change,
                                            const std::vector<std::int64_t>& values,
                                            const std::function<Problem(std::int64_t)>& with,

@@ -1,5 +1,5 @@
 #pragma once
-// What would make an infeasible problem feasible, one quantity at a time.
+// Changes of one quantity that make an infeasible problem feasible.
 
 #include <vector>
 
@@ -9,9 +9,9 @@
 
 namespace dfsearch {
 
-/// The changes that suffice by themselves, the one that raises its quantity by the
-/// smallest part first.  The problem is infeasible.  The effort is bounded: where
-/// it ran out a change is not exact or missing.  The deadline may end it earlier.
+/// The changes that suffice by themselves, ordered by the relative increase of their quantity. The
+/// problem is infeasible.  The effort is bounded: a change whose search ran out of effort is
+/// inexact or missing.  The deadline may end the search earlier.
 struct FeasibleChanges {
   std::vector<FeasibleChange> list;
   bool complete = true;  ///< false: the deadline passed before every quantity was tried

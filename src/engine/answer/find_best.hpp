@@ -13,7 +13,7 @@
 
 namespace dfsearch {
 
-/// What the search for one answer ended with.
+/// Result of the search for one answer.
 struct BestFound {
   std::shared_ptr<const MappingSolution> solution;  ///< null: none was found
   Score lower_bound{};
@@ -28,7 +28,7 @@ struct BestEffort {
   int rank = 1;
   Limits limits{};
   bool deterministic = false;
-  MemoryBudget* memory = nullptr;  ///< that of `problem`
+  MemoryBudget* memory = nullptr;  ///< the budget of `problem`
 };
 
 /// Searches `problem`.  `state` says where to begin and is kept: when it returns

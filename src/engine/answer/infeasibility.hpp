@@ -10,12 +10,13 @@ namespace dfsearch {
 /// Why nothing fits.
 struct InfeasibilityReason {
   Infeasible reason;
-  /// What is needed is what one mapping needs, found by a short search; others may need less.
+  /// The need is the one of a single mapping that a short search found; other mappings may need
+  /// less.
   bool needed_is_of_one_mapping = false;
 };
 
-/// What fails at the outer point that needs least, for a problem that a search
-/// has proved infeasible.  Throws Stopped; the allowance is that of `search`, too.
+/// The resource that fails at the outer point of least need, for a problem that a search has proved
+/// infeasible.  Throws Stopped; `search` has the same allowance.
 InfeasibilityReason why_infeasible(const Problem& problem, const MappingProblem& search,
                                    const Allowance& allowance);
 

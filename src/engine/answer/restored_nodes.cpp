@@ -19,7 +19,7 @@ class Restoration {
  public:
   explicit Restoration(const MappingProblem& problem) : problem_(problem) {}
 
-  /// Of nodes whose tables are not known yet.
+  /// Checks a node whose tables are not known yet.
   [[nodiscard]] std::optional<std::string> wrong_decision_in(const Node& node) {
     const std::optional<std::size_t> network =
         node.point ? std::optional(node.point->network) : node.network;
@@ -36,7 +36,7 @@ class Restoration {
     return node.sharding ? wrong_loop_in(node) : std::nullopt;
   }
 
-  /// Of nodes that have their tables.
+  /// Restores the bound and the fusion of a node that has its tables.
   void restore(Node& node) {
     if (!node.network && !node.point) node.bound = Score{};
     if (node.network && node.bound > Score{}) {

@@ -8,13 +8,12 @@
 
 namespace dfsearch {
 
-/// Makes nodes of a tree over `problem` of what a file says.
-///
-/// A checksum tells accidents of a disk, not whether the nodes are true: a partial fusion of a
-/// wrong time would end in a mapping of a wrong cost, a bound that is too high would lose the
-/// optimum.  Every partial fusion is therefore replayed, and InputError says what differs; bounds
-/// are not read but derived again, so that they may be lower than those of the search that wrote
-/// them.  Throws Stopped by the deadline of the problem; the nodes must then not be gone on with.
+/// Turns the entries of a checkpoint into nodes of a tree over `problem`.  A checksum detects
+/// accidents of a disk but not false nodes: a partial fusion with a wrong time would end in a
+/// mapping of a wrong cost, and a bound that is too high would lose the optimum.  Every partial
+/// fusion is therefore replayed, and InputError names the difference.  Bounds are not read but
+/// derived again, so they may be lower than the bounds of the search that wrote them.  Throws
+/// Stopped by the deadline of the problem; the nodes are unusable then.
 void restore_nodes(const MappingProblem& problem, std::vector<SearchState::Entry>& entries);
 
 }  // namespace dfsearch
