@@ -27,17 +27,17 @@ namespace dfsearch {
 
 class Report;
 
-/// A key must be there.
+/// The key is required.
 inline constexpr unsigned kRequired = 1;
 /// A map that may come from a file, with keys on top: `from: FILE`.
 inline constexpr unsigned kFromFile = 2;
 /// A map that may come from a model of the shelf: `model: NAME`.
 inline constexpr unsigned kFromModel = 4;
-/// With kFromFile: the name of the file may stand for the map.
+/// Beside kFromFile: the name of the file may stand for the map.
 inline constexpr unsigned kFileName = 16;
 /// Costs do not depend on it.
 inline constexpr unsigned kNoCost = 8;
-/// Flags from here on mean what the rules of a struct make of them.
+/// Flags from here on have the meaning that the rules of a struct give them.
 inline constexpr unsigned kOwnFlag = 256;
 
 struct Field {
@@ -46,11 +46,11 @@ struct Field {
   const Type* type = nullptr;
   void* (*in)(void* object) = nullptr;  ///< null: read by code, and here for its form alone
   Interval limits = {};
-  std::string_view preset = {};  ///< what holds without it, if that is not the member's own default
-  std::string_view none = {};    ///< the word that says the same as leaving it out
-  std::string_view why = {};     ///< it is required
-  std::string_view unless = {};  ///< it is required if this key is not there
-  std::string_view with = {};    ///< it is required if this key is there
+  std::string_view preset = {};  ///< value of an absent key, if it is not the member's own default
+  std::string_view none = {};    ///< the word with the meaning of an absent key
+  std::string_view why = {};     ///< reason why the key is required
+  std::string_view unless = {};  ///< the key is required if this other one is absent
+  std::string_view with = {};    ///< the key is required if this other one is present
   unsigned flags = 0;
 
   [[nodiscard]] bool required() const { return (flags & kRequired) != 0; }
@@ -59,13 +59,14 @@ struct Field {
 struct Schema {
   std::string_view name;
   std::span<const Field> fields;
-  const void* (*fresh)() = nullptr;      ///< an object with the defaults of its members
-  const void* (*published)() = nullptr;  ///< one with those of the preset `published`, if others
-  /// The rules between fields, once each of them is right; it may settle what follows from them.
+  const void* (*fresh)() = nullptr;  ///< an object with the defaults of its members
+  /// An object with the defaults of the preset `published`, if it has its own
+  const void* (*published)() = nullptr;
+  /// The rules between fields, once each field is right; it may also set dependent values.
   void (*check)(void* object, Report& report) = nullptr;
 };
 
-/// The words of a row beside its key and its member.
+/// Further properties of a row.
 struct Extra {
   /// In place of the member's own type.  A null pointer would do, but GCC compares no pointer with
   /// null in a constant expression under -fsanitize=undefined.
@@ -164,7 +165,7 @@ Schema schema(std::string_view name, std::span<const Field> fields,
               void (*check)(void*, Report&) = nullptr) {
   return {.name = name, .fields = fields, .fresh = &detail::fresh<T>, .check = check};
 }
-/// The one that there is of a struct.
+/// The schema of a struct, made once.
 template <class T, const auto& fields>
 const Schema& schema(std::string_view name, void (*check)(void*, Report&) = nullptr) {
   static const Schema instance = schema<T>(name, fields, check);

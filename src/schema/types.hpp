@@ -1,5 +1,5 @@
 #pragma once
-// What a value of a config may be, erased: how it is written, and how it gets into a member.
+// Types of the values of a config, erased: how a value is written, and how it gets into a member.
 
 #include <concepts>
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace dfsearch {
 
 struct Schema;
 
-/// Whose rows: a struct has them by a function `const Schema& schema_of(Rows<T>)` beside it, in this
-/// namespace.
+/// Tag of a struct with rows: the function `const Schema& schema_of(Rows<T>)` beside the struct, in
+/// this namespace, returns them.
 template <class T>
 struct Rows {};
 template <class T>
@@ -33,7 +33,8 @@ const Schema& schema_of() {
 /// product of two leaves the range of an integer unnoticed.
 inline constexpr std::int64_t kLargestCount = std::int64_t{1} << 40;
 
-/// In base units.  Counts have at least 1 and at most kLargestCount if they have no others.
+/// Limits in base units.  Counts without limits of their own have at least 1 and at most
+/// kLargestCount.
 struct Interval {
   double least = 1.0;
   double most = 0.0;
@@ -68,7 +69,7 @@ struct Choice {
   std::int64_t value;
 };
 
-/// How quantities of a dimension are written.
+/// Notation of the quantities of a dimension.
 struct Unit {
   std::string_view name;     ///< of the dimension: "bandwidth"
   std::string_view base;     ///< the unit of the number inside
@@ -77,18 +78,18 @@ struct Unit {
   std::string (*text)(double base_units);
 };
 
-/// Counts that are left to choose from: those of a list, if it is not empty, of a range else.
+/// Counts to choose from: a list if it is not empty, else a range.
 struct CountSet {
   std::vector<std::int64_t> values;
   std::int64_t least = 1;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Those of the functions are there that its form needs.  `get` of a quantity with `inner` says which
-/// of the two it holds: 0 for `inner`.  `get` of Words has a bit for each word.
+/// A type has the functions that its form needs.  `get` of a quantity with `inner` returns which of
+/// the two it holds: 0 for `inner`.  `get` of Words has a bit for each word.
 struct Type {
   Form form = Form::Any;
-  /// Of elements, or the key that tells maps apart.
+  /// Name of the elements, or the key that tells maps apart.
   std::string_view name = {};
   void (*put)(void* member, std::int64_t value) = nullptr;
   std::int64_t (*get)(const void* member) = nullptr;
@@ -100,7 +101,7 @@ struct Type {
   const Schema& (*schema_for)(std::int64_t choice) = nullptr;  ///< of a Variant
   const Type* inner = nullptr;
   const Type* other = nullptr;
-  Interval limits = {};     ///< of its values, in place of those of the row
+  Interval limits = {};     ///< limits of the values, in place of the row's limits
   std::size_t most = 1000;  ///< elements of Values and of List
   void (*resize)(void* member, std::size_t size) = nullptr;
   std::size_t (*size)(const void* member) = nullptr;
@@ -118,7 +119,7 @@ extern const Unit kTime, kFrequency, kSize, kBandwidth, kWork, kRate, kArea, kLe
     kPower, kVoltage, kCellArea, kEnergy, kLeakage;
 }  // namespace units
 
-/// The unit of a quantity; those that configs do not have have none.
+/// The unit of a quantity; null for quantities that configs do not have.
 template <class Q>
 inline constexpr const Unit* kUnitOf = nullptr;
 template <>
@@ -239,7 +240,7 @@ struct TypeOf<std::optional<T>> {
       .at = [](void* member, std::size_t) -> void* { return &**static_cast<Member*>(member); }};
 };
 
-/// One of the words of an enumeration whose values fit.
+/// A word of an enumeration, among the values that pass `fits`.
 template <class E, auto fits>
 inline constexpr Type kOneOf = [] {
   Type type = TypeOf<E>::type;
@@ -295,10 +296,10 @@ struct TypeOf<std::vector<T>> {
 
 /// `yes` and `no`, which JSON writes as true and false.
 extern const Type kYesOrNoType;
-/// What code reads, whatever it is.
+/// Type of a value that code reads.
 extern const Type kAny;
 
-/// For its form alone.
+/// Types that serve for their form alone.
 constexpr Type list_of(const Type& inner) { return {.form = Form::List, .inner = &inner}; }
 constexpr Type map_to(const Type& inner) { return {.form = Form::Map, .inner = &inner}; }
 constexpr Type either(const Type& inner, const Type& other, std::string_view key = {}) {
