@@ -52,7 +52,7 @@ const Description& description_of(Figure figure) {
   return kDescriptions[static_cast<std::size_t>(figure)];
 }
 
-/// Infinite where the divisor is not known.
+/// A quotient that is infinite if the divisor is not known.
 double quotient(double dividend, double divisor) {
   return divisor > 0.0 ? dividend / divisor : kInfinity;
 }
@@ -79,7 +79,7 @@ Figures optimistic_figures(const PointFacts& least, double step_time) {
   best[Figure::StepTime] = step_time;
   best[Figure::Price] = least.price;
   best[Figure::Power] = least.power;
-  // Quotients in another order than that of the model: as much better as roundings may be.
+  // The quotients are computed in another order than in the model: 1e-12 more covers the roundings.
   if (!least.flop) return best;
   const double rate = quotient(*least.flop, step_time) * (1.0 + 1e-12);
   best[Figure::Utilization] = quotient(rate, least.peak);

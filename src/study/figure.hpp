@@ -1,5 +1,5 @@
 #pragma once
-// What a point of a study is judged by.
+// Figures that judge the points of a study.
 
 #include <array>
 #include <cstddef>
@@ -35,7 +35,7 @@ inline constexpr auto kFigures = [] {
 
 /// The key in results and studies.
 std::string_view name_of(Figure figure);
-/// As in heads of tables; empty for a pure number.
+/// The unit in heads of tables; empty for a pure number.
 std::string_view unit_of(Figure figure);
 /// Whether a greater value is the better one.
 bool more_is_better(Figure figure);
@@ -59,7 +59,7 @@ class Figures {
   std::array<double, kFigures.size()> values_;
 };
 
-/// What is known of a point without any search.  Price, power and peak are zero where they are not
+/// Facts about a point that need no search.  Price, power and peak are zero where they are not
 /// known, which is a lower bound.
 struct PointFacts {
   double price = 0.0;            ///< $
@@ -69,9 +69,8 @@ struct PointFacts {
   bool grows = false;  ///< no quantity of the machine that grows alone makes its step slower
 };
 
-/// The best figures that a point may have that is in nothing below `least` and whose step takes at
-/// least `step_time` seconds; infinitely good where nothing is known.
-/// docs/search.md, section 16
+/// The best figures of a point that has at least the facts `least` and whose step takes at least
+/// `step_time` seconds; infinitely good where nothing is known. docs/search.md, section 16
 Figures optimistic_figures(const PointFacts& least, double step_time);
 
 }  // namespace dfsearch::study

@@ -14,7 +14,7 @@ constexpr double kEqualWithin = 1e-12;
 
 enum class Order { Beats, Equal, Neither };
 
-/// How figures compare in those of the goal.
+/// Compares figures in the figures of the goal.
 Order compare(const Goal& goal, const Figures& a, const Figures& b) {
   bool better = false;
   for (const Figure figure : goal.figures) {
@@ -27,8 +27,8 @@ Order compare(const Goal& goal, const Figures& a, const Figures& b) {
 
 bool is_clearly_less(double x, double y) { return x < y - kEqualWithin * std::abs(y); }
 
-/// Whether a member leaves nothing to another one but roundings: it is no worse in any figure, and
-/// better in one or of lower rank.
+/// Whether `a` beats `b` except for roundings: it is no worse in any figure, and better in one or
+/// of lower rank.
 bool beats_but_for_roundings(const Goal& goal, const Front::Member& a, const Front::Member& b) {
   bool better = false;
   for (const Figure figure : goal.figures) {
@@ -79,8 +79,8 @@ std::vector<Front::Member> Front::members() const {
   std::sort(sorted.begin(), sorted.end(), [&](const Member& a, const Member& b) {
     return std::tuple(a.figures.badness(by), a.index) < std::tuple(b.figures.badness(by), b.index);
   });
-  // What is equal but for roundings is no chain that ends where it began, so this is done once and
-  // in an order of its own, not as points come in.
+  // Beating except for roundings is no transitive order, so this is done once, in an order of its
+  // own and not in the order in which points arrive.
   for (std::size_t i = sorted.size(); i-- > 0;) {
     const bool beaten = std::any_of(sorted.begin(), sorted.end(), [&](const Member& other) {
       return other.index != sorted[i].index && beats_but_for_roundings(goal_, other, sorted[i]);

@@ -1,5 +1,5 @@
 #pragma once
-// The points that no other point beats.
+// The Pareto front of points.
 
 #include <vector>
 
@@ -15,19 +15,20 @@ struct FigureLimit {
   double most;
 };
 
-/// By what points are compared, and which take part.
+/// Figures that compare points, and limits that exclude points.
 struct Goal {
   std::vector<Figure> figures;  ///< at least one; the first orders the front
   std::vector<FigureLimit> limits;
 
   /// Whether figures are within the limits.
   [[nodiscard]] bool allows(const Figures& figures) const;
-  /// The same of figures that are at best so good.
+  /// Whether the limits can allow a point whose figures are at best these.
   [[nodiscard]] bool may_allow(const Figures& best) const;
 };
 
-/// Points of which none is beaten: another one at least as good in all figures and better in one, or
-/// equal in all and of lower rank.  The result does not depend on the order of what is added.
+/// Points that no other point beats.  A point beats another if it is at least as good in all
+/// figures and better in one, or equal in all and of lower rank.  The result does not depend on the
+/// order in which points are added.
 class Front {
  public:
   struct Member {
@@ -40,10 +41,10 @@ class Front {
 
   /// Takes the point unless it is beaten or not allowed, and drops those it beats; true if taken.
   bool add(PointIndex index, PointIndex rank, const Figures& figures);
-  /// Whether a member beats all points that are at best so good and have at least this rank.
+  /// Whether a member beats all points with at best these figures and at least this rank.
   [[nodiscard]] bool beats(const Figures& best, PointIndex rank) const;
-  /// In the order of the first figure, then of points.  Figures that differ by roundings alone are
-  /// equal here.
+  /// Members ordered by the first figure, then by point.  Figures that differ by roundings alone
+  /// are equal here.
   [[nodiscard]] std::vector<Member> members() const;
 
  private:

@@ -20,7 +20,8 @@ class IncludedCount {
  public:
   explicit IncludedCount(const Box& box) : box_(box) {}
 
-  /// Of the points from a dimension on, of which `hold` exclude those whose other places they name.
+  /// Number of points in the dimensions from this one on that no exclusion excludes; the earlier
+  /// places of the exclusions in `hold` are met already.
   std::int64_t count(std::size_t dimension, const std::vector<const Selection*>& hold) {
     if (dimension == box_.first.size()) return hold.empty() ? 1 : 0;
     if (hold.empty())
@@ -118,8 +119,8 @@ PointIndex Grid::rank(const Choices& choices, const std::vector<Growth>& growth)
 
 std::vector<Box> Grid::boxes(PointIndex begin, PointIndex end) const {
   std::vector<Box> boxes;
-  // From `begin` on always the greatest box that begins there: some last dimensions whole, and a
-  // run of the dimension before them.
+  // Takes the greatest box that begins at `begin`: some last dimensions whole, and a run of the
+  // dimension before them.
   while (begin < end) {
     std::int64_t whole = 1;  // points of the dimensions from d on
     std::size_t d = sizes_.size();

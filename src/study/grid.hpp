@@ -12,9 +12,9 @@
 
 namespace dfsearch::study {
 
-/// In the order of the last dimension fastest; from 0.
+/// Number of a point from 0, with the last dimension fastest.
 using PointIndex = std::int64_t;
-/// Of each dimension the place of a choice.
+/// The place of a choice, for each dimension.
 using Choices = std::vector<std::int32_t>;
 
 /// A named list of choices.  Axes that walk together are of one dimension.
@@ -24,7 +24,7 @@ struct Axis {
   std::size_t dimension = 0;
 };
 
-/// Combinations that have on each of these dimensions one of these places, which ascend.
+/// Combinations that have, in each of some dimensions, one of the listed places, which ascend.
 struct Selection {
   std::vector<std::pair<std::size_t, std::vector<std::int32_t>>> places;
 
@@ -40,7 +40,7 @@ struct Box {
   [[nodiscard]] bool contains(const Choices& choices) const;
 };
 
-/// What is known along a dimension of a grid.
+/// Knowledge about a dimension of a grid.
 enum class Growth : std::uint8_t {
   None,       ///< nothing: each choice stands for itself
   Ascending,  ///< a later choice is in no quantity, price or power below an earlier one
@@ -63,7 +63,7 @@ class Grid {
   [[nodiscard]] const std::vector<Axis>& axes() const { return axes_; }
   [[nodiscard]] std::size_t dimensions() const { return sizes_.size(); }
   [[nodiscard]] std::int32_t size(std::size_t dimension) const { return sizes_[dimension]; }
-  /// Of the whole product.
+  /// Number of points of the whole product.
   [[nodiscard]] std::int64_t count() const { return count_; }
 
   [[nodiscard]] PointIndex index(const Choices& choices) const;
@@ -72,8 +72,8 @@ class Grid {
   /// The label of an axis at a point.
   [[nodiscard]] const std::string& label(std::size_t axis, const Choices& choices) const;
 
-  /// Numbers the points anew, so that where nothing is known earlier choices come first and
-  /// elsewhere greater ones: of equal points the first in this order stands for all.
+  /// Numbers the points anew, so that earlier choices come first in dimensions of Growth::None and
+  /// greater ones in others: the first of equal points in this order stands for all.
   [[nodiscard]] PointIndex rank(const Choices& choices, const std::vector<Growth>& growth) const;
 
   /// Boxes that hold the points from `begin` to before `end`, each once.
@@ -81,7 +81,7 @@ class Grid {
   [[nodiscard]] std::int64_t count(const Box& box) const;
   /// The points of a box that are not excluded.
   [[nodiscard]] std::int64_t included(const Box& box) const;
-  /// The same of the points from `begin` to before `end`.
+  /// The number of points from `begin` to before `end` that are not excluded.
   [[nodiscard]] std::int64_t included(PointIndex begin, PointIndex end) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What is known of one point of a study.
+// The answer of one point of a study.
 
 #include <array>
 #include <cstddef>
@@ -35,7 +35,7 @@ constexpr bool is_stopped(PointStatus status) {
   return status == PointStatus::Feasible || status == PointStatus::NoSolution;
 }
 
-/// What a machine is taken to reach of its peaks.
+/// Rates that a machine is assumed to reach, relative to its peaks.
 enum class Rates : std::uint8_t {
   Unknown,     ///< nothing is said, as of a point without a config
   Ideal,       ///< all of them
@@ -54,10 +54,10 @@ struct PointAnswer {
   std::string reason;  ///< of Infeasible and Failed
   Figures figures;
   Rates rates = Rates::Unknown;
-  /// How many answers its config leaves to choose from, as a power of ten.
+  /// Number of answers that its config leaves to choose from, as a power of ten.
   std::optional<double> space = std::nullopt;
   double step_bound = 0.0;         ///< no answer of this point has a shorter step, in seconds
-  bool exact = false;              ///< the figures are those of the best answer, or there is none
+  bool exact = false;              ///< the best answer has these figures, or there is none
   bool scoped = false;             ///< of the decisions that its config left to be searched
   bool stopped_by_effort = false;  ///< more effort leads further
   bool stopped_by_clock = false;   ///< or more time
@@ -66,7 +66,7 @@ struct PointAnswer {
 
 using PointAnswers = std::unordered_map<PointIndex, PointAnswer>;
 
-/// How hard to try.
+/// Effort of the search for a point.
 struct PointEffort {
   int threads = 1;
   bool whole = true;     ///< false: some nodes, and what they show

@@ -13,7 +13,7 @@
 
 namespace dfsearch::study {
 
-/// How far a study is.
+/// Progress of a study.
 struct StudyCount {
   std::int64_t points = 0;  ///< all, without those excluded
   std::int64_t solved = 0;  ///< or found infeasible or failed, by this run and those before
@@ -36,7 +36,7 @@ inline constexpr std::array<std::pair<const char*, std::int64_t StudyCount::*>, 
      {"approximate", &StudyCount::approximate},
      {"scoped", &StudyCount::scoped}}};
 
-/// Hands out points and takes their answers.  Whoever calls it sees to it that calls do not overlap.
+/// Hands out points and takes their answers.  The caller must not overlap calls.
 class PointSource {
  public:
   PointSource() = default;
@@ -46,9 +46,9 @@ class PointSource {
 
   /// A point to be solved; nothing: none, or none before an answer that is due.
   virtual std::optional<PointIndex> next() = 0;
-  /// Whether all of a point must still be known, of which some effort found so much.
+  /// Whether the point must be solved completely, after an effort with this answer.
   virtual bool wants(const PointAnswer& answer) = 0;
-  /// The last word on a point that was handed out.
+  /// Takes the final answer of a point that was handed out.
   virtual void take(const PointAnswer& answer) = 0;
   [[nodiscard]] virtual StudyCount count() const = 0;
 };

@@ -1,6 +1,6 @@
-// Every thread is a lane that asks for a point, solves it with some effort, and hands in what it
-// found.  Points that need more wait in a list.  When no point is to be had and no lane is at work,
-// the first of the list is solved with all threads; its answer may bring up new points.
+// Every thread is a lane that asks for a point, solves it with some effort, and hands in the
+// answer.  Points that need more wait in a list.  When no point is to be had and no lane is at
+// work, the first of the list is solved with all threads; its answer may bring up new points.
 
 #include "study/point_source.hpp"
 
@@ -79,7 +79,7 @@ class Run {
     }
   }
 
-  /// A point to begin with; nothing: there is none, and none will come from those at work.
+  /// The next point to begin with; nothing: there is none, and none will come from points at work.
   std::optional<PointIndex> next() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -97,9 +97,10 @@ class Run {
     }
   }
 
-  /// By a lane that holds the lock, or while no lane works.
+  /// Called by a lane that holds the lock, or while no lane works.
   void hand_in(const PointAnswer& answer) {
-    // What the deadline cut short is left to the next run, proved or not: the row would say so.
+    // A point that the deadline cut short is left to the next run, proved or not, since its row
+    // would contain the stop.
     if (answer.stopped_by_clock && options_.deadline.has_passed()) return;
     source_.take(answer);
     if (!answer.stopped_by_effort && options_.on_answer) options_.on_answer(answer);

@@ -85,7 +85,7 @@ void Journal::append(const study::PointAnswer& answer) {
   try {
     write_all(descriptor_, line, file_.string());
   } catch (const InputError&) {
-    // What does not fit leaves no torn line behind, as far as that is possible.
+    // Removes a line that did not fit, as far as that is possible.
     static_cast<void>(ftruncate(descriptor_, size_) == 0 &&
                       lseek(descriptor_, size_, SEEK_SET) == size_);
     throw;

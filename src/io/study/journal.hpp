@@ -13,9 +13,9 @@ namespace dfsearch {
 /// leaves whole lines and at most one torn one at the end, which opening takes away.
 class Journal {
  public:
-  /// Opens the file in the folder, or makes it, and reads what it holds; the first line of a point
-  /// counts.  Throws InputError for a file that cannot be read or written, is at work in another
-  /// process, or holds a line that is none of a point of the grid.
+  /// Opens the file in the folder, or makes it, and reads its lines; the first line of a point
+  /// counts.  Throws InputError for a file that cannot be read or written, is in use by another
+  /// process, or contains a line for no point of the grid.
   Journal(const std::filesystem::path& folder, const study::Grid& grid);
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -25,7 +25,7 @@ class Journal {
   [[nodiscard]] const study::PointAnswer* find(study::PointIndex point) const;
   [[nodiscard]] const study::PointAnswers& answers() const { return answers_; }
 
-  /// Appends the row of the answer.  Throws InputError, and takes back what it wrote of the line.
+  /// Appends the row of the answer.  Throws InputError after removing the written part of the line.
   void append(const study::PointAnswer& answer);
 
  private:

@@ -8,14 +8,14 @@ namespace {
 
 using study::Figure;
 
-/// Of a machine whose price is known, or not.
+/// Adds the rates of tokens; `price` is true if the price of the machine is known.
 void add_rates(std::vector<Figure>& figures, bool price) {
   figures.push_back(Figure::TokensPerSecond);
   figures.push_back(Figure::TokensPerSecondPerChip);
   if (price) figures.push_back(Figure::TokensPerSecondPerDollar);
 }
 
-/// Whether anything of a machine has a rate: without a section `price` or `power` nothing has.
+/// Whether any part of a machine has a rate: without a section `price` or `power` none has.
 template <class Rates>
 bool is_given(const Rates& rates) {
   const auto is_positive = [](const auto& rate) { return rate.in_base_units() > 0.0; };
@@ -78,7 +78,7 @@ study::Rates rates_of(const AnyConfig& any) { return std::visit(RatesOf{}, any);
 std::vector<Figure> figures_of(const AnyConfig& any) {
   if (const auto* config = std::get_if<Config>(&any)) return figures_of(*config);
   if (const auto* served = std::get_if<ServingConfig>(&any)) {
-    // Those of a front or a fleet are in its rows alone.
+    // A front or a fleet has its figures in its rows alone.
     if (served->task.objective == serving::Objective::Front || !served->fleet.models.empty()) {
       return {};
     }

@@ -16,7 +16,7 @@
 namespace dfsearch {
 namespace {
 
-/// Of a result, in this order.
+/// Keys that a row keeps of a result, in this order.
 constexpr std::array kKept = {"stopped_by",
                               "scope",
                               "objective_name",
@@ -73,7 +73,7 @@ Json search_of(const Json& result, bool tells_time) {
   return search;
 }
 
-/// Of what the line says but for its search, in hexadecimal digits.
+/// Hash of the line without its search, in hexadecimal digits.
 std::string digest(const Json& line) { return fmt::format("{:016x}", hash_of(json_line(line))); }
 
 /// Throws Json::exception.

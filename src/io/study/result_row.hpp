@@ -39,8 +39,8 @@ study::PointAnswer answer_of_row(const std::string& row);
 /// The answer of a line that is parsed already.
 study::PointAnswer answer_of(const Json& line, const std::string& row);
 
-/// The same of a line that a file holds: it must be of a point of the grid, and say what was once
-/// written.  Throws InputError.
+/// The answer of a line in a file: the line must belong to a point of the grid and be unchanged
+/// since it was written.  Throws InputError.
 study::PointAnswer checked_answer_of(const std::string& row, const study::Grid& grid);
 
 }  // namespace dfsearch

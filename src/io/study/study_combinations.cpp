@@ -179,8 +179,9 @@ void check_keys(const Study& study, InputMessages& messages) {
   for (const StudyAxis& axis : study.axes) paths.push_back(paths_of(axis));
   for (std::size_t a = 0; a < study.axes.size(); ++a) {
     for (std::size_t b = a + 1; b < study.axes.size(); ++b) {
-      // What bounds boxes of points looks at each axis by itself; where all are solved a later axis
-      // may set a part of what an earlier one sets, as the bandwidth of a network's links.
+      // Bounds of boxes of points treat each axis by itself.  If all points are solved, a later
+      // axis may set a part of the value of an earlier one, such as the bandwidth of a network's
+      // links.
       const auto conflicts = [&](const std::vector<std::string>& later) {
         return std::any_of(paths[a].begin(), paths[a].end(), [&](const auto& earlier) {
           const bool is_part = later.size() > earlier.size();

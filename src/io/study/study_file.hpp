@@ -1,5 +1,5 @@
 #pragma once
-// A study as its file says it (docs/studies.md).
+// A study as read from its file (docs/studies.md).
 
 #include <filesystem>
 #include <map>
@@ -24,7 +24,7 @@ struct StudyBase {
   std::vector<Override> changes;  ///< of all its points
 };
 
-/// What the choices of an axis change.
+/// An axis and the changes of its choices.
 struct StudyAxis {
   std::string name;
   std::string key;  ///< the one that all choices set; empty: several, or the base
@@ -34,15 +34,15 @@ struct StudyAxis {
   Place place{};                               ///< where the file says it
 };
 
-/// Figures of a group of points over those of another one: geometric means.
+/// Geometric mean of the figures of one group of points over another group's.
 struct StudyRatio {
   std::string name;
   study::Selection of;
   study::Selection over;
   std::vector<study::Selection> except;  ///< of neither group
-  /// Of some points figures count so many times.
+  /// Weights of the figures of some points.
   std::vector<std::pair<study::Selection, std::map<study::Figure, double>>> times;
-  std::map<study::Figure, std::string> printed;  ///< what is published of it, digit for digit
+  std::map<study::Figure, std::string> printed;  ///< published value, digit for digit
 };
 
 struct Study {
@@ -54,7 +54,7 @@ struct Study {
   std::vector<study::Selection> excluded;
   std::vector<StudyRatio> ratios;
   Json charts = Json::array();  ///< of the page, as in study.json
-  /// Where the file asks for figures, in the goal and its limits.
+  /// Places where the file asks for figures, in the goal and its limits.
   std::vector<std::pair<study::Figure, Place>> figure_places;
 
   [[nodiscard]] bool has_base_axis() const { return bases.size() > 1; }
@@ -63,7 +63,7 @@ struct Study {
 /// Reads a study and checks what can be checked without a point.  Throws one InputError with all
 /// that is wrong, a `file:line:column: key: what is wrong, what was expected` each.
 Study load_study(const std::filesystem::path& file);
-/// The same from text; `name` stands for the file in messages and for the folder of configs.
+/// Reads a study from text; `name` stands for the file in messages and for the folder of configs.
 Study parse_study(const std::string& text, const std::filesystem::path& name);
 
 study::Grid grid_of(const Study& study);

@@ -83,7 +83,7 @@ std::string csv_number(double value) {
   return std::isnan(value) ? "" : json_line(json_number(value));
 }
 
-/// What a point has decided and where its time and memory go: keys of a row, with their units.
+/// Decisions, time and memory of a point: keys of a row, with their units.
 constexpr std::array kDecided = {"/rates",    "/parallelism", "/micro_batch",  "/tile",
                                  "/plan",     "/execution",   "/serving/best", "/gap",
                                  "/bound_by", "/time_shares", "/time",         "/memory"};
@@ -106,7 +106,7 @@ void for_each_part(const std::string& name, const std::string& unit, const Json&
   }
 }
 
-/// By the place in kDecided and the name of the column.
+/// Fields by the place in kDecided and the name of the column.
 using Decided = std::map<std::pair<std::size_t, std::string>, std::string>;
 
 Decided decided_of(const Json& row) {

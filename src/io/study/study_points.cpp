@@ -28,18 +28,18 @@ using study::Growth;
 using study::PointFacts;
 using study::PointIndex;
 
-/// What gives a config a figure of dollars or watts.
+/// A way to give a config a figure of dollars or watts.
 std::string source_of(study::Figure figure) {
   const std::string_view unit = study::unit_of(figure);
   if (unit.ends_with('$')) return ", or a config with 'price: {accelerator: DOLLARS}'";
   return unit.ends_with('W') ? ", or a config with 'power: {accelerator: WATTS}'" : "";
 }
 
-/// Of a point at first: it is soon solved, or takes long.
+/// Node limit of a point's first search: most points are solved soon or take long.
 constexpr std::int64_t kShortNodes = 512;
 constexpr std::int64_t kFewPoints = 2'000;
 
-/// The least that any network choice costs and draws.
+/// Lower bounds on the price and power of all network choices.
 PointFacts facts_of(const Problem& problem) {
   PointFacts facts;
   const Machine& system = problem.system;
@@ -174,7 +174,7 @@ std::vector<PointIndex> StudyPoints::samples() const {
   return samples;
 }
 
-/// What is asked for must be there: a point without would be no part of any front.
+/// The figures that the study asks for must exist: a point without them would be part of no front.
 void StudyPoints::check_figures(PointIndex point, const AnyConfig& config,
                                 std::map<study::Figure, std::string>& lacking) const {
   if (lacking.size() == study_.figure_places.size()) return;

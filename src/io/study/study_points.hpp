@@ -1,5 +1,5 @@
 #pragma once
-// The points of a study: their configs, what is known of them without a search, their answers.
+// The points of a study: their configs, the facts known without a search, their answers.
 
 #include <cstdint>
 #include <map>
@@ -22,7 +22,7 @@
 
 namespace dfsearch {
 
-/// How each point is searched; the configs say what is left out.
+/// Options of the search for each point; the configs give the rest.
 struct PointSearch {
   Deadline deadline{};                       ///< of the whole run
   Seconds time_limit = Seconds::infinity();  ///< of one point
@@ -47,12 +47,12 @@ class StudyPoints {
 
   /// The config of a point; throws an InputError that names the point.
   [[nodiscard]] AnyConfig config(study::PointIndex point) const;
-  /// The same as YAML text, whole.
+  /// The whole config of a point as YAML text.
   [[nodiscard]] std::string config_text(study::PointIndex point) const;
-  /// Loads configs: those of all points if they are few, else each choice of each axis beside the
-  /// first and beside the last ones of the others.  Throws one InputError for all that is wrong.
+  /// Loads the configs of all points if they are few, else each choice of each axis beside the
+  /// first and beside the last choices of the others.  Throws one InputError for all that is wrong.
   void check() const;
-  /// Different for studies with different points; of those that `check` loads.
+  /// Differs between studies with different points; made from the points that `check` loads.
   [[nodiscard]] std::uint64_t fingerprint() const;
 
   [[nodiscard]] std::vector<study::Growth> growth() const;

@@ -17,10 +17,10 @@ struct RatioResult {
   std::string name;
   std::int64_t of = 0;  ///< points of either group
   std::int64_t over = 0;
-  std::map<study::Figure, double> values;  ///< of figures that all of these points have
+  std::map<study::Figure, double> values;  ///< figures that all points have
   std::map<study::Figure, std::string> printed;
 
-  /// Whether it has the digits that are printed of a figure; nothing if none are.
+  /// Whether the value has the published digits of a figure; nothing if none are published.
   [[nodiscard]] std::optional<bool> agrees(study::Figure figure) const;
 };
 

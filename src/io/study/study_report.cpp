@@ -51,7 +51,7 @@ std::map<study::Rates, std::int64_t> counts_of_rates(const study::PointAnswers& 
 /// Rows of figures and points.
 class PointTable {
  public:
-  /// With several rates among the answers each row says its own.
+  /// If the answers have several rates, each row shows its own.
   PointTable(const Study& study, const study::Grid& grid, std::vector<study::Figure> figures,
              const study::PointAnswers& answers)
       : study_(study),
@@ -114,11 +114,11 @@ std::string front_table(const Study& study, const study::Grid& grid,
   return text;
 }
 
-/// Why a point has no place among the best, or that it may yet be better.
+/// The reason why a point is not among the best, or the remark that it may yet be better.
 std::string remark_on(const Study& study, const study::PointAnswer& answer) {
   if (answer.status == study::PointStatus::Infeasible ||
       answer.status == study::PointStatus::Failed) {
-    // What would help is in the report of the point alone.
+    // The report of the single point alone lists changes that would help.
     const std::string reason = answer.reason.substr(0, answer.reason.find(". "));
     return study::name_of(answer.status) + (reason.empty() ? "" : ": " + reason);
   }
@@ -126,8 +126,8 @@ std::string remark_on(const Study& study, const study::PointAnswer& answer) {
   return study.goal.allows(answer.figures) ? "" : "outside the limits";
 }
 
-/// Those that a report lists beside the front: all of a study of few points; else, where one figure
-/// is asked for, the next best.
+/// The points that a report lists beside the front: all of a study of few points; else, if one
+/// figure is asked for, the next best.
 std::vector<const study::PointAnswer*> other_points(const Study& study,
                                                     const study::PointAnswers& answers,
                                                     const std::vector<study::Front::Member>& front,
@@ -163,7 +163,7 @@ std::string points_table(const Study& study, const study::Grid& grid, const Stud
   const bool lists_all = answers.size() <= kMostListed;
   if (figures.empty()) {
     if (!lists_all) return "";
-    // Of a study that asks for none the first that there is.
+    // A study that asks for no figure shows the first one that any answer has.
     const auto known =
         std::find_if(study::kFigures.begin(), study::kFigures.end(), [&](study::Figure figure) {
           return std::any_of(answers.begin(), answers.end(),
@@ -218,7 +218,7 @@ LabelsOfRates labels_of_rates(const StudyAxis& axis, std::size_t at, const study
   return labels;
 }
 
-/// What must not be compared is said where it is.
+/// The warning that points of different rates must not be compared.
 Sheet rates_line(const Study& study, const study::Grid& grid, const study::PointAnswers& answers) {
   const std::map<study::Rates, std::int64_t> counts = counts_of_rates(answers);
   if (counts.size() < 2) return "";
