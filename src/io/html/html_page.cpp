@@ -11,14 +11,14 @@
 namespace dfsearch {
 namespace {
 
-/// The value of an escape of JSON that is longer than two letters.
+/// The value of a JSON escape that is longer than two letters.
 char32_t code_of(std::string_view escape) {
   return static_cast<char32_t>(std::stoul(std::string(escape.substr(2, 4)), nullptr, 16));
 }
 
-/// As it may stand in a script element: without '<' there is neither "</script" nor "<!--".
-/// In JSON '<' stands in strings only, where an escape means the same.  Control characters, but ends
-/// of lines and tabs, are shown as on terminals, `\x1b`.
+/// JSON text that is safe in a script element: without '<' it contains neither "</script" nor
+/// "<!--".  In JSON '<' occurs in strings only, where an escape means the same.  Control characters
+/// other than ends of lines and tabs are shown as on terminals, `\x1b`.
 std::string embedded(const Json& data) {
   const std::string text = json_line(data);
   std::string out;

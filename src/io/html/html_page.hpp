@@ -9,8 +9,8 @@
 
 namespace dfsearch {
 
-/// The frame with style, library, the scripts of the page, and the data, of which nothing can end
-/// the element it stands in.  The scripts alone make text of the data visible.
+/// A page with the frame, style, library, scripts and data.  No part of the data can end the
+/// element it stands in.  Only the scripts make text of the data visible.
 std::string html_page(std::string_view scripts, const Json& data);
 
 }  // namespace dfsearch

@@ -33,7 +33,7 @@ struct Results {
   std::size_t total = 0;
 };
 
-/// Calls with each line that is not empty; one without its end is torn.
+/// Calls with each line that is not empty; a last line without its end is torn and left out.
 template <class Call>
 void for_each_line(std::string_view text, const Call& call) {
   while (!text.empty()) {
@@ -44,8 +44,8 @@ void for_each_line(std::string_view text, const Call& call) {
   }
 }
 
-/// Of results in great number the points of the front, and of the others so many that all fit,
-/// evenly; what is left out is dropped at once.
+/// Reads all results, or, if they are more than kMostRows, the points of the front and an even
+/// sample of the others; dropped results are freed at once.
 Results read_results(const std::string& text, const Json& front) {
   Results results;
   for_each_line(text, [&](std::string_view) { ++results.total; });
@@ -58,7 +58,7 @@ Results read_results(const std::string& text, const Json& front) {
     Json row = parse_json_object(std::string(row_text), fmt::format("results.ndjson:{}", ++line));
     const bool on_front = is_thinned && kept.count(row.at("index").get<std::int64_t>()) > 0;
     if (is_thinned && !on_front) {
-      // The others are `total` at most, and `room` of these are taken.
+      // At most `total` others exist, and `room` of them are taken.
       if (++others * room / results.total <= taken) return;
       ++taken;
     }
@@ -72,8 +72,8 @@ bool is_figure(const std::string& key, const Json& value) {
          (value.is_number() || value.is_null());
 }
 
-/// Names of figures: those of the study first, then what else is a number in some result.
-/// What is in objects (time_shares, search) counts as `time_shares.compute`.
+/// Names of figures: first the figures of the study, then every other number in some result.
+/// Numbers in objects (time_shares, search) have names such as `time_shares.compute`.
 std::vector<std::string> figure_names(const Json& study, const std::vector<Json>& rows) {
   std::vector<std::string> names;
   std::set<std::string> known;
@@ -93,7 +93,7 @@ std::vector<std::string> figure_names(const Json& study, const std::vector<Json>
   return names;
 }
 
-/// Where a result may have a figure: as its own, in one of its objects, or, of what serves, in
+/// Possible places of a figure in a result: the result itself, one of its objects, or, for serving,
 /// `serving` or its `figures`.
 std::vector<Json::json_pointer> places_of_figure(const std::string& name) {
   const Json::json_pointer serving("/serving");
@@ -132,7 +132,7 @@ std::string base64(const std::string& bytes) {
   return text;
 }
 
-/// As the page unpacks it (study.js); null becomes NaN.
+/// Packs numbers in the form that the page unpacks (study.js); null becomes NaN.
 template <class Float, class Bits>
 std::string packed(const Json& values) {
   std::string bytes;
@@ -144,7 +144,7 @@ std::string packed(const Json& values) {
   return base64(bytes);
 }
 
-/// Few different texts, or null, of many results.
+/// A text, or null, of each of many results; only few texts differ.
 Json texts_of(const std::vector<Json>& rows, const char* key) {
   Json texts = Json::array(), places = Json::array();
   std::unordered_map<std::string, std::size_t> place_of;
@@ -193,7 +193,7 @@ Json columns_json(const Json& study, const Json& front, const std::vector<Json>&
     if (is_nothing && !is_asked) continue;
     std::string text = rows.size() > kMostExact ? packed<float, std::uint32_t>(values)
                                                 : packed<double, std::uint64_t>(values);
-    // What repeats a figure of the study, as a bound that was met.
+    // A column with the values of a figure of the study is left out, such as a bound that was met.
     const bool is_known =
         !is_asked && !study.at("figures").contains(name) && contains(columns["figures"], text);
     if (!is_known) columns["figures"][name] = std::move(text);
