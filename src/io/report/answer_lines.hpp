@@ -1,6 +1,6 @@
 #pragma once
-// Lines that the reports of both searches over whole steps have in common, that for executions of
-// Calculon's model and that for plans of training steps.
+// Lines that the reports of both searches over whole steps share: executions of Calculon's model
+// and plans of training steps.
 
 #include <fmt/format.h>
 
@@ -21,19 +21,18 @@
 
 namespace dfsearch {
 
-/// Gap that ties of deployments leave at most: a front has twice kTie, but for rounding.
+/// Greatest gap that ties of deployments leave: a front has twice kTie, but for rounding.
 inline constexpr double kMostOfTies = 2.5 * serving::kTie;
 
-/// The kind of answer in words.
+/// Nouns for the kind of answer.
 struct Sought {
-  std::string_view one;   ///< "a plan"
-  std::string_view none;  ///< "no plan"
-  std::string least;      ///< that none takes less than: the lower bound with its unit
-  std::string distance =
-      "";  ///< how far what was found may be from the best; empty: the gap says it
+  std::string_view one;       ///< "a plan"
+  std::string_view none;      ///< "no plan"
+  std::string least;          ///< the lower bound with its unit, in "no plan takes less than"
+  std::string distance = "";  ///< distance of the answer from the best; empty: the gap states it
 };
 
-/// How sure it is, in a phrase.
+/// The state of the proof, in a phrase.
 std::string result_text(const Certainty& certainty, const Scope& scope, const Sought& sought);
 
 /// The lines `result` and `scope` of a search for steps.
@@ -59,15 +58,15 @@ Sheet price_lines(const Cost& cost) {
   return text;
 }
 
-/// The line `framework`: by how much the best of any is better than what was found, which costs so
-/// much; `one` is what is searched, `best` what the best of any does.
+/// The line `framework`: gain of the best answer with any framework over the answer found, which
+/// costs `found`; `one` is the noun of the answers, `best` the performance of the best.
 Sheet framework_line(Framework framework, const AnyFramework& any, Score found,
                      std::string_view one, const std::string& best);
 
-/// The line `rate`: tokens a second of all chips, of one, and for a dollar if there are prices.
+/// The line `rate`: tokens per second of all chips, of one, and per dollar if there are prices.
 Sheet rate_line(double tokens, std::int64_t chips, Dollars price);
 
-/// The line `space`: how many there are, and how many of them fit where that was asked.
+/// The line `space`: number of answers, and how many of them fit if that was asked for.
 Sheet space_line(const StepSearchReport& end, std::string_view one);
 
 /// The line `search`.

@@ -1,5 +1,5 @@
 #pragma once
-// Why budgets make no chip, or none onto which a mapping fits.
+// The reason if budgets make no chip, or none onto which a mapping fits.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace dfsearch {
 
-/// What the parts of the chip lack; empty where there is a chip.
+/// The shortages of the parts of the chip; empty if there is a chip.
 const std::vector<Shortage>& shortages_of(const Outcome& outcome);
 
 /// A sentence or two; empty where the budgets are not the reason.

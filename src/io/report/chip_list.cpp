@@ -53,7 +53,7 @@ std::string held_by(const Chip& chip) {
   };
   if (chip.memory) {
     const CountLimit wires = chip.memory->links_held_by;
-    // Where stacks run out of wires it matters what holds the stacks.
+    // If stacks run out of wires, the limit of the stacks is shown.
     add(wires == CountLimit::Stack ? chip.memory->stacks_held_by : wires, chip.memory->point.limit);
   } else {
     text += " --";

@@ -11,8 +11,8 @@
 
 namespace dfsearch {
 
-/// What the chip is made of: a table of its parts, what each has of the budgets, what that
-/// gives and which limit holds it; then the budgets as bars.  Ends in a newline.
+/// The parts of the chip as a table: the share of each in the budgets, the result and the limit
+/// that holds it; then the budgets as bars.  Ends in a newline.
 Sheet chip_table(const ChipDesign& design, const Chip& chip, const Machine& system);
 
 /// Why there is no such chip: which part, which budget, and by how much.

@@ -1,5 +1,5 @@
 #pragma once
-// Why nothing fits, and what would help, in sentences.
+// The reason why nothing fits and changes that would help, in sentences.
 
 #include <string>
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace dfsearch {
 
-/// Why no mapping, or this mapping, fits: one or two sentences.
+/// The reason why no mapping, or this mapping, fits: one or two sentences.
 std::string infeasible_text(const Problem& problem, const Infeasible& reason);
 
-/// What would make it fit, one of several; empty for none.
+/// Changes that each would make a mapping fit; empty for none.
 std::string changes_text(const Problem& problem, const std::vector<FeasibleChange>& changes);
 
 }  // namespace dfsearch

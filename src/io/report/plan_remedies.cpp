@@ -110,7 +110,7 @@ std::string no_help_text(const training::NumberChange& change) {
     case training::NumberChange::Kind::Batch:
       return fmt::format("a global batch halved down to {:.0f}", tried);
     default:
-      return "";  // so much memory is always enough
+      return "";  // more memory always suffices
   }
 }
 

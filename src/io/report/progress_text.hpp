@@ -9,7 +9,7 @@
 
 namespace dfsearch {
 
-/// What the log tells an incumbent in.
+/// Units in which the log shows an incumbent.
 struct ProgressScale {
   Objective objective = Objective::StepTime;
   Flops work{};           ///< of a step

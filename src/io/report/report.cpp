@@ -1,6 +1,5 @@
-// The report: what was asked, how sure the answer is, the answer from the
-// outside in (step, network, partitions), then what it takes and what it took
-// to find.
+// The report: the question, the state of the proof, the answer from the outside in (step, network,
+// partitions), then its needs and the effort of the search.
 
 #include "io/report/report.hpp"
 
@@ -73,7 +72,7 @@ std::string machine_text(const Machine& system) {
   return text;
 }
 
-/// Nothing of a mapping is measured.
+/// The rates of a mapping; no kernel of a mapping is measured.
 Sheet given_rates_line(const Problem& problem) {
   if (!(problem.system.accelerator.peak() > FlopsPerSecond{})) return "";
   const std::optional<double>& share = problem.execution.compute_utilization;
@@ -105,7 +104,7 @@ Sheet peaks_line(const Problem& problem) {
                   }));
 }
 
-// How sure it is.
+// The state of the proof.
 
 /// How far the incumbent may be above the optimum, at most.
 std::string distance_text(const SearchResult& result) {
@@ -251,7 +250,7 @@ const char* unit_of(const Workload& workload) {
   return is_whole ? "one pass over all kernels" : "one layer and one sample";
 }
 
-/// More rows than a reader looks at one by one.
+/// Number of rows from which on equal rows are merged.
 constexpr std::size_t kLongTable = 16;
 
 Sheet partition_lines(const Outcome& outcome) {
@@ -350,7 +349,7 @@ Sheet capacity_lines(const Outcome& outcome) {
                                          cost.spilled ? "; the second tier is in use" : ""));
   const std::vector<std::string_view> missing = not_counted_in_memory(*outcome.problem);
   if (!missing.empty()) {
-    // Plans are of models by rule.
+    // Only models described by rule have plans.
     const bool has_plan = outcome.problem->workload.counts.has_value();
     text += labelled("", fmt::format("not counted: {}{}", fmt::join(missing, ", "),
                                      has_plan ? "; a plan of a step of training counts all: "
@@ -446,7 +445,8 @@ Sheet splits_table(const Outcome& outcome) {
   return TitledTable{"best splits", std::move(table)};
 }
 
-/// Why nothing fits and what would, as far as the limits let it be found.
+/// The reason why nothing fits and the changes that would help, as far as the limits let them be
+/// found.
 Sheet reason_lines(const Outcome& outcome) {
   if (const std::string text = budget_reason(outcome); !text.empty()) {
     return labelled("reason", text);

@@ -112,8 +112,8 @@ class ShardingSummary {
     return text;
   }
 
-  /// docs/model.md, section 4, keeps the published rule and asks for this note.
-  /// A producer with as many heads hands each of them its own part.
+  /// Note on the published rule of docs/model.md, section 4.  A producer that has the consumer's
+  /// number of heads hands each head its own part.
   [[nodiscard]] Sheet outer_note() const {
     std::string names;
     for (const Tensor& tensor : graph_.tensors()) {
