@@ -36,7 +36,7 @@ inline constexpr auto kNetworkKeys =
     join(key<Mapping, &degrees_of>("parallelism"), DFSEARCH_KEYS(Mapping, network));
 inline constexpr auto kMappingKeys = join(kNetworkKeys, DFSEARCH_KEYS(Mapping, micro_batch, tile));
 
-/// Keys of a partition that say nothing of the mapping.
+/// Keys of a partition that do not depend on the mapping.
 inline constexpr auto kPartitionKeys =
     join(DFSEARCH_KEYS(PartitionCost, compute, memory, network, time, bound_by, sram, pieces),
          key<PartitionCost, &PartitionCost::flops>("flop"),
@@ -57,12 +57,12 @@ template <class Cost>
 inline constexpr auto kPriceKeys = DFSEARCH_KEYS(Cost, price, power, cost_efficiency,
                                                  power_efficiency);
 
-/// The names of what was fixed beforehand.
+/// The names of the decisions that were fixed beforehand.
 inline Json scope_json(const Scope& scope) {
   return json_list(scope, [](const FixedBeforehand& fixed) -> Json { return fixed.name; });
 }
 
-/// Puts the tokens a second of all chips, of one and for a dollar of the machine; null where none are
+/// Puts the tokens per second of all chips, of one and per dollar of the machine; null if none are
 /// known or nothing has a price.
 inline void put_rates(Json& json, std::optional<double> tokens, std::int64_t chips, Dollars price) {
   json["tokens_per_second"] = value_json(tokens);
@@ -80,14 +80,14 @@ void put_answer(Json& json, const Result& result) {
   json["scope"] = scope_json(result.scope);
   json["objective_name"] = "step_time";
   json["objective"] = cost != nullptr ? number(cost->step_time) : Json();
-  // Nothing is known of what was given but its cost.
+  // A given answer has a cost but no bound.
   const bool is_bounded = result.status != SearchStatus::Infeasible && !result.is_given();
   json["lower_bound"] = is_bounded ? number(result.lower_bound) : Json();
   json["gap"] = cost != nullptr && !result.is_given() ? json_number(result.gap) : Json();
   put(json, DFSEARCH_KEYS(std::decay_t<decltype(*cost)>, step_time, utilization), cost);
 }
 
-/// The same of an answer in `top`.
+/// An answer in `top`, with the keys of put_answer.
 template <class Found>
 Json ranked_json(const Found& found) {
   const auto* cost = found.cost ? &*found.cost : nullptr;
@@ -112,12 +112,12 @@ Json top_json(const Result& result, const PutRest& put_rest) {
   return list;
 }
 
-/// How many answers there are to choose from, in powers of ten; null if that is not known.
+/// Number of answers to choose from, as a power of ten; null if it is not known.
 inline Json counted_space(std::optional<double> count) {
   return {{"total", count && *count > 0.0 ? json_number(std::log10(*count)) : Json()}};
 }
 
-/// What it took to find.
+/// Effort of the search.
 inline Json search_json(const SearchStats& stats, std::int64_t measured, std::int64_t evaluated) {
   Json json = object_json(kEffortKeys, &stats);
   json["measured"] = measured;

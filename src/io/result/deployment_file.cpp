@@ -39,7 +39,7 @@ Role read_role(MapReader& reader, const Task& task, serving::Mode mode, bool dec
   return role;
 }
 
-/// The first of the task's that has the numbers given.
+/// The first precision of the task with the given numbers.
 std::size_t read_precision(MapReader& reader, const Task& task) {
   const YamlEntry* entry = reader.optional("precision");
   if (!entry) {
@@ -72,7 +72,7 @@ std::size_t read_precision(MapReader& reader, const Task& task) {
 /// The question itself refuses more chips than the pool has.
 void check(const Role& role, const Task& task, MapReader& reader) {
   const serving::Structure& s = role.structure;
-  // As reals, since the product may leave 64 bits.
+  // Computed in doubles, since the product may exceed 64 bits.
   const double chips = serving::real(s.tensor) * serving::real(s.pipeline) *
                        serving::real(s.attention_data) * serving::real(role.replicas);
   if (chips > serving::real(task.pools[s.pool].chips) || has_room(task, role)) return;

@@ -33,7 +33,7 @@ std::string checkpoint_event(const SearchStats& stats, const std::string& file,
                              std::size_t open_nodes, std::size_t bytes);
 /// A limit or a signal has ended the search.
 std::string stop_event(Seconds time, StopReason reason);
-/// `objective` is that of the best answer, if there is one.
+/// `objective` belongs to the best answer, if there is one.
 std::string done_event(const Certainty& certainty, std::optional<Score> objective,
                        const SearchStats& stats);
 

@@ -1,6 +1,6 @@
 #pragma once
-// What there is to say about a problem: the end of a search, or the verdict on
-// one given mapping.  Results and reports are written from it.
+// Outcome of a problem: the end of a search, or the verdict on one given mapping.  Results and
+// reports are written from it.
 
 #include <variant>
 

@@ -237,7 +237,7 @@ constexpr auto key_words(training::Remedy::Kind) {
                       {"schedule", Kind::Schedule}});
 }
 
-/// As `--set` takes it.
+/// Key of a quantity, in the form that `--set` takes.
 constexpr auto key_words(training::NumberChange::Kind) {
   using Kind = training::NumberChange::Kind;
   return named<Kind>({{"system.memory.capacity", Kind::Memory},

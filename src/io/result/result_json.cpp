@@ -143,7 +143,7 @@ Json beyond_json(const SearchResult& search) {
            found.status != SearchStatus::Infeasible ? number(found.lower_bound) : Json()}};
 }
 
-/// One of the best parallelisms.
+/// JSON of one answer in `top`.
 Json ranked_mapping_json(const BestMapping& found) {
   const Cost* cost = found.cost ? &*found.cost : nullptr;
   Json json = object_json(DFSEARCH_KEYS(BestMapping, status, stopped_by), &found);
@@ -164,7 +164,7 @@ Json top_json(const SearchResult& search) {
   return list;
 }
 
-/// Of the parts that did anything.
+/// Effort of the parts that were called.
 Json efforts_json(const Efforts& efforts) {
   Json json = Json::object();
   for (const SearchBoundName& part : kSearchBounds) {
@@ -209,7 +209,7 @@ Json intensity_json(const Cost& cost) {
 
 StepBound bound_by(const Cost& cost) { return cost.shares.largest(); }
 
-/// Null for workloads that nobody waits for.
+/// Null for workloads without users who wait.
 Json serving_json(const Workload& workload, const Cost* cost) {
   if (cost == nullptr || !cost->serving) return {};
   const Json latency = number(cost->serving->latency);

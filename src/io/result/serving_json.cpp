@@ -77,7 +77,7 @@ Json parts_json(const serving::PartTimes& parts) {
   return json;
 }
 
-/// Of an iteration of the slowest stage, without and with a chunk of prefill.
+/// Parts of an iteration of the slowest stage, without and with a chunk of prefill.
 Json breakdown_json(const Task& task, const Deployment& deployment) {
   const serving::Means means(task.requests);
   const Role& role = deployment.decode;
@@ -113,8 +113,8 @@ Json point_json(const Task& task, const serving::FrontPoint& point) {
   return json;
 }
 
-/// What no deployment reaches at each speed from a bit slower to a bit faster than the front, as
-/// pairs: (26) to (28) of docs/serving.md.
+/// Bound that no deployment passes at each speed from a bit slower to a bit faster than the front,
+/// as pairs: (26) to (28) of docs/serving.md.
 Json excluded_json(const Task& task, const ServingResult& result) {
   constexpr int kSteps = 60;
   constexpr double kBeyond = 1.5;
@@ -132,7 +132,7 @@ Json excluded_json(const Task& task, const ServingResult& result) {
   return list;
 }
 
-/// As users read the objective.
+/// The objective in the unit for users.
 double shown(serving::Objective objective, double value) {
   return more_is_better(objective) ? 1.0 / value : value;
 }
@@ -190,7 +190,7 @@ Json asked_fleet_json(const serving::Fleet& fleet) {
   return {{"kind", "llm_serving"}, {"models", std::move(models)}};
 }
 
-/// Each model with its deployments, so many of each.
+/// The deployments of each model, with the number of each.
 Json fleet_json(const serving::Fleet& fleet, const ServingResult& result) {
   return json_list(result.fleet, [&](const serving::FleetPart& part) {
     const Task& task = fleet.models[part.model];
