@@ -1,12 +1,12 @@
-// Each number by itself: the config is read again with another value, as `--set` would, and asked
-// whether any plan fits.  No times are computed, so that a question takes milliseconds.
+// Each number by itself: the config is read again with another value, as if by `--set`, and tested
+// for a plan that fits.  No times are computed, so that a test takes milliseconds.
 //
-// Memory.  What the plan that needs least needs is enough, and no byte less; with two memories the
-// bytes are halved upon.
-// Chips.  Counts that the open dimension of the network allows: doubled until some plan fits, then
-// one after the other from the least that could hold the states of the model once.  More chips need
-// not fit where fewer do, since degrees divide them, so intervals of counts are not halved.
-// Sequence and batch.  Halves of what is given, if all chips have room for the states.
+// Memory.  The need of the plan that needs least suffices, and no byte less; with two memories the
+// bytes are found by bisection.  Chips.  Candidates are the counts that the open dimension of the
+// network allows: doubled until some plan fits, then one after the other from the least that could
+// hold the states of the model once.  More chips need not fit where fewer do, since degrees divide
+// them, so intervals of counts are not halved.  Sequence and batch.  Candidates are halves of the
+// given value, if all chips have room for the states.
 
 #include "io/solve/question_parts.hpp"
 
@@ -58,8 +58,8 @@ class EnoughNumbers {
   }
 
  private:
-  /// Puts a plan that fits with another value, or with that and the degree of a role if it is given.
-  /// Returns whether any plan makes sense with that value.
+  /// Puts a plan that fits with another value, or with that value and a degree of a role if one is
+  /// given.  Returns whether any plan makes sense with that value.
   bool try_value(const std::string& key, std::int64_t value, NumberChange& change) const {
     using training::Role;
     const std::string changed = fmt::format("{}={}", key, value);
@@ -82,7 +82,7 @@ class EnoughNumbers {
     return makes_sense;
   }
 
-  /// Nothing of a config that makes no sense.
+  /// Returns nothing for a config that makes no sense.
   [[nodiscard]] std::optional<Task> task_with(const std::vector<std::string>& changes) const {
     deadline_.check();
     try {
@@ -174,7 +174,7 @@ class EnoughNumbers {
     nearest_.changes.push_back(std::move(change));
   }
 
-  /// Between what is given and what is enough, which takes longest.
+  /// Searches between the given number and a sufficient one, which takes longest.
   void find_fewest_chips() {
     const auto change =
         std::find_if(nearest_.changes.begin(), nearest_.changes.end(),
@@ -227,7 +227,7 @@ void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline,
   try {
     EnoughNumbers(config, deadline, nearest).find();
   } catch (const Stopped&) {
-    // What was found by then stays.
+    // The results found so far stay.
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A config of any kind as a question: one interface to search it, to go on with an interrupted
-// search, and to write what was found.  Nothing above asks of which kind a config is.
+// A config of any kind as a question: one interface to search it, to continue an interrupted
+// search, and to write the result.  Code above does not depend on the kind of config.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ namespace dfsearch {
 /// deployments.
 using Hint = std::variant<std::monostate, Mapping, Decisions, std::vector<serving::Deployment>>;
 
-/// What a file with a hint came to.
+/// Result of loading a file with a hint.
 struct LoadedHint {
   Hint hint;
   std::string dropped;                  ///< why the search will not use it; empty if it will
@@ -43,25 +43,25 @@ struct LoadedHint {
 /// The message for the user who gave the file.
 std::string dropped_hint(const std::string& file, const std::string& why);
 
-/// What an interrupted search left: of mappings, of splits of a budget, of plans and executions.
+/// State of an interrupted search: for mappings, for splits of a budget, for plans and executions.
 using SavedState = std::variant<SearchState, SplitState, StepState>;
 SearchStats stats_of(const SavedState& state);
 
-/// How a question is searched, and who listens.  Listeners keep the rules of SearchOptions: one at
-/// a time, and what the first of them throws is in the result.
+/// Options and listeners of a search for any question.  Listeners keep the rules of SearchOptions:
+/// one at a time, and the first exception of one is in the result.
 struct SolveOptions {
-  std::optional<Limits> limits;  ///< nothing: those that the config gives
+  std::optional<Limits> limits;  ///< nothing: the limits of the config
   int threads = 1;
-  /// The same nodes and the same result for any number of threads.
+  /// Expand the same nodes and return the same result for any number of threads.
   bool deterministic = false;
-  std::int64_t top = 1;  ///< so many parallelisms or splits, each with its best answer
-  /// The second one is looked for with a small fixed effort, if `top` is 1.
+  std::int64_t top = 1;  ///< number of parallelisms or splits to answer with
+  /// Look for the second parallelism with a small fixed effort, if `top` is 1.
   bool next_best = false;
-  /// A look at what was fixed beforehand, with a small fixed effort.
+  /// Search beyond the decisions fixed beforehand, with a small fixed effort.
   bool beyond_scope = false;
-  /// What would make an infeasible problem feasible, and what more of each budget brings.
+  /// Find changes that make an infeasible problem feasible, and the gain from more of each budget.
   bool explain = false;
-  bool count = false;   ///< the answers that fit, but for mappings
+  bool count = false;   ///< count the answers that fit, except mappings
   bool robust = false;  ///< the plan of least regret, too, of a config with a stack
   SearchBounds bounds{};
   Hint hint;
@@ -72,17 +72,17 @@ struct SolveOptions {
   std::int64_t progress_nodes = 1024;
   /// Called at every better answer, with its event: a line of JSON (docs/results.md).
   std::function<void(const Progress&, const std::string&)> on_incumbent = nullptr;
-  /// Now and then and at the end: a checkpoint as bytes, its counters, its open nodes.
+  /// Called now and then and at the end: a checkpoint as bytes, its counters, its open nodes.
   std::function<void(const std::string&, const SearchStats&, std::size_t)> on_checkpoint = nullptr;
 };
 
-/// A mapping that was given, and what the model says of it.
+/// A given mapping and the verdict of the model on it.
 struct JudgedMapping {
   Mapping mapping;
   std::variant<Cost, Infeasible> verdict;
 };
 
-/// What was found, and how sure it is.
+/// Answers of a search, with their proof.
 struct Result : Certainty, SearchEnd {
   std::optional<Score> objective;           ///< of the best answer, if there is one
   bool all_proved = true;                   ///< of several answers that were asked for
@@ -95,7 +95,7 @@ struct Result : Certainty, SearchEnd {
       found;
 };
 
-/// A mapping as the model judges it.
+/// The verdict of the model on a mapping.
 Result judged(const Problem& problem, Mapping mapping);
 
 /// Refers to the config.  Any thread.
@@ -110,9 +110,9 @@ class Question {
   [[nodiscard]] virtual Sheet text() const = 0;
   [[nodiscard]] virtual ProgressScale scale() const = 0;
   [[nodiscard]] virtual SearchSubject subject() const = 0;
-  /// Whose checkpoint it is.
+  /// Identifies the question in its checkpoints.
   [[nodiscard]] virtual Fingerprint fingerprint() const = 0;
-  /// What an earlier result, or YAML with its keys, says.  Throws InputError.
+  /// Loads an earlier result, or YAML with its keys, as a hint.  Throws InputError.
   [[nodiscard]] virtual LoadedHint load_hint(const std::filesystem::path& file) const = 0;
   /// Throws InputError for a file that is no checkpoint of this question.
   [[nodiscard]] virtual SavedState load_state(const std::filesystem::path& file) const = 0;
@@ -142,11 +142,11 @@ class Question {
 
 std::unique_ptr<const Question> question_of(const AnyConfig& config);
 
-/// Whether the search is one over splits of a budget, with a machine in each node.
+/// Whether the config is searched over splits of a budget, with a machine in each node.
 bool searches_splits(const AnyConfig& config);
-/// On how files of other programs were read.
+/// Notes on how files of other programs were read.
 const std::vector<std::string>& notes_of(const AnyConfig& config);
-/// What a config says of its search.
+/// The settings of the search in a config.
 const SearchSettings& settings_of(const AnyConfig& config);
 
 /// Finds the best answer.  Throws InputError for a config or options that make no sense; an answer

@@ -1,5 +1,5 @@
 #pragma once
-// What the questions of all kinds do alike.
+// Functions that the questions of all kinds share.
 
 #include <memory>
 
@@ -8,7 +8,7 @@
 
 namespace dfsearch {
 
-/// Of plans alone the report judges a hint.
+/// Note for all kinds but plans, whose report judges the hint.
 inline constexpr const char* kHintNote =
     "the hint is where the search begins, and the report does not judge it: 'dfsearch evaluate "
     "CONFIG --mapping FILE' says what it is worth";
@@ -19,7 +19,7 @@ std::unique_ptr<const Question> serving_question(const ServingConfig& config);
 std::unique_ptr<const Question> step_question(const TrainingConfig& config);
 std::unique_ptr<const Question> step_question(const CalculonConfig& config);
 
-/// The options that all searches have, but for the listeners of what they find.
+/// The options that all searches have, except for the listeners to their finds.
 template <class Options>
 Options search_options(const SolveOptions& asked, const SearchSettings& settings) {
   Options options;
@@ -48,7 +48,7 @@ void check_bounds(const SolveOptions& asked, std::string_view whose);
 void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline,
                          training::NearestMisfit& nearest);
 
-/// How sure an answer is; `objective` is that of the best, if there is one.
+/// The proof of an answer, as a result; `objective` belongs to the best one, if there is one.
 template <class Found>
 Result result_of(const Found& found, std::optional<Score> objective) {
   Result result;

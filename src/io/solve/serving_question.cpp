@@ -46,7 +46,7 @@ class ServingQuestion final : public Question {
     return fingerprint_of(config_.source->tree);
   }
 
-  /// One that breaks a limit is dropped.
+  /// A hint that breaks a limit is dropped.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
     if (is_fleet()) {
       RuledOut reasons;
@@ -67,8 +67,8 @@ class ServingQuestion final : public Question {
     return {.hint = std::move(hint), .dropped = "", .notes = {kHintNote}};
   }
 
-  /// What was found is all that is kept: with it a search of seconds closes most of its intervals
-  /// at once.
+  /// A checkpoint keeps the answers alone: with them a new search closes most of its intervals at
+  /// once.
   [[nodiscard]] SavedState load_state(const std::filesystem::path& file) const override {
     return load_step_checkpoint(file, fingerprint());
   }
@@ -168,7 +168,7 @@ class ServingQuestion final : public Question {
     return {deployment, serving::evaluate(config_.task, deployment)};
   }
 
-  /// A single one is the answer, several are the points of a front.
+  /// A single deployment is the answer, several are the points of a front.
   [[nodiscard]] serving::ServingResult judged_deployments(
       const std::vector<serving::Deployment>& deployments, RuledOut& reasons) const {
     serving::ServingResult found;

@@ -26,7 +26,7 @@ class SplitQuestion final : public Question {
         notes_(config.notes) {}
 
   [[nodiscard]] Sheet text() const override { return asked_text(problem_); }
-  /// The peak of the machine is what is searched, so the log tells no utilization.
+  /// The peak of the machine is searched, so the log shows no utilization.
   [[nodiscard]] ProgressScale scale() const override {
     return {.objective = problem_.objective, .work = {}, .peak = {}};
   }
@@ -35,7 +35,7 @@ class SplitQuestion final : public Question {
     return fingerprint_of(problem_, design_);
   }
 
-  /// It is tried on every chip.
+  /// The hint is tried on every chip.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
     try {
       Mapping mapping = load_mapping(file, problem_);
@@ -93,7 +93,7 @@ class SplitQuestion final : public Question {
     const SearchResult& search = found.search;
     Result result =
         result_of(search, search.cost ? std::optional(search.cost->objective) : std::nullopt);
-    // That there are no more is a proof, too.
+    // A proof that there are no more answers counts as well.
     result.all_proved =
         std::all_of(found.best.begin(), found.best.end(),
                     [](const FoundSplit& split) { return split.stopped_by == StopReason::None; });

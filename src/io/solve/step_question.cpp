@@ -35,7 +35,7 @@ bool is_network_of(const training::Plan& plan, const YamlNode& network) {
   return true;
 }
 
-/// What the search for plans of training has of its own.
+/// Functions and constants of the search for plans of training.
 struct Plans {
   using Config = TrainingConfig;
   using Found = training::PlanResult;
@@ -62,7 +62,7 @@ struct Plans {
   static bool has_scores(const training::Task& task) {
     return task.stack || (!task.pass.fused && task.style != Style::Dataflow);
   }
-  /// What launch arguments say of a workload.
+  /// The task's value of a workload key that launch arguments may give.
   static std::int64_t given(const training::Task& task, const std::string& key) {
     if (key == "global_batch") return task.global_batch;
     return key == "sequence" ? task.pass.tokens : task.model.layers;
@@ -74,7 +74,7 @@ struct Plans {
   }
 };
 
-/// The same of executions.
+/// Functions and constants of the search for executions.
 struct Executions {
   using Config = CalculonConfig;
   using Found = calculon::ExecutionResult;
@@ -122,7 +122,7 @@ class StepQuestion final : public Question {
     return fingerprint_of(config_.source->tree);
   }
 
-  /// Where the hint leaves something open, the best step with what it says.
+  /// Loads a hint; open decisions take the values of the best step that agrees with the hint.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
     std::vector<std::string> notes;
     const typename Kind::Found found = as_said(file, notes);
@@ -132,7 +132,7 @@ class StepQuestion final : public Question {
         dropped = "it fits, but the search leaves steps like it out (docs/search.md)";
       }
       if (!Kind::kIsRobust && dropped.empty()) notes.emplace_back(kHintNote);
-      // The search leaves a dropped one aside, too, and the report says so.
+      // The search ignores a dropped hint, and the report has the reason.
       return {
           .hint = std::move(*decisions), .dropped = std::move(dropped), .notes = std::move(notes)};
     }
@@ -213,7 +213,7 @@ class StepQuestion final : public Question {
   }
 
  private:
-  /// The best of the steps that are as a file says.
+  /// The best of the steps that agree with the file.
   [[nodiscard]] typename Kind::Found as_said(const std::filesystem::path& file,
                                              std::vector<std::string>& notes) const {
     PlanHint hint = hint_changes(file);
@@ -232,7 +232,7 @@ class StepQuestion final : public Question {
     try {
       const AnyConfig asked = changed_config(*config_.source, changes);
       if (const auto* config = std::get_if<typename Kind::Config>(&asked)) {
-        // Of a plan that is given nothing is said of others.
+        // Do not compare a user-supplied plan with plans of other frameworks.
         typename Kind::Found found = Kind::find(config->task, {.any_framework = false});
         if constexpr (std::is_same_v<typename Kind::Config, TrainingConfig>) {
           if (found.plan) note_place(hint, *found.plan, file, notes);

@@ -72,7 +72,7 @@ const Row kRows[] = {{"peak",
                         return true;
                       }}};
 
-/// The same config with more; nothing where the quantity counts for nothing.
+/// The config with a tenth more of the quantity; nothing if the quantity has no effect.
 std::optional<AnyConfig> raised(const AnyConfig& any, const Row& row) {
   AnyConfig more = any;
   bool counts = true;
