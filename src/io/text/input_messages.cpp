@@ -13,7 +13,7 @@
 namespace dfsearch {
 namespace {
 
-/// The shortest name that begins with what is given, or else has it inside; empty if none does.
+/// The shortest name that begins with the given text, or else contains it; empty if none does.
 std::string_view shortest_with(std::string_view given, std::span<const std::string_view> known) {
   constexpr std::size_t kFewLetters = 3;
   if (given.empty()) return {};
@@ -31,8 +31,8 @@ std::string_view shortest_with(std::string_view given, std::span<const std::stri
   return best;
 }
 
-/// Of the names that begin as more than half of what is given does the nearest, of equal ones the
-/// last; empty if none does.
+/// The nearest of the names that share more than the first half of the given text with it, the last
+/// one among equals; empty if none does.
 std::string_view begins_alike(std::string_view given, std::span<const std::string_view> known) {
   constexpr std::size_t kFewLetters = 3;
   std::string_view best;

@@ -7,7 +7,7 @@
 
 namespace dfsearch {
 
-/// What `text_of` makes of each element, with a separator between; what has no text is left out.
+/// The texts of the elements by `text_of`, with a separator between; empty texts are left out.
 template <class Range, class TextOf>
 std::string joined(const Range& range, std::string_view separator, const TextOf& text_of) {
   std::string text;

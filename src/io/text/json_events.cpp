@@ -1,6 +1,6 @@
-// The library tells values but no places.  So a cursor goes along: between two events of the parser
-// there are only blanks, commas and colons, and the end of a token is easily found in a text that
-// the parser has already read as JSON.
+// The library reports values without places.  So a cursor follows it through the text: between two
+// events of the parser there are only blanks, commas and colons, and the end of a token is easily
+// found in a text that the parser has already read as JSON.
 
 #include "io/text/json_events.hpp"
 
@@ -108,7 +108,7 @@ class Events final : public nlohmann::json_sax<SaxJson> {
  private:
   static constexpr YAML::anchor_t kNoAnchor = 0;
 
-  /// What stands there is the value.
+  /// Emits the next token of the text as the value.
   bool word() {
     const YAML::Mark mark = cursor_.next();
     handler_.OnScalar(mark, kPlain, kNoAnchor, std::string(cursor_.skip_word()));

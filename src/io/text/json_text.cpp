@@ -63,7 +63,7 @@ bool only_scalars(const Json& array) {
   return true;
 }
 
-/// Words of an array side by side, as many as fit on each line.
+/// Writes the words of an array side by side and breaks lines where the next word does not fit.
 void append_filled(std::string& out, const Json& array, std::size_t indent) {
   const std::string margin = "\n" + std::string(indent + 2, ' ');
   std::size_t column = kWidth;

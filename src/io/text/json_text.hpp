@@ -1,5 +1,5 @@
 #pragma once
-// JSON as text that people can read too: what fits stays on one line.
+// JSON as text that people can read too: a value that fits stays on one line.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,13 +15,13 @@ using Json = nlohmann::ordered_json;
 /// reads back to the same value, infinities and NaN are null.
 std::string json_text(const Json& value);
 
-/// The same on one line, without the newline.
+/// JSON text on one line, without the newline.
 std::string json_line(const Json& value);
 
 /// The text of a JSON string, with its quotes; YAML and dot read it as well.
 std::string json_string(const std::string& text);
 
-/// Null for what JSON cannot say: infinity (unlimited) and NaN.
+/// Null for numbers that JSON cannot express: infinity (unlimited) and NaN.
 Json json_number(double value);
 
 /// A quantity in SI base units.
@@ -48,7 +48,7 @@ Json name_or_null(const std::optional<E>& value) {
   return value ? Json(name_of(*value)) : Json();
 }
 
-/// A list of what `json_of` makes of each element.
+/// A list of the elements, each converted by `json_of`.
 template <class Range, class JsonOf>
 Json json_list(const Range& range, const JsonOf& json_of) {
   Json list = Json::array();

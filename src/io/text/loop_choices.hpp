@@ -1,5 +1,5 @@
 #pragma once
-// The pairs of loops that a key may have.
+// Choices of a key for pairs of loops.
 
 #include "graph/names.hpp"
 #include "io/text/map_reader.hpp"
@@ -7,7 +7,7 @@
 
 namespace dfsearch {
 
-/// By their indices.
+/// Pairs in the order of their indices.
 inline std::vector<Choice> loop_pair_choices() {
   std::vector<Choice> choices;
   for (const std::string& name : loop_pair_names()) {
@@ -31,7 +31,7 @@ struct TypeOf<LoopPair> {
       .choices = &loop_pair_choices};
 };
 
-/// Those of kernels that are sharded along so many axes.
+/// Choices for kernels that are sharded along this number of axes.
 inline Choices<LoopPair> loop_choices(int tensor_axes) {
   Choices<LoopPair> choices;
   for (const Loop second : {Loop::None, Loop::Outer, Loop::M, Loop::K, Loop::N}) {

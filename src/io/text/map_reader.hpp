@@ -35,14 +35,14 @@ struct Range {
   T most;
 };
 
-/// Where to point when several values disagree: at the first that the command
-/// line gave, since the others agreed without it, or else at the first there is.
+/// Place of a message about values that disagree: the first value that the command line gave, since
+/// the others agreed without it, or else the first that exists.
 Place place_of_conflict(std::initializer_list<const YamlEntry*> entries);
 
-/// Whether a value is a list, or a map; else a message says what was expected in its place.
+/// Whether a value is a list, or a map; else adds a message with the expectation.
 bool holds_list(const YamlEntry& entry, std::string_view what, InputMessages& messages);
 bool holds_map(const YamlEntry& entry, std::string_view what, InputMessages& messages);
-/// The same of one that has something in it.
+/// Whether a value is a list, or a map, that is not empty; else adds a message.
 bool holds_some_list(const YamlEntry& entry, std::string_view what, InputMessages& messages);
 bool holds_some_map(const YamlEntry& entry, std::string_view what, InputMessages& messages);
 
@@ -103,8 +103,8 @@ std::optional<E> read_choice(const YamlEntry& entry, const Choices<E>& choices,
 
 class MapReader {
  public:
-  /// `name` and `place` are those of the map in messages.  What is not a map is
-  /// reported and read as an empty one, without complaints about missing keys.
+  /// `name` and `place` describe the map in messages.  A value that is not a map is reported and
+  /// read as an empty one, without complaints about missing keys.
   MapReader(const YamlNode& node, std::string name, Place place, InputMessages& messages);
   /// The map that is the value of a key.
   MapReader(const YamlEntry& entry, InputMessages& messages)
@@ -115,11 +115,11 @@ class MapReader {
   [[nodiscard]] const Place& place() const { return place_; }
   [[nodiscard]] InputMessages& messages() const { return messages_; }
 
-  /// Whether there is such a key; whether it may be is not asked.
+  /// Whether the key exists, without marking it as known.
   [[nodiscard]] bool has(std::string_view key) const { return node_.find(key) != nullptr; }
   /// The entry of a key, or nothing; the key counts as known from now on.
   const YamlEntry* optional(std::string_view key);
-  /// The same; its absence is reported, with `why` after it.
+  /// The entry of a key; a missing key is reported, with `why` after it.
   const YamlEntry* required(std::string_view key, std::string_view why = {});
 
   std::optional<std::int64_t> required_count(std::string_view key, CountRange range = {});

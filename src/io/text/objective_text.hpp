@@ -1,5 +1,5 @@
 #pragma once
-// What a search minimises, for people.
+// The objective of a search, for people.
 
 #include <string>
 
@@ -11,7 +11,7 @@ namespace dfsearch {
 /// "78.99 s", "1.403 G$ s", "40.39 MJ".
 std::string objective_text(Objective objective, Score score);
 
-/// What one mapping is beside a better one: "slower" or "worse".
+/// The word for a mapping that is not the best: "slower" or "worse".
 const char* worse_word(Objective objective);
 
 }  // namespace dfsearch

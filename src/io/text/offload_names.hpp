@@ -1,5 +1,5 @@
 #pragma once
-// What may have its place in a second memory, in configs and in results.
+// Names of the states that can be in a second memory, in configs and in results.
 
 #include <array>
 #include <cstdint>

@@ -38,8 +38,8 @@ bool is_closed(std::string_view text) {
   return false;
 }
 
-/// Builds the tree; refuses nesting on the way down, so that neither the
-/// parser's recursion nor that of any later reader can exhaust the stack.
+/// Builds the tree; refuses deep nesting on the way down, so that the recursion of the parser and
+/// of later readers cannot exhaust the stack.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   TreeBuilder(std::string source, bool has_lines)
@@ -192,11 +192,10 @@ std::size_t character_length(std::string_view text) {
   return utf8_length(text);
 }
 
-/// What yaml-cpp must not see: it takes the control character 4 for the end of
-/// the text, guesses an encoding from the first bytes, and keeps the tokens of a
-/// whole bracket, 240 bytes each, until it knows that the bracket is no key.
-/// Brackets are counted wherever they stand, quotes and comments included, so
-/// the limit is far above that of the tree.
+/// Refuses texts that yaml-cpp must not see: it takes the control character 4 for the end of the
+/// text, guesses an encoding from the first bytes, and keeps the tokens of a whole bracket, 240
+/// bytes each, until it knows that the bracket is no key.  Brackets are counted wherever they
+/// stand, quotes and comments included, so the limit is far above the limit of the tree.
 void check_is_text(std::string_view text, const std::string& source, bool has_lines) {
   constexpr int kMostOpenBrackets = 10'000;
   Place place{.source = std::make_shared<const std::string>(source), .line = 1, .column = 1};
