@@ -1,5 +1,5 @@
-// The command-line tool: arguments in, exit status out.  What it prints comes
-// from io/, what it finds from engine/.
+// The command-line tool: arguments in, exit status out.  Its texts come from io/, its answers from
+// engine/.
 
 #include <exception>
 #include <new>

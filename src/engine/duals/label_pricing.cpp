@@ -2,14 +2,14 @@
 //
 // Kernels are decided in the order of the path.  Later additions to a partial set depend on its
 // kernels in the frontier, on its SRAM and on its excess by each part of the time.  If one of two
-// partial sets with the same frontier is no worse than the other in all of these, the other is
-// dropped (dominance).  Experts that are alike make few different labels, whatever their number:
-// labels differ only by the number of experts for each choice of kernels inside, and no code has to
-// detect that they are alike.
+// partial sets with the same frontier is no worse than the other in SRAM and every excess, the
+// other is dropped (dominance).  Experts that are alike make few different labels, whatever their
+// number: labels differ only by the number of experts for each choice of kernels inside, and no
+// code has to detect that they are alike.
 //
-// A label is dropped as well if no completion has enough reduced cost: for some mixtures of the parts,
-// which are no more than the greatest of them, the best completion is known for every frontier and
-// for the SRAM that is left (completion_bound.hpp).
+// A label is dropped as well if no completion has enough reduced cost: for some convex mixtures of
+// the parts, which never exceed the greatest part, the best completion is known for every frontier
+// and for the SRAM that is left (completion_bound.hpp).
 //
 // Against all sets: tests/engine/duals/label_pricing_test.cpp.
 

@@ -104,7 +104,7 @@ std::optional<HplAnswer> best_hpl(const HplRun& given, const HplRates& rates,
                                   const HplChoices& choices, const HplNetwork& network,
                                   Bytes capacity);
 
-/// Returns a lower bound on the time of runs with a block in [least, most] on one of these grids.
+/// Returns a lower bound on the time of runs with a block in [least, most] on one of the grids.
 Seconds hpl_bound(const HplRun& run, const HplRates& rates, std::int64_t least, std::int64_t most,
                   std::span<const HplGrid> grids);
 
