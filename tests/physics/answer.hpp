@@ -1,5 +1,5 @@
 #pragma once
-// What the program answers to a config, and what the checks of it complain of.
+// Answers of the program to a config, and violations that checks of the answers find.
 
 #include <filesystem>
 #include <functional>
@@ -25,8 +25,8 @@ struct PlanAnswer {
   training::PlanResult result;
 };
 
-/// Of any other question: an execution of Calculon's model, a deployment, a front or a fleet, a
-/// mapping onto chips from budgets, stages that divide a graph.
+/// The answer to any other question: an execution of Calculon's model, a deployment, a front or a
+/// fleet, a mapping onto chips from budgets, stages that divide a graph.
 struct ResultAnswer {
   Json result;  ///< as docs/results.md has it
 };
@@ -56,10 +56,10 @@ struct Answer {
 /// config that is refused.
 std::optional<Answer> answer_to(const Json& config);
 
-/// What is found for a config of a file in so much time.  Throws InputError.
+/// The answer to a config in a file, within a time.  Throws InputError.
 Answer answer_to_file(const std::filesystem::path& file, Seconds most);
 
-/// A limit that an answer breaks: it must have been at least so much.
+/// A limit that an answer breaks: the value must have been at least `limit`.
 struct Violation {
   std::string check;
   double limit = 0.0;
@@ -77,7 +77,7 @@ inline std::optional<Violation> at_least(const char* what, double limit, double 
   return Violation{what, limit, got};
 }
 
-/// One check of an answer: what it breaks, if anything.
+/// One check of an answer: returns the violation, if any.
 using Check = std::function<std::optional<Violation>(const Json& config, const Answer& answer)>;
 
 struct NamedCheck {

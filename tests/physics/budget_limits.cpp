@@ -1,8 +1,8 @@
-// What no chip that a budget makes can have, and no mapping onto it can beat.
+// Limits on every chip that a budget makes, and on every mapping onto it.
 //
 // A part gets its share of the die, of the power and of the edge of the die.  Cores, banks and
-// wires take their areas; whatever they do takes the energy that it takes at the least voltage,
-// since less voltage only makes them slower.
+// wires take their areas; each of their operations takes its energy at the least voltage, since
+// less voltage only makes them slower.
 
 #include <algorithm>
 #include <cmath>

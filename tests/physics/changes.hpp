@@ -1,5 +1,5 @@
 #pragma once
-// Changed configs, whose answers are compared with those of the config itself.
+// Changed configs, whose answers are compared with the answers of the original config.
 
 #include <functional>
 #include <optional>
@@ -19,7 +19,7 @@ inline bool raise(Json& map, const char* key, double factor, const char* unit) {
   return true;
 }
 
-/// Of one dimension of the network, where there is one.
+/// A change of one dimension of the network, if that exists.
 inline Change in_network(std::size_t dimension, std::function<bool(Json&)> change) {
   return [dimension, change = std::move(change)](Json& config) {
     Json& system = config["system"];

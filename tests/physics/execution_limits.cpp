@@ -1,7 +1,7 @@
-// What no execution of Calculon's model can beat.
+// Limits on every execution of Calculon's model.
 //
-// Its equations are kept as its program has them (docs/calculon.md), and round a chip's part of
-// heads and of the MLP down: what is rounded away is not counted here either.
+// The equations follow its program (docs/calculon.md), which rounds a chip's part of heads and of
+// the MLP down: the remainder is not counted here either.
 
 #include <algorithm>
 #include <cmath>
@@ -55,7 +55,7 @@ struct Executed {
     weights = 4.0 * hidden * width + 2.0 * hidden * mlp;
     flops = 2.0 * tokens * weights + 4.0 * tokens * tokens * std::floor(a / t) * t * d;
   }
-  /// Passes over the layers, as many FLOP in each.
+  /// Passes over the layers, all with the same FLOP.
   [[nodiscard]] double passes() const {
     if (!trains) return 1.0;
     return execution["recompute"] == "full" ? 4.0 : 3.0;

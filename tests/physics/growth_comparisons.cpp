@@ -88,7 +88,7 @@ std::vector<NamedCheck> make_growth_checks() {
                           })));
     checks.push_back(
         more(at + ".topology fully_connected for switch", in_network(d, [](Json& dimension) {
-               // Every link of it alone is as fast as that of a switch.
+               // Each link alone is as fast as the switch's link.
                if (dimension["topology"] != "switch") return false;
                dimension["topology"] = "fully_connected";
                return true;

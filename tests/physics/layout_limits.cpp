@@ -42,7 +42,7 @@ struct Chip {
   double r, n;
 };
 
-/// What it makes of the output; summands count as nothing made.
+/// The region of the output that the chip makes; summands count as nothing made.
 Region made(const Kernel& kernel, Loop loop, Chip chip) {
   const double rows = d(kernel.outer) * d(kernel.m);
   const double columns = d(kernel.n);
@@ -63,7 +63,7 @@ Region made(const Kernel& kernel, Loop loop, Chip chip) {
   return {all(rows), all(columns)};
 }
 
-/// What it reads of a value of these rows and columns at its place; nothing: unknown.
+/// The region that the chip reads of a value with these rows and columns; nothing: unknown.
 std::optional<Region> read(const Kernel& kernel, Loop loop, int operand, double rows,
                            double columns, Chip chip) {
   const double outer = d(kernel.outer), m = d(kernel.m), k = d(kernel.k), n = d(kernel.n);
@@ -115,7 +115,7 @@ std::optional<Region> read(const Kernel& kernel, Loop loop, int operand, double 
   return std::nullopt;
 }
 
-/// Tokens and experts change places: each chip needs what it works on but for the n-th part that
+/// Tokens and experts change places: each chip receives its input except for the n-th part that
 /// happens to be its own.
 std::optional<double> routed(const Kernel& from, Loop from_loop, const Kernel& to, Loop to_loop,
                              Chip chip) {
@@ -123,7 +123,8 @@ std::optional<double> routed(const Kernel& from, Loop from_loop, const Kernel& t
   const bool to_tokens = to.name.ends_with("COMBINE") && from.name.ends_with("EXPERT_DOWN");
   const double rest = (chip.n - 1.0) / chip.n;
   if (to_experts && to_loop == Loop::Outer && from_loop != Loop::None && from_loop != Loop::K) {
-    // Each token has an expert, so the chips need as many tokens as there are.
+    // Each token has an expert, so the number of tokens that the chips need is the number of
+    // tokens.
     return rest * d(from.n) / chip.n * d(from.outer) * d(from.m);
   }
   if (to_tokens && from_loop == Loop::Outer) return rest * made(to, to_loop, chip).size();
@@ -159,7 +160,7 @@ double received(const DataflowGraph& graph, const std::vector<LoopPair>& loops,
     }
     const Region has = made(from, from_loop, chip);
     const bool by_rows = from_loop != Loop::N && needed->columns.size() == d(from.n);
-    // Of rows or heads it may make any, as many as the chip that makes most.
+    // The chip may make any of the rows or heads, as many of them as the fullest chip makes.
     const double own =
         by_rows && needed->rows.size() < rows
             ? std::min(needed->size(), made(from, from_loop, {0.0, chip.n}).size())
@@ -169,7 +170,7 @@ double received(const DataflowGraph& graph, const std::vector<LoopPair>& loops,
   return most;
 }
 
-/// Sums over all rows of a column, of which a chip has a part.
+/// Elements of sums over all rows of a column when a chip has only a part of the rows.
 double received_sums(const DataflowGraph& graph, const std::vector<LoopPair>& loops) {
   double elements = 0.0;
   for (std::size_t i = 0; i < graph.kernel_count(); ++i) {
@@ -182,7 +183,7 @@ double received_sums(const DataflowGraph& graph, const std::vector<LoopPair>& lo
   return elements;
 }
 
-/// What the last kernel of a layer hands to the first one of the next.
+/// Elements that a chip receives between the last kernel of a layer and the first one of the next.
 double received_of_last_layer(const Workload& workload, const std::vector<LoopPair>& loops,
                               Chip chip) {
   const DataflowGraph& graph = workload.graph;

@@ -1,6 +1,6 @@
 #pragma once
-// What no machine can beat: lower limits of time and memory, computed from the numbers of a config
-// by first principles, beside what the program answers.
+// Lower limits of time and memory that no machine can beat, computed from the numbers of a config
+// by first principles and compared with the program's answers.
 //
 // - A step takes its FLOP over the peak of all chips, and one sample takes all layers one after
 //   the other, however many samples there are.
@@ -11,8 +11,9 @@
 //
 // The links between the halves of a dimension of n chips, one way: 2 of a ring, n/2 of a switch,
 // n^2/4 of a fully connected one, times the lines that run in parallel.  Two halves that add up
-// what they have send each other a sum; of messages among all pairs those from half to half pass.
-// All limits are loose: they hold for any schedule, any algorithm of a collective, any overlap.
+// their values send each other a sum; if all pairs exchange messages, the messages from half to
+// half pass.  All limits are loose: they hold for any schedule, any algorithm of a collective, any
+// overlap.
 
 #include <vector>
 
@@ -20,25 +21,26 @@
 
 namespace dfsearch::test {
 
-/// Of the whole step of a mapping.
+/// Limits on the whole step of a mapping.
 const std::vector<NamedCheck>& mapping_limits();
-/// Of what tensor ranks need and have not, kernel by kernel (layout_limits.cpp).
+/// Limits by the values that tensor ranks need but do not have, kernel by kernel
+/// (layout_limits.cpp).
 const std::vector<NamedCheck>& layout_limits();
-/// Of the plan of a training step.
+/// Limits on the plan of a training step.
 const std::vector<NamedCheck>& plan_limits();
 
-/// Of executions of Calculon's model.
+/// Limits on executions of Calculon's model.
 const std::vector<NamedCheck>& execution_limits();
-/// Of deployments, of the points of a front and the models of a fleet.
+/// Limits on deployments, the points of a front and the models of a fleet.
 const std::vector<NamedCheck>& serving_limits();
-/// Of chips from budgets, and of mappings onto them.
+/// Limits on chips from budgets, and on mappings onto them.
 const std::vector<NamedCheck>& budget_limits();
-/// Of stages that divide a graph, and of LSTMs.
+/// Limits on stages that divide a graph, and on LSTMs.
 const std::vector<NamedCheck>& stages_limits();
-/// Of each row of a study.
+/// Limits on each row of a study.
 const std::vector<NamedCheck>& study_limits();
 
-/// All of these: they stand on the numbers of a config alone.
+/// All limits above: they depend on the numbers of a config alone.
 const std::vector<NamedCheck>& rooflines();
 
 /// Seconds that the workload takes at least on all chips of the machine, whatever the decisions:
@@ -61,7 +63,7 @@ double cut_bandwidth(const std::vector<Line>& group, std::size_t dimension);
 double smaller_half(const Line& line);
 /// Bytes per second that one chip of the group can receive in all.
 double chip_bandwidth(const std::vector<Line>& group);
-/// The longest that any cut takes for so many bytes one way.
+/// The longest time of any cut for this number of bytes one way.
 double slowest_cut(const std::vector<Line>& group, double bytes);
 
 }  // namespace dfsearch::test

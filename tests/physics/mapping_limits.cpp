@@ -237,7 +237,8 @@ std::vector<NamedCheck> make_limits() {
         double held = m.cost.weights.in_base_units() -
                       static_cast<double>(m.cost.layers_per_stage) * m.beside() * m.word;
         if (m.workload.contains("experts")) {
-          // A step of few tokens may leave some experts alone: those of all other chips at most.
+          // A step of few tokens may leave some experts unused: at most the experts of all other
+          // chips.
           const Json& experts = m.workload["experts"];
           const double chosen =
               m.samples / m.data * count_of(m.workload, "sequence") * count_of(experts, "used");

@@ -1,4 +1,4 @@
-// What means the same takes the same time.
+// Equivalent configs take the same time.
 
 #include <algorithm>
 #include <cmath>

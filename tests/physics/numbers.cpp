@@ -144,7 +144,7 @@ AttentionNumbers attention_numbers(const Json& workload, bool decode) {
   const double query_rank = count_of(latent, "query_rank", 0.0);
   const double rope = count_of(latent, "rope_dim");
   const double queries = query_rank > 0.0 ? h * query_rank + query_rank * a * d : h * a * d;
-  const double heads = rank * a * (d - rope + values);  // or absorbed: just as many
+  const double heads = rank * a * (d - rope + values);  // absorbed matrices have the same number
   return {.weights = queries + h * (rank + rope) + heads + a * values * h,
           .products = decode ? a * (2.0 * rank + rope) : a * (d + values),
           .cache = rank + rope};

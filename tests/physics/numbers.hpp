@@ -9,8 +9,8 @@ namespace dfsearch::test {
 struct LayerNumbers {
   double flops = 0.0;    ///< of products that no implementation can leave out
   double weights = 0.0;  ///< elements that are stored
-  double experts = 0.0;  ///< of these, those of experts
-  double read = 0.0;     ///< elements that a decoded token needs: of experts those of one token
+  double experts = 0.0;  ///< elements of the experts among them
+  double read = 0.0;     ///< elements that a decoded token needs, with the experts of one token
   double cache = 0.0;    ///< elements of the cache that a token needs
   double heads = 1.0;    ///< that these are of, each read whole
 };

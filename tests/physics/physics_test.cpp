@@ -1,4 +1,4 @@
-// What no machine can beat, over thousands of random configs of every kind.
+// Limits that no machine can beat, over thousands of random configs of every kind.
 //
 // The limits are computed from the numbers of a config by first principles (limits.hpp), so that
 // no flaw of the model can hide in them; comparisons of two answers need no model at all
@@ -7,8 +7,8 @@
 //
 //     dfsearch CONFIG.json
 //
-// PHYSICS_SEEDS="5000 9000" in the environment tries other configs, and PHYSICS_REPORT=FILE
-// keeps what they break.
+// PHYSICS_SEEDS="5000 9000" in the environment tries other configs, and PHYSICS_REPORT=FILE keeps
+// their violations.
 
 #include <doctest/doctest.h>
 
@@ -86,7 +86,7 @@ class Findings {
   std::map<std::string, Finding> findings_;
 };
 
-/// With larger states of the optimizer, of gradients or of a stack no step is faster.
+/// Larger states of the optimizer, of gradients or of a stack make no step faster.
 std::optional<Violation> larger_states(const Json& config, const Answer& answer) {
   for (const char* path : {"/training/states/moments", "/training/states/gradient",
                            "/execution/stack/states/master"}) {
@@ -101,7 +101,8 @@ std::optional<Violation> larger_states(const Json& config, const Answer& answer)
   return std::nullopt;
 }
 
-/// Runs all of `always` and one of each of `some` on so many random configs that are not refused.
+/// Runs all of `always` and one of each list in `some` on `configs` random configs that are not
+/// refused.
 void check_configs(Json (*make)(std::uint64_t), int configs, const std::vector<NamedCheck>& always,
                    std::initializer_list<const std::vector<NamedCheck>*> some,
                    std::uint64_t seed = 0) {

@@ -17,7 +17,7 @@ namespace {
 using Pin = std::function<bool(Json& config, const MappingAnswer& answer)>;
 using PlanPin = std::function<bool(Json& config, const PlanAnswer& answer)>;
 
-/// With its own decision pinned the best answer is the same.
+/// The best answer stays the same if its own decision is pinned.
 std::optional<Violation> same_as_pinned(const std::string& what, const Json& changed,
                                         const Answer& answer) {
   const auto pinned = answer_to(changed);

@@ -110,7 +110,8 @@ NamedCheck memory_limit(const char* name, Limit compute) {
           }};
 }
 
-/// What the chips of all stages hold on average of so many elements; the fullest holds no less.
+/// Bytes that the chips of all stages hold on average of `elements` elements; the fullest holds no
+/// less.
 double states(const Planned& x, double elements, double sharers) {
   const double zero = x.plan.zero;
   const auto bytes = [&](const char* key, double otherwise) {
@@ -189,8 +190,8 @@ std::vector<NamedCheck> make_limits() {
         double seconds = 0.0;
         for (std::size_t d = 0; d < lines.size(); ++d) {
           if (lines[d].members < 2.0) continue;
-          // Of each token the smaller half of the weights needs, or adds, as many elements;
-          // forward and back, both ways at once.
+          // The smaller half of the weights needs, or adds, these bytes of each token; forward and
+          // back, both ways at once.
           const double bytes =
               2.0 * smaller_half(lines[d]) * x.b * x.tokens / x.c * x.hidden * x.word / 2.0;
           seconds = std::max(seconds, x.m * layers * bytes / cut_bandwidth(lines, d));

@@ -27,7 +27,7 @@ class Draws {
   Value one_of(std::initializer_list<Value> values) {
     return *std::next(values.begin(), pick(0, static_cast<std::int64_t>(values.size()) - 1));
   }
-  /// From 2^least to 2^most, every size as likely.
+  /// From 2^least to 2^most, with all sizes equally likely.
   double size(int least, int most);
 
  private:
@@ -54,10 +54,10 @@ Json random_graph(Draws& draws);
 Json random_mapping_config(std::uint64_t seed);
 /// A question for a plan of training steps.
 Json random_plan_config(std::uint64_t seed);
-/// The same with the software and a measured chip of the shelf, and states of any size.
+/// For a plan with the software and a measured chip of the shelf, and states of any size.
 Json random_states_config(std::uint64_t seed);
 
-// Of other kinds (random_questions.cpp).
+// Configs of other kinds (random_questions.cpp).
 
 /// For a plan with the kernels, links and software of a measured chip.
 Json random_stack_config(std::uint64_t seed);
@@ -73,7 +73,7 @@ Json random_budget_config(std::uint64_t seed);
 Json random_stages_config(std::uint64_t seed);
 /// For all points of a study.
 Json random_study_config(std::uint64_t seed);
-/// One of them all; every kind comes in its turn.
+/// A config of any kind above; every kind comes in its turn.
 Json random_question(std::uint64_t seed);
 
 }  // namespace dfsearch::test

@@ -119,7 +119,7 @@ Json random_networks(Draws& draws) {
     if (draws.chance(50)) network["latency"] = quantity(draws.size(0, 14), "ns");
     if (draws.chance(50)) network["processor_usage"] = share(draws) / 4.0;
     if (draws.chance(60)) {
-      // As rings take them, (n - 1)/n each way, or more.
+      // Shares of the bytes that rings send, (n - 1)/n each way, or more.
       const double ways = draws.one_of({1.0, 1.5});
       network["reduce_scatter"] = {ways, -1};
       network["all_gather"] = {ways, -1};

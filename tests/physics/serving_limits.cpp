@@ -1,6 +1,6 @@
-// What no deployment can beat: weights and caches that a token needs over the bandwidth of its
-// replica, FLOP of the requests over the peak of all chips, what chips hold over their capacity,
-// what they add up over their links.
+// Limits on every deployment: weights and caches of a token over the bandwidth of its replica, FLOP
+// of the requests over the peak of all chips, bytes of a chip over its capacity, bytes of sums over
+// its links.
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +49,7 @@ struct Role {
     const double usable = system.contains("engine") ? count_of(system["engine"], "usable") : 1.0;
     return amount(system["memory"]["capacity"]) * usable;
   }
-  /// The peak of a kind of number; without one of its own that of 16 bits.
+  /// The peak of a kind of number; by default the peak of 16-bit numbers.
   [[nodiscard]] double peak(const std::string& number) const {
     const Json peak = system.value("peak", Json::object());
     if (!peak.is_object()) return amount(peak);
@@ -77,7 +77,7 @@ struct Served {
   double head, hidden;
   double fresh = 0.0;           // tokens of a request that are computed to prefill it
   double outputs = 0.0;         // tokens of a request that come out
-  double later = 0.0;           // of these, those after the first
+  double later = 0.0;           // tokens after the first among them
   double seen = 0.0;            // tokens whose keys such a token reads, but for windows
   double pairs = 0.0;           // of queries and keys of a prefill
   double products = 0.0;        // FLOP of a pair of a prefill, in all heads of a layer
@@ -198,7 +198,7 @@ struct Deployed {
   Served model;
   Role prefill, decode;
   bool apart;
-  double requests;  // a second, of what it can serve
+  double requests;  // rate of requests that it can serve, a second
   double tpot, ttft;
   double chips;
 
@@ -229,7 +229,7 @@ struct Deployed {
     }
     return most;
   }
-  /// Tokens that a pass gains at most: what it checks, and one more.
+  /// Upper bound on the tokens that a pass gains: the checked ones, and one more.
   [[nodiscard]] double gained() const { return 1.0 + decode.depth; }
 };
 

@@ -1,4 +1,4 @@
-// What no stages that divide a graph, and no LSTM, can beat.
+// Limits on stages that divide a graph, and on LSTMs.
 
 #include <algorithm>
 #include <cmath>
@@ -106,7 +106,8 @@ std::vector<NamedCheck> make_limits() {
     return x.samples / x.data * most / (x.tensor * x.peak);
   });
   add("stages: a step loads weights that stay in memory", [](const Staged& x) {
-    // Stages of a graph hold those of their kernels; the fullest has no less than the mean.
+    // Each stage of a graph holds the weights of its kernels; the fullest has no less than the
+    // mean.
     const double held = x.layers * x.layer.weights * x.word / (x.tensor * x.pipeline);
     return (held - x.sram) / x.bandwidth;
   });

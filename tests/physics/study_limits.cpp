@@ -1,5 +1,5 @@
-// What no answer can beat whatever its decisions, and with it the rows of a study, which do not say
-// them.
+// Limits on every answer whatever its decisions, and so on the rows of a study, which do not
+// contain decisions.
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +38,7 @@ double least_step(const Json& config) {
   if (workload["kind"] == "llm_decode") {
     least = std::max(least, work * (layer.read + layer.cache) * word / (chips * bandwidth));
   } else if (!workload.contains("experts")) {
-    // What no SRAM holds comes from memory once a step, each weight into some chip.
+    // Weights that no SRAM holds come from memory once a step, each into some chip.
     const double sram = chips * amount(system["accelerator"]["sram"]);
     least = std::max(least, (weights_of(workload) * word - sram) / (chips * bandwidth));
   }
