@@ -1,5 +1,5 @@
 #pragma once
-// Small worlds of which most kernels look alike.
+// Small worlds with many kernels that are alike.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace dfsearch::test {
 
-/// Equal chains side by side, or two layers of which each kernel of the first feeds as many of
-/// the second: 8 to 12 kernels of two or three looks, or `times` as many.
+/// Equal chains side by side, or two layers in which each kernel of the first feeds the same number
+/// of kernels of the second: 8 to 12 kernels of two or three colours, or `times` that number.
 inline Problem alike_problem(std::uint64_t seed, std::size_t times = 1) {
   std::mt19937_64 random(seed);
   Problem problem;

@@ -37,7 +37,7 @@ class Draws {
   T one_of(std::initializer_list<T> values) {
     return values.begin()[below(static_cast<std::int64_t>(values.size()))];
   }
-  /// From `least` to `most`, each order of magnitude as likely.
+  /// From `least` to `most`, with all orders of magnitude equally likely.
   double size(double least, double most) {
     const double part = static_cast<double>(below(1 << 20)) / (1 << 20);
     return least * std::pow(most / least, part);

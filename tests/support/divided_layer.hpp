@@ -66,7 +66,7 @@ class DividedLayer {
     return {whole / axis_.chips * chip, whole / axis_.chips * (chip + 1)};
   }
 
-  /// Of so many heads of keys those that the queries of the chip read, as rows.
+  /// Rows of the heads of keys that the queries of the chip read.
   [[nodiscard]] Range key_rows(std::int64_t rows, std::int64_t chip) const {
     const std::int64_t g = shape_.kv_heads, n = axis_.chips, own = rows / g;
     if (n <= g) return {chip * (g / n) * own, (chip + 1) * (g / n) * own};
@@ -84,7 +84,7 @@ class DividedLayer {
            name.ends_with("_bwd_2");
   }
 
-  /// Whether its rows are those of one expert after the other.
+  /// Whether its rows are grouped by expert.
   [[nodiscard]] bool has_expert_rows(const Tensor& value) const {
     const std::string& name = graph_.kernel(value.from).name;
     return name.starts_with("EXPERT_") || name == "DISPATCH" || name == "DISPATCH_sum" ||
@@ -154,7 +154,7 @@ class DividedLayer {
     return mixed(mixed(from, static_cast<std::uint64_t>(sample)),
                  static_cast<std::uint64_t>(row * 4096 + column));
   }
-  /// Of an element of which each of `count` chips has a summand that of one of them.
+  /// The summand of one chip, for an element of which each of `count` chips has a summand.
   [[nodiscard]] static std::uint64_t summand(std::uint64_t whole, std::int64_t chip,
                                              std::int64_t count) {
     if (chip > 0) return mixed(whole, static_cast<std::uint64_t>(chip));
@@ -163,7 +163,7 @@ class DividedLayer {
     return rest;
   }
 
-  /// What the chip finds as an input that arrives in the layout.
+  /// The element that the chip finds as an input that arrives in the layout.
   [[nodiscard]] std::uint64_t found(KernelId consumer, std::size_t input, ValueLayout layout,
                                     std::int64_t chip, std::int64_t sample, std::int64_t row,
                                     std::int64_t column) const {
@@ -200,7 +200,7 @@ class DividedLayer {
   /// each alike) and depth.
   struct Region {
     Range rows, depth;
-    std::int64_t repeats;  ///< the rows are in each so many
+    std::int64_t repeats;  ///< the rows repeat this number of times
 
     [[nodiscard]] bool has(std::int64_t row, std::int64_t k) const {
       return rows.has(row % repeats) && depth.has(k);

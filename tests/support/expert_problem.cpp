@@ -48,7 +48,7 @@ class Mixture {
     return kernels_.size() - 1;
   }
 
-  /// By one kernel, two at a time side by side, or one after the other.
+  /// Sums by one kernel, two at a time side by side, or one after the other.
   std::size_t sum(std::vector<std::size_t> values) {
     if (how_ == 0) return add(KernelKind::Elementwise, model_, 1, values);
     while (values.size() > 1) {

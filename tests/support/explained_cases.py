@@ -34,7 +34,7 @@ def rail_only_step(record):
     config["system"]["network"] = [tensor, pipeline, *RAIL_ONLY_DATA]
     problem = reference_model.load(config)
     names = [kernel.name for kernel in problem.kernels]
-    # Of the shardings of least bytes: the output of Add_2 goes nowhere.
+    # One of the shardings of least bytes: no kernel reads the output of Add_2.
     sharding = dict(zip(names, reference_model.least_bytes_sharding(problem))) | {"Add_2": "M"}
     mapping = {
         "network": config["system"]["network"], "micro_batch": 1, "tile": 128,

@@ -16,7 +16,7 @@ constexpr MachineWorld machine_world(std::uint64_t seed) {
   return static_cast<MachineWorld>(seed % 6);
 }
 
-/// The same problem for the same seed on every machine.  Latencies, copies, stored
+/// A random problem; it depends on the seed alone, on every machine.  Latencies, copies, stored
 /// data, a second tier of memory and every switch of the equations come up.
 Problem random_machine_problem(std::uint64_t seed, const WorldLimits& limits = {});
 

@@ -91,7 +91,7 @@ class PlainCompletions {
   std::vector<std::optional<Ticks>> best_;
 };
 
-/// What a partition of these kernels is charged.
+/// Charge of a partition of the kernels.
 inline FineTicks charge_of(const Duals& duals, const FusionTables& tables, Mask kernels) {
   const auto first = static_cast<std::size_t>(std::countr_zero(kernels));
   return duals.charge[PartitionRules(tables).group(tables.kernel(first).backward)];

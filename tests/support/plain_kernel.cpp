@@ -44,7 +44,7 @@ bool are_other_words(double a, double b) {
   return false;
 }
 
-/// What a part of the consumer's rows needs of those of the tensor.
+/// Rows of the tensor that a part of the consumer's rows needs.
 std::string needs(const Kernel& producer, const Kernel& consumer, const Tensor& t) {
   const double rows = t.rows > 0 ? number(t.rows) : number(producer.outer) * number(producer.m);
   const double outer = number(consumer.outer), m = number(consumer.m);

@@ -1,5 +1,5 @@
 #pragma once
-// What plain_model.hpp says of one kernel or tensor, as tables: layouts, what a tensor carries,
+// Functions of plain_model.hpp for one kernel or tensor, as tables: layouts, contents of tensors,
 // work.
 
 #include <cstddef>
@@ -31,13 +31,13 @@ std::string wanted(const Problem& problem, const Tensor& t, Loop loop);
 /// Whether a tensor before this one carries the same value to the same layout.
 bool is_there(const Problem& problem, std::size_t tensor, const std::vector<Loop>& sharding);
 
-/// What layers hand each other, if that is charged.
+/// Tensors between layers, if they are charged.
 std::vector<Tensor> seams(const Problem& problem);
 /// Whether chips exchange what makes the rows of a column one.
 bool couples(const Problem& problem, const Kernel& kernel, Loop loop);
 
-/// Heads that the tensor has for those of its consumer, of which several may share one; and how many
-/// of them the chip reads that reads most, of so many chips.
+/// Heads of the tensor for the heads of its consumer, several of which may share one; and the
+/// greatest number of them that one of the chips reads.
 double heads_of(const Tensor& t, const Kernel& producer, const Kernel& consumer);
 double most_heads(double heads, double shared, double chips);
 

@@ -17,7 +17,7 @@ PlainKernel::PlainKernel(const DataflowGraph& graph, KernelId id, const LayerSha
     : graph_(graph), kernel_(graph.kernel(id)), id_(id), shape_(shape) {}
 
 Summed PlainKernel::everything() const {
-  // Of the gradient of an expert's weight the tokens are its own rows.
+  // The tokens of the gradient of an expert's weight are the expert's own rows.
   const std::int64_t tokens = kernel_.weight_of ? kernel_.k : shape_.tokens;
   return {.depth = {0, kernel_.k}, .heads = {0, shape_.heads}, .tokens = {0, tokens}};
 }

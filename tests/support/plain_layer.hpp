@@ -49,7 +49,7 @@ class PlainKernel {
 
   /// All that it sums over.
   [[nodiscard]] Summed everything() const;
-  /// An element of the value with the number `part` (Tensor::value), which has so many rows.
+  /// An element of the value with the number `part` (Tensor::value) and `rows` rows.
   [[nodiscard]] std::uint64_t element(std::int32_t part, std::int64_t rows, std::int64_t row,
                                       std::int64_t column, const Summed& summed,
                                       const ReadInput& read) const;

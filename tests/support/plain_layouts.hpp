@@ -133,7 +133,7 @@ class PlainCosts {
     return sum;
   }
 
-  /// What it may cost, with each value kept in any way.
+  /// Possible costs, with each value kept in any way.
   [[nodiscard]] std::vector<LayoutCost> all_of(const Assignment& rules) const {
     std::vector<LayoutCost> sums{beside_values(rules)};
     for (std::size_t v = 0; v < graph_.values().size(); ++v) {
@@ -208,7 +208,7 @@ class PlainCosts {
     while (k < graph_.kernel_count() && graph_.kernels()[k].name != name) ++k;
     return k;
   }
-  /// The gradient of INPUT: nothing reads it, and it is not that of a weight.
+  /// The gradient of INPUT: no kernel reads it, and it is no gradient of a weight.
   [[nodiscard]] std::string last_gradient() const {
     for (std::size_t k = graph_.kernel_count(); k-- > 0;) {
       const Kernel& kernel = graph_.kernels()[k];

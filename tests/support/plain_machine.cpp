@@ -12,11 +12,11 @@ double number(std::int64_t value) { return static_cast<double>(value); }
 
 struct Cut {
   double links;  // of dimension `dimension`
-  double group;  // of so many chips
+  double group;  // number of chips
   std::size_t dimension;
 };
 
-/// Those with members, as the names of the table: "R,SW".
+/// The dimensions with several members, as the names of the table: "R,SW".
 struct Shape {
   std::string name;
   std::vector<double> n;
@@ -37,8 +37,8 @@ Shape shape_of(const Problem& problem, const Mapping& mapping) {
   return shape;
 }
 
-/// The cuts of docs/model.md, (20): published machines one by one; all others are
-/// hierarchies, of which each level is cut by itself.
+/// The cuts of docs/model.md, (20): published machines one by one; all others are hierarchies, in
+/// which each level is cut by itself.
 std::vector<Cut> cuts_of(const Shape& shape) {
   const std::vector<double>& n = shape.n;
   double all = 1.0;

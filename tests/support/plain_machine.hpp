@@ -1,5 +1,5 @@
 #pragma once
-// What plain_model.hpp says of communication over the whole machine, as tables.
+// Functions of plain_model.hpp for communication over the whole machine, as tables.
 
 #include <vector>
 

@@ -143,7 +143,7 @@ class PlainModel {
     return true;
   }
 
-  /// What stage s tells the next one for a sample, or the one before.
+  /// Bytes that stage s hands the next one for a sample, or the one before.
   double handed_on(std::int64_t s, bool backward) const {
     double bytes = 0.0;
     for (const Tensor& t : tensors_) {
@@ -293,7 +293,7 @@ class PlainModel {
   Extents extents(std::size_t i, const Axes& axes, double tiles) const {
     return extents(kernels_[i], i, axes, tiles);
   }
-  /// Those of kernel i with other loops.
+  /// Extents of kernel i with other loops.
   Extents extents(const Kernel& kernel, std::size_t i, const Axes& axes, double tiles) const {
     Extents e{number(kernel.outer) * number(kernel.m), depth_of(kernel), number(kernel.n)};
     const auto cut = [&e](Loop loop, double by) {
@@ -307,7 +307,7 @@ class PlainModel {
       if (kernel.spread != Spread::Tensor || !mapping_.sharding[i].has(loop)) continue;
       const double chips = chips_with(loop, i, axes);
       if (loop == Loop::Outer && whole) {
-        // Matrix by matrix to the chips in turn; a part has as many rows of each.
+        // Matrices are dealt to the chips in turn; a part has an equal number of rows of each.
         const double matrices = number(std::max(kernel.outer, kernels_[i].outer));
         e.m = std::min(e.m, std::ceil(matrices / chips) * std::ceil(e.m / matrices));
       } else {
@@ -391,7 +391,7 @@ class PlainModel {
     return e.m * e.k * word_;
   }
 
-  // What loading the weight adds to the traffic of a sample (38).
+  // Traffic that loading the weight adds to a sample (38).
   double loaded_weight(std::size_t i) const {
     const WeightTraffic traffic = problem_.equations.weight_traffic;
     if (traffic == WeightTraffic::PerSample) return weight(i);
@@ -467,7 +467,7 @@ class PlainModel {
     return result;
   }
 
-  // What a kernel whose weight is cut moves beside what it would move at once (32), (33).
+  // Traffic that a kernel with a cut weight adds to its traffic without cuts (32), (33).
   double again_for_pieces(std::size_t i) const {
     const WeightPieces rule = problem_.equations.weight_pieces;
     const bool streams = problem_.execution.style == Style::KernelByKernel &&
@@ -555,7 +555,7 @@ class PlainModel {
     return slowest * tiles_ / frequency;
   }
 
-  // What moves through the levels of the chip, where that takes time.
+  // Time of the slowest level of the chip, if levels take time.
   double slowest_level(const std::vector<std::size_t>& members) const {
     double slowest = 0.0;
     const std::vector<OnChipLevel>& levels = problem_.system.levels;
@@ -729,7 +729,7 @@ class PlainModel {
     return problem_.equations.directions == 2 && topology == Topology::Ring && n > 2.0;
   }
 
-  /// Of all sets of dimensions the one that carries most for what can enter a chip over it.
+  /// The set of dimensions with the greatest ratio of bytes to the bandwidth into a chip decides.
   double gather_at_once(Strategy strategy, double whole, const Axes& axes) const {
     std::vector<std::pair<double, double>> all;  // members and bytes a second
     double members = 1.0;
@@ -815,8 +815,8 @@ class PlainModel {
     return slowest(Strategy::Tensor, shard, of, axes);
   }
 
-  /// What the fullest chip has of a tile that is split as the producer makes it along the axes
-  /// `made`, and as the consumer wants it along the axes `read`.
+  /// The fullest chip's part of a tile that is split as the producer makes it along the axes
+  /// `made`, and as the consumer needs it along the axes `read`.
   double part(const Tensor& t, const Axes& made, const Axes& read) const {
     const Kernel& producer = kernels_[t.from.index()];
     const Kernel& consumer = kernels_[t.to.index()];
@@ -897,8 +897,8 @@ class PlainModel {
     return best;
   }
 
-  /// Of the tensors of a value those that are converted to the same layout as this one, the first
-  /// of them: what the one takes that wants most.
+  /// Tensors of a value that are converted to one layout count once, at the first of them, with the
+  /// greatest need among them.
   std::pair<double, double> conversion_of_all(std::size_t first) const {
     const Tensor& t = tensors_[first];
     double per_tile = 0.0, once = 0.0, most = -1.0;

@@ -16,7 +16,7 @@ namespace dfsearch::test {
 struct PlainPartition {
   double compute = 0.0;
   double memory = 0.0;   ///< with the weights, if they are loaded for every sample
-  double waiting = 0.0;  ///< what of it is the latency of an access
+  double waiting = 0.0;  ///< latency of an access in it
   double network = 0.0;
   double time = 0.0;
   double sram = 0.0;
@@ -42,8 +42,7 @@ std::optional<PlainCost> plain_cost(const Problem& problem, const Mapping& mappi
 /// The loops that section 4 lets a kernel shard along an axis, in the order of ties.
 std::vector<Loop> plain_loops(const Kernel& kernel);
 
-/// What `sharding: least_bytes` counts: the whole tensors that are all-reduced
-/// or converted.
+/// Bytes that `sharding: least_bytes` counts: the whole tensors that are all-reduced or converted.
 double plain_kernel_bytes(const Problem& problem, std::size_t kernel, LoopPair loop);
 double plain_tensor_bytes(const Problem& problem, std::size_t tensor, LoopPair from, LoopPair to);
 double plain_tensor_bytes(const Problem& problem, const Tensor& tensor, LoopPair from, LoopPair to);

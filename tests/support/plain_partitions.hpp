@@ -31,7 +31,7 @@ inline Mask mask_of(const KernelSet& kernels) {
   return mask;
 }
 
-/// What one partition takes, from the costs of kernels and tensors alone.
+/// Times of one partition, from the costs of kernels and tensors alone.
 struct PartitionParts {
   Ticks compute = 0;
   Ticks memory = 0;

@@ -22,7 +22,7 @@ inline Transformer gpt(std::int64_t hidden, std::int64_t layers, std::int64_t he
           .tied = true};
 }
 
-/// Of Megatron: what it trains, with dropout.
+/// A model as Megatron trains it, with dropout.
 inline Transformer megatron(std::int64_t hidden, std::int64_t heads, std::int64_t layers) {
   Transformer model = gpt(hidden, layers, heads, 51200);
   model.dropout = true;

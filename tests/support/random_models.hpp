@@ -8,7 +8,7 @@
 
 namespace dfsearch::test {
 
-/// The same models for the same seed on every machine.
+/// Random models that depend on the seed alone, on every machine.
 class RandomModels {
  public:
   explicit RandomModels(std::uint64_t seed) : random_(seed) {}

@@ -12,8 +12,7 @@ namespace dfsearch::test {
 
 struct WorldLimits {
   std::size_t kernels = 7;
-  /// At most so many (assignments x tiles x micro-batches), so that trying all
-  /// of them stays cheap.
+  /// Limit on assignments x tiles x micro-batches, so that trying all of them stays cheap.
   double assignments = 20'000;
   /// Degrees and strategies are left to the search, too.
   bool free_machine = false;
@@ -25,18 +24,18 @@ struct WorldLimits {
   std::optional<Objective> objective = std::nullopt;
 };
 
-/// The same problem for the same seed on every machine.
+/// A random problem; it depends on the seed alone, on every machine.
 Problem random_problem(std::uint64_t seed, const WorldLimits& limits = {});
 
-/// One of more kernels than so many, up to 150 or a third more; nothing where there are no more, or
-/// where tensors entangle more kernels than a sharding is found for.
+/// A problem with more than `kernels` kernels, up to 150 or a third more; nothing if there is none,
+/// or if tensors entangle too many kernels to find a sharding.
 std::optional<Problem> large_problem(std::uint64_t seed, std::size_t kernels);
 
 /// Everything but the graph and the sequence, which the problem has already: the
 /// machine, batch and layers, how it executes, capacities near what binds.
 void random_surroundings(std::mt19937_64& random, Problem& problem, const WorldLimits& limits = {});
 
-/// Gives the kernels rates other than those of the arrays.
+/// Gives the kernels rates that differ from the rates of the arrays.
 void set_rates(Problem& problem, std::uint64_t seed);
 
 /// Uniform in [low, high]; unlike std::uniform_int_distribution the same with

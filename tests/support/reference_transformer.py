@@ -10,7 +10,7 @@ import math
 
 # FLOP of an element, forward and backward.
 NORM = {"rms": (4, 10), "layer": (9, 21)}
-# Rows that couple those of a norm, both ways.
+# Sums that couple the elements of a row of a norm, both ways.
 COUPLED = {"rms": 1, "layer": 2}
 SOFTMAX, GELU, GATED, ROPE = (5, 8), (8, 13), (5, 9), (3, 3)
 

@@ -37,7 +37,7 @@ struct LookAway {
   void operator()(const SearchResult&) const {}
 };
 
-/// The same on 1, 2 and 8 threads; `look` sees each result.
+/// Checks that 1, 2 and 8 threads return the same answer; `look` sees each result.
 template <class Look = LookAway>
 void check_same_on_threads(const Problem& problem, const BruteForceResult& best, std::uint64_t seed,
                            const Look& look = {}) {

@@ -42,8 +42,8 @@ DataflowGraph with_forward_kernels(Random& random, const DataflowGraph& graph) {
   return {std::move(kernels), graph.tensors(), graph.seams()};
 }
 
-/// With a backward kernel for each forward one, which gets what that reads and the gradients of those
-/// that read it.
+/// Adds a backward kernel for each forward one, which gets the forward kernel's inputs and the
+/// gradients of its consumers.
 DataflowGraph with_backward_pass(const DataflowGraph& graph) {
   std::vector<Kernel> kernels = graph.kernels();
   std::vector<Tensor> tensors = graph.tensors();

@@ -14,7 +14,7 @@ Problem random_stages(std::uint64_t seed);
 struct BestStages {
   double objective = 0.0;  ///< infinite: nothing fits
   std::int64_t feasible = 0;
-  std::int64_t skipping = 0;  ///< of these, those in which a tensor skips a stage
+  std::int64_t skipping = 0;  ///< feasible worlds in which a tensor skips a stage
 };
 
 /// All kernels in all partitions of all stages, costed by the plain model.

@@ -7,8 +7,8 @@
 
 namespace dfsearch::test {
 
-/// Some kernels, or all, get steps, and some of those that a tensor joins wait for each other.  Links
-/// and memory get latencies.
+/// Some kernels, or all, get steps, and some neighbours of them wait for each other.  Links and
+/// memory get latencies.
 Problem with_steps(Problem problem, std::uint64_t seed, bool all);
 
 }  // namespace dfsearch::test

@@ -111,7 +111,7 @@ class Branches {
     tensors.push_back({.from = KernelId(from), .to = KernelId(to), .operand = operand});
   }
 
-  /// Equal branches, as many as `room` kernels allow, at most four.
+  /// Equal branches up to a total of `room` kernels, at most four.
   void grow_class(bool source, std::size_t room) {
     const std::int64_t shape = pick(random_, 0, 2);  // a kernel, a chain, a kernel with twins
     const std::size_t size = shape == 0 ? 1 : shape == 1 ? 2 : 3;

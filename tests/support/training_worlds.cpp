@@ -81,7 +81,7 @@ Machine random_machine(Draws& draws) {
                                        {.from = Flops(1e5), .share = 0.5},
                                        {.from = Flops(0.0), .share = 0.1}};
   }
-  // From too little for any plan to enough for all.
+  // The capacity goes from too little for any plan to enough for all.
   machine.memory[0] = {.capacity = Bytes(1e5 * static_cast<double>(draws.pick(1, 400))),
                        .bandwidth = BytesPerSecond(1e11),
                        .efficiency = {}};

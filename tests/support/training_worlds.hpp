@@ -13,12 +13,12 @@ training::Task training_task(const Transformer& model, std::int64_t sequence, st
 /// A small model, machine and batch with a few hundred plans at most, and choices that may leave
 /// none.  The same for the same seed on every machine.
 training::Task random_training_task(std::uint64_t seed);
-/// The same task with its chips, or all but a switch outside, on a mesh or torus.
+/// A random task whose chips, or all but a switch outside, are on a mesh or torus.
 training::Task random_task_on_mesh(std::uint64_t seed);
 
 /// A chip and software with every kind of constant, of round numbers.
 stack::Setup round_setup();
-/// The same task with a stack that is small enough for its memory and links to matter.
+/// A random task with a stack that is small enough for its memory and links to matter.
 training::Task random_task_with_stack(std::uint64_t seed);
 
 }  // namespace dfsearch::test
