@@ -19,7 +19,8 @@ namespace {
 
 static_assert(SizedProblem<MappingProblem>);
 
-// A part of what it would take fills up and has room again while subtrees are searched.
+// The memory is a part of the search's need: it fills up, and has room again while subtrees are
+// searched.
 TEST_CASE("a search without room for anything, or for all, finds the same answer") {
   int solved = 0;
   for (std::uint64_t seed = 0; seed < 160; ++seed) {
@@ -66,7 +67,7 @@ TEST_CASE("all that was charged is given back") {
             search, {.limits = {.nodes = 300}, .threads = 2, .memory = &budget});
         static_cast<void>(tree.run());
         REQUIRE(budget.most() > Bytes(1000.0));
-        // What remains open moves out and in again.
+        // Open nodes move out and in again.
         auto open = tree.take_open();
         BranchAndBound<MappingProblem> again(search, {.limits = {.nodes = 10}, .memory = &budget});
         again.resume_from(std::move(open));

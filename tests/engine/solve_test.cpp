@@ -232,7 +232,7 @@ TEST_CASE("an objective that counts what costs nothing is refused") {
 }
 
 TEST_CASE("no node that holds a best mapping has a bound above its cost") {
-  // Where checks are compiled in, the search throws at the first such node.
+  // In builds with checks the search throws at the first such node.
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
     CAPTURE(seed);
     const bool joint = seed % 2 == 1;

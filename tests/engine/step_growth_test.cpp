@@ -19,8 +19,8 @@ namespace {
 
 using test::pick;
 
-/// Of all styles and overlaps, with and without a utilization, with free degrees, with shardings
-/// searched together with the fusion, of layers and of workloads of the whole machine.
+/// Problems of all styles and overlaps, with and without a utilization, with free degrees, with
+/// shardings searched together with the fusion, of layers and of workloads of the whole machine.
 Problem random_growing_problem(std::uint64_t seed) {
   const test::WorldLimits limits{
       .kernels = 5, .assignments = 2'000, .free_machine = seed % 3 == 0, .joint = seed % 5 == 0};
@@ -78,7 +78,7 @@ TEST_CASE("no quantity that grows makes the best step slower, to the last bit" *
     CAPTURE(seed);
     std::mt19937_64 random(seed * 977 + 5);
     Problem problem = random_growing_problem(seed);
-    if (network_choices(problem).empty()) continue;  // no machine of so many chips
+    if (network_choices(problem).empty()) continue;  // no network has that number of chips
     SearchResult slower = solve(problem, {});
     for (int step = 0; step < 3; ++step) {
       CAPTURE(step);

@@ -179,7 +179,7 @@ TEST_CASE("on larger graphs deterministic searches have the same answer on any n
       const Problem problem = large_problem(shape, seed);
       const SearchResult first =
           solve(problem, {.limits = {.nodes = 5'000}, .deterministic = true});
-      // Those that take seconds are not solved a dozen times.
+      // Problems that take seconds are not solved a dozen times.
       if (first.status != SearchStatus::Optimal || first.stats.nodes > 10'000) continue;
       ++solved;
       const auto judged = evaluate(problem, *first.mapping);

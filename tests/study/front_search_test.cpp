@@ -51,7 +51,7 @@ struct World {
     grid.emplace(std::move(axes), std::move(excluded));
   }
 
-  /// What each choice of each dimension adds to the step and to the price.
+  /// Draws the step time and the price that each choice of each dimension adds.
   void make_tables() {
     grows = draw(8) != 0;  // if not, what the dimensions promise of steps is wrong
     for (std::size_t d = 0; d < grid->dimensions(); ++d) {
@@ -136,7 +136,7 @@ struct World {
     return answer;
   }
 
-  /// With little effort some points show a bound only.
+  /// Some points return a bound only if the effort is small.
   [[nodiscard]] PointAnswer answer(PointIndex point, const PointEffort& effort) const {
     PointAnswer whole = answer(point);
     if (effort.whole || point % 3 != 0 || whole.status != PointStatus::Optimal) return whole;

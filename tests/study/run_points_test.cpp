@@ -11,7 +11,7 @@
 namespace dfsearch::study {
 namespace {
 
-/// Ten points, of which the run is stopped while one is being solved.
+/// Ten points; the run is stopped while one of them is being solved.
 struct StoppedRun {
   explicit StoppedRun(bool cuts) {
     const Grid grid({{"a", std::vector<std::string>(10, "x"), 0}}, {});

@@ -1,4 +1,5 @@
-// What would make an infeasible problem feasible: it does, and less does not.
+// Changes that make an infeasible problem feasible: the named value does, and a lesser one does
+// not.
 
 #include "engine/answer/feasible_change.hpp"
 #include "engine/names.hpp"
@@ -101,7 +102,7 @@ TEST_CASE("each quantity by hand") {
     problem.workload.graph = DataflowGraph(kernels, {});
     problem.equations.phases = SplitPhases::Halves;
     problem.execution.partitions = 4;
-    // Partitions 0 to 2 of five, of which the last may be shared.
+    // Partitions 0 to 2 of five remain; the last of them may be shared.
     check_exact(feasible_changes(problem, {}).list, Raised::Partitions, 4.0, 5.0);
   }
   SUBCASE("a pin is no matter of quantities") {

@@ -138,7 +138,7 @@ TEST_CASE("partitions are too few for what no sum over kernels shows") {
     if (!fits) check_reason(problem, Resource::Partitions, 6.0, 4.0, where);
     CHECK((solve(problem, {}).status == SearchStatus::Optimal) == fits);
   }
-  // As many partitions as kernels, and yet too few.
+  // One partition per kernel, and yet too few.
   problem.execution.partitions = std::nullopt;
   check_reason(problem, Resource::Partitions, 6.0, 4.0, where);
 

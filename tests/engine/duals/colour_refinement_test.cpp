@@ -41,7 +41,7 @@ bool cost_the_same(const KernelCosts& a, const KernelCosts& b) {
          a.escapes == b.escapes;
 }
 
-/// What the kernel's tensors cost.
+/// Costs of the kernel's tensors.
 using Ends = std::vector<std::tuple<bool, Ticks, Bytes>>;
 Ends ends(const FusionTables& tables, std::size_t p) {
   Ends ends;

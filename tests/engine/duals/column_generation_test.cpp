@@ -52,7 +52,7 @@ class PlainSets {
     });
   }
 
-  /// What they prove of all kernels together.
+  /// Lower bound that the duals prove for all kernels together.
   [[nodiscard]] FineTicks bound(const PartitionDuals& duals) const {
     return duals.of_rest(KernelSet(tables_.size())) - duals.charges(rules_, 0);
   }
@@ -67,7 +67,7 @@ class PlainSets {
   std::vector<Set> sets_;
 };
 
-/// What each call leaves to be taken, to the end.
+/// Duals that each call leaves to be taken, until the end.
 std::vector<std::optional<PartitionDuals>> proofs(const FusionTables& tables, Work slice) {
   constexpr Work kEnoughDuals = 100'000'000'000;
   std::vector<std::optional<PartitionDuals>> taken;

@@ -40,7 +40,7 @@ struct Completion {
 /// The best ones, by what they need.
 class Completions {
  public:
-  /// Of a partial set that uses so much.
+  /// Adds a completion of a partial set that uses `used` bytes.
   void add(double used, Completion completion) {
     least_used_ = std::min(least_used_, used);
     list_.push_back(completion);
@@ -56,7 +56,7 @@ class Completions {
     }
     list_ = std::move(best);
   }
-  /// Those that are weights more than all that need no more.
+  /// Completions that are worth more than all completions of less need.
   [[nodiscard]] const std::vector<Completion>& list() const { return list_; }
   /// SRAM that partial sets use at least.
   [[nodiscard]] double least_used() const { return least_used_; }
@@ -77,7 +77,8 @@ struct World {
   const FusionTables& tables;
   PathDecomposition path;
   ReducedCostWeights weights;
-  /// Tensors of which the buffer inside is this part of one that is streamed; else as it is.
+  /// Buffers inside a partition, as a share of the streamed buffer, for some tensors; others are
+  /// unchanged.
   std::map<std::pair<std::size_t, std::size_t>, double> given_back;
 
   [[nodiscard]] Bytes fused(std::size_t from, const Arc& arc) const {
@@ -135,7 +136,8 @@ class AllSets {
     double streamed = 0.0;
   };
 
-  /// Of the first decisions: what crosses counts once both ends are decided, a buffer at once.
+  /// Sum over the first decisions: a crossing tensor counts once both ends are decided, a buffer at
+  /// once.
   [[nodiscard]] Completion sum(Mask set, std::size_t decided) const {
     Completion sum;
     const Mask inside = set & (bit(decided) - 1);
@@ -278,7 +280,7 @@ void check_bounds(const World& world, const AllSets& sets, double sram, std::siz
       REQUIRE(most == fresh.most(step, frontier, left));
       REQUIRE(most >= best);
       REQUIRE(most <= completions.best());
-      // Each of the kernels may have been given a part of a room.
+      // Rounding may have given each of the kernels a part of a room.
       const double rounded = left + room * static_cast<double>(world.path.steps.size() - step + 1);
       if (rooms > 0 && !sets.gives_back()) {
         REQUIRE(most <= completions.best_within(rounded));

@@ -23,14 +23,14 @@ namespace {
 
 constexpr std::int64_t kEnough = 1'000'000;
 
-/// With one limit for all.
+/// A program with one limit for all sets.
 CoveringLp begin(const std::vector<double>& costs, double limit) {
   std::vector<CoveringLp::Class> classes;
   for (const double cost : costs) classes.push_back({.cost = cost, .group = 0});
   return {classes, {limit}};
 }
 
-/// The same program as plain numbers; kernels of a set are bits.
+/// The program as plain numbers; kernels of a set are bits.
 struct Covering {
   struct Set {
     std::uint32_t kernels = 0;
@@ -38,7 +38,7 @@ struct Covering {
   };
   std::size_t size = 0;
   std::int64_t limit = 0;
-  std::vector<Set> sets;  // those of one kernel first
+  std::vector<Set> sets;  // sets of one kernel first
 
   [[nodiscard]] CoveringLp begun() const {
     std::vector<double> costs;
@@ -166,7 +166,7 @@ TEST_CASE("single kernels alone are worth what they cost") {
   CHECK(static_cast<double>(program.duals()[2]) == doctest::Approx(7));
   CHECK(program.charges()[0] == 0.0L);
 
-  // Just as many sets as there are kernels: no better and no worse.
+  // The limit equals the number of kernels: the optimum is the same as without it.
   CoveringLp just_enough = begin({5, 0, 7}, 3);
   CHECK(solve_all(just_enough) == CoveringLp::Outcome::Solved);
   check_objective(just_enough, 3, 12);

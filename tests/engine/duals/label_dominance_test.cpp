@@ -16,7 +16,7 @@ namespace {
 
 using test::pick;
 
-/// Of few values, so that many are the same; parts that do not matter among them.
+/// Draws from few values, so that many are equal; some parts do not matter.
 PartExcess random_excess(std::mt19937_64& random, std::int64_t values) {
   PartExcess excess{};
   for (FineTicks& part : excess) {
@@ -53,7 +53,7 @@ TEST_CASE("an excess is dominated if one that was added is no less in any part")
       REQUIRE(comparisons <= static_cast<std::int64_t>(added.size()) + 1);
       dominated += expected;
       ++asked;
-      // Those that are dominated may be added, too.
+      // Dominated excesses may be added, too.
       if (expected && pick(random, 0, 3) != 0) continue;
       fronts.add(excess);
       added.push_back(excess);

@@ -115,7 +115,8 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
       } else {
         ++found_none;
       }
-      // First sets that share no kernels, then some that each share a kernel with one of these.
+      // Sets that share no kernels come first, then sets that each share a kernel with a former
+      // one.
       Mask covered = 0;
       bool is_apart = true;
       for (const PartitionColumn& column : found.partitions) {

@@ -65,7 +65,7 @@ Assignment ranks(const Assignment& partition) {
   return result;
 }
 
-/// Of each sequence of partitions that fits, the one with the earliest indices.
+/// For each sequence of partitions that fits, the fusion with the earliest indices.
 std::set<Assignment> earliest_fusions(const Problem& problem, const MappingProblem& search) {
   const std::vector<LoopPair> sharding = least_bytes_sharding(problem);
   MappingSolution solution{

@@ -46,7 +46,7 @@ std::unique_ptr<MovedStart> start_of(std::uint64_t seed, std::size_t kernels) {
   return start;
 }
 
-/// What `evaluate` says of a fusion of the point, nothing if it does not fit.
+/// Cost of a fusion of the point by `evaluate`, nothing if it does not fit.
 std::optional<Cost> cost_of(const MovedStart& start, const std::vector<std::int64_t>& partition) {
   const LayerDecisions& decided = start.context->tables.decisions();
   Mapping mapping{.network = decided.network,
@@ -143,7 +143,7 @@ TEST_CASE("moves are refused only where no order of the partitions allows them")
     const auto start = start_of(seed, 7);
     if (!start) continue;
     const FusionTables& tables = start->context->tables;
-    // What waits in memory depends on the order, of which there are many.
+    // The bytes waiting in memory depend on the order of partitions, and there are many orders.
     if (tables.capacity_for_activations() < Bytes::infinity() || tables.has_halves()) continue;
     MovingParts parts(tables, start->fusion);
     std::mt19937_64 random(seed);
@@ -157,7 +157,7 @@ TEST_CASE("moves are refused only where no order of the partitions allows them")
       parts.choose(kernel);
       if (parts.change(parts.part_at(other), kNever - 1) >= kNever) continue;
       places[kernel] = static_cast<std::uint32_t>(other);
-      // Any order of these partitions at all.
+      // Tries every order of the partitions.
       std::vector<KernelSet> sets = sets_of(places);
       std::erase_if(sets, [](const KernelSet& set) { return set.first_from(0) >= set.end(); });
       if (sets.size() > 6) continue;

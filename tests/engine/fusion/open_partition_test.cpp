@@ -30,7 +30,7 @@ bool same(const Totals& a, const Totals& b) {
          a.pinned == b.pinned && a.backward == b.backward && a.dual == b.dual;
 }
 
-/// The same by the definitions, from sets alone.
+/// Computes everything by the definitions, from sets alone.
 class Anew {
  public:
   enum class State { Undecided, Done, Inside, Outside };
@@ -152,8 +152,8 @@ class Anew {
  private:
   [[nodiscard]] bool is(std::size_t p, State state) const { return states[p] == state; }
 
-  /// What stays out takes its dual later on; what is undecided may join, then it takes its
-  /// part of the time instead, if that is less.
+  /// A kernel outside takes its dual later on; an undecided one may join and then takes its part of
+  /// the time instead, if that is less.
   void add_dual(std::size_t p, Totals& sum) const {
     const KernelCosts& kernel = tables_.kernel(p);
     const KernelParts own = parts(tables_.problem().execution.overlap, kernel.compute,

@@ -13,7 +13,7 @@
 namespace dfsearch {
 namespace {
 
-/// Where nodes have weak bounds of their own, open ones are left beside a good fusion.
+/// If nodes have weak bounds of their own, some stay open beside a good fusion.
 MappingProblem weakly_bounded(const Problem& problem) {
   SearchBounds bounds;
   bounds.drop(SearchBound::Memory);

@@ -212,7 +212,7 @@ TEST_CASE("kernels that are pinned have no segments") {
   CHECK_FALSE(segments().has_value());
 }
 
-/// The least time of all ways to cut the order into at most so many segments, by their times.
+/// The least time of all ways to cut the order into at most `most` segments, by their times.
 Ticks least_of_cuts(const FusionTables& tables, std::int64_t most) {
   const std::size_t count = tables.size();
   std::vector<Ticks> least(count + 1, kNever);

@@ -39,7 +39,8 @@ class WholeTree {
     return below;
   }
 
-  /// What duals have proved by the end holds for all nodes; of how many it says more.
+  /// Checks that the final duals hold for all nodes; returns the number of nodes with a raised
+  /// bound.
   [[nodiscard]] int check_bounds_now() const {
     int raised = 0;
     for (const auto& [node, below] : nodes_) {

@@ -17,9 +17,8 @@
 namespace dfsearch {
 namespace {
 
-// As many cores as kernels, one for each of them, and all take equally long: the partition takes
-// just the mean of their core-cycles.  In doubles the sum of 40,000 such quotients rounds up
-// nearly every time.
+// Each kernel has one core, and all take equally long: the partition takes exactly the mean of
+// their core-cycles.  In doubles the sum of 40,000 such quotients rounds up nearly every time.
 TEST_CASE("the bound of forty thousand kernels is not above the mapping that reaches it") {
   constexpr std::size_t kernels = 40'000;
   constexpr std::int64_t cycles = 536'870'977;

@@ -18,7 +18,7 @@
 namespace dfsearch {
 namespace {
 
-/// How many of the pairs of tiles replace each other, each of which is held to brute force.
+/// Number of pairs of tiles that replace each other; brute force checks each pair.
 int replaced(std::uint64_t seed, bool joint, Style style) {
   Problem problem = test::random_problem(seed, {.kernels = 4, .assignments = 300, .joint = joint});
   problem.execution.style = style;

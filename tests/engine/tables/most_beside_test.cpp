@@ -59,7 +59,7 @@ Problem random_world(Random& random, std::size_t count) {
   return problem;
 }
 
-/// By sorting all others for this kernel alone.
+/// Sorts all other kernels for this kernel alone.
 Ticks plain_most(const FusionTables& tables, std::size_t anchor) {
   const KernelCosts& kernel = tables.kernel(anchor);
   if (kernel.lonely) return kernel.compute;

@@ -252,7 +252,7 @@ TEST_CASE("plans are counted as one by one, in every spread and network") {
                 : seed % 3 == 1 ? test::random_task_on_mesh(seed)
                                 : test::random_task_with_stack(seed);
     const PlanResult found = find_plan(task, {.threads = seed % 2 == 0 ? 1 : 2, .count = true});
-    // Where nothing fits at typical constants, the answer is that at the low ends.
+    // If nothing fits at typical constants, the answer is the best plan at the low ends.
     if (found.decided != task.decide) {
       CHECK(task.stack.has_value());
       CHECK(task.decide == memory::Level::Typical);

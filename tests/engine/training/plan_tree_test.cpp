@@ -33,8 +33,8 @@ double evaluated(const Task& task, const Blocks& blocks, const Plan& plan) {
   return cost->step_time.in_base_units();
 }
 
-/// The layers of the stages are found for each of these by themselves, against all spreads in
-/// plan_properties_test.cpp; where the plan is not unique the first in the order of ties is kept.
+/// Layers of stages are found separately for each plan here; plan_properties_test.cpp compares them
+/// with all spreads.  Among equal plans the first in the order of ties is kept.
 Best enumerate(const Task& task) {
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());

@@ -1,5 +1,4 @@
-// The generic engine on problems whose optimum is known: it must not need to
-// know what it searches.
+// The generic engine on problems whose optimum is known; the engine must not depend on the problem.
 
 #include "engine/tree/branch_and_bound.hpp"
 

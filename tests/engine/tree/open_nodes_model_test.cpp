@@ -27,7 +27,7 @@ using Entries = std::vector<Nodes::Entry>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// What the open nodes should be.
+/// A plain model of the open nodes.
 struct Twin {
   struct Open {
     double bound;
@@ -287,7 +287,7 @@ TEST_CASE("open nodes are those of a list that is sorted each time") {
         Real real(workers);
         const Twin twin(workers);
         check_alike(twin, real);
-        // Those that keep a search going come more often than those that end it.
+        // Commands that keep a search going come more often than commands that end it.
         rc::state::check(
             twin, real,
             rc::state::gen::execOneOfWithArgs<Push, Exchange, Exchange, Exchange, Exchange, Pop,
@@ -297,7 +297,7 @@ TEST_CASE("open nodes are those of a list that is sorted each time") {
       1000);
 }
 
-// What one thread cannot play: workers that wait until others hand in nodes or all is done.
+// Behaviour that one thread cannot show: workers wait until others hand in nodes or all is done.
 TEST_CASE("no worker leaves while another one may still hand in nodes") {
   constexpr int kWorkers = 4;
   constexpr std::size_t kNodes = 2000;
