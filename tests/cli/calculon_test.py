@@ -293,7 +293,7 @@ class Search(CliTest):
         self.assertGreater(why["needed"], why["available"])
         report = self.run_tool(config, *small, status=3).stdout
         self.assertRegex(report, r"reason +\S+ GB of memory needed, 85.9 GB available: \S+ GB too")
-        # With so much it fits, and with a byte less it does not.
+        # The stated need fits, and a byte less does not.
         for change, status in ((0, 0), (-1, 3)):
             capacity = f"system.memory.capacity={why['needed'] + change} B"
             self.run_tool(config, *small, "--set", capacity, status=status)
@@ -319,7 +319,7 @@ class Search(CliTest):
         wide = self.result(config, "--gap", "0.5", "--threads", "1")
         self.assertEqual(wide["status"], "optimal")
         self.assertLessEqual(wide["gap"], 0.5)
-        # Of the whole run, so that nothing is found.
+        # The limit is for the whole run, so that nothing is found.
         late = self.result(config, "--time-limit", "1 ns", status=5)
         self.assertEqual(late["stopped_by"], "time")
         self.assertIsNone(late["candidates"])

@@ -64,7 +64,7 @@ def node_of(data):
             node["duration"] = value
         elif number == 10:
             attribute = dict(fields(value))
-            # Of the types that readers of traces expect.
+            # Types that readers of traces expect.
             name = attribute[1].decode()
             number_of_type = {"is_cpu_op": 27, "pg_name": 29, "comm_src": 7, "comm_dst": 7,
                               "comm_tag": 7, "tensor_size": 13}.get(name, 9)
@@ -318,7 +318,7 @@ network:
                              for node in traces[0])
                 self.assertIn(f"t.0.et: Of one of 16 chips that all do the same, with {waited} "
                               "collectives.", done.stderr)
-                # By the closed form of one group after the other.
+                # Sum of the closed forms, one group after the other.
                 time = sum(self.seconds(node, groups[node["pg_name"]]) for node in traces[0]
                            if node["type"] == COLLECTIVE)
                 flop = sum(node["num_ops"] for node in traces[0] if node["type"] == COMPUTE)

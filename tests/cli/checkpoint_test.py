@@ -92,7 +92,7 @@ class Checkpoints(CliTest):
         self.assertEqual(self.files(), ["c.ck", "endless.yaml", "hard.yaml", "r.json"])
 
     def test_a_bound_that_was_proved_stays_proved(self):
-        # Those of shardings decided in part are not found again when their nodes are read.
+        # Bounds of shardings decided in part are not recomputed when their nodes are read.
         config = "configs/transformers/llama3_70b.yaml"
         stopped = self.result(config, "--deterministic", "--node-limit", "600", "--checkpoint",
                               "c.ck", status=4)
@@ -133,7 +133,7 @@ class Checkpoints(CliTest):
             told = f"c.ck: the search goes on from this checkpoint of the same config, which has {nodes}"
             self.assertEqual(told in done.stderr, nodes > 0, done.stderr)
             nodes = part["search"]["nodes"]
-        # The answer is that of a search that nothing interrupted.
+        # The answer equals the one of a search that nothing interrupted.
         free = self.write("free.yaml", FREE)
         straight = self.result(free)
         self.result(free, "--node-limit", "5", "--checkpoint", "f.ck", status=(0, 4, 5))
@@ -222,7 +222,7 @@ class Ranking(CliTest):
         self.assertEqual(len(set(degrees)), len(top))
         for entry in top:
             self.assertEqual(entry["objective"], entry["lower_bound"])
-            # The same when it is the only one to choose.
+            # The answer stays the same if it is the only choice.
             only = [f"parallelism.{name}={degree}" for name, degree in entry["parallelism"].items()]
             alone = self.result(self.config, "--top", "1", *sum((["--set", o] for o in only), []))
             self.assertEqual(alone["objective"], entry["objective"])

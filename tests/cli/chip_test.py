@@ -27,7 +27,7 @@ NODES = ("n12", "n10", "n7", "n5", "n3", "n2", "n1")
 PARTS = ("core", "registers", "L1", "L2", "memory", "intra", "inter")
 MIB, GIB, TIB = 2.0**20, 2.0**30, 2.0**40
 
-# What the authors' runs printed, to the digits they printed.
+# Values that the authors' runs printed, with their digits.
 PRINTED = {
     "peak": [125.01932, 206.70764, 343.57239, 574.72765, 968.76578, 1648.87505, 2839.69752],
     "fabric_peak": [105.24622, 174.29772, 290.45483, 486.83352, 822.94113, 1404.86997, 2428.13624],
@@ -345,7 +345,7 @@ class ChipTest(CliTest):
         self.assertEqual(times, sorted(times))
         self.assertEqual(times[0], result["step_time"])
         self.assertEqual(best[0]["split"], result["split"])
-        # Each is what it is without the search: the same split, given.
+        # Each answer equals the result for its split without a search.
         for found in best:
             change = [f"system.budget.{budget}.{part}={share!r}"
                       for budget, shares in found["split"].items()

@@ -23,7 +23,7 @@ STACK = "execution={stack: te, chip: h100_80gb}"
 FRAMEWORKS = ("megatron", "torchtitan", "deepspeed", "vllm", "sglang", "trtllm", "chakra",
               "inferencex")
 TOUCH = "/usr/bin/touch pwned"
-# What ends a word, a string or a comment in some language, or begins a command.
+# Pieces that end a word, a string or a comment in some language, or begin a command.
 PIECES = ("\n", "\r\n", "'", '"', "`", "$(", ")", "#", "%", "\\", "\0", ";", "|", "&", " ", "\x1b[31m",
           "\u009b", "\u2028", "é", "=", "[", "]", "{", "}", "'''", '"""', ": ", "- ", "full", "fp8")
 

@@ -230,7 +230,7 @@ class Emit(CliTest):
         text = self.emit(result, "megatron", "--anyway").stdout
         for reason in reasons:
             self.assertIn(f"# cannot be run: {reason}", text)
-        # What no chunk divides.
+        # A number of layers that no chunk divides.
         split = self.plan(layers=[6, 4], pipeline=2, schedule="interleaved", chunks=5,
                           micro_batches=8)
         self.assertIn("5 chunks do not hold 6, 4 layers",
@@ -244,7 +244,7 @@ class Emit(CliTest):
         self.assertFalse((self.folder / "z.sh").exists())
 
     def test_every_framework_refuses_what_it_does_not_run(self):
-        # By hand, from what their sources refuse.
+        # Reasons written by hand from the checks in the frameworks' sources.
         for framework, changes, reason in (
                 ("torchtitan", {"zero": 1}, "ZeRO 1 is not there"),
                 ("torchtitan", {"tensor": 8, "layout": "least_kept", "zero": 2},
@@ -298,7 +298,7 @@ class Emit(CliTest):
         found = arguments(self.emit(own, "megatron").stdout)
         self.assertEqual(found["--decoder-first-pipeline-num-layers"], "2")
         self.assertEqual(found["--decoder-last-pipeline-num-layers"], "4")
-        # Of torchtitan each chunk in turn; embedding and loss may be worth a layer there, too.
+        # torchtitan takes each chunk in turn; embedding and loss may count as a layer there, too.
         for plan in (both, own):
             plan["plan"]["zero"] = 3
         text = tomllib.loads(self.emit(both, "torchtitan").stdout)["parallelism"]

@@ -81,7 +81,7 @@ def memory_that_cannot_hide():
     """5.4 for Join, the one kernel with memory traffic of its own: what no company can hide."""
     values = kernel_table()
     buffers = parts(["Join"])[2]
-    # All others have as many us of compute as kB of weight, so the knapsack is full of these.
+    # All other kernels have 1 us of compute per kB of weight, so they fill the knapsack.
     others = min(SRAM - buffers, sum(values[k]["weight"] for k in KERNELS))
     return max(0.0, values["Join"]["own"] - (values["Join"]["compute"] + others))
 

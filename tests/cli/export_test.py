@@ -13,7 +13,7 @@ import unittest
 import support
 from support import CliTest
 
-# A program is about one sharding: that of least bytes needs no mapping to be known.
+# A program is about one sharding: the sharding of least bytes needs no mapping to be known.
 LEAST = "search: {sharding: least_bytes}\n"
 SMALL = support.SMALL + LEAST
 TRAINING = support.TRAINING + LEAST

@@ -130,7 +130,7 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
 """)
         self.run_tool("import", "setup.txt", "-o", "config.yaml")
         done = self.result("config.yaml", "--gap", "0")
-        # As printed: 0.7748055154407518, of a 32-bit 0.9 = 0.8999999761581421.
+        # Printed value: 0.7748055154407518, from a 32-bit 0.9 = 0.8999999761581421.
         self.assertAlmostEqual(done["utilization"], 0.7748055154407518, delta=3e-8)
 
     def test_wrong_setups_are_errors_with_a_place_and_leave_no_file(self):

@@ -67,7 +67,7 @@ class Interrupt(CliTest):
                 self.assertEqual(self.files(), ["hard.yaml", "m.json", "r.json"])
 
     def test_the_end_of_processor_time_is_one_of_them(self):
-        # From its first second on the signal comes every second: the report is written all the same.
+        # The signal comes every second after the first one: the report is written all the same.
         process = self.start("--json", "r.json", "--threads", "2",
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, 30)))
         stdout, stderr = process.communicate(timeout=60)

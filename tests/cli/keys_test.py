@@ -22,7 +22,7 @@ from support import CliTest, main
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEFINITIONS = json.loads((ROOT / "configs/dfsearch.schema.json").read_text())["definitions"]
 
-# Of the JSON what repeats the config and what is measured.
+# Keys of the JSON that repeat the config or are measured.
 REPEATED = {"dfsearch", "workload", "machine", "pools", "limits", "graph", "search", "model",
             "top", "beyond_scope", "stopped_by", "notes", "not_modelled"}
 

@@ -25,7 +25,7 @@ class LargeGraphs(CliTest):
     def search(self, config, status):
         file = self.write("config.json", json.dumps(config))
         begin = time.monotonic()
-        # What comes after the first mapping is no matter of this test.
+        # The test ends with the first mapping.
         done = self.run_tool(file, "--threads", 1, "--node-limit", 2, "--no-bound", "duals",
                              "--quiet", "--json", "-", status=status)
         self.assertLess(time.monotonic() - begin, ALLOWANCE)

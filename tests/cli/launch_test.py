@@ -140,7 +140,7 @@ class Launch(CliTest):
         self.run_tool(DENSE, "--quiet", "--json", "best.json")
         self.assertRegex(self.run_tool(DENSE, "--hint", "best.json").stdout,
                          r"(?m)^hint +\S+ s, and nothing faster was found$")
-        # What the config leaves to none of its plans.
+        # A value that the config allows in none of its plans.
         self.assertRegex(self.run_tool(DENSE, "--hint", "run.sh", "--set", "training.zero=3").stdout,
                          "(?m)^hint +fits, but")
 

@@ -31,7 +31,8 @@ def kernels(d, v, layers, steps, batch, folded):
     once = 1 if folded else steps
     for _ in range(layers):
         yield 8 * d * d * n, d * n + 4 * d * n, 4 * d * d, once  # the gates' share from below
-        yield 8 * d * d * n, d * n + 4 * d * n, 4 * d * d, steps  # that of the step before
+        # The gates' share from the step before.
+        yield 8 * d * d * n, d * n + 4 * d * n, 4 * d * d, steps
         # The gates twice, the state twice; h to the layer above and its update, to the next step
         # and its update; all gates to the backward pass.
         yield 4 * d * n, 8 * d * n + 2 * d * n + 4 * d * n + 4 * d * n, 0, steps

@@ -144,7 +144,7 @@ class Names(CliTest):
         found = self.result(*words, "--time-limit", "20s", status=(0, 4))
         self.assertEqual(found["machine"]["chips"], 1024)
         self.assertIn("zero", found["plan"])
-        # As in a config that names both.
+        # The arguments equal a config that names both.
         self.write("c.yaml", "workload: {model: llama3_8b}\nsystem: {from: h100_dgx, chips: 8}\n"
                              "training: {}\n")
         named = self.run_tool("check", "llama3_8b", "--system", "h100_dgx", "--chips", 8).stdout

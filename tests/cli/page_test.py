@@ -34,7 +34,7 @@ HOSTILE = "<script>alert(1)</script>"
 COMMENT = "<!--<img src=x onerror=alert(2)>"
 KINDS = ("compute", "memory", "network")
 
-# Of each chart by its name: type, name and data of its series, and how many marks are drawn.
+# Each chart by its name: type, name and data of its series, and the number of marks drawn.
 CHARTS = """Object.fromEntries([...document.querySelectorAll('.chart')].map((place) =>
   [place.dataset.chart, {
     series: echarts.getInstanceByDom(place).getOption().series.map((each) =>

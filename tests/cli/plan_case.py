@@ -60,7 +60,8 @@ class PlanCase(CliTest):
         self.assertEqual(len(result["plan"]["layers"]), degrees["pipeline"])
         self.assertAlmostEqual(sum(result["time"].values()) / result["step_time"], 1, delta=1e-12)
         self.assertLessEqual(result["lower_bound"], result["step_time"])
-        memory = {"runtime": 0} | result["memory"]  # that of the runtime is counted with a stack
+        # The runtime's memory is counted only with a stack.
+        memory = {"runtime": 0} | result["memory"]
         parts = ("weights", "gradients", "optimizer", "activations", "working", "ends", "runtime")
         self.assertAlmostEqual(sum(memory[part] for part in parts) / memory["total"], 1,
                                delta=1e-12)

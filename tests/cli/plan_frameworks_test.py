@@ -172,7 +172,7 @@ training: {{{layouts}recompute: full, zero: [0, 1], schedule: interleaved}}
                 steps = []
                 for i, each in enumerate(divisions(stages, layers)):
                     for chunks in range(2, 6):
-                        # Of what is not divided so a sample.
+                        # Plans whose layers are not divided are sampled.
                         if not is_divided(each, chunks) and (i + chunks) % 17:
                             continue
                         given = self.run_tool(config, *changes(

@@ -27,7 +27,7 @@ class Memory(PlanCase):
         self.assertIn(f"({why['needed']:.0f} bytes) of memory, and has 600 MB:", flat)
         self.assertIn("what helps", report)
         self.assertTrue(why["remedies"])
-        # With so much it fits, and with a byte less it does not.
+        # The stated need fits, and a byte less does not.
         needed = int(why["needed"])
         self.assertEqual(needed, why["needed"])
         for change, status in ((0, 0), (-1, 3)):
@@ -57,7 +57,7 @@ training: {zero: 3, recompute: full}
         self.run_tool(config, *changes(f"system.chips={chips['tried']}"), status=3)
         report = re.sub(r"\s+", " ", self.run_tool(config, status=3).stdout)
         self.assertIn(f"{chips['tried']} chips with data {data} would fit", report)
-        # With one sample nobody can use more chips: nothing is said of them.
+        # One sample cannot use more chips: no change of the chips is listed.
         found = self.result(config, *changes("workload.global_batch=16"), status=3)["infeasible"]
         for change in found["changes"]:
             self.assertTrue(change["is_enough"] or change["key"] != "system.chips")
@@ -154,7 +154,7 @@ training: {zero: 3, recompute: full}
         part = self.write("part.yaml", text % 4)
         report = re.sub(r"\s+", " ", self.run_tool(part).stdout)
         self.assertIn("switch of 4 (in place of 8) at 450 GB/s; switch of 1", report)
-        # The same machine written out.
+        # The config of the same machine, written out.
         for chips in (4, 6):
             given = self.result(part, "--chips", chips, "--set", f"system.network.0.degree={chips}")
             self.assertEqual(without_effort(given),

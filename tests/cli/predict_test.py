@@ -226,7 +226,7 @@ class Predict(CliTest):
         rows = self.planted("megatron_ds", 160, self.PLANTED, every=2)
         table = self.write_rows("planted.csv", rows)
         found, report = self.fitted(table, "--holdout", "0.25", "--threads", "1")
-        # All of these runs compute a layer again, so their times have both passes as one sum.
+        # All runs here compute a layer again, so their times contain both passes as one sum.
         planted = {key: reference_stack.value(value) for key, value in self.PLANTED.items()}
         for constants in (found, planted):
             constants["passes"] = 2 * constants.pop("host_forward") + constants.pop("host_backward")
@@ -237,7 +237,8 @@ class Predict(CliTest):
         self.assertLess(max(after + [float(crossed[1])]), 0.3)
         self.assertIn(f"{len(rows) - len(rows) // 4} runs that it was fitted to", report)
         self.assertIn(f"{len(rows) // 4} runs held out", report)
-        # The same file for any number of threads, and it times the runs as the fit did.
+        # The file is the same for any number of threads, and its times of the runs are those of the
+        # fit.
         first = (self.folder / "fit.yaml").read_text()
         self.fitted(table, "--holdout", "0.25", "--threads", "2", "-o", "a.csv")
         self.assertEqual((self.folder / "fit.yaml").read_text(), first)

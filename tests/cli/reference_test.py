@@ -297,7 +297,7 @@ class ReferenceTest(unittest.TestCase):
         for what, actual, expected in pairs:
             # Ticks are absolute: what is small beside the layer may be off by one.
             allowed = AGREEMENT * cost["layer_time"] if what.startswith("partition") else 0
-            # The same where a quotient has little memory time in it.
+            # Quotients with little memory time in them have the same tolerance.
             relative = 1e-6 if what == "intensity" else AGREEMENT
             if not math.isclose(actual, expected, rel_tol=relative, abs_tol=allowed):
                 self.fail(f"{what}: {actual!r}, the reference model says {expected!r}")
@@ -310,7 +310,7 @@ class ReferenceTest(unittest.TestCase):
                 rng = random.Random(seed)
                 config = random_config(rng)
                 fitting += self.check_case(config, random_mapping(rng, config))
-        # Both kinds must be there, or the test says little.
+        # Both kinds must occur, or the test proves little.
         self.assertGreater(fitting, RANDOM_CASES // 5)
         self.assertLess(fitting, RANDOM_CASES)
 

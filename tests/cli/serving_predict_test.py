@@ -123,7 +123,7 @@ class ServingPredict(CliTest):
             if point["mode"] == "agg" and not row["doubtful"]:
                 dense = any(name in point["model_path"] for name in DENSE)
                 errors["dense" if dense else "experts"].append(abs(predicted / measured - 1))
-        # Those models attend to a part of the context, or hold it in another form.
+        # These models attend to a part of the context, or hold it in another form.
         self.assertEqual(without, {"Qwen/Qwen3.5-397B-A17B": 187, "zhipuai/GLM-5": 57})
         for kind, limit in LIMITS.items():
             mean = 100 * sum(errors[kind]) / len(errors[kind])

@@ -187,7 +187,7 @@ class ServingTest(CliTest):
                 self.assertEqual(got["search"]["deployments"], want["deployments"])
                 self.assertEqual(got["search"]["feasible"], want["feasible"])
                 if "front" in want:
-                    # Of equal points either may stand.
+                    # Either of two equal points may be listed.
                     self.assertEqual(len(got["serving"]["front"]), len(want["front"]))
                     for point, step in zip(got["serving"]["front"], want["front"]):
                         keys = ("tokens_per_s_per_user", "tokens_per_s_per_chip",
@@ -260,7 +260,7 @@ class ServingTest(CliTest):
                 self.write("d.json", json.dumps(file))
                 done = self.run_tool("evaluate", "c.json", "--mapping", "d.json", status=2)
                 self.assertIn(message, done.stderr)
-        # What makes sense and is not there to choose from is ruled out.
+        # A possible deployment that is not among the choices is ruled out.
         for change, message in (({"replicas": 5}, "needs 10 chips, the pool has 8"),
                                 ({"tensor": 1 << 39, "pipeline": 1 << 39, "replicas": 1 << 39},
                                  "chips, the pool has 8"),
@@ -430,7 +430,7 @@ class ServingTest(CliTest):
                     self.assertEqual(found["search"]["feasible"], len(kept))
                     most = max(figures["tokens_per_s"] for figures in kept)
                     self.assertAlmostEqual(found["serving"]["value"] / most, 1, delta=1e-9)
-        # Replicas that are pinned leave the ranks open; batches are those of the page.
+        # Pinned replicas leave the ranks open; batches have the limits of the page.
         pinned = {"pools": SMALL["serving"]["pools"], "replicas": 1, "limits": {"ttft": "30 ms"}}
         listed = pinned | {"tensor": [1, 2, 4, 8], "pipeline": "1..8", "attention_data": "1..8",
                            "expert": 1, "batch": "1..1024", "prefill": {"batch": "1..1024"},

@@ -286,7 +286,7 @@ class ExitStatus(CliTest):
         self.assertLess(len(rows), len(partitions) / 2)
         counts = [int(n) for n in re.findall(r"\((\d+) alike\)", report)]
         self.assertEqual(sum(counts) + len(rows) - len(counts), len(partitions))
-        # What needs more than the chip has is said to be cut into pieces.
+        # The report marks partitions that need more than the chip's SRAM as cut into pieces.
         self.assertRegex(re.sub(r"\s+", " ", report),
                          r"SRAM at most 104.9 MB of 118.5 MB .* partitions with \* up to 132.6 MB")
 

@@ -50,7 +50,7 @@ class Steps(CliTest):
         done = self.run_tool(PLAN, "--hint", "large.yaml", "--quiet", "--json", "r.json")
         reason = re.fullmatch(r"large.yaml: the hint does not fit and is dropped: (.*)\n",
                               done.stderr)[1]
-        # The reason is that of evaluate.
+        # The reason equals the one of evaluate.
         told = self.run_tool("evaluate", PLAN, "--mapping", "large.yaml", status=3).stdout
         self.assertRegex(reason, r"^a chip.* needs .* of memory, and has .* too much$")
         self.assertIn(reason, " ".join(told.split()))
@@ -70,7 +70,7 @@ class Steps(CliTest):
             "memory capacity": ["system.memory.capacity=1209462760000 B"],
             "network bandwidth": ["system.network.0.bandwidth=55 GB/s",
                                   "system.network.1.bandwidth=55 GB/s"]}
-        # The same machine under a mapping and under plans, without and with fused kernels.
+        # One machine under a mapping and under plans, without and with fused kernels.
         mapping = CONFIGS / "gpt3_1t.yaml"
         plan = self.write("plan.yaml", f"""\
 workload: {{model: megatron_22b, global_batch: 64}}

@@ -492,7 +492,7 @@ axes:
         steps = {tuple(row["point"].values()): row["step_time"]
                  for row in map(json.loads, self.rows("parts"))}
         self.assertGreater(steps["ring", "slow"], steps["ring", "fast"])
-        # What bounds boxes of points looks at each axis by itself.
+        # Bounds of boxes of points treat each axis by itself.
         self.assert_error("sets 'system.network.*.bandwidth', as does the axis 'network'", "study",
                           self.write("front.yaml", text.replace("solve: all", "objective: step_time")),
                           "--dry-run")
@@ -555,7 +555,7 @@ axes:
         text = self.run_study("none", "--only", "sram=1 B,512 KiB", "--only", "link=slow",
                               "--all", study=none).stdout
         self.assertEqual(len(re.findall("none +none  sram=1 B, ", text)), 5, text)
-        # With the reason that the report of the point alone gives.
+        # The table has the first sentence of the reason in the report of the point alone.
         flat = re.sub(r"\s+", " ", text)
         self.assertEqual(len(re.findall(r"\(infeasible: SRAM: \w+ needs at least", flat)), 5, text)
 

@@ -84,7 +84,7 @@ class Terminal(CliTest):
                              env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"})
         self.assertIsNone(re.search(CONTROLS, done.stdout))
         self.assertIn(r"a\\x1b[31mred\\x1b]0;title\\x07\nresult", done.stdout)
-        # Only our own statements, of which each is a line.
+        # Only the program's own statements, each on a line.
         label = r'"(?:[^"\\]|\\.)*"'
         for line in (self.folder / "drawn").read_text().splitlines():
             self.assertRegex(line, rf"^(digraph layer {{|}}|  }}|  [a-z].*;|  subgraph cluster_\d+ {{|"

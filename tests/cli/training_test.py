@@ -121,7 +121,7 @@ class Solve(PlanCase):
         self.assertTrue(all_of["top_complete"])
 
     def test_given_layers_are_no_better_than_searched_ones(self):
-        # Stages with the least pace are not those of the least step.
+        # The stages of least pace differ from the stages of the least step.
         given = changes("parallelism={tensor: 1, context: 1, pipeline: 4, data: 4}",
                         "training.schedule=1f1b", "system.memory.capacity=80 GB")
         free = self.result(self.config, *given)["step_time"]

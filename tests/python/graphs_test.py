@@ -124,7 +124,7 @@ class Onnx(unittest.TestCase):
             [weight("s", 64), weight("w1", 64, 256), weight("w2", 256, 64)], opset=17))
         for kernel in config["workload"]["kernels"]:
             self.assertEqual((kernel["outer"], kernel["N"]), (1, 8 * 512), kernel["name"])
-        # The same on as many tokens of one sample takes as long.
+        # An equal number of tokens in one sample takes equally long.
         alone = dfsearch.read_onnx(model(
             [node("LayerNormalization", ["x", "s"], ["n"], "norm", axis=-1),
              node("MatMul", ["n", "w1"], ["u"], "up"), node("Relu", ["u"], ["a"], "act"),
