@@ -9,7 +9,7 @@
 
 namespace dfsearch::fuzz {
 
-/// What CBOR says; null where it is none.
+/// The CBOR map of the content; null if it is none.
 nlohmann::json map_of(std::string_view content);
 
 /// A checkpoint of `problem` as a file, from its content, a map in CBOR: first line,
@@ -17,8 +17,8 @@ nlohmann::json map_of(std::string_view content);
 /// looks at the content.  What is no map is guarded as it is.
 std::string guarded(std::string_view content, const Problem& problem);
 
-/// The content of a checkpoint, without version and fingerprint: those of today would
-/// be wrong tomorrow.
+/// The content of a checkpoint, without version and fingerprint, which change from release to
+/// release.
 std::string content_of(const std::string& checkpoint);
 
 }  // namespace dfsearch::fuzz

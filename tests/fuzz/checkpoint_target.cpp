@@ -38,7 +38,7 @@ void check_result(const Problem& problem, const SearchResult& result) {
   fuzz::require(!result_json(outcome).empty(), "an outcome has a result");
 }
 
-/// Else no input would get past the guard, and nothing would be found.
+/// A wrong guard would let no input pass, and the target would find nothing.
 bool guard_is_right(const Problem& problem) {
   SearchState state;
   state.stats.nodes = 17;

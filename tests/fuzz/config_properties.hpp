@@ -1,5 +1,5 @@
 #pragma once
-// What holds of every config that loads.
+// Properties of every config that loads.
 
 #include "io/config/load_config.hpp"
 
@@ -9,13 +9,13 @@ namespace dfsearch::fuzz {
 /// Throws Finding.
 void check_config(const Config& config);
 
-/// A short search for executions ends, and what it finds is whole; Finding otherwise.
+/// Checks that a short search for executions ends with a complete result; throws Finding otherwise.
 void check_task(const calculon::Task& task);
 
-/// The same of plans, of which a config that loads has some.
+/// Checks plans; a config that loads has some.
 void check_task(const training::Task& task);
 
-/// The same of deployments.
+/// Checks deployments.
 void check_task(const serving::Task& task);
 
 }  // namespace dfsearch::fuzz

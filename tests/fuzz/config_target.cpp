@@ -28,7 +28,7 @@ std::vector<std::string> overrides_in(std::string_view text) {
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // The name is that of a neighbour of configs/*.yaml, so that their `from:` holds.
+  // The name is in the folder of configs/*.yaml, so that their `from:` holds.
   const std::string text(fuzz::text_of(data, size));
   const auto config = fuzz::unless_refused(
       [&] { return parse_any_config(text, "configs/input.yaml", overrides_in(text)); });

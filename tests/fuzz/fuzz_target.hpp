@@ -1,5 +1,5 @@
 #pragma once
-// What the fuzz targets share: how an input may be refused, and what is a finding.
+// Parts that the fuzz targets share: allowed refusals of an input, and findings.
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ inline void check_refusal(const InputError& error) {
   }
 }
 
-/// What `read` returns, or nothing when it refuses its input as it should.
+/// The result of `read`, or nothing if it refuses its input in an allowed way.
 template <class Read>
 auto unless_refused(Read read) -> std::optional<decltype(read())> {
   try {

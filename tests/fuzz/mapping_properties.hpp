@@ -1,5 +1,5 @@
 #pragma once
-// What holds of every mapping that is read.
+// Properties of every mapping that is read.
 
 #include "model/mapping.hpp"
 #include "model/problem.hpp"

@@ -14,7 +14,7 @@ namespace dfsearch::fuzz {
 
 inline constexpr std::size_t kProblems = 4;
 
-/// One of the configs under problems/, read once.
+/// A config under problems/, read once.
 const Problem& problem_for(char first_byte);
 
 /// An optimal mapping of it, searched once.

@@ -1,5 +1,5 @@
-// Runs a fuzz target on files: those of the folders that are given, without looking
-// for more.  What a compiler without libFuzzer has in its place.
+// Runs a fuzz target on files: the files of the given folders, without generating more.  It
+// replaces libFuzzer for compilers without it.
 
 #include <algorithm>
 #include <chrono>

@@ -19,7 +19,7 @@ run(${WORK}/build/stranger ${configs}/gpt3_1t.yaml)
 run(${WORK}/prefix/bin/dfsearch --version)
 run(${WORK}/prefix/bin/dfsearch check ${configs}/gpt3_1t.yaml)
 run(${WORK}/prefix/bin/dfsearch list systems)
-# By their names, from a folder that has nothing of them.
+# Configs are found by their names, from a folder that has none of them.
 file(MAKE_DIRECTORY ${WORK}/elsewhere)
 foreach(words "--config;gpt3_1t.yaml;--threads;64" "study;serving;--dry-run")
   execute_process(COMMAND ${WORK}/prefix/bin/dfsearch ${words} WORKING_DIRECTORY ${WORK}/elsewhere

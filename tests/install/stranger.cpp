@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   const auto again = dfsearch::evaluate(config.problem, *result.mapping);
   const auto* cost = std::get_if<dfsearch::Cost>(&again);
   if (cost == nullptr || cost->step_time != result.cost->step_time) return 1;
-  // The same of a config of any kind.
+  // A config of any kind works as well.
   const dfsearch::AnyConfig any = dfsearch::load_any_config(argv[1], {});
   const dfsearch::Result found = dfsearch::solve(any, {.threads = 2});
   if (!found.objective || *found.objective != cost->objective) return 1;

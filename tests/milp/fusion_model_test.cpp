@@ -156,7 +156,7 @@ bool of_outside(Resource resource) {
 struct Count {
   int fitting = 0;
   int refused = 0;
-  int spilled = 0;  ///< of those that fit
+  int spilled = 0;  ///< fitting mappings that use the second memory
 };
 
 /// Rows hold for a mapping that fits, with its time; one is violated by any other.
@@ -296,7 +296,7 @@ TEST_CASE("decisions that the config leaves open are asked for by name") {
                        "system.network.1.degree, workload.tile") != std::string::npos);
     CHECK(message.find("--mapping") != std::string::npos);
   }
-  // What the workload decides is not open.
+  // A decision that the workload fixes is not open.
   problem.workload.network_use = NetworkUse::Tensor;
   problem.workload.tile = 2;
   try {

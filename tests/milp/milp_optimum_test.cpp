@@ -28,7 +28,7 @@
 namespace dfsearch {
 namespace {
 
-// What the solver's own tolerances allow.
+// Error that the solver's own tolerances allow.
 constexpr double kTolerance = 1e-6;
 
 bool no_solver() {
@@ -120,7 +120,7 @@ TEST_CASE("the optimum of the exported fusion is that of the search" *
     CAPTURE(seed);
     check_fusion(test::random_problem(seed), seed % 2 == 0, count);
   }
-  // Both kinds of worlds, or the agreement says little.
+  // Both kinds of worlds must occur, or the agreement proves little.
   CHECK(count.feasible > 50);
   CHECK(count.feasible < 145);
 }

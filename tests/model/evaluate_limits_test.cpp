@@ -70,7 +70,7 @@ TEST_CASE("a weight alone may be cut into pieces while its inputs leave room") {
   }
 }
 
-// Each of two tiles of B takes 24 B and makes 32 B; 64 B of output and 48 B of weight share the 16
+// B has two tiles: each takes 24 B and makes 32 B.  64 B of output and 48 B of weight share the 16
 // B that two inputs leave of the SRAM.
 TEST_CASE("weight_pieces: what each piece of a weight loads again") {
   Problem problem = example();

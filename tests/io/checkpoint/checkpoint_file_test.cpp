@@ -1,5 +1,5 @@
-// What goes into a checkpoint comes out of it: a search that goes on from the file
-// ends as one that was never interrupted.
+// A checkpoint returns exactly its state: a search that continues from the file ends like one that
+// was never interrupted.
 
 #include "io/checkpoint/checkpoint_file.hpp"
 

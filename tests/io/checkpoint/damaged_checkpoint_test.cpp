@@ -155,7 +155,7 @@ TEST_CASE("nodes that are not what their partitions give are refused, by what di
     const Problem problem =
         test::random_problem(seed, {.kernels = 5, .assignments = 2'000.0, .joint = seed % 3 == 0});
     SearchOptions options{.node_effort = {.steps = 8, .weight = 10'000}};
-    // Of most without any bound, so that there are nodes.
+    // Most searches have no bounds, so that there are nodes.
     for (const SearchBoundName& known : kSearchBounds) {
       if (seed % 4 != 0) options.bounds.drop(known.bound);
     }

@@ -77,7 +77,7 @@ SearchResult go_on(World& world, SearchOptions options) {
 
 using Command = rc::state::Command<Twin, World>;
 
-/// One of the runs, up to a limit.
+/// A single run, up to a limit.
 class Run : public Command {
  public:
   void apply(Twin& twin) const override { twin.begun = true; }

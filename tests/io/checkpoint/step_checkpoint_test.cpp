@@ -28,7 +28,7 @@ std::int64_t finished_of(const StepAnswers& answers) {
   return static_cast<std::int64_t>(answers.list.size()) + (answers.alternatives_complete ? 1 : 0);
 }
 
-/// The same search in runs of so many nodes.
+/// Runs the search in pieces of `nodes` nodes.
 StepAnswers in_runs(const StepRules& rules, StepSearch search, std::int64_t nodes, int& runs) {
   std::optional<std::string> bytes;
   const std::int64_t most = search.limits.nodes;

@@ -463,7 +463,7 @@ TEST_CASE("the examples of the documentation load") {
     std::string example = text.substr(at, text.find("```", at) - at);
     if (example.find("system:") == std::string::npos) example += kSmallSystem;
     CAPTURE(example);
-    // Of any kind, with files as a neighbour of the shipped configs names them.
+    // Examples are of any kind and name files as configs in the folder of the shipped configs do.
     CHECK_NOTHROW(parse_any_config(example, "configs/example.yaml"));
     ++count;
   }

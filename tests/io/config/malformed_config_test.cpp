@@ -26,7 +26,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text.replace(at, what.size(), by);
 }
 
-/// `what` in the good config, what it becomes, and the message.
+/// A piece of the good config, its replacement, and the message.
 struct Case {
   const char* what;
   const char* by;

@@ -1,4 +1,4 @@
-// Machines that an override puts in place of those of a config, and what went with the latter.
+// Overrides that replace the machine of a config together with the machine's dependent keys.
 
 #include <doctest/doctest.h>
 

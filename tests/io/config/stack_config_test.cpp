@@ -37,7 +37,7 @@ training::MemoryUse memory_of(const Task& task, int zero) {
 }
 
 TEST_CASE("states beside a stack are those that its software is known to keep") {
-  // Of nanotron: 20 bytes a weight, with a divided optimizer 10 + 12/n.
+  // nanotron takes 20 bytes a weight, with a divided optimizer 10 + 12/n.
   const Task task = stack_task({"execution.stack=nanotron"});
   const auto states_of = [](const training::MemoryUse& use) {
     return (use.weights + use.gradients + use.optimizer) / use.weights * 2.0;

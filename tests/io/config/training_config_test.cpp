@@ -180,7 +180,7 @@ TEST_CASE("rates may come from files, relative to the file that says them") {
     CHECK(read.vector.peak == FlopsPerSecond(1e12));
     CHECK(read.vector.efficiency.share(Flops(1.0)) == 0.25);
   }
-  // With keys on top, of a file that stands on another one, or both.
+  // A file with keys on top of it, one based on another file, or both.
   const Machine on_top =
       load("execution: {efficiency: {from: ../rates/b.yaml, vector: {peak: 2 TFLOP/s}}}\n");
   check_file_a(on_top);

@@ -49,7 +49,7 @@ struct Figure {
 
 }  // namespace
 
-// From the headers of the published checkpoints, or the constructors of transformers 5.16.0.dev0;
+// Sources: headers of the published checkpoints, or constructors of transformers 5.16.0.dev0;
 // GPT-3, Megatron-LM, kimi_k2 and minimax_m2 from their published shapes
 // (tests/graph/workloads/transformer_test.cpp).
 TEST_CASE("the models of the shelf have the parameters of their checkpoints") {
@@ -241,7 +241,7 @@ TEST_CASE("generated layers read back to the same graph and counts") {
 namespace {
 
 struct ShapeCase {
-  std::string keys;  // behind those of kSmall
+  std::string keys;  // appended to kSmall
   std::string message;
 };
 

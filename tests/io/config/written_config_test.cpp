@@ -1,4 +1,4 @@
-// What the writer makes of the objects of all shipped configs is read back to the same.
+// The writer's text for the objects of all shipped configs is read back to equal objects.
 
 #include <doctest/doctest.h>
 
@@ -82,7 +82,7 @@ void check_config(const CalculonConfig& config) {
   check_written(config.task.choices);
 }
 
-/// With the machine of the config itself; the switch of shapes may stand there, too.
+/// The text has the machine of the config itself; the switch of shapes may appear in it, too.
 void check_graph(const Config& config) {
   const Workload& workload = config.problem.workload;
   const std::string chips = std::to_string(workload.copies);

@@ -1,4 +1,4 @@
-// Worked cases of the memory of training, all digits of which an independent program computed with
+// Worked cases of the memory of training.  An independent program computed all their digits with
 // the equations of docs/truth.md, section 5.
 
 #include <doctest/doctest.h>

@@ -210,7 +210,7 @@ TEST_CASE("what does not fit is told with stage, bytes and what would help") {
   CHECK(why["needed"] == why["memory"]["total"]);
   CHECK(why["parallelism"]["data"] == 8);
   CHECK(why["plan"]["zero"] == 0);
-  // With so much it fits, and with a byte less it does not.
+  // The stated need fits, and a byte less does not.
   const double needed = why["needed"].get<double>();
   const auto with = [&](double bytes) {
     std::vector<std::string> overrides = given;

@@ -20,7 +20,7 @@ const char* const kWhole =
     "partitions: [{kernels: [A]}, {index: 2, kernels: [B, C]}]\n"
     "sharding: {A: M, B: M, C: K}\n";
 
-/// What parse_mapping complains of, one message a line.
+/// The complaints of parse_mapping, one message a line.
 std::string complaint(const std::string& text, const Problem& problem = example_problem()) {
   try {
     parse_mapping(text, "m.yaml", problem);

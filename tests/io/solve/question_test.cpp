@@ -1,5 +1,5 @@
-// One interface for all kinds of configs: what it finds is what the engines find, and a search that
-// is cut and resumed through it finds the same.
+// One interface for all kinds of configs: it returns the answers of the engines, and a search that
+// is cut and resumed through it returns the same answer.
 
 #include "io/solve/question.hpp"
 

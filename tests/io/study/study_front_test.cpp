@@ -79,7 +79,7 @@ std::string random_study(std::mt19937_64& random) {
   std::vector<std::string> axes = kAxes;
   std::shuffle(axes.begin(), axes.end(), random);
   axes.resize(2 + random() % 2);
-  // Both set cores.
+  // Two axes that both set cores conflict.
   const auto sets_cores = [](const std::string& axis) {
     return axis.find("accelerator.cores") != std::string::npos;
   };

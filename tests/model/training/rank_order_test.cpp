@@ -12,7 +12,7 @@
 namespace dfsearch::training {
 namespace {
 
-/// The place of each role of ranks in this order, in dimensions of these sizes.
+/// The place of each role of ranks in this order, in dimensions of the given sizes.
 std::vector<Division> place(const Degrees& degrees, RankOrder order,
                             const std::vector<std::int64_t>& dimensions) {
   std::vector<Division> network(dimensions.size());

@@ -506,7 +506,7 @@ TEST_CASE("exchanges of each micro-batch hide in the idle time of stages that ar
   CHECK(step(3.0) > step(2.7));
   // By hand: the last stage sets the pace, 2 x 2.7 + 18 s; the others wait for nothing, 7.5 s
   // beside 4 x 1.8 s and 9.9 s of idle time.  In the last one's own 3 s one layer hides 1.8 s, and
-  // the wait for the first micro-batch those of one.
+  // the wait for the first micro-batch hides another layer's 1.8 s.
   CHECK(step(2.7) == doctest::Approx(63 * (23.4 + 1.2) + 2 * 13.5 + 23.4).epsilon(1e-12));
 }
 
