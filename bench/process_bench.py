@@ -49,7 +49,7 @@ SHIPPED = {
         4909.147625881573, end="limit 1200 s, interrupted by hand, 144 threads"),
 }
 
-# The same for records of published.json, by id; what they are comes first.
+# Published results of records of published.json, by id; the description comes first.
 PUBLISHED = {
     5: ("GPT3-1T, SN30, DDR, NVLink", 180.01, "limit 180 s, gap 27 %, 8 threads"),
     11: ("GPT3-1T, TPU, kernel by kernel", 180.01, "limit 180 s, gap 32 %, 8 threads"),

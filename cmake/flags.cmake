@@ -1,5 +1,5 @@
-# What every file of ours is compiled with.  Linked as $<BUILD_INTERFACE:...>, so
-# none of it reaches those who use the installed libraries.
+# Compile flags of every file of the project.  Linked as $<BUILD_INTERFACE:...>, so users of the
+# installed libraries get none of them.
 add_library(dfsearch_flags INTERFACE)
 target_compile_options(
   dfsearch_flags
@@ -22,8 +22,8 @@ target_compile_options(
             -fno-semantic-interposition)
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # What GCC 12 sees when it optimises but is not there: overlaps in "text" +
-  # std::string (bug 105651), reads past the end of Boost's small_vector.
+  # False warnings of GCC 12 with optimisation: overlaps in "text" + std::string (bug 105651), reads
+  # past the end of Boost's small_vector.
   target_compile_options(dfsearch_flags INTERFACE -Wno-restrict -Wno-stringop-overread)
   target_link_options(dfsearch_flags INTERFACE -Wno-restrict -Wno-stringop-overread)
 endif()

@@ -26,7 +26,7 @@ set(CPACK_COMPONENT_PYTHON_DESCRIPTION "dfsearch for Python.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# What the policy of Debian asks of each package, and nobody else needs.
+# Files that the policy of Debian requires of each package; other packages do not need them.
 if(DFSEARCH_GZIP)
   file(WRITE ${PROJECT_BINARY_DIR}/changelog
        "dfsearch (${PROJECT_VERSION}) stable; urgency=medium\n\n  * CHANGELOG.md says what is new.\n\n"

@@ -37,8 +37,7 @@ class Counter final : public FusionSink {
 
 constexpr std::int64_t kNoBudget = std::int64_t{1} << 60;
 
-/// What opening a choice of the tile costs: a layer with its backward pass at
-/// the best tile.
+/// Time to open a choice of the tile: a layer with its backward pass at the best tile.
 void build_tables(benchmark::State& state, const std::string& name) {
   const Solved& best = solved(name);
   const auto order = std::make_shared<const KernelOrder>(

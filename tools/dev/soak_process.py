@@ -23,7 +23,7 @@ class Done:
     pid: int
     wall: float  # seconds, from start to end
     waited: float  # seconds in which its main thread, told to stop, had no processor
-    lateness: float  # seconds, the most by which a sleeper nearby woke too late meanwhile
+    lateness: float  # seconds, the greatest delay of a sleeper nearby during the run
     peak: int  # bytes of memory, the most at once
     signalled: int | None = None  # the signal sent while it ran
     signal_time: float = 0.0  # seconds after its start
