@@ -46,9 +46,9 @@ void check_most(const YamlEntry& section, std::string_view key, std::int64_t cou
 
 /// Reads the layer by rule that the workload describes, and the size of its data.
 void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
-  std::vector<PartitionPin> pins;
-  const std::optional<Workload> workload = read_workload(section, pins, messages);
-  if (!workload) return;
+  const std::optional<WorkloadText> text = read_workload_keys(section, messages);
+  if (!text) return;
+  const Workload* const workload = &text->workload;
   if (workload->kind != WorkloadKind::LlmTraining) {
     messages.add(
         section.value.find("kind")->value.place, "kind",
@@ -76,6 +76,7 @@ void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
                  "kernels work on whole micro-batches here, expected none");
   }
   task.model = model;
+  task.lora = text->llm.lora;
   task.global_batch = workload->global_batch;
   if (workload->micro_batch) task.choices.micro_batches = {*workload->micro_batch};
   task.pass = {.tokens = workload->sequence, .word = workload->word, .fused = false};
@@ -86,22 +87,12 @@ void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
   }
 }
 
-/// Takes adapters out of the workload, which other configs do not have.
-void take_lora(YamlNode& root, Task& task, InputMessages& messages) {
-  YamlEntry* section = root.find("workload");
-  if (section == nullptr) return;
-  const YamlEntry* entry = section->value.find(kLora.key);
-  if (entry == nullptr) return;
-  read_value(*entry, kLora, &task.lora, messages);
-  std::erase_if(section->value.entries, [](const YamlEntry& e) { return e.key == kLora.key; });
-}
-
 /// Adapters need a stack and linears that it counts by themselves.
 void check_lora(const YamlEntry& workload, const Task& task, InputMessages& messages) {
   if (!task.lora) return;
   using memory::Target;
   const auto refuse = [&](const std::string& what) {
-    messages.add(workload.place, std::string(kLora.key), what);
+    messages.add(workload.value.find("lora")->value.place, "lora", what);
   };
   const bool in_mlp =
       task.lora->has(Target::Gate) || task.lora->has(Target::Up) || task.lora->has(Target::Down);
@@ -486,7 +477,6 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
   Task& task = config.task;
   const std::size_t before = messages.count();
   refuse_sections(root, messages);
-  take_lora(root, task, messages);
   MapReader reader(root, "", start, messages);
   if (const YamlEntry* section = reader.required("workload")) read_model(*section, task, messages);
   if (const YamlEntry* section = reader.required("system")) read_machine(*section, task, messages);

@@ -125,11 +125,22 @@ void resolve_defaults_of_lstm(void* object, Report& report) {
   check_workload(text, report);
 }
 
-std::optional<Workload> read_workload(const YamlEntry& section, std::vector<PartitionPin>& pins,
-                                      InputMessages& messages) {
+std::optional<WorkloadText> read_workload_keys(const YamlEntry& section, InputMessages& messages) {
   WorkloadText text;
   const Field row{.key = section.key, .type = &kWorkloadType};
   if (!read_value(section, row, &text, messages)) return std::nullopt;
+  return text;
+}
+
+std::optional<Workload> read_workload(const YamlEntry& section, std::vector<PartitionPin>& pins,
+                                      InputMessages& messages) {
+  std::optional<WorkloadText> found = read_workload_keys(section, messages);
+  if (!found) return std::nullopt;
+  WorkloadText& text = *found;
+  if (text.llm.lora) {
+    messages.add(section.value.find("lora")->place, "lora", "expected none but beside 'training'");
+    return std::nullopt;
+  }
   for (std::size_t k = 0; k < text.kernels.size(); ++k) {
     const auto& partition = text.kernels[k].partition;
     if (!partition) continue;

@@ -335,27 +335,6 @@ const Schema& schema_of(Rows<training::StackChanges>) {
   return schema<S, kFields>("states of a plan");
 }
 
-const Schema& schema_of(Rows<memory::Lora>) {
-  using L = memory::Lora;
-  static constexpr Field kFields[] = {
-      field<&L::rank>("rank", "of each adapter", {.limits = {1, 65536}}),
-      field<&L::targets>("targets", "the linears that have one", {.preset = "all"}),
-      field<&L::frozen>("frozen",
-                        "the format of the linears: 16 bits, NF4 with its scales quantized again "
-                        "or not, or 4 bits in groups of 128"),
-      field<&L::adapter_bytes>("adapter_bytes",
-                               "an element of an adapter; its gradient as many, moments twice that",
-                               {.limits = {1, 8}})};
-  return schema<L, kFields>("adapters", [](void* object, Report& report) {
-    auto& lora = *static_cast<L*>(object);
-    if (lora.targets.empty()) report.at({&lora.targets}, "expected at least one");
-  });
-}
-
-const Field kLora{.key = "lora",
-                  .doc = "adapters of low rank, all else frozen; beside 'execution.stack'",
-                  .type = &TypeOf<std::optional<memory::Lora>>::type};
-
 const Schema& schema_of(Rows<training::Choices>) {
   static constexpr Extra kAnyDegree{.preset = "any"};
   static constexpr Field kFields[] = {

@@ -44,9 +44,6 @@ const Schema& schema_of(Rows<training::Task>);
 const Schema& schema_of(Rows<training::Choices>);
 const Schema& schema_of(Rows<training::StackChanges>);
 const Schema& schema_of(Rows<memory::Loss>);
-/// Adapters, a key of the section `workload`.
-const Schema& schema_of(Rows<memory::Lora>);
-extern const Field kLora;
 /// A dimension of the network may say which role it serves.
 extern const Field kRoleOfDimension;
 

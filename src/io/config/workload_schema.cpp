@@ -4,6 +4,7 @@
 
 #include "graph/names.hpp"
 #include "io/config/workload_text.hpp"
+#include "schema/report.hpp"
 
 namespace dfsearch {
 
@@ -322,6 +323,23 @@ const Schema& schema_of(Rows<TensorText>) {
   return schema<T, kFields>("tensor");
 }
 
+const Schema& schema_of(Rows<memory::Lora>) {
+  using L = memory::Lora;
+  static constexpr Field kFields[] = {
+      field<&L::rank>("rank", "of each adapter", {.limits = {1, 65536}}),
+      field<&L::targets>("targets", "the linears that have one", {.preset = "all"}),
+      field<&L::frozen>("frozen",
+                        "the format of the linears: 16 bits, NF4 with its scales quantized again "
+                        "or not, or 4 bits in groups of 128"),
+      field<&L::adapter_bytes>("adapter_bytes",
+                               "an element of an adapter; its gradient as many, moments twice that",
+                               {.limits = {1, 8}})};
+  return schema<L, kFields>("adapters", [](void* object, Report& report) {
+    auto& lora = *static_cast<L*>(object);
+    if (lora.targets.empty()) report.at({&lora.targets}, "expected at least one");
+  });
+}
+
 namespace {
 
 constexpr Type kKernels = list_type<KernelText, Form::List>({}, kMostKernels);
@@ -341,7 +359,9 @@ const Schema& llm_schema() {
           "attention", "one kernel, or three", {.type = &kAttention, .flags = kByRule}),
       field<&W::llm, &LlmText::pass, &TransformerPass::causal>(
           "mask", "whether fused attention computes masked pairs",
-          {.type = &kMask, .flags = kByRule})};
+          {.type = &kMask, .flags = kByRule}),
+      field<&W::llm, &LlmText::lora>(
+          "lora", "adapters of low rank, all else frozen; of a plan with 'execution.stack'")};
   return schema<W, kFields>("llm", &resolve_defaults_of_llm);
 }
 

@@ -12,6 +12,7 @@
 #include "graph/workloads/llm/transformer_graph.hpp"
 #include "io/text/json_text.hpp"
 #include "io/text/yaml_tree.hpp"
+#include "model/memory/trained.hpp"
 #include "schema/schema.hpp"
 
 namespace dfsearch {
@@ -28,6 +29,7 @@ struct LlmText {
   TransformerPass pass;
   std::optional<std::int64_t> mlp, kv_heads, value_dim, context;
   std::int64_t repeat_layers = 1;
+  std::optional<memory::Lora> lora;  ///< of plans alone
 };
 
 struct DlrmText {
@@ -87,6 +89,7 @@ struct WorkloadText {
 Json written_graph(const Workload& workload, unsigned left_out = 0);
 
 const Schema& schema_of(Rows<LlmText>);
+const Schema& schema_of(Rows<memory::Lora>);
 
 /// A workload, whose rows depend on the key `kind`.
 extern const Type kWorkloadType;
@@ -121,7 +124,10 @@ struct PartitionPin {
   Place place;
 };
 
-/// Nothing if anything in the section is wrong.  `pins` receives the
+/// The section with its graph; nothing if anything in it is wrong.
+std::optional<WorkloadText> read_workload_keys(const YamlEntry& section, InputMessages& messages);
+
+/// A workload that is not trained by a plan, and so has no adapters.  `pins` receives the
 /// `partition` keys of `kind: graph`.
 std::optional<Workload> read_workload(const YamlEntry& section, std::vector<PartitionPin>& pins,
                                       InputMessages& messages);

@@ -54,6 +54,8 @@ TEST_CASE("LLM workloads") {
            "c.yaml:2:9: kind: expected llm_training, llm_prefill, llm_decode, dlrm_training, "
            "dlrm_inference, hpl, fft, lstm or graph, got a list"},
           {"kind: llm_training\n", "layer: 3\n", "c.yaml:1:1: workload: missing key 'kind'"},
+          {"hidden: 64", "hidden: 64\n  lora: {rank: 8}",
+           "c.yaml:4:3: lora: expected none but beside 'training'"},
           {"hidden: 64", "hidden: 65",
            "c.yaml:3:11: hidden: expected heads * head_dim = 4 * 16 = 64, got 65"},
           {"hidden: 64", "hidden: 0",
