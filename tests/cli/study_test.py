@@ -590,6 +590,24 @@ axes:
                                "-o", self.folder_of("whole")).stdout
         self.assertEqual(merged, report)
 
+    def test_rows_have_the_cautions_of_their_answers(self):
+        text = f"""\
+study: {{name: cautions, objective: step_time, solve: all}}
+base: {{from: {ROOT}/configs/training/megatron_22b_selective.yaml}}
+axes:
+  - name: chip
+    choices:
+      own: {{execution: {{stack: megatron21, chip: a100_80gb}}}}
+      other: {{execution: {{stack: megatron21, chip: h100_80gb}}}}
+"""
+        self.run_study("cautions", study=self.write("cautions.yaml", text))
+        lines = {row["point"]["chip"]: row for row in map(json.loads, self.rows("cautions"))}
+        self.assertNotIn("cautions", lines["own"])
+        self.assertRegex(lines["other"]["cautions"][0], "^the rates are measured on ")
+        with open(self.folder_of("cautions") / "results.csv", newline="") as file:
+            rows = {row["chip"]: row["cautions"] for row in csv.DictReader(file)}
+        self.assertEqual(rows, {"own": "", "other": " ".join(lines["other"]["cautions"])})
+
     def test_the_report_adds_up_the_spaces_of_the_points(self):
         text = self.run_study("space", "--all").stdout
         spaces = [10 ** json.loads(line)["search"]["space"] for line in self.rows("space")]

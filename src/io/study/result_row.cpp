@@ -137,6 +137,8 @@ study::PointAnswer answer_of(const ResultRow& row, const Json& result) {
     const std::string key(name_of(figure));
     if (result.contains(key) && !line.contains(key)) line[key] = result[key];
   }
+  const Json cautions = result.value("cautions", Json());
+  if (!cautions.empty()) line["cautions"] = cautions;
   line["fingerprint"] = digest(line);
   line["search"] = search_of(result, row.tells_time);
   return read_line(line, json_line(line));

@@ -235,6 +235,7 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
     if (!study::unit_of(figure).empty()) head += fmt::format(" [{}]", study::unit_of(figure));
   }
   for (const auto& [column, field] : columns) head += "," + csv_cell(column.second);
+  head += ",cautions";
   std::map<study::PointIndex, std::string> lines;
   for_each_row(ndjson, [&](const std::string& row) {
     const Json json = Json::parse(row);
@@ -257,6 +258,8 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
       const auto found = decided.find(column);
       line += "," + (found == decided.end() ? std::string() : found->second);
     }
+    const auto cautions = json.value("cautions", std::vector<std::string>());
+    line += "," + csv_cell(fmt::format("{}", fmt::join(cautions, " ")));
     lines.emplace(answer.index, std::move(line));
   });
   std::string text = head + "\n";
