@@ -179,6 +179,7 @@ class Keys(CliTest):
         if done.returncode == 2:
             return None
         self.assertIn(done.returncode, (0, 3, 4, 5), (words, done.stderr))
+        self.assertTrue(done.stdout, (words, done.returncode, done.stderr))
         found = json.loads(done.stdout)
         if found["status"] == "optimal" or found["status"] == "infeasible":
             return {key: value for key, value in found.items() if key not in REPEATED}
