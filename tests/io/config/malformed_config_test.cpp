@@ -93,7 +93,7 @@ TEST_CASE("LLM workloads") {
            "vocabulary, kv_heads, value_dim, gated, norm, bias, qk_norm, post_norm, positions, "
            "tied, "
            "window, full_attention_every, dropout, layer_vectors, end_vectors, experts, "
-           "latent_attention, attention or mask"},
+           "latent_attention, attention, mask or lora"},
           {"layers: 2", "layers: 2\n  repeat_layers: 3",
            "c.yaml:8:18: repeat_layers: expected a divisor of the layers, 2, got 3"},
           {"layers: 2", "layers: 2\n  repeat_layers: 2000",
