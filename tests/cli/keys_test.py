@@ -47,6 +47,21 @@ PLAN = ["workload={model: llama3_8b, global_batch: 64, sequence: 2048}",
         "power={accelerator: 100, link: 1, memory: 1}"]
 EXPERTS = ["workload={model: deepseek_v2, global_batch: 64, sequence: 2048, layers: 4}", *PLAN[1:]]
 LARGE_LOSS = [*PLAN, "parallelism={tensor: 1, pipeline: 1, context: 1}", "workload.micro_batch=4"]
+# A product and a pass over its result in every number format, and in the one that a framework uses.
+FORMATS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp6", "fp4", "int8")
+KERNELS = [f"{{name: {kind}{k}, kind: {kind}, M: 512, {size}N: 64{math}}}"
+           for k, math in enumerate([*(f", math: {word}" for word in FORMATS), ""])
+           for kind, size in (("weight_gemm", "K: 512, "), ("elementwise", ""))]
+CHAIN = [f"{{from: {a}{k}, to: {b}{k + j}}}" for k in range(len(FORMATS) + 1)
+         for a, b, j in (("weight_gemm", "elementwise", 0), ("elementwise", "weight_gemm", 1))][:-1]
+PEAKS = ", ".join(f"{word}: {10 * k + 10} GFLOP/s" for k, word in enumerate(FORMATS))
+OF_FORMATS = [
+    "workload={kind: graph, word: 4 B, global_batch: 8, sequence: 64, kernels: [%s], tensors: [%s]}"
+    % (", ".join(KERNELS), ", ".join(CHAIN)),
+    "system={chips: 4, peaks: {matrix: {%s}, vector: {%s}}, accelerator: {sram: 64 MiB}, "
+    "memory: {bandwidth: 1 TB/s, capacity: 1 GB}, network: [%s, %s]}"
+    % (PEAKS, PEAKS, *2 * ["{topology: ring, degree: 2, bandwidth: 2 GB/s, strategy: tensor}"]),
+    "execution={partitions: 20}"]
 WITH_STACK = "execution={stack: te, chip: h100_80gb}"
 KINDS = {
     "plan": ("config of a plan", "configs/training/qwen3_30b_16_h100.yaml", [
@@ -102,6 +117,7 @@ KINDS = {
         (["system={from: h100_dgx, chips: 16}", "workload.global_batch=32"],
          "configs/llama3_8b_prefill.yaml"),
         ([], "configs/encoder_decoder_stages.yaml"),
+        OF_FORMATS,
         ([], "configs/transformers/mixtral_8x7b_decode.yaml")]),
 }
 
