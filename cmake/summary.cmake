@@ -16,6 +16,6 @@ dfsearch_show("tests       " "${DFSEARCH_BUILD_TESTS}, benchmarks: ${DFSEARCH_BU
 dfsearch_show("this CPU    " "${DFSEARCH_NATIVE}")
 dfsearch_show("jemalloc    " "${DFSEARCH_JEMALLOC_LIBRARY}")
 dfsearch_show("TBB         " "${TBB_VERSION}, Boost ${Boost_VERSION_STRING}, fmt ${fmt_VERSION}")
-dfsearch_show("yaml-cpp    " "${yaml-cpp_VERSION}, nlohmann-json ${nlohmann_json_VERSION}, CLI11 ${CLI11_VERSION}")
+dfsearch_show("yaml-cpp    " "${yaml-cpp_VERSION}, nlohmann-json ${nlohmann_json_VERSION}")
 dfsearch_show("Python      " "${pybind11_DIR}")
 dfsearch_show("Protobuf    " "${Protobuf_VERSION}")

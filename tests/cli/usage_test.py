@@ -27,15 +27,13 @@ class Help(CliTest):
         return sorted(set(re.findall(r"(?m)dfsearch \[?([a-z]+)", usage)))
 
     def test_each_command_has_a_help_of_its_own(self):
-        whole = self.run_tool("--help").stdout
         commands = self.commands()
         self.assertGreater(len(commands), 13)
         for command in commands:
             with self.subTest(command):
                 text = self.run_tool(command, "--help").stdout
                 self.assertEqual(text, self.run_tool("help", command).stdout)
-                self.assertTrue(text.startswith(f"usage: dfsearch "), text)
-                self.assertLess(len(text), len(whole))
+                self.assertTrue(text.startswith("usage: dfsearch "), text)
                 self.assertLessEqual(max(map(len, text.splitlines())), 100)
         text = self.run_tool("gemm", "--help").stdout
         self.assertIn("--shape MxKxN", text)
@@ -63,27 +61,36 @@ class Help(CliTest):
 
     def test_the_manual_has_every_option(self):
         manual = self.run_tool("completion", "manual").stdout
-        for option in set(re.findall(r"(?m)^  (?:-\w, )?(--[\w-]+)", self.run_tool("--help").stdout)):
-            self.assertIn(option.replace("-", "\\-"), manual)
+        for command in self.commands():
+            text = self.run_tool(command, "--help").stdout
+            for option in set(re.findall(r"(?m)^  (?:-\w, )?(--[\w-]+)", text)) - {"--help"}:
+                self.assertIn(option.replace("-", "\\-"), manual)
         requests = {line.split()[0] for line in manual.splitlines() if line.startswith(".")}
         self.assertLessEqual(requests, {".TH", ".SH", ".TP", ".PP", ".nf", ".fi"})
 
-    def test_help_names_every_option_and_exit_status(self):
+    def test_the_first_help_is_a_screen(self):
         text = self.run_tool("--help").stdout
-        for option in (
-            "--config --threads --gap --time-limit --node-limit --objective --json --mapping "
-            "--hint --top --count --robust --checkpoint --resume --events --no-bound --deterministic --quiet --verbose "
-            "--set "
-            "--format --output --part --solution --help --version"
-        ).split():
-            self.assertRegex(text, rf"(?<![\w-]){option}(?![\w-])")
+        self.assertIn("examples", text)
+        self.assertLessEqual(len(text.splitlines()), 40)
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+
+    def test_help_names_every_option_and_exit_status(self):
+        for command, options in (
+            ("solve", "--config --threads --gap --time-limit --node-limit --objective --json "
+             "--mapping --hint --top --count --robust --checkpoint --resume --events --no-bound "
+             "--deterministic --quiet --verbose --set --help"),
+            ("export", "--format --output --part"), ("evaluate", "--solution"),
+        ):
+            text = self.run_tool(command, "--help").stdout
+            for option in options.split():
+                self.assertRegex(text, rf"(?<![\w-]){option}(?![\w-])")
+        text = self.run_tool("solve", "--help").stdout
         for status in range(6):
             self.assertRegex(text, rf"(?m)^  {status}  \w")
         self.assertIn("examples", text)
-        self.assertLessEqual(max(map(len, text.splitlines())), 100)
 
     def test_help_explains_every_bound_that_can_be_left_out(self):
-        text = self.run_tool("--help").stdout
+        text = self.run_tool("solve", "--help").stdout
         wrong = self.run_tool("c.yaml", "--no-bound", "memroy", status=2).stderr
         listed = re.search(r"^--no-bound: expected (.*), got 'memroy', did you mean 'memory'\?$",
                            wrong, re.M)[1]
@@ -124,7 +131,7 @@ class WrongUsage(CliTest):
             (["c.yaml", "--config", "d.yaml"], "one config is enough"),
             (["evalute", "c.yaml"], "did you mean 'evaluate'?"),
             (["serve"], "'dfsearch report DIR -o DIR/index.html' writes a page"),
-            (["import"], "import: missing SETUP"),
+            (["import"], "import: missing MODEL"),
             (["import", "a.txt", "b.txt"], "import: one setup is enough, got also 'b.txt'"),
             (["import", "a.txt", "--set", "workload.word=4 B"], "import has no option '--set'"),
             (["imprt", "setup.txt"], "did you mean 'import'?"),
@@ -137,8 +144,13 @@ class WrongUsage(CliTest):
             (["c.yaml", "--json", "-", "--events", "-"], "--json and --events: both go to '-'"),
             (["c.yaml", "--checkpoint", "x", "--mapping", "x"], "both go to 'x'"),
             (["graph", "c.yaml", "--mapping", "m.json"], "only --format dot"),
-            (["c.yaml", "--json"], "--json"),
-            (["c.yaml", "--gap", "0", "--gap", "1"], "--gap"),
+            (["c.yaml", "--json"], "--json: expected FILE|- behind it"),
+            (["c.yaml", "--gap="], "--gap: expected G behind it"),
+            (["c.yaml", "--gap", "0", "--gap", "1"], "--gap: given 2 times, expected once"),
+            (["c.yaml", "--quiet=false"], "--quiet: is a flag, expected no value"),
+            (["c.yaml", "--", "d.yaml"], "solve has no option '--'"),
+            (["c.yaml", "-x"], "solve has no option '-x'"),
+            (["c.yaml", "-1"], "one config is enough, got also '-1'"),
         ):
             with self.subTest(words):
                 self.assertIn(message, self.complaint(*words))

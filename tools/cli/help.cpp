@@ -1,3 +1,5 @@
+// Texts made of the rows of commands: help, a manual page, completion of bash.
+
 #include "cli/option_rows.hpp"
 
 #include <fmt/format.h>
@@ -14,44 +16,24 @@ namespace {
 
 constexpr const char* kTitle = "exact search for the best mapping of a workload onto many chips";
 constexpr const char* kIntroduction =
-    "A CONFIG is YAML or JSON (docs/formats.md); --config CONFIG says the same.  What is "
-    "no file is one of the shelf, which is part of the program: gpt3_1t, gpt3_1t.yaml, "
-    "configs/gpt3_1t.yaml; so is a STUDY (serving).  A report for people goes to standard "
-    "output, progress and errors to standard error.  With a section 'training' a CONFIG "
-    "asks for the best plan of a training step, with 'equations: calculon' for the best "
-    "execution of Calculon's model, with 'kind: llm_serving' for the best deployment, in "
-    "place of a mapping: solve, evaluate and check take these.";
+    "A CONFIG is a file of YAML or JSON (docs/formats.md), or the name of a built-in one: "
+    "gpt3_1t, gpt3_1t.yaml, configs/gpt3_1t.yaml; 'dfsearch list configs' prints the names. "
+    "With a section 'training' it asks for the best plan of a training step, with 'equations: "
+    "calculon' for the best execution of Calculon's model, with 'kind: llm_serving' for the best "
+    "deployment, else for a mapping: solve, evaluate and check take all of these. A report for "
+    "people goes to standard output, progress and errors to standard error.";
+constexpr const char* kFirstExamples = R"(  dfsearch gpt3_1t
+  dfsearch configs/training/llama3_70b_2048_h100.yaml --html page.html
+  dfsearch config.json --system h100_dgx --chips 8
+  dfsearch study configs/studies/sram_bandwidth.yaml -o sram
+)";
 constexpr const char* kProgress =
     "progress: time, nodes expanded and open, best step time with its utilization, lower "
     "bound, gap, and how the best was found: H hint, S segments of one order, R relaxed "
     "sharding, P partitions that dual values just pay for, T tree, B middle of a box of "
-    "splits; #2 while the next-best parallelism or split is sought.  SIGINT (Ctrl-C), SIGTERM "
-    "and SIGHUP stop a search; it reports and writes the best mapping so far.  A second one "
+    "splits; #2 while the next-best parallelism or split is sought. SIGINT (Ctrl-C), SIGTERM "
+    "and SIGHUP stop a search; it reports and writes the best mapping so far. A second one "
     "kills.";
-constexpr const char* kExamples = R"(  dfsearch --config gpt3_1t.yaml --threads 64
-  dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
-  dfsearch configs/gpt3_1t.yaml --html page.html
-  dfsearch report result.json -o page.html
-  dfsearch configs/gpt3_1t.yaml --set execution.partitions=8 --hint best.json
-  dfsearch configs/gpt3_1t_free.yaml --top 5
-  dfsearch configs/training/llama3_70b_2048_h100.yaml
-  dfsearch configs/calculon_1t.yaml --count
-  dfsearch configs/gpt3_1t_free.yaml --checkpoint run.ck
-  dfsearch configs/gpt3_1t_free.yaml --checkpoint run.ck    # goes on from there
-  dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json
-  dfsearch export configs/gpt3_1t.yaml --mapping best.json -o fusion.mps
-  dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json --solution fusion.sol
-  dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o graph.svg
-  dfsearch list systems
-  dfsearch chip configs/chips/v100.yaml
-  dfsearch chip configs/chips
-  dfsearch configs/seven_nm_split.yaml
-  dfsearch gemm configs/chips/v100.yaml --shape 4096x4096x4096 --published
-  dfsearch study configs/studies/sram_bandwidth.yaml -o sram --threads 2
-  dfsearch import setup.txt -o gpt3_1t_again.yaml
-  dfsearch config.json --system h100_dgx --chips 8
-  dfsearch configs/transformers/llama3_70b.yaml --set workload.model=qwen2_5_72b
-)";
 constexpr const char* kExitStatus =
     R"(  0  proved within the gap asked for; evaluate: the mapping fits
   1  internal error
@@ -75,29 +57,27 @@ std::string entry(const std::string& head, std::string_view text, std::size_t in
   return start + wrapped(words, start.size(), indent) + "\n";
 }
 
+bool is_default(const CommandRow& command) { return &command == &command_rows().front(); }
+
+std::string usage_text(const CommandRow& command, const UsageRow& usage, bool is_first) {
+  constexpr std::size_t kIndent = 49;
+  return entry(fmt::format("{} dfsearch {}{}{}", is_first ? "usage:" : "      ",
+                           is_default(command) ? "[solve]" : command.name,
+                           *usage.words != '\0' ? " " : "", usage.words),
+               usage.meaning, kIndent);
+}
+
+std::string meaning_of(const OptionRow& row) {
+  return std::string(row.meaning) + (row.times == Times::Repeatable ? "; repeatable" : "");
+}
+
 std::string options_text(std::span<const OptionRow> rows) {
   constexpr std::size_t kIndent = 25;
   std::string text;
   for (const OptionRow& row : rows) {
-    std::string names = row.names;
-    if (const std::size_t comma = names.find(','); comma != std::string::npos) {
-      names.insert(comma + 1, " ");
-    }
-    text += entry("  " + names + (row.is_flag() ? "" : " ") + row.value, row.meaning, kIndent);
-  }
-  return text;
-}
-
-std::string usage_text(const CommandRow& command, bool is_first) {
-  constexpr std::size_t kIndent = 49;
-  std::string text;
-  for (const UsageRow& usage : command.usages) {
-    const char* const start = is_first && text.empty() ? "usage: dfsearch " : "       dfsearch ";
-    const bool may_be_left_out = &command == &command_rows().front();
-    text += entry(
-        start + (may_be_left_out ? fmt::format("[{}]", command.name) : std::string(command.name)) +
-            (*usage.words != '\0' ? " " : "") + usage.words,
-        usage.meaning, kIndent);
+    text += entry(fmt::format("  {}{}{}", fmt::join(row.all_names(), ", "),
+                              row.is_flag() ? "" : " ", row.value),
+                  meaning_of(row), kIndent);
   }
   return text;
 }
@@ -110,52 +90,24 @@ std::string bounds_text() {
   return text;
 }
 
-/// The note on a command, before its options.
-std::string note_text(const CommandRow& command) {
-  return *command.note == '\0' ? "" : entry("", command.note, 0);
-}
-
-// ---- For shells.
-
-/// "-o" and "--output" of "-o,--output".
-std::vector<std::string> names_of(const OptionRow& row) {
-  const std::string_view all = row.names;
-  const std::size_t comma = all.find(',');
-  if (comma == std::string_view::npos) return {std::string(all)};
-  return {std::string(all.substr(0, comma)), std::string(all.substr(comma + 1))};
-}
-
-std::vector<const OptionRow*> options_of(const CommandRow& command) {
-  std::vector<const OptionRow*> rows;
-  if (command.takes_config) {
-    for (const OptionRow& row : config_rows()) rows.push_back(&row);
-  }
-  for (const OptionRow& row : command.options) rows.push_back(&row);
-  return rows;
-}
-
 std::string bash_text() {
-  std::string names, cases;
+  std::string names, cases, of_default;
   for (const CommandRow& command : command_rows()) {
-    names += fmt::format("{} ", command.name);
-    std::string options = "--help";
-    for (const OptionRow* row : options_of(command)) {
-      for (const std::string& name : names_of(*row)) options += " " + name;
+    std::string options;
+    for (const OptionRow& row : command.options()) {
+      options += fmt::format(" {}", fmt::join(row.all_names(), " "));
     }
-    const bool is_default = &command == &command_rows().front();
-    if (is_default) continue;
-    cases += fmt::format("    {}) words='{}' ;;\n", command.name, options);
-  }
-  std::string preset = "--help --version";
-  for (const OptionRow* row : options_of(command_rows().front())) {
-    preset += fmt::format(" {}", row->name());
+    names += fmt::format("{} ", command.name);
+    std::string& to = is_default(command) ? of_default : cases;
+    to += fmt::format("    {}) words='--help{}' ;;\n", is_default(command) ? "*" : command.name,
+                      options);
   }
   return fmt::format(
-      "_dfsearch() {{\n  local words\n  case ${{COMP_WORDS[1]}} in\n{}    *) words='{}' ;;\n"
-      "  esac\n  ((COMP_CWORD == 1)) && words+=' {}'\n"
+      "_dfsearch() {{\n  local words\n  case ${{COMP_WORDS[1]}} in\n{}{}  esac\n"
+      "  ((COMP_CWORD == 1)) && words+=' --version {}'\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"${{COMP_WORDS[COMP_CWORD]}}\"))\n}}\n"
       "complete -o default -o bashdefault -F _dfsearch dfsearch\n",
-      cases, preset, names);
+      cases, of_default, names);
 }
 
 /// Roff reads '-' as a hyphen, a backslash as a request, and a dot or a quote that begins a line.
@@ -175,33 +127,34 @@ std::string roff(std::string_view text) {
   return escaped;
 }
 
+/// Lines that stay as they are.
+std::string roff_lines(std::string_view text) { return ".nf\n" + roff(text) + ".fi\n"; }
+
 std::string manual_text() {
-  std::string text = fmt::format(".TH DFSEARCH 1 \"\" \"dfsearch {}\"\n.SH NAME\ndfsearch \\- {}\n",
-                                 kVersion, kTitle);
-  text += ".SH SYNOPSIS\n.nf\n";
-  for (const CommandRow& command : command_rows()) {
-    for (const UsageRow& usage : command.usages) {
-      text += roff(fmt::format("dfsearch {} {}", command.name, usage.words)) + "\n";
-    }
-  }
-  text += ".fi\n.SH DESCRIPTION\n" + roff(kIntroduction) + "\n";
+  std::string synopsis, commands, examples;
   const auto add = [&](std::span<const OptionRow> rows) {
     for (const OptionRow& row : rows) {
-      text += ".TP\n" + roff(fmt::format("{} {}", row.names, row.value)) + "\n" +
-              roff(row.meaning) + "\n";
+      commands += ".TP\n" + roff(fmt::format("{} {}", row.names, row.value)) + "\n" +
+                  roff(meaning_of(row)) + "\n";
     }
   };
-  text += ".SH OPTIONS OF ALL COMMANDS THAT TAKE A CONFIG\n";
-  add(config_rows());
+  commands += ".SH OPTIONS OF ALL COMMANDS THAT TAKE A CONFIG\n";
+  add(config_options());
   for (const CommandRow& command : command_rows()) {
-    text +=
+    for (const UsageRow& usage : command.usages) {
+      synopsis += fmt::format("dfsearch {} {}\n", command.name, usage.words);
+    }
+    commands +=
         ".SH dfsearch " + roff(command.name) + "\n" + roff(command.usages.front().meaning) + ".\n";
-    if (*command.note != '\0') text += ".PP\n" + roff(command.note) + "\n";
-    add(command.options);
+    if (*command.note != '\0') commands += ".PP\n" + roff(command.note) + "\n";
+    add(command.own_options);
+    examples += command.examples;
   }
-  text += ".SH BOUNDS OF THE SEARCH\n.nf\n" + roff(bounds_text()) + ".fi\n";
-  text += ".SH EXIT STATUS\n.nf\n" + roff(kExitStatus) + ".fi\n";
-  return text + ".SH EXAMPLES\n.nf\n" + roff(kExamples) + ".fi\n";
+  return fmt::format(".TH DFSEARCH 1 \"\" \"dfsearch {}\"\n.SH NAME\ndfsearch \\- {}\n", kVersion,
+                     kTitle) +
+         ".SH SYNOPSIS\n" + roff_lines(synopsis) + ".SH DESCRIPTION\n" + roff(kIntroduction) +
+         "\n" + commands + ".SH BOUNDS OF THE SEARCH\n" + roff_lines(bounds_text()) +
+         ".SH EXIT STATUS\n" + roff_lines(kExitStatus) + ".SH EXAMPLES\n" + roff_lines(examples);
 }
 
 }  // namespace
@@ -209,33 +162,26 @@ std::string manual_text() {
 std::string help_text() {
   std::string text = fmt::format("dfsearch: {}\n\n", kTitle);
   for (const CommandRow& command : command_rows()) {
-    text += usage_text(command, &command == &command_rows().front());
+    text += usage_text(command, command.usages.front(), is_default(command));
   }
-  text += "       dfsearch --help | --version; dfsearch COMMAND --help\n\n" +
-          entry("", kIntroduction, 0) + "\nall commands that take a CONFIG\n" +
-          options_text(config_rows());
-  for (const CommandRow& command : command_rows()) {
-    if (command.options.empty() && *command.note == '\0') continue;
-    text += fmt::format("\n{}\n{}", command.name, options_text(command.options));
-    if (*command.note != '\0') text += entry("  ", command.note, 2);
-  }
-  return text + "\nexamples\n" + kExamples + "\n" + entry("", kProgress, 0) +
-         "\nbounds, with their sections of docs/search.md\n" + bounds_text() + "\nexit status\n" +
-         kExitStatus;
+  return text + "       dfsearch --version\n\n" + entry("", kIntroduction, 0) + "\nexamples\n" +
+         kFirstExamples +
+         "\nrun 'dfsearch COMMAND --help' for the options of a command, 'dfsearch solve --help' "
+         "also\nfor the exit status\n";
 }
 
 std::string help_text(const CommandRow& command) {
-  std::string text = usage_text(command, true);
-  const std::string note = note_text(command);
-  if (!note.empty()) text += "\n" + note;
-  text += "\n" + options_text(command.options);
-  if (command.takes_config) text += options_text(config_rows());
-  text += "  -h, --help             this text\n";
-  if (command.run == run_solve) {
+  std::string text;
+  for (const UsageRow& usage : command.usages) text += usage_text(command, usage, text.empty());
+  if (*command.note != '\0') text += "\n" + entry("", command.note, 0);
+  text += "\n" + options_text(command.own_options) + "  -h, --help             this text\n";
+  if (command.takes_config) text += "\noptions of the config\n" + options_text(config_options());
+  if (*command.examples != '\0') text += std::string("\nexamples\n") + command.examples;
+  if (is_default(command)) {
     text += "\n" + entry("", kProgress, 0) + "\nbounds, with their sections of docs/search.md\n" +
             bounds_text() + "\nexit status\n" + kExitStatus;
   }
-  return text + "\nrun 'dfsearch --help' for all commands, examples and the exit status\n";
+  return text + "\nrun 'dfsearch --help' for all commands\n";
 }
 
 std::string completion_text(Shell shell) {

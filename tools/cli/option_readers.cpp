@@ -12,6 +12,7 @@
 #include "base/units_text.hpp"
 #include "cli/option_values.hpp"
 #include "io/config/shelf.hpp"
+#include "io/huggingface/family_file.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/json_text.hpp"
 
@@ -46,32 +47,40 @@ void refuse_shared_outputs(const CommandLine& line, const std::string& output) {
 
 }  // namespace
 
-void drop_bound(CommandLine& line, const std::string& option, const std::string& value) {
+void drop_bound(CommandLine& line, const OptionRow& row, const std::string& value) {
   std::vector<std::string_view> names;
   for (const SearchBoundName& bound : kSearchBounds) {
     if (bound.name == value) return line.bounds.drop(bound.bound);
     names.push_back(bound.name);
   }
-  refuse_word(option, value, names);
+  refuse_word(row.name(), value, names);
 }
 
 /// The whole section; a file of the user counts from here.
-void system_name(CommandLine& line, const std::string&, const std::string& value) {
+void system_name(CommandLine& line, const OptionRow&, const std::string& value) {
   const std::filesystem::path file = find_input(value, ShelfKind::Systems);
   const std::string from =
       is_on_shelf(file) ? file.stem().string() : std::filesystem::absolute(file).string();
   line.overrides.push_back("system=" + Json({{"from", from}}).dump());
 }
 
-void unknown_operators(CommandLine& line, const std::string& option, const std::string& value) {
-  constexpr std::array<std::string_view, 2> kNames = {"refuse", "elementwise"};
-  if (std::find(kNames.begin(), kNames.end(), value) == kNames.end()) {
-    refuse_word(option, value, kNames);
-  }
-  line.unknown_operators = value;
+void chip_count(CommandLine& line, const OptionRow& row, const std::string& value) {
+  line.overrides.push_back(
+      fmt::format("system.chips={}", parse_count(row.name(), value, row.most)));
 }
 
-void objective(CommandLine& line, const std::string&, const std::string& value) {
+void memory_limit(CommandLine& line, const OptionRow& row, const std::string& value) {
+  line.memory_limit = converted(row.name(), [&] { return parse_quantity<Bytes>(value); });
+  if (*line.memory_limit < kLeastMemoryLimit) {
+    usage_error(row.name() + ": expected at least 16 MiB, got " + in_quotes(value));
+  }
+}
+
+void families_folder(CommandLine&, const OptionRow&, const std::string& value) {
+  add_families(value);
+}
+
+void objective(CommandLine& line, const OptionRow&, const std::string& value) {
   line.overrides.push_back("search.objective=" + value);
 }
 
@@ -79,7 +88,7 @@ constexpr std::int64_t kMostSide = 128;  // of a mesh
 
 /// Extents with an x between them.
 template <std::size_t N>
-std::array<std::int64_t, N> extents_of(const std::string& option, const std::string& value,
+std::array<std::int64_t, N> extents_of(const OptionRow& row, const std::string& value,
                                        const char* expected) {
   std::array<std::int64_t, N> extents{};
   const char* at = value.data();
@@ -92,27 +101,28 @@ std::array<std::int64_t, N> extents_of(const std::string& option, const std::str
     at = right && i + 1 < N ? rest + 1 : rest;
   }
   if (!right) {
-    usage_error(option + ": expected " + expected + ", got " + in_quotes(value));
+    usage_error(row.name() + ": expected " + expected + ", got " + in_quotes(value));
   }
   return extents;
 }
 
 /// M x K x N of a GEMM.
-void shape(CommandLine& line, const std::string& option, const std::string& value) {
+void shape(CommandLine& line, const OptionRow& row, const std::string& value) {
   const auto [m, k, n] =
-      extents_of<3>(option, value, "three extents from 1 to 2^31 like 4096x1024x2048");
+      extents_of<3>(row, value, "three extents from 1 to 2^31 like 4096x1024x2048");
   line.shapes.push_back({.m = m, .k = k, .n = n});
 }
 
-void lstm_model(CommandLine& line, const std::string& option, const std::string& value) {
+void lstm_model(CommandLine& line, const OptionRow& row, const std::string& value) {
   constexpr double kMostElements = 1LL << 53;
   const auto [batch, hidden, vocabulary, layers, steps] =
-      extents_of<5>(option, value, "five extents from 1 to 2^31 like 2048x2048x2048x2x20");
+      extents_of<5>(row, value, "five extents from 1 to 2^31 like 2048x2048x2048x2x20");
   const double columns = static_cast<double>(batch) * static_cast<double>(steps);
   if (columns > kMostExtent || static_cast<double>(hidden) * 10.0 > kMostExtent ||
       static_cast<double>(vocabulary) * 2.0 > kMostExtent ||
       columns * static_cast<double>(std::max(hidden, vocabulary)) * 10.0 > kMostElements) {
-    usage_error(option + ": expected less than 2^53 elements in all and extents below 2^31, got " +
+    usage_error(row.name() +
+                ": expected less than 2^53 elements in all and extents below 2^31, got " +
                 in_quotes(value));
   }
   line.lstms.push_back({.batch = batch,
@@ -122,102 +132,117 @@ void lstm_model(CommandLine& line, const std::string& option, const std::string&
                         .steps = steps});
 }
 
-void hpl_grid(CommandLine& line, const std::string& option, const std::string& value) {
-  const auto [p, q] = extents_of<2>(option, value, "two sides from 1 to 2^31 like 4x2");
+void hpl_grid(CommandLine& line, const OptionRow& row, const std::string& value) {
+  const auto [p, q] = extents_of<2>(row, value, "two sides from 1 to 2^31 like 4x2");
   line.hpc.grid = {p, q};
 }
 
-void fft_size(CommandLine& line, const std::string& option, const std::string& value) {
+void fft_size(CommandLine& line, const OptionRow& row, const std::string& value) {
   const auto dimensions = std::count(value.begin(), value.end(), 'x') + 1;
   constexpr const char* kExpected = "one to three sides from 1 to 2^31 like 2048x2048x2048";
   const auto set = [&line](const auto& sides) {
     line.hpc.sides.assign(sides.begin(), sides.end());
   };
   if (dimensions == 1) {
-    set(extents_of<1>(option, value, kExpected));
+    set(extents_of<1>(row, value, kExpected));
   } else if (dimensions == 2) {
-    set(extents_of<2>(option, value, kExpected));
+    set(extents_of<2>(row, value, kExpected));
   } else {
-    set(extents_of<3>(option, value, kExpected));
+    set(extents_of<3>(row, value, kExpected));
   }
 }
 
-void nccl_chip(CommandLine& line, const std::string& option, const std::string& value) {
-  constexpr std::array<std::string_view, 3> kChips = {"a100", "h100", "b200"};
-  if (collective::nccl_shares(value) == nullptr) refuse_word(option, value, kChips);
-  line.hpc.nccl = value;
+void fft_element(CommandLine& line, const OptionRow& row, const std::string& value) {
+  constexpr std::array<std::string_view, 2> kElements = {"c64", "c128"};
+  if (value != kElements[0] && value != kElements[1]) refuse_word(row.name(), value, kElements);
+  line.hpc.element = Bytes(value == kElements[0] ? 8.0 : 16.0);
 }
 
-void mesh_axis(CommandLine& line, const std::string& option, const std::string& value) {
+void fft_repack(CommandLine& line, const OptionRow& row, const std::string& value) {
+  line.hpc.repack = value == "0" ? 0 : parse_count(row.name(), value, row.most);
+}
+
+void mesh_axis(CommandLine& line, const OptionRow& row, const std::string& value) {
   constexpr std::size_t kMostAxes = 6;  // 6! orders
   if (line.axes.size() == kMostAxes) {
-    usage_error(fmt::format("{}: expected at most {} axes", option, kMostAxes));
+    usage_error(fmt::format("{}: expected at most {} axes", row.name(), kMostAxes));
   }
-  line.axes.push_back({.extent = parse_count(option, value, kMostSide * kMostSide)});
+  line.axes.push_back({.extent = parse_count(row.name(), value, kMostSide * kMostSide)});
 }
 
-void open_axis(CommandLine& line, const std::string& option, const std::string& value) {
-  mesh_axis(line, option, value);
+void open_axis(CommandLine& line, const OptionRow& row, const std::string& value) {
+  mesh_axis(line, row, value);
   line.axes.back().open = true;
 }
 
-void sharing_chips(CommandLine& line, const std::string& option, const std::string& value) {
-  constexpr std::int64_t kMostChips = 1 << 20;
-  line.shared_by.push_back(parse_count(option, value, kMostChips));
-}
-
-void word_size(CommandLine& line, const std::string& option, const std::string& value) {
-  line.word = converted(option, [&] { return parse_quantity<Bytes>(value); });
+void word_size(CommandLine& line, const OptionRow& row, const std::string& value) {
+  line.word = converted(row.name(), [&] { return parse_quantity<Bytes>(value); });
   if (line.word < Bytes(0.125) || line.word > Bytes(1024.0)) {
-    usage_error(option + ": expected a size from 1 bit to 1 KiB, got " + in_quotes(value));
+    usage_error(row.name() + ": expected a size from 1 bit to 1 KiB, got " + in_quotes(value));
   }
 }
 
-void holdout(CommandLine& line, const std::string& option, const std::string& value) {
+void holdout(CommandLine& line, const OptionRow& row, const std::string& value) {
   const std::size_t equals = value.find('=');
   if (equals != std::string::npos && equals > 0) {
     line.held_out.column = value.substr(0, equals);
     line.held_out.value = value.substr(equals + 1);
     return;
   }
-  line.held_out.share = converted(option, [&] { return parse_number(value); });
+  line.held_out.share = converted(row.name(), [&] { return parse_number(value); });
   if (!(line.held_out.share > 0.0 && line.held_out.share < 1.0)) {
-    usage_error(option + ": expected a share between 0 and 1, or COLUMN=VALUE, got " +
+    usage_error(row.name() + ": expected a share between 0 and 1, or COLUMN=VALUE, got " +
                 in_quotes(value));
   }
 }
 
 /// megatron=launch.sh
-void emit_to(CommandLine& line, const std::string& option, const std::string& value) {
+void emit_to(CommandLine& line, const OptionRow& row, const std::string& value) {
   const std::size_t equals = value.find('=');
-  line.emit_for = parse_word<EmitFormat>(option, value.substr(0, equals));
+  line.emit_for = parse_word<EmitFormat>(row.name(), value.substr(0, equals));
   if (equals != std::string::npos) line.emitted = value.substr(equals + 1);
   if (line.emitted.empty() || line.emitted == "-") {
-    usage_error(fmt::format("{}: expected FRAMEWORK=FILE, got {}", option, in_quotes(value)));
+    usage_error(fmt::format("{}: expected FRAMEWORK=FILE, got {}", row.name(), in_quotes(value)));
   }
 }
 
 /// 3/16: the third of sixteen.
-void shard(CommandLine& line, const std::string& option, const std::string& value) {
+void shard(CommandLine& line, const OptionRow& row, const std::string& value) {
   constexpr std::int64_t kMostShards = 1'000'000;
   const std::size_t slash = value.find('/');
   if (slash == std::string::npos) {
-    usage_error(option + ": expected K/N, the K-th of N parts, got " + in_quotes(value));
+    usage_error(row.name() + ": expected K/N, the K-th of N parts, got " + in_quotes(value));
   }
-  const std::int64_t of = parse_count(option, value.substr(slash + 1), kMostShards);
-  line.study.shard = {.part = parse_count(option, value.substr(0, slash), of) - 1, .of = of};
+  const std::int64_t of = parse_count(row.name(), value.substr(slash + 1), kMostShards);
+  line.study.shard = {.part = parse_count(row.name(), value.substr(0, slash), of) - 1, .of = of};
 }
 
-/// --points, --dry-run and --print.
-void study_task(CommandLine& line, StudyLine::Task task) {
+namespace {
+
+void set_task(CommandLine& line, StudyLine::Task task) {
   if (line.study.task != StudyLine::Task::Run && line.study.task != task) {
     usage_error("--points, --dry-run and --print exclude each other");
   }
   line.study.task = task;
 }
 
+}  // namespace
+
+void study_points(CommandLine& line, const OptionRow&, const std::string&) {
+  set_task(line, StudyLine::Task::List);
+}
+
+void study_print(CommandLine& line, const OptionRow&, const std::string& value) {
+  set_task(line, StudyLine::Task::Print);
+  line.study.point = value;
+}
+
+void study_dry_run(CommandLine& line, const OptionRow&, const std::string&) {
+  set_task(line, StudyLine::Task::DryRun);
+}
+
 void finish_solve(CommandLine& line) {
-  if (line.threads == 0) line.threads = parse_threads("");
+  if (line.threads == 0) line.threads = hardware_threads();
   if (line.quiet && line.verbose) usage_error("--quiet and --verbose exclude each other");
   refuse_shared_outputs(line, "");
 }
@@ -238,12 +263,7 @@ void finish_gemm(CommandLine& line) {
   if (line.shapes.empty() && line.lstms.empty()) usage_error("gemm: missing --shape MxKxN");
 }
 
-void finish_hpl(CommandLine& line) {
-  if (line.hpc.n == 0) usage_error("linpack: missing --n N");
-}
-
 void finish_fft(CommandLine& line) {
-  if (line.hpc.sides.empty()) usage_error("fourier: missing --points N, NxN or NxNxN");
   if (line.hpc.layout == FftLayout::Pencil && line.hpc.sides.size() < 3) {
     usage_error("--layout: only transforms of three dimensions have pencils");
   }
@@ -274,7 +294,7 @@ void finish_mesh(CommandLine& line) {
 }
 
 void finish_predict(CommandLine& line) {
-  if (line.threads == 0) line.threads = parse_threads("");
+  if (line.threads == 0) line.threads = hardware_threads();
   refuse_shared_outputs(line, line.output);
   if (!line.fit.empty()) return;
   if (!line.fit_stack.empty()) usage_error("--stack: only with --fit");
@@ -284,7 +304,6 @@ void finish_predict(CommandLine& line) {
 }
 
 void finish_emit(CommandLine& line) {
-  if (!line.emit_for) usage_error("emit: missing --for FRAMEWORK");
   if (*line.emit_for == EmitFormat::Chakra && line.output == "-") {
     usage_error("emit: traces are files, expected -o DIR/PREFIX");
   }
@@ -312,8 +331,7 @@ void finish_study(CommandLine& line) {
   StudyLine& study = line.study;
   if (line.config == "merge") {
     study.task = Task::Merge;
-    study.folders = line.more_configs;
-    if (study.folders.empty()) usage_error("study merge: missing folders of results");
+    if (line.more_configs.empty()) usage_error("study merge: missing folders of results");
     if (study.output.empty()) {
       usage_error("study merge: missing -o DIR, the folder for the results");
     }

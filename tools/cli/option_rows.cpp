@@ -1,378 +1,331 @@
 #include "cli/option_rows.hpp"
 
-#include <array>
-#include <limits>
+#include <algorithm>
+#include <iterator>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/units_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/option_values.hpp"
-#include "io/huggingface/family_file.hpp"
+#include "io/text/input_messages.hpp"
 
 namespace dfsearch {
 namespace {
 
-constexpr std::int64_t kMostAnswers = 1'000'000;
-constexpr std::int64_t kMostNodes = std::numeric_limits<std::int64_t>::max();
-
 using Line = CommandLine;
 using Text = std::string;
 
-// Readers of options of many commands.  `members` is the path to the member that is set, which for
-// a study begins with Line::study.
+// An option sets a member of the line, or a member of a member, by its type.
+
+void put(Text& to, const OptionRow&, const Text& value) { to = value; }
+void put(bool& to, const OptionRow&, const Text&) { to = true; }
+void put(int& to, const OptionRow& row, const Text& value) {
+  to = static_cast<int>(parse_count(row.name(), value, row.most));
+}
+void put(std::int64_t& to, const OptionRow& row, const Text& value) {
+  to = parse_count(row.name(), value, row.most);
+}
+void put(double& to, const OptionRow& row, const Text& value) {
+  to = converted(row.name(), [&] { return parse_number(value); });
+  if (to >= 0.0 && to <= 1.0) return;
+  usage_error(row.name() + ": expected a number from 0 to 1, got " + in_quotes(value));
+}
+template <int... exponents>
+void put(Quantity<exponents...>& to, const OptionRow& row, const Text& value) {
+  to = converted(row.name(), [&] { return parse_quantity<Quantity<exponents...>>(value); });
+}
+template <HasWords E>
+void put(E& to, const OptionRow& row, const Text& value) {
+  to = parse_word<E>(row.name(), value);
+}
+template <class T>
+void put(std::optional<T>& to, const OptionRow& row, const Text& value) {
+  put(to.emplace(), row, value);
+}
+template <class T>
+void put(std::vector<T>& to, const OptionRow& row, const Text& value) {
+  put(to.emplace_back(), row, value);
+}
 
 template <auto... members>
-void text(Line& line, const Text&, const Text& value) {
-  (line.*....*members) = value;
-}
-template <auto... members>
-void flag(Line& line, const Text&, const Text&) {
-  (line.*....*members) = true;
-}
-template <auto... members>
-void append(Line& line, const Text&, const Text& value) {
-  (line.*....*members).push_back(value);
-}
-template <class E>
-void take(E& to, const Text& option, const Text& value) {
-  to = parse_word<E>(option, value);
-}
-template <class E>
-void take(std::optional<E>& to, const Text& option, const Text& value) {
-  to = parse_word<E>(option, value);
-}
-template <class E>
-void take(std::vector<E>& to, const Text& option, const Text& value) {
-  to.push_back(parse_word<E>(option, value));
-}
-template <auto member>
-void word(Line& line, const Text& option, const Text& value) {
-  take(line.*member, option, value);
-}
-template <auto member, std::int64_t most>
-void count(Line& line, const Text& option, const Text& value) {
-  line.*member = parse_count(option, value, most);
-}
-template <auto... members>
-void time(Line& line, const Text& option, const Text& value) {
-  (line.*....*members) = parse_time(option, value);
+void set(Line& line, const OptionRow& row, const Text& value) {
+  put((line.*....*members), row, value);
 }
 
-void threads(Line& line, const Text&, const Text& value) { line.threads = parse_threads(value); }
-void gap(Line& line, const Text&, const Text& value) { line.gap = parse_gap(value); }
-void memory(Line& line, const Text&, const Text& value) {
-  line.memory_limit = parse_memory_limit(value);
+/// One of the words that the row lists.
+template <auto... members>
+void set_word(Line& line, const OptionRow& row, const Text& value) {
+  std::vector<std::string_view> words;
+  for (std::string_view rest = row.value; !rest.empty();) {
+    words.push_back(rest.substr(0, rest.find('|')));
+    if (words.back() == value) return set<members...>(line, row, value);
+    rest.remove_prefix(std::min(rest.size(), words.back().size() + 1));
+  }
+  refuse_word(row.name(), value, words);
 }
 
-void chips(Line& line, const Text& option, const Text& value) {
-  constexpr std::int64_t kMostChips = 1'000'000'000;
-  line.overrides.push_back("system.chips=" +
-                           std::to_string(parse_count(option, value, kMostChips)));
-}
+constexpr Times kRepeatable = Times::Repeatable, kRequired = Times::Required, kOnce = Times::Once;
+constexpr std::int64_t kMostAnswers = 1'000'000;
+constexpr std::int64_t kMostChips = 1'000'000'000;
+constexpr std::int64_t kMostSharing = 1 << 20;
+constexpr std::int64_t kLargestMatrix = 1'000'000'000;
+constexpr std::int64_t kMostPasses = 8;
 
 // The rows.
 
 constexpr OptionRow kJson{"--json", "FILE|-",
                           "the result as JSON (docs/results.md); with - in place of the report",
-                          text<&Line::json>};
-constexpr OptionRow kOutput{"-o,--output", "FILE|-", "where to write it (-)", text<&Line::output>};
+                          set<&Line::json>};
+constexpr OptionRow kOutput{"-o,--output", "FILE|-", "the file to write (-: standard output)",
+                            set<&Line::output>};
+constexpr OptionRow kThreads{
+    "--threads",         "N",   "worker threads, 1 to 1024 (all hardware threads)",
+    set<&Line::threads>, kOnce, kMostThreads};
+constexpr OptionRow kQuiet{"--quiet", "", "no progress", set<&Line::quiet>};
+constexpr OptionRow kHtml{"--html", "FILE", "the result as a page for the browser, in one file",
+                          set<&Line::html>};
 
 constexpr OptionRow kSize{"--size", "NAME=VALUE",
-                          "of a dimension that a model of ONNX names; repeatable",
-                          append<&Line::sizes>, true};
-
+                          "the size of a dimension that a model of ONNX names", set<&Line::sizes>,
+                          kRepeatable};
 constexpr OptionRow kUnknown{"--unknown", "refuse|elementwise",
-                             "what becomes of operators of a model of ONNX that are not known "
-                             "(refuse)",
-                             unknown_operators};
-
+                             "how unknown operators of a model of ONNX are read (refuse)",
+                             set_word<&Line::unknown_operators>};
 constexpr OptionRow kFamilies{
     "--families", "DIR",
-    "the families of models in the files DIR/*.yaml beside those of the program (docs/formats.md)",
-    [](Line&, const Text&, const Text& value) { add_families(value); }};
+    "families of models in DIR/*.yaml, beside the built-in ones (docs/formats.md)",
+    families_folder};
 
 constexpr OptionRow kConfig[] = {
-    {"--config", "CONFIG", "the config, as the word CONFIG says it", text<&Line::config_option>},
-    {"--set", "KEY=VALUE", "override a key of the config, system.network.0.degree=16; repeatable",
-     append<&Line::overrides>, true},
+    {"--config", "CONFIG", "the config, in place of the word CONFIG", set<&Line::config_option>},
+    {"--set", "KEY=VALUE", "override a key of the config: system.network.0.degree=16",
+     set<&Line::overrides>, kRepeatable},
     {"--system", "NAME",
-     "the machine, in place of that of the config: one of 'dfsearch list systems' or a file",
+     "replace the machine of the config by one of 'dfsearch list systems' or of a file",
      system_name},
-    {"--chips", "N", "its number of chips", chips},
+    {"--chips", "N", "the number of chips of the machine", chip_count, kOnce, kMostChips},
     kFamilies,
     kSize,
     kUnknown};
 
 constexpr OptionRow kSolve[] = {
-    {"--threads", "N", "worker threads, 1 to 1024 (all hardware threads)", threads},
-    {"--gap", "G", "stop once (best - lower bound) / best is at most G, from 0 to 1 (0)", gap},
-    {"--time-limit", "T", "stop after so long, a quantity such as '20 min' or '90 s'",
-     time<&Line::time_limit>},
+    kThreads,
+    {"--gap", "G", "stop once (best - lower bound) / best is at most G, from 0 to 1 (0)",
+     set<&Line::gap>},
+    {"--time-limit", "T", "stop after this time: '20 min', '90 s'", set<&Line::time_limit>},
     {"--memory-limit", "B",
-     "near so many bytes kept by the search, a quantity such as '4 GiB', it goes on with less "
-     "(half of the machine)",
-     memory},
-    {"--node-limit", "N", "stop after so many nodes of the search",
-     count<&Line::node_limit, kMostNodes>},
+     "memory of the search: '4 GiB'; near it the search goes on with less (half of the machine)",
+     memory_limit},
+    {"--node-limit", "N", "stop after N nodes of the search", set<&Line::node_limit>},
     {"--objective", "O",
-     "what to minimise: step_time, or its product with the price or power of the machine: "
+     "minimise step_time, or its product with the price or the power of the machine: "
      "cost_efficiency, power_efficiency",
      objective},
     {"--top", "K",
-     "the best answer for each of the K best parallelisms (the best one, and how far the next one "
-     "is if that is soon found); of a budget that leaves something out the K best splits",
-     count<&Line::top, kMostAnswers>},
+     "report the K best parallelisms, or the K best splits of a budget; without it the best one, "
+     "and the distance of the next one if it is found soon",
+     set<&Line::top>, kOnce, kMostAnswers},
     kJson,
-    {"--html", "FILE", "the result as a page for the browser, in one file (docs/pages.md)",
-     text<&Line::html>},
-    {"--mapping", "FILE", "the mapping found, as JSON that --hint and evaluate read",
-     text<&Line::mapping>},
+    kHtml,
+    {"--mapping", "FILE", "the answer as JSON that --hint and evaluate read", set<&Line::mapping>},
     {"--emit", "FRAMEWORK=FILE",
-     "what 'dfsearch emit' writes of the answer: --emit megatron=launch.sh; of chakra a prefix",
+     "the answer as 'dfsearch emit' writes it: --emit megatron=launch.sh; for chakra a prefix",
      emit_to},
     {"--hint", "FILE", "a result to start from; dropped if it does not fit or is ruled out",
-     text<&Line::hint>},
+     set<&Line::hint>},
     {"--checkpoint", "FILE",
-     "keep the state of the search there, and go on from the one that is there; a kill loses "
+     "keep the state of the search in FILE, and go on from a state that is in it; a kill loses "
      "seconds",
-     text<&Line::checkpoint>},
-    {"--resume", "FILE", "go on from such a state, with the same config", text<&Line::resume>},
-    {"--events", "FILE|-", "what happens, as JSON lines; with - in place of the report",
-     text<&Line::events>},
-    {"--no-bound", "NAME",
-     "search without one of the bounds below: the same answer, only later; repeatable", drop_bound,
-     true},
+     set<&Line::checkpoint>},
+    {"--resume", "FILE", "go on from such a state, with the same config", set<&Line::resume>},
+    {"--events", "FILE|-", "the events of the search as JSON lines; with - in place of the report",
+     set<&Line::events>},
+    {"--no-bound", "NAME", "search without one of the bounds below: slower, with the same answer",
+     drop_bound, kRepeatable},
     {"--robust", "",
-     "with 'training' and a stack: the plan of least regret as well, whatever the stack's "
-     "constants turn out to be (docs/truth.md)",
-     flag<&Line::robust>},
+     "with 'training' and a stack: also the plan of least regret over the intervals of the stack's "
+     "constants (docs/truth.md)",
+     set<&Line::robust>},
     {"--what-if", "",
-     "what a tenth more of each quantity of the machine brings, exactly: one search for each",
-     flag<&Line::what_if>},
+     "the exact gain of a tenth more of each quantity of the machine: one search for each",
+     set<&Line::what_if>},
     {"--count", "",
-     "of plans, executions and deployments: how many fit, of the whole space; of mappings, which "
-     "are too many to count so, the space alone",
-     flag<&Line::count>},
-    {"--deterministic", "",
-     "the same nodes, log and one of equal answers for any number of threads",
-     flag<&Line::deterministic>},
-    {"--quiet", "", "no progress and no report", flag<&Line::quiet>},
+     "count the plans, executions or deployments that fit; for mappings only the size of the space",
+     set<&Line::count>},
+    {"--deterministic", "", "the same nodes, log and answer for any number of threads",
+     set<&Line::deterministic>},
+    {"--quiet", "", "no progress and no report", set<&Line::quiet>},
     {"--verbose", "",
-     "a line of progress for every better mapping, and at the end what the parts of the search did",
-     flag<&Line::verbose>}};
+     "a line of progress for every better mapping, and at the end the effort of each technique",
+     set<&Line::verbose>}};
 
 constexpr OptionRow kEvaluate[] = {
     {"--mapping", "FILE", "the answer: a result of solve, or YAML with its keys",
-     text<&Line::mapping>},
+     set<&Line::mapping>},
     {"--solution", "FILE",
-     "or what a solver found for an exported program; then --mapping decides what the program took "
-     "as given, if the config leaves it open",
-     text<&Line::solution>},
+     "or a solution of an exported program; then --mapping gives the decisions that are not part "
+     "of the program, if the config leaves them open",
+     set<&Line::solution>},
     kJson,
-    {"--html", "FILE", "the result as a page", text<&Line::html>},
-    {"--quiet", "", "no progress and no report", flag<&Line::quiet>}};
+    kHtml,
+    {"--quiet", "", "no progress and no report", set<&Line::quiet>}};
 
 constexpr OptionRow kGraph[] = {
     {"--format", "F",
      "yaml or json: a config of 'kind: graph' with exact numbers; dot: a picture for Graphviz "
      "(yaml)",
-     word<&Line::format>},
-    {"--mapping", "FILE", "for dot: cluster the kernels by partition", text<&Line::mapping>},
+     set<&Line::format>},
+    {"--mapping", "FILE", "for dot: cluster the kernels by partition", set<&Line::mapping>},
     kOutput};
 
 constexpr OptionRow kImport[] = {
     {"--counts", "",
-     "of a model of Hugging Face: parameters, FLOP at 4,096 tokens, cache and states as JSON, in "
+     "for a model of Hugging Face: parameters, FLOP at 4,096 tokens, cache and states as JSON, in "
      "place of the section",
-     flag<&Line::model_counts>},
+     set<&Line::model_counts>},
     kFamilies,
     kSize,
     kUnknown,
-    {"-o,--output", "FILE|-", "where to write the config, or the section (-)",
-     text<&Line::output>}};
+    kOutput};
 
 constexpr OptionRow kExport[] = {
     {"--part", "P", "fusion: partitions and cores of a layer, or sharding (fusion)",
-     word<&Line::part>},
-    {"--format", "F", "mps or lp (as FILE ends, else mps)", word<&Line::model_format>},
+     set<&Line::part>},
+    {"--format", "F", "mps or lp (by the ending of FILE, else mps)", set<&Line::model_format>},
     {"--mapping", "FILE",
-     "network, tile, micro-batch and sharding of a result; needed where the config leaves them "
-     "open",
-     text<&Line::mapping>},
+     "a result with network, tile, micro-batch and sharding, if the config leaves them open",
+     set<&Line::mapping>},
     kOutput};
 
-constexpr OptionRow kChip[] = {
-    {"--json", "FILE|-", "the chips as JSON; with - in place of the tables", text<&Line::json>}};
+constexpr OptionRow kTable[] = {kJson};
 
 constexpr OptionRow kMesh[] = {
-    {"--axis", "N", "members of an axis, whose last one talks to the first; repeatable", mesh_axis,
-     true},
-    {"--open", "N", "the same of one whose ends do not talk, a pipeline; repeatable", open_axis,
-     true},
+    {"--axis", "N", "members of an axis whose last one talks to the first", mesh_axis, kRepeatable},
+    {"--open", "N", "members of an axis whose ends do not talk, a pipeline", open_axis,
+     kRepeatable},
     {"--torus", "", "the first and the last chip of a row or column are joined",
-     [](Line& line, const Text&, const Text&) { line.mesh.closed = true; }},
-    {"--json", "FILE|-", "as JSON; with - in place of the table", text<&Line::json>}};
+     set<&Line::mesh, &Mesh::closed>},
+    kJson};
 
 constexpr OptionRow kGemm[] = {
-    {"--shape", "MxKxN", "extents of the GEMM; repeatable", shape, true},
+    {"--shape", "MxKxN", "extents of the GEMM", shape, kRepeatable},
     {"--lstm", "BxDxVxLxS",
      "a training step of a language model of L LSTM layers of width D over a vocabulary V, with "
-     "batches of B samples of S steps; repeatable",
-     lstm_model, true},
+     "batches of B samples of S steps",
+     lstm_model, kRepeatable},
     {"--word", "B", "size of an element ('2 B')", word_size},
-    {"--published", "", "beside it the time that the public code of DeepFlow gives",
-     flag<&Line::published>},
+    {"--published", "", "also the time of the public code of DeepFlow", set<&Line::published>},
     {"--intensities", "P",
-     "FLOP for a word of the memory over all tiles that the outermost level holds, of the GEMM "
-     "that "
-     "P chips share in every way; repeatable",
-     sharing_chips, true},
-    {"--json", "FILE|-", "the times as JSON; with - in place of the table", text<&Line::json>}};
-
-constexpr std::int64_t kLargestMatrix = 1'000'000'000;
-constexpr std::int64_t kMostPasses = 8;
-
-void hpl_rows(Line& line, const Text& option, const Text& value) {
-  line.hpc.n = parse_count(option, value, kLargestMatrix);
-}
-void hpl_block(Line& line, const Text& option, const Text& value) {
-  line.hpc.blocks.push_back(parse_count(option, value, kLargestMatrix));
-}
-void hpl_rate(Line& line, const Text& option, const Text& value) {
-  line.hpc.rate = converted(option, [&] { return parse_quantity<FlopsPerSecond>(value); });
-}
-template <bool has>
-void lookahead(Line& line, const Text&, const Text&) {
-  line.hpc.lookahead = has;
-}
-template <auto member>
-void hpc_bytes(Line& line, const Text& option, const Text& value) {
-  line.hpc.*member = converted(option, [&] { return parse_quantity<Bytes>(value); });
-}
-void fft_layout(Line& line, const Text& option, const Text& value) {
-  line.hpc.layout = parse_word<FftLayout>(option, value);
-}
-void fft_element(Line& line, const Text& option, const Text& value) {
-  constexpr std::array<std::string_view, 2> kElements = {"c64", "c128"};
-  if (value != kElements[0] && value != kElements[1]) refuse_word(option, value, kElements);
-  line.hpc.element = Bytes(value == kElements[0] ? 8.0 : 16.0);
-}
-void fft_repack(Line& line, const Text& option, const Text& value) {
-  line.hpc.repack = value == "0" ? 0 : parse_count(option, value, kMostPasses);
-}
-void operation(Line& line, const Text& option, const Text& value) {
-  line.hpc.operation = parse_word<collective::Kind>(option, value);
-}
-
-constexpr OptionRow kJsonOfTable{"--json", "FILE|-", "as JSON; with - in place of the lines",
-                                 text<&Line::json>};
+     "FLOP for a word of the memory over all tiles that fit the outermost level, for a GEMM that P "
+     "chips share in every way",
+     set<&Line::shared_by>, kRepeatable, kMostSharing},
+    kJson};
 
 constexpr OptionRow kHpl[] = {
-    {"--n", "N", "rows of the matrix", hpl_rows},
-    {"--block", "B", "columns of a panel; repeatable (64 to 2048 in steps of 64)", hpl_block, true},
+    {"--n", "N", "rows of the matrix", set<&Line::hpc, &HpcLine::n>, kRequired, kLargestMatrix},
+    {"--block", "B", "columns of a panel (64 to 2048 in steps of 64)",
+     set<&Line::hpc, &HpcLine::blocks>, kRepeatable, kLargestMatrix},
     {"--grid", "PxQ", "processes, one on each chip (all grids)", hpl_grid},
-    {"--rate", "R", "of wide products of a chip, as measured (its peak)", hpl_rate},
-    {"--lookahead", "", "the next panel is factored during the update", lookahead<true>},
-    {"--no-lookahead", "", "panel, swap and update one after the other", lookahead<false>},
-    kJsonOfTable};
+    {"--rate", "R", "the measured rate of wide products of a chip (its peak)",
+     set<&Line::hpc, &HpcLine::rate>},
+    {"--lookahead", "", "the next panel is factored during the update",
+     [](Line& line, const OptionRow&, const Text&) { line.hpc.lookahead = true; }},
+    {"--no-lookahead", "", "panel, swap and update one after the other",
+     [](Line& line, const OptionRow&, const Text&) { line.hpc.lookahead = false; }},
+    kJson};
 
 constexpr OptionRow kFft[] = {
-    {"--points", "N[xN[xN]]", "points along one to three dimensions", fft_size},
+    {"--points", "N, NxN or NxNxN", "points along one to three dimensions", fft_size, kRequired},
     {"--element", "c64|c128", "a complex point (c64)", fft_element},
     {"--real", "", "real input: half of the bytes and of the work",
-     flag<&Line::hpc, &HpcLine::real>},
-    {"--layout", "slab|pencil", "how points lie on chips (the faster one)", fft_layout},
-    {"--transposed", "", "the output may stay as the last exchange leaves it",
-     flag<&Line::hpc, &HpcLine::transposed>},
-    {"--repack", "N", "passes that packing adds: 2 of MPI libraries, 0 if fused (1)", fft_repack},
-    {"--fast", "B", "what a core holds of a pass (the SRAM of the chip)",
-     hpc_bytes<&HpcLine::fast>},
-    kJsonOfTable};
+     set<&Line::hpc, &HpcLine::real>},
+    {"--layout", "slab|pencil", "the layout of the points on the chips (the faster one)",
+     set<&Line::hpc, &HpcLine::layout>},
+    {"--transposed", "", "the output may stay in the order of the last exchange",
+     set<&Line::hpc, &HpcLine::transposed>},
+    {"--repack", "N", "passes for packing: 2 of MPI libraries, 0 if fused (1)", fft_repack, kOnce,
+     kMostPasses},
+    {"--fast", "B", "memory that a core has for a pass (the SRAM of the chip)",
+     set<&Line::hpc, &HpcLine::fast>},
+    kJson};
 
 constexpr OptionRow kCollective[] = {
     {"--operation", "NAME",
-     "all_reduce, all_gather, reduce_scatter, all_to_all or broadcast (all_reduce)", operation},
-    {"--bytes", "B", "of the whole, or of what a member of an all_to_all sends",
-     hpc_bytes<&HpcLine::bytes>},
-    {"--nccl", "a100|h100|b200", "beside it what NCCL reaches on such chips of one node",
-     nccl_chip},
-    kJsonOfTable};
+     "all_reduce, all_gather, reduce_scatter, all_to_all or broadcast (all_reduce)",
+     set<&Line::hpc, &HpcLine::operation>},
+    {"--bytes", "B", "size of the whole, or of the message of a member of an all_to_all",
+     set<&Line::hpc, &HpcLine::bytes>},
+    {"--nccl", "a100|h100|b200", "also the time that NCCL reaches on such chips of one node",
+     set_word<&Line::hpc, &HpcLine::nccl>},
+    kJson};
 
 constexpr OptionRow kPredict[] = {
-    {"--by", "GROUP", "the table of errors by source, model, gpu or gpus (source); repeatable",
-     word<&Line::run_groups>, true},
-    {"--worst", "N", "tell the N runs that are farthest off, and the largest part of each (5)",
-     count<&Line::worst, kMostAnswers>},
+    {"--by", "GROUP", "the table of errors by source, model, gpu or gpus (source)",
+     set<&Line::run_groups>, kRepeatable},
+    {"--worst", "N", "print the N runs that are farthest off, with their largest part (5)",
+     set<&Line::worst>, kOnce, kMostAnswers},
     {"--html", "PAGE", "predicted against measured times, and the tables, as a page",
-     text<&Line::html>},
+     set<&Line::html>},
     {"-o,--output", "OUT.csv", "time, interval, parts, memory and error of each run",
-     text<&Line::output>},
+     set<&Line::output>},
     {"--fit", "STACK.yaml",
-     "fit the constants that a stack marks to its timed runs, cross-validated; write the stack "
-     "there, and use it",
-     text<&Line::fit>},
-    {"--stack", "NAME", "the stack to fit, if runs have several", text<&Line::fit_stack>},
-    {"--holdout", "SHARE|COLUMN=VALUE", "runs that the fit does not see; their error stands beside",
+     "fit the marked constants of a stack to its timed runs, cross-validated; write the stack to "
+     "this file, and use it",
+     set<&Line::fit>},
+    {"--stack", "NAME", "the stack to fit, if runs have several", set<&Line::fit_stack>},
+    {"--holdout", "SHARE|COLUMN=VALUE", "runs that the fit does not use; their error is printed",
      holdout},
-    {"--stacks", "DIR", "DIR/NAME.yaml goes before the stack or chip NAME of the shelf",
-     text<&Line::stacks>},
-    {"--threads", "N", "worker threads (all hardware threads)", threads},
-    {"--quiet", "", "no progress", flag<&Line::quiet>}};
+    {"--stacks", "DIR", "DIR/NAME.yaml replaces the built-in stack or chip NAME",
+     set<&Line::stacks>},
+    kThreads,
+    kQuiet};
 
 constexpr OptionRow kEmit[] = {
     {"--for", "FRAMEWORK",
      "arguments of megatron, torchtitan or deepspeed, or of vllm, sglang or trtllm; chakra: traces "
      "of the step of a plan; inferencex: rows of a deployment or a front",
-     word<&Line::emit_for>},
+     set<&Line::emit_for>, kRequired},
     {"-o,--output", "FILE|-",
-     "where to write (-); comments list what arguments do not contain. Of chakra a prefix: "
-     "FILE.N.et "
-     "for each chip N, and FILE.json with their groups",
-     text<&Line::output>},
+     "the file to write (-: standard output); comments list the decisions without an argument. For "
+     "chakra a prefix: FILE.N.et for each chip N, and FILE.json with their groups",
+     set<&Line::output>},
     {"--anyway", "",
-     "write what the framework cannot run, too, below a comment; without it that is refused, with "
-     "exit status 3",
-     flag<&Line::anyway>}};
+     "write also an answer that the framework cannot run, below a comment; without it that is "
+     "refused, with exit status 3",
+     set<&Line::anyway>}};
 
 constexpr OptionRow kStudy[] = {
     {"-o,--output", "DIR",
      "the folder for results.ndjson, results.csv, front.json and study.json (the name of STUDY); "
      "the same command goes on with a study that was stopped",
-     text<&Line::study, &StudyLine::output>},
-    {"--points", "", "list the points",
-     [](Line& line, const Text&, const Text&) { study_task(line, StudyLine::Task::List); }},
+     set<&Line::study, &StudyLine::output>},
+    {"--points", "", "list the points", study_points},
     {"--print", "POINT",
-     "the whole config of a point, by its number or as 'sram=640 MiB,link=pcie'",
-     [](Line& line, const Text&, const Text& value) {
-       study_task(line, StudyLine::Task::Print);
-       line.study.point = value;
-     }},
-    {"--dry-run", "", "check the study, and say which axes bound boxes of points",
-     [](Line& line, const Text&, const Text&) { study_task(line, StudyLine::Task::DryRun); }},
-    {"--only", "AXIS=LABEL,...", "the points with these labels only; repeatable",
-     append<&Line::study, &StudyLine::only>, true},
+     "the whole config of a point, by its number or as 'sram=640 MiB,link=pcie'", study_print},
+    {"--dry-run", "", "check the study, and print which axes bound boxes of points", study_dry_run},
+    {"--only", "AXIS=LABEL,...", "only the points with these labels",
+     set<&Line::study, &StudyLine::only>, kRepeatable},
     {"--all", "", "solve all points, not only those that the front needs",
-     flag<&Line::study, &StudyLine::all>},
+     set<&Line::study, &StudyLine::all>},
     {"--shard", "K/N", "the K-th of N parts; 'study merge' puts their folders together", shard},
-    {"--threads", "N", "points side by side, a thread each (all hardware threads)", threads},
-    {"--gap", "G", "of each point, as for solve", gap},
-    {"--time-limit", "T", "stop the whole run after so long", time<&Line::time_limit>},
-    {"--point-time-limit", "T", "stop a point after so long",
-     time<&Line::study, &StudyLine::point_time_limit>},
-    {"--node-limit", "N", "stop a point after so many nodes", count<&Line::node_limit, kMostNodes>},
-    {"--memory-limit", "B", "of all points that are solved at once, as for solve", memory},
+    {"--threads", "N", "points side by side, a thread each (all hardware threads)",
+     set<&Line::threads>, kOnce, kMostThreads},
+    {"--gap", "G", "gap of each point, as for solve", set<&Line::gap>},
+    {"--time-limit", "T", "stop the whole run after this time", set<&Line::time_limit>},
+    {"--point-time-limit", "T", "stop a point after this time",
+     set<&Line::study, &StudyLine::point_time_limit>},
+    {"--node-limit", "N", "stop a point after N nodes", set<&Line::node_limit>},
+    {"--memory-limit", "B", "memory of all points that are solved at once, as for solve",
+     memory_limit},
     {"--deterministic", "",
      "no times in the results: the same bytes, once sorted, for any number of threads",
-     flag<&Line::deterministic>},
+     set<&Line::deterministic>},
     kFamilies,
-    {"--quiet", "", "no progress", flag<&Line::quiet>}};
+    kQuiet};
 
-constexpr OptionRow kList[] = {
-    {"--json", "FILE|-", "the list as JSON; with - in place of the table", text<&Line::json>}};
-
-constexpr OptionRow kReport[] = {
-    {"-o,--output", "FILE|-", "where to write the page (-)", text<&Line::output>}};
+constexpr OptionRow kReport[] = {kOutput};
 
 constexpr UsageRow kSolveUsage[] = {{"CONFIG [options]", "search, report, exit"}};
 constexpr UsageRow kEvaluateUsage[] = {
@@ -381,12 +334,7 @@ constexpr UsageRow kCheckUsage[] = {{"CONFIG", "read and validate only"}};
 constexpr UsageRow kGraphUsage[] = {
     {"CONFIG [options]", "the dataflow graph as a config or picture"}};
 constexpr UsageRow kImportUsage[] = {
-    {"SETUP.txt [-o CONFIG]", "a setup of DFModel (protobuf text) as a config"},
-    {"config.json [-o FILE]",
-     "a model of Hugging Face as a section 'workload', with the hf_quant_config.json beside it"},
-    {"TRACE.et [-o FILE]", "an execution trace of Chakra as a section 'workload'"},
-    {"MODEL.onnx [--size NAME=VALUE]",
-     "a model of ONNX as a config without a machine, by the package of Python"}};
+    {"MODEL [-o FILE]", "a model or trace of another program as a config"}};
 constexpr UsageRow kExportUsage[] = {
     {"CONFIG [options]", "a mixed-integer program for other solvers"}};
 constexpr UsageRow kChipUsage[] = {
@@ -396,86 +344,121 @@ constexpr UsageRow kGemmUsage[] = {
     {"CONFIG --lstm BxDxVxLxS", "the time of a training step of an LSTM there"}};
 constexpr UsageRow kHplUsage[] = {{"CONFIG --n N", "the best run of HPL on such a machine"}};
 constexpr UsageRow kFftUsage[] = {
-    {"CONFIG --points N[xN[xN]]", "the best layout of a Fourier transform there"}};
+    {"CONFIG --points NxN", "the best layout of a Fourier transform there"}};
 constexpr UsageRow kCollectiveUsage[] = {
     {"CONFIG --bytes B", "the time of a collective by algorithm"}};
 constexpr UsageRow kMeshUsage[] = {
-    {"WxH --axis N...", "where axes of parallelism are on a mesh, and links they share"}};
+    {"WxH --axis N...", "placements of axes of parallelism on a mesh"}};
 constexpr UsageRow kPredictUsage[] = {
     {"TABLE.csv [-o OUT.csv]", "times of measured runs or deployments, and errors"}};
 constexpr UsageRow kEmitUsage[] = {
-    {"RESULT --for FRAMEWORK", "a plan or deployment as launch arguments, traces or rows"}};
+    {"RESULT --for FRAMEWORK", "a plan or deployment as launch arguments or traces"}};
 constexpr UsageRow kStudyUsage[] = {
     {"STUDY [-o DIR] [options]", "all points of a design space, or its exact front"},
-    {"merge DIR... -o DIR", "parts of a study put together"}};
+    {"merge DIR... -o DIR", "the parts of a study as one"}};
 constexpr UsageRow kListUsage[] = {
     {"[KIND] [--json FILE|-]", "systems, workloads, studies and configs by name"}};
 constexpr UsageRow kSchemaUsage[] = {{"", "the keys of a CONFIG as a JSON Schema"}};
 constexpr UsageRow kReportUsage[] = {
-    {"RESULT... [-o PAGE.html]", "a page of results, of a study, or of a folder of them"}};
-constexpr UsageRow kCompletionUsage[] = {
-    {"SHELL", "completion of words for bash; 'manual': a manual page"}};
+    {"RESULT... [-o PAGE.html]", "a page of results, of a study, or of a folder"}};
+constexpr UsageRow kCompletionUsage[] = {{"SHELL", "completion of words for bash, or 'manual'"}};
+
+constexpr bool kConfigs = true, kSeveral = true;
 
 constexpr CommandRow kCommands[] = {
-    {run_solve, "solve", kSolveUsage, "config", kSolve, finish_solve},
-    {run_evaluate, "evaluate", kEvaluateUsage, "config", kEvaluate, finish_evaluate},
+    {run_solve, "solve", kSolveUsage, "config", kSolve, finish_solve, kConfigs, !kSeveral, "",
+     R"(  dfsearch --config gpt3_1t.yaml --threads 64
+  dfsearch configs/gpt3_1t.yaml --time-limit '20 min' --json result.json --mapping best.json
+  dfsearch configs/gpt3_1t.yaml --html page.html
+  dfsearch configs/gpt3_1t.yaml --set execution.partitions=8 --hint best.json
+  dfsearch configs/gpt3_1t_free.yaml --top 5
+  dfsearch configs/training/llama3_70b_2048_h100.yaml
+  dfsearch configs/calculon_1t.yaml --count
+  dfsearch configs/gpt3_1t_free.yaml --checkpoint run.ck    # the same again goes on from there
+  dfsearch configs/transformers/llama3_70b.yaml --set workload.model=qwen2_5_72b
+)"},
+    {run_evaluate, "evaluate", kEvaluateUsage, "config", kEvaluate, finish_evaluate, kConfigs,
+     !kSeveral, "",
+     R"(  dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json
+  dfsearch evaluate configs/gpt3_1t.yaml --mapping best.json --solution fusion.sol
+)"},
     {run_check, "check", kCheckUsage, "config", {}, nullptr},
-    {run_graph, "graph", kGraphUsage, "config", kGraph, finish_graph},
-    {run_import, "import", kImportUsage, "setup", kImport, nullptr,
-     "All of these stand for a CONFIG as well: dfsearch config.json --system h100_dgx --chips 8.",
-     false},
-    {run_export, "export", kExportUsage, "config", kExport, nullptr},
-    {run_chip, "chip", kChipUsage, "config", kChip, nullptr,
-     "A config of a chip needs its system only (docs/technology.md).  Of several each is a row of "
-     "one table; a folder stands for all configs in it.",
-     true, true},
-    {run_gemm, "gemm", kGemmUsage, "config", kGemm, finish_gemm},
-    {run_hpl, "linpack", kHplUsage, "config", kHpl, finish_hpl,
+    {run_graph, "graph", kGraphUsage, "config", kGraph, finish_graph, kConfigs, !kSeveral, "",
+     "  dfsearch graph configs/gpt3_1t.yaml --format dot --mapping best.json | dot -Tsvg -o "
+     "g.svg\n"},
+    {run_import, "import", kImportUsage, "setup", kImport, nullptr, !kConfigs, !kSeveral,
+     "A MODEL is a config.json of Hugging Face, with the hf_quant_config.json beside it; a setup "
+     "of DFModel (protobuf text); an execution trace of Chakra (.et); or a model of ONNX, which "
+     "the package of Python reads. Models and traces become a section 'workload', or a config "
+     "without a machine. All of them can also be the CONFIG of another command.",
+     R"(  dfsearch import setup.txt -o gpt3_1t_again.yaml
+  dfsearch import model.onnx --size batch=8
+  dfsearch config.json --system h100_dgx --chips 8
+)"},
+    {run_export, "export", kExportUsage, "config", kExport, nullptr, kConfigs, !kSeveral, "",
+     "  dfsearch export configs/gpt3_1t.yaml --mapping best.json -o fusion.mps\n"},
+    {run_chip, "chip", kChipUsage, "config", kTable, nullptr, kConfigs, kSeveral,
+     "A config of a chip needs its system only (docs/technology.md). Of several configs each is a "
+     "row of one table; a folder means all configs in it.",
+     "  dfsearch chip configs/chips/v100.yaml\n  dfsearch chip configs/chips\n"},
+    {run_gemm, "gemm", kGemmUsage, "config", kGemm, finish_gemm, kConfigs, !kSeveral, "",
+     "  dfsearch gemm configs/chips/v100.yaml --shape 4096x4096x4096 --published\n"},
+    {run_hpl, "linpack", kHplUsage, "config", kHpl, nullptr, kConfigs, !kSeveral,
      "A config needs its system only, as for chip (docs/hpc.md)."},
-    {run_fft, "fourier", kFftUsage, "config", kFft, finish_fft,
+    {run_fft, "fourier", kFftUsage, "config", kFft, finish_fft, kConfigs, !kSeveral,
      "A config needs its system only, as for chip (docs/hpc.md)."},
     {run_collective, "collective", kCollectiveUsage, "config", kCollective, finish_collective,
-     "A config needs its system only, as for chip (docs/collectives.md)."},
-    {run_mesh, "mesh", kMeshUsage, "mesh", kMesh, finish_mesh,
+     kConfigs, !kSeveral, "A config needs its system only, as for chip (docs/collectives.md)."},
+    {run_mesh, "mesh", kMeshUsage, "mesh", kMesh, finish_mesh, !kConfigs, !kSeveral,
      "Axes count from 0 and are placed in every order, innermost first, column after column: all "
-     "upwards, or every second one downwards as a snake.",
-     false},
-    {run_predict, "predict", kPredictUsage, "table of runs", kPredict, finish_predict,
-     "A table of training runs (docs/truth.md); of deployments that serve (docs/serving.md) with "
-     "-o "
-     "and --worst alone.",
-     false},
-    {run_emit, "emit", kEmitUsage, "result", kEmit, finish_emit,
-     "RESULT is what --json wrote of a plan of training or a deployment.", false},
-    {run_study, "study", kStudyUsage, "study", kStudy, finish_study, "", false, true},
-    {run_list, "list", kListUsage, "kind", kList, finish_list,
-     "A KIND is systems, workloads or studies (all of these), or configs; all have their names in "
-     "every folder: 'dfsearch NAME', 'dfsearch study NAME', and in a CONFIG 'system: {from: "
-     "NAME}'.",
-     false},
-    {run_schema, "schema", kSchemaUsage, "schema", {}, nullptr, "", false},
-    {run_report, "report", kReportUsage, "result", kReport, nullptr,
-     "RESULT is what --json wrote, the folder of a study, or a folder of results, whose page lists "
-     "them: -o DIR/index.html.  The graph is drawn by Graphviz where it is installed.",
-     false, true},
+     "upwards, or every second one downwards as a snake."},
+    {run_predict, "predict", kPredictUsage, "table of runs", kPredict, finish_predict, !kConfigs,
+     !kSeveral,
+     "A table of training runs (docs/truth.md), or of deployments that serve (docs/serving.md), "
+     "for which only -o and --worst apply."},
+    {run_emit, "emit", kEmitUsage, "result", kEmit, finish_emit, !kConfigs, !kSeveral,
+     "RESULT is a file of --json with a plan of training or a deployment."},
+    {run_study, "study", kStudyUsage, "study", kStudy, finish_study, !kConfigs, kSeveral, "",
+     "  dfsearch study configs/studies/sram_bandwidth.yaml -o sram --threads 2\n"},
+    {run_list, "list", kListUsage, "kind", kTable, finish_list, !kConfigs, !kSeveral,
+     "A KIND is systems, workloads or studies (all of these), or configs. The names hold in every "
+     "folder: 'dfsearch NAME', 'dfsearch study NAME', and in a CONFIG 'system: {from: NAME}'.",
+     "  dfsearch list systems\n"},
+    {run_schema, "schema", kSchemaUsage, "schema", {}, nullptr, !kConfigs},
+    {run_report, "report", kReportUsage, "result", kReport, nullptr, !kConfigs, kSeveral,
+     "RESULT is a file of --json, the folder of a study, or a folder of results, whose page lists "
+     "them: -o DIR/index.html. Graphviz draws the graph if it is installed.",
+     "  dfsearch report result.json -o page.html\n"},
     {run_completion,
      "completion",
      kCompletionUsage,
      "shell",
      {},
      finish_completion,
-     "source <(dfsearch completion bash); dfsearch completion manual > dfsearch.1.",
-     false}};
+     !kConfigs,
+     !kSeveral,
+     "",
+     "  source <(dfsearch completion bash)\n  dfsearch completion manual > dfsearch.1\n"}};
 
 }  // namespace
 
-std::string_view OptionRow::name() const {
+std::vector<std::string> OptionRow::all_names() const {
   const std::string_view all = names;
-  const std::size_t comma = all.rfind(',');
-  return comma == std::string_view::npos ? all : all.substr(comma + 1);
+  const std::size_t comma = all.find(',');
+  if (comma == std::string_view::npos) return {std::string(all)};
+  return {std::string(all.substr(0, comma)), std::string(all.substr(comma + 1))};
+}
+
+std::string OptionRow::name() const { return all_names().back(); }
+
+std::vector<OptionRow> CommandRow::options() const {
+  std::vector<OptionRow> rows;
+  if (takes_config) rows.assign(std::begin(kConfig), std::end(kConfig));
+  rows.insert(rows.end(), own_options.begin(), own_options.end());
+  return rows;
 }
 
 std::span<const CommandRow> command_rows() { return kCommands; }
-std::span<const OptionRow> config_rows() { return kConfig; }
+std::span<const OptionRow> config_options() { return kConfig; }
 
 }  // namespace dfsearch

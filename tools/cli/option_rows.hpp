@@ -1,32 +1,41 @@
 #pragma once
-// The commands and their options, declared once: what is read, its help, the manual and the
+// The commands and their options, declared once: the reader, the help, the manual and the
 // completion of shells follow from these rows.
 
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/options.hpp"
 
 namespace dfsearch {
 
-/// Sets what an option says; the text of a flag is empty.  `option` is its name, for messages.
-/// Throws InputError.
-using ReadOption = void (*)(CommandLine& line, const std::string& option, const std::string& text);
+struct OptionRow;
+
+/// Puts the value of an option, which is empty for a flag, into the line.  Throws InputError.
+using ReadOption = void (*)(CommandLine& line, const OptionRow& row, const std::string& value);
+
+enum class Times { Once, Repeatable, Required };
 
 struct OptionRow {
-  const char* names;    ///< "-o,--output"; the last one stands in messages
+  const char* names;    ///< "-o,--output"; messages use the last one
   const char* value;    ///< "FILE|-"; empty: a flag
   const char* meaning;  ///< a line of the help, which is wrapped
   ReadOption read;
-  bool repeatable = false;
+  Times times = Times::Once;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();  ///< of a whole number
 
-  [[nodiscard]] std::string_view name() const;
+  [[nodiscard]] std::string name() const;
+  /// "-o" and "--output"
+  [[nodiscard]] std::vector<std::string> all_names() const;
   [[nodiscard]] bool is_flag() const { return *value == '\0'; }
 };
 
 struct UsageRow {
-  const char* words;  ///< behind the name of the command
+  const char* words;  ///< behind the name of the command; the first one names the input
   const char* meaning;
 };
 
@@ -35,17 +44,22 @@ struct CommandRow {
   const char* name;
   std::span<const UsageRow> usages;
   const char* input;  ///< noun of an input, "config"
-  std::span<const OptionRow> options;
-  void (*finish)(CommandLine& line);  ///< what several options say together; null: nothing
-  const char* note = "";              ///< what its help says beside the options
-  bool takes_config = true;           ///< and --config and --set
-  bool takes_several = false;         ///< of its inputs
+  std::span<const OptionRow> own_options;
+  void (*finish)(CommandLine& line);  ///< rules of several options; null: none
+  bool takes_config = true;           ///< and the options of configs
+  bool takes_several = false;         ///< inputs
+  const char* note = "";
+  const char* examples = "";  ///< lines of a shell
+
+  /// The options of configs, if it takes them, and its own.
+  [[nodiscard]] std::vector<OptionRow> options() const;
 };
 
-/// In the order of the help; the first one is meant where none is named.
+/// The commands in the order of the help.  A line that names none means the first one.
 std::span<const CommandRow> command_rows();
-/// Options of all commands that take a config.
-std::span<const OptionRow> config_rows();
+
+/// The options of all commands that take a config.
+std::span<const OptionRow> config_options();
 
 /// Text of --help for all commands, or for one.
 std::string help_text();
@@ -54,30 +68,34 @@ std::string help_text(const CommandRow& command);
 /// A script for completion in bash, or a manual page (roff).
 std::string completion_text(Shell shell);
 
-void drop_bound(CommandLine& line, const std::string& option, const std::string& value);
-void system_name(CommandLine& line, const std::string&, const std::string& value);
-/// Sets the treatment of unknown operators of ONNX.
-void unknown_operators(CommandLine& line, const std::string& option, const std::string& value);
-void objective(CommandLine& line, const std::string&, const std::string& value);
-void mesh_axis(CommandLine& line, const std::string& option, const std::string& value);
-void open_axis(CommandLine& line, const std::string& option, const std::string& value);
-void shape(CommandLine& line, const std::string& option, const std::string& value);
-void lstm_model(CommandLine& line, const std::string& option, const std::string& value);
-void sharing_chips(CommandLine& line, const std::string& option, const std::string& value);
-void hpl_grid(CommandLine& line, const std::string& option, const std::string& value);
-void fft_size(CommandLine& line, const std::string& option, const std::string& value);
-void nccl_chip(CommandLine& line, const std::string& option, const std::string& value);
-void word_size(CommandLine& line, const std::string& option, const std::string& value);
-void holdout(CommandLine& line, const std::string& option, const std::string& value);
-void emit_to(CommandLine& line, const std::string& option, const std::string& value);
-void shard(CommandLine& line, const std::string& option, const std::string& value);
-void study_task(CommandLine& line, StudyLine::Task task);
+// Readers of options whose value is not the member of a line as it is written.
+
+void drop_bound(CommandLine& line, const OptionRow& row, const std::string& value);
+void system_name(CommandLine& line, const OptionRow& row, const std::string& value);
+void chip_count(CommandLine& line, const OptionRow& row, const std::string& value);
+void memory_limit(CommandLine& line, const OptionRow& row, const std::string& value);
+void objective(CommandLine& line, const OptionRow& row, const std::string& value);
+void families_folder(CommandLine& line, const OptionRow& row, const std::string& value);
+void mesh_axis(CommandLine& line, const OptionRow& row, const std::string& value);
+void open_axis(CommandLine& line, const OptionRow& row, const std::string& value);
+void shape(CommandLine& line, const OptionRow& row, const std::string& value);
+void lstm_model(CommandLine& line, const OptionRow& row, const std::string& value);
+void hpl_grid(CommandLine& line, const OptionRow& row, const std::string& value);
+void fft_size(CommandLine& line, const OptionRow& row, const std::string& value);
+void fft_element(CommandLine& line, const OptionRow& row, const std::string& value);
+void fft_repack(CommandLine& line, const OptionRow& row, const std::string& value);
+void word_size(CommandLine& line, const OptionRow& row, const std::string& value);
+void holdout(CommandLine& line, const OptionRow& row, const std::string& value);
+void emit_to(CommandLine& line, const OptionRow& row, const std::string& value);
+void shard(CommandLine& line, const OptionRow& row, const std::string& value);
+void study_points(CommandLine& line, const OptionRow& row, const std::string& value);
+void study_print(CommandLine& line, const OptionRow& row, const std::string& value);
+void study_dry_run(CommandLine& line, const OptionRow& row, const std::string& value);
 
 void finish_solve(CommandLine& line);
 void finish_evaluate(CommandLine& line);
 void finish_graph(CommandLine& line);
 void finish_gemm(CommandLine& line);
-void finish_hpl(CommandLine& line);
 void finish_fft(CommandLine& line);
 void finish_collective(CommandLine& line);
 void finish_mesh(CommandLine& line);

@@ -7,16 +7,30 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <system_error>
 #include <thread>
 
-#include "base/units_text.hpp"
-#include "io/config/load_config.hpp"
 #include "io/text/input_messages.hpp"
 
 namespace dfsearch {
 namespace {
 
 constexpr const char* kSeeHelp = "run 'dfsearch --help' for all commands and options";
+
+/// Infinite unless the file begins with a number.
+Bytes number_in(const char* file) {
+  std::ifstream in(file);
+  double number = 0.0;
+  return in >> number ? Bytes(number) : Bytes::infinity();
+}
+
+Bytes shell_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return Bytes::infinity();
+  }
+  return Bytes(static_cast<double>(limit.rlim_cur));
+}
 
 }  // namespace
 
@@ -40,66 +54,10 @@ std::int64_t parse_count(const std::string& option, const std::string& text, std
   return value;
 }
 
-int parse_threads(const std::string& text) {
-  if (!text.empty()) return static_cast<int>(parse_count("--threads", text, kMostThreads));
+int hardware_threads() {
   const auto hardware = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   return static_cast<int>(std::clamp<std::int64_t>(hardware, 1, kMostThreads));
 }
-
-double parse_gap(const std::string& text) {
-  const double gap = converted("--gap", [&] { return parse_number(text); });
-  if (gap < 0.0 || gap > 1.0) {
-    usage_error("--gap: expected a number from 0 to 1, got " + in_quotes(text));
-  }
-  return gap;
-}
-
-Seconds parse_time(const std::string& option, const std::string& text) {
-  return converted(option, [&] { return parse_quantity<Seconds>(text); });
-}
-
-Bytes parse_memory_limit(const std::string& text) {
-  const Bytes limit = converted("--memory-limit", [&] { return parse_quantity<Bytes>(text); });
-  if (limit < kLeastMemoryLimit) {
-    usage_error("--memory-limit: expected at least 16 MiB, got " + in_quotes(text));
-  }
-  return limit;
-}
-
-void refuse_extras(const CLI::App& app, std::string_view command, std::string_view input) {
-  const std::vector<std::string> extras = app.remaining();
-  if (extras.empty()) return;
-  const std::string& extra = extras.front();
-  if (!extra.starts_with('-') || extra == "-") {
-    usage_error(fmt::format("{}: one {} is enough, got also {}", command, input, in_quotes(extra)));
-  }
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  usage_error(fmt::format("{} has no option {}{}", command, in_quotes(extra),
-                          suggestion(extra.substr(0, extra.find('=')), known)));
-}
-
-namespace {
-
-/// Infinite unless the file begins with a number.
-Bytes number_in(const char* file) {
-  std::ifstream in(file);
-  double number = 0.0;
-  return in >> number ? Bytes(number) : Bytes::infinity();
-}
-
-Bytes shell_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return Bytes::infinity();
-  }
-  return Bytes(static_cast<double>(limit.rlim_cur));
-}
-
-}  // namespace
 
 Bytes machine_memory() {
   const Bytes physical(static_cast<double>(sysconf(_SC_PHYS_PAGES)) *

@@ -1,7 +1,5 @@
 #pragma once
-// Values of options, read so that an error says what was expected.
-
-#include <CLI/App.hpp>
+// Values of options, read so that an error contains what was expected.
 
 #include <cstdint>
 #include <span>
@@ -23,11 +21,8 @@ inline constexpr std::int64_t kMostThreads = 1024;
 /// A whole number from 1 to `most`.
 std::int64_t parse_count(const std::string& option, const std::string& text, std::int64_t most);
 
-/// All hardware threads where the text is empty.
-int parse_threads(const std::string& text);
-double parse_gap(const std::string& text);
-Seconds parse_time(const std::string& option, const std::string& text);
-Bytes parse_memory_limit(const std::string& text);
+/// All hardware threads, at most kMostThreads.
+int hardware_threads();
 
 /// Throws for a word that is no choice of an option or input.
 [[noreturn]] void refuse_word(const std::string& option, const std::string& word,
@@ -53,9 +48,6 @@ auto converted(const std::string& option, Convert convert) {
     usage_error(option + ": " + error.messages().front());
   }
 }
-
-/// Refuses words that the app does not know; `input` is the noun of its input.
-void refuse_extras(const CLI::App& app, std::string_view command, std::string_view input);
 
 /// Memory that this process may use: all of the machine, or the limit of a control group or of the
 /// shell.

@@ -1,16 +1,14 @@
-// CLI11 splits the words of a command line into options and inputs; what they mean is in the rows
-// of option_rows.cpp, so that errors say what was expected.
-
 #include "cli/options.hpp"
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
@@ -28,9 +26,11 @@ static_assert(std::string_view(dfsearch::kVersion) == DFSEARCH_VERSION,
 namespace dfsearch {
 namespace {
 
-/// The command line as a shell takes it, without where the page goes: that does not change what
-/// the page shows.
-std::string shell_text(const std::vector<std::string>& words) {
+using Words = std::span<const std::string>;
+
+/// The command line as a shell takes it, without the file of the page, which does not change the
+/// page itself.
+std::string shell_text(Words words) {
   std::string text = "dfsearch";
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i].starts_with("--html=")) continue;
@@ -64,46 +64,75 @@ void refuse_misspelt_command(const std::string& word) {
   usage_error("unknown command " + in_quotes(word) + near);
 }
 
-/// The options of a command, with what the command line says of each.
+/// An option of a command, and its values in the command line; a flag has an empty one.
 struct Given {
-  const OptionRow* row;
-  CLI::Option* option = nullptr;
-  std::vector<std::string> values;
+  OptionRow row;
+  std::vector<std::string> values = {};
 };
 
-/// The words that are no options, and the options; false where help is asked for.
-bool split(const CommandRow& command, std::vector<std::string> words,
-           std::vector<std::string>& inputs, std::vector<Given>& options) {
-  CLI::App app;
-  bool help = false;
-  app.set_help_flag();
-  app.allow_extras();
-  app.add_flag("-h,--help", help);
-  app.add_option("INPUT", inputs);
-  if (command.takes_config) {
-    for (const OptionRow& row : config_rows()) options.push_back({.row = &row, .values = {}});
+/// Words that begin like -o or --output; '-' and numbers below 0 are none.
+bool is_option(std::string_view word) {
+  if (word.size() < 2 || word[0] != '-' || word.starts_with("---")) return false;
+  return word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0;
+}
+
+[[noreturn]] void refuse_option(const CommandRow& command, const std::string& word,
+                                const std::vector<Given>& options) {
+  std::vector<std::string> names = {"--help"};
+  for (const Given& given : options) names.push_back(given.row.name());
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  usage_error(fmt::format("{} has no option {}{}", command.name, in_quotes(word),
+                          suggestion(word.substr(0, word.find('=')), known)));
+}
+
+/// Splits words into inputs and options.  A value is behind '=', behind a name of one letter, or the
+/// next word, whatever it looks like.  Returns whether help is asked for.
+bool split(const CommandRow& command, Words words, std::vector<std::string>& inputs,
+           std::vector<Given>& options) {
+  bool asks_help = false;
+  for (OptionRow& row : command.options()) options.push_back({row});
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (!is_option(word)) {
+      inputs.push_back(word);
+      continue;
+    }
+    const bool is_long = word[1] == '-';
+    const std::size_t end = is_long ? std::min(word.find('='), word.size()) : 2;
+    const std::string name = word.substr(0, end);
+    std::string value = word.substr(word[std::min(end, word.size() - 1)] == '=' ? end + 1 : end);
+    if (name == "-h" || name == "--help") {
+      asks_help = true;
+      continue;
+    }
+    const auto given = std::find_if(options.begin(), options.end(), [&](const Given& option) {
+      const std::vector<std::string> names = option.row.all_names();
+      return std::find(names.begin(), names.end(), name) != names.end();
+    });
+    if (given == options.end()) refuse_option(command, word, options);
+    if (given->row.is_flag()) {
+      if (end < word.size()) usage_error(name + ": is a flag, expected no value");
+      given->values = {""};
+      continue;
+    }
+    if (end == word.size() && i + 1 < words.size()) {
+      value = words[++i];
+    } else if (value.empty()) {
+      usage_error(fmt::format("{}: expected {} behind it", given->row.name(), given->row.value));
+    }
+    given->values.push_back(std::move(value));
   }
-  for (const OptionRow& row : command.options) options.push_back({.row = &row, .values = {}});
-  for (Given& given : options) {
-    const OptionRow& row = *given.row;
-    // One value each, so that the input may follow.
-    given.option = row.is_flag() ? app.add_flag(row.names)
-                                 : app.add_option(row.names, given.values)
-                                       ->expected(1)
-                                       ->take_all()
-                                       ->allow_extra_args(false);
+  return asks_help;
+}
+
+void read_options(const std::vector<Given>& options, CommandLine& line) {
+  for (const Given& given : options) {
+    if (given.values.size() > 1 && given.row.times != Times::Repeatable) {
+      usage_error(
+          fmt::format("{}: given {} times, expected once", given.row.name(), given.values.size()));
+    }
+    for (const std::string& value : given.values) given.row.read(line, given.row, value);
   }
-  try {
-    std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
-    app.parse(std::move(words));
-  } catch (const CLI::ParseError& error) {
-    usage_error(error.what());
-  }
-  refuse_extras(app, command.name, command.input);
-  for (Given& given : options) {
-    if (given.row->is_flag()) given.values.resize(std::min<std::size_t>(given.option->count(), 1));
-  }
-  return !help;
 }
 
 /// The first word of its usage: "CONFIG"; one in brackets may be left out.
@@ -134,10 +163,25 @@ void take_inputs(const CommandRow& command, const std::vector<std::string>& inpu
   }
 }
 
+void require_options(const CommandRow& command, const std::vector<Given>& options) {
+  for (const Given& given : options) {
+    if (given.row.times != Times::Required || !given.values.empty()) continue;
+    usage_error(fmt::format("{}: missing {} {}", command.name, given.row.name(), given.row.value));
+  }
+}
+
 /// Finds files by their paths or on the shelf.
 void find_configs(CommandLine& line) {
   line.config = find_input(line.config, ShelfKind::Configs).string();
   for (std::string& more : line.more_configs) more = find_input(more, ShelfKind::Configs).string();
+}
+
+/// The command that a word names, or null.
+const CommandRow* command_named(std::string_view word) {
+  for (const CommandRow& row : command_rows()) {
+    if (word == row.name) return &row;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -156,30 +200,18 @@ std::variant<CommandLine, HelpText> parse_command_line(int argc, const char* con
   // A command is the first word or it is none: a config may have any name.
   CommandLine line;
   line.words = shell_text(words);
-  const std::span<const CommandRow> rows = command_rows();
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [&](const CommandRow& row) { return words[0] == row.name; });
-  const bool is_named = found != rows.end();
-  const CommandRow& command = is_named ? *found : rows.front();
+  const CommandRow* const named = command_named(words[0]);
+  if (!named) refuse_misspelt_command(words[0]);
+  const CommandRow& command = named ? *named : command_rows().front();
   line.command = &command;
-  if (is_named) {
-    words.erase(words.begin());
-  } else {
-    refuse_misspelt_command(words[0]);
-  }
   std::vector<std::string> inputs;
   std::vector<Given> options;
-  if (!split(command, std::move(words), inputs, options)) {
-    return HelpText{is_named ? help_text(command) : help_text()};
+  if (split(command, Words(words).subspan(named ? 1 : 0), inputs, options)) {
+    return HelpText{named ? help_text(command) : help_text()};
   }
-  for (const Given& given : options) {
-    const std::string name(given.row->name());
-    if (given.values.size() > 1 && !given.row->repeatable) {
-      usage_error(fmt::format("{}: given {} times, expected once", name, given.values.size()));
-    }
-    for (const std::string& value : given.values) given.row->read(line, name, value);
-  }
+  read_options(options, line);
   take_inputs(command, inputs, line);
+  require_options(command, options);
   if (command.finish != nullptr) command.finish(line);
   if (command.takes_config) find_configs(line);
   return line;

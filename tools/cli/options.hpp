@@ -57,11 +57,10 @@ struct StudyLine {
     List,   ///< --points
     Print,  ///< --print POINT
     DryRun,
-    Merge,  ///< of folders
+    Merge,  ///< of the folders in CommandLine::more_configs
   };
   Task task = Task::Run;
-  std::vector<std::string> folders;  ///< to be merged
-  std::string output;                ///< a folder; left out: the name of the study's file
+  std::string output;  ///< a folder; left out: the name of the study's file
   bool output_is_named = true;
   std::string point;
   std::vector<std::string> only;

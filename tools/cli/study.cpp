@@ -36,7 +36,7 @@ Study load(const CommandLine& line) {
 }
 
 int threads_of(const CommandLine& line) {
-  return line.threads > 0 ? line.threads : threads_of_a_process(parse_threads(""));
+  return line.threads > 0 ? line.threads : threads_of_a_process(hardware_threads());
 }
 
 PointSearch search_of(const CommandLine& line, StartLimit& start) {
@@ -245,7 +245,7 @@ int dry_run(const Study& study, const StudyPoints& points) {
 
 int run_merge(const CommandLine& line) {
   const fs::path folder = line.study.output;
-  const std::vector<fs::path> folders(line.study.folders.begin(), line.study.folders.end());
+  const std::vector<fs::path> folders(line.more_configs.begin(), line.more_configs.end());
   const MergedStudy merged = merge_shards(folders);
   make_folder(folder);
   if (std::error_code error; fs::exists(folder / "study.json", error)) {

@@ -70,8 +70,8 @@ class Runner:
     def __init__(self, program, signals=True):
         self.program = program
         self.signals = signals  # may be sent
-        self.help = subprocess.run([program, "--help"], capture_output=True, text=True,
-                                   check=True).stdout
+        self.help = subprocess.run([program, "solve", "--help"], capture_output=True,
+                                   text=True, check=True).stdout
         self._sleeper = Sleeper()
 
     def run(self, words, folder, stop=None, stdout=None, limit=None):
