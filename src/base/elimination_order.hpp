@@ -3,7 +3,6 @@
 // the sum alone.
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "base/deadline.hpp"

@@ -4,7 +4,6 @@
 #include "design/find_split.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <tuple>
 #include <utility>
 

@@ -13,10 +13,8 @@
 #include <variant>
 
 #include "base/error.hpp"
-#include "engine/answer/beyond_scope.hpp"
-#include "engine/answer/feasible_change.hpp"
+#include "engine/answer/explanations.hpp"
 #include "engine/answer/find_best.hpp"
-#include "engine/answer/infeasibility.hpp"
 #include "engine/answer/search_state.hpp"
 #include "engine/mapping/mapping_problem.hpp"
 #include "engine/stages/find_stages.hpp"

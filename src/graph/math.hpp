@@ -2,7 +2,6 @@
 // The number formats in which kernels multiply and add.  The word of a workload counts the bytes
 // that move; both differ where weights of 4 bits are multiplied in 16.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 

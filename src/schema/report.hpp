@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <initializer_list>
 #include <string>
-#include <string_view>
 
 #include "schema/types.hpp"
 

@@ -13,13 +13,11 @@
 // value there: a wrong pair of them does not compile.
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "schema/types.hpp"
 

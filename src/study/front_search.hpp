@@ -1,7 +1,6 @@
 #pragma once
 // The exact front of a study without solving all of its points (docs/search.md, section 16).
 
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <queue>

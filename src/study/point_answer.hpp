@@ -1,7 +1,6 @@
 #pragma once
 // The answer of one point of a study.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -11,7 +11,6 @@
 #include "cli/standard_output.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/foreign_file.hpp"
-#include "io/report/chip_list.hpp"
 #include "io/report/chip_text.hpp"
 #include "io/result/chip_json.hpp"
 #include "io/text/write_file.hpp"

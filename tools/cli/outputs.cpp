@@ -7,12 +7,12 @@
 #include "cli/standard_output.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/load_config.hpp"
-#include "io/html/study_page.hpp"
+#include "io/html/pages.hpp"
 #include "io/report/report.hpp"
 #include "io/result/result_json.hpp"
-#include "io/study/yaml_text.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/read_file.hpp"
+#include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {
 

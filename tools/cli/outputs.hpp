@@ -9,7 +9,7 @@
 #include "base/deadline.hpp"
 #include "base/error.hpp"
 #include "cli/options.hpp"
-#include "io/html/run_page.hpp"
+#include "io/html/pages.hpp"
 #include "io/result/outcome.hpp"
 #include "io/text/write_file.hpp"
 

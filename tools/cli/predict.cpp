@@ -13,7 +13,7 @@
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
-#include "io/html/prediction_page.hpp"
+#include "io/html/pages.hpp"
 #include "io/predict/fit_stack.hpp"
 #include "io/predict/prediction_table.hpp"
 #include "io/text/input_messages.hpp"

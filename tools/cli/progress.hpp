@@ -12,7 +12,7 @@
 
 #include "engine/tree/search_stats.hpp"
 #include "engine/tree/ticker.hpp"
-#include "io/html/run_page.hpp"
+#include "io/html/pages.hpp"
 #include "io/report/progress_text.hpp"
 #include "io/study/study_file.hpp"
 #include "study/point_answer.hpp"

@@ -11,7 +11,7 @@
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
-#include "io/html/study_page.hpp"
+#include "io/html/pages.hpp"
 #include "io/study/journal.hpp"
 #include "io/study/result_row.hpp"
 #include "io/study/study_outputs.hpp"

@@ -1,4 +1,4 @@
-#include "engine/answer/beyond_scope.hpp"
+#include "engine/answer/explanations.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -8,7 +8,7 @@
 // a few steps, since needs are few; the first keeps the others short.  Degrees, and
 // partitions in halves, are not monotone: they are tried one by one.
 
-#include "engine/answer/feasible_change.hpp"
+#include "engine/answer/explanations.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,6 @@
 #include "engine/answer/find_best.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "base/error.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 // One answer: the best mapping over the parallelisms that are not excluded, any of several.
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 

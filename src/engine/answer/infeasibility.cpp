@@ -4,7 +4,7 @@
 // a single kernel already breaks are named with their bytes; what is left is an
 // interplay, found by lifting one capacity and searching again.
 
-#include "engine/answer/infeasibility.hpp"
+#include "engine/answer/explanations.hpp"
 
 #include <algorithm>
 #include <optional>

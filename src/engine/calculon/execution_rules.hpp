@@ -1,7 +1,6 @@
 #pragma once
 // The executions of a task as decisions for the search of steps.
 
-#include <cstdint>
 #include <optional>
 
 #include "base/units.hpp"

@@ -1,9 +1,7 @@
 #include "engine/calculon/execution_space.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <numeric>
-#include <set>
 
 #include "base/counts.hpp"
 #include "model/calculon/evaluate.hpp"

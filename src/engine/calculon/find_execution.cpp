@@ -6,7 +6,6 @@
 #include <limits>
 #include <string>
 #include <tuple>
-#include <utility>
 #include <variant>
 #include <vector>
 

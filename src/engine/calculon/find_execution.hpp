@@ -4,7 +4,6 @@
 // entry of this room.
 
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <vector>
 

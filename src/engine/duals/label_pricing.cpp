@@ -16,7 +16,6 @@
 #include "engine/duals/label_pricing.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <numeric>
 #include <tuple>

@@ -1,7 +1,5 @@
 #include "engine/duals/reduced_cost_weights.hpp"
 
-#include <algorithm>
-
 namespace dfsearch {
 namespace {
 

@@ -5,7 +5,6 @@
 
 #include "engine/fusion/partition_sequence.hpp"
 
-#include <utility>
 #include <vector>
 
 namespace dfsearch {

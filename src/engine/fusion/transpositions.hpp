@@ -11,7 +11,6 @@
 #include <mutex>
 #include <span>
 #include <unordered_map>
-#include <vector>
 
 #include "engine/fusion/fusion_tree.hpp"
 #include "engine/tables/allowance.hpp"

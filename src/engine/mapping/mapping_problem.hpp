@@ -4,7 +4,6 @@
 // (docs/search.md, sections 3, 4 and 9).
 
 #include <atomic>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>

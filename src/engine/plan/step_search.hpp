@@ -2,7 +2,6 @@
 // The search for the best steps: the best one, then the best of other degrees than those met.
 
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <vector>

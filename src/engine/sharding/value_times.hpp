@@ -1,7 +1,6 @@
 #pragma once
 // The time of the conversions of a value, for any loops of the kernels at its ends.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 
+#include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/most_beside.hpp"
 
 namespace dfsearch {
@@ -123,6 +124,26 @@ class ShareBuilder {
 };
 
 }  // namespace
+
+Rest& Rest::operator+=(const Rest& other) {
+  for (std::size_t r = 0; r < bound.size(); ++r) bound[r] += other.bound[r];
+  for (std::size_t p = 0; p < 2; ++p) {
+    sram[p] += other.sram[p];
+    lonely[p] += other.lonely[p];
+    kernels[p] += other.kernels[p];
+  }
+  return *this;
+}
+
+Rest& Rest::operator-=(const Rest& other) {
+  for (std::size_t r = 0; r < bound.size(); ++r) bound[r] -= other.bound[r];
+  for (std::size_t p = 0; p < 2; ++p) {
+    sram[p] -= other.sram[p];
+    lonely[p] -= other.lonely[p];
+    kernels[p] -= other.kernels[p];
+  }
+  return *this;
+}
 
 std::vector<Rest> rest_shares(const FusionTables& tables) { return ShareBuilder(tables).build(); }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/tables/allowance.hpp"
+#include "engine/tables/fusion_bounds.hpp"
 #include "engine/tables/kernel_order.hpp"
-#include "engine/tables/rest.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "graph/kernel_set.hpp"
 #include "model/layer/layer_costs.hpp"

@@ -3,7 +3,6 @@
 // depend on tiles, sharding or costs, computed once for all outer points.
 
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 #include <vector>
 

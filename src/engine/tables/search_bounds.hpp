@@ -4,7 +4,6 @@
 // differs, for a bound that is left out is 0 and a rule that is left out drops nothing.
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>

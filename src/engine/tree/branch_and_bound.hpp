@@ -35,7 +35,6 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 #include <vector>
 

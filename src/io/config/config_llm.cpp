@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/counts.hpp"
 #include "base/units_text.hpp"
 #include "graph/workloads/generators.hpp"

@@ -12,8 +12,8 @@
 #include "graph/names.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/write_schema.hpp"
-#include "io/text/dot_label.hpp"
 #include "io/text/joined.hpp"
+#include "io/text/quoted_text.hpp"
 
 namespace dfsearch {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
-#include "io/html/run_page.hpp"
-#include "io/text/dot_label.hpp"
+#include "io/html/pages.hpp"
+#include "io/text/quoted_text.hpp"
 
 namespace dfsearch {
 namespace {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "io/html/page_assets.hpp"
 
 namespace dfsearch {
 namespace {

@@ -1,10 +1,9 @@
-#include "io/html/prediction_page.hpp"
+#include "io/html/pages.hpp"
 
 #include <utility>
 
 #include "base/version.hpp"
 #include "io/html/html_page.hpp"
-#include "io/html/page_assets.hpp"
 
 namespace dfsearch {
 namespace {

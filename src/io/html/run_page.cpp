@@ -1,11 +1,10 @@
-#include "io/html/run_page.hpp"
+#include "io/html/pages.hpp"
 
 #include <filesystem>
 
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "io/html/html_page.hpp"
-#include "io/html/page_assets.hpp"
 
 namespace dfsearch {
 namespace {

@@ -3,7 +3,7 @@
 // times smaller than their objects.  Numbers keep all their digits up to kMostExact points, and
 // seven of them beyond.
 
-#include "io/html/study_page.hpp"
+#include "io/html/pages.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,6 @@
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "io/html/html_page.hpp"
-#include "io/html/page_assets.hpp"
 
 namespace dfsearch {
 namespace {

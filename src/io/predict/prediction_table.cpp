@@ -9,8 +9,8 @@
 
 #include "base/parallel_for.hpp"
 #include "io/report/report_words.hpp"
-#include "io/text/csv_cell.hpp"
 #include "io/text/input_messages.hpp"
+#include "io/text/quoted_text.hpp"
 #include "io/text/text_table.hpp"
 #include "model/serving/requests.hpp"
 #include "model/serving/steady_state.hpp"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 
 #include "base/units_text.hpp"
 #include "io/report/answer_lines.hpp"

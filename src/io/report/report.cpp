@@ -15,7 +15,6 @@
 #include "engine/tree/effort.hpp"
 #include "graph/names.hpp"
 #include "io/report/answer_lines.hpp"
-#include "io/report/budget_reason.hpp"
 #include "io/report/chip_text.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/report/report_parts.hpp"

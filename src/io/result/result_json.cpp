@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "graph/names.hpp"
-#include "io/report/budget_reason.hpp"
 #include "io/report/infeasible_text.hpp"
 #include "io/result/answer_json.hpp"
 #include "io/result/asked_json.hpp"

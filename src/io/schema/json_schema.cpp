@@ -4,7 +4,6 @@
 // between keys, the program checks alone.
 
 #include <algorithm>
-#include <optional>
 
 #include "io/schema/write_schema.hpp"
 #include "io/text/json_text.hpp"

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "io/checkpoint/problem_fingerprint.hpp"

@@ -14,8 +14,8 @@
 #include "base/units_text.hpp"
 #include "base/version.hpp"
 #include "io/study/result_row.hpp"
-#include "io/text/csv_cell.hpp"
 #include "io/text/json_text.hpp"
+#include "io/text/quoted_text.hpp"
 
 namespace dfsearch {
 namespace {

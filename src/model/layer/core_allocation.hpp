@@ -3,7 +3,6 @@
 // utilization is given (docs/model.md, section 6).
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 

@@ -4,7 +4,6 @@
 // dataflow of the systolic arrays: which operand of a product stays while the others stream
 // (Ardalani et al., DeepFlow, section 4.2.1).
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <span>

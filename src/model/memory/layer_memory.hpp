@@ -6,8 +6,6 @@
 // Transformer Models, 2022).
 
 #include <array>
-#include <cstdint>
-#include <optional>
 
 #include "graph/workloads/llm/transformer.hpp"
 #include "model/memory/trained.hpp"

@@ -1,7 +1,7 @@
 // Changes that make an infeasible problem feasible: the named value does, and a lesser one does
 // not.
 
-#include "engine/answer/feasible_change.hpp"
+#include "engine/answer/explanations.hpp"
 #include "engine/names.hpp"
 #include "model/names.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "io/text/dot_label.hpp"
+#include "io/text/quoted_text.hpp"
 
 namespace dfsearch {
 

@@ -1,9 +1,8 @@
-#include "io/text/csv_cell.hpp"
-
-#include <string_view>
+#include "io/text/quoted_text.hpp"
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
+#include "io/text/input_messages.hpp"
 
 namespace dfsearch {
 namespace {
@@ -34,6 +33,18 @@ std::string csv_cell(const std::string& text) {
   std::string quoted = formula ? "\"'" : "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
+}
+
+std::string dot_label(std::initializer_list<std::string_view> lines) {
+  std::string label = "\"";
+  for (const std::string_view line : lines) {
+    if (label.size() > 1) label += "\\n";
+    for (const char c : escaped(line)) {
+      if (c == '"' || c == '\\') label += '\\';
+      label += c;
+    }
+  }
+  return label + "\"";
 }
 
 }  // namespace dfsearch

@@ -1,4 +1,4 @@
-#include "io/study/yaml_text.hpp"
+#include "io/text/yaml_tree.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,5 +1,5 @@
 #pragma once
-// The page of a run (docs/pages.md).
+// Pages: of a run, of several results, of a study, and of a table of runs (docs/pages.md).
 
 #include <cstdint>
 #include <optional>
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/predict/prediction_errors.hpp"
 #include "io/report/sheet.hpp"
 #include "io/text/json_text.hpp"
 
@@ -48,5 +49,17 @@ std::string comparison_page(const std::vector<std::pair<std::string, std::string
 /// The graph of a result for Graphviz, kernels clustered by partition if it has a mapping; empty
 /// if it has no graph.  Throws InputError, with the name of the result, if the two do not fit.
 std::string graph_picture(const Json& result, const std::string& name);
+
+/// The page of a study, from the content of the three files of its folder: study.json,
+/// results.ndjson and front.json.  Of more than 20,000 results it has the front and an even
+/// selection, and says so.  Throws InputError, with the name of the file, for what is no study.
+std::string study_page(const Json& study, const std::string& results_ndjson, const Json& front);
+/// Parses the files.
+std::string study_page(const std::string& study_json, const std::string& results_ndjson,
+                       const std::string& front_json);
+
+/// The page of a table of runs.  `command` repeats it, `group` is what errors are grouped by at first.
+std::string prediction_page(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
+                            RunGroup group, const std::string& title, const std::string& command);
 
 }  // namespace dfsearch
