@@ -104,7 +104,8 @@ std::string read_onnx(const CommandLine& line, const Deadline& deadline) {
 void import_onnx(CommandLine& line) {
   if (is_onnx(line.config)) {
     const SignalsStop signals;
-    line.imported = read_onnx(line, input_deadline(line.time_limit, line.begin, signals.flag()));
+    line.imported =
+        read_onnx(line, input_deadline(line.search.time_limit, line.begin, signals.flag()));
   } else if (!line.unknown_operators.empty()) {
     usage_error("--unknown: only models of ONNX have operators, expected MODEL.onnx");
   } else if (!line.sizes.empty()) {

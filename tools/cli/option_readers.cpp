@@ -50,7 +50,7 @@ void refuse_shared_outputs(const CommandLine& line, const std::string& output) {
 void drop_bound(CommandLine& line, const OptionRow& row, const std::string& value) {
   std::vector<std::string_view> names;
   for (const SearchBoundName& bound : kSearchBounds) {
-    if (bound.name == value) return line.bounds.drop(bound.bound);
+    if (bound.name == value) return line.search.bounds.drop(bound.bound);
     names.push_back(bound.name);
   }
   refuse_word(row.name(), value, names);
@@ -70,8 +70,8 @@ void chip_count(CommandLine& line, const OptionRow& row, const std::string& valu
 }
 
 void memory_limit(CommandLine& line, const OptionRow& row, const std::string& value) {
-  line.memory_limit = converted(row.name(), [&] { return parse_quantity<Bytes>(value); });
-  if (*line.memory_limit < kLeastMemoryLimit) {
+  line.search.memory_limit = converted(row.name(), [&] { return parse_quantity<Bytes>(value); });
+  if (*line.search.memory_limit < kLeastMemoryLimit) {
     usage_error(row.name() + ": expected at least 16 MiB, got " + in_quotes(value));
   }
 }
@@ -242,7 +242,7 @@ void study_dry_run(CommandLine& line, const OptionRow&, const std::string&) {
 }
 
 void finish_solve(CommandLine& line) {
-  if (line.threads == 0) line.threads = hardware_threads();
+  if (line.search.threads == 0) line.search.threads = hardware_threads();
   if (line.quiet && line.verbose) usage_error("--quiet and --verbose exclude each other");
   refuse_shared_outputs(line, "");
 }
@@ -294,7 +294,7 @@ void finish_mesh(CommandLine& line) {
 }
 
 void finish_predict(CommandLine& line) {
-  if (line.threads == 0) line.threads = hardware_threads();
+  if (line.search.threads == 0) line.search.threads = hardware_threads();
   refuse_shared_outputs(line, line.output);
   if (!line.fit.empty()) return;
   if (!line.fit_stack.empty()) usage_error("--stack: only with --fit");

@@ -80,9 +80,12 @@ constexpr OptionRow kJson{"--json", "FILE|-",
                           set<&Line::json>};
 constexpr OptionRow kOutput{"-o,--output", "FILE|-", "the file to write (-: standard output)",
                             set<&Line::output>};
-constexpr OptionRow kThreads{
-    "--threads",         "N",   "worker threads, 1 to 1024 (all hardware threads)",
-    set<&Line::threads>, kOnce, kMostThreads};
+constexpr OptionRow kThreads{"--threads",
+                             "N",
+                             "worker threads, 1 to 1024 (all hardware threads)",
+                             set<&Line::search, &SearchRequest::threads>,
+                             kOnce,
+                             kMostThreads};
 constexpr OptionRow kQuiet{"--quiet", "", "no progress", set<&Line::quiet>};
 constexpr OptionRow kHtml{"--html", "FILE", "the result as a page for the browser, in one file",
                           set<&Line::html>};
@@ -113,12 +116,14 @@ constexpr OptionRow kConfig[] = {
 constexpr OptionRow kSolve[] = {
     kThreads,
     {"--gap", "G", "stop once (best - lower bound) / best is at most G, from 0 to 1 (0)",
-     set<&Line::gap>},
-    {"--time-limit", "T", "stop after this time: '20 min', '90 s'", set<&Line::time_limit>},
+     set<&Line::search, &SearchRequest::gap>},
+    {"--time-limit", "T", "stop after this time: '20 min', '90 s'",
+     set<&Line::search, &SearchRequest::time_limit>},
     {"--memory-limit", "B",
      "memory of the search: '4 GiB'; near it the search goes on with less (half of the machine)",
      memory_limit},
-    {"--node-limit", "N", "stop after N nodes of the search", set<&Line::node_limit>},
+    {"--node-limit", "N", "stop after N nodes of the search",
+     set<&Line::search, &SearchRequest::node_limit>},
     {"--objective", "O",
      "minimise step_time, or its product with the price or the power of the machine: "
      "cost_efficiency, power_efficiency",
@@ -126,7 +131,7 @@ constexpr OptionRow kSolve[] = {
     {"--top", "K",
      "report the K best parallelisms, or the K best splits of a budget; without it the best one, "
      "and the distance of the next one if it is found soon",
-     set<&Line::top>, kOnce, kMostAnswers},
+     set<&Line::search, &SearchRequest::top>, kOnce, kMostAnswers},
     kJson,
     kHtml,
     {"--mapping", "FILE", "the answer as JSON that --hint and evaluate read", set<&Line::mapping>},
@@ -147,15 +152,15 @@ constexpr OptionRow kSolve[] = {
     {"--robust", "",
      "with 'training' and a stack: also the plan of least regret over the intervals of the stack's "
      "constants (docs/truth.md)",
-     set<&Line::robust>},
+     set<&Line::search, &SearchRequest::robust>},
     {"--what-if", "",
      "the exact gain of a tenth more of each quantity of the machine: one search for each",
-     set<&Line::what_if>},
+     set<&Line::search, &SearchRequest::what_if>},
     {"--count", "",
      "count the plans, executions or deployments that fit; for mappings only the size of the space",
-     set<&Line::count>},
+     set<&Line::search, &SearchRequest::count>},
     {"--deterministic", "", "the same nodes, log and answer for any number of threads",
-     set<&Line::deterministic>},
+     set<&Line::search, &SearchRequest::deterministic>},
     {"--quiet", "", "no progress and no report", set<&Line::quiet>},
     {"--verbose", "",
      "a line of progress for every better mapping, and at the end the effort of each technique",
@@ -311,17 +316,19 @@ constexpr OptionRow kStudy[] = {
      set<&Line::study, &StudyLine::all>},
     {"--shard", "K/N", "the K-th of N parts; 'study merge' puts their folders together", shard},
     {"--threads", "N", "points side by side, a thread each (all hardware threads)",
-     set<&Line::threads>, kOnce, kMostThreads},
-    {"--gap", "G", "gap of each point, as for solve", set<&Line::gap>},
-    {"--time-limit", "T", "stop the whole run after this time", set<&Line::time_limit>},
+     set<&Line::search, &SearchRequest::threads>, kOnce, kMostThreads},
+    {"--gap", "G", "gap of each point, as for solve", set<&Line::search, &SearchRequest::gap>},
+    {"--time-limit", "T", "stop the whole run after this time",
+     set<&Line::search, &SearchRequest::time_limit>},
     {"--point-time-limit", "T", "stop a point after this time",
      set<&Line::study, &StudyLine::point_time_limit>},
-    {"--node-limit", "N", "stop a point after N nodes", set<&Line::node_limit>},
+    {"--node-limit", "N", "stop a point after N nodes",
+     set<&Line::search, &SearchRequest::node_limit>},
     {"--memory-limit", "B", "memory of all points that are solved at once, as for solve",
      memory_limit},
     {"--deterministic", "",
      "no times in the results: the same bytes, once sorted, for any number of threads",
-     set<&Line::deterministic>},
+     set<&Line::search, &SearchRequest::deterministic>},
     kFamilies,
     kQuiet};
 

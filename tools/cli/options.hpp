@@ -10,10 +10,10 @@
 
 #include "base/units.hpp"
 #include "base/words.hpp"
-#include "engine/tables/search_bounds.hpp"
 #include "io/config/shelf.hpp"
 #include "io/emit/emit_result.hpp"
 #include "io/predict/fit_stack.hpp"
+#include "io/solve/question.hpp"
 #include "model/hpc/fft.hpp"
 #include "model/hpc/hpl.hpp"
 #include "model/layer/shard.hpp"
@@ -131,20 +131,11 @@ struct CommandLine {
   GraphFormat format = GraphFormat::Yaml;
   std::optional<ModelFormat> model_format;  ///< left out: as the name of the output ends
   ModelPart part = ModelPart::Fusion;
-  int threads = 0;  ///< 0: left out; of a search at least 1 once the line is read
-  std::optional<double> gap;
-  std::optional<Seconds> time_limit;
-  /// Since when it counts.
+  /// Threads are 0 if left out, and at least 1 once the line of a search is read.
+  SearchRequest search{.threads = 0};
+  /// Start of the time limit.
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-  std::optional<Bytes> memory_limit;  ///< left out: the limit of the config, or half of the machine
-  std::optional<std::int64_t> node_limit;
-  std::optional<std::int64_t> top;  ///< left out: the best, and how far the next one is
-  SearchBounds bounds;              ///< that the search uses
-  bool model_counts = false;        ///< counts in place of an imported section
-  bool count = false;               ///< count the executions that fit
-  bool robust = false;              ///< the plan of least regret, too
-  bool what_if = false;             ///< what a tenth more of each quantity brings
-  bool deterministic = false;
+  bool model_counts = false;  ///< counts in place of an imported section
   bool quiet = false;
   bool verbose = false;
   StudyLine study;  ///< what studies have beside these

@@ -100,7 +100,7 @@ int predict(const CommandLine& line) {
 }  // namespace
 
 int run_predict(const CommandLine& line) {
-  return oneapi::tbb::task_arena(line.threads).execute([&] { return predict(line); });
+  return oneapi::tbb::task_arena(line.search.threads).execute([&] { return predict(line); });
 }
 
 }  // namespace dfsearch

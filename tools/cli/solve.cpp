@@ -27,17 +27,6 @@ namespace {
 constexpr Seconds kEventInterval{1.0};
 constexpr Seconds kHistoryInterval{0.1};
 
-/// Without the deadline, which begins with the search.  The config gives what the command line
-/// leaves out.
-Limits limits_of(const CommandLine& line, const SearchSettings& settings) {
-  Limits limits;
-  limits.memory =
-      line.memory_limit.value_or(settings.memory_limit.value_or(0.5 * machine_memory()));
-  limits.gap = line.gap.value_or(settings.gap);
-  if (line.node_limit) limits.nodes = *line.node_limit;
-  return limits;
-}
-
 Detail detail_of(const CommandLine& line) {
   if (line.quiet) return Detail::Quiet;
   return line.verbose ? Detail::Verbose : Detail::Normal;
@@ -84,9 +73,9 @@ class Run {
         settings_(settings_of(config)),
         question_(question_of(config)),
         start_(start),
-        options_(options_of(line)) {
+        options_(options_of(line.search, settings_, 0.5 * machine_memory())) {
     question_->check(options_);
-    if (line.what_if) check_what_if(config);
+    if (line.search.what_if) check_what_if(config);
     for (const std::string& file : {line.json, line.html, line.mapping, line.checkpoint}) {
       check_output(file);
     }
@@ -104,16 +93,15 @@ class Run {
 
   int run() {
     EventStream events(line_.events);
-    ProgressPrinter progress(question_->scale(), detail_of(line_), line_.deterministic);
+    ProgressPrinter progress(question_->scale(), detail_of(line_), line_.search.deterministic);
     CheckpointFile checkpoint(line_.checkpoint, events);
     SearchHistory history(!line_.html.empty());
     listen(events, progress, history, checkpoint);
     if (state_) options_.resume = &*state_;
-    Limits limits = limits_of(line_, settings_);
-    limits.deadline = start_.begin_search(line_.time_limit.value_or(settings_.time_limit));
-    options_.limits = limits;
+    Limits& limits = *options_.limits;
+    limits.deadline = start_.begin_search(line_.search.time_limit.value_or(settings_.time_limit));
     if (events.is_on()) {
-      events.write(start_event(question_->subject(), title_of(line_), line_.threads,
+      events.write(start_event(question_->subject(), title_of(line_), line_.search.threads,
                                state_ ? stats_of(*state_) : SearchStats{}));
     }
     Result result = question_->solve(options_);
@@ -125,7 +113,7 @@ class Run {
       if (reason != StopReason::None) events.write(stop_event(result.stats.time, reason));
       events.write(done_event(result, result.objective, result.stats));
     }
-    if (line_.what_if && result.objective) more_ = what_if(config_, options_);
+    if (line_.search.what_if && result.objective) more_ = what_if(config_, options_);
     Outputs outputs(limits.deadline);
     write(result, history, outputs);
     if (!line_.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });
@@ -136,19 +124,6 @@ class Run {
   }
 
  private:
-  static SolveOptions options_of(const CommandLine& line) {
-    SolveOptions options;
-    options.threads = line.threads;
-    options.deterministic = line.deterministic;
-    options.top = line.top.value_or(1);
-    options.next_best = !line.top;
-    options.beyond_scope = options.explain = true;
-    options.count = line.count;
-    options.robust = line.robust;
-    options.bounds = line.bounds;
-    return options;
-  }
-
   /// Before the search: whether the framework has a use for the answer.
   void check_emitted() const {
     if (emits_plans(*line_.emit_for) ? std::holds_alternative<TrainingConfig>(config_)
@@ -251,7 +226,7 @@ class Run {
 
 int run_solve(const CommandLine& line) {
   refuse_many_processes("solve");
-  StartLimit start(line.time_limit, line.begin);
+  StartLimit start(line.search.time_limit, line.begin);
   const AnyConfig config = load_any_searchable(line);
   const bool has_report = !line.quiet && line.json != "-" && line.events != "-";
   if (!has_report) print_notes(notes_of(config));  // which the report has

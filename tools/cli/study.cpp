@@ -36,18 +36,15 @@ Study load(const CommandLine& line) {
 }
 
 int threads_of(const CommandLine& line) {
-  return line.threads > 0 ? line.threads : threads_of_a_process(hardware_threads());
+  return line.search.threads > 0 ? line.search.threads : threads_of_a_process(hardware_threads());
 }
 
 PointSearch search_of(const CommandLine& line, StartLimit& start) {
-  PointSearch search;
-  search.deadline = start.begin_search(line.time_limit.value_or(Seconds::infinity()));
-  search.time_limit = line.study.point_time_limit.value_or(Seconds::infinity());
-  search.node_limit = line.node_limit;
-  search.memory_limit = line.memory_limit.value_or(0.5 * machine_memory());
-  search.gap = line.gap;
-  search.threads = threads_of(line);
-  search.deterministic = line.deterministic;
+  PointSearch search{.request = line.search};
+  search.deadline = start.begin_search(line.search.time_limit.value_or(Seconds::infinity()));
+  search.request.time_limit = line.study.point_time_limit;
+  search.request.memory_limit = line.search.memory_limit.value_or(0.5 * machine_memory());
+  search.request.threads = threads_of(line);
   return search;
 }
 
@@ -101,13 +98,13 @@ study::SolvePoint solver_of(const StudyPoints& points) {
 int serve(const CommandLine& line, study::Cluster& cluster) {
   // The first one has checked all before it begins.
   if (!cluster.wait_for_begin()) return kProved;
-  StartLimit start(line.time_limit, line.begin);
+  StartLimit start(line.search.time_limit, line.begin);
   const Study study = load(line);
   const PointSearch search = search_of(line, start);
   const StudyPoints points(study, search);
   cluster.serve(
       solver_of(points), [](const study::PointAnswer& answer) { return answer.row; },
-      search.threads, search.deadline);
+      search.request.threads, search.deadline);
   return kProved;
 }
 
@@ -140,7 +137,7 @@ class StudyRun {
     write_file(folder_ / "study.json", json_text(study_json(study_, state_)));
     StudyProgress progress(study_, state_.count, line_.quiet);
     const study::SolvePoint solve = solver_of(points_);
-    const study::RunOptions options{.threads = search_.threads,
+    const study::RunOptions options{.threads = search_.request.threads,
                                     .deadline = search_.deadline,
                                     .on_answer = [&](const study::PointAnswer& answer) {
                                       journal.append(answer);
@@ -272,7 +269,7 @@ int run_study(const CommandLine& line) {
   const std::unique_ptr<study::Cluster> cluster = open_cluster();
   if (cluster && cluster->rank() > 0) return serve(line, *cluster);
   if (line.study.task == StudyLine::Task::Merge) return run_merge(line);
-  StartLimit start(line.time_limit, line.begin);
+  StartLimit start(line.search.time_limit, line.begin);
   const Study study = load(line);
   const PointSearch search = search_of(line, start);
   const StudyPoints points(study, search);

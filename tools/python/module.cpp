@@ -143,39 +143,18 @@ Answer written(const Loaded& loaded, const Question& question, const Result& res
           .has_answer = result.objective.has_value()};
 }
 
-/// What the arguments of a search say.
-struct Asked {
-  int threads = 1;
-  std::optional<double> time_limit, gap;
-  std::optional<std::int64_t> nodes;
-  std::int64_t top = 1;
-  bool deterministic = false, count = false, robust = false, what_if = false;
-  std::string hint;  ///< a file; empty: none
-};
-
-Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event) {
+/// `hint_file` is empty for none.
+Answer solve(const Loaded& loaded, const SearchRequest& request, const std::string& hint_file,
+             const Listener& on_event) {
   return interruptible([&](std::atomic<bool>& stop) {
     const std::unique_ptr<const Question> question = question_of(loaded.config);
     const SearchSettings& settings = settings_of(loaded.config);
-    SolveOptions options;
-    options.threads = asked.threads;
-    options.top = asked.top;
-    options.next_best = asked.top == 1;
-    options.beyond_scope = options.explain = true;
-    options.deterministic = asked.deterministic;
-    options.count = asked.count;
-    options.robust = asked.robust;
-    Limits limits;
-    limits.deadline =
-        Deadline(asked.time_limit ? Seconds(*asked.time_limit) : settings.time_limit, &stop);
-    limits.memory = settings.memory_limit.value_or(Bytes::infinity());
-    limits.gap = asked.gap.value_or(settings.gap);
-    if (asked.nodes) limits.nodes = *asked.nodes;
-    options.limits = limits;
+    SolveOptions options = options_of(request, settings);
+    options.limits->deadline = Deadline(request.time_limit.value_or(settings.time_limit), &stop);
     LoadedHint hint;
-    if (!asked.hint.empty()) hint = question->load_hint(asked.hint);
+    if (!hint_file.empty()) hint = question->load_hint(hint_file);
     const auto note_dropped = [&](const std::string& why) {
-      if (!why.empty()) hint.notes.push_back(dropped_hint(asked.hint, why));
+      if (!why.empty()) hint.notes.push_back(dropped_hint(hint_file, why));
     };
     note_dropped(hint.dropped);
     options.hint = std::move(hint.hint);
@@ -192,13 +171,13 @@ Answer solve(const Loaded& loaded, const Asked& asked, const Listener& on_event)
       options.on_incumbent = [&](const Progress&, const std::string& event) { tell(event); };
     }
     question->check(options);
-    if (asked.what_if) check_what_if(loaded.config);
+    if (request.what_if) check_what_if(loaded.config);
     Result result = question->solve(options);
     note_dropped(result.dropped);
     result.notes = std::move(hint.notes);
     if (result.callback_error) std::rethrow_exception(result.callback_error);
     std::vector<WhatIfMore> more;
-    if (asked.what_if && result.objective) more = what_if(loaded.config, options);
+    if (request.what_if && result.objective) more = what_if(loaded.config, options);
     return written(loaded, *question, result, more);
   });
 }
@@ -241,7 +220,7 @@ StudyAnswer run_study(const std::string& file, const std::string& text, int thre
     for (const std::string& labels : only) restrict_to(study, labels);
     if (all) study.solves_all = true;
     const Deadline deadline(time_limit ? Seconds(*time_limit) : Seconds::infinity(), &stop);
-    const StudyPoints points(study, {.deadline = deadline, .threads = threads});
+    const StudyPoints points(study, {.request = {.threads = threads}, .deadline = deadline});
     points.check();
     StudyState state{.growth = points.growth()};
     state.fingerprint = points.fingerprint();
@@ -361,18 +340,16 @@ void define(py::module_& module) {
                          std::optional<double> gap, std::optional<std::int64_t> nodes,
                          std::int64_t top, bool deterministic, bool count, bool robust,
                          bool what_if, const std::string& hint, const Listener& on_event) {
-    return solve(loaded,
-                 {.threads = threads,
-                  .time_limit = time_limit,
-                  .gap = gap,
-                  .nodes = nodes,
-                  .top = top,
-                  .deterministic = deterministic,
-                  .count = count,
-                  .robust = robust,
-                  .what_if = what_if,
-                  .hint = hint},
-                 on_event);
+    SearchRequest request{.threads = threads,
+                          .gap = gap,
+                          .node_limit = nodes,
+                          .deterministic = deterministic,
+                          .count = count,
+                          .robust = robust,
+                          .what_if = what_if};
+    if (time_limit) request.time_limit = Seconds(*time_limit);
+    if (top > 1) request.top = top;
+    return solve(loaded, request, hint, on_event);
   });
   module.def("evaluate", &evaluate);
   module.def("study", &run_study);

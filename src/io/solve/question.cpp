@@ -15,6 +15,24 @@ std::string dropped_hint(const std::string& file, const std::string& why) {
   return file + ": the hint does not fit and is dropped: " + why;
 }
 
+SolveOptions options_of(const SearchRequest& request, const SearchSettings& settings,
+                        Bytes memory) {
+  SolveOptions options;
+  Limits& limits = options.limits.emplace();
+  limits.memory = request.memory_limit.value_or(settings.memory_limit.value_or(memory));
+  limits.gap = request.gap.value_or(settings.gap);
+  limits.nodes = request.node_limit.value_or(limits.nodes);
+  options.threads = request.threads;
+  options.deterministic = request.deterministic;
+  options.top = request.top.value_or(1);
+  options.next_best = !request.top;
+  options.beyond_scope = options.explain = true;
+  options.count = request.count;
+  options.robust = request.robust;
+  options.bounds = request.bounds;
+  return options;
+}
+
 void Question::check(const SolveOptions& asked) const {
   if (asked.robust) throw InputError("--robust: only a config with 'training' takes it");
 }

@@ -46,6 +46,22 @@ std::string dropped_hint(const std::string& file, const std::string& why);
 using SavedState = std::variant<SearchState, SplitState, StepState>;
 SearchStats stats_of(const SavedState& state);
 
+/// A request of a search: options of the command line, arguments of Python, the points of a study.
+/// The config gives the limits that are left out.
+struct SearchRequest {
+  int threads = 1;
+  std::optional<double> gap{};
+  std::optional<Seconds> time_limit{};
+  std::optional<Bytes> memory_limit{};
+  std::optional<std::int64_t> node_limit{};
+  std::optional<std::int64_t> top{};  ///< left out: the best, and the distance of the next one
+  bool deterministic = false;
+  bool count = false;    ///< count the answers that fit
+  bool robust = false;   ///< the plan of least regret, too
+  bool what_if = false;  ///< the gain of a tenth more of each quantity
+  SearchBounds bounds{};
+};
+
 /// Options and listeners of a search for any question.  Listeners keep the rules of SearchOptions:
 /// one at a time, and the first exception of one is in the result.
 struct SolveOptions {
@@ -74,6 +90,11 @@ struct SolveOptions {
   /// Called now and then and at the end: a checkpoint as bytes, its counters, its open nodes.
   std::function<void(const std::string&, const SearchStats&, std::size_t)> on_checkpoint = nullptr;
 };
+
+/// The options of a request, but for the deadline.  `memory` limits a search for which neither the
+/// request nor the config has a limit.
+SolveOptions options_of(const SearchRequest& request, const SearchSettings& settings,
+                        Bytes memory = Bytes::infinity());
 
 /// A given mapping and the verdict of the model on it.
 struct JudgedMapping {

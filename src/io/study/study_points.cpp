@@ -278,7 +278,7 @@ PointFacts StudyPoints::facts(PointIndex point) const {
 Hint StudyPoints::hint_for(const AnyConfig& any, const study::PointEffort& effort) const {
   const auto* config = std::get_if<Config>(&any);
   // Which point was the last of a lane depends on the clock.
-  if (config == nullptr || search_.deterministic) return {};
+  if (config == nullptr || search_.request.deterministic) return {};
   const std::lock_guard lock(mutex_);
   const auto found = last_.find(effort.lane);
   if (found == last_.end()) return {};
@@ -292,11 +292,14 @@ Hint StudyPoints::hint_for(const AnyConfig& any, const study::PointEffort& effor
 Limits StudyPoints::limits_of(const AnyConfig& any, const study::PointEffort& effort) const {
   const SearchSettings& settings = settings_of(any);
   Limits limits;
-  limits.deadline = search_.deadline.within(std::min(search_.time_limit, settings.time_limit));
-  limits.memory = std::min(search_.memory_limit / std::max(search_.threads, 1),
-                           settings.memory_limit.value_or(Bytes::infinity()));
-  limits.gap = search_.gap.value_or(settings.gap);
-  limits.nodes = search_.node_limit.value_or(limits.nodes);
+  const SearchRequest& request = search_.request;
+  limits.deadline = search_.deadline.within(
+      std::min(request.time_limit.value_or(Seconds::infinity()), settings.time_limit));
+  limits.memory =
+      std::min(request.memory_limit.value_or(Bytes::infinity()) / std::max(request.threads, 1),
+               settings.memory_limit.value_or(Bytes::infinity()));
+  limits.gap = request.gap.value_or(settings.gap);
+  limits.nodes = request.node_limit.value_or(limits.nodes);
   // A box of splits holds a search for mappings.
   if (!effort.whole && !searches_splits(any)) limits.nodes = std::min(limits.nodes, kShortNodes);
   return limits;
@@ -308,11 +311,11 @@ AnswerJson StudyPoints::answer_json(const AnyConfig& any, const study::PointEffo
   SolveOptions options;
   options.limits = limits_of(any, effort);
   options.threads = effort.threads;
-  options.deterministic = search_.deterministic;
+  options.deterministic = search_.request.deterministic;
   options.hint = hint_for(any, effort);
   const Result result = question->solve(options);
   stopped_by_effort = result.stopped_by == StopReason::Nodes &&
-                      options.limits->nodes < search_.node_limit.value_or(Limits{}.nodes);
+                      options.limits->nodes < search_.request.node_limit.value_or(Limits{}.nodes);
   if (const auto* found = std::get_if<SearchResult>(&result.found); found && found->mapping) {
     const std::lock_guard lock(mutex_);
     last_.insert_or_assign(effort.lane, *found->mapping);
@@ -326,7 +329,7 @@ study::PointAnswer StudyPoints::solve(PointIndex point, const study::PointEffort
   for (std::size_t a = 0; a < study_.axes.size(); ++a) {
     row.axes.emplace_back(study_.axes[a].name, grid_.label(a, choices));
   }
-  row.tells_time = !search_.deterministic;
+  row.tells_time = !search_.request.deterministic;
   bool stopped_by_effort = false;
   Json result;
   try {

@@ -20,15 +20,11 @@
 
 namespace dfsearch {
 
-/// Options of the search for each point; the configs give the rest.
+/// The search of each point.  Time and nodes are limits of one point, memory is that of all points
+/// solved at once; a deterministic search leaves times out of the rows.
 struct PointSearch {
-  Deadline deadline{};                       ///< of the whole run
-  Seconds time_limit = Seconds::infinity();  ///< of one point
-  std::optional<std::int64_t> node_limit{};  ///< of one point
-  Bytes memory_limit = Bytes::infinity();    ///< of all that are solved at once
-  std::optional<double> gap{};
-  int threads = 1;
-  bool deterministic = false;  ///< rows do not tell times either
+  SearchRequest request{};
+  Deadline deadline{};  ///< of the whole run
 };
 
 /// Refers to the study.  `config`, `facts` and `solve` may be called from any thread.
