@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/units_text.hpp"
 #include "cli/outputs.hpp"
+#include "io/result/answer_rows.hpp"
 #include "io/text/json_text.hpp"
 #include "io/text/text_table.hpp"
 #include "model/layer/level_traffic.hpp"
@@ -65,15 +66,15 @@ std::string intensities_table(const std::vector<TimedGemm>& gemms) {
 
 Json gemm_json(const TimedGemm& gemm, const std::vector<std::string>& names) {
   Json bytes = Json::object();
-  Json times = {{"compute", json_number(gemm.own.compute.in_base_units())}};
+  Json times = {{"compute", number(gemm.own.compute)}};
   for (std::size_t x = 0; x < names.size(); ++x) {
-    append(bytes, names[x], json_number(gemm.own.levels[x].bytes.in_base_units()));
-    append(times, names[x], json_number(gemm.own.levels[x].time.in_base_units()));
+    append(bytes, names[x], number(gemm.own.levels[x].bytes));
+    append(times, names[x], number(gemm.own.levels[x].time));
   }
   return {{"shape", Json::array({gemm.shape.m, gemm.shape.k, gemm.shape.n})},
           {"bytes", std::move(bytes)},
           {"times", std::move(times)},
-          {"time", json_number(gemm.own.time.in_base_units())},
+          {"time", number(gemm.own.time)},
           {"published_time", or_null(gemm.published)},
           {"intensities", intensities_json(gemm.intensities)}};
 }
@@ -103,37 +104,27 @@ struct TimedLstm {
   std::optional<PublishedLstmTime> published;
 };
 
+}  // namespace
+
+template <>
+inline constexpr auto kKeys<LstmTime> = join(DFSEARCH_KEYS(LstmTime, forward, backward, embedding),
+                                             key<LstmTime, &LstmTime::total>("time"));
+template <>
+inline constexpr auto kKeys<PublishedLstmTime> = join(
+    DFSEARCH_KEYS(PublishedLstmTime, cell_forward, cell_backward, softmax_forward, softmax_backward,
+                  embedding_forward, embedding_backward, update_cells, update_softmax, body),
+    key<PublishedLstmTime, &PublishedLstmTime::total>("time"));
+
+namespace {
+
 Json lstm_json(const TimedLstm& lstm) {
-  const auto seconds = [](Seconds time) { return json_number(time.in_base_units()); };
-  const auto ours = [&](const LstmTime& time) {
-    return Json{{"forward", seconds(time.forward)},
-                {"backward", seconds(time.backward)},
-                {"embedding", seconds(time.embedding)},
-                {"time", seconds(time.total())}};
-  };
-  const auto& [batch, hidden, vocabulary, layers, steps] = lstm.model;
-  Json json = {{"batch", batch},
-               {"hidden", hidden},
-               {"vocabulary", vocabulary},
-               {"layers", layers},
-               {"steps", steps},
-               {"parameters", json_number(parameters_of(lstm.model))},
-               {"step_by_step", ours(lstm.by_step)},
-               {"folded", ours(lstm.folded)},
-               {"published", {}}};
-  if (lstm.published) {
-    const PublishedLstmTime& time = *lstm.published;
-    json["published"] = {{"cell_forward", seconds(time.cell_forward)},
-                         {"cell_backward", seconds(time.cell_backward)},
-                         {"softmax_forward", seconds(time.softmax_forward)},
-                         {"softmax_backward", seconds(time.softmax_backward)},
-                         {"embedding_forward", seconds(time.embedding_forward)},
-                         {"embedding_backward", seconds(time.embedding_backward)},
-                         {"update_cells", seconds(time.update_cells)},
-                         {"update_softmax", seconds(time.update_softmax)},
-                         {"body", seconds(time.body)},
-                         {"time", seconds(time.total)}};
-  }
+  Json json =
+      object_json(DFSEARCH_KEYS(LstmModel, batch, hidden, vocabulary, layers, steps), &lstm.model);
+  append(json, "parameters", json_number(parameters_of(lstm.model)));
+  put(json,
+      join(key<TimedLstm, &TimedLstm::by_step>("step_by_step"),
+           DFSEARCH_KEYS(TimedLstm, folded, published)),
+      &lstm);
   return json;
 }
 

@@ -61,8 +61,6 @@ std::string name_of_peak(const Machine& machine, const StatedPeak& peak) {
   return fmt::format("{} of {}", name, to_text(peak.rate));
 }
 
-double number_of(Seconds time) { return time.in_base_units(); }
-
 /// Lines of labels and texts.
 std::string lines_of(const std::vector<std::pair<std::string, std::string>>& rows) {
   std::string text;
@@ -115,18 +113,18 @@ int run_hpl(const CommandLine& line) {
                      {"grid", {run.p, run.q}},
                      {"node_grid", {node.p, node.q}},
                      {"lookahead", run.lookahead},
-                     {"time", json_number(number_of(time.time))},
-                     {"flop_per_s", json_number(reached.in_base_units())},
+                     {"time", number(time.time)},
+                     {"flop_per_s", number(reached)},
                      {"utilization", json_number(share)},
                      {"steps", time.steps},
                      {"steps_waiting_for_panel", time.waits},
-                     {"memory", json_number(hpl_bytes(run).in_base_units())}};
+                     {"memory", number(hpl_bytes(run))}};
   const std::string text = lines_of(
       {{"HPL", fmt::format("{} x {} of fp64 on {} chips", run.n, run.n, machine.chips)},
        {"peak", name_of_peak(machine, peak)},
        {"result", asked.grid && !asked.blocks.empty() ? "the given grid and blocks"
                                                       : "the best of all grids and blocks"},
-       {"time", fmt::format("{} ({} s)", to_text(time.time), number_of(time.time))},
+       {"time", fmt::format("{} ({} s)", to_text(time.time), time.time.in_base_units())},
        {"rate", fmt::format("{}, {} of the peak", to_text(reached), percent(share))},
        {"grid", fmt::format("P {} x Q {}, {} x {} in a node", run.p, run.q, node.p, node.q)},
        {"block", std::to_string(run.block)},
@@ -175,14 +173,14 @@ int run_fft(const CommandLine& line) {
                      {"grid", {best->p, best->q}},
                      {"passes", passes},
                      {"exchanges", best->exchanges.size()},
-                     {"local_time", json_number(number_of(fft_local_time(task)))},
-                     {"time", json_number(number_of(best->time))},
-                     {"lower_bound", json_number(number_of(bound))}};
+                     {"local_time", number(fft_local_time(task))},
+                     {"time", number(best->time)},
+                     {"lower_bound", number(bound)}};
   const std::string text = lines_of(
       {{"FFT", fmt::format("{} on {} chips, {} each", fmt::join(task.sides, " x "), machine.chips,
                            to_text(bytes))},
        {"peak", name_of_peak(machine, peak)},
-       {"time", fmt::format("{} ({} s)", to_text(best->time), number_of(best->time))},
+       {"time", fmt::format("{} ({} s)", to_text(best->time), best->time.in_base_units())},
        {"lower bound",
         fmt::format("{}: memory, butterflies and links, whatever the layout", to_text(bound))},
        {"layout", is_pencil ? fmt::format("pencils on {} x {} chips", best->p, best->q) : "slabs"},
@@ -297,17 +295,13 @@ int run_collective(const CommandLine& line) {
   TextTable table({"algorithm", "time", "bus bandwidth", ""});
   for (const Way& way : ways_of(axes, asked)) {
     const BytesPerSecond bus = asked.bytes * bus_share(asked.operation, n) / way.time;
-    list.push_back({{"algorithm", way.name},
-                    {"time", json_number(number_of(way.time))},
-                    {"bus_bandwidth", json_number(bus.in_base_units())}});
+    list.push_back(
+        {{"algorithm", way.name}, {"time", number(way.time)}, {"bus_bandwidth", number(bus)}});
     table.add({way.name, to_text(way.time), to_text(bus)}, {});
   }
-  const Json json = {{"config", title_of(line)},
-                     {"operation", name_of(asked.operation)},
-                     {"bytes", json_number(asked.bytes.in_base_units())},
-                     {"members", machine.chips},
-                     {"lower_bound", json_number(number_of(bound))},
-                     {"algorithms", std::move(list)}};
+  const Json json = {{"config", title_of(line)},     {"operation", name_of(asked.operation)},
+                     {"bytes", number(asked.bytes)}, {"members", machine.chips},
+                     {"lower_bound", number(bound)}, {"algorithms", std::move(list)}};
   std::string text = fmt::format("{} of {} among {} chips\n\n", name_of(asked.operation),
                                  to_text(asked.bytes), machine.chips) +
                      table.text();

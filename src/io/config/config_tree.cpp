@@ -217,15 +217,16 @@ constexpr std::array<std::pair<std::string_view, ShelfKind>, 3> kRates = {
      {"stack", ShelfKind::Stacks},
      {"chip", ShelfKind::Curves}}};
 
-/// A word alone is short for a map that comes from the file of this name.
-YamlEntry* spelled_out(YamlEntry* entry) {
+/// A word alone is short for a map with one key: one that comes from the file of this name, or
+/// `equations: published`, whose preset an override may add a switch to.
+YamlEntry* spelled_out(YamlEntry* entry, const char* key = "from") {
   if (!entry || entry->value.type != YamlNode::Type::Scalar) return entry;
   YamlNode& node = entry->value;
   if (node.scalar.empty()) return entry;  // whoever reads it says what was expected
   YamlNode map;
   map.type = YamlNode::Type::Map;
   map.place = node.place;
-  map.entries.push_back({.key = "from", .place = node.place, .value = std::move(node)});
+  map.entries.push_back({.key = key, .place = node.place, .value = std::move(node)});
   node = std::move(map);
   return entry;
 }
@@ -266,27 +267,37 @@ void strip_pool_keys(YamlEntry& system) {
   for (YamlNode& dimension : network->value.items) leave_out(dimension, {"strategy"});
 }
 
-/// Replaces the families of the workload, or of the models that are served, by their keys.
-void resolve_families(YamlNode& root, InputMessages& messages) {
-  const auto resolve = [&](YamlNode& workload) {
-    resolve_family(workload, messages);
-    const auto resolve_served = [&](YamlEntry* model) {
-      if (!model) return;
-      const bool has_family = model->value.find("family") != nullptr;
-      resolve_family(model->value, messages);
-      if (has_family) strip_run_keys(model->value);
-    };
-    resolve_served(workload.find("model"));
-    YamlEntry* speculation = workload.find("speculation");
-    if (speculation) resolve_served(speculation->value.find("draft"));
-  };
-  if (YamlEntry* workload = root.find("workload")) resolve(workload->value);
+/// Calls with each workload of a config: its own, and those of the models of its fleet.
+template <class Visit>
+void for_each_workload(YamlNode& root, const Visit& visit) {
+  if (YamlEntry* workload = root.find("workload")) visit(workload->value);
   YamlEntry* fleet = root.find("fleet");
   YamlEntry* models = fleet ? fleet->value.find("models") : nullptr;
   if (!models) return;
   for (YamlNode& model : models->value.items) {
-    if (YamlEntry* workload = model.find("workload")) resolve(workload->value);
+    if (YamlEntry* workload = model.find("workload")) visit(workload->value);
   }
+}
+
+/// Calls with the map and the key of each model that a workload serves.
+template <class Visit>
+void for_each_served_model(YamlNode& workload, const Visit& visit) {
+  visit(workload, "model");
+  if (YamlEntry* speculation = workload.find("speculation")) visit(speculation->value, "draft");
+}
+
+/// Replaces the families of the workload, or of the models that are served, by their keys.
+void resolve_families(YamlNode& root, InputMessages& messages) {
+  for_each_workload(root, [&](YamlNode& workload) {
+    resolve_family(workload, messages);
+    for_each_served_model(workload, [&](YamlNode& map, const char* key) {
+      YamlEntry* model = map.find(key);
+      if (!model) return;
+      const bool has_family = model->value.find("family") != nullptr;
+      resolve_family(model->value, messages);
+      if (has_family) strip_run_keys(model->value);
+    });
+  });
 }
 
 /// Puts the files of a served workload, of its fleet and of its pools into the tree.  A file
@@ -303,19 +314,10 @@ void resolve_served(YamlNode& root, const fs::path& folder, std::vector<fs::path
     if (from_file && kind == ShelfKind::Systems) strip_pool_keys(*entry);
     return entry;
   };
-  const auto resolve_models = [&](YamlNode& served) {
-    YamlEntry* workload = served.find("workload");
-    if (!workload) return;
-    resolve(workload->value, "model", ShelfKind::Workloads);
-    YamlEntry* speculation = workload->value.find("speculation");
-    if (speculation) resolve(speculation->value, "draft", ShelfKind::Workloads);
-  };
-  resolve_models(root);
-  YamlEntry* fleet = root.find("fleet");
-  YamlEntry* models = fleet ? fleet->value.find("models") : nullptr;
-  if (models) {
-    for (YamlNode& model : models->value.items) resolve_models(model);
-  }
+  for_each_workload(root, [&](YamlNode& workload) {
+    for_each_served_model(
+        workload, [&](YamlNode& map, const char* key) { resolve(map, key, ShelfKind::Workloads); });
+  });
   YamlEntry* serving = root.find("serving");
   YamlEntry* pools = serving ? serving->value.find("pools") : nullptr;
   if (!pools) return;
@@ -323,19 +325,6 @@ void resolve_served(YamlNode& root, const fs::path& folder, std::vector<fs::path
     YamlEntry* system = resolve(pool, "system", ShelfKind::Systems);
     if (system) resolve(system->value, "engine", ShelfKind::Engines);
   }
-}
-
-/// `equations: published` is short for a map with a preset, which an override
-/// may add a switch to.
-void spell_out_preset(YamlNode& root) {
-  YamlEntry* entry = root.find("equations");
-  if (!entry || entry->value.type != YamlNode::Type::Scalar) return;
-  YamlNode map;
-  map.type = YamlNode::Type::Map;
-  map.place = entry->value.place;
-  map.entries.push_back(
-      {.key = "preset", .place = entry->value.place, .value = std::move(entry->value)});
-  entry->value = std::move(map);
 }
 
 void check_is_config(const YamlNode& root, const fs::path& file, InputMessages& messages) {
@@ -474,7 +463,9 @@ YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<
 void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMessages& messages) {
   for (const Override& change : changes) {
     if (chooses_file(change)) continue;
-    if (change.path.front() == "equations" && change.path.size() > 1) spell_out_preset(root);
+    if (change.path.front() == "equations" && change.path.size() > 1) {
+      spelled_out(root.find("equations"), "preset");
+    }
     apply_override(change, root, messages);
   }
   const std::size_t before = messages.count();
