@@ -69,7 +69,7 @@ Answer solved(const AnyConfig& config, const Deadline& deadline) {
 
 Answer studied(const Json& config) {
   const Study study = parse_study(config.dump(), "physics.json");
-  const StudyPoints points(study, {.node_limit = kNodes, .deterministic = true});
+  const StudyPoints points(study, {.request = {.node_limit = kNodes, .deterministic = true}});
   points.check();
   StudyAnswer rows;
   Answer answer;
