@@ -181,6 +181,130 @@ class Onnx(unittest.TestCase):
         self.assertEqual([left[k] for k in ("outer", "M", "K", "N", "matrices")], [4, 5, 30, 8, 1])
         self.assertEqual(kernels["mean"]["element_flops"], 8)
 
+    def macs_of(self, node, inputs, weights=(), **keys):
+        """Those of the products of one operator, whose other inputs are inputs of the model."""
+        made = model([node], inputs, [node.output[0]], weights, **keys)
+        if node.domain:
+            made.opset_import.append(helper.make_opsetid(node.domain, 1))
+        config = dfsearch.read_onnx(made)
+        dfsearch.solve({**config, "system": SYSTEM}, threads=1)
+        return flop(config) / 2
+
+    def test_quantized_and_fused_operators_do_the_work_of_the_plain_ones(self):
+        def of(kind, names, **keys):
+            return helper.make_node(kind, names.split(), ["y"], "n", **keys)
+        data, square = {"x": [2, 8, 10, 10]}, {"x": [5, 6]}
+        point = [weight(n) for n in ("s", "z")]
+        filters, matrix = weight("w", 16, 4, 3, 3), weight("w", 6, 7)
+        conv, product = 2 * 16 * 4 * 9 * 8 * 8, 5 * 6 * 7
+        for node, inputs, heavy, macs in (
+                (of("Conv", "x w", group=2), data, filters, conv),
+                (of("ConvInteger", "x w z z", group=2), data, filters, conv),
+                (of("QLinearConv", "x s z w s z s z", group=2), data, filters, conv),
+                (of("FusedConv", "x w", group=2, domain="com.microsoft"), data, filters, conv),
+                (of("MatMulInteger", "x w"), square, matrix, product),
+                (of("QLinearMatMul", "x s z w s z s z"), square, matrix, product),
+                (of("DynamicQuantizeMatMul", "x w s z", domain="com.microsoft"), square, matrix,
+                 product),
+                (of("QGemm", "x s z w s z", domain="com.microsoft", transB=1), square,
+                 weight("w", 7, 6), product),
+                (of("MatMulNBits", "x w s", domain="com.microsoft", K=6, N=7, bits=4,
+                    block_size=16), square, weight("w", 7, 1, 8), product)):
+            self.assertEqual(self.macs_of(node, inputs, [heavy, *point]), macs, node.op_type)
+        # Each element of the input meets all weights of its group.
+        self.assertEqual(self.macs_of(of("ConvTranspose", "x w", group=2, strides=[2, 2]), data,
+                                      [weight("w", 8, 5, 3, 3)]), 2 * 8 * 10 * 10 * 5 * 9)
+
+    def test_a_recurrent_layer_has_the_products_of_its_gates(self):
+        for kind, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+            for directions, layout in ((1, 0), (2, 0)):
+                weights = [weight("w", directions, gates * 32, 24),
+                           weight("r", directions, gates * 32, 32)]
+                node = helper.make_node(
+                    kind, ["x", "w", "r"], ["y"], "n", hidden_size=32,
+                    direction="bidirectional" if directions > 1 else "forward")
+                self.assertEqual(self.macs_of(node, {"x": [10, 3, 24]}, weights, opset=14),
+                                 directions * gates * 10 * 3 * 32 * (24 + 32), (kind, directions))
+        config = dfsearch.read_onnx(model([
+            helper.make_node("LSTM", ["x", "w", "r"], ["y", "h"], "cell", hidden_size=32),
+            helper.make_node("Relu", ["h"], ["a"], "act")], {"x": [10, 3, 24]}, ["a"],
+            [weight("w", 1, 128, 24), weight("r", 1, 128, 32)], opset=14))
+        self.assertEqual(edges(config) - {("cell", "cell_state", 1)},
+                         {("cell_input", "cell", 1), ("cell_state", "cell", 2), ("cell", "act", 1)})
+        self.assertEqual({k["name"]: k.get("steps") for k in config["workload"]["kernels"]},
+                         {"cell_input": None, "cell_state": 10, "cell": 10, "act": None})
+
+    def test_sums_of_einsum_are_products_of_all_its_labels(self):
+        draw, extent = random.Random(5), {}
+        for label in "abcdef":
+            extent[label] = draw.randint(2, 5)
+        products = 0
+        for _ in range(60):
+            left, right = (draw.sample("abcdef", draw.randint(1, 4)) for _ in range(2))
+            both, all_of_it = set(left) & set(right), dict.fromkeys(left + right)
+            # What one side alone has is in the result: no sum before the product.
+            result = [c for c in all_of_it if c not in both or draw.random() < 0.5]
+            draw.shuffle(result)
+            made = model([helper.make_node("Einsum", ["x", "z"], ["y"], "n", equation="{},{}->{}"
+                                           .format(*map("".join, (left, right, result)))),
+                          helper.make_node("Relu", ["y"], ["end"], "act")],
+                         {"x": [extent[c] for c in left], "z": [extent[c] for c in right]}, ["end"])
+            config = dfsearch.read_onnx(made)
+            is_product = bool(both - set(result))
+            products += is_product
+            self.assertEqual(flop(config) / 2,
+                             is_product and _product([extent[c] for c in all_of_it]))
+            act = by_name(config)["act"]
+            self.assertEqual(act["outer"] * act["M"] * act["N"],
+                             _product([extent[c] for c in result]))
+        self.assertGreater(products, 20)
+        spread = model([helper.make_node("Einsum", ["x", "w"], ["y"], "n",
+                                         equation="...ij,jk")], {"x": [3, 4, 5, 6]}, ["y"],
+                       [weight("w", 6, 7)])
+        self.assertEqual(flop(dfsearch.read_onnx(spread)) / 2, 3 * 4 * 5 * 6 * 7)
+
+    def test_what_nobody_reads_needs_no_shape(self):
+        node = helper.make_node
+        made = model([node("MatMul", ["x", "w"], ["a"], "up"),
+                      node("Dropout", ["a"], ["b", "mask"], "drop"),
+                      node("Strange", ["a"], ["unread"], "strange", domain="own"),
+                      node("MatMul", ["b", "w"], ["y"], "down")], {"x": [4, 6]}, ["y"],
+                     [weight("w", 6, 6)], opset=9)
+        made.opset_import.append(helper.make_opsetid("own", 1))
+        self.assertEqual(set(by_name(dfsearch.read_onnx(made))), {"up", "down"})
+
+    def test_words_are_those_of_what_products_read(self):
+        node, kinds = helper.make_node, {1: "4 B", 10: "2 B", 16: "2 B", 11: "8 B"}
+        for kind, word in kinds.items():
+            given = helper.make_tensor_value_info("x", kind, [4, 6])
+            constant = node("Constant", [], ["w"], value=helper.make_tensor(
+                "w", kind, [6, 8], bytes(48 * {1: 4, 11: 8}.get(kind, 2)), raw=True))
+            graph = helper.make_graph([constant, node("MatMul", ["x", "w"], ["y"], "m")], "test",
+                                      [given], [helper.make_tensor_value_info("y", kind, None)])
+            made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+            self.assertEqual(dfsearch.read_onnx(made)["workload"]["word"], word)
+        # Integers with their scale behind them, as exported from PyTorch.
+        made = model([node("QuantizeLinear", ["x", "s"], ["q"], "q"),
+                      node("DequantizeLinear", ["q", "s"], ["d"], "d"),
+                      node("DequantizeLinear", ["w", "s"], ["v"], "v"),
+                      node("MatMul", ["d", "v"], ["y"], "m")], {"x": [4, 6]}, ["y"],
+                     [helper.make_tensor("w", TensorProto.INT8, [6, 8], bytes(48), raw=True),
+                      weight("s")])
+        self.assertEqual(dfsearch.read_onnx(made)["workload"]["word"], "1 B")
+
+    def test_shapes_of_the_file_stand_where_onnx_finds_none(self):
+        node = helper.make_node  # onnx 1.12 crashes on the shape of a tensor without one
+        made = model([node("Odd", ["x"], ["a"], "odd", domain="own"),
+                      node("Shape", ["a"], ["s"], "shape"),
+                      node("Expand", ["a", "s"], ["b"], "expand"),
+                      node("Relu", ["b"], ["y"], "end")], {"x": [4, 6]}, ["y"], opset=15)
+        made.opset_import.append(helper.make_opsetid("own", 1))
+        made.graph.value_info.append(helper.make_tensor_value_info("a", TensorProto.FLOAT, ["n", 3]))
+        config = dfsearch.read_onnx(made, sizes={"n": 8}, unknown="elementwise")
+        self.assertEqual([by_name(config)["end"][k] for k in ("M", "N")], [3, 8])
+        del made.graph.value_info[:]
+        self.assertIn("odd: the shape of 'a', of the operator Odd", self.refused(made))
+
     def test_sizes_are_asked_for_and_checked_all_at_once(self):
         message = self.refused(attention_model(), sizes={"batch": 0, "token": 3})
         for part in ("expected a whole number from 1 for batch, got 0", "no dimension 'token'",
@@ -196,8 +320,26 @@ class Onnx(unittest.TestCase):
                         {"x": [4, 6, 6]}, ["c"])
         message = self.refused(strange)
         self.assertIn("det: the operator Det is not known", message)
-        config = dfsearch.read_onnx(strange, unknown="elementwise")
+        with self.assertWarnsRegex(UserWarning, r"elementwise: Acosh \(1\), Det \(1\)"):
+            config = dfsearch.read_onnx(strange, unknown="elementwise")
         self.assertEqual(set(by_name(config)), {"first", "det", "last"})
+
+    def test_unknown_operators_with_weights_and_graphs_of_their_own_are_refused(self):
+        node = helper.make_node
+        heavy = model([node("Dense", ["x", "w", "b"], ["y"], "dense", domain="own")],
+                      {"x": [4, 6]}, ["y"], [weight("w", 6, 8), weight("b", 8)])
+        heavy.opset_import.append(helper.make_opsetid("own", 1))
+        self.assertIn("dense: the operator Dense is not known and has weights of 6 x 8",
+                      self.refused(heavy, unknown="elementwise"))
+        inner = helper.make_graph([node("Relu", ["x"], ["r"])], "inner", [], [
+            helper.make_tensor_value_info("r", TensorProto.FLOAT, [4, 6])])
+        for kind, keys in (("If", ("then_branch", "else_branch")), ("Loop", ("body",)),
+                           ("Scan", ("body",))):
+            nested = model([node(kind, ["c"], ["y"], "nested", **dict.fromkeys(keys, inner))],
+                           {"x": [4, 6], "c": [1]}, ["y"])
+            for unknown in ("refuse", "elementwise"):
+                self.assertIn(f"nested: the operator {kind} runs a graph of its own",
+                              self.refused(nested, unknown=unknown))
 
     def test_operators_that_onnx_does_not_know_have_the_shape_of_their_first_input(self):
         node = helper.make_node
@@ -292,6 +434,7 @@ class Onnx(unittest.TestCase):
             self.assertEqual(told.returncode, 2)
             self.assertIn("(--unknown elementwise on the command line)", told.stderr)
             made = said("import", str(file), "--unknown", "elementwise")
+            self.assertEqual(made.stderr, f"{file}: note: taken as elementwise: Acosh (1)\n")
             self.assertEqual(json.loads(made.stdout),
                              dfsearch.read_onnx(strange, unknown="elementwise"))
             at_once = said(str(file), "--unknown", "elementwise", "--system", "sn10_8x1_ring",
@@ -309,6 +452,7 @@ class Onnx(unittest.TestCase):
         draw = random.Random(7)
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", "taken as elementwise")
             file = pathlib.Path(folder, "m.onnx")
             refused = 0
             for _ in range(2000):

@@ -1,4 +1,4 @@
-// The reader is part of the package of Python (tools/python/dfsearch/_graphs.py), as the shapes of a
+// The reader is part of the package of Python (tools/python/dfsearch/_onnx.py), as the shapes of a
 // model are inferred by the package onnx.
 
 #include "cli/commands.hpp"
@@ -86,8 +86,13 @@ std::string read_onnx(const CommandLine& line, const Deadline& deadline) {
     if (done->status == Ended::kTooLong) throw StoppedInput{.by_signal = deadline.is_stopped()};
     if (done->output.size() > kMostOfModel)
       throw InputError(line.config + ": its graph is too large");
-    if (done->status == kRead) return std::move(done->output);
     std::vector<std::string> said = lines_of(done->errors);
+    if (done->status == kRead) {
+      for (const std::string& note : said) {
+        if (note.starts_with(line.config + ": note: ")) fmt::print(stderr, "{}\n", note);
+      }
+      return std::move(done->output);
+    }
     if (done->status == kWrongModel && !said.empty()) throw InputError(std::move(said));
     const std::string last = said.empty() ? "" : said.back();
     if (!is_missing(*done, last)) refuse_crash(line, *done, last);

@@ -27,7 +27,8 @@ from . import _arguments, _dfsearch
 from ._arguments import named
 from ._errors import InputError
 from ._results import Predictions, Result, Study
-from ._graphs import read_onnx, read_torch
+from ._graphs import read_torch
+from ._onnx import read_onnx
 
 __all__ = ["InputError", "Predictions", "Result", "Study", "chip", "evaluate", "predict",
            "read_onnx", "read_torch", "solve", "study"]

@@ -6,6 +6,7 @@ import argparse
 import json
 import pathlib
 import sys
+import warnings
 
 from . import InputError, read_onnx
 from ._errors import printable
@@ -41,8 +42,12 @@ def main() -> int:
     parser.add_argument("-o", "--output", default="-", help="where to write it (-)")
     given = top.parse_args()
     try:
-        config = read_onnx(given.model, sizes=dict(given.size), sequence=given.sequence,
-                           unknown=given.unknown)
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always", UserWarning)
+            config = read_onnx(given.model, sizes=dict(given.size), sequence=given.sequence,
+                               unknown=given.unknown)
+        for note in notes:
+            print(printable(f"{given.model}: note: {note.message}"), file=sys.stderr)
         if given.system:
             config["system"] = {"from": given.system}
         _write(json.dumps(config, indent=1) + "\n", given.output)

@@ -1,28 +1,24 @@
-"""Graphs of other tools as configs: models of ONNX, programs of torch.export.
-
-    config = dfsearch.read_onnx("model.onnx", sizes={"batch": 8}, sequence=512)
-    dfsearch.solve({**config, "system": {"from": "sn10_8x1_ring"}})
+"""Graphs of other tools as configs: what models of ONNX and programs of torch.export compute.
 
 Products of matrices become kernels `weight_gemm` or `gemm`, everything else that computes becomes
 elementwise; what only looks at a tensor in another way (Reshape, Transpose, Slice, Cast) becomes
 nothing, and so does what is known before a run (weights and arithmetic of shapes). Operators that
-are not known are refused by name, unless they shall count as elementwise. Only the forward pass is
-read. The result is a config (docs/formats.md) without its `system`.
+are not known are refused by name, unless they shall count as elementwise and have no weights. Only
+the forward pass is read. The result is a config (docs/formats.md) without its `system`.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ._arguments import count, named, path as path_of, whole
+from ._arguments import count, named
 from ._errors import InputError, one_line
-from ._shapes import drop_weights, is_known_to, shape_of, with_shapes
 
 Shape = Sequence[int]
 
@@ -43,12 +39,12 @@ _ELEMENTWISE = set("""Abs Add And ArgMax ArgMin AveragePool BatchNormalization C
     rsqrt rsub scatter sigmoid silu sin sqrt stack sub tanh topk tril triu where gather""".split())
 # Outputs have the shape of the first input, which onnx knows of some since a later release and of
 # those of com.microsoft never; with the sums as below.
-_AS_FIRST = {"BiasGelu": 0, "FastGelu": 0, "Gelu": 0, "Mish": 0, "QuickGelu": 0, "Swish": 0,
+AS_FIRST = {"BiasGelu": 0, "FastGelu": 0, "Gelu": 0, "Mish": 0, "QuickGelu": 0, "Swish": 0,
              "RotaryEmbedding": 0, "LayerNormalization": 2, "GroupNormalization": 2,
              "RMSNormalization": 1, "SimplifiedLayerNormalization": 1, "SkipLayerNormalization": 2,
              "SkipSimplifiedLayerNormalization": 1}
 # Each row depends on so many sums over all of it.
-_COUPLED = {**_AS_FIRST, "Softmax": 2, "LogSoftmax": 2, "InstanceNormalization": 2,
+_COUPLED = {**AS_FIRST, "Softmax": 2, "LogSoftmax": 2, "InstanceNormalization": 2,
             "LpNormalization": 1,
             "_softmax": 2, "softmax": 2, "_log_softmax": 2, "log_softmax": 2,
             "native_layer_norm": 2, "layer_norm": 2, "group_norm": 2, "native_group_norm": 2,
@@ -57,14 +53,14 @@ _REDUCTION = re.compile(r"Reduce\w+$|(sum|mean|var|std|amax|amin|max|min|any|all
 
 
 @dataclass
-class _Value:
+class Value:
     """What a tensor is: a part of what a kernel computes; without a kernel an input of the model."""
     shape: Shape
     kernel: Optional[int] = None
     is_known: bool = False  # before a run
 
 
-class _Graph:
+class Graph:
     """Kernels and tensors, from operators in the order of their execution."""
 
     def __init__(self, sequence: int | None, unknown: str, is_flat: bool):
@@ -76,9 +72,10 @@ class _Graph:
         self.sequence = sequence
         self.as_elementwise = unknown == "elementwise"
         self.is_flat = is_flat
-        self.values: dict[str, _Value] = {}
+        self.values: dict[str, Value] = {}
         self.lost: set[str] = set()  # what has no shape, and what follows
         self.refused: dict[str, list[str]] = {}
+        self.taken: Counter[str] = Counter()  # unknown operators that count as elementwise
         self.kernels: list[dict] = []
         self._tensors: list[dict] = []
         self._names: set[str] = set()
@@ -88,13 +85,24 @@ class _Graph:
         """With an operator `kind` only of its first node."""
         self.refused.setdefault(kind or f"{node}: {why}", []).append(one_line(f"{node}: {why}"))
 
-    def view(self, output: str, source: _Value, shape: Shape) -> None:
-        self.values[output] = _Value(shape, source.kernel, source.is_known)
+    def refuse_weights(self, kind: str, name: str, inputs: Sequence[Value]) -> bool:
+        """Those of an unknown operator, which is not elementwise then; whether it has some."""
+        weight = next((v.shape for v in inputs if v.is_known and v.shape is not None
+                       and sum(size > 1 for size in v.shape) > 1), None)
+        if (weight is None or not self.as_elementwise or kind in _VIEWS or kind in _COUPLED
+                or _is_elementwise(kind)):
+            return False
+        self.refuse(name, f"the operator {kind} is not known and has weights of "
+                    f"{' x '.join(map(str, weight))}, so it is not elementwise", kind)
+        return True
+
+    def view(self, output: str, source: Value, shape: Shape) -> None:
+        self.values[output] = Value(shape, source.kernel, source.is_known)
 
     def known(self, output: str, shape: Shape) -> None:
-        self.values[output] = _Value(shape, is_known=True)
+        self.values[output] = Value(shape, is_known=True)
 
-    def elementwise(self, name: str, output: str, shape: Shape, inputs: Sequence[_Value],
+    def elementwise(self, name: str, output: str, shape: Shape, inputs: Sequence[Value],
                     flops: int = 1, coupled: int = 0) -> None:
         streamed = [value for value in inputs if not value.is_known]
         rows, columns, outer = _last(shape, -1), _last(shape, -2), math.prod(shape[:-2])
@@ -108,7 +116,7 @@ class _Graph:
             kernel["element_flops"] = flops
         self._add(name, output, shape, kernel, [(v, min(i, 2)) for i, v in enumerate(streamed, 1)])
 
-    def product(self, name: str, output: str, shape: Shape, left: _Value, right: _Value) -> None:
+    def product(self, name: str, output: str, shape: Shape, left: Value, right: Value) -> None:
         """[..., rows, k] x [..., k, columns], of which either may be a weight."""
         a, b = list(left.shape), list(right.shape)
         a = [1] + a if len(a) == 1 else a
@@ -134,8 +142,8 @@ class _Graph:
                 kernel["matrices"] = math.prod(a[:-2])
         self._add(name, output, shape, kernel, inputs)
 
-    def convolution(self, name: str, output: str, shape: Shape, data: _Value,
-                    weight: _Value) -> None:
+    def convolution(self, name: str, output: str, shape: Shape, data: Value,
+                    weight: Value) -> None:
         """Of [batch, channels, …] with [channels out, channels in / groups, …], as one product."""
         groups = data.shape[1] // weight.shape[1]
         self._add(name, output, shape,
@@ -143,8 +151,17 @@ class _Graph:
                    "K": math.prod(weight.shape[1:]),
                    "N": shape[0] * math.prod(shape[2:])}, [(data, 1)])
 
-    def attention(self, name: str, output: str, shape: Shape, query: _Value, key: _Value,
-                  value: _Value, causal: bool) -> None:
+    def transposed_convolution(self, name: str, output: str, shape: Shape, data: Value,
+                               weight: Value, groups: int) -> None:
+        """With a weight of [channels in, channels out / groups, …]: the product of each element of
+        the input, whose patches of the output then add up."""
+        self._add(name, output, shape,
+                  {"kind": "weight_gemm", "outer": groups, "M": math.prod(weight.shape[1:]),
+                   "K": weight.shape[0] // groups,
+                   "N": data.shape[0] * math.prod(data.shape[2:])}, [(data, 1)])
+
+    def attention(self, name: str, output: str, shape: Shape, query: Value, key: Value,
+                  value: Value, causal: bool) -> None:
         """Of [batch, heads, tokens, elements]."""
         batch, heads, tokens, elements = query.shape
         self._add(name, output, shape,
@@ -154,16 +171,20 @@ class _Graph:
                   [(query, 1), (key, 2), (value, 3)])
 
     def operator(self, kind: str, name: str, outputs: Sequence[tuple[str, Shape]],
-                 inputs: Sequence[_Value]) -> None:
+                 inputs: Sequence[Value]) -> None:
         """All that is no product."""
         output, shape = outputs[0]
         if kind in _VIEWS and inputs:
             for output, shape in outputs:
                 self.view(output, inputs[0], shape)
             return
+        if self.refuse_weights(kind, name, inputs):
+            return
         if kind in _COUPLED:
             self.elementwise(name, output, shape, inputs, coupled=_COUPLED[kind])
-        elif _REDUCTION.match(kind) or kind in _ELEMENTWISE or self.as_elementwise:
+        elif _is_elementwise(kind) or self.as_elementwise:
+            if not _is_elementwise(kind):
+                self.taken[kind] += 1
             read = max((math.prod(v.shape) for v in inputs if not v.is_known), default=1)
             sums = bool(_REDUCTION.match(kind)) or "Pool" in kind or "pool" in kind
             self.elementwise(name, output, shape, inputs,
@@ -175,7 +196,7 @@ class _Graph:
             self.view(other, self.values[output], other_shape)
 
     @classmethod
-    def read(cls, sequence: int | None, unknown: str, add_to: Callable[[_Graph], None]) -> _Graph:
+    def read(cls, sequence: int | None, unknown: str, add_to: Callable[[Graph], None]) -> Graph:
         """Flat unless a product has a matrix for each sample: kernels beside it have theirs, too."""
         graph = cls(sequence, unknown, is_flat=True)
         add_to(graph)
@@ -185,6 +206,31 @@ class _Graph:
             add_to(graph)
         return graph
 
+    def lstm(self, name: str, outputs: Sequence[tuple[str, Shape]], data: Value, gates: int,
+             sizes: tuple[int, int, int], steps: int) -> None:
+        """A recurrent layer, as docs/model.md has one of an LSTM: directions, inputs and hidden."""
+        directions, inputs, hidden = sizes
+        columns = math.prod(data.shape[:2])
+        gate = {"outer": directions, "M": gates * hidden, "N": columns}
+        parts = [(f"{name}_input", {"kind": "weight_gemm", **gate, "K": inputs}, [(data, 1)]),
+                 (f"{name}_state", {"kind": "weight_gemm", **gate, "K": hidden}, [])]
+        for part, kernel, read in parts:
+            if steps > 1 and not read:
+                kernel["steps"] = steps
+            self._add(part, f"#{part}", (directions, gates * hidden, columns), kernel, read)
+        cell = {"kind": "elementwise2", **gate, **({"steps": steps} if steps > 1 else {})}
+        output, shape = outputs[0]
+        self._add(name, output, shape, cell,
+                  [(self.values[f"#{part}"], place) for place, (part, *_) in enumerate(parts, 1)])
+        if steps > 1:
+            rows = directions * hidden
+            number = self._parts.setdefault((len(self.kernels) - 1, rows), len(self._parts))
+            self._tensors.append({"from": self.kernels[-1]["name"], "value": number, "rows": rows,
+                                  "to": self.kernels[-2]["name"], "operand": 1,
+                                  "next_step": True})
+        for other, other_shape in outputs[1:]:
+            self.view(other, self.values[output], other_shape)
+
     def config(self, word_bits: int) -> dict:
         if self.refused:
             raise InputError("\n".join(
@@ -192,14 +238,17 @@ class _Graph:
                 for alike in self.refused.values()))
         if not self.kernels:
             raise InputError("the graph computes nothing: no operator has an input of the model")
-        workload = {"kind": "graph", "word": f"{word_bits // 8} B"}
+        if self.taken:
+            warnings.warn("taken as elementwise: " + ", ".join(
+                f"{kind} ({number})" for kind, number in sorted(self.taken.items())), stacklevel=5)
+        workload = {"kind": "graph", "word": f"{word_bits / 8:g} B"}
         if self.sequence:
             workload["sequence"] = self.sequence
         return {"workload": {**workload, "kernels": self.kernels, "tensors": self._tensors},
                 "equations": {"shapes": "unchecked"}}  # they were inferred
 
     def _add(self, name: str, output: str, shape: Shape, kernel: dict,
-             inputs: Sequence[tuple[_Value, int]]) -> None:
+             inputs: Sequence[tuple[Value, int]]) -> None:
         name = one_line(name)
         unique, number = name, 1
         while unique in self._names:
@@ -210,7 +259,7 @@ class _Graph:
             kernel["tiled"] = "none"
         this = len(self.kernels)
         self.kernels.append({"name": unique, **kernel})
-        self.values[output] = _Value(shape, this)
+        self.values[output] = Value(shape, this)
         for value, operand in inputs:
             if value.kernel is None:
                 continue
@@ -221,7 +270,7 @@ class _Graph:
                                   "value": number, **({"rows": rows} if rows else {})})
 
     @staticmethod
-    def _rows_of_part(source: dict, value: _Value) -> int:
+    def _rows_of_part(source: dict, value: Value) -> int:
         """0 if it is all of what the kernel computes, or repeats it."""
         rows, columns = source["outer"] * source["M"], source["N"]
         if source["kind"] == "weight_gemm" or rows * columns > math.prod(value.shape):
@@ -234,116 +283,8 @@ def _last(shape: Shape, place: int) -> int:
     return shape[place] if len(shape) >= -place else 1
 
 
-# --- ONNX -----------------------------------------------------------------------------------------
-
-_WORD_BITS = {"FLOAT": 32, "FLOAT16": 16, "BFLOAT16": 16, "DOUBLE": 64, "INT8": 8, "UINT8": 8}
-
-
-@named
-def read_onnx(model: Any, *, sizes: Mapping[str, int] | None = None, sequence: int | None = None,
-              unknown: str = "refuse") -> dict:
-    """The config of a model of ONNX, without a system; needs the package onnx.
-
-    model       a file, or a ModelProto
-    sizes       of dimensions that the model names: {"batch": 8, "tokens": 512}
-    sequence    the extent that is cut into tiles: kernels are whose columns are a multiple
-    unknown     "elementwise": operators that are not known count as such
-    """
-    if sizes is not None and not isinstance(sizes, Mapping):
-        raise TypeError(f"sizes: expected a dictionary, got {sizes!r}")
-    numbers = {name: whole(f"sizes: {name}", size) for name, size in (sizes or {}).items()}
-    try:
-        import onnx
-    except ImportError as error:
-        raise ImportError("read_onnx needs the package onnx: apt install python3-onnx, or "
-                          "pip install onnx") from error
-    if not isinstance(model, onnx.ModelProto):
-        path = path_of("model", model, "the name of a file or a ModelProto")
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", RuntimeWarning)  # of bytes that are left over
-                model = onnx.load(path, load_external_data=False)
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}") from error
-        except Exception as error:  # of protobuf, whatever the release calls it
-            raise InputError(f"{path}: is no model of ONNX") from error
-        drop_weights(model)
-    try:
-        return _config_of(onnx, model, numbers, sequence, unknown)
-    except (AttributeError, IndexError, KeyError, TypeError, UnicodeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"is a damaged model of ONNX, whose graph makes no sense: {error}"
-                         ) from error
-
-
-def _config_of(onnx: Any, model: Any, sizes: dict[str, int], sequence: int | None,
-               unknown: str) -> dict:
-    nodes, model = with_shapes(onnx, model, sizes, _AS_FIRST, unknown == "elementwise")
-    shapes = {info.name: shape_of(info)
-              for info in [*model.graph.value_info, *model.graph.output]}
-
-    def add_to(graph: _Graph) -> None:
-        for weight in model.graph.initializer:
-            graph.known(weight.name, tuple(weight.dims))
-        for given in model.graph.input:
-            if given.name not in graph.values:
-                graph.values[given.name] = _Value(shape_of(given))
-        for node in nodes:
-            _add_onnx(onnx, graph, node, shapes, is_known_to(onnx, model, node))
-
-    graph = _Graph.read(sequence, unknown, add_to)
-    words = [onnx.TensorProto.DataType.Name(w.data_type) for w in model.graph.initializer
-             if len(w.dims) > 1]
-    bits = [_WORD_BITS[word] for word in words if word in _WORD_BITS]
-    return graph.config(max(set(bits), key=bits.count) if bits else 16)
-
-
-def _add_onnx(onnx: Any, graph: _Graph, node: Any, shapes: Mapping[str, Optional[tuple]],
-              is_known: bool) -> None:
-    kind, outputs = node.op_type, [name for name in node.output if name]
-    name = node.name or outputs[0]
-    inputs = [graph.values[i] for i in node.input if i in graph.values]
-    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-    is_lost = not graph.lost.isdisjoint(node.input)
-    if not is_lost and (all(value.is_known for value in inputs) or kind in ("Shape", "Size")):
-        for output in outputs:
-            graph.known(output, shapes.get(output) or ())
-        return
-    unknown = [o for o in outputs if shapes.get(o) is None or None in shapes[o]]
-    if unknown and not (is_lost and (is_known or kind in _AS_FIRST)):
-        graph.refuse(name, f"the shape of '{unknown[0]}', of the operator {kind}, cannot be "
-                     f"inferred: {_remedy(graph, is_known)}", kind)
-    if unknown or is_lost:
-        graph.lost.update(outputs)
-        for output in outputs:
-            graph.known(output, ())
-        return
-    sized = [(output, shapes[output]) for output in outputs]
-    output, shape = sized[0]
-    if kind == "MatMul":
-        graph.product(name, output, shape, *inputs[:2])
-    elif kind == "Gemm":
-        left, right = ((_Value(v.shape[::-1], v.kernel, v.is_known) if attributes.get(key) else v)
-                       for v, key in zip(inputs, ("transA", "transB")))
-        graph.product(name, output, shape, left, right)
-    elif kind == "Conv":
-        graph.convolution(name, output, shape, *inputs[:2])
-    else:
-        graph.operator(kind, name, sized, inputs)
-    for output, shape in sized:
-        if output not in graph.values:  # refused
-            graph.known(output, shape)
-
-
-def _remedy(graph: _Graph, is_known: bool) -> str:
-    if is_known or graph.as_elementwise:
-        return "expected a value_info of the model with its sizes"
-    return ("unknown='elementwise' (--unknown elementwise on the command line) takes that of its "
-            "inputs, else a value_info of the model says it")
-
-
-# --- torch.export ---------------------------------------------------------------------------------
+def _is_elementwise(kind: str) -> bool:
+    return kind in _ELEMENTWISE or bool(_REDUCTION.match(kind))
 
 
 @named
@@ -356,17 +297,17 @@ def read_torch(program: Any, *, sequence: int | None = None, unknown: str = "ref
     weights = {*signature.inputs_to_parameters, *signature.inputs_to_buffers}
     bits: list[int] = []
 
-    def add_to(graph: _Graph) -> None:
+    def add_to(graph: Graph) -> None:
         for node in program.graph.nodes:
             if node.op == "placeholder":
                 shape = _torch_shape(node)
-                graph.values[node.name] = _Value(shape or (), is_known=node.name in weights)
+                graph.values[node.name] = Value(shape or (), is_known=node.name in weights)
                 if node.name in weights and shape and len(shape) > 1:
                     bits.append(8 * node.meta["val"].element_size())
             elif node.op == "call_function":
                 _add_torch(graph, node)
 
-    graph = _Graph.read(sequence, unknown, add_to)
+    graph = Graph.read(sequence, unknown, add_to)
     return graph.config(max(set(bits), key=bits.count) if bits else 16)
 
 
@@ -378,7 +319,7 @@ def _torch_shape(node: Any) -> Optional[tuple]:
         size if isinstance(size, int) else None for size in shape)
 
 
-def _torch_inputs(graph: _Graph, arguments: Any) -> list[_Value]:
+def _torch_inputs(graph: Graph, arguments: Any) -> list[Value]:
     found = []
     for argument in arguments:
         if isinstance(argument, (list, tuple)):
@@ -388,7 +329,7 @@ def _torch_inputs(graph: _Graph, arguments: Any) -> list[_Value]:
     return found
 
 
-def _add_torch(graph: _Graph, node: Any) -> None:
+def _add_torch(graph: Graph, node: Any) -> None:
     kind = str(getattr(node.target, "__name__", node.target)).replace("aten.", "").split(".")[0]
     shape = _torch_shape(node)
     inputs = _torch_inputs(graph, node.args)
@@ -404,7 +345,7 @@ def _add_torch(graph: _Graph, node: Any) -> None:
     elif kind == "linear":
         weight = inputs[1]
         graph.product(node.name, node.name, shape, inputs[0],
-                      _Value(weight.shape[::-1], weight.kernel, weight.is_known))
+                      Value(weight.shape[::-1], weight.kernel, weight.is_known))
     elif kind in ("convolution", "conv2d", "conv1d"):
         graph.convolution(node.name, node.name, shape, *inputs[:2])
     elif "scaled_dot_product" in kind:
