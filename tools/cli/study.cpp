@@ -132,7 +132,8 @@ class StudyRun {
     refuse_another_study();
     Journal journal(folder_, points_.grid());
     knowledge_.known = [&](study::PointIndex point) { return journal.find(point); };
-    const std::unique_ptr<study::PointSource> source = make_source();
+    const std::unique_ptr<study::PointSource> source =
+        source_of(study_, points_.grid(), knowledge_, state_.part, search_.deadline);
     state_.count = source->count();
     write_file(folder_ / "study.json", json_text(study_json(study_, state_)));
     StudyProgress progress(study_, state_.count, line_.quiet);
@@ -181,27 +182,10 @@ class StudyRun {
     }
   }
 
-  std::unique_ptr<study::PointSource> make_source() {
-    const study::Grid& grid = points_.grid();
-    const study::PointIndex begin = state_.part.begin(grid.count());
-    const study::PointIndex end = state_.part.end(grid.count());
-    if (study_.solves_all) {
-      return std::make_unique<study::AllPoints>(grid, begin, end, knowledge_.known);
-    }
-    return std::make_unique<study::FrontSearch>(grid, study_.goal, knowledge_, begin, end,
-                                                search_.deadline);
-  }
-
   int finish(const Journal& journal) {
-    FrontOf found(study_, state_);
-    for (const auto& [index, answer] : journal.answers()) found.add(index, answer.figures);
-    const std::vector<study::Front::Member> front = found.members();
-    state_.ratios = ratios_of(study_, points_.grid(), journal.answers());
-    write_results(folder_, study_.axes, study_json(study_, state_),
-                  front_json(study_, points_.grid(), state_, front));
-    std::string text = study_report(study_, points_.grid(), state_, front, journal.answers());
-    if (!state_.complete) text += "\nstopped: the same command goes on\n";
-    print(text);
+    const StudyResults found = results_of(study_, points_.grid(), state_, journal.answers());
+    write_results(folder_, study_.axes, found.study, found.front);
+    print(found.report + (state_.complete ? "" : "\nstopped: the same command goes on\n"));
     return exit_status(state_);
   }
 

@@ -7,7 +7,6 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
-#include <algorithm>
 
 #include <atomic>
 #include <chrono>
@@ -15,6 +14,7 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,11 +39,9 @@
 #include "io/study/study_file.hpp"
 #include "io/study/study_outputs.hpp"
 #include "io/study/study_points.hpp"
-#include "io/study/study_ratios.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/parse_json.hpp"
 #include "io/text/read_file.hpp"
-#include "study/front_search.hpp"
 #include "study/point_source.hpp"
 
 namespace py = pybind11;
@@ -224,43 +222,31 @@ StudyAnswer run_study(const std::string& file, const std::string& text, int thre
     points.check();
     StudyState state{.growth = points.growth()};
     state.fingerprint = points.fingerprint();
-    FrontOf front(study, state);
-    StudyAnswer answer;
-    std::vector<std::pair<study::PointIndex, std::string>> rows;
-    study::PointAnswers answers;  // without their rows
+    std::map<study::PointIndex, std::string> rows;  // threads end points in any order
+    study::PointAnswers answers;                    // without their rows
     const study::PointKnowledge knowledge{
         .growth = state.growth,
         .facts = [&](study::PointIndex point) { return points.facts(point); },
         .known = [](study::PointIndex) -> const study::PointAnswer* { return nullptr; }};
-    const study::PointIndex end = points.grid().count();
-    std::unique_ptr<study::PointSource> source;
-    if (study.solves_all) {
-      source = std::make_unique<study::AllPoints>(points.grid(), 0, end, knowledge.known);
-    } else {
-      source = std::make_unique<study::FrontSearch>(points.grid(), study.goal, knowledge, 0, end);
-    }
+    const auto source = source_of(study, points.grid(), knowledge, state.part, {});
     state.complete = study::run_points(
         *source,
         [&](study::PointIndex point, const study::PointEffort& effort) {
           return points.solve(point, effort);
         },
         {.threads = threads, .deadline = deadline, .on_answer = [&](const study::PointAnswer& one) {
-           rows.emplace_back(one.index, one.row);
-           front.add(one.index, one.figures);
-           study::PointAnswer& kept = answers[one.index] = one;
-           kept.row.clear();
+           rows[one.index] = one.row;
+           answers[one.index] = one;
+           answers[one.index].row.clear();
            if (on_row) on_row(one.row);
          }});
-    // In the order of the points; threads end theirs in any.
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (auto& row : rows) answer.rows.push_back(std::move(row.second));
     state.count = source->count();
-    state.ratios = ratios_of(study, points.grid(), answers);
-    const std::vector<study::Front::Member> members = front.members();
-    answer.study = json_text(study_json(study, state));
-    answer.front = json_text(front_json(study, points.grid(), state, members));
-    answer.report = printable(study_report(study, points.grid(), state, members, answers));
+    const StudyResults found = results_of(study, points.grid(), state, answers);
+    StudyAnswer answer{.study = json_text(found.study),
+                       .front = json_text(found.front),
+                       .report = printable(found.report),
+                       .rows = {}};
+    for (auto& [index, row] : rows) answer.rows.push_back(std::move(row));
     answer.has_answer = !answer.rows.empty();
     return answer;
   });

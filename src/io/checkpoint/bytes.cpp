@@ -21,11 +21,6 @@ void ByteWriter::real(double value) {
   for (int shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>((bits >> shift) & 0xff);
 }
 
-void ByteWriter::text(std::string_view value) {
-  count(value.size());
-  bytes_ += value;
-}
-
 std::uint8_t ByteReader::byte() {
   if (rest_.empty()) throw BadBytes();
   const auto first = static_cast<std::uint8_t>(rest_.front());

@@ -16,7 +16,6 @@ class ByteWriter {
   void count(std::uint64_t value);  ///< seven bits a byte, least first
   void integer(std::int64_t value);
   void real(double value);  ///< its eight bytes
-  void text(std::string_view value);
 
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
 

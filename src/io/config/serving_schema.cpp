@@ -197,12 +197,6 @@ void check_serving(void* object, Report& report) {
   }
 }
 
-template <auto member>
-constexpr Field number_row(std::string_view key, std::string_view doc,
-                           std::string_view preset = {}) {
-  return field<member>(key, doc, {.preset = preset});
-}
-
 constexpr std::string_view kAllThatFit = "all that fit";
 
 template <class C>

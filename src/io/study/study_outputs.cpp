@@ -267,4 +267,25 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
   return text;
 }
 
+StudyResults results_of(const Study& study, const study::Grid& grid, StudyState& state,
+                        const study::PointAnswers& answers) {
+  FrontOf found(study, state);
+  for (const auto& [index, answer] : answers) found.add(index, answer.figures);
+  const std::vector<study::Front::Member> front = found.members();
+  state.ratios = ratios_of(study, grid, answers);
+  return {.study = study_json(study, state),
+          .front = front_json(study, grid, state, front),
+          .report = study_report(study, grid, state, front, answers)};
+}
+
+std::unique_ptr<study::PointSource> source_of(const Study& study, const study::Grid& grid,
+                                              const study::PointKnowledge& knowledge,
+                                              const StudyPart& part, const Deadline& deadline) {
+  const study::PointIndex begin = part.begin(grid.count()), end = part.end(grid.count());
+  if (study.solves_all) {
+    return std::make_unique<study::AllPoints>(grid, begin, end, knowledge.known);
+  }
+  return std::make_unique<study::FrontSearch>(grid, study.goal, knowledge, begin, end, deadline);
+}
+
 }  // namespace dfsearch

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "io/study/study_points.hpp"
 #include "io/study/study_ratios.hpp"
 #include "study/front.hpp"
+#include "study/front_search.hpp"
 #include "study/point_answer.hpp"
 #include "study/point_source.hpp"
 
@@ -83,6 +85,21 @@ void for_each_row(const std::filesystem::path& ndjson,
 std::string study_report(const Study& study, const study::Grid& grid, const StudyState& state,
                          const std::vector<study::Front::Member>& front,
                          const study::PointAnswers& answers);
+
+/// Results of a run: study.json, front.json and the report.
+struct StudyResults {
+  Json study, front;
+  std::string report;
+};
+
+/// Puts the ratios over the answers into the state.
+StudyResults results_of(const Study& study, const study::Grid& grid, StudyState& state,
+                        const study::PointAnswers& answers);
+
+/// The points of a part that are to be solved.  All arguments but the deadline must outlive it.
+std::unique_ptr<study::PointSource> source_of(const Study& study, const study::Grid& grid,
+                                              const study::PointKnowledge& knowledge,
+                                              const StudyPart& part, const Deadline& deadline);
 
 struct MergedStudy {
   Study study;  ///< without bases and changes

@@ -42,12 +42,6 @@ Json or_null(const std::optional<T>& value) {
   }
 }
 
-/// The word of a value of an enumeration, or null for nothing.
-template <class E>
-Json name_or_null(const std::optional<E>& value) {
-  return value ? Json(name_of(*value)) : Json();
-}
-
 /// A list of the elements, each converted by `json_of`.
 template <class Range, class JsonOf>
 Json json_list(const Range& range, const JsonOf& json_of) {
