@@ -295,7 +295,7 @@ class Page(CliTest):
     def test_the_table_has_the_words_that_a_key_may_have(self):
         count = 0
         for row in tables(FORMATS, "### The section `training`", "key"):
-            if not re.fullmatch(r"`\w+`(, `\w+`)+, or a list of them", row[1]):
+            if not re.fullmatch(r"`\w+`(, `\w+`)+ or a list of them", row[1]):
                 continue
             count += 1
             text = self.run_tool("check", "c.yaml", "--set",
