@@ -200,6 +200,36 @@ void draw_memory(Draws& draws, training::Task& task) {
   stack.memory.twice_with_adapters = draws.chance(50);
 }
 
+/// Random switches, and constants that small worlds feel.
+void draw_software(Draws& draws, training::Task& task) {
+  stack::Setup& setup = *task.stack;
+  stack::Stack& stack = setup.stack;
+  setup.chip.cpu = {draws.one_of({1.0, 1.6})};
+  setup.chip.dispatch_row = {Bytes(draws.one_of({0.0, 600.0, 4500.0}))};
+  stack.bucket = {draws.one_of({1e3, 1e5, 40e6})};
+  stack.bucket_of_rank = {draws.one_of({0.0, 1e4})};
+  stack.hop_out = {Seconds(draws.one_of({0.0, 8e-6, 1e-3}))};
+  stack.quantized_gathers = draws.chance(50);
+  stack.expert_launch = {Seconds(1e-5 * static_cast<double>(draws.pick(0, 50)))};
+  stack.sink_bytes = {Bytes(draws.one_of({100.0, 58e3}))};
+  if (draws.chance(20)) stack.exposed = {0.5};
+  using stack::GraphScope;
+  stack::Software& software = stack.software;
+  software.graphs = draws.one_of<std::vector<GraphScope>>(
+      {{}, {GraphScope::None}, {GraphScope::FullIteration}, {GraphScope::Attention}});
+  software.dispatcher = draws.one_of<std::optional<stack::Dispatcher>>(
+      {std::nullopt, stack::Dispatcher::AllToAll, stack::Dispatcher::DeepEp,
+       stack::Dispatcher::HybridEp});
+  software.expert_overlap = draws.chance(50);
+  software.balance = draws.one_of({stack::Balance::Forced, stack::Balance::Natural});
+  if (draws.chance(30)) software.user_buffers = draws.chance(50);
+  if (draws.chance(30)) software.sinks = stack::Sinks::Part;
+  if (draws.chance(30)) software.recompute_layers = draws.pick(1, task.model.layers);
+  if (draws.chance(30)) software.offload_layers = draws.pick(1, task.model.layers);
+  if (draws.chance(30)) software.shard_group = draws.pick(1, 4);
+  if (draws.chance(20)) software.parameter_exchange = stack::ParameterExchange::Broadcast;
+}
+
 }  // namespace
 
 training::Task random_task_with_stack(std::uint64_t seed) {
@@ -215,12 +245,12 @@ training::Task random_task_with_stack(std::uint64_t seed) {
   setup.stack.data_overlap =
       draws.one_of({stack::DataOverlap::None, stack::DataOverlap::DistributedOptimizer,
                     stack::DataOverlap::Ddp});
-  setup.stack.overlaps_dispatch = draws.chance(50);
   setup.stack.tensor_overlap = {0.1 * static_cast<double>(draws.pick(0, 9))};
   setup.stack.host_forward = {Seconds(1e-4 * static_cast<double>(draws.pick(0, 50)))};
   task.choices.offload.reset();
   task.decide = draws.one_of({memory::Level::Low, memory::Level::Typical, memory::Level::High});
   draw_memory(draws, task);
+  draw_software(draws, task);
   return task;
 }
 

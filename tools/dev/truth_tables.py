@@ -17,7 +17,7 @@ SECTION = "6. Errors"
 
 HOST = ("host_forward", "host_backward", "host_exchange", "host_softmax", "host_micro_batch",
         "host_step")
-EXPERTS = {"expert_host": 1, "expert_host_grace": 1, "expert_wait": "0 s"}
+EXPERTS = {"expert_launch": "0 s", "dispatch_host": "0 s", "router_host": "0 s"}
 CASTS = {"cast_words": 0, "scan_words": 0, "four_bit_words": 0}
 ATTENTION, PRODUCTS = ("fa1", "fa2", "cudnn"), [f"products_{b}bit" for b in (16, 8, 4)]
 
@@ -43,7 +43,11 @@ def middle_of_deciles(chip):
 # Each mechanism with the constants of stacks and of chips that switch it off.
 MECHANISMS = (
     ("the host issues kernels", dict.fromkeys(HOST, "0 s") | EXPERTS, None),
-    ("layers of experts take the host longer", EXPERTS, None),
+    ("the host issues layers of experts", EXPERTS, None),
+    ("each expert of a chip is issued by itself", {"expert_launch": "0 s"}, None),
+    ("rows cost dispatchers more than bytes", {}, lambda _: {"dispatch_row": "0 B"}),
+    ("exchanges of experts overlap", {"expert_hidden": 0, "overlap_host": 1}, None),
+    ("older processors are slower", {}, lambda _: {"cpu": 1}),
     ("host and chip hide each other in part", {"host_exponent": 100}, None),
     ("elementwise passes", {"elementwise": 0.001}, None),
     ("attention has curves of its own", {}, fast_attention),
@@ -52,7 +56,7 @@ MECHANISMS = (
      lambda chip: {key: 1 for key in chip if key.startswith("clock")}),
     ("ninth decile in 8 and 4 bits", {}, middle_of_deciles),
     ("casts", CASTS, None),
-    ("attention with sinks is not fused", {"unfused_share": 0}, None),
+    ("the gradient of sinks has kernels of its own", {"sink_bytes": "0 B"}, None),
     ("gathers slow kernels down", {"gather_interference": 0}, None),
     ("hidden exchanges of tensor ranks", {"tensor_overlap": 0}, None),
     ("latencies, and links below the nominal rate", {"nic_share": 1},

@@ -23,13 +23,13 @@ namespace dfsearch::training {
 
 namespace {
 
-/// The step with other times for the classes of work; memory stays as it is.
-Seconds step_with(Task task, const Blocks& blocks, const Plan& plan, stack::Scenario scenario) {
-  task.stack->scenario = scenario;
+/// The step at one end of all times; memory stays as it is.
+Seconds step_at(memory::Level end, Task task, const Blocks& blocks, const Plan& plan) {
+  task.stack = task.stack->at(end);
   const auto verdict = evaluate(task, blocks, plan);
   const Cost* cost = std::get_if<Cost>(&verdict);
   if (cost == nullptr) throw InternalError("a plan fits into memory or not by its times");
-  return cost->step_time;
+  return cost->step_time * task.stack->release(task.model.experts.has_value());
 }
 
 /// Searched from the plan that was found.
@@ -80,9 +80,9 @@ PlanResult find_at_level(const Task& task, const StepSearch& search) {
     result.hint = cost ? Seconds(cost->in_base_units()) : Seconds::infinity();
   }
   if (result.plan && task.stack) {
-    result.interval = StepInterval{
-        .low = step_with(task, space.blocks(), *result.plan, stack::Scenario::low()),
-        .high = step_with(task, space.blocks(), *result.plan, stack::Scenario::high())};
+    result.interval =
+        StepInterval{.low = step_at(memory::Level::Low, task, space.blocks(), *result.plan),
+                     .high = step_at(memory::Level::High, task, space.blocks(), *result.plan)};
   }
   if (result.plan && task.framework && search.any_framework) {
     result.any_framework = step_of_any(task, search, result);
@@ -187,7 +187,7 @@ RuledOut ruled_out(const Task& task, const Plan& plan) {
       "recompute", choices.recomputes, plan.recompute,
       [](Recompute recompute) { return name_of(recompute); }, reasons);
   // One chip with the same weights divides them with none: all of ZeRO is then the same.
-  if (sharing_chips(plan.degrees, false) > 1.0) {
+  if (sharing_chips(task, plan.degrees, false) > 1.0) {
     check_list("zero", choices.zeros, plan.zero, number_text, reasons);
   }
   check_list(
@@ -253,7 +253,7 @@ RobustPlan find_robust_plan(const Task& task, const StepSearch& search, const Pl
   std::vector<std::unique_ptr<ScenarioPlans>> plans;
   std::vector<Decisions> known{decisions_of(*typical.plan)};
   std::vector<Score> least;
-  for (const NamedScenario& scenario : scenarios()) {
+  for (const NamedScenario& scenario : scenarios(task.stack->stack.ranges)) {
     plans.push_back(std::make_unique<ScenarioPlans>(task, scenario.times));
     const PlanRules& rules = plans.back()->rules;
     result.outcomes.push_back({.scenario = scenario.name});

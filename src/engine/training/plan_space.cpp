@@ -209,7 +209,7 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   const std::int64_t micro_batches = task_.global_batch / (degrees.replicas() * micro_batch);
   // One chip with the same weights divides them with none: all of ZeRO is then the same.
   std::vector<int> zeros{0};
-  if (sharing_chips(degrees, false) > 1.0) zeros = allowed({0, 1, 2, 3}, choices.zeros);
+  if (sharing_chips(task_, degrees, false) > 1.0) zeros = allowed({0, 1, 2, 3}, choices.zeros);
   std::vector<Offload> offloads{{}};
   if (task_.machine.second_memory() && !task_.stack) {
     offloads.clear();

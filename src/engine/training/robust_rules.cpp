@@ -41,7 +41,7 @@ void raise(Score& bound, Score other) { bound = std::max(bound, other); }
 
 }  // namespace
 
-std::vector<NamedScenario> scenarios() {
+std::vector<NamedScenario> scenarios(const stack::Ranges& ranges) {
   using stack::Scenario;
   constexpr std::pair<const char*, double Scenario::*> kClasses[] = {
       {"compute", &Scenario::compute},
@@ -49,8 +49,8 @@ std::vector<NamedScenario> scenarios() {
       {"elementwise", &Scenario::elementwise},
       {"host", &Scenario::host},
       {"links", &Scenario::links}};
-  const std::pair<const char*, Scenario> ends[] = {{"low", Scenario::low()},
-                                                   {"high", Scenario::high()}};
+  const std::pair<const char*, Scenario> ends[] = {{"low", ranges.at(memory::Level::Low)},
+                                                   {"high", ranges.at(memory::Level::High)}};
   std::vector<NamedScenario> list{{"typical", {}}};
   for (const auto& [end, times] : ends) list.push_back({std::string("all ") + end, times});
   for (const auto& [name, part] : kClasses) {

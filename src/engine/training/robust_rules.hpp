@@ -20,7 +20,7 @@ struct NamedScenario {
   stack::Scenario times;
 };
 /// The typical times first; all classes of constants low, all high; each class alone low and high.
-std::vector<NamedScenario> scenarios();
+std::vector<NamedScenario> scenarios(const stack::Ranges& ranges);
 
 /// A task in a scenario with all that its search needs.  Stays where it is.
 struct ScenarioPlans {

@@ -268,7 +268,11 @@ void read_execution_of(const YamlEntry& section, Task& task, InputMessages& mess
                                     .precision = text.precision.value_or(stack::Precision::Bf16),
                                     .scenario = {}});
     task.stack->chip.name = chip_name(*section.value.find("chip"));
-    task.stack->is_known = has_shelf_keys(*section.value.find("stack"));
+    // The memory of layers that are computed again whole, or copied away, is not counted.
+    const stack::Software& software = task.stack->stack.software;
+    task.stack->is_known = has_shelf_keys(*section.value.find("stack")) &&
+                           software.recompute_layers == 0 && software.offload_layers == 0;
+    task.model.layers += software.mtp;
   }
 }
 

@@ -128,6 +128,37 @@ std::vector<GroupErrors> errors_by(const std::vector<MeasuredRun>& runs,
   return list;
 }
 
+std::vector<GroupErrors> errors_without_a_source(const std::vector<MeasuredRun>& runs,
+                                                 const Predictions& predictions) {
+  std::map<std::string, std::size_t> sizes;
+  std::size_t all = 0;
+  for (const MeasuredRun& run : runs) {
+    if (!is_timed(run)) continue;
+    ++sizes[short_source(run)];
+    ++all;
+  }
+  if (sizes.size() < 3) return {};
+  std::vector<std::string> sources;
+  for (const auto& [source, size] : sizes) sources.push_back(source);
+  std::stable_sort(sources.begin(), sources.end(),
+                   [&](const std::string& a, const std::string& b) { return sizes[a] > sizes[b]; });
+  std::vector<GroupErrors> list;
+  const auto add = [&](const std::vector<std::string>& left_out, const std::string& name) {
+    Errors errors;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (!is_timed(runs[i])) continue;
+      const auto found = std::find(left_out.begin(), left_out.end(), short_source(runs[i]));
+      if (found == left_out.end()) errors.add(runs[i], *predictions[i]);
+    }
+    list.push_back(errors.of("all but " + name));
+  };
+  for (const std::string& source : sources) {
+    if (10 * sizes[source] >= all) add({source}, source);
+  }
+  add({sources[0], sources[1]}, sources[0] + " and " + sources[1]);
+  return list;
+}
+
 std::vector<PlanOrder> orders_of_plans(const std::vector<MeasuredRun>& runs,
                                        const Predictions& predictions) {
   using Key = std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t,
@@ -251,10 +282,13 @@ Prediction predicted(const MeasuredRun& run) {
   Prediction prediction{.typical = training::run_time(task, run.plan)};
   // The layers stay where they are.
   task.choices.layers = prediction.typical.layers;
-  task.stack->scenario = stack::Scenario::low();
-  prediction.low = training::run_time(task, run.plan).step;
-  task.stack->scenario = stack::Scenario::high();
-  prediction.high = training::run_time(task, run.plan).step;
+  const bool has_experts = task.model.experts.has_value();
+  const auto at = [&](memory::Level end) {
+    task.stack = task.stack->at(end);
+    return training::run_time(task, run.plan).step * task.stack->release(has_experts);
+  };
+  prediction.low = at(memory::Level::Low);
+  prediction.high = at(memory::Level::High);
   return prediction;
 }
 

@@ -72,6 +72,11 @@ struct GroupErrors {
 std::vector<GroupErrors> errors_by(const std::vector<MeasuredRun>& runs,
                                    const Predictions& predictions, RunGroup group);
 
+/// Errors without the runs of one source, for each source that has at least a tenth of all, and last
+/// without the two greatest sources; empty with fewer than three.
+std::vector<GroupErrors> errors_without_a_source(const std::vector<MeasuredRun>& runs,
+                                                 const Predictions& predictions);
+
 /// Plans of one model with one batch on one machine, pair by pair; `regret` is what the plan
 /// predicted best takes more than the best one.
 struct PlanOrder {

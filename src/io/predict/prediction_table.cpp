@@ -109,8 +109,9 @@ std::string prediction_csv(const std::vector<MeasuredRun>& runs, const Predictio
         fmt::format("{},{},{},{},{},{}", csv_cell(run.id), csv_cell(run.model), csv_cell(run.gpu),
                     run.gpus, csv_cell(run.stack), run.step ? fmt::format("{}", *run.step) : "");
     if (!predictions[i]) {
-      text += fmt::format(",,,,{},,,,,,,,the shape of the model is not given\n",
-                          std::string(kRunParts.size(), ','));
+      text += fmt::format(
+          ",,,,{},,,,,,,,{}\n", std::string(kRunParts.size(), ','),
+          run.unfit.empty() ? "the shape of the model is not given" : csv_cell(run.unfit));
       continue;
     }
     const Prediction& prediction = *predictions[i];
@@ -137,14 +138,25 @@ std::string prediction_csv(const std::vector<MeasuredRun>& runs, const Predictio
 
 std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
                               const std::vector<RunGroup>& groups, std::size_t worst) {
+  const auto is_unfit = [](const MeasuredRun& run) { return !run.unfit.empty(); };
+  const auto unfit = std::count_if(runs.begin(), runs.end(), is_unfit);
   const auto without = std::count_if(predictions.begin(), predictions.end(),
-                                     [](const auto& each) { return !each.has_value(); });
+                                     [](const auto& each) { return !each.has_value(); }) -
+                       unfit;
   std::string text = fmt::format("{} runs", runs.size());
   if (without > 0) text += fmt::format(", {} of them without the shape of a model", without);
   text += "\n";
+  if (unfit > 0) {
+    const auto first = std::find_if(runs.begin(), runs.end(), is_unfit);
+    text += fmt::format("{} runs left out, as they describe no plan, {} first: {}\n", unfit,
+                        escaped(first->id), escaped(first->unfit));
+  }
   text += peak_text(runs);
   for (const RunGroup group : groups) {
     text += "\n" + table_of_errors(errors_by(runs, predictions, group));
+    const auto others = group == RunGroup::Source ? errors_without_a_source(runs, predictions)
+                                                  : std::vector<GroupErrors>();
+    if (!others.empty()) text += "\n" + table_of_errors(others);
   }
   return text + table_of_orders(orders_of_plans(runs, predictions)) +
          memory_text(memory_errors(runs, predictions)) + worst_runs(runs, predictions, worst);

@@ -17,6 +17,7 @@
 #include "base/units_text.hpp"
 #include "io/config/shelf.hpp"
 #include "io/config/stack_files.hpp"
+#include "io/predict/software_columns.hpp"
 #include "model/training/evaluate.hpp"
 
 namespace dfsearch {
@@ -37,10 +38,26 @@ constexpr std::string_view kOtherColumns[] = {
     "chunks", "zero", "data_parallel", "recompute", "schedule", "status", "step_s",
     "tensor_overlap", "reserved_gb", "sequence_parallel", "quality", "gradient_wire_bytes", "bias",
     "positions", "expert_tensor", "attention", "dropout", "loss", "states", "lora", "frozen",
-    "adapter_bytes", "layer_split", "measured", "peak_kind", "peak_gib", "capacity_gib",
+    "adapter_bytes", "layer_split", "measured", "peak_kind", "peak_gib", "capacity_gib", "window",
+    "full_attention_every", "recompute_modules",
     // Columns of the tables of the shelf that inform readers but do not count:
     "licence", "version", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "states_gib",
-    "device_mib", "group", "half", "score", "note"};
+    "device_mib", "group", "half", "score", "note", "release", "delay_wgrad", "attention_8bit",
+    "fsdp", "router_fusion", "paged_stash", "match", "source_file"};
+
+/// Rows that describe no plan, each with the first reason.
+class Unfit {
+ public:
+  void add(const RowReader& row, std::string_view column, const std::string& what,
+           std::string& reason) {
+    messages_.add(row.place(column), column, what);
+    if (reason.empty()) reason = fmt::format("{}: {}", column, what);
+  }
+  [[nodiscard]] const InputMessages& messages() const { return messages_; }
+
+ private:
+  InputMessages messages_;
+};
 
 /// Files of stacks and chips, each read once.
 class Setups {
@@ -51,6 +68,11 @@ class Setups {
     return find(stacks_, row, "stack", [&](const std::string& name, const Place& place) {
       return load_stack(name, {}, place, messages);
     });
+  }
+  /// Whether there is such a file, right or not.
+  [[nodiscard]] bool has(ShelfKind kind, std::string_view name) const {
+    return !is_shelf_name(name) || find_on_shelf(kind, name) != nullptr ||
+           (!folder_.empty() && fs::exists(folder_ / (std::string(name) + ".yaml")));
   }
   std::shared_ptr<const stack::MeasuredChip> chip(const RowReader& row, InputMessages& messages) {
     return find(chips_, row, "gpu", [&](const std::string& name, const Place& place) {
@@ -98,6 +120,8 @@ Transformer model_of(const RowReader& row) {
   if (!row.text("positions").empty()) model.positions = row.count("positions", 0, 0);
   if (row.count("bias", 0, 0) != 0) model.bias = Bias::All;
   model.dropout = row.count("dropout", 0, 0) != 0;
+  model.window = row.count("window", 0, 0);
+  model.full_attention_every = row.count("full_attention_every", 0, 0);
   const std::int64_t experts = row.count("experts", 0, 0);
   if (experts > 0) {
     model.experts = Experts{.count = experts,
@@ -122,7 +146,7 @@ Transformer model_of(const RowReader& row) {
 /// Experts are whole on tensor ranks wherever their degree allows it.  Of a degree that plans do not
 /// have, as one over context ranks, the greatest divisor counts that they have, and a note says so.
 std::string set_expert(const RowReader& row, const Transformer& model, training::Plan& plan,
-                       std::int64_t replicas) {
+                       std::int64_t replicas, Unfit& unfit, std::string& reason) {
   Degrees& degrees = plan.degrees;
   const std::int64_t tensor = degrees[Role::Tensor];
   const std::int64_t count = model.experts ? model.experts->count : 1;
@@ -132,9 +156,12 @@ std::string set_expert(const RowReader& row, const Transformer& model, training:
   if (asked == 1 || !model.experts) return {};
   const std::int64_t chips = tensor * degrees[Role::Context] * replicas;
   if (asked > 0 && (count % asked != 0 || chips % asked != 0)) {
-    row.complain("expert", fmt::format("expected a divisor of the {} experts and of the {} chips "
-                                       "of a stage, got {}",
-                                       count, chips, asked));
+    unfit.add(
+        row, "expert",
+        fmt::format("expected a divisor of the {} experts and of the {} chips of a stage, got "
+                    "{}",
+                    count, chips, asked),
+        reason);
     return {};
   }
   // An unpublished degree is the largest in reach.
@@ -154,8 +181,31 @@ std::string set_expert(const RowReader& row, const Transformer& model, training:
   return {};
 }
 
+/// Modules are those that a recipe computes again, or more than another one does.
+void set_recompute(const RowReader& row, training::Plan& plan) {
+  const std::string_view recompute = row.text("recompute");
+  const std::string_view modules = row.text("recompute_modules");
+  const auto read = [&](std::string_view column, std::string_view text) {
+    const auto found = memory::recompute_of(text);
+    if (found) return *found;
+    row.complain(column, fmt::format("expected none, recipe, full, op_sac or modules joined by "
+                                     "'+', got {}",
+                                     in_quotes(text)));
+    return training::Recompute::None;
+  };
+  const bool by_recipe = recompute == "recipe";
+  if (!by_recipe) plan.recompute = read("recompute", recompute.empty() ? "none" : recompute);
+  if (by_recipe && modules.empty()) plan.recompute = training::Recompute::Unknown;
+  if (modules.empty()) return;
+  const training::Recompute more = read("recompute_modules", modules);
+  if (plan.recompute == training::Recompute::None || memory::is_listed(plan.recompute)) {
+    plan.recompute = plan.recompute | more;
+  }
+}
+
 /// Reads the plan; returns a note on cells whose values do not count as they stand, or nothing.
-std::string set_plan(const RowReader& row, training::Task& task, training::Plan& plan) {
+std::string set_plan(const RowReader& row, training::Task& task, training::Plan& plan, Unfit& unfit,
+                     std::string& reason) {
   Degrees& degrees = plan.degrees;
   degrees[Role::Tensor] = row.count("tensor", 1);
   degrees[Role::Pipeline] = row.count("pipeline", 1);
@@ -166,28 +216,18 @@ std::string set_plan(const RowReader& row, training::Task& task, training::Plan&
   const std::int64_t replicas =
       row.count("data_parallel", std::max<std::int64_t>(chips / others, 1));
   if (others * replicas != chips) {
-    row.complain("gpus", fmt::format("expected tensor {} x pipeline {} x context {} x data {}, got "
-                                     "{}",
-                                     degrees[Role::Tensor], degrees[Role::Pipeline],
-                                     degrees[Role::Context], replicas, chips));
+    unfit.add(row, "gpus",
+              fmt::format("expected tensor {} x pipeline {} x context {} x data {}, got {}",
+                          degrees[Role::Tensor], degrees[Role::Pipeline], degrees[Role::Context],
+                          replicas, chips),
+              reason);
   }
   plan.layout = row.count("sequence_parallel", 0, 0) != 0 ? training::TensorLayout::LeastKept
                                                           : training::TensorLayout::LeastSent;
-  std::string note = set_expert(row, task.model, plan, replicas);
+  std::string note = set_expert(row, task.model, plan, replicas, unfit, reason);
   plan.micro_batch = row.count("micro_batch", 1);
   plan.zero = static_cast<int>(std::min<std::int64_t>(row.count("zero", 0, 0), 3));
-  const std::string_view recompute = row.text("recompute");
-  plan.recompute = training::Recompute::None;
-  if (recompute == "recipe") {
-    plan.recompute = training::Recompute::Unknown;
-  } else if (const auto found = memory::recompute_of(recompute.empty() ? "none" : recompute)) {
-    plan.recompute = *found;
-  } else {
-    row.complain("recompute",
-                 fmt::format("expected none, recipe, full, op_sac or modules joined by "
-                             "'+', got {}",
-                             in_quotes(recompute)));
-  }
+  set_recompute(row, plan);
   constexpr training::Schedule kSchedules[] = {training::Schedule::OneForwardOneBackward,
                                                training::Schedule::OneForwardOneBackward,
                                                training::Schedule::Interleaved,
@@ -305,7 +345,7 @@ void set_memory(const RowReader& row, training::Task& task) {
   lora.adapter_bytes = row.number("adapter_bytes").value_or(lora.adapter_bytes);
 }
 
-MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messages) {
+MeasuredRun read_run(const RowReader& row, Setups& setups, Unfit& unfit, InputMessages& messages) {
   MeasuredRun run;
   run.id = row.text("id");
   run.source = row.text("source");
@@ -334,6 +374,12 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
   task.pass = {.tokens = row.count("sequence", 1), .causal = true};
   task.machine.chips = run.gpus;
   task.bytes.sent = row.number("gradient_wire_bytes").value_or(4.0);
+  for (const auto& [kind, column] :
+       {std::pair(ShelfKind::Stacks, "stack"), std::pair(ShelfKind::Curves, "gpu")}) {
+    if (setups.has(kind, row.text(column))) continue;
+    unfit.add(row, column, not_on_shelf(kind, row.text(column)), run.unfit);
+  }
+  if (!run.unfit.empty()) return run;
   run.software = setups.stack(row, messages);
   const auto chip = setups.chip(row, messages);
   if (!run.software || !chip) return run;
@@ -352,10 +398,16 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
   task.stack->precision = precision->value;
   if (const std::string wrong = missing_precision(task.stack->chip, task.stack->precision);
       !wrong.empty()) {
-    row.complain("precision", wrong);
+    unfit.add(row, "precision", wrong, run.unfit);
+    return run;
   }
-  if (const auto overlap = row.number("tensor_overlap")) {
-    if (*overlap > 1.0) row.complain("tensor_overlap", "expected a share from 0 to 1");
+  read_software(row, task.stack->stack.software);
+  // Layers of multi-token prediction come after the others, and are as they are.
+  task.model.layers += task.stack->stack.software.mtp;
+  const auto overlap = row.number("tensor_overlap");
+  if (overlap && *overlap > 1.0) row.complain("tensor_overlap", "expected a share from 0 to 1");
+  // A share that a row guesses gives way to the stack's where its switch is told.
+  if (overlap && row.text("user_buffers").empty()) {
     task.stack->stack.tensor_overlap = {*overlap};
     run.says_overlap = true;
   }
@@ -365,11 +417,11 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
   }
   set_memory(row, task);
   task.machine.network = training::network_of(*chip, run.gpus);
-  run.note = set_plan(row, task, run.plan);
-  if (messages.count() != before) return run;
+  run.note = set_plan(row, task, run.plan, unfit, run.unfit);
+  if (messages.count() != before || !run.unfit.empty()) return run;
   const auto network = training::usual_network(task.machine, run.plan.degrees);
   if (!network) {
-    row.complain("gpus", "expected degrees that fill the domains of the chips");
+    unfit.add(row, "gpus", "expected degrees that fill the domains of the chips", run.unfit);
     return run;
   }
   run.plan.network = *network;
@@ -382,6 +434,7 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, InputMessages& messag
 std::string unread_run_columns(const CsvTable& table, const RunTableOptions& options) {
   std::vector<std::string_view> known(std::begin(kNeededColumns), std::end(kNeededColumns));
   known.insert(known.end(), std::begin(kOtherColumns), std::end(kOtherColumns));
+  for (const std::string_view column : software_columns()) known.push_back(column);
   known.emplace_back(options.mark);
   return table.unknown_columns(known);
 }
@@ -394,11 +447,14 @@ std::vector<MeasuredRun> read_runs(const CsvTable& table, InputMessages& message
   messages.throw_if_any();
   std::vector<MeasuredRun> runs;
   Setups setups(options.folder);
+  Unfit unfit;
   table.each_row(messages, [&](const RowReader& row) {
-    runs.push_back(read_run(row, setups, messages));
+    runs.push_back(read_run(row, setups, unfit, messages));
     if (!options.mark.empty()) runs.back().mark = row.text(options.mark);
   });
   messages.throw_if_any();
+  const auto has_plan = [](const MeasuredRun& run) { return run.task.has_value(); };
+  if (std::none_of(runs.begin(), runs.end(), has_plan)) unfit.messages().throw_if_any();
   return runs;
 }
 

@@ -19,7 +19,7 @@ namespace dfsearch {
 struct MeasuredRun {
   std::string id, source, model, gpu, stack;
   std::int64_t gpus = 1;
-  /// Nothing where the shape of the model is not given: such a row is passed on as it is.
+  /// Nothing where the row has no shape of a model, or describes no plan: it is passed on as it is.
   std::optional<training::Task> task;
   std::shared_ptr<const stack::Stack> software;  ///< as its file says
   training::Plan plan;
@@ -31,6 +31,7 @@ struct MeasuredRun {
   bool comparable = true;     ///< whether `step` is a property of the plan
   bool says_overlap = false;  ///< the row has its own `tensor_overlap`
   std::string note;           ///< what is not counted as the row says
+  std::string unfit;          ///< why the row describes no plan; it then has no task
   std::string mark;           ///< the cell of the column that was asked for
 };
 
@@ -43,7 +44,8 @@ struct RunTableOptions {
 /// Notes on unread columns whose names look like mistakes: CsvTable::unknown_columns.
 std::string unread_run_columns(const CsvTable& table, const RunTableOptions& options = {});
 
-/// Throws InputError with all mistakes, each with its row and column.
+/// Throws InputError with all mistakes, each with its row and column.  A row that describes no plan
+/// is a mistake only if all do so.
 std::vector<MeasuredRun> read_runs(const CsvTable& table, InputMessages& messages,
                                    const RunTableOptions& options = {});
 

@@ -25,6 +25,7 @@
 #include "model/training/fused_part.hpp"
 #include "model/training/layout_shelf.hpp"
 #include "model/training/plan.hpp"
+#include "model/training/switch_times.hpp"
 
 namespace dfsearch {
 namespace {
@@ -340,6 +341,27 @@ Sheet interval_line(const PlanResult& result) {
                               to_text(result.interval->low), to_text(result.interval->high)));
 }
 
+/// The step with other values of the switches of experts, as far as they change it by a percent.
+Sheet switch_lines(const Task& task, const PlanResult& result) {
+  if (!task.stack || !result.plan) return "";
+  Sheet text;
+  const bool is_open = task.stack->is_open(task.model.experts.has_value()) && result.interval;
+  if (is_open) {
+    text +=
+        labelled("switches", fmt::format("of experts are not told: {:.1f} times from low to high",
+                                         result.interval->high / result.interval->low));
+  }
+  std::string changes;
+  for (const training::SwitchTime& time : training::switch_times(task, *result.plan)) {
+    const double more = time.step / result.cost->step_time - 1.0;
+    if (std::abs(more) < 0.01) continue;
+    changes +=
+        fmt::format("{}{} {:+.0f} %", changes.empty() ? "" : ", ", time.to.name, 100.0 * more);
+  }
+  if (!changes.empty()) text += labelled(is_open ? "" : "switches", changes);
+  return text;
+}
+
 /// Distance of the hint from the answer.
 Sheet hint_line(const PlanResult& result) {
   if (!result.hint) return "";
@@ -515,7 +537,7 @@ Sheet report_text(const Task& task, const PlanResult& result, const std::string&
       text +=
           labelled("best", "not searched for: a search with it as --hint says how far it is off");
     }
-    text += hint_line(result) + interval_line(result) +
+    text += hint_line(result) + interval_line(result) + switch_lines(task, result) +
             rate_line(cost.tokens_per_second, task.machine.chips, cost.price) + price_lines(cost);
     text += top_lines(result, kOne, kNone,
                       [](const FoundPlan& found) { return degrees_text(*found.plan); });

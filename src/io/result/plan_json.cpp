@@ -10,6 +10,7 @@
 #include "model/training/fused_part.hpp"
 #include "model/training/plan.hpp"
 #include "model/training/step.hpp"
+#include "model/training/switch_times.hpp"
 
 namespace dfsearch {
 namespace {
@@ -298,6 +299,16 @@ Json infeasible_json(const training::Task& task, const PlanResult& result) {
   return json;
 }
 
+/// The step with each other value of the switches of experts.
+Json switches_json(const training::Task& task, const PlanResult& result) {
+  if (!task.stack || !result.plan) return {};
+  return json_list(
+      training::switch_times(task, *result.plan), [](const training::SwitchTime& time) -> Json {
+        return {
+            {"switch", time.to.key}, {"value", time.to.value}, {"step_time", number(time.step)}};
+      });
+}
+
 }  // namespace
 
 Json decisions_json(const training::Task&, const Plan& plan) {
@@ -311,6 +322,7 @@ Json answer_json(const training::Task& task, const PlanResult& result) {
   put_answer(json, result);
   json["interval"] =
       result.interval ? Json{number(result.interval->low), number(result.interval->high)} : Json();
+  json["switches"] = switches_json(task, result);
   json["decided"] = task.stack ? Json(name_of(result.decided)) : Json();
   json["framework"] = result.any_framework
                           ? Json{{"name", name_of(*task.framework)},

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "io/result/result_json.hpp"
+#include "model/training/switch_times.hpp"
 
 namespace dfsearch {
 namespace {
@@ -110,13 +111,22 @@ std::vector<WhatIfMore> what_if(const AnyConfig& config, const SolveOptions& opt
   plain.deterministic = options.deterministic;
   plain.bounds = options.bounds;
   std::vector<WhatIfMore> rows;
-  for (const Row& row : kRows) {
-    const auto more = raised(config, row);
-    if (!more) continue;
-    const Result result = solve(*more, plain);
-    rows.push_back({.more = row.more,
+  const auto add = [&](std::string_view name, bool is_switch, const AnyConfig& changed) {
+    const Result result = solve(changed, plain);
+    rows.push_back({.more = name,
+                    .is_switch = is_switch,
                     .objective = result.objective,
                     .is_proved = result.status == SearchStatus::Optimal});
+  };
+  for (const Row& row : kRows) {
+    if (const auto more = raised(config, row)) add(row.more, false, *more);
+  }
+  if (const auto* plan = std::get_if<TrainingConfig>(&config)) {
+    for (const training::SwitchValue& value : training::other_switch_values(plan->task)) {
+      TrainingConfig other = *plan;
+      value.set(other.task.stack->stack.software);
+      add(value.name, true, other);
+    }
   }
   return rows;
 }
@@ -124,13 +134,18 @@ std::vector<WhatIfMore> what_if(const AnyConfig& config, const SolveOptions& opt
 std::string what_if_text(const std::vector<WhatIfMore>& rows, Score objective) {
   std::string text =
       "\nchange of the objective with a tenth more of one quantity, all else as it is\n";
+  bool has_switches = false;
   for (const WhatIfMore& row : rows) {
+    const int width = row.is_switch ? 24 : 18;
+    if (row.is_switch && !std::exchange(has_switches, true)) {
+      text += "with another switch of the software\n";
+    }
     if (!row.objective) {
-      text += fmt::format("  {:18}not known: the limits came first\n", row.more);
+      text += fmt::format("  {:{}}not known: the limits came first\n", row.more, width);
       continue;
     }
     const double change = row.objective->in_base_units() / objective.in_base_units() - 1.0;
-    text += fmt::format("  {:18}{:+.3g} %{}\n", row.more, 100.0 * change,
+    text += fmt::format("  {:{}}{:+.3g} %{}\n", row.more, width, 100.0 * change,
                         row.is_proved ? "" : ", not proved");
   }
   return text;

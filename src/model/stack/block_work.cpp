@@ -12,9 +12,6 @@
 namespace dfsearch::stack {
 namespace {
 
-/// Routing, permuting and returning of experts, which backward takes more and smaller kernels for.
-constexpr double kExpertBackward = 3.2;
-
 /// A linear layer of one chip.
 struct Linear {
   double rows, in, out;
@@ -33,12 +30,14 @@ class Counter {
         model_(model),
         division_(division),
         lora_(lora),
+        switches_(setup.switches(model.experts.has_value())),
         kernels_(setup),
         tokens_(division.tokens()),
         tensor_(number(division.tensor)),
         hidden_(number(model.hidden)) {}
 
   BlockWork layer(bool of_experts) {
+    work_.is_layer = true;
     add_linear_layers(of_experts);
     add_elementwise(of_experts);
     add_attention();
@@ -61,13 +60,16 @@ class Counter {
   BlockWork last() {
     const double vocabulary = number(model_.vocabulary) / tensor_;
     const Linear head{.rows = tokens_, .in = hidden_, .out = vocabulary};
-    const Seconds product = kernels_.product(head.flop(), head.bytes(), Bits::Sixteen);
+    // Each layer of multi-token prediction runs head and loss once more.
+    const double heads = 1.0 + number(setup_.stack.software.mtp);
+    const Seconds product = kernels_.product(head.flop(), head.bytes(), Bits::Sixteen) * heads;
     work_.forward.products += product;
     work_.backward.products += product * backward_products();
-    elementwise(2.0 * hidden_, 1.0, 1.0);
+    elementwise(2.0 * hidden_, heads, 1.0);
     const double logits = tokens_ * vocabulary;
-    work_.backward.elementwise += kernels_.pass(kWord * tokens_ * 2.0 * hidden_) +
-                                  kernels_.pass(typical(setup_.stack.loss_bytes) * logits);
+    work_.backward.elementwise += (kernels_.pass(kWord * tokens_ * 2.0 * hidden_) +
+                                   kernels_.pass(typical(setup_.stack.loss_bytes) * logits)) *
+                                  heads;
     work_.parameters = vocabulary * hidden_;
     work_.memory = memory::last_memory(model_, shares());
     set_trained(0.0);
@@ -81,11 +83,7 @@ class Counter {
   [[nodiscard]] double query_heads() const { return number(model_.heads) / tensor_; }
   [[nodiscard]] double up() const { return model_.gated ? 2.0 : 1.0; }
   [[nodiscard]] double norms() const { return model_.post_norm ? 4.0 : 2.0; }
-  /// The share of attention that is not fused.
-  [[nodiscard]] double unfused_share() const {
-    const Stack& stack = setup_.stack;
-    return stack.attention == Attention::Unfused ? 1.0 : typical(stack.unfused_share);
-  }
+  [[nodiscard]] bool is_unfused() const { return setup_.stack.attention == Attention::Unfused; }
   /// Ranks that divide the weights of an expert.
   [[nodiscard]] double expert_tensor() const { return division_.experts_whole ? 1.0 : tensor_; }
   /// Products of the backward pass for each linear layer: a frozen one has no gradient of its weight.
@@ -101,10 +99,11 @@ class Counter {
     add();
     work_.module_forward[static_cast<std::size_t>(module)] += work_.forward.total() - before;
   }
-  /// Rows of experts of one chip: whole experts divide tokens among tensor ranks.
-  [[nodiscard]] double expert_rows() const {
-    return number(model_.experts->used) * tokens_ / (division_.experts_whole ? tensor_ : 1.0);
+  /// Tokens of the fullest chip that go to experts: whole experts divide them among tensor ranks.
+  [[nodiscard]] double sent_tokens() const {
+    return tokens_ * fullest_load(setup_.stack) / (division_.experts_whole ? tensor_ : 1.0);
   }
+  [[nodiscard]] double expert_rows() const { return number(model_.experts->used) * sent_tokens(); }
 
   // docs/truth.md (4)
   void add_linear(const Linear& linear) {
@@ -201,8 +200,10 @@ class Counter {
 
   void add_expert_passes(double of_width) {
     const Experts& experts = *model_.experts;
-    const double rows = number(experts.used) / (division_.experts_whole ? tensor_ : 1.0);
-    elementwise(2.0 * rows * hidden_, 2.0, kExpertBackward);  // there and back
+    const double rows = expert_rows() / tokens_;
+    // Half there and half back.
+    elementwise(permuted_words(setup_.stack, switches_) / 2.0 * rows * hidden_, 2.0,
+                kExpertBackward);
     in_module(memory::Module::ExpertActivation, [&] {
       elementwise(of_width * rows * number(experts.mlp) / expert_tensor(), 1.0, kExpertBackward);
     });
@@ -221,24 +222,33 @@ class Counter {
     const double samples = number(division_.samples), ranks = number(division_.context);
     const double rows = samples * query_heads();
     const double seen = model_.window > 0 ? std::min(number(model_.window), tokens) : tokens;
-    const double unfused = unfused_share();
     for (const bool backward : {false, true}) {
       Seconds& sum = (backward ? work_.backward : work_.forward).attention;
-      if (unfused < 1.0) {
-        const double width = backward
-                                 ? 3.0 * number(model_.head_dim) + 2.0 * number(model_.value_dim)
-                                 : number(model_.head_dim + model_.value_dim);
-        const double pairs = (seen * (seen + 1.0) / 2.0 + (tokens - seen) * seen) / ranks;
-        sum += kernels_.attention(2.0 * rows * pairs * width, division_.sequence, model_.head_dim,
-                                  backward, division_.context > 1) *
-               (1.0 - unfused);
+      if (is_unfused()) {
+        const double scores = tokens * tokens / ranks;
+        const UnfusedAttention products = kernels_.unfused(rows, scores, model_.head_dim, backward);
+        sum += products.products + products.passes;
+        if (products.is_slow) softmax_ = typical(setup_.stack.host_softmax);
+        continue;
       }
-      if (!(unfused > 0.0)) continue;
-      const double scores = tokens * tokens / ranks;
-      const UnfusedAttention products = kernels_.unfused(rows, scores, model_.head_dim, backward);
-      sum += (products.products + products.passes) * unfused;
-      if (products.is_slow) softmax_ = typical(setup_.stack.host_softmax) * unfused;
+      const double width = backward ? 3.0 * number(model_.head_dim) + 2.0 * number(model_.value_dim)
+                                    : number(model_.head_dim + model_.value_dim);
+      const double pairs = (seen * (seen + 1.0) / 2.0 + (tokens - seen) * seen) / ranks;
+      sum += kernels_.attention(2.0 * rows * pairs * width, division_.sequence, model_.head_dim,
+                                backward, division_.context > 1);
     }
+    add_sinks();
+  }
+
+  /// The gradient of sinks is summed by kernels of their own.
+  // docs/truth.md (22)
+  void add_sinks() {
+    const auto& sinks = setup_.stack.software.sinks;
+    if (!sinks || *sinks == Sinks::Fused) return;
+    const Bytes moved = typical(setup_.stack.sink_bytes) * (tokens_ * query_heads());
+    const double share = setup_.chip.elementwise.share.back();
+    work_.backward.elementwise +=
+        moved / (setup_.chip.memory * share) * setup_.scenario.elementwise;
   }
 
   void add_exchanges(bool of_experts) {
@@ -247,13 +257,12 @@ class Counter {
       // One half of the layer is attention; of experts that lie whole on ranks the other has none.
       const double halves = is_dense ? 2.0 : 1.0;
       work_.tensor_whole = Bytes(kWord * tokens_ * hidden_);
+      work_.tensor_sums = halves;
+      work_.tensor_passes = division_.sequence_parallel ? Passes::One : Passes::Two;
       if (division_.sequence_parallel) {
-        work_.tensor_passes = Passes::One;
-        work_.tensor_forward = 2.0 * halves;
-        work_.tensor_backward = 3.0 * halves;  // the input is gathered again
-      } else {
-        work_.tensor_passes = Passes::Two;
-        work_.tensor_forward = work_.tensor_backward = halves;
+        work_.tensor_gathered = work_.tensor_whole * gathered_share(setup_);
+        work_.tensor_gathers_forward = halves;
+        work_.tensor_gathers_backward = 2.0 * halves;  // the input is gathered again
       }
     }
     if (division_.context > 1) {
@@ -261,24 +270,19 @@ class Counter {
       work_.ring = Bytes(kWord * tokens_ * width * number(division_.context));
     }
     if (of_experts && division_.expert > 1) {
-      const double shared = division_.experts_whole ? tensor_ : 1.0;
-      work_.dispatched = Bytes(kWord * hidden_ * tokens_ / shared);
+      work_.dispatched = Bytes(kWord * hidden_ * sent_tokens());
     }
   }
 
   // docs/truth.md (6)
   void add_host(bool of_experts) {
-    const Stack& stack = setup_.stack;
-    double factor = 1.0;
     if (of_experts) {
-      factor = typical(setup_.chip.grace ? stack.expert_host_grace : stack.expert_host);
-      work_.wait = typical(stack.expert_wait) * setup_.scenario.host;
+      const double local = number(model_.experts->count) / number(division_.expert);
+      work_.host = expert_host(setup_, switches_, local);
+    } else {
+      const Seconds exchanges = typical(setup_.stack.host_exchange) * work_.tensor_sums;
+      work_.host = dense_host(setup_, switches_, exchanges + softmax_);
     }
-    const double exchanges = (division_.tensor > 1 ? work_.tensor_forward : 0.0) +
-                             (work_.dispatched > Bytes{} ? 2.0 : 0.0);
-    const Seconds beside = typical(stack.host_exchange) * exchanges + softmax_;
-    work_.host_forward = (typical(stack.host_forward) * factor + beside) * setup_.scenario.host;
-    work_.host_backward = (typical(stack.host_backward) * factor + beside) * setup_.scenario.host;
   }
 
   /// A rank of the division, for the bytes that it holds.
@@ -296,7 +300,7 @@ class Counter {
     const bool has_eight_bits = setup_.bits() != Bits::Sixteen;
     const memory::KeptRules rules{
         .eight_bits = has_eight_bits && setup_.stack.memory.eight_bit_inputs,
-        .unfused = unfused_share(),
+        .unfused = is_unfused() ? 1.0 : 0.0,
         .eager_widths = setup_.stack.memory.eager_widths,
         .lora = lora_};
     work_.memory = memory::layer_memory(model_, shares(), rules, of_experts);
@@ -306,6 +310,7 @@ class Counter {
   const Transformer& model_;
   const Division& division_;
   const memory::Lora* const lora_;
+  const Switches switches_;
   const KernelTimes kernels_;
   const double tokens_, tensor_, hidden_;
   Seconds softmax_{};

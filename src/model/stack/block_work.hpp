@@ -8,6 +8,7 @@
 #include "base/units.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "model/memory/layer_memory.hpp"
+#include "model/stack/expert_layer.hpp"
 #include "model/stack/kernel_times.hpp"
 #include "model/stack/link_times.hpp"
 #include "model/stack/stack.hpp"
@@ -38,16 +39,16 @@ struct PassWork {
 };
 
 struct BlockWork {
+  bool is_layer = false;
   PassWork forward, backward;
-  // Exchanges among tensor ranks: bytes of each, numbers and passes.
-  Bytes tensor_whole{};
-  double tensor_forward = 0.0, tensor_backward = 0.0;
+  // Exchanges among tensor ranks: bytes and passes of sums, bytes of gathers, and their numbers.
+  Bytes tensor_whole{}, tensor_gathered{};
+  double tensor_sums = 0.0;  ///< in each direction
+  double tensor_gathers_forward = 0.0, tensor_gathers_backward = 0.0;
   Passes tensor_passes = Passes::One;
   Bytes ring{};        ///< keys and values of all context ranks: once forward, twice backward
   Bytes dispatched{};  ///< tokens of a chip, to the experts and back in each pass
-  // Times of the host.
-  Seconds host_forward{}, host_backward{};
-  Seconds wait{};  ///< behind all else, in each pass
+  HostTimes host;
   // Elements of weights of a chip.
   double parameters = 0.0, expert_parameters = 0.0;
   /// Elements that are trained: all, or adapters alone.

@@ -8,7 +8,8 @@ namespace {
 
 // Latencies into another domain, and for each doubling of the group.
 constexpr Seconds kAcross{15e-6}, kPerDoubling{5e-6};
-constexpr Seconds kDispatch{20e-6};  // of the kernels that sort tokens
+constexpr Seconds kDispatch{20e-6};         // of the kernels that sort tokens
+constexpr double kMostDispatchHops = 16.0;  // they do not wait for more, chosen
 constexpr Seconds kHop{10e-6};
 // The switches of a domain add up themselves.
 constexpr double kReducing = 1.05;
@@ -56,26 +57,55 @@ Seconds LinkTimes::all_to_all(Bytes whole, const Reach& reach) const {
 }
 
 // docs/truth.md (11)
-Seconds LinkTimes::dispatch(Bytes bytes, double used, double node_limit,
-                            const Reach& experts) const {
-  const double e = experts.members();
+Seconds LinkTimes::dispatch(const SentTokens& tokens, const Reach& experts,
+                            Dispatcher dispatcher) const {
+  const double e = experts.members(), inside = experts.inside, domains = experts.domains;
   if (!(e > 1.0)) return {};
-  // A token sends one row to each chip, or domain, that it reaches.
-  const auto reached = [used](double places) {
+  // An all-to-all has a row for each expert, the others one for each chip or domain.
+  const bool is_plain = dispatcher == Dispatcher::AllToAll;
+  const auto reached = [used = tokens.used](double places) {
     return places * (1.0 - std::pow(1.0 - 1.0 / places, used));
   };
   Seconds moved{};
-  if (experts.inside > 1.0) {
-    moved = bytes * (std::min(used, reached(e)) * (experts.inside - 1.0) / experts.inside) /
-            bus(experts.inside);
+  if (inside > 1.0) {
+    const double copies = is_plain ? tokens.used * (inside / e) : std::min(tokens.used, reached(e));
+    const Bytes more = is_plain ? Bytes{} : typical(setup_.chip.dispatch_row);
+    moved =
+        tokens.all * (1.0 + more / tokens.row) * (copies * (inside - 1.0) / inside) / bus(inside);
   }
-  if (experts.domains > 1.0) {
-    double domains = reached(experts.domains);
-    if (node_limit > 0.0) domains = std::min(domains, node_limit);
-    moved = std::max(moved, bytes * (domains * (experts.domains - 1.0) / experts.domains) / nic());
+  if (domains > 1.0) {
+    double sent = is_plain ? tokens.used : reached(domains);
+    if (!is_plain && tokens.node_limit > 0.0) sent = std::min(sent, tokens.node_limit);
+    const BytesPerSecond rate =
+        is_plain ? setup_.chip.nic * typical(setup_.stack.alltoall_nic) : nic();
+    moved = std::max(moved, tokens.all * (sent * (domains - 1.0) / domains) / rate);
   }
-  const Seconds start = setup_.chip.base * (2.0 * typical(setup_.stack.links_in_training));
+  const double hops = std::min(inside, kMostDispatchHops) - 1.0;
+  const Seconds start = (setup_.chip.base + setup_.chip.hop * hops) * 2.0;
   return (moved + start + kDispatch) * setup_.scenario.links;
+}
+
+Seconds LinkTimes::ring_start(const Reach& reach, Passes passes) const {
+  const Seconds hops = setup_.chip.hop * (reach.inside - 1.0) +
+                       typical(setup_.stack.hop_out) * (reach.domains - 1.0);
+  return setup_.chip.base + hops * static_cast<double>(passes);
+}
+
+// docs/truth.md (20)
+Seconds LinkTimes::ring(Bytes whole, const Reach& reach, Passes passes, double buckets) const {
+  const double n = reach.members();
+  if (!(n > 1.0) || !(whole > Bytes{})) return {};
+  const Seconds starts =
+      ring_start(reach, passes) * (typical(setup_.stack.links_in_training) * buckets);
+  const Seconds moved = whole * (static_cast<double>(passes) * (n - 1.0) / n) / bandwidth(reach);
+  return (starts + moved) * setup_.scenario.links;
+}
+
+Seconds LinkTimes::broadcasts(Bytes whole, const Reach& reach, double owners) const {
+  if (!(reach.members() > 1.0) || !(whole > Bytes{})) return {};
+  const Seconds starts =
+      ring_start(reach, Passes::One) * (typical(setup_.stack.links_in_training) * owners);
+  return (starts + whole / bandwidth(reach)) * setup_.scenario.links;
 }
 
 Seconds LinkTimes::hop(Bytes message, bool across_domains, double lanes) const {

@@ -17,6 +17,14 @@ struct Reach {
 /// How often a collective passes all bytes around.
 enum class Passes : std::uint8_t { One = 1, Two = 2 };
 
+/// Tokens of a chip that use experts evenly.
+struct SentTokens {
+  Bytes all{};              ///< of a row of each
+  Bytes row{};              ///< of one
+  double used = 1.0;        ///< experts of a token
+  double node_limit = 0.0;  ///< the most domains that a token goes to; 0: all
+};
+
 /// Refers to the setup, which outlives it.
 class LinkTimes {
  public:
@@ -27,11 +35,18 @@ class LinkTimes {
   [[nodiscard]] Seconds collective(Bytes whole, const Reach& reach, Passes passes) const;
   /// An all-to-all; `whole` is the bytes of all members.
   [[nodiscard]] Seconds all_to_all(Bytes whole, const Reach& reach) const;
-  /// Tokens to the experts that they use, or back: `bytes` belong to the tokens of a chip; each
-  /// token uses `used` experts evenly and goes to at most `node_limit` domains (0: all).
+  /// Rows of tokens to the experts that they use, or back.
   /// docs/truth.md (11)
-  [[nodiscard]] Seconds dispatch(Bytes bytes, double used, double node_limit,
-                                 const Reach& experts) const;
+  [[nodiscard]] Seconds dispatch(const SentTokens& tokens, const Reach& experts,
+                                 Dispatcher dispatcher) const;
+  /// A reduce-scatter or all-gather among replicas, as a ring for each of `buckets`; twice as an
+  /// all-reduce.
+  /// docs/truth.md (20)
+  [[nodiscard]] Seconds ring(Bytes whole, const Reach& reach, Passes passes, double buckets) const;
+  /// Broadcasts of parts of `whole` by `owners`, one after the other.
+  [[nodiscard]] Seconds broadcasts(Bytes whole, const Reach& reach, double owners) const;
+  /// The time of a ring before the first byte, as benchmarks measure it.
+  [[nodiscard]] Seconds ring_start(const Reach& reach, Passes passes) const;
   /// A message to the next stage, divided among `lanes` chips.
   [[nodiscard]] Seconds hop(Bytes message, bool across_domains, double lanes) const;
 

@@ -18,6 +18,7 @@
 #include "model/memory/levels.hpp"
 #include "model/memory/stage_memory.hpp"
 #include "model/memory/trained.hpp"
+#include "model/stack/software.hpp"
 #include "schema/schema.hpp"
 
 namespace dfsearch::stack {
@@ -124,7 +125,8 @@ struct MeasuredChip {
   Curve<Bytes> elementwise;                 ///< of the bandwidth of the memory
   BytesPerSecond memory{};
   Bytes visible{};                  ///< of the memory, as the driver shows it
-  bool grace = false;               ///< its host is one
+  Constant<double> cpu{1.0};        ///< times of its host in layers of experts, of a fast one's
+  Constant<Bytes> dispatch_row;     ///< a row costs kernels that send it once as much more
   bool scaled = false;              ///< kernels belong to another chip, by the peaks
   std::vector<std::string> fitted;  ///< keys whose values runs decided
   // A domain is a group of chips that one switch joins.
@@ -158,10 +160,38 @@ struct StackMemory {
   bool twice_with_adapters = false;  ///< activations, where replicas divide weights
 };
 
+/// Times of the classes of work beside the typical ones.
+struct Scenario {
+  double compute = 1.0, attention = 1.0, elementwise = 1.0, host = 1.0, links = 1.0;
+};
+
+/// The ends of each class, and of whole steps by the release of the software.
+struct Ranges {
+  Constant<double> compute{0.92, 1.0, 1.09}, attention{0.80, 1.0, 1.25},
+      elementwise{0.75, 1.0, 1.33}, host{0.80, 1.0, 1.25}, links{0.80, 1.0, 1.30}, release{1.0};
+
+  /// All classes at one of their ends.
+  [[nodiscard]] Scenario at(memory::Level level) const {
+    return {at_level(compute, level), at_level(attention, level), at_level(elementwise, level),
+            at_level(host, level), at_level(links, level)};
+  }
+};
+
+/// The switches of layers of experts where a run or a config leaves them out.
+struct OpenSwitches {
+  Software low, typical, high;
+  Constant<double> release;  ///< factor on whole steps, in place of `Ranges::release`
+
+  [[nodiscard]] const Software& at(memory::Level level) const {
+    return level == memory::Level::Low ? low : level == memory::Level::High ? high : typical;
+  }
+};
+
 /// The software.
 struct Stack {
+  Software software;
+  OpenSwitches open;
   Attention attention = Attention::Flash2;
-  Constant<double> unfused_share{0.0};     ///< of fused attention that runs unfused
   Constant<double> ring{1.0};              ///< rate of attention in a ring of context ranks
   Constant<double> elementwise{1.0};       ///< passes over memory, as a factor on fused kernels
   Constant<double> expert_products{0.95};  ///< rate of grouped products, of one as large
@@ -172,19 +202,32 @@ struct Stack {
   Constant<Seconds> host_softmax;  ///< more, where the fused softmax is not used
   Constant<Seconds> host_micro_batch, host_step;
   Constant<double> host_exponent{5.0};  ///< how the host and the chip go side by side
-  Constant<double> expert_host{1.0};    ///< times host_forward and host_backward, layers of experts
-  Constant<double> expert_host_grace{1.0};
-  Constant<Seconds> expert_wait;         ///< for counts of tokens, a pass
-  Constant<double> cast_words{3.2};      ///< for each element of an input of 8 bits
-  Constant<double> scan_words{0.5};      ///< more, where its maximum is looked for first
-  Constant<double> four_bit_words{1.0};  ///< more, of an input of 4 bits
-  Constant<double> tensor_overlap{0.0};  ///< share of tensor exchanges that is hidden
+  // Times of the host for layers of experts, in each direction.
+  Constant<Seconds> expert_launch{Seconds(0.13e-3)};  ///< of one expert of a chip
+  Constant<double> launch_16bit{0.2};                 ///< of it, without casts
+  Constant<Seconds> dispatch_host{Seconds(0.65e-3)}, router_host{Seconds(0.3e-3)};
+  Constant<double> attention_host{0.6};            ///< of host_forward and host_backward
+  Constant<double> overlap_host{1.4};              ///< times all of it, with `expert_overlap`
+  Constant<Seconds> module_host{Seconds(0.1e-3)};  ///< of a module that is computed again
+  Constant<double> expert_hidden{0.75};            ///< of exchanges, with `expert_overlap`
+  Constant<double> hybridep_words{1.3};            ///< of each element of a row, forward
+  Constant<double> natural_load{1.25};             ///< rows of the fullest chip, of an even load
+  Constant<Bytes> sink_bytes{Bytes(58e3)};         ///< of a token and head, backward
+  Constant<double> cast_words{3.2};                ///< for each element of an input of 8 bits
+  Constant<double> scan_words{0.5};                ///< more, where its maximum is looked for first
+  Constant<double> four_bit_words{1.0};            ///< more, of an input of 4 bits
+  Constant<double> tensor_overlap{0.0};            ///< share of tensor exchanges that is hidden
   DataOverlap data_overlap = DataOverlap::None;
   Constant<double> gather_interference{0.45};  ///< of exchanges of weights beside kernels
-  bool overlaps_dispatch = false;              ///< behind another micro-batch, across domains
+  /// The least share of exchanges of replicas that is waited for; left out: a tenth, or with a
+  /// distributed optimizer a bucket.
+  Constant<double> exposed;
+  Constant<double> bucket{40e6}, bucket_of_rank{1e6};  ///< elements, at least; the greater one
+  bool quantized_gathers = false;  ///< tensor ranks gather inputs as products read them
   Placement placement = Placement::Best;
-  Constant<double> nic_share{0.8};
-  Constant<double> links_in_training{1.4};  ///< times base and hops, as ranks wait for the slowest
+  Constant<double> nic_share{0.8}, alltoall_nic{0.95};
+  Constant<Seconds> hop_out{Seconds(8e-6)};  ///< of a ring, between domains
+  Constant<double> links_in_training{1.4};   ///< times base and hops, as ranks wait for the slowest
   // Memory of training.
   memory::States states;
   memory::Gradients gradients = memory::Gradients::Kept;
@@ -194,21 +237,16 @@ struct Stack {
   LogitBytes logits;
   StackMemory memory;
   std::vector<memory::Recompute> recompute;  ///< what is searched
-  std::vector<std::string> fitted;           ///< keys of constants that measured runs decide
+  Ranges ranges;
+  std::vector<std::string> fitted;  ///< keys of constants that measured runs decide
 };
 /// The constants and facts at one level.
 memory::StackFigures figures_of(const Stack& stack, memory::LossKind loss, bool gathers,
                                 memory::Level level);
 /// The row of a constant of a stack, null if no constant has this key.
 const Field* constant_of_stack(std::string_view key);
-
-/// Times of the classes of work beside the typical ones: the ranges of docs/truth.md.
-struct Scenario {
-  double compute = 1.0, attention = 1.0, elementwise = 1.0, host = 1.0, links = 1.0;
-
-  static constexpr Scenario low() { return {0.92, 0.80, 0.75, 0.80, 0.80}; }
-  static constexpr Scenario high() { return {1.09, 1.25, 1.33, 1.25, 1.30}; }
-};
+/// Reports constants that are neither one value nor a low, a typical and a high one.
+void check_constants(const Schema& schema, void* object, Report& report);
 
 /// All that times of a plan depend on beside its counts.
 struct Setup {
@@ -216,9 +254,31 @@ struct Setup {
   MeasuredChip chip;
   Precision precision = Precision::Bf16;
   Scenario scenario;
-  bool is_known = true;  ///< the stack is of the shelf, changes aside
+  memory::Level level = memory::Level::Typical;  ///< of open switches
+  bool is_known = true;                          ///< the stack is of the shelf, changes aside
 
   [[nodiscard]] Bits bits() const { return bits_of(precision); }
+  /// The switches of the stack; what experts leave open is as at the level.
+  [[nodiscard]] Switches switches(bool has_experts) const {
+    return switches_of(stack.software, has_experts ? stack.open.at(level) : stack.software);
+  }
+  /// Whether the times of a model depend on switches that are not told.
+  [[nodiscard]] bool is_open(bool has_experts) const {
+    return has_experts && !stack.open.release.empty() && stack.software.is_open();
+  }
+  /// All classes of constants, and open switches, at one of their ends.
+  [[nodiscard]] Setup at(memory::Level end) const {
+    Setup setup = *this;
+    setup.scenario = stack.ranges.at(end);
+    setup.level = end;
+    return setup;
+  }
+  /// Times of whole steps at the end of all, by the release.
+  [[nodiscard]] double release(bool has_experts) const {
+    const Constant<double>& range =
+        is_open(has_experts) ? stack.open.release : stack.ranges.release;
+    return at_level(range, level);
+  }
 };
 
 }  // namespace dfsearch::stack
@@ -228,5 +288,8 @@ const Schema& schema_of(Rows<stack::Curve<Flops>>);
 const Schema& schema_of(Rows<stack::Curve<Bytes>>);
 const Schema& schema_of(Rows<stack::AttentionCurve>);
 const Schema& schema_of(Rows<stack::MeasuredChip>);
+const Schema& schema_of(Rows<stack::Software>);
+const Schema& schema_of(Rows<stack::OpenSwitches>);
+const Schema& schema_of(Rows<stack::Ranges>);
 const Schema& schema_of(Rows<stack::Stack>);
 }  // namespace dfsearch

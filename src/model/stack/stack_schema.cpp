@@ -71,6 +71,8 @@ void check_chip(void* object, Report& report) {
   for (const auto& clock : chip.clock) check_constant(clock, report);
   check_constant(chip.batched_products, report);
   check_constant(chip.small_heads, report);
+  check_constant(chip.cpu, report);
+  check_constant(chip.dispatch_row, report);
   for (std::size_t bits = 0; bits < chip.peak.size(); ++bits) {
     if (!(chip.peak[bits] > FlopsPerSecond{})) continue;
     if (!chip.products[bits].given()) report.at({&chip.peak[bits]}, "expected a curve beside it");
@@ -91,22 +93,8 @@ bool is_constant(const Field& row) {
   return row.type->form == Form::Values && row.type->inner->get_real != nullptr;
 }
 
-/// Constants of one value, or of a low, a typical and a high one.
-void check_constants(const Schema& schema, void* object, Report& report) {
-  for (const Field& row : schema.fields) {
-    if (!is_constant(row)) continue;
-    void* const constant = row.in(object);
-    const std::size_t size = row.type->size(constant);
-    const auto at = [&](std::size_t i) {
-      return row.type->inner->get_real(row.type->at(constant, i));
-    };
-    const bool rises = size == 3 && at(0) <= at(1) && at(1) <= at(2);
-    if (size > 1 && !rises) report.at({constant}, kConstant);
-  }
-}
-
 void check_stack(void* object, Report& report) {
-  check_constants(schema_of<Stack>(), object, report);
+  stack::check_constants(schema_of<Stack>(), object, report);
   const auto& stack = *static_cast<const Stack*>(object);
   for (const std::string& key : stack.fitted) {
     if (stack::constant_of_stack(key)) continue;
@@ -181,7 +169,11 @@ const Schema& schema_of(Rows<MeasuredChip>) {
           "of the memory, as the driver shows it (`cudaMemGetInfo`); counts in place "
           "of the capacity of a machine of the shelf",
           {.limits = kSizeLimits, .flags = kRequired}),
-      field<&M::grace>("grace", "whether its host is a Grace"),
+      field<&M::cpu>("cpu", "times of its host in layers of experts, of those of a Grace",
+                     {.limits = kFactor, .preset = "1"}),
+      field<&M::dispatch_row>("dispatch_row",
+                              "what a row costs DeepEP and HybridEP in a domain beside its bytes",
+                              {.limits = {0, 1e9}, .preset = "0 B"}),
       field<&M::scaled>("scaled", "whether its rates are scaled from those of another chip"),
       field<&M::domain>("domain", "chips that one switch joins, in tables of runs",
                         {.limits = {1, 1e6}, .flags = kNoCost}),
@@ -201,9 +193,10 @@ const Schema& schema_of(Rows<MeasuredChip>) {
 const Schema& schema_of(Rows<Stack>) {
   using S = Stack;
   static constexpr Field kFields[] = {
+      field<&S::software>("software", "its switches, as recipes set them", {.preset = "not told"}),
+      field<&S::open>("open", "switches of layers of experts where `software` leaves them out",
+                      {.preset = "`alltoall`, and no graphs"}),
       field<&S::attention>("attention", "the kernel", {.flags = kRequired}),
-      field<&S::unfused_share>("unfused_share", "of fused attention that runs unfused",
-                               {.limits = kPart, .preset = "0"}),
       field<&S::ring>("ring", "rate of attention in a ring of context ranks",
                       {.limits = kShare, .preset = "1"}),
       field<&S::elementwise>("elementwise", "passes over memory, of those of fused kernels",
@@ -225,12 +218,30 @@ const Schema& schema_of(Rows<Stack>) {
       field<&S::host_exponent>("host_exponent",
                                "of the sum of powers that host and chip take side by side",
                                {.limits = {1, 100}, .preset = "5"}),
-      field<&S::expert_host>("expert_host", "times that of a layer, of one with experts",
-                             {.limits = kFactor, .preset = "1"}),
-      field<&S::expert_host_grace>("expert_host_grace", "the same on a Grace",
-                                   {.limits = kFactor, .preset = "1"}),
-      field<&S::expert_wait>("expert_wait", "of a pass, for counts of tokens",
-                             {.limits = kHost, .preset = "0 s"}),
+      field<&S::expert_launch>("expert_launch", "of an expert of a chip, in each direction",
+                               {.limits = kHost, .preset = "0.13 ms"}),
+      field<&S::launch_16bit>("launch_16bit", "of that, without casts",
+                              {.limits = kFactor, .preset = "0.2"}),
+      field<&S::dispatch_host>("dispatch_host", "of a layer of experts, for both exchanges",
+                               {.limits = kHost, .preset = "0.65 ms"}),
+      field<&S::router_host>("router_host", "of a layer of experts, for the router",
+                             {.limits = kHost, .preset = "0.3 ms"}),
+      field<&S::attention_host>("attention_host",
+                                "of host_forward and host_backward, what issues attention",
+                                {.limits = kPart, .preset = "0.6"}),
+      field<&S::overlap_host>("overlap_host", "times all of a layer of experts, if they overlap",
+                              {.limits = {1, 1000}, .preset = "1.4"}),
+      field<&S::module_host>("module_host", "of a layer, for each module computed again",
+                             {.limits = kHost, .preset = "0.1 ms"}),
+      field<&S::expert_hidden>("expert_hidden", "of exchanges of experts, if they overlap",
+                               {.limits = kPart, .preset = "0.75"}),
+      field<&S::hybridep_words>("hybridep_words",
+                                "of each element of a row, which HybridEP moves forward",
+                                {.limits = {0, 100}, .preset = "1.3"}),
+      field<&S::natural_load>("natural_load", "rows of the fullest chip, where not forced",
+                              {.limits = {1, 1000}, .preset = "1.25"}),
+      field<&S::sink_bytes>("sink_bytes", "moved for a token and head, if sinks are not fused",
+                            {.limits = {0, 1e9}, .preset = "58 kB"}),
       field<&S::cast_words>("cast_words", "of 16 bits moved for each element that is cast",
                             {.limits = {0, 100}, .preset = "3.2"}),
       field<&S::scan_words>("scan_words", "more, where the maximum is looked for first (fp8-cs)",
@@ -243,11 +254,22 @@ const Schema& schema_of(Rows<Stack>) {
       field<&S::gather_interference>("gather_interference",
                                      "of gathers of weights beside kernels, what kernels lose",
                                      {.limits = kPart, .preset = "0.45"}),
-      field<&S::overlaps_dispatch>("overlaps_dispatch",
-                                   "whether dispatch across domains hides behind layers"),
+      field<&S::exposed>("exposed", "of exchanges of replicas, waited for at least",
+                         {.limits = kPart, .preset = "0.1; with a distributed optimizer a bucket"}),
+      field<&S::bucket>("bucket",
+                        "elements of gradients that a distributed optimizer sends at once",
+                        {.limits = {1, 1e15}, .preset = "40e6"}),
+      field<&S::bucket_of_rank>("bucket_of_rank", "the same for each replica, if that is more",
+                                {.limits = {0, 1e15}, .preset = "1e6"}),
+      field<&S::quantized_gathers>(
+          "quantized_gathers", "whether tensor ranks gather what products read, in 8 or 4 bits"),
       field<&S::placement>("placement", "of the layers of a run that is predicted",
                            {.flags = kNoCost}),
       field<&S::nic_share>("nic_share", "of the nominal rate", {.limits = kShare, .preset = "0.8"}),
+      field<&S::alltoall_nic>("alltoall_nic", "the same of an all-to-all of experts",
+                              {.limits = kShare, .preset = "0.95"}),
+      field<&S::hop_out>("hop_out", "of a ring among replicas, into another domain",
+                         {.limits = kHost, .preset = "8 us"}),
       field<&S::links_in_training>("links_in_training", "latencies of collectives, of those alone",
                                    {.limits = kFactor, .preset = "1.4"}),
       field<&S::states>("states", "bytes of an element of a weight that is trained",
@@ -260,6 +282,8 @@ const Schema& schema_of(Rows<Stack>) {
                         {.preset = "of a whole one"}),
       field<&S::memory>("memory", "beside states and activations", {.preset = "that of PyTorch"}),
       field<&S::recompute>("recompute", "what is searched", {.preset = "none, selective, full"}),
+      field<&S::ranges>("ranges", "how much longer each class of work may take",
+                        {.preset = "those of section 6"}),
       field<&S::fitted>("fitted", "keys of constants that measured runs decide",
                         {.preset = "none"})};
   return schema<S, kFields>("stack", &check_stack);
@@ -302,7 +326,7 @@ const Schema& schema_of(Rows<stack::LogitBytes>) {
       element<6, &L::of>("chunked", "the logits of 16 bits of one that is computed by chunks",
                          kBytes)};
   return schema<L, kFields>("bytes of a logit", [](void* object, Report& report) {
-    check_constants(schema_of<L>(), object, report);
+    stack::check_constants(schema_of<L>(), object, report);
   });
 }
 
@@ -335,8 +359,22 @@ const Schema& schema_of(Rows<stack::StackMemory>) {
           "twice_with_adapters",
           "whether activations count twice with `lora` where replicas divide weights")};
   return schema<M, kFields>("memory of a stack", [](void* object, Report& report) {
-    check_constants(schema_of<M>(), object, report);
+    stack::check_constants(schema_of<M>(), object, report);
   });
+}
+
+/// Constants of one value, or of a low, a typical and a high one.
+void stack::check_constants(const Schema& schema, void* object, Report& report) {
+  for (const Field& row : schema.fields) {
+    if (!is_constant(row)) continue;
+    void* const constant = row.in(object);
+    const std::size_t size = row.type->size(constant);
+    const auto at = [&](std::size_t i) {
+      return row.type->inner->get_real(row.type->at(constant, i));
+    };
+    const bool rises = size == 3 && at(0) <= at(1) && at(1) <= at(2);
+    if (size > 1 && !rises) report.at({constant}, kConstant);
+  }
 }
 
 const Field* stack::constant_of_stack(std::string_view key) {

@@ -156,6 +156,28 @@ std::vector<std::int64_t> layers_by_cost(const Transformer& model, std::int64_t 
   return layers;
 }
 
+/// Divides layers as Megatron-LM does: evenly, and where that cannot be, embedding and loss count as
+/// layers of the first and the last stage (--account-for-embedding-in-pipeline-split and -loss-).
+std::vector<std::int64_t> layers_by_slots(std::int64_t layers, std::int64_t stages,
+                                          std::int64_t chunks) {
+  std::int64_t ends = 2;
+  for (const std::int64_t slots : {stages * chunks, stages}) {
+    const auto divides = [&](std::int64_t more) { return (layers + more) % slots == 0; };
+    if (divides(0) || divides(2) || divides(1)) {
+      ends = divides(0) ? 0 : divides(2) ? 2 : 1;
+      break;
+    }
+  }
+  const std::int64_t all = layers + ends;
+  std::vector<std::int64_t> slots(static_cast<std::size_t>(stages), all / stages);
+  // What is left goes to the stages behind the first one.
+  for (std::int64_t i = 0; i < all % stages; ++i)
+    ++slots[static_cast<std::size_t>(i + 1) % slots.size()];
+  if (ends == 2) --slots.front();
+  if (ends > 0) --slots.back();
+  return slots;
+}
+
 }  // namespace
 
 namespace {
@@ -175,8 +197,13 @@ RunTime run_time(const Task& task, const Plan& plan) {
   unlimited.machine.memory[0].capacity = Bytes::infinity();
   const std::int64_t stages = plan.degrees[Role::Pipeline];
   const bool by_cost = task.stack->stack.placement == stack::Placement::ByCost;
-  if (by_cost && stages > 1 && task.choices.layers.empty()) {
-    unlimited.choices.layers = layers_by_cost(task.model, stages);
+  const bool are_given = !task.choices.layers.empty() || stages == 1;
+  if (by_cost && !are_given) unlimited.choices.layers = layers_by_cost(task.model, stages);
+  const std::vector<std::int64_t> given = unlimited.choices.layers;
+  // A distributed optimizer is Megatron's, and so is the division of layers.
+  const bool by_slots = task.stack->stack.data_overlap == stack::DataOverlap::DistributedOptimizer;
+  if (by_slots && given.empty() && !are_given && task.model.layers >= stages) {
+    unlimited.choices.layers = layers_by_slots(task.model.layers, stages, plan.chunks);
   }
   const Profiles profiles = stack_profiles(unlimited, plan.degrees, plan.layout, plan.micro_batch);
   const StepModel model(unlimited, plan, profiles, layer_order(task.model));
@@ -188,7 +215,6 @@ RunTime run_time(const Task& task, const Plan& plan) {
   if (!best) throw InternalError("a run without limits of memory does not fit");
   const StepModel::Detail detail = model.detail(groups, best->layers);
   // The best spread gives the times; the usual one, if none is given, the memory.
-  const std::vector<std::int64_t>& given = unlimited.choices.layers;
   const std::vector<std::int64_t> usual = even_layers(task.model.layers, stages);
   const StepModel::Detail usual_detail = model.detail(groups, given.empty() ? usual : given);
   const Bytes visible = task.machine.memory[0].capacity;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "base/counts.hpp"
 #include "model/training/schedule.hpp"
@@ -17,10 +18,11 @@ struct Parameters {
   double of_experts = 0.0;
 
   /// `each` bytes for each element, divided among the chips that share it or not.
-  [[nodiscard]] Bytes bytes(double each, bool divided, const Degrees& degrees) const {
+  [[nodiscard]] Bytes bytes(double each, bool divided, const Task& task,
+                            const Degrees& degrees) const {
     if (!divided) return Bytes(each * (all + of_experts));
-    return Bytes(each *
-                 (all / sharing_chips(degrees, false) + of_experts / sharing_chips(degrees, true)));
+    return Bytes(each * (all / sharing_chips(task, degrees, false) +
+                         of_experts / sharing_chips(task, degrees, true)));
   }
 };
 
@@ -87,7 +89,7 @@ memory::StepMemory step_memory(const Task& task, const Plan& plan, std::int64_t 
   const Degrees& degrees = plan.degrees;
   const stack::Stack& stack = task.stack->stack;
   const memory::Loss loss = task.loss(degrees[Role::Tensor]);
-  const double replicas = sharing_chips(degrees, false);
+  const double replicas = sharing_chips(task, degrees, false);
   Recompute recompute = plan.recompute;
   if (recompute == Recompute::Unknown) {
     recompute = level == memory::Level::High ? Recompute::None : Recompute::Full;
@@ -107,7 +109,7 @@ memory::StepMemory step_memory(const Task& task, const Plan& plan, std::int64_t 
           .recompute = recompute,
           .zero = plan.zero,
           .replicas = replicas,
-          .expert_replicas = sharing_chips(degrees, true),
+          .expert_replicas = sharing_chips(task, degrees, true),
           .in_pipeline = degrees[Role::Pipeline] > 1,
           .shares_head = task.model.tied && degrees[Role::Pipeline] == 1,
           .micro_batches = number(micro_batches),
@@ -116,9 +118,11 @@ memory::StepMemory step_memory(const Task& task, const Plan& plan, std::int64_t 
 
 }  // namespace
 
-double sharing_chips(const Degrees& degrees, bool of_experts) {
-  return number(degrees[Role::Context]) *
-         number(of_experts ? degrees[Role::Data] : degrees.replicas());
+double sharing_chips(const Task& task, const Degrees& degrees, bool of_experts) {
+  const std::int64_t chips =
+      degrees[Role::Context] * (of_experts ? degrees[Role::Data] : degrees.replicas());
+  const std::int64_t group = task.stack ? task.stack->stack.software.shard_group : 0;
+  return number(group > 0 ? std::gcd(chips, group) : chips);
 }
 
 namespace {
@@ -196,9 +200,9 @@ MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profi
   const double word = task.pass.word.in_base_units();
   const Parameters parameters = parameters_of(task, degrees, profiles, content);
   MemoryUse use;
-  use.weights = parameters.bytes(word, plan.zero >= 3, degrees);
-  use.gradients = parameters.bytes(task.bytes.gradient, plan.zero >= 2, degrees);
-  use.optimizer = parameters.bytes(task.bytes.optimizer, plan.zero >= 1, degrees);
+  use.weights = parameters.bytes(word, plan.zero >= 3, task, degrees);
+  use.gradients = parameters.bytes(task.bytes.gradient, plan.zero >= 2, task, degrees);
+  use.optimizer = parameters.bytes(task.bytes.optimizer, plan.zero >= 1, task, degrees);
 
   const double alive =
       in_flight(plan.schedule, plan.chunks, micro_batches, degrees[Role::Pipeline], stage);
@@ -299,7 +303,7 @@ bool stack_may_fit(const Task& task, Plan plan, const Profiles& profiles, const 
                    std::int64_t micro_batches) {
   const auto& given = task.choices.zeros;
   for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
-    const bool is_shared = sharing_chips(plan.degrees, false) > 1.0;
+    const bool is_shared = sharing_chips(task, plan.degrees, false) > 1.0;
     if (is_shared && !given.empty() &&
         std::find(given.begin(), given.end(), plan.zero) == given.end()) {
       continue;

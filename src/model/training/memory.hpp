@@ -31,8 +31,9 @@ struct MemoryUse {
   }
 };
 
-/// Chips among which an optimizer's states can be divided: those with the same weights.
-double sharing_chips(const Degrees& degrees, bool of_experts);
+/// Chips among which an optimizer's states can be divided: those with the same weights, or with a
+/// stack as many of them as share its `shard_group`.
+double sharing_chips(const Task& task, const Degrees& degrees, bool of_experts);
 
 /// Never less with a layer more.  Of the plan degrees, recomputation, ZeRO, schedule, chunks and
 /// offload are read.

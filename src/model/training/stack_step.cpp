@@ -2,6 +2,7 @@
 // takes longer: the work that hides an exchange is part of a maximum with it, so least times of
 // groups give a floor of the step (docs/truth.md, sections 3 to 7).
 
+#include <bit>
 #include <initializer_list>
 #include <numeric>
 
@@ -13,6 +14,7 @@
 namespace dfsearch::training {
 namespace {
 
+using stack::Constant;
 using stack::LinkTimes;
 using stack::Passes;
 using stack::Reach;
@@ -49,6 +51,45 @@ Seconds collective(const LinkTimes& links, const GroupReach& group, double bytes
       group, [&](const Reach& reach) { return links.collective(Bytes(bytes), reach, passes); });
 }
 
+/// The chips with the same weights outside experts, and with the same experts.
+GroupReach replicas(const Groups& groups) {
+  return together(groups, {Role::Context, Role::Expert, Role::Data});
+}
+GroupReach expert_replicas(const Groups& groups) {
+  return together(groups, {Role::Context, Role::Data});
+}
+
+/// The members of a group that divide states, in the nearest places, and those that have the same part
+/// of them.
+struct SharedGroup {
+  GroupReach sharing, alike;
+};
+SharedGroup shared_group(const GroupReach& all, std::int64_t shard_group) {
+  SharedGroup two{.sharing = all, .alike = {.domain = all.domain}};
+  if (shard_group == 0) return two;
+  two.sharing.members = std::gcd(all.members, shard_group);
+  two.alike.members = all.members / two.sharing.members;
+  if (all.inside > 0) {
+    two.sharing.inside = std::gcd(all.inside, shard_group);
+    two.alike.inside = all.inside / two.sharing.inside;
+  } else {
+    two.alike.inside = 0;
+  }
+  return two;
+}
+
+/// Weights are gathered among the replicas that divide them; gradients are also added up with those
+/// that have the same part.
+template <class Time>
+Seconds gather_of(const SharedGroup& group, double bytes, const Time& time) {
+  return time(group.sharing, bytes, Passes::One);
+}
+template <class Time>
+Seconds reduction_of(const SharedGroup& group, double bytes, const Time& time) {
+  return time(group.sharing, bytes, Passes::One) +
+         time(group.alike, bytes / number(group.sharing.members), Passes::Two);
+}
+
 /// The forward times of a set of modules; all experts contain their activation.
 Seconds module_times(const stack::BlockWork& work, Recompute modules) {
   using memory::Module;
@@ -68,88 +109,86 @@ Seconds module_times(const stack::BlockWork& work, Recompute modules) {
 BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& groups,
                                       Recompute recompute) const {
   const stack::Setup& setup = *task_.stack;
+  const stack::Stack& software = setup.stack;
   const LinkTimes links(setup);
   const stack::BlockWork& work = block.work;
   const GroupReach tensor_group = together(groups, {Role::Tensor});
-  const Seconds tensor_one =
-      collective(links, tensor_group, work.tensor_whole.in_base_units(), work.tensor_passes) *
-      (1.0 - stack::typical(setup.stack.tensor_overlap));
+  const double waited = uses_buffers() ? 1.0 - stack::typical(software.tensor_overlap) : 1.0;
+  const auto among_tensor_ranks = [&](Bytes whole, Passes passes) {
+    return collective(links, tensor_group, whole.in_base_units(), passes) * waited;
+  };
+  const Seconds sum = among_tensor_ranks(work.tensor_whole, work.tensor_passes);
+  const Seconds gather = among_tensor_ranks(work.tensor_gathered, Passes::One);
   const Seconds ring =
       collective(links, together(groups, {Role::Context}), work.ring.in_base_units(), Passes::One);
-  Seconds dispatched{};
-  bool across_domains = false;
-  if (work.dispatched > Bytes{}) {
-    const Experts& experts = *task_.model.experts;
-    const bool whole = shape_.layout == TensorLayout::WholeExperts;
-    const GroupReach group =
-        whole ? together(groups, {Role::Tensor, Role::Expert}) : together(groups, {Role::Expert});
-    // DeepSeek's models send a token to four domains at most.
-    const double node_limit = task_.model.latent ? 4.0 : 0.0;
-    dispatched = 2.0 * in_place(group, [&](const Reach& reach) {
-                   return links.dispatch(work.dispatched, number(experts.used), node_limit, reach);
-                 });
-    across_domains = group.inside > 0 ? group.members > group.inside
-                                      // Undecided: more is hidden across domains, so this is less.
-                                      : group.members > 1;
-  }
-  const bool hides = across_domains && setup.stack.overlaps_dispatch;
+  const stack::Switches switches = setup.switches(task_.model.experts.has_value());
+  const Seconds dispatched = 2.0 * dispatch_time(work.dispatched, groups, switches.dispatcher);
+  const double hidden = overlaps_experts(switches) ? stack::typical(software.expert_hidden) : 0.0;
   // All but the first piece of attention hides the next piece's way.
   const double pieces = 1.0 - 1.0 / number(shape_.degrees[Role::Context]);
 
   struct Direction {
-    Seconds kernels{}, again{}, tensor{}, context{}, expert{}, host{};
-    [[nodiscard]] Seconds device() const { return kernels + again + tensor + context + expert; }
+    Seconds kernels{}, again{}, tensor{}, context{}, host{}, again_sent{};
+    [[nodiscard]] Seconds device() const { return kernels + again + tensor + context; }
   };
   Direction forward{.kernels = work.forward.total(),
-                    .tensor = tensor_one * work.tensor_forward,
+                    .tensor = sum * work.tensor_sums + gather * work.tensor_gathers_forward,
                     .context = positive_part(ring - work.forward.attention * pieces),
-                    .host = work.host_forward};
+                    .host = work.host.forward};
   Direction backward{.kernels = work.backward.total(),
-                     .tensor = tensor_one * work.tensor_backward,
+                     .tensor = sum * work.tensor_sums + gather * work.tensor_gathers_backward,
                      .context = positive_part(2.0 * ring - work.backward.attention * pieces),
-                     .host = work.host_backward};
-  const auto exposed = [&](Seconds kernels) {
-    if (!hides) return dispatched;
-    return std::max(dispatched - kernels * stack::kHidingDispatch,
-                    dispatched * (1.0 - stack::kHidingDispatch));
+                     .host = work.host.backward};
+  // A share of a layer that is computed again whole, with its exchanges.
+  const auto add_again = [&](double share) {
+    backward.again += forward.kernels * share;
+    backward.tensor += forward.tensor * share;
+    backward.context += forward.context * share;
+    backward.again_sent += dispatched * share;
+    backward.host += work.host.forward * share;
   };
-  forward.expert = exposed(forward.kernels);
-  backward.expert = exposed(backward.kernels);
   if (recompute == Recompute::Full) {
-    backward.again = forward.kernels;
-    backward.tensor += forward.tensor;
-    backward.context += forward.context;
-    backward.expert += dispatched;
-    backward.host += work.host_forward;
+    add_again(1.0);
   } else if (recompute == Recompute::EverySecondProduct) {
     backward.again = (work.forward.products + work.forward.elementwise) * 0.5;
-    backward.host += work.host_forward * 0.5;
-  } else if (memory::is_listed(recompute)) {
-    backward.again = module_times(work, recompute);
-    // All experts of a layer are sent for once more.
-    if (has(recompute, memory::Module::Experts)) backward.expert += dispatched;
-    if (forward.kernels > Seconds{}) {
-      backward.host += work.host_forward * (backward.again / forward.kernels);
+    backward.host += work.host.forward * 0.5;
+  } else {
+    if (memory::is_listed(recompute)) {
+      backward.again = module_times(work, recompute);
+      // All experts of a layer are sent for once more.
+      if (has(recompute, memory::Module::Experts)) backward.again_sent += dispatched;
+      const double modules = std::popcount(static_cast<unsigned>(recompute));
+      if (!switches.replays_layers) {
+        backward.host += stack::typical(software.module_host) * (modules * setup.scenario.host);
+      }
     }
   }
+  if (block.work.is_layer && recompute != Recompute::Full) add_again(recomputed_share());
   const auto side_by_side = [exponent = stack::typical(setup.stack.host_exponent)](Seconds device,
                                                                                    Seconds host) {
     return stack::side_by_side(device, host, exponent);
   };
-  const Seconds pass_forward = side_by_side(forward.device(), forward.host) + work.wait;
-  const Seconds pass_backward = side_by_side(backward.device(), backward.host) + work.wait;
+  const Seconds device_forward = stack::with_exchanges(forward.device(), dispatched, hidden);
+  const Seconds device_backward =
+      stack::with_exchanges(backward.device(), dispatched, hidden) + backward.again_sent;
+  const double copied = block.work.is_layer ? copied_factor() : 1.0;
+  const Seconds pass_forward = side_by_side(device_forward, forward.host) * copied;
+  const Seconds pass_backward = side_by_side(device_backward, backward.host) * copied;
 
   // Weights that replicas divide are gathered for each micro-batch beside the kernels.
   Seconds gathered{}, reduced{};
   if (shape_.zero == 3 && shape_.degrees[Role::Pipeline] == 1) {
-    const auto exchange = [&](double all, double experts, double bytes) {
-      return collective(links, together(groups, {Role::Context, Role::Expert, Role::Data}),
-                        all * bytes, Passes::One) +
-             collective(links, together(groups, {Role::Context, Role::Data}), experts * bytes,
-                        Passes::One);
+    const auto time = [&](const GroupReach& group, double bytes, Passes passes) {
+      return collective(links, group, bytes, passes);
     };
-    gathered = exchange(block.parameters, block.expert_parameters, task_.pass.word.in_base_units());
-    reduced = exchange(work.trained_parameters, work.trained_expert_parameters, task_.bytes.sent);
+    const SharedGroup all = shared_group(replicas(groups), software.software.shard_group);
+    const SharedGroup experts =
+        shared_group(expert_replicas(groups), software.software.shard_group);
+    const double word = task_.pass.word.in_base_units(), sent = task_.bytes.sent;
+    gathered = gather_of(all, block.parameters * word, time) +
+               gather_of(experts, block.expert_parameters * word, time);
+    reduced = reduction_of(all, work.trained_parameters * sent, time) +
+              reduction_of(experts, work.trained_expert_parameters * sent, time);
   }
   const double slowed = stack::typical(setup.stack.gather_interference);
   const auto overlapped = [&](Seconds pass, Seconds exchanges) {
@@ -157,16 +196,65 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
   };
   const Seconds all_forward = overlapped(pass_forward, gathered);
   const Seconds all_backward = overlapped(pass_backward, gathered + reduced);
-  return {.pass = {.forward = all_forward, .backward = all_backward},
-          .forward_kernels = side_by_side(forward.kernels, forward.host),
-          .backward_kernels = side_by_side(backward.kernels + backward.again, backward.host),
-          .parts = {.compute = forward.kernels + backward.kernels,
-                    .recompute = backward.again,
-                    .tensor = forward.tensor + backward.tensor,
-                    .context = forward.context + backward.context,
-                    .expert = forward.expert + backward.expert,
-                    .data = all_forward - pass_forward + (all_backward - pass_backward),
-                    .host = pass_forward - forward.device() + (pass_backward - backward.device())}};
+  return {
+      .pass = {.forward = all_forward, .backward = all_backward},
+      .forward_kernels = side_by_side(forward.kernels, forward.host),
+      .backward_kernels = side_by_side(backward.kernels + backward.again, backward.host),
+      .parts = {.compute = forward.kernels + backward.kernels,
+                .recompute = backward.again,
+                .tensor = forward.tensor + backward.tensor,
+                .context = forward.context + backward.context,
+                .expert = device_forward - forward.device() + (device_backward - backward.device()),
+                .data = all_forward - pass_forward + (all_backward - pass_backward),
+                .host = pass_forward - device_forward + (pass_backward - device_backward)}};
+}
+
+/// The kernels of tensor ranks that exchange as they multiply.
+bool StepModel::uses_buffers() const {
+  const stack::Setup& setup = *task_.stack;
+  const bool has_them = !task_.model.experts && setup.bits() != stack::Bits::Four;
+  return setup.stack.software.user_buffers.value_or(has_them);
+}
+
+/// The combined 1F1B of Megatron Core needs a second chunk of the stage for the other pass.
+bool StepModel::overlaps_experts(const stack::Switches& switches) const {
+  return switches.expert_overlap &&
+         (any_schedule_ || shape_.degrees[Role::Pipeline] == 1 || shape_.chunks > 1);
+}
+
+/// The share of the layers of a chunk that are computed again whole: the least of any pipeline, if it
+/// is not decided.
+// docs/truth.md (23)
+double StepModel::recomputed_share() const {
+  const double chunks =
+      any_schedule_ ? 1.0 : number(shape_.degrees[Role::Pipeline]) * number(shape_.chunks);
+  const double layers = number(task_.stack->stack.software.recompute_layers);
+  return std::min(1.0, layers * chunks / number(task_.model.layers));
+}
+
+/// Copies to the memory of the host slow the passes of a layer down, which were measured to take
+/// 1.6 to 2 % more with all layers.
+double StepModel::copied_factor() const {
+  constexpr double kSlowed = 0.018;
+  const double layers = number(task_.stack->stack.software.offload_layers);
+  return 1.0 + kSlowed * std::min(1.0, layers / number(task_.model.layers));
+}
+
+/// One way of the tokens of a chip, the fastest if places are not decided.
+Seconds StepModel::dispatch_time(Bytes sent, const Groups& groups,
+                                 stack::Dispatcher dispatcher) const {
+  if (!(sent > Bytes{})) return {};
+  const bool whole = shape_.layout == TensorLayout::WholeExperts;
+  const GroupReach group =
+      whole ? together(groups, {Role::Tensor, Role::Expert}) : together(groups, {Role::Expert});
+  const stack::SentTokens tokens{.all = sent,
+                                 .row = Bytes(stack::kWord * number(task_.model.hidden)),
+                                 .used = number(task_.model.experts->used),
+                                 // DeepSeek's models send a token to four domains at most.
+                                 .node_limit = task_.model.latent ? 4.0 : 0.0};
+  return in_place(group, [&](const Reach& reach) {
+    return LinkTimes(*task_.stack).dispatch(tokens, reach, dispatcher);
+  });
 }
 
 Seconds StepModel::stack_hop(const Groups& groups) const {
@@ -193,6 +281,7 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
   double all = 0.0, experts = 0.0;
   OncePerStep once_per_step;
   Seconds forward{}, backward{};
+  PassTime layers;
   const auto add = [&](Part part, const BlockTime& time, double count) {
     const BlockProfile& block = of(profiles_, part);
     all += trained_in(task_, shape_.degrees, block) * count;
@@ -200,6 +289,9 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
     once_per_step.optimizer += time.optimizer * count;
     forward += time.forward_kernels * count;
     backward += time.backward_kernels * count;
+    if (!block.work.is_layer) return;
+    layers.forward += time.pass.forward * count;
+    layers.backward += time.pass.backward * count;
   };
   add(Part::Layer, times.layer, number(content.layers));
   add(Part::OtherLayer, times.other_layer, number(content.other_layers));
@@ -212,28 +304,40 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
                                                (1.0 - stack::kExposedHops));
   if (shape_.zero == 3 && is_one_stage) return once_per_step;
 
-  const auto exchange = [&](double bytes, Passes passes) {
-    return collective(links, together(groups, {Role::Context, Role::Expert, Role::Data}),
-                      all * bytes, passes) +
-           collective(links, together(groups, {Role::Context, Role::Data}), experts * bytes,
-                      passes);
-  };
   using stack::DataOverlap;
   const DataOverlap overlap = setup.stack.data_overlap;
-  double hiding = overlap == DataOverlap::DistributedOptimizer ? stack::kHidingPass : 0.0;
+  if (overlap == DataOverlap::DistributedOptimizer && (shape_.zero == 1 || shape_.zero == 2)) {
+    once_per_step.once = bucketed_exchanges(groups, all, experts, layers);
+    return once_per_step;
+  }
+  const auto time = [&](const GroupReach& group, double bytes, Passes passes) {
+    return collective(links, group, bytes, passes);
+  };
+  const double sent = task_.bytes.sent, word = task_.pass.word.in_base_units();
+  const Seconds summed_whole = time(replicas(groups), all * sent, Passes::Two) +
+                               time(expert_replicas(groups), experts * sent, Passes::Two);
+  const Constant<double>& least = setup.stack.exposed;
+  const double least_exposed = least.empty() ? stack::kLeastExposed : stack::typical(least);
+  double hiding = 0.0;
   const auto exposed = [&](Seconds exchanges, Seconds pass) {
-    return std::max(exchanges - pass * hiding, exchanges * stack::kLeastExposed);
+    return std::max(exchanges - pass * hiding, exchanges * least_exposed);
   };
   if (shape_.zero == 0) {
-    const Seconds reduced = exchange(task_.bytes.sent, Passes::Two);
     hiding = stack::kHidingPass;
-    once_per_step.once = overlap == DataOverlap::Ddp ? exposed(reduced, backward) : reduced;
+    once_per_step.once =
+        overlap == DataOverlap::Ddp ? exposed(summed_whole, backward) : summed_whole;
     return once_per_step;
   }
   // DDP reduces gradients without hooks whole on every replica.
   const bool is_whole = overlap == DataOverlap::Ddp && shape_.zero < 3;
-  const Seconds reduced = exchange(task_.bytes.sent, is_whole ? Passes::Two : Passes::One);
-  const Seconds gathered = exchange(task_.pass.word.in_base_units(), Passes::One);
+  const SharedGroup dense = shared_group(replicas(groups), setup.stack.software.shard_group);
+  const SharedGroup of_experts =
+      shared_group(expert_replicas(groups), setup.stack.software.shard_group);
+  const Seconds reduced = is_whole ? summed_whole
+                                   : reduction_of(dense, all * sent, time) +
+                                         reduction_of(of_experts, experts * sent, time);
+  const Seconds gathered =
+      gather_of(dense, all * word, time) + gather_of(of_experts, experts * word, time);
   if (shape_.zero == 3) {
     // Once a step where there is a pipeline, beside the passes.
     hiding = 1.0;
@@ -241,6 +345,74 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
   }
   once_per_step.once += exposed(reduced, backward) + exposed(gathered, forward);
   return once_per_step;
+}
+
+/// Elements of a stage with an even part of the layers, and with the head.  Buckets are counted by
+/// them, so that their number is the same for all stages.
+// docs/truth.md (21)
+StepModel::StageElements StepModel::mean_elements() const {
+  const double stages = number(shape_.degrees[Role::Pipeline]);
+  StageElements sum;
+  const auto add = [&](Part part, double count) {
+    const BlockProfile& block = of(profiles_, part);
+    sum.shared += trained_in(task_, shape_.degrees, block) * count;
+    sum.experts += block.work.trained_expert_parameters * count;
+  };
+  add(Part::Layer, number(order_.layers) / stages);
+  add(Part::OtherLayer, number(order_.other_layers) / stages);
+  add(Part::Last, 1.0);
+  if (stages == 1.0) add(Part::First, 1.0);
+  return sum;
+}
+
+/// The exchanges of a distributed optimizer: gradients bucket by bucket beside the last backward pass,
+/// weights beside the first forward one.  The last bucket of the ones and the first of the others
+/// hide behind nothing.
+// docs/truth.md (21)
+Seconds StepModel::bucketed_exchanges(const Groups& groups, double all, double experts,
+                                      const PassTime& layers) const {
+  constexpr double kTensorsOfLayer = 9.0;
+  const stack::Setup& setup = *task_.stack;
+  const LinkTimes links(setup);
+  const std::int64_t shard_group = setup.stack.software.shard_group;
+  const SharedGroup dense = shared_group(replicas(groups), shard_group);
+  const SharedGroup of_experts = shared_group(expert_replicas(groups), shard_group);
+  const StageElements mean = mean_elements();
+  const double size =
+      std::max(stack::typical(setup.stack.bucket),
+               stack::typical(setup.stack.bucket_of_rank) * number(replicas(groups).members));
+  const auto buckets = [&](double elements) { return std::max(1.0, elements / size); };
+  const auto ring = [&](double of_mean) {
+    return [&, of_mean](const GroupReach& group, double bytes, Passes passes) {
+      return in_place(group, [&](const Reach& reach) {
+        return links.ring(Bytes(bytes), reach, passes, buckets(of_mean));
+      });
+    };
+  };
+  const Constant<double>& given = setup.stack.exposed;
+  const double least = std::max(1.0 / buckets(mean.shared + mean.experts),
+                                given.empty() ? 0.0 : stack::typical(given));
+  const auto exposed = [&](Seconds exchanges, Seconds pass) {
+    return std::max(exchanges - pass * stack::kHidingPass, exchanges * least);
+  };
+  const double sent = task_.bytes.sent, word = task_.pass.word.in_base_units();
+  const Seconds reduced = exposed(reduction_of(dense, all * sent, ring(mean.shared)) +
+                                      reduction_of(of_experts, experts * sent, ring(mean.experts)),
+                                  layers.backward);
+  using stack::ParameterExchange;
+  if (setup.stack.software.parameter_exchange == ParameterExchange::AllGather) {
+    return reduced + exposed(gather_of(dense, all * word, ring(mean.shared)) +
+                                 gather_of(of_experts, experts * word, ring(mean.experts)),
+                             layers.forward);
+  }
+  // An owner sends the weights that it has updated, one after the other, and all wait.
+  const double tensors = kTensorsOfLayer * number(task_.model.layers);
+  const auto broadcast = [&](const SharedGroup& group, double elements) {
+    return in_place(group.sharing, [&](const Reach& reach) {
+      return links.broadcasts(Bytes(elements * word), reach, std::min(reach.members(), tensors));
+    });
+  };
+  return reduced + broadcast(dense, all) + broadcast(of_experts, experts);
 }
 
 }  // namespace dfsearch::training

@@ -132,8 +132,8 @@ OptimizerWork optimizer_work(const Task& task, const Plan& plan, const BlockProf
       task.stack ? trained_in(task, plan.degrees, block) : parameters_in(task, plan.degrees, block);
   const double experts = task.lora ? 0.0 : block.expert_parameters;
   const double updated = plan.zero == 0 ? all + experts
-                                        : all / sharing_chips(plan.degrees, false) +
-                                              experts / sharing_chips(plan.degrees, true);
+                                        : all / sharing_chips(task, plan.degrees, false) +
+                                              experts / sharing_chips(task, plan.degrees, true);
   const double moved =
       2.0 * task.bytes.optimizer + task.bytes.gradient + task.pass.word.in_base_units();
   return {.updated = updated,
@@ -358,7 +358,9 @@ Seconds StepModel::average_floor(const Groups& anywhere, Seconds passes) const {
 }
 
 Seconds StepModel::passes(const Groups& groups) const {
-  Times times = this->times(groups);
+  StepModel model = *this;
+  model.any_schedule_ = true;
+  Times times = model.times(groups);
   times.hops = times.link = {};
   StageContent all = order_.content(0, order_.all());
   all.first = all.last = true;

@@ -134,6 +134,18 @@ class StepModel {
   // For tasks with a stack, docs/truth.md.
   [[nodiscard]] BlockTime stack_block_time(const BlockProfile& block, const Groups& groups,
                                            Recompute recompute) const;
+  [[nodiscard]] bool uses_buffers() const;
+  [[nodiscard]] bool overlaps_experts(const stack::Switches& switches) const;
+  [[nodiscard]] double recomputed_share() const;
+  [[nodiscard]] double copied_factor() const;
+  [[nodiscard]] Seconds dispatch_time(Bytes sent, const Groups& groups,
+                                      stack::Dispatcher dispatcher) const;
+  struct StageElements {
+    double shared = 0.0, experts = 0.0;  ///< trained ones, outside and in experts
+  };
+  [[nodiscard]] StageElements mean_elements() const;
+  [[nodiscard]] Seconds bucketed_exchanges(const Groups& groups, double all, double experts,
+                                           const PassTime& layers) const;
   [[nodiscard]] Seconds stack_hop(const Groups& groups) const;
   [[nodiscard]] Seconds stack_host() const;
   [[nodiscard]] OncePerStep stack_once_per_step(const Times& times, const Groups& groups,
@@ -149,6 +161,8 @@ class StepModel {
   const LayerOrder order_;
   const std::int64_t micro_batches_;
   const Deadline deadline_;
+  /// Times of blocks are the least of all pipelines, schedules and chunks.
+  bool any_schedule_ = false;
 };
 
 }  // namespace dfsearch::training

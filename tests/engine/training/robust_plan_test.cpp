@@ -24,7 +24,7 @@ using Worlds = std::vector<std::unique_ptr<ScenarioPlans>>;
 
 Worlds worlds_of(const Task& task) {
   Worlds worlds;
-  for (const NamedScenario& scenario : scenarios()) {
+  for (const NamedScenario& scenario : scenarios({})) {
     worlds.push_back(std::make_unique<ScenarioPlans>(task, scenario.times));
   }
   return worlds;
@@ -96,7 +96,7 @@ TEST_CASE("the plan of least regret is that of enumeration, on any number of thr
       CHECK_FALSE(find_plan(task, {.robust = true}).robust);
       continue;
     }
-    std::vector<double> best(scenarios().size(), std::numeric_limits<double>::infinity());
+    std::vector<double> best(scenarios({}).size(), std::numeric_limits<double>::infinity());
     for (const auto& steps : plans) {
       for (std::size_t s = 0; s < best.size(); ++s) best[s] = std::min(best[s], steps[s]);
     }

@@ -74,17 +74,17 @@ TEST_CASE("collectives have a base, hops and a bus") {
 
 TEST_CASE("a token goes once to each chip and each domain that it needs") {
   const Setup setup = test::round_setup();
-  const LinkTimes links(setup);
-  const double start = 28e-6 + 20e-6;
+  const auto sent = [&](double node_limit, const Reach& experts) {
+    const SentTokens tokens{
+        .all = Bytes(1e8), .row = Bytes(2e3), .used = 2.0, .node_limit = node_limit};
+    return seconds(LinkTimes(setup).dispatch(tokens, experts, Dispatcher::DeepEp));
+  };
   // Two experts of a token on two chips: 2 (1 - 1/4) = 1.5 chips, half of it to the other.
-  CHECK(seconds(links.dispatch(Bytes(1e8), 2.0, 0.0, {.inside = 2.0})) ==
-        near(1.5 * 0.5 * 1e8 / 100e9 + start));
+  CHECK(sent(0.0, {.inside = 2.0}) == near(1.5 * 0.5 * 1e8 / 100e9 + 22e-6 + 20e-6));
   // One chip in each of four domains: 1.75 domains, three quarters of it over 20 GB/s.
-  CHECK(seconds(links.dispatch(Bytes(1e8), 2.0, 0.0, {.domains = 4.0})) ==
-        near(1.75 * 0.75 * 1e8 / 20e9 + start));
-  CHECK(seconds(links.dispatch(Bytes(1e8), 2.0, 1.0, {.domains = 4.0})) ==
-        near(0.75 * 1e8 / 20e9 + start));
-  CHECK(seconds(links.dispatch(Bytes(1e8), 2.0, 0.0, {})) == 0.0);
+  CHECK(sent(0.0, {.domains = 4.0}) == near(1.75 * 0.75 * 1e8 / 20e9 + 40e-6));
+  CHECK(sent(1.0, {.domains = 4.0}) == near(0.75 * 1e8 / 20e9 + 40e-6));
+  CHECK(sent(0.0, {}) == 0.0);
 }
 
 TEST_CASE("whichever of host and chip is behind sets the pace") {
@@ -107,14 +107,16 @@ TEST_CASE("a layer's weights, exchanges and host are those of the page") {
   const BlockWork plain = layer_work(setup, model, division, false);
   // Queries, keys and values of a fourth, the projection, three matrices, two norms.
   CHECK(plain.parameters == 1024.0 * 384.0 + 256.0 * 1024.0 + 3.0 * 1024.0 * 1024.0 + 2048.0);
-  CHECK(plain.tensor_forward == 2.0);
-  CHECK(plain.tensor_backward == 2.0);
+  CHECK(plain.tensor_sums == 2.0);
+  CHECK(plain.tensor_gathers_backward == 0.0);
   CHECK(plain.tensor_whole.in_base_units() == 2.0 * 4096.0 * 1024.0);
-  CHECK(seconds(plain.host_forward) == near(1.02e-3));
+  CHECK(seconds(plain.host.forward) == near(1.02e-3));
   division.sequence_parallel = true;
   const BlockWork divided = layer_work(setup, model, division, false);
-  CHECK(divided.tensor_forward == 4.0);
-  CHECK(divided.tensor_backward == 6.0);
+  CHECK(divided.tensor_sums == 2.0);
+  CHECK(divided.tensor_gathers_forward == 2.0);
+  CHECK(divided.tensor_gathers_backward == 4.0);
+  CHECK(divided.tensor_gathered == divided.tensor_whole);
   CHECK(divided.forward.elementwise < plain.forward.elementwise);
   CHECK(divided.memory.all.bytes < plain.memory.all.bytes);
   // Bytes of a layer without tensor ranks, all heads of keys: residuals and norms 8 h + 16,

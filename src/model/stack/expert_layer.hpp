@@ -1,0 +1,39 @@
+#pragma once
+// A layer of experts by the software of a stack: the time that the host needs to issue it, the words
+// that rows are moved by, and exchanges beside other work (docs/truth.md, section 11).
+
+#include "base/units.hpp"
+#include "model/stack/stack.hpp"
+
+namespace dfsearch::stack {
+
+/// Times of the host, for a layer in each direction.
+struct HostTimes {
+  Seconds forward{}, backward{};
+};
+
+/// Issues a layer with `local_experts` on each chip; exchanges are part of it.
+/// docs/truth.md (17)
+HostTimes expert_host(const Setup& setup, const Switches& switches, double local_experts);
+/// Issues another layer with `beside` more for each direction.
+HostTimes dense_host(const Setup& setup, const Switches& switches, Seconds beside);
+
+/// Words that move for each element of the rows of experts of a chip, there and back in the forward
+/// pass.
+/// docs/truth.md (18)
+double permuted_words(const Stack& stack, const Switches& switches);
+/// The factor on routing, permuting and activations backward.
+inline constexpr double kExpertBackward = 1.6;
+
+/// The time of a direction with exchanges of experts, which hide behind the other pass of another
+/// micro-batch in part: no less if either takes longer.
+/// docs/truth.md (19)
+Seconds with_exchanges(Seconds device, Seconds exchanges, double hidden);
+
+/// The size of an input that tensor ranks gather, as a share of its size in 16 bits.
+double gathered_share(const Setup& setup);
+
+/// The rows of the fullest chip of experts, over an even load.
+double fullest_load(const Stack& stack);
+
+}  // namespace dfsearch::stack

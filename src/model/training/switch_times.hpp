@@ -1,0 +1,32 @@
+#pragma once
+// The switches of software that decide the time of experts, and the step with each of them changed
+// (docs/truth.md, section 11).
+
+#include <string_view>
+#include <vector>
+
+#include "base/units.hpp"
+#include "model/training/plan.hpp"
+#include "model/training/task.hpp"
+
+namespace dfsearch::training {
+
+/// A value of a switch.
+struct SwitchValue {
+  std::string_view key, value;
+  std::string_view name;  ///< `key: value`
+  void (*set)(stack::Software& software);
+};
+
+/// The values of a task that change its switches; empty without a stack or experts.
+std::vector<SwitchValue> other_switch_values(const Task& task);
+
+struct SwitchTime {
+  SwitchValue to;
+  Seconds step{};
+};
+
+/// The step of a plan with each of these values; the plan stays as it is, and fits.
+std::vector<SwitchTime> switch_times(const Task& task, const Plan& plan);
+
+}  // namespace dfsearch::training
