@@ -4,6 +4,8 @@
 usage: plan_memory_test.py DFSEARCH [TEST ...]
 """
 
+import concurrent.futures
+import json
 import re
 
 import support
@@ -144,6 +146,36 @@ training: {zero: 3, recompute: full}
         self.assertIn("nothing found to fit", self.run_tool(config, *untold, status=5).stdout)
         high = self.run_tool(config, "--set", "training.decide=high", status=5).stdout
         self.assertIn("nothing found to fit, by the high ends", high)
+
+    def test_utilization_counts_no_gradients_of_frozen_weights(self):
+        config = self.write("adapters.yaml", """\
+            workload: {model: llama3_70b, global_batch: 16, lora: {rank: 16, targets: down}}
+            system: {from: a100_dgx, chips: 64, memory: {capacity: 120 GB}}
+            execution: {stack: te_graphs, chip: a100_80gb}
+            training: {recompute: none, schedule: 1f1b}
+            """)
+        found = self.result(config)
+        # Matrices of 80 layers and of the head; attention sees all 8192 tokens.
+        matrices = 80 * (8192 * (2 * 8192 + 2 * 1024) + 3 * 8192 * 28672) + 128256 * 8192
+        attention = 80 * 4 * 8192 * 8192
+        flop = 16 * 8192 * (4 * matrices + 3 * attention)
+        peak = 64 * 312e12
+        self.assertAlmostEqual(found["utilization"], flop / found["step_time"] / peak, delta=1e-3)
+        self.assertLess(found["utilization"], 1)
+
+    def test_remedies_of_deterministic_searches_do_not_depend_on_time(self):
+        config = self.write("small.yaml", """\
+            workload: {model: llama3_8b, global_batch: 8, micro_batch: 1}
+            system: {from: a100_dgx, chips: 32, memory: {capacity: 6 GB}}
+            execution: {stack: titan_eager, chip: a100_80gb}
+            training: {schedule: 1f1b}
+            parallelism: {context: 4}
+            """)
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            found = list(pool.map(lambda _: self.result(config, "--deterministic", status=3),
+                                  range(6)))
+        changes_found = {json.dumps(one["infeasible"]["changes"]) for one in found}
+        self.assertEqual(len(changes_found), 1)
 
     def test_fewer_chips_than_a_switch_joins_are_a_part_of_it(self):
         text = """\

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "base/error.hpp"
 #include "engine/training/nearest_misfit.hpp"
 #include "graph/workloads/llm/transformer.hpp"
@@ -39,13 +41,18 @@ using training::Task;
 using Kind = NumberChange::Kind;
 
 constexpr Seconds kMostTime{1.0};
+constexpr std::int64_t kMostTasks = 300;  // in place of the time, for the same answer each time
 constexpr std::int64_t kMostTriedChips = 131'072;
 constexpr std::int64_t kShortestSequence = 64;
 
 class EnoughNumbers {
  public:
-  EnoughNumbers(const TrainingConfig& config, const Deadline& deadline, NearestMisfit& nearest)
-      : config_(config), deadline_(deadline.within(kMostTime)), nearest_(nearest) {}
+  EnoughNumbers(const TrainingConfig& config, const Deadline& deadline, bool deterministic,
+                NearestMisfit& nearest)
+      : config_(config),
+        deadline_(deterministic ? deadline : deadline.within(kMostTime)),
+        tasks_left_(deterministic ? kMostTasks : std::numeric_limits<std::int64_t>::max()),
+        nearest_(nearest) {}
 
   /// Throws Stopped.
   void find() {
@@ -60,7 +67,7 @@ class EnoughNumbers {
  private:
   /// Puts a plan that fits with another value, or with that value and a degree of a role if one is
   /// given.  Returns whether any plan makes sense with that value.
-  bool try_value(const std::string& key, std::int64_t value, NumberChange& change) const {
+  bool try_value(const std::string& key, std::int64_t value, NumberChange& change) {
     using training::Role;
     const std::string changed = fmt::format("{}={}", key, value);
     bool makes_sense = false;
@@ -83,8 +90,9 @@ class EnoughNumbers {
   }
 
   /// Returns nothing for a config that makes no sense.
-  [[nodiscard]] std::optional<Task> task_with(const std::vector<std::string>& changes) const {
+  [[nodiscard]] std::optional<Task> task_with(const std::vector<std::string>& changes) {
     deadline_.check();
+    if (tasks_left_-- <= 0) throw Stopped();
     try {
       return std::get<TrainingConfig>(changed_config(*config_.source, changes)).task;
     } catch (const InputError&) {
@@ -213,6 +221,7 @@ class EnoughNumbers {
 
   const TrainingConfig& config_;
   const Deadline deadline_;
+  std::int64_t tasks_left_;
   NearestMisfit& nearest_;
   std::optional<std::int64_t> unit_;  // counts of chips are multiples of it
   std::int64_t least_chips_ = 0;
@@ -220,12 +229,12 @@ class EnoughNumbers {
 
 }  // namespace
 
-void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline,
+void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline, bool deterministic,
                          NearestMisfit& nearest) {
   if (config.source == nullptr) return;
   nearest.changes_complete = false;
   try {
-    EnoughNumbers(config, deadline, nearest).find();
+    EnoughNumbers(config, deadline, deterministic, nearest).find();
   } catch (const Stopped&) {
     // The results found so far stay.
   }

@@ -44,8 +44,9 @@ SearchOptions mapping_options(const SolveOptions& asked, const SearchSettings& s
 void check_bounds(const SolveOptions& asked, std::string_view whose);
 
 /// Finds the memory, the chips, the sequence and the batch that alone make some plan fit, if none
-/// does: each the nearest to the given one that was found in a second.
-void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline,
+/// does: each the nearest to the given one that was found in a second, or in a number of attempts
+/// if the search is deterministic.
+void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline, bool deterministic,
                          training::NearestMisfit& nearest);
 
 /// The proof of an answer, as a result; `objective` belongs to the best one, if there is one.

@@ -197,7 +197,7 @@ class StepQuestion final : public Question {
       if (asked.explain && found.misfit) {
         TrainingConfig decided = config_;
         decided.task.decide = found.decided;
-        find_enough_numbers(decided, search.limits.deadline, *found.misfit);
+        find_enough_numbers(decided, search.limits.deadline, asked.deterministic, *found.misfit);
       }
     }
     return answer(std::move(found));

@@ -74,8 +74,10 @@ Profiles profiles_of(const Task& task, const Blocks& blocks, const Plan& plan,
 
 Flops model_flops(const Task& task) {
   const ModelCounts counts = count(task.model, task.pass.tokens, task.pass.word);
-  const Flops token =
+  Flops token =
       task.pass.causal ? counts.causal_training_flop_per_token : counts.training_flop_per_token;
+  // Frozen weights have no gradients: a third of the products of linear layers.
+  if (task.lora) token = token - Flops(2.0 * static_cast<double>(counts.matmul_parameters));
   return token * static_cast<double>(task.pass.tokens) * static_cast<double>(task.global_batch);
 }
 
