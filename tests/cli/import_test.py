@@ -210,7 +210,7 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
         self.assertEqual(self.result("setup.txt")["step_time"],
                          self.result("setup.yaml")["step_time"])
 
-    def test_counts_of_a_family_without_equations(self):
+    def test_a_model_of_other_layers_needs_a_stack(self):
         self.write("config.json", json.dumps({"model_type": "mamba", "hidden_size": 768,
                                               "num_hidden_layers": 24, "vocab_size": 50280}))
         counts = json.loads(self.run_tool("import", "--counts", "config.json").stdout)
@@ -220,7 +220,10 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
         self.assertEqual(section, "")
         self.assertIn("family: mamba", (self.folder / "m.yaml").read_text())
         error = self.run_tool("config.json", "--system", "h100_dgx", "--chips", 8, status=2).stderr
-        self.assertIn("are not understood yet: layers with the block mamba1", error)
+        self.assertIn("the layers 24x(mamba1) have no graphs", error)
+        report = self.run_tool("config.json", "--system", "h100_dgx", "--chips", 8, "--set",
+                               "execution={stack: te, chip: h100_80gb}").stdout
+        self.assertRegex(report, "caution +guessed: the rates of the blocks mamba1")
 
     def test_a_family_of_a_folder(self):
         (self.folder / "mine").mkdir()

@@ -1,10 +1,12 @@
 #include "engine/serving/deployment_space.hpp"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
 #include "base/error.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "model/serving/framework.hpp"
 #include "model/serving/pass.hpp"
 
@@ -106,7 +108,9 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
     const std::int64_t chips = task_.pools[s.pool].chips;
     const Links links(task_.pools[s.pool]);
     const auto divides_heads = [&](std::int64_t t) {
-      return task_.model.heads % t == 0 && links.holds(t);
+      const auto& mixed = task_.model.mixed;
+      return (mixed ? mixed->misfit(t, 1, Runner::Serving).empty() : task_.model.heads % t == 0) &&
+             links.holds(t);
     };
     for (const std::int64_t t : values(tensors, chips, divides_heads)) {
       s.tensor = t;

@@ -253,7 +253,8 @@ RobustPlan find_robust_plan(const Task& task, const StepSearch& search, const Pl
   std::vector<std::unique_ptr<ScenarioPlans>> plans;
   std::vector<Decisions> known{decisions_of(*typical.plan)};
   std::vector<Score> least;
-  for (const NamedScenario& scenario : scenarios(task.stack->stack.ranges)) {
+  for (const NamedScenario& scenario :
+       scenarios(task.stack->stack.ranges, task.model.mixed != nullptr)) {
     plans.push_back(std::make_unique<ScenarioPlans>(task, scenario.times));
     const PlanRules& rules = plans.back()->rules;
     result.outcomes.push_back({.scenario = scenario.name});

@@ -121,10 +121,10 @@ class ShapeMemory {
  private:
   /// Whether `layers` layers without the ends may need a share below `below` on a stage.
   [[nodiscard]] bool may_have(std::int64_t layers, std::int64_t stage, double below) const {
-    const LayerOrder& order = space_.blocks().order;
-    if (order.layers > 0 && order.other_layers > 0) return true;
+    const std::optional<std::size_t> only = space_.blocks().order.only_kind();
+    if (!only) return true;
     StageContent content;
-    (order.layers > 0 ? content.layers : content.other_layers) = layers;
+    content.of_kind(*only) = layers;
     return share_of(space_.task().machine, memory(stage, content), measure_) < below;
   }
   [[nodiscard]] MemoryUse memory(std::int64_t stage, const StageContent& content) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/counts.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "model/training/framework.hpp"
 #include "model/training/groups.hpp"
 #include "model/training/memory.hpp"
@@ -102,11 +103,14 @@ std::vector<Degrees> PlanSpace::inner_degrees() const {
   };
   std::vector<Degrees> found;
   Degrees degrees;
-  for (const std::int64_t tensor : divisors(std::gcd(task_.machine.chips, task_.model.heads))) {
+  const MixedLayers* const mixed = task_.model.mixed.get();
+  const std::int64_t heads = mixed ? task_.machine.chips : task_.model.heads;
+  for (const std::int64_t tensor : divisors(std::gcd(task_.machine.chips, heads))) {
     degrees[Role::Tensor] = tensor;
     const std::int64_t left = task_.machine.chips / tensor;
     for (const std::int64_t context : divisors(std::gcd(left, task_.pass.tokens))) {
       degrees[Role::Context] = context;
+      if (mixed && !mixed->misfit(tensor, context, Runner::Training).empty()) continue;
       const std::int64_t experts = task_.model.experts ? task_.model.experts->count : 1;
       for (const std::int64_t expert : divisors(std::gcd(left / context, experts))) {
         degrees[Role::Expert] = expert;

@@ -41,19 +41,21 @@ void raise(Score& bound, Score other) { bound = std::max(bound, other); }
 
 }  // namespace
 
-std::vector<NamedScenario> scenarios(const stack::Ranges& ranges) {
+std::vector<NamedScenario> scenarios(const stack::Ranges& ranges, bool has_scans) {
   using stack::Scenario;
   constexpr std::pair<const char*, double Scenario::*> kClasses[] = {
       {"compute", &Scenario::compute},
       {"attention", &Scenario::attention},
       {"elementwise", &Scenario::elementwise},
       {"host", &Scenario::host},
-      {"links", &Scenario::links}};
+      {"links", &Scenario::links},
+      {"scans", &Scenario::scans}};
   const std::pair<const char*, Scenario> ends[] = {{"low", ranges.at(memory::Level::Low)},
                                                    {"high", ranges.at(memory::Level::High)}};
   std::vector<NamedScenario> list{{"typical", {}}};
   for (const auto& [end, times] : ends) list.push_back({std::string("all ") + end, times});
   for (const auto& [name, part] : kClasses) {
+    if (part == &Scenario::scans && !has_scans) continue;
     for (const auto& [end, times] : ends) {
       Scenario one;
       one.*part = times.*part;

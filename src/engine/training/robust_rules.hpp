@@ -20,7 +20,8 @@ struct NamedScenario {
   stack::Scenario times;
 };
 /// The typical times first; all classes of constants low, all high; each class alone low and high.
-std::vector<NamedScenario> scenarios(const stack::Ranges& ranges);
+/// Scans have scenarios of their own only where a model has any.
+std::vector<NamedScenario> scenarios(const stack::Ranges& ranges, bool has_scans = false);
 
 /// A task in a scenario with all that its search needs.  Stays where it is.
 struct ScenarioPlans {

@@ -21,7 +21,6 @@ namespace {
 
 using calculon::Communication;
 using calculon::ExecutionChoices;
-using calculon::ModelShape;
 using calculon::Overlap;
 using calculon::Recompute;
 
@@ -38,8 +37,8 @@ constexpr Type kNetworkIndices = list_of(TypeOf<std::int64_t>::type);
 /// Reads the section, then holds the values against each other.
 class ChoicesReader {
  public:
-  ChoicesReader(const YamlEntry& section, const ModelShape& transformer, const Machine& machine,
-                bool others_are_right, InputMessages& messages)
+  ChoicesReader(const YamlEntry& section, const calculon::ModelShape& transformer,
+                const Machine& machine, bool others_are_right, InputMessages& messages)
       : others_are_right_(others_are_right),
         reader_(section, messages),
         transformer_(transformer),
@@ -270,7 +269,7 @@ class ChoicesReader {
   }
 
   MapReader reader_;
-  const ModelShape& transformer_;
+  const calculon::ModelShape& transformer_;
   const Machine& machine_;
   InputMessages& messages_;
   ExecutionChoices choices_;
@@ -278,8 +277,8 @@ class ChoicesReader {
 
 }  // namespace
 
-const Schema& schema_of(Rows<ModelShape>) {
-  using M = ModelShape;
+const Schema& schema_of(Rows<calculon::ModelShape>) {
+  using M = calculon::ModelShape;
   static constexpr Extra kNeeded{.flags = kRequired};
   static constexpr Field kFields[] = {
       field<&M::training>("kind", "with a backward pass, or without",
@@ -336,7 +335,8 @@ const Schema& schema_of(Rows<ExecutionChoices>) {
   return schema<C, kFields>("execution of Calculon's model");
 }
 
-ExecutionChoices read_execution_choices(const YamlEntry& section, const ModelShape& transformer,
+ExecutionChoices read_execution_choices(const YamlEntry& section,
+                                        const calculon::ModelShape& transformer,
                                         const Machine& machine, bool others_are_right,
                                         InputMessages& messages) {
   return ChoicesReader(section, transformer, machine, others_are_right, messages).read();

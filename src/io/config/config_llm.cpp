@@ -7,6 +7,7 @@
 #include "graph/workloads/generators.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
 #include "io/config/workload_text.hpp"
+#include "io/huggingface/import_huggingface.hpp"
 #include "schema/report.hpp"
 
 namespace dfsearch {
@@ -219,6 +220,7 @@ void resolve_defaults_of_llm(void* object, Report& report) {
     model.mlp = llm.mlp.value_or(4 * model.hidden);
     model.kv_heads = llm.kv_heads.value_or(model.heads);
     model.value_dim = llm.value_dim.value_or(model.head_dim);
+    model.mixed = mixed_layers_of(llm.family);
     if (!agrees(llm, report) || !is_of_a_size(llm, report)) return;
     generate_by_rule(workload, model, llm.pass, text.sequence.value_or(*length));
   } else if (!generate_published(llm, *length, workload, report)) {

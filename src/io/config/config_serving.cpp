@@ -1,8 +1,11 @@
 #include "io/config/config_training.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/config/serving_text.hpp"
 #include "io/config/stack_files.hpp"
 #include "io/schema/read_schema.hpp"
@@ -229,6 +232,24 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
     config.task.pools.push_back(pool_of(pool));
     add_server(text, config.task.pools.back());
   }
+  const auto check_kinds_of_layers = [&](const serving::Task& task, const Place& place) {
+    const bool is_fused = std::any_of(
+        task.pools.begin(), task.pools.end(),
+        [](const serving::Pool& pool) { return pool.execution.style == Style::Dataflow; });
+    if (task.model.mixed && is_fused) {
+      messages.add(place, "model",
+                   fmt::format("dataflow fuses layers that are alike, expected kernels one by one "
+                               "for the layers {}",
+                               task.model.mixed->text()));
+    }
+    if (task.model.mixed && !task.model.mixed->is_causal()) {
+      messages.add(place, "model", "attention to later tokens decodes none");
+    }
+    const bool predicts = task.speculation.kind == serving::Drafting::Mtp;
+    if (task.model.mixed && predicts && !task.model.mixed->attends()) {
+      messages.add(place, "speculation", "no layer attends, as one that predicts a token does");
+    }
+  };
   // A request whose only token is the first has no time for each token after it.
   const auto check_outputs = [&](const serving::Task& task, const Place& place) {
     const bool decodes = std::any_of(task.requests.begin(), task.requests.end(),
@@ -244,6 +265,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
   };
   if (!several) {
     take_workload(served, config.task);
+    check_kinds_of_layers(config.task, reader.optional("workload")->value.place);
     check_outputs(config.task, reader.optional("workload")->value.place);
     return config;
   }
@@ -260,6 +282,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
     config.fleet.names.push_back(model.name);
     serving::Task& task = config.fleet.models.emplace_back(config.task);
     take_workload(model.workload, task);
+    check_kinds_of_layers(task, several->value.place);
     const auto own = [](const auto& of_model, const auto& of_all) {
       return of_model ? of_model : of_all;
     };

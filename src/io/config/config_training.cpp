@@ -18,6 +18,7 @@
 
 #include "base/counts.hpp"
 #include "graph/names.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/plan_text.hpp"
@@ -98,6 +99,7 @@ void check_lora(const YamlEntry& workload, const Task& task, InputMessages& mess
       task.lora->has(Target::Gate) || task.lora->has(Target::Up) || task.lora->has(Target::Down);
   if (!task.stack) refuse("expected an 'execution.stack' beside it");
   if (task.model.latent) refuse("expected none beside latent attention");
+  if (task.model.mixed) refuse("expected none beside layers of several kinds");
   if (task.model.experts && in_mlp) refuse("expected no targets in experts");
 }
 
@@ -358,7 +360,7 @@ class PlanRules {
   [[nodiscard]] std::int64_t divided(Role role) const {
     switch (role) {
       case Role::Tensor:
-        return task_.model.heads;
+        return task_.model.mixed ? task_.machine.chips : task_.model.heads;
       case Role::Context:
         return task_.pass.tokens;
       case Role::Expert:
@@ -371,19 +373,31 @@ class PlanRules {
     return task_.machine.chips;
   }
 
+  /// The rule of a block that a degree breaks, whatever the others are; empty: none.
+  [[nodiscard]] std::string misfit_of_block(Role role, std::int64_t degree) const {
+    if (!task_.model.mixed || (role != Role::Tensor && role != Role::Context)) return "";
+    const bool is_tensor = role == Role::Tensor;
+    return task_.model.mixed->misfit(is_tensor ? degree : 1, is_tensor ? 1 : degree,
+                                     Runner::Training);
+  }
+
   void check_degree(Role role) {
     const DegreeChoice& choice = choices_.degrees[static_cast<std::size_t>(role)];
     const auto [product, strategy] = pinned(role);
     Degrees& legal = degrees_[static_cast<std::size_t>(role)];
     for (const std::int64_t degree : divisors(task_.machine.chips)) {
       if (choice.allows(degree) && divided(role) % degree == 0 && degree % product == 0 &&
-          (role != Role::Pipeline || degree <= task_.model.layers)) {
+          (role != Role::Pipeline || degree <= task_.model.layers) &&
+          misfit_of_block(role, degree).empty()) {
         legal.push_back(degree);
       }
     }
     if (!legal.empty()) return;
     const YamlEntry* given = entry("parallelism", training::name_of(role));
     std::string what;
+    const std::string of_block =
+        choice.values.size() == 1 ? misfit_of_block(role, choice.values[0]) : "";
+    if (!of_block.empty()) return wrong({given, strategy}, training::name_of(role), of_block);
     if (role == Role::Expert && !task_.model.experts) {
       what = given ? "expected 1, as the model has no experts"
                    : "expected another role, as the model has no experts";
@@ -505,6 +519,13 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
   reader.finish();
   if (const YamlEntry* workload = reader.optional("workload")) {
     check_lora(*workload, task, messages);
+  }
+  if (task.model.mixed && !task.stack) {
+    messages.add(start, "execution",
+                 fmt::format("the layers {} have no graphs, which plans without a stack are made "
+                             "of: expected 'stack' and 'chip', such as --set "
+                             "execution='{{stack: te, chip: h100_80gb}}'",
+                             task.model.mixed->text()));
   }
   if (task.stack) {
     refuse_beside_stack(task, *reader.optional("workload"), messages);

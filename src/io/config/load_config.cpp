@@ -16,6 +16,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_training.hpp"
@@ -33,6 +34,13 @@ namespace fs = std::filesystem;
 /// Layers are one graph, or graphs of several layers each that are alike.
 void check_one_kind(const Workload& workload, const YamlEntry& section, InputMessages& messages) {
   const auto& model = workload.transformer;
+  if (model && model->mixed) {
+    messages.add(section.place, "family",
+                 fmt::format("mappings have no graphs of the layers {}; 'training' with "
+                             "'execution.stack' plans a step, and llm_serving a deployment",
+                             model->mixed->text()));
+    return;
+  }
   if (!model || !model->alternates() || workload.layers < model->layers) return;
   const YamlEntry* every = section.value.find("full_attention_every");
   messages.add(

@@ -103,8 +103,23 @@ const Schema& schema_of(Rows<serving::Engine>) {
       field<&E::ranks>("ranks", "whether ranks prefill together"),
       field<&E::release>("release", "of the server, which decides the memory beside caches",
                          {.preset = "none: `reserved`"}),
-      field<&E::shares>("shares", "what is reached of each resource")};
+      field<&E::shares>("shares", "what is reached of each resource"),
+      field<&E::scans>("scans", "of the peak by blocks with a state, and by scores of indexes",
+                       {.preset = "guessed; peaks without an engine"})};
   return schema<E, kFields>("serving engine");
+}
+
+const Schema& schema_of(Rows<serving::ScanShares>) {
+  using S = serving::ScanShares;
+  static constexpr Field kFields[] = {
+      field<&S::products>("products", "of state spaces and linear attention, of the peak of bf16",
+                          {.limits = kServedShare}),
+      field<&S::delta_rule>("delta_rule", "the same of delta rules", {.limits = kServedShare}),
+      field<&S::elementwise>("elementwise", "the same of FLOP that are no products",
+                             {.limits = kServedShare}),
+      field<&S::index>("index", "scores of an index, of the peak of fp8", {.limits = kServedShare}),
+      field<&S::start>("start", "of a layer with a state in each pass", {.limits = kHostTime})};
+  return schema<S, kFields>("shares of scans");
 }
 
 const Schema& schema_of(Rows<serving::LayerExecution>) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "io/config/serving_text.hpp"
+#include "io/huggingface/import_huggingface.hpp"
 #include "model/machine/machine_schema.hpp"
 #include "model/problem_schema.hpp"
 #include "schema/report.hpp"
@@ -261,6 +262,7 @@ Transformer ServingModelText::model() const {
   model.mlp = llm.mlp.value_or(4 * model.hidden);
   model.kv_heads = llm.kv_heads.value_or(model.heads);
   model.value_dim = llm.value_dim.value_or(model.head_dim);
+  model.mixed = mixed_layers_of(llm.family);
   return model;
 }
 
@@ -302,7 +304,10 @@ std::vector<serving::Precision> PrecisionText::all() const {
   choose(communication, &P::communication);
   choose(dispatch, &P::dispatch);
   choose(combine, &P::combine);
-  for (serving::Precision& one : list) one.modules = modules;
+  for (serving::Precision& one : list) {
+    one.modules = modules;
+    one.state = state;
+  }
   return list;
 }
 
@@ -351,6 +356,7 @@ const Schema& schema_of(Rows<PrecisionText>) {
       field<&P::activations>("activations", "between kernels", kBf16),
       field<&P::attention>("attention", "products of attention", kBf16),
       field<&P::communication>("communication", "what chips send each other", kBf16),
+      field<&P::state>("state", "of blocks with a state, such as Mamba"),
       field<&P::dispatch>("dispatch", "tokens on their way to experts",
                           {.type = &kNumbers, .preset = "as `communication`"}),
       field<&P::combine>("combine", "and back",

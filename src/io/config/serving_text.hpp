@@ -38,6 +38,7 @@ struct PrecisionText {
   std::vector<serving::Number> dispatch, combine;
   std::vector<serving::Number> weights = {serving::Number::Bf16}, cache = weights, products, head,
                                activations = weights, attention = weights, communication = weights;
+  serving::Number state = serving::Number::Fp32;
 
   [[nodiscard]] std::vector<serving::Precision> all() const;
 };
@@ -109,6 +110,7 @@ const Schema& schema_of(Rows<serving::RequestClass>);
 const Schema& schema_of(Rows<serving::ModulePrecision>);
 const Schema& schema_of(Rows<PrecisionText>);
 const Schema& schema_of(Rows<serving::Shares>);
+const Schema& schema_of(Rows<serving::ScanShares>);
 const Schema& schema_of(Rows<serving::Engine>);
 const Schema& schema_of(Rows<serving::LayerExecution>);
 const Schema& schema_of(Rows<serving::RoleChoices>);

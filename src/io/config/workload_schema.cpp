@@ -101,11 +101,11 @@ const Schema& schema_of(Rows<LlmText>) {
   using L = LlmText;
   using T = Transformer;
   static constexpr Field kFields[] = {
-      by_hand(
+      field<&L::family>(
           "family",
           "the type of a model of Hugging Face, whose fields give all keys from here on that are "
           "left out; see [Families](#families)",
-          TypeOf<std::string>::type, {.preset = "none"}),
+          {.preset = "none"}),
       by_hand("fields", "with `family`: the config.json of the model, as a map", kFieldsOfModel,
               {.preset = "the defaults of the family"}),
       model<&T::hidden>("hidden", "`heads` · `head_dim`, unless the layer is made by rule",

@@ -30,6 +30,8 @@ struct LlmText {
   std::optional<std::int64_t> mlp, kv_heads, value_dim, context;
   std::int64_t repeat_layers = 1;
   std::optional<memory::Lora> lora;  ///< of plans alone
+  /// The fields of a model of several kinds of layers, as JSON; see resolve_family().
+  std::string family;
 };
 
 struct DlrmText {

@@ -140,6 +140,10 @@ void check_plan(const LaunchedPlan& plan, Framework framework, Emitted& emitted)
                                    .tied = workload.value("tied", false)};
   const training::Plan searched = searched_plan(plan);
   emitted.refuse(training::lacks(framework, model, searched));
+  if (workload.contains("kinds")) {
+    emitted.refuse(std::vector<std::string>{
+        "arguments for layers of several kinds, which frameworks read as patterns of their own"});
+  }
   if (!training::is_possible(searched.schedule, plan.chunks, plan.micro_batches, plan.layers)) {
     emitted.refuse(std::vector<std::string>{
         fmt::format("{} stages of {} chunks do not hold {} layers", plan.schedule, plan.chunks,

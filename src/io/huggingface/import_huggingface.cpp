@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "graph/workloads/blocks/transformer_of.hpp"
 #include "io/config/foreign_file.hpp"
 #include "io/config/graph_text.hpp"
@@ -163,7 +164,7 @@ std::string import_huggingface(const std::string& text, const std::string& name,
   const UniformTransformer uniform = transformer_of(read.shape);
   std::string section;
   double parameters = counts_of(read.shape, 1).parameters;
-  if (uniform.model) {
+  if (uniform.model && !uniform.model->mixed) {
     WorkloadText workload;
     workload.workload = {.kind = WorkloadKind::LlmTraining, .global_batch = kBatch};
     workload.sequence = sequence;
@@ -175,8 +176,11 @@ std::string import_huggingface(const std::string& text, const std::string& name,
     }
   } else {
     section = section_of_fields(read.type, read.config, sequence);
-    notes +=
-        fmt::format("# Plans and deployments of it are not understood yet: {}.\n", uniform.why);
+    notes += uniform.model
+                 ? fmt::format("# Its layers are {}: a plan needs 'execution.stack'.\n",
+                               uniform.model->mixed->text())
+                 : fmt::format("# Plans and deployments of it are not understood yet: {}.\n",
+                               uniform.why);
   }
   if (const std::string parts = left_out_of(read.type, uniform); !parts.empty()) {
     notes += "# " + std::string(kLeftOut) + parts + ".\n";
@@ -273,8 +277,24 @@ void resolve_family(YamlNode& section, InputMessages& messages) {
     }
   };
   set_places(set_places, model);
+  if (uniform.model->mixed) {
+    YamlNode fields;
+    fields.type = YamlNode::Type::Scalar;
+    fields.place = place;
+    fields.scalar = config.dump();
+    model.entries.push_back({.key = "family", .place = place, .value = std::move(fields)});
+  }
   merge_into(model, std::move(section));
   section = std::move(model);
+}
+
+std::shared_ptr<const MixedLayers> mixed_layers_of(const std::string& family) {
+  if (family.empty() || family.front() != '{') return nullptr;
+  InputMessages messages;
+  const ModelShape shape =
+      read_family(known_families(), nlohmann::json::parse(family), {}, messages);
+  messages.throw_if_any();
+  return transformer_of(shape).model->mixed;
 }
 
 }  // namespace dfsearch

@@ -2,10 +2,12 @@
 // The config file of a Hugging Face checkpoint -> the section `workload` of a config.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "graph/workloads/blocks/form_counts.hpp"
 #include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {
@@ -29,8 +31,10 @@ std::string huggingface_counts(const std::string& text, const std::string& name,
                                std::int64_t sequence);
 
 /// Replaces the keys `family` and `fields` of a map by keys of a transformer, below the other keys
-/// of the map; a map without `family` stays.  Reports a model that is none, by the block that it is
-/// not.
+/// of the map; a map without `family` stays.  One of several kinds of layers keeps `family`, which
+/// then has all fields as JSON.  Reports a model that has no equations, by the block that lacks them.
 void resolve_family(YamlNode& section, InputMessages& messages);
+/// The layers of such a model; null for an empty text.
+std::shared_ptr<const MixedLayers> mixed_layers_of(const std::string& family);
 
 }  // namespace dfsearch

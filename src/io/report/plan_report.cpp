@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/units_text.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"
@@ -479,7 +480,8 @@ Sheet rates_line(const Task& task) {
                                   ? "scaled from those measured on another chip (docs/systems.md)"
                                   : "measured",
                               name_of(task.stack->precision))) +
-         other_chip_line(task) + other_links_line(task);
+         other_chip_line(task) + other_links_line(task) +
+         (task.model.mixed ? guessed_line(*task.model.mixed) : "");
 }
 
 }  // namespace
@@ -489,6 +491,7 @@ Sheet asked_text(const Task& task) {
   std::string shape = fmt::format("llm_training: {}, hidden {}, {} of {}, sequence {}",
                                   plural(model.layers, "layer"), model.hidden,
                                   plural(model.heads, "head"), model.head_dim, task.pass.tokens);
+  if (model.mixed) shape += ", " + model.mixed->text();
   if (model.experts) {
     shape += fmt::format(", {} experts of which a token uses {}", model.experts->count,
                          model.experts->used);

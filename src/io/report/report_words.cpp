@@ -7,6 +7,7 @@
 
 #include "base/units_text.hpp"
 #include "base/version.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/text/input_messages.hpp"
 
 namespace dfsearch {
@@ -53,6 +54,15 @@ std::string stop_text(StopReason reason) {
 std::string parallelism_text(const Parallelism& degrees) {
   return fmt::format("tensor {}, pipeline {}, data {}", degrees.tensor, degrees.pipeline,
                      degrees.data);
+}
+
+Sheet guessed_line(const MixedLayers& layers) {
+  const std::string blocks = layers.unmeasured();
+  if (blocks.empty()) return "";
+  return labelled("caution",
+                  fmt::format("guessed: the rates of the blocks {}, from single kernels; no "
+                              "measured run decided them (docs/truth.md, section 1)",
+                              blocks));
 }
 
 Sheet model_line(const ModelCounts& counts) {

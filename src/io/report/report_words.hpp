@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/tree/limits.hpp"
+#include "graph/workloads/blocks/form_counts.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "io/report/sheet.hpp"
 #include "model/machine/network_choices.hpp"
@@ -33,6 +34,9 @@ std::string stop_text(StopReason reason);
 
 /// "tensor 8, pipeline 128, data 1".
 std::string parallelism_text(const Parallelism& degrees);
+
+/// A caution that names the blocks whose rates are guessed; nothing where there are none.
+Sheet guessed_line(const MixedLayers& layers);
 
 /// The line `model`: how large it is, and what a token takes.
 Sheet model_line(const ModelCounts& counts);

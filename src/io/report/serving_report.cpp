@@ -12,6 +12,7 @@
 
 #include "base/units_text.hpp"
 #include "engine/names.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/joined.hpp"
@@ -333,6 +334,14 @@ Sheet apart_line(const Task& task, const serving::ServingResult& result) {
                   100.0 * kOff, than));
 }
 
+/// Whether some pool has rates of scans that nobody measured.
+bool has_guessed_rates(const Task& task) {
+  return task.model.mixed &&
+         std::any_of(task.pools.begin(), task.pools.end(), [](const serving::Pool& pool) {
+           return !pool.engine.scans && !pool.engine.is_ideal();
+         });
+}
+
 /// Ranks without a user.
 Sheet empty_line(const Task& task, const Deployment& deployment) {
   if (!task.concurrency || deployment.mode != serving::Mode::Aggregated) return "";
@@ -542,6 +551,7 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
                      fmt::format("{} parameters; {:.6g} tokens in, {:.6g} out; {:.6g} requests/s",
                                  to_exact_text(parameter_count(task.model)), means.input,
                                  means.output, *task.rate));
+    if (has_guessed_rates(task)) text += guessed_line(*task.model.mixed);
   }
   text += pool_lines(first) + labelled("objective", name_of(first.objective)) + "\n";
   double price = 0.0, power = 0.0;
@@ -607,6 +617,7 @@ Sheet report_text(const Task& task, const serving::ServingResult& result,
       result.is_given ? !result.deployment : task.objective == serving::Objective::Front;
   if (is_front) {
     if (!result.front.empty()) text += front_table(task, result) + framework_lines(task, result);
+    if (has_guessed_rates(task)) text += guessed_line(*task.model.mixed);
   } else if (result.deployment) {
     const Deployment& best = *result.deployment;
     if (!result.figures) return text;  // the product of its degrees may leave 64 bits
@@ -622,6 +633,7 @@ Sheet report_text(const Task& task, const serving::ServingResult& result,
                    "prompts come as fast as they can be answered, so more and more of them wait; "
                    "--set serving.limits.ttft=\"2 s\" bounds the wait");
     }
+    if (has_guessed_rates(task)) text += guessed_line(*task.model.mixed);
     text += latency_line(task, figures) + rates_line(best, figures) + iteration_lines(task, best) +
             memory_line(task, best, figures) + cache_lines(task, best) + cost_line(figures) +
             modes_lines(task, result) + framework_lines(task, result) + gain_lines(task, result);

@@ -4,8 +4,10 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "graph/names.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/config/shelf_figures.hpp"
 #include "io/result/answer_json.hpp"
 #include "model/names.hpp"
@@ -45,6 +47,7 @@ Json asked_workload_json(const training::Task& task) {
   put(json, DFSEARCH_KEYS(Transformer, heads, kv_heads), &task.model);
   json["experts"] = task.model.experts ? task.model.experts->count : 0;
   json["tied"] = task.model.tied;
+  if (task.model.mixed) json["kinds"] = task.model.mixed->text();
   return json;
 }
 

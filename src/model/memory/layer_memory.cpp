@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/counts.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 
 namespace dfsearch::memory {
 namespace {
@@ -10,9 +11,11 @@ namespace {
 /// Counts a layer.  docs/truth.md, section 5, has the letters.
 class Counter {
  public:
-  Counter(const Transformer& model, const RankShares& shares, const KeptRules& rules)
+  Counter(const Transformer& model, const RankShares& shares, const KeptRules& rules,
+          const LayerForm* form)
       : model_(model),
         rules_(rules),
+        form_(form),
         tokens_(shares.tokens),
         h_(number(model.hidden)),
         a_(number(model.heads)),
@@ -26,20 +29,27 @@ class Counter {
         shares_(shares) {}
 
   LayerMemory layer(bool of_experts) {
-    add_attention();
+    const bool has_attention = form_ == nullptr || form_->has_attention;
+    if (has_attention) add_attention();
     add_norms();
-    const double width =
-        of_experts ? number(model_.experts->shared * model_.experts->mlp) : number(model_.mlp);
+    double width = 0.0;
+    if (of_experts) {
+      width = number(model_.experts->shared * model_.experts->mlp);
+    } else if (form_ == nullptr || form_->has_mlp) {
+      width = number(model_.mlp);
+    }
     add_mlp(width, of_experts);
+    if (form_ != nullptr) add_further();
     if (of_experts) add_experts();
     layer_.all.bytes += kWord * rules_.eager_widths * tokens_ * h_ / t_;
     layer_.input = kWord * tokens_ * h_ / s_;
     // Outputs of every second product: of queries, keys, attention and one half of the MLP.
-    const double outputs = (a_ * d_ + g_ * d_ + a_ * dv_ + width) / t_;
-    layer_.every_second_product.bytes =
-        tokens_ * (2.0 * kWord * h_ / s_ + kWord * outputs + 4.0 * a_ / t_);
+    const double of_attention = has_attention ? a_ * d_ + g_ * d_ + a_ * dv_ : 0.0;
+    const double outputs = (of_attention + width) / t_;
+    layer_.every_second_product.bytes +=
+        tokens_ * (2.0 * kWord * h_ / s_ + kWord * outputs + (has_attention ? 4.0 * a_ / t_ : 0.0));
     if (of_experts && shares_.expert > 1.0) {
-      layer_.every_second_product.bytes += 4.0 * even_rows() * h_;
+      layer_.every_second_product.bytes += 4.0 * even_rows() * expert_hidden();
     }
     layer_.working.bytes +=
         tokens_ * (8.0 * h_ / s_ + (shares_.sequence_parallel ? 4.0 * h_ : 0.0));
@@ -88,9 +98,29 @@ class Counter {
          {rules_.unfused * each * a_ * shares_.sequence * (model_.dropout ? 5.0 : 4.0)});
   }
 
+  /// Width of the rows of experts.
+  [[nodiscard]] double expert_hidden() const {
+    return model_.experts->latent > 0 ? number(model_.experts->latent) : h_;
+  }
+
+  /// Blocks with a state keep what their kernels read; the states are computed again.
+  void add_further() {
+    layer_.dense += form_->scan_vectors / t_;
+    for (const Linear& linear : form_->linears) {
+      const double elements = number(linear.in) * number(linear.out * linear.copies);
+      layer_.dense += linear_split(linear.role) == LinearSplit::Whole ? elements : elements / t_;
+    }
+    const double bytes = kWord * tokens_ * form_->kept / t_;
+    layer_.all.bytes += bytes;
+    layer_.every_second_product.bytes += bytes / 2.0;
+    layer_.working.bytes += kWord * tokens_ * (form_->channels + form_->inner) / t_;
+  }
+
   void add_norms() {
-    layer_.dense += (model_.gated ? 2.0 : 4.0) * h_;
-    const double each = tokens_ / s_;
+    // A layer of one half has one norm and one sum.
+    const double halves = form_ == nullptr ? 2.0 : form_->halves;
+    layer_.dense += form_ == nullptr ? (model_.gated ? 2.0 : 4.0) * h_ : form_->norms * h_;
+    const double each = tokens_ / s_ * (halves / 2.0);
     keep(Module::Norms, {each * 2.0 * q8_ * h_});
     layer_.all.bytes += each * (2.0 * kWord * h_ + 16.0 + (model_.dropout ? 2.0 * h_ : 0.0));
   }
@@ -115,16 +145,18 @@ class Counter {
     const double width = number(experts.mlp) / shares_.expert_tensor;
     const double rows = even_rows();
     layer_.dense += h_ * count;
-    layer_.experts += mats_ * h_ * width * count / shares_.expert;
+    const double in = expert_hidden();
+    layer_.experts += mats_ * in * width * count / shares_.expert;
     keep(Module::Experts,
          {.bytes = tokens_ * 12.0 * count / s_,
-          .routed = rows * (q8_ * h_ + kWord * (mats_ - 1.0) * width + q8_ * width + kWord * h_)});
+          .routed = rows * (q8_ * in + kWord * (mats_ - 1.0) * width + q8_ * width + kWord * in)});
     part(Module::ExpertActivation).routed += rows * q8_ * width;
-    layer_.working.routed += rows * kWord * (h_ + mats_ * width);
+    layer_.working.routed += rows * kWord * (in + mats_ * width);
   }
 
   const Transformer& model_;
   const KeptRules& rules_;
+  const LayerForm* const form_;  ///< null: a layer of a model of equal ones
   const double tokens_, h_, a_, g_, d_, dv_, t_, s_, mats_, q8_;
   const RankShares& shares_;
   LayerMemory layer_;
@@ -146,8 +178,8 @@ Amount LayerMemory::kept(Recompute recompute) const {
 }
 
 LayerMemory layer_memory(const Transformer& model, const RankShares& shares, const KeptRules& rules,
-                         bool of_experts) {
-  return Counter(model, shares, rules).layer(of_experts);
+                         bool of_experts, const LayerForm* form) {
+  return Counter(model, shares, rules, form).layer(of_experts);
 }
 
 LayerMemory first_memory(const Transformer& model, const RankShares& shares) {

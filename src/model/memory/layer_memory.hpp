@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "graph/workloads/blocks/form_counts.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "model/memory/trained.hpp"
 
@@ -69,8 +70,9 @@ struct LayerMemory {
   [[nodiscard]] Amount kept(Recompute recompute) const;
 };
 
+/// A layer of a model of several kinds has a `form`, whose view is the model.
 LayerMemory layer_memory(const Transformer& model, const RankShares& shares, const KeptRules& rules,
-                         bool of_experts);
+                         bool of_experts, const LayerForm* form = nullptr);
 /// The embedding; norm and head.
 LayerMemory first_memory(const Transformer& model, const RankShares& shares);
 LayerMemory last_memory(const Transformer& model, const RankShares& shares);

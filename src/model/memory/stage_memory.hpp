@@ -59,7 +59,7 @@ struct StageLayers {
     const LayerMemory* layer = nullptr;
     double count = 0.0;
   };
-  std::array<Some, 2> layers{};
+  std::array<Some, kMostForms> layers{};
   const LayerMemory* first = nullptr;
   const LayerMemory* last = nullptr;
   double alive = 1.0;  ///< micro-batches whose activations are kept at once

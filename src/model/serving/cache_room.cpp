@@ -39,7 +39,7 @@ CacheRoom cache_room(const Task& task, const Deployment& deployment) {
                  .max_model_len = task.max_model_len.value_or(longest),
                  .filled = {}};
   const double length = real(room.max_model_len);
-  if (task.model.window > 0) {
+  if (task.model.window > 0 || task.model.mixed) {
     const double bytes = decoder.cached_bytes(length);
     room.requests = room.cache / bytes;
   } else {

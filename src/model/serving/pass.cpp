@@ -10,6 +10,8 @@
 #include <cmath>
 #include <utility>
 
+#include "graph/workloads/blocks/mixed_layers.hpp"
+
 namespace dfsearch::serving {
 namespace {
 
@@ -59,27 +61,16 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
       last_sight_(model.full_layers(layers_ - 1, layers_) == 1 ? kAll : kWindow),
       seen_{means.seen(0), means.seen(model.window)} {
   const double t = real(structure.tensor);
-  const Shares& shares = pool_.engine.shares;
   const Links links(pool_);
-  const double attention = pool_.peak_of(precision_.attention).in_base_units() * shares.attention;
-  const double reading = pool_.machine.memory[0].bandwidth.in_base_units() * shares.cache;
-  cached_ = cached_values(model, t) * bytes_of(precision_.cache);
-  const double a = real(model.heads);
-  const double prefill_flop = 2.0 * a / t * real(model.head_dim + model.value_dim);
-  double decode_flop = prefill_flop;
-  if (model.latent) {
-    const double r = real(model.latent->key_value_rank), rope = real(model.latent->rope_dim);
-    decode_flop = 2.0 * a / t * (2.0 * r + rope);
+  if (model.mixed) {
+    for (const LayerForm& form : model.mixed->forms) {
+      forms_.push_back(layer_of(form, links));
+      if (form.has_attention) last_form_ = forms_.size() - 1;
+    }
+  } else {
+    if (model.dense_layers() > 0) dense_ = layer_of(false, links);
+    if (model.experts) expert_ = layer_of(true, links);
   }
-  for (const std::size_t sight : {kAll, kWindow}) {
-    decode_compute_[sight] = seen_[sight].context * decode_flop / attention;
-    decode_cache_[sight] = seen_[sight].context * cached_ / reading;
-  }
-  prefill_compute_ = prefill_flop / attention;
-  prefill_cache_ = cached_ / reading;
-
-  if (model.dense_layers() > 0) dense_ = layer_of(false, links);
-  if (model.experts) expert_ = layer_of(true, links);
   const double h = real(model.hidden), vocabulary = real(model.vocabulary) / t;
   const double embedding = h * vocabulary * bytes_of(precision_.weights_of(Module::Embedding));
   head_ = product({h * vocabulary, h, vocabulary}, Module::Head);
@@ -92,6 +83,14 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
     const std::int64_t first = s * layers_ / p, end = (s + 1) * layers_ / p;
     const std::int64_t dense =
         std::clamp<std::int64_t>(model.dense_layers() - first, 0, end - first);
+    if (model.mixed) {
+      Stage stage{.is_last = s == p - 1};
+      if (s == 0) stage.weights = embedding;
+      if (stage.is_last) stage.weights += head_.bytes;
+      add_forms(stage, first, end);
+      stages_.push_back(stage);
+      continue;
+    }
     Stage stage{
         .dense = sights(model, first, first + dense),
         .expert = sights(model, first + dense, end),
@@ -118,7 +117,7 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
                            ? real(model.mlp)
                            : real(model.experts->used) * real(model.experts->mlp);
   working_ = 3.0 * (h + width / t) * bytes_of(precision_.activations);
-  const Layer& last = model.experts ? expert_ : dense_;
+  const Layer& last = last_layer();
   const double router = model.experts ? h * real(model.experts->count) : 0.0;
   prediction_weights_ = last.weights + 2.0 * h * h * bytes_of(precision_.weights) -
                         router * bytes_of(precision_.weights_of(Module::Router));
@@ -148,14 +147,38 @@ void Pass::add_products(const std::vector<Size>& list, Module module, Layer& lay
   }
 }
 
-/// (9): one product of all experts of a rank.
-void Pass::add_experts(const Links& links, Layer& layer) const {
-  const dfsearch::Experts& experts = *model_.experts;
+/// (8): what attention of one of t chips takes.
+Pass::Attention Pass::attention_of(const Transformer& model) const {
+  const double t = real(structure_.tensor);
   const Shares& shares = pool_.engine.shares;
-  const double h = real(model_.hidden), count = real(experts.count), used = real(experts.used);
+  const double rate = pool_.peak_of(precision_.attention).in_base_units() * shares.attention;
+  const double reading = pool_.machine.memory[0].bandwidth.in_base_units() * shares.cache;
+  Attention attention{.cached = cached_values(model, t) * bytes_of(precision_.cache)};
+  const double a = real(model.heads);
+  const double prefill_flop = 2.0 * a / t * real(model.head_dim + model.value_dim);
+  double decode_flop = prefill_flop;
+  if (model.latent) {
+    const double r = real(model.latent->key_value_rank), rope = real(model.latent->rope_dim);
+    decode_flop = 2.0 * a / t * (2.0 * r + rope);
+  }
+  for (const std::size_t sight : {kAll, kWindow}) {
+    attention.decode_compute[sight] = seen_[sight].context * decode_flop / rate;
+    attention.decode_cache[sight] = seen_[sight].context * attention.cached / reading;
+  }
+  attention.prefill_compute = prefill_flop / rate;
+  attention.prefill_cache = attention.cached / reading;
+  return attention;
+}
+
+/// (9): one product of all experts of a rank.
+void Pass::add_experts(const Transformer& model, const Links& links, Layer& layer) const {
+  const dfsearch::Experts& experts = *model.experts;
+  const Shares& shares = pool_.engine.shares;
+  const double h = real(model.hidden), in = experts.latent > 0 ? real(experts.latent) : h;
+  const double count = real(experts.count), used = real(experts.used);
   const double t = real(structure_.tensor), e = real(structure_.expert);
   const double sharing = real(structure_.stage_chips()) / e;  // chips of one expert
-  const double matrices = real(model_.mlp_matrices());
+  const double matrices = real(model.mlp_matrices());
   const double weight = bytes_of(precision_.weights_of(Module::Experts));
   const Number products = precision_.products_of(Module::Experts);
   const double memory = pool_.machine.memory[0].bandwidth.in_base_units() *
@@ -165,10 +188,10 @@ void Pass::add_experts(const Links& links, Layer& layer) const {
 
   add_products({{h * count, h, count}}, Module::Router, layer);
   if (experts.shared > 0) {
-    add_products(mlp_products(model_, real(experts.shared) * real(experts.mlp) / t), Module::Shared,
+    add_products(mlp_products(model, real(experts.shared) * real(experts.mlp) / t), Module::Shared,
                  layer);
   }
-  const double own = matrices * h * real(experts.mlp) / sharing;  // parameters of an expert
+  const double own = matrices * in * real(experts.mlp) / sharing;  // parameters of an expert
   layer.has_experts = true;
   layer.experts.ranks = real(structure_.attention_data);
   layer.experts.rows_of_token = used / e * (structure_.expert > 1 ? experts.imbalance : 1.0);
@@ -177,16 +200,17 @@ void Pass::add_experts(const Links& links, Layer& layer) const {
   layer.experts.weights = layer.experts.bytes / memory;
   layer.experts.padding = count / e * pool_.engine.tile / 2.0;
   const double value = bytes_of(precision_.activations) / memory;
-  layer.experts.in = (h + (matrices - 1.0) * real(experts.mlp) / sharing) * value;
-  layer.experts.out = (h + real(experts.mlp) / sharing) * value;
+  layer.experts.in = (in + (matrices - 1.0) * real(experts.mlp) / sharing) * value;
+  layer.experts.out = (in + real(experts.mlp) / sharing) * value;
   layer.experts.log_miss = std::log1p(-used / count);
   layer.weights += layer.experts.bytes;
-  add_exchange(links, layer);
+  add_exchange(model, links, layer);
 }
 
 /// (9a): the tokens on their way to experts and back.
-void Pass::add_exchange(const Links& links, Layer& layer) const {
-  const double h = real(model_.hidden), sent = bytes_of(precision_.communication);
+void Pass::add_exchange(const Transformer& model, const Links& links, Layer& layer) const {
+  const double h = real(model.experts->latent > 0 ? model.experts->latent : model.hidden),
+               sent = bytes_of(precision_.communication);
   const double dispatch = bytes_of(precision_.dispatch.value_or(precision_.communication));
   const double combine = bytes_of(precision_.combine.value_or(precision_.communication));
   const auto add = [](const LinkTime& time, double bytes, LinkTime& sum) {
@@ -209,7 +233,7 @@ void Pass::add_exchange(const Links& links, Layer& layer) const {
   }
   const LinkTime exchange = links.all_to_all(structure_.expert);
   const double copies =
-      h / real(structure_.tensor) * std::min(real(model_.experts->used), real(structure_.expert));
+      h / real(structure_.tensor) * std::min(real(model.experts->used), real(structure_.expert));
   for (const double bytes : {dispatch, combine}) add(exchange, copies * bytes, layer.network);
   const std::int64_t chips = stage / structure_.expert;
   if (chips > 1) {
@@ -222,6 +246,7 @@ Pass::Layer Pass::layer_of(bool with_experts, const Links& links) const {
   const double t = real(structure_.tensor);
   const double sent = real(model_.hidden) * bytes_of(precision_.communication);
   layer.host = pool_.engine.layer.in_base_units();
+  layer.attention = attention_of(model_);
   add_products(attention_products(model_, t), Module::Attention, layer);
   layer.last_of_attention = layer.products.size() - 1;
   const LinkTime reduce = structure_.tensor > 1 ? links.all_reduce(structure_.tensor) : LinkTime{};
@@ -229,7 +254,7 @@ Pass::Layer Pass::layer_of(bool with_experts, const Links& links) const {
   if (with_experts) {
     layer.host += pool_.engine.expert_layer.in_base_units();
     if (structure_.attention_data > 1) layer.host += pool_.engine.rank_layer.in_base_units();
-    add_experts(links, layer);
+    add_experts(model_, links, layer);
     return layer;
   }
   add_products(mlp_products(model_, real(model_.mlp) / t), Module::Dense, layer);
@@ -252,6 +277,7 @@ std::vector<FusedKernel> Pass::chain_of(const Layer& layer, std::size_t sight,
                                         const PassWork& work) const {
   const double tokens = work.tokens();
   const Scores& scores = work.prefill.scores[sight];
+  const Attention& attention = layer.attention;
   std::vector<FusedKernel> chain;
   for (std::size_t i = 0; i < layer.products.size(); ++i) {
     const Product& product = layer.products[i];
@@ -259,9 +285,10 @@ std::vector<FusedKernel> Pass::chain_of(const Layer& layer, std::size_t sight,
     if (is_last) {
       // Attention reads the output of the product before it, and makes the input of this one.
       chain.push_back(
-          {.products = work.requests * decode_compute_[sight] * work.tokens_of_request +
-                       scores.pairs * prefill_compute_,
-           .cache = work.requests * decode_cache_[sight] + scores.entries * prefill_cache_,
+          {.products = work.requests * attention.decode_compute[sight] * work.tokens_of_request +
+                       scores.pairs * attention.prefill_compute,
+           .cache = work.requests * attention.decode_cache[sight] +
+                    scores.entries * attention.prefill_cache,
            .in = layer.products[i - 1].out * tokens,
            .out = product.in * tokens});
     }
@@ -315,30 +342,28 @@ void Pass::put(const Layer& layer, std::size_t sight, const PassWork& work,
         1.0, parts);
     of(parts, Part::Network) += layer.network_all.of(all);
   }
-  const double decode = work.requests * decode_compute_[sight] * work.tokens_of_request;
-  const double decode_cache = work.requests * decode_cache_[sight];
+  const Attention& attention = layer.attention;
+  const double decode = work.requests * attention.decode_compute[sight] * work.tokens_of_request;
+  const double decode_cache = work.requests * attention.decode_cache[sight];
   of(parts, decode >= decode_cache ? Part::Products : Part::Cache) +=
       std::max(decode, decode_cache);
   const Scores& scores = work.prefill.scores[sight];
-  const double prefill = scores.pairs * prefill_compute_;
-  const double prefill_cache = scores.entries * prefill_cache_;
+  const double prefill = scores.pairs * attention.prefill_compute;
+  const double prefill_cache = scores.entries * attention.prefill_cache;
   of(parts, prefill >= prefill_cache ? Part::Products : Part::Cache) +=
       std::max(prefill, prefill_cache);
   of(parts, Part::Network) += layer.reduce.of(tokens) + layer.network.of(tokens);
   of(parts, Part::Host) += layer.host;
+  if (model_.mixed) put_scan(layer.scan, work, parts);
 }
 
 void Pass::put(const Stage& stage, const PassWork& work, PartTimes& parts) const {
-  const auto add = [&](const Layer& layer, const std::array<double, kSights>& counts) {
-    for (std::size_t sight = 0; sight < kSights; ++sight) {
-      if (counts[sight] == 0.0) continue;
-      PartTimes one{};
-      put(layer, sight, work, one);
-      for (std::size_t i = 0; i < kParts; ++i) parts[i] += counts[sight] * one[i];
-    }
-  };
-  add(dense_, stage.dense);
-  add(expert_, stage.expert);
+  for_each_layer(stage, [&](const Layer& layer, double count, std::size_t sight) {
+    if (count == 0.0) return;
+    PartTimes one{};
+    put(layer, sight, work, one);
+    for (std::size_t i = 0; i < kParts; ++i) parts[i] += count * one[i];
+  });
   const Engine& engine = pool_.engine;
   of(parts, Part::Host) +=
       engine.pass.in_base_units() + engine.request.in_base_units() * work.requests;
@@ -365,7 +390,8 @@ PassTime Pass::time(const PassWork& work) const {
     const Stage& stage = stages_[s];
     // Stages of the same layers take the same time.
     const bool like_last = s > 0 && !stage.is_last && stage.dense == stages_[s - 1].dense &&
-                           stage.expert == stages_[s - 1].expert;
+                           stage.expert == stages_[s - 1].expert &&
+                           stage.forms == stages_[s - 1].forms;
     if (!like_last) {
       PartTimes parts{};
       put(stage, work, parts);
@@ -390,14 +416,26 @@ PartTimes Pass::parts(const PassWork& work, bool of_all) const {
 
 double Pass::prediction_layer(double requests) const {
   PartTimes parts{};
-  put(model_.experts ? expert_ : dense_, last_sight_, {.requests = requests, .prefill = {}}, parts);
+  const Layer& last = last_layer();
+  put(last, model_.mixed ? last.scan.seen : last_sight_, {.requests = requests, .prefill = {}},
+      parts);
   put(joining_, requests, parts);
   put(head_, requests, parts);
   return sum(parts);
 }
 
+double Pass::cached_in(const Stage& stage, const Cached& cached) const {
+  if (model_.mixed) return forms_in(stage, cached, page_tokens());
+  return (cached.in(stage.dense) + cached.in(stage.expert)) * last_layer().attention.cached;
+}
+
 double Pass::cached_bytes(const Cached& cached) const {
-  return cached.in(sights(model_, 0, layers_)) * cached_;
+  if (!model_.mixed) {
+    return cached.in(sights(model_, 0, layers_)) * last_layer().attention.cached;
+  }
+  double bytes = 0.0;
+  for (const Stage& stage : stages_) bytes += forms_in(stage, cached, 0.0);
+  return bytes;
 }
 
 ServerMemory Pass::memory_of_stage(const Stage& stage, double tokens, double requests,
@@ -437,8 +475,7 @@ double filled(const ServerMemory& memory, const Pool& pool, double cached) {
 double Pass::memory(double requests, const Cached& cached, double tokens, double drafts) const {
   double fullest = 0.0;
   for (const Stage& stage : stages_) {
-    const double caches = requests * real(structure_.pipeline) *
-                          (cached.in(stage.dense) + cached.in(stage.expert)) * cached_;
+    const double caches = requests * real(structure_.pipeline) * cached_in(stage, cached);
     fullest =
         std::max(fullest, filled(memory_of_stage(stage, tokens, requests, drafts), pool_, caches));
   }
@@ -450,17 +487,22 @@ ServerMemory Pass::parts_of_memory(double requests, const Cached& cached, double
   ServerMemory fullest;
   double most = 0.0;
   for (const Stage& stage : stages_) {
-    const double caches = requests * real(structure_.pipeline) *
-                          (cached.in(stage.dense) + cached.in(stage.expert)) * cached_;
+    const double caches = requests * real(structure_.pipeline) * cached_in(stage, cached);
     const ServerMemory memory = memory_of_stage(stage, tokens, requests, drafts);
     const double full = filled(memory, pool_, caches);
     if (full <= most) continue;
     most = full;
     fullest = memory;
+    if (model_.mixed) {
+      for (std::size_t i = 0; i < forms_.size(); ++i) {
+        fullest.cell += real(stage.forms[i]) * forms_[i].attention.cached;
+      }
+      continue;
+    }
     const auto layers = [](const std::array<double, kSights>& counts) {
       return counts[kAll] + counts[kWindow];
     };
-    fullest.cell = (layers(stage.dense) + layers(stage.expert)) * cached_;
+    fullest.cell = (layers(stage.dense) + layers(stage.expert)) * last_layer().attention.cached;
   }
   return fullest;
 }
@@ -473,12 +515,11 @@ LeastTimes Pass::least_times() const {
                    .head = head_.compute,
                    .context = 0.0,
                    .pairs = 0.0};
-  const std::array<double, kSights> layers = sights(model_, 0, layers_);
-  for (std::size_t sight = 0; sight < kSights; ++sight) {
-    least.cache += layers[sight] * decode_cache_[sight];
-    least.context += layers[sight] * decode_compute_[sight];
-    least.pairs += layers[sight] * prefill_compute_ * seen_[sight].pairs;
-  }
+  const auto add_attention = [&](const Attention& attention, double count, std::size_t sight) {
+    least.cache += count * attention.decode_cache[sight];
+    least.context += count * attention.decode_compute[sight];
+    least.pairs += count * attention.prefill_compute * seen_[sight].pairs;
+  };
   const auto add = [&](double count, const Layer& layer) {
     least.host += count * layer.host;
     for (const Product& product : layer.products) {
@@ -490,6 +531,24 @@ LeastTimes Pass::least_times() const {
     least.weights += count * experts.weights * experts.hit(1.0);
     least.token += count * experts.compute * experts.rows_of_token;
   };
+  if (model_.mixed) {
+    const FormCounts layers = model_.mixed->before.back();
+    for (std::size_t i = 0; i < forms_.size(); ++i) {
+      const double count = real(layers[i]);
+      const Scan& scan = forms_[i].scan;
+      add_attention(forms_[i].attention, count, scan.seen);
+      least.cache += count * scan.state;
+      least.context += count * scan.decode_index;
+      least.pairs += count * scan.pair * seen_[kAll].pairs;
+      least.host += count * scan.start;
+      add(count, forms_[i]);
+    }
+    return least;
+  }
+  const std::array<double, kSights> layers = sights(model_, 0, layers_);
+  for (std::size_t sight = 0; sight < kSights; ++sight) {
+    add_attention(last_layer().attention, layers[sight], sight);
+  }
   for (const Stage& stage : stages_) {
     add(stage.dense[kAll] + stage.dense[kWindow], dense_);
     add(stage.expert[kAll] + stage.expert[kWindow], expert_);
@@ -497,8 +556,11 @@ LeastTimes Pass::least_times() const {
   return least;
 }
 
-double cached_bytes(const Task& task, const Structure& structure) {
-  return cached_values(task.model, 1.0) * bytes_of(task.precisions[structure.precision].cache);
+double handed_bytes(const Task& task, const Structure& structure, const Cached& cached) {
+  const Transformer& model = task.model;
+  const double value = bytes_of(task.precisions[structure.precision].cache);
+  if (model.mixed) return handed_bytes(*model.mixed, task.precisions[structure.precision], cached);
+  return cached.in(sights(model, 0, model.layers)) * (cached_values(model, 1.0) * value);
 }
 
 namespace {
@@ -515,7 +577,10 @@ bool keeps_rules(const Task& task, const Structure& s, const Say& say) {
     say(text);
     return false;
   };
-  if (model.heads % s.tensor != 0) {
+  if (model.mixed) {
+    std::string text = model.mixed->misfit(s.tensor, 1, Runner::Serving);
+    if (!text.empty()) return refuse([&] { return "tensor: " + text; });
+  } else if (model.heads % s.tensor != 0) {
     return refuse([&] {
       return fmt::format("tensor: {} does not divide the heads, {}", s.tensor, model.heads);
     });

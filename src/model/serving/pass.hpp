@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/workloads/blocks/form_counts.hpp"
 #include "model/serving/deployment.hpp"
 #include "model/serving/fused_chain.hpp"
 #include "model/serving/links.hpp"
@@ -73,8 +74,11 @@ class Pass {
   /// Bytes of the cache of a request on a chip that has all layers, and in one more like the last.
   [[nodiscard]] double cached_bytes(const Cached& cached) const;
   [[nodiscard]] double prediction_cached_bytes(const Cached& cached) const {
-    return cached.tokens[last_sight_] * cached_;
+    const Layer& last = last_layer();
+    return cached.tokens[model_.mixed ? last.scan.held : last_sight_] * last.attention.cached;
   }
+  /// Bytes of the states of a request, in the stage that has most.
+  [[nodiscard]] double state_bytes() const;
 
  private:
   /// A product: the longer of its FLOP and its bytes.
@@ -106,6 +110,25 @@ class Pass {
       return work.all_tokens > 0.0 ? work.all_tokens : work.tokens() * ranks;
     }
   };
+  /// Attention of a layer; zero where it has none.
+  struct Attention {
+    std::array<double, kSights> decode_compute{};  ///< seconds for a token of a request
+    std::array<double, kSights> decode_cache{};    ///< seconds for a request
+    double prefill_compute = 0.0;                  ///< seconds for a pair
+    double prefill_cache = 0.0;                    ///< seconds for an entry
+    double cached = 0.0;                           ///< bytes of a token
+  };
+  /// Blocks with a state, and scores of an index, (6a).
+  struct Scan {
+    double token = 0.0;         ///< seconds for a token of a prompt
+    double state = 0.0;         ///< seconds to read and write the states of a request
+    double start = 0.0;         ///< seconds of a pass
+    double pair = 0.0;          ///< seconds for a pair of an index
+    double decode_index = 0.0;  ///< seconds for a token that decodes
+    double bytes = 0.0;         ///< of the states of a request
+    std::size_t seen = kAll;    ///< the view of attention
+    std::size_t held = kAll;    ///< of the tokens in the cache
+  };
   /// A layer of one kind.
   struct Layer {
     std::vector<Product> products;
@@ -117,6 +140,8 @@ class Pass {
     LinkTime network;      ///< after the rest
     LinkTime network_all;  ///< after the rest, for each token of the stage
     double weights = 0.0;  ///< bytes
+    Attention attention;
+    Scan scan;
   };
   struct Stage {
     std::array<double, kSights> dense{};  ///< layers, by their view
@@ -124,6 +149,7 @@ class Pass {
     bool is_last = false;
     double weights = 0.0;  ///< bytes
     double held = 0.0;     ///< bytes that a server holds for them
+    FormCounts forms{};    ///< layers of a model of several kinds
   };
 
   /// Parameters, and values in and out of a token.
@@ -137,9 +163,32 @@ class Pass {
   void add_products(const std::vector<Size>& list, Module module, Layer& layer) const;
   [[nodiscard]] ServerMemory memory_of_stage(const Stage& stage, double tokens, double requests,
                                              double drafts) const;
-  void add_experts(const Links& links, Layer& layer) const;
-  void add_exchange(const Links& links, Layer& layer) const;
+  void add_experts(const Transformer& model, const Links& links, Layer& layer) const;
+  void add_exchange(const Transformer& model, const Links& links, Layer& layer) const;
   [[nodiscard]] Layer layer_of(bool with_experts, const Links& links) const;
+  // Models of several kinds of layers, mixed_pass.cpp.
+  [[nodiscard]] Layer layer_of(const LayerForm& form, const Links& links) const;
+  [[nodiscard]] Scan scan_of(const LayerForm& form) const;
+  void add_forms(Stage& stage, std::int64_t first, std::int64_t end) const;
+  void put_scan(const Scan& scan, const PassWork& work, PartTimes& parts) const;
+  [[nodiscard]] double page_tokens() const;
+  [[nodiscard]] double forms_in(const Stage& stage, const Cached& cached, double page) const;
+  [[nodiscard]] Attention attention_of(const Transformer& model) const;
+  /// Calls `add` with each kind of layers of a stage, their number and their view.
+  template <class Add>
+  void for_each_layer(const Stage& stage, const Add& add) const {
+    for (std::size_t sight = 0; sight < kSights; ++sight) add(dense_, stage.dense[sight], sight);
+    for (std::size_t sight = 0; sight < kSights; ++sight) add(expert_, stage.expert[sight], sight);
+    for (std::size_t i = 0; i < forms_.size(); ++i) {
+      add(forms_[i], static_cast<double>(stage.forms[i]), forms_[i].scan.seen);
+    }
+  }
+  /// Bytes of the cache of a request in a stage, in whole pages of a server (14c).
+  [[nodiscard]] double cached_in(const Stage& stage, const Cached& cached) const;
+  /// The last layer that attends.
+  [[nodiscard]] const Layer& last_layer() const {
+    return model_.mixed ? forms_[last_form_] : model_.experts ? expert_ : dense_;
+  }
   void put(const Product& product, double tokens, PartTimes& parts) const;
   void put(const Layer& layer, std::size_t sight, const PassWork& work, PartTimes& parts) const;
   void put_fused(const Layer& layer, std::size_t sight, const PassWork& work,
@@ -154,15 +203,12 @@ class Pass {
   const Pool& pool_;
   const Task& task_;
   std::int64_t layers_;
-  std::size_t last_sight_;                        ///< of the last layer
-  std::array<Seen, kSights> seen_;                ///< by the view of a layer
-  std::array<double, kSights> decode_compute_{};  ///< attention: seconds for a token of a request
-  std::array<double, kSights> decode_cache_{};    ///< seconds for a request
-  double prefill_compute_ = 0.0;                  ///< seconds for a pair
-  double prefill_cache_ = 0.0;                    ///< seconds for an entry
-  double cached_ = 0.0;
-  double working_ = 0.0;  ///< bytes of a token in work
+  std::size_t last_sight_;          ///< of the last layer
+  std::array<Seen, kSights> seen_;  ///< by the view of a layer
+  double working_ = 0.0;            ///< bytes of a token in work
   Layer dense_, expert_;
+  std::vector<Layer> forms_;
+  std::size_t last_form_ = 0;  ///< the last one that attends
   Product head_;
   Product joining_;
   double prediction_weights_ = 0.0;
@@ -170,8 +216,9 @@ class Pass {
   std::vector<Stage> stages_;
 };
 
-/// Bytes of the cache of a token and layer, all heads.
-double cached_bytes(const Task& task, const Structure& structure);
+/// Bytes of the cache and states of a request, all heads and layers.
+double handed_bytes(const MixedLayers& layers, const Precision& precision, const Cached& cached);
+double handed_bytes(const Task& task, const Structure& structure, const Cached& cached);
 
 /// Whether the model and the network have room for such degrees.
 bool legal(const Task& task, const Structure& structure);

@@ -84,6 +84,8 @@ double padding_of(Release release) {
   return release_row(release).family == Family::Vllm ? kPadding : 1.0;
 }
 
+bool has_pages(Release release) { return release_row(release).family == Family::Vllm; }
+
 ByLevel<Bytes> outside_of(Release release, std::int64_t together) {
   const ReleaseRow& row = release_row(release);
   const double more = row.family == Family::Trtllm ? exchanges(together) : 0.0;
@@ -150,7 +152,7 @@ double norm_elements(const Transformer& model) {
 }
 
 std::int64_t tokens_of(double cache, double cell, double block) {
-  if (!(cache > 0.0) || !std::isfinite(cache)) return 0;
+  if (!(cache > 0.0) || !(cell > 0.0) || !std::isfinite(cache)) return 0;
   return static_cast<std::int64_t>(std::floor(cache / cell / block) * block);
 }
 

@@ -69,6 +69,8 @@ double utilization_of(Release release, double total);
 std::int64_t max_seqs_of(Release release, double total);
 /// The bytes that the weights of experts of `mxfp4` take for each of their own: rows are padded.
 double padding_of(Release release);
+/// Whether all layers have pages of one size, so that a state takes a page.
+bool has_pages(Release release);
 /// Bytes beside the allocator, at each end.
 memory::ByLevel<Bytes> outside_of(Release release, std::int64_t together);
 /// (14a) of docs/serving.md: the largest pass, or the logits that are sorted to draw tokens.

@@ -153,11 +153,11 @@ double Decoder::tokens(std::int64_t batch) const {
 }
 
 double Decoder::memory(std::int64_t batch) const {
-  return pass_.memory(real(batch), cached_, tokens(batch), drafts_.memory(real(batch)));
+  return pass_.memory(real(batch), cached_, tokens(batch), drafted_bytes(batch));
 }
 
 ServerMemory Decoder::parts_of_memory(std::int64_t batch) const {
-  return pass_.parts_of_memory(real(batch), cached_, tokens(batch), drafts_.memory(real(batch)));
+  return pass_.parts_of_memory(real(batch), cached_, tokens(batch), drafted_bytes(batch));
 }
 
 /// A micro-batch passes all stages in an iteration.
@@ -393,8 +393,7 @@ Handover handover(const Task& task, const Means& means, const Structure& prefill
       std::min(real(prefill.tensor * prefill.pipeline) * from.transfer_rate().in_base_units(),
                real(decode.tensor * decode.pipeline) * to.transfer_rate().in_base_units());
   Handover found;
-  found.bytes =
-      inputs(task, means).in(sights(task.model, 0, task.model.layers)) * cached_bytes(task, decode);
+  found.bytes = handed_bytes(task, decode, inputs(task, means));
   found.transfer = found.bytes / rate;
   if (!from.machine.network.empty()) {
     found.transfer += from.machine.network.back().latency.in_base_units();

@@ -90,6 +90,12 @@ class Decoder {
   class Times;
   [[nodiscard]] PassWork work(double requests, double prompts, double chunk) const;
   [[nodiscard]] double tokens(std::int64_t batch) const;
+  /// Bytes of drafts: each token that is checked has a state of its own.
+  [[nodiscard]] double drafted_bytes(std::int64_t batch) const {
+    const double drafts = drafts_.memory(real(batch));
+    if (!task_.model.mixed || gain_.checked <= 1.0) return drafts;
+    return drafts + real(batch * structure_.pipeline) * (gain_.checked - 1.0) * pass_.state_bytes();
+  }
   [[nodiscard]] Decoding of_loop(std::int64_t batch, const LoopFigures& loop, double busy) const;
 
   const Task& task_;

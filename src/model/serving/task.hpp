@@ -60,6 +60,7 @@ struct Precision {
   Number activations = Number::Bf16;
   Number attention = Number::Bf16;
   Number communication = Number::Bf16;
+  Number state = Number::Fp32;              ///< of blocks with a state
   std::optional<Number> dispatch, combine;  ///< tokens to experts and back; else `communication`
   std::array<ModulePrecision, kModules> modules{};
 
@@ -127,6 +128,16 @@ struct Shares {
   }
 };
 
+/// The reached share of the peak by blocks with a state, and by scores of indexes: guessed from
+/// single kernels (docs/truth.md, section 1).
+struct ScanShares {
+  double products = 0.09;  ///< of state spaces and linear attention
+  double delta_rule = 0.05;
+  double elementwise = 0.02;  ///< of FLOP that are no products
+  double index = 0.53;        ///< of the peak of 8 bits
+  Seconds start{10e-6};       ///< of a layer in each pass
+};
+
 /// The way of tokens to experts where ranks have requests of their own: each gets all tokens and adds
 /// up its share, or tokens go to the chips of their experts and back.
 enum class Exchange : std::uint8_t { AllToAll, Gather };
@@ -152,7 +163,12 @@ struct Engine {
   Ranks ranks = Ranks::Aligned;
   std::optional<Release> release;  ///< of the software, which decides the memory beside caches
   Shares shares;
+  std::optional<ScanShares> scans;  ///< left out: guessed, or peaks where nothing is said
 
+  [[nodiscard]] ScanShares scan_shares() const {
+    if (scans) return *scans;
+    return is_ideal() ? ScanShares{1.0, 1.0, 1.0, 1.0, Seconds{}} : ScanShares{};
+  }
   /// Whether nothing is said of the software: the chip reaches its peaks.
   [[nodiscard]] bool is_ideal() const {
     return pass == Seconds{} && layer == Seconds{} && shares.matrix == 1.0 &&

@@ -8,12 +8,18 @@
 #include <vector>
 
 #include "base/counts.hpp"
+#include "graph/workloads/blocks/form_products.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 
 namespace dfsearch::stack {
 namespace {
 
+/// A scan goes back with twice its products, and once forward again, as kernels keep inputs and no
+/// states.
+constexpr double kScanBackward = 3.0;
+
 /// A linear layer of one chip.
-struct Linear {
+struct Product {
   double rows, in, out;
   double matrices = 1.0;  ///< that it reads
   bool grouped = false;
@@ -25,11 +31,12 @@ struct Linear {
 class Counter {
  public:
   Counter(const Setup& setup, const Transformer& model, const Division& division,
-          const memory::Lora* lora)
+          const memory::Lora* lora, const LayerForm* form = nullptr)
       : setup_(setup),
         model_(model),
         division_(division),
         lora_(lora),
+        form_(form),
         switches_(setup.switches(model.experts.has_value())),
         kernels_(setup),
         tokens_(division.tokens()),
@@ -40,7 +47,8 @@ class Counter {
     work_.is_layer = true;
     add_linear_layers(of_experts);
     add_elementwise(of_experts);
-    add_attention();
+    if (has_attention()) add_attention();
+    if (form_ != nullptr) add_scans();
     add_exchanges(of_experts);
     add_host(of_experts);
     add_memory(of_experts);
@@ -59,7 +67,7 @@ class Counter {
 
   BlockWork last() {
     const double vocabulary = number(model_.vocabulary) / tensor_;
-    const Linear head{.rows = tokens_, .in = hidden_, .out = vocabulary};
+    const Product head{.rows = tokens_, .in = hidden_, .out = vocabulary};
     // Each layer of multi-token prediction runs head and loss once more.
     const double heads = 1.0 + number(setup_.stack.software.mtp);
     const Seconds product = kernels_.product(head.flop(), head.bytes(), Bits::Sixteen) * heads;
@@ -82,7 +90,18 @@ class Counter {
   }
   [[nodiscard]] double query_heads() const { return number(model_.heads) / tensor_; }
   [[nodiscard]] double up() const { return model_.gated ? 2.0 : 1.0; }
-  [[nodiscard]] double norms() const { return model_.post_norm ? 4.0 : 2.0; }
+  [[nodiscard]] double norms() const {
+    return form_ != nullptr ? form_->norms : model_.post_norm ? 4.0 : 2.0;
+  }
+  [[nodiscard]] bool has_attention() const { return form_ == nullptr || form_->has_attention; }
+  /// Whether a layer without experts has an MLP.
+  [[nodiscard]] bool has_mlp() const { return form_ == nullptr || form_->has_mlp; }
+  /// Parts of a layer that add their output to its input.
+  [[nodiscard]] double halves() const { return form_ != nullptr ? form_->halves : 2.0; }
+  /// Width of the rows of experts.
+  [[nodiscard]] double expert_hidden() const {
+    return model_.experts->latent > 0 ? number(model_.experts->latent) : hidden_;
+  }
   [[nodiscard]] bool is_unfused() const { return setup_.stack.attention == Attention::Unfused; }
   /// Ranks that divide the weights of an expert.
   [[nodiscard]] double expert_tensor() const { return division_.experts_whole ? 1.0 : tensor_; }
@@ -106,7 +125,7 @@ class Counter {
   [[nodiscard]] double expert_rows() const { return number(model_.experts->used) * sent_tokens(); }
 
   // docs/truth.md (4)
-  void add_linear(const Linear& linear) {
+  void add_linear(const Product& linear) {
     const Bits bits = setup_.bits();
     const double rate = linear.grouped ? typical(setup_.stack.expert_products) : 1.0;
     const Seconds product = kernels_.product(linear.flop(), linear.bytes(), bits, rate);
@@ -129,7 +148,7 @@ class Counter {
     add_linear({.rows = tokens_, .in = width, .out = hidden_});
   }
 
-  void add_linear_layers(bool of_experts) {
+  void add_attention_linears() {
     const double values = query_heads() * number(model_.value_dim);
     if (model_.latent) {
       const LatentAttention& latent = *model_.latent;
@@ -151,8 +170,14 @@ class Counter {
                   .out = heads * number(model_.head_dim) + key_heads() * number(model_.value_dim)});
     }
     add_linear({.rows = tokens_, .in = values, .out = hidden_});
+  }
+
+  void add_linear_layers(bool of_experts) {
+    if (has_attention()) add_attention_linears();
+    if (form_ != nullptr) add_further_linears();
     work_.parameters += norms() * hidden_;
     if (!of_experts) {
+      if (!has_mlp()) return;
       in_module(memory::Module::Mlp, [&] { add_mlp(number(model_.mlp) / tensor_); });
       return;
     }
@@ -167,8 +192,8 @@ class Counter {
     work_.parameters += hidden_ * number(experts.count);
     for (const bool is_up : {true, false}) {
       add_linear({.rows = expert_rows(),
-                  .in = is_up ? hidden_ : width,
-                  .out = is_up ? up() * width : hidden_,
+                  .in = is_up ? expert_hidden() : width,
+                  .out = is_up ? up() * width : expert_hidden(),
                   .matrices = matrices,
                   .grouped = true});
     }
@@ -186,11 +211,14 @@ class Counter {
     const double shared = division_.sequence_parallel ? tensor_ : 1.0;
     const double heads = query_heads() + number(model_.kv_heads) / tensor_;
     in_module(memory::Module::Norms, [&] { elementwise(2.0 * hidden_ / shared, norms(), 2.0); });
-    elementwise(3.0 * hidden_ / shared, 2.0, 2.0);  // residuals
+    elementwise(3.0 * hidden_ / shared, halves(), 2.0);  // residuals
     const bool is_rotary = model_.positions == 0;
-    elementwise((is_rotary ? 2.0 : 0.5) * heads * number(model_.head_dim), 1.0, 2.0);
+    if (has_attention()) {
+      elementwise((is_rotary ? 2.0 : 0.5) * heads * number(model_.head_dim), 1.0, 2.0);
+    }
     const double of_width = model_.gated ? 3.0 : 2.0;
     if (!of_experts) {
+      if (!has_mlp()) return;
       in_module(memory::Module::Mlp,
                 [&] { elementwise(of_width * number(model_.mlp) / tensor_, 1.0, 2.0); });
       return;
@@ -202,7 +230,7 @@ class Counter {
     const Experts& experts = *model_.experts;
     const double rows = expert_rows() / tokens_;
     // Half there and half back.
-    elementwise(permuted_words(setup_.stack, switches_) / 2.0 * rows * hidden_, 2.0,
+    elementwise(permuted_words(setup_.stack, switches_) / 2.0 * rows * expert_hidden(), 2.0,
                 kExpertBackward);
     in_module(memory::Module::ExpertActivation, [&] {
       elementwise(of_width * rows * number(experts.mlp) / expert_tensor(), 1.0, kExpertBackward);
@@ -221,7 +249,9 @@ class Counter {
     const double tokens = number(division_.sequence);
     const double samples = number(division_.samples), ranks = number(division_.context);
     const double rows = samples * query_heads();
-    const double seen = model_.window > 0 ? std::min(number(model_.window), tokens) : tokens;
+    const std::int64_t window = form_ != nullptr ? form_->seen() : model_.window;
+    const double seen = window > 0 ? std::min(number(window), tokens) : tokens;
+    const bool causal = form_ == nullptr || form_->causal;
     for (const bool backward : {false, true}) {
       Seconds& sum = (backward ? work_.backward : work_.forward).attention;
       if (is_unfused()) {
@@ -233,7 +263,8 @@ class Counter {
       }
       const double width = backward ? 3.0 * number(model_.head_dim) + 2.0 * number(model_.value_dim)
                                     : number(model_.head_dim + model_.value_dim);
-      const double pairs = (seen * (seen + 1.0) / 2.0 + (tokens - seen) * seen) / ranks;
+      const double pairs =
+          (causal ? seen * (seen + 1.0) / 2.0 + (tokens - seen) * seen : seen * tokens) / ranks;
       sum += kernels_.attention(2.0 * rows * pairs * width, division_.sequence, model_.head_dim,
                                 backward, division_.context > 1);
     }
@@ -251,26 +282,69 @@ class Counter {
         moved / (setup_.chip.memory * share) * setup_.scenario.elementwise;
   }
 
+  /// Matrices that a transformer lacks; several with one input and one division are one product.
+  void add_further_linears() {
+    for (const FurtherProduct& product : further_products(*form_, tensor_)) {
+      add_linear({.rows = tokens_, .in = product.in, .out = product.out});
+    }
+    work_.parameters += form_->scan_vectors / tensor_;
+  }
+
+  // docs/truth.md (17)
+  void add_scans() {
+    const LayerForm& form = *form_;
+    if (!form.scans.empty()) {
+      const double tokens = tokens_ / tensor_;
+      const Seconds scan =
+          kernels_.scan(tokens * form.scan, tokens * form.delta, tokens * form.scan_elementwise);
+      work_.forward.scans += scan;
+      work_.backward.scans += scan * kScanBackward;
+      // Convolutions, and the gates and norms of outputs.
+      elementwise(2.0 * form.channels / tensor_, 1.0, 2.0);
+      elementwise(3.0 * form.inner / tensor_, 1.0, 2.0);
+    }
+    if (form.index_pair > 0.0) {
+      const double s = number(division_.sequence);
+      const double pairs =
+          number(division_.samples) * s * (s + 1.0) / 2.0 / number(division_.context);
+      const Seconds scores = kernels_.index(pairs * form.index_pair);
+      work_.forward.scans += scores;
+      work_.backward.scans += scores * 2.0;
+    }
+  }
+
   void add_exchanges(bool of_experts) {
-    const bool is_dense = !of_experts || !division_.experts_whole || model_.experts->shared > 0;
+    const bool is_dense = !of_experts || !division_.experts_whole || model_.experts->shared > 0 ||
+                          (form_ != nullptr && form_->has_shared);
     if (division_.tensor > 1) {
       // One half of the layer is attention; of experts that lie whole on ranks the other has none.
-      const double halves = is_dense ? 2.0 : 1.0;
+      const double parts = halves() - (is_dense ? 0.0 : 1.0);
       work_.tensor_whole = Bytes(kWord * tokens_ * hidden_);
-      work_.tensor_sums = halves;
       work_.tensor_passes = division_.sequence_parallel ? Passes::One : Passes::Two;
+      work_.tensor_sums = parts;
+      if (form_ != nullptr) {
+        // They are reduced in both directions.
+        work_.tensor_sums +=
+            summed_elements(*form_) / hidden_ * (division_.sequence_parallel ? 2.0 : 1.0);
+      }
       if (division_.sequence_parallel) {
         work_.tensor_gathered = work_.tensor_whole * gathered_share(setup_);
-        work_.tensor_gathers_forward = halves;
-        work_.tensor_gathers_backward = 2.0 * halves;  // the input is gathered again
+        work_.tensor_gathers_forward = parts;
+        work_.tensor_gathers_backward = 2.0 * parts;  // the input is gathered again
       }
     }
-    if (division_.context > 1) {
-      const double width = key_heads() * number(model_.head_dim + model_.value_dim);
+    if (division_.context > 1 && has_attention()) {
+      const double width = key_heads() * number(model_.head_dim + model_.value_dim) +
+                           (form_ != nullptr ? form_->index_cache : 0.0);
       work_.ring = Bytes(kWord * tokens_ * width * number(division_.context));
     }
+    if (division_.context > 1 && form_ != nullptr) {
+      work_.shifted =
+          Bytes(kWord * tokens_ * shifted_elements(*form_, tensor_ * number(division_.context)) /
+                tensor_);
+    }
     if (of_experts && division_.expert > 1) {
-      work_.dispatched = Bytes(kWord * hidden_ * sent_tokens());
+      work_.dispatched = Bytes(kWord * expert_hidden() * sent_tokens());
     }
   }
 
@@ -278,10 +352,10 @@ class Counter {
   void add_host(bool of_experts) {
     if (of_experts) {
       const double local = number(model_.experts->count) / number(division_.expert);
-      work_.host = expert_host(setup_, switches_, local);
+      work_.host = expert_host(setup_, switches_, local, halves());
     } else {
       const Seconds exchanges = typical(setup_.stack.host_exchange) * work_.tensor_sums;
-      work_.host = dense_host(setup_, switches_, exchanges + softmax_);
+      work_.host = dense_host(setup_, switches_, exchanges + softmax_, halves());
     }
   }
 
@@ -303,13 +377,14 @@ class Counter {
         .unfused = is_unfused() ? 1.0 : 0.0,
         .eager_widths = setup_.stack.memory.eager_widths,
         .lora = lora_};
-    work_.memory = memory::layer_memory(model_, shares(), rules, of_experts);
+    work_.memory = memory::layer_memory(model_, shares(), rules, of_experts, form_);
   }
 
   const Setup& setup_;
   const Transformer& model_;
   const Division& division_;
   const memory::Lora* const lora_;
+  const LayerForm* const form_;  ///< null: a layer of a model of equal ones
   const Switches switches_;
   const KernelTimes kernels_;
   const double tokens_, tensor_, hidden_;
@@ -325,12 +400,17 @@ PassWork& PassWork::operator+=(const PassWork& other) {
   products += other.products;
   attention += other.attention;
   elementwise += other.elementwise;
+  scans += other.scans;
   return *this;
 }
 
 BlockWork layer_work(const Setup& setup, const Transformer& model, const Division& division,
                      bool of_experts, const memory::Lora* lora) {
   return Counter(setup, model, division, lora).layer(of_experts);
+}
+
+BlockWork layer_work(const Setup& setup, const LayerForm& form, const Division& division) {
+  return Counter(setup, form.view, division, nullptr, &form).layer(form.has_experts);
 }
 
 BlockWork first_work(const Setup& setup, const Transformer& model, const Division& division,

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/units.hpp"
+#include "graph/workloads/blocks/form_counts.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "model/memory/layer_memory.hpp"
 #include "model/stack/expert_layer.hpp"
@@ -33,8 +34,9 @@ struct PassWork {
   Seconds products{};
   Seconds attention{};
   Seconds elementwise{};  ///< casts and other memory-bound kernels included
+  Seconds scans{};        ///< blocks with a state, and scores of indexes
 
-  [[nodiscard]] Seconds total() const { return products + attention + elementwise; }
+  [[nodiscard]] Seconds total() const { return products + attention + elementwise + scans; }
   PassWork& operator+=(const PassWork& other);
 };
 
@@ -48,6 +50,7 @@ struct BlockWork {
   Passes tensor_passes = Passes::One;
   Bytes ring{};        ///< keys and values of all context ranks: once forward, twice backward
   Bytes dispatched{};  ///< tokens of a chip, to the experts and back in each pass
+  Bytes shifted{};     ///< of a chip, from tokens to heads of scans and back: once in each pass
   HostTimes host;
   // Elements of weights of a chip.
   double parameters = 0.0, expert_parameters = 0.0;
@@ -61,6 +64,8 @@ struct BlockWork {
 /// A layer with an MLP or with experts; with `lora` all but adapters is frozen.  Refers to nothing.
 BlockWork layer_work(const Setup& setup, const Transformer& model, const Division& division,
                      bool of_experts, const memory::Lora* lora = nullptr);
+/// A layer of a model of several kinds, without adapters.
+BlockWork layer_work(const Setup& setup, const LayerForm& form, const Division& division);
 /// The look-up of the embedding; norm, head and loss.
 BlockWork first_work(const Setup& setup, const Transformer& model, const Division& division,
                      const memory::Lora* lora = nullptr);

@@ -21,13 +21,15 @@ constexpr double kEightBits = 1.0, kBlocksOfEight = 1.03, kFourBits = 0.5625;
 }  // namespace
 
 // docs/truth.md (17)
-HostTimes expert_host(const Setup& setup, const Switches& switches, double local_experts) {
+HostTimes expert_host(const Setup& setup, const Switches& switches, double local_experts,
+                      double halves) {
   if (switches.replays_layers) return {};
   const Stack& stack = setup.stack;
   const double pace = typical(setup.chip.cpu) *
                       (switches.expert_overlap ? typical(stack.overlap_host) : 1.0) *
                       setup.scenario.host;
-  const double attention = switches.replays_attention ? 0.0 : typical(stack.attention_host);
+  const double attention =
+      switches.replays_attention ? 0.0 : typical(stack.attention_host) * (halves - 1.0);
   const Seconds router = switches.replays_router ? Seconds{} : typical(stack.router_host);
   const bool is_cast = setup.bits() != Bits::Sixteen;
   const bool is_fused = switches.grouped == Grouped::Fused;
@@ -41,11 +43,12 @@ HostTimes expert_host(const Setup& setup, const Switches& switches, double local
                   pace};
 }
 
-HostTimes dense_host(const Setup& setup, const Switches& switches, Seconds beside) {
+HostTimes dense_host(const Setup& setup, const Switches& switches, Seconds beside, double halves) {
   const Stack& stack = setup.stack;
-  const double factor = switches.replays_layers      ? kReplayed
+  const double issued = switches.replays_layers      ? kReplayed
                         : switches.replays_attention ? 1.0 - typical(stack.attention_host)
                                                      : 1.0;
+  const double factor = issued * (halves / 2.0);
   return {.forward = (typical(stack.host_forward) * factor + beside) * setup.scenario.host,
           .backward = (typical(stack.host_backward) * factor + beside) * setup.scenario.host};
 }

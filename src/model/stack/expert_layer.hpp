@@ -12,11 +12,14 @@ struct HostTimes {
   Seconds forward{}, backward{};
 };
 
-/// Issues a layer with `local_experts` on each chip; exchanges are part of it.
+/// Issues a layer with `local_experts` on each chip; exchanges are part of it.  `halves` counts the
+/// parts that add their output to their input: attention or a scan, and experts.
 /// docs/truth.md (17)
-HostTimes expert_host(const Setup& setup, const Switches& switches, double local_experts);
+HostTimes expert_host(const Setup& setup, const Switches& switches, double local_experts,
+                      double halves = 2.0);
 /// Issues another layer with `beside` more for each direction.
-HostTimes dense_host(const Setup& setup, const Switches& switches, Seconds beside);
+HostTimes dense_host(const Setup& setup, const Switches& switches, Seconds beside,
+                     double halves = 2.0);
 
 /// Words that move for each element of the rows of experts of a chip, there and back in the forward
 /// pass.

@@ -72,4 +72,23 @@ UnfusedAttention KernelTimes::unfused(double rows, double scores, std::int64_t h
           .is_slow = is_slow};
 }
 
+// docs/truth.md (17)
+Seconds KernelTimes::scan(double products, double delta_rule, double elementwise) const {
+  const ScanRates& rates = setup_.stack.scans;
+  const double peak = setup_.chip.peak[static_cast<std::size_t>(Bits::Sixteen)].in_base_units();
+  const Seconds work((products / typical(rates.products) + delta_rule / typical(rates.delta_rule) +
+                      elementwise / typical(rates.elementwise)) /
+                     peak);
+  if (!(work > Seconds{})) return {};
+  return std::max(work, typical(rates.start)) * setup_.scenario.scans;
+}
+
+Seconds KernelTimes::index(double flop) const {
+  const auto& peaks = setup_.chip.peak;
+  const FlopsPerSecond of_8_bits = peaks[static_cast<std::size_t>(Bits::Eight)];
+  const FlopsPerSecond peak =
+      of_8_bits > FlopsPerSecond{} ? of_8_bits : peaks[static_cast<std::size_t>(Bits::Sixteen)];
+  return Flops(flop) / (peak * typical(setup_.stack.scans.index)) * setup_.scenario.scans;
+}
+
 }  // namespace dfsearch::stack

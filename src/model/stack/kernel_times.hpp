@@ -36,6 +36,11 @@ class KernelTimes {
   /// the words of a row of queries or keys.
   [[nodiscard]] UnfusedAttention unfused(double rows, double scores, std::int64_t head_dim,
                                          bool backward) const;
+  /// The kernels of a scan by their FLOP: of products, of a delta rule, and of no products.
+  /// docs/truth.md (17)
+  [[nodiscard]] Seconds scan(double products, double delta_rule, double elementwise) const;
+  /// Scores of an index.
+  [[nodiscard]] Seconds index(double flop) const;
 
  private:
   /// A memory-bound kernel without the factor of the scenario.

@@ -62,6 +62,8 @@ const Schema& schema_of(Rows<stack::Ranges>) {
                              {.limits = kFactor, .preset = "0.75, 1, 1.33"}),
       field<&R::host>("host", "times of the host", {.limits = kFactor, .preset = "0.8, 1, 1.25"}),
       field<&R::links>("links", "exchanges", {.limits = kFactor, .preset = "0.8, 1, 1.3"}),
+      field<&R::scans>("scans", "blocks with a state, and scores of indexes",
+                       {.limits = kFactor, .preset = "0.35, 1, 2.4"}),
       field<&R::release>("release", "whole steps, by the release of the software",
                          {.limits = kFactor, .preset = "1"})};
   return schema<R, kFields>("ranges", [](void* object, Report& report) {

@@ -160,20 +160,32 @@ struct StackMemory {
   bool twice_with_adapters = false;  ///< activations, where replicas divide weights
 };
 
+/// Rates of blocks with a state and of scores of indexes, which no run of the tables decided: low,
+/// typical and high from single kernels (docs/truth.md, section 1).
+struct ScanRates {
+  // Shares of the peak of 16 bits, but for the last two.
+  Constant<double> products{0.037, 0.09, 0.26};    ///< of state spaces and linear attention
+  Constant<double> delta_rule{0.02, 0.05, 0.12};   ///< the same of delta rules
+  Constant<double> elementwise{0.01, 0.02, 0.04};  ///< FLOP that are no products
+  Constant<double> index{0.1, 0.53, 0.58};         ///< of the peak of 8 bits, if there is one
+  Constant<Seconds> start{Seconds(0.05e-3), Seconds(0.35e-3), Seconds(0.84e-3)};  ///< at least
+};
+
 /// Times of the classes of work beside the typical ones.
 struct Scenario {
-  double compute = 1.0, attention = 1.0, elementwise = 1.0, host = 1.0, links = 1.0;
+  double compute = 1.0, attention = 1.0, elementwise = 1.0, host = 1.0, links = 1.0, scans = 1.0;
 };
 
 /// The ends of each class, and of whole steps by the release of the software.
 struct Ranges {
   Constant<double> compute{0.92, 1.0, 1.09}, attention{0.80, 1.0, 1.25},
-      elementwise{0.75, 1.0, 1.33}, host{0.80, 1.0, 1.25}, links{0.80, 1.0, 1.30}, release{1.0};
+      elementwise{0.75, 1.0, 1.33}, host{0.80, 1.0, 1.25}, links{0.80, 1.0, 1.30},
+      scans{0.35, 1.0, 2.40}, release{1.0};
 
   /// All classes at one of their ends.
   [[nodiscard]] Scenario at(memory::Level level) const {
     return {at_level(compute, level), at_level(attention, level), at_level(elementwise, level),
-            at_level(host, level), at_level(links, level)};
+            at_level(host, level),    at_level(links, level),     at_level(scans, level)};
   }
 };
 
@@ -195,7 +207,8 @@ struct Stack {
   Constant<double> ring{1.0};              ///< rate of attention in a ring of context ranks
   Constant<double> elementwise{1.0};       ///< passes over memory, as a factor on fused kernels
   Constant<double> expert_products{0.95};  ///< rate of grouped products, of one as large
-  Constant<double> loss_bytes{14.0};       ///< a logit
+  ScanRates scans;
+  Constant<double> loss_bytes{14.0};  ///< a logit
   // Times of the host, for a layer and pass.
   Constant<Seconds> host_forward, host_backward;
   Constant<Seconds> host_exchange;
@@ -291,5 +304,6 @@ const Schema& schema_of(Rows<stack::MeasuredChip>);
 const Schema& schema_of(Rows<stack::Software>);
 const Schema& schema_of(Rows<stack::OpenSwitches>);
 const Schema& schema_of(Rows<stack::Ranges>);
+const Schema& schema_of(Rows<stack::ScanRates>);
 const Schema& schema_of(Rows<stack::Stack>);
 }  // namespace dfsearch

@@ -13,7 +13,6 @@ namespace {
 using stack::AttentionCurve;
 using stack::Curve;
 using stack::MeasuredChip;
-using stack::Stack;
 
 constexpr Interval kShare{1e-6, 1.0};
 constexpr Interval kFactor{1e-3, 1e3};
@@ -94,8 +93,8 @@ bool is_constant(const Field& row) {
 }
 
 void check_stack(void* object, Report& report) {
-  stack::check_constants(schema_of<Stack>(), object, report);
-  const auto& stack = *static_cast<const Stack*>(object);
+  stack::check_constants(schema_of<stack::Stack>(), object, report);
+  const auto& stack = *static_cast<const stack::Stack*>(object);
   for (const std::string& key : stack.fitted) {
     if (stack::constant_of_stack(key)) continue;
     report.at({&stack.fitted}, "there is no constant '" + key + "'");
@@ -190,8 +189,8 @@ const Schema& schema_of(Rows<MeasuredChip>) {
   return schema<M, kFields>("measured chip", &check_chip);
 }
 
-const Schema& schema_of(Rows<Stack>) {
-  using S = Stack;
+const Schema& schema_of(Rows<stack::Stack>) {
+  using S = stack::Stack;
   static constexpr Field kFields[] = {
       field<&S::software>("software", "its switches, as recipes set them", {.preset = "not told"}),
       field<&S::open>("open", "switches of layers of experts where `software` leaves them out",
@@ -203,6 +202,8 @@ const Schema& schema_of(Rows<Stack>) {
                              {.limits = kFactor, .preset = "1"}),
       field<&S::expert_products>("expert_products", "rate of grouped products, of one as large",
                                  {.limits = kShare, .preset = "0.95"}),
+      field<&S::scans>("scans", "of blocks with a state, and scores of indexes",
+                       {.preset = "guessed from single kernels"}),
       field<&S::loss_bytes>("loss_bytes", "a logit", {.limits = {1, 100}, .preset = "14"}),
       field<&S::host_forward>("host_forward", "of a layer", {.limits = kHost, .flags = kRequired}),
       field<&S::host_backward>("host_backward", "of a layer",
@@ -287,6 +288,25 @@ const Schema& schema_of(Rows<Stack>) {
       field<&S::fitted>("fitted", "keys of constants that measured runs decide",
                         {.preset = "none"})};
   return schema<S, kFields>("stack", &check_stack);
+}
+
+const Schema& schema_of(Rows<stack::ScanRates>) {
+  using R = stack::ScanRates;
+  static constexpr Field kFields[] = {
+      field<&R::products>("products",
+                          "of state spaces and linear attention, of the peak of 16 bits",
+                          {.limits = kShare, .preset = "0.037, 0.09, 0.26"}),
+      field<&R::delta_rule>("delta_rule", "the same of delta rules",
+                            {.limits = kShare, .preset = "0.02, 0.05, 0.12"}),
+      field<&R::elementwise>("elementwise", "the same of FLOP that are no products",
+                             {.limits = kShare, .preset = "0.01, 0.02, 0.04"}),
+      field<&R::index>("index", "scores of an index, of the peak of 8 bits",
+                       {.limits = kShare, .preset = "0.1, 0.53, 0.58"}),
+      field<&R::start>("start", "of the kernels of a scan at least",
+                       {.limits = kHost, .preset = "0.05 ms, 0.35 ms, 0.84 ms"})};
+  return schema<R, kFields>("rates of scans", [](void* object, Report& report) {
+    stack::check_constants(schema_of<R>(), object, report);
+  });
 }
 
 const Schema& schema_of(Rows<memory::States>) {
@@ -378,7 +398,7 @@ void stack::check_constants(const Schema& schema, void* object, Report& report) 
 }
 
 const Field* stack::constant_of_stack(std::string_view key) {
-  const auto fields = schema_of<Stack>().fields;
+  const auto fields = schema_of<stack::Stack>().fields;
   const auto found = std::find_if(fields.begin(), fields.end(), [&](const Field& row) {
     return row.key == key && is_constant(row);
   });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/workloads/blocks/mixed_layers.hpp"
+
 namespace dfsearch::training {
 namespace {
 
@@ -112,7 +114,21 @@ void Block::find_values() {
   }
 }
 
+std::size_t LayerOrder::kinds() const { return mixed ? mixed->forms.size() : 2; }
+
+std::int64_t LayerOrder::of_kind(std::size_t kind) const {
+  return mixed ? mixed->before.back()[kind] : kind == 0 ? layers : other_layers;
+}
+
+StageContent LayerOrder::mixed_content(std::int64_t begin, std::int64_t end) const {
+  const FormCounts counts = mixed->counts(begin, end);
+  StageContent content;
+  for (std::size_t kind = 0; kind < kMostForms; ++kind) content.of_kind(kind) = counts[kind];
+  return content;
+}
+
 LayerOrder layer_order(const Transformer& model) {
+  if (model.mixed) return {.layers = model.layers, .mixed = model.mixed.get()};
   const std::int64_t other =
       model.alternates() ? model.full_layers(0, model.layers) : model.layers - model.dense_layers();
   return {.layers = model.layers - other,
@@ -123,6 +139,7 @@ LayerOrder layer_order(const Transformer& model) {
 Blocks blocks_of(const Task& task) {
   const Transformer& model = task.model;
   Blocks blocks{.parts = {}, .order = layer_order(model)};
+  if (model.mixed) return blocks;
   const auto place = [&](Part part) -> std::optional<Block>& {
     return blocks.parts[static_cast<std::size_t>(part)];
   };

@@ -6,10 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <vector>
 
 #include "graph/dataflow_graph.hpp"
+#include "graph/workloads/blocks/form_counts.hpp"
 #include "model/training/task.hpp"
 
 namespace dfsearch::training {
@@ -80,8 +82,24 @@ struct StageContent {
   std::int64_t other_layers = 0;
   bool first = false;
   bool last = false;
+  /// Of a model of more kinds: those from the third on.
+  std::array<std::int64_t, kMostForms - 2> further{};
 
-  [[nodiscard]] std::int64_t all_layers() const { return layers + other_layers; }
+  [[nodiscard]] std::int64_t all_layers() const {
+    return std::accumulate(further.begin(), further.end(), layers + other_layers);
+  }
+  /// The number of layers of a kind, counted from 0.
+  [[nodiscard]] std::int64_t& of_kind(std::size_t kind) {
+    return kind == 0 ? layers : kind == 1 ? other_layers : further[kind - 2];
+  }
+  [[nodiscard]] std::int64_t of_kind(std::size_t kind) const {
+    return kind == 0 ? layers : kind == 1 ? other_layers : further[kind - 2];
+  }
+  StageContent& operator+=(const StageContent& more) {
+    for (std::size_t kind = 0; kind < kMostForms; ++kind) of_kind(kind) += more.of_kind(kind);
+    return *this;
+  }
+  friend auto operator<=>(const StageContent&, const StageContent&) = default;
 };
 
 /// Where the layers of both kinds are in a model.
@@ -89,18 +107,38 @@ struct LayerOrder {
   std::int64_t layers = 0;  ///< Part::Layer
   std::int64_t other_layers = 0;
   std::int64_t every = 0;  ///< every how many layers one is of the other kind; 0: those come last
+  /// Of a model of several kinds, whose order has the place of each layer; `layers` are all then.
+  const MixedLayers* mixed = nullptr;
 
   [[nodiscard]] std::int64_t all() const { return layers + other_layers; }
+  /// The kinds that there are, counted from 0.
+  [[nodiscard]] std::size_t kinds() const;
+  /// All layers of a kind.
+  [[nodiscard]] std::int64_t of_kind(std::size_t kind) const;
+  /// The one kind of all layers; nothing if there are several.
+  [[nodiscard]] std::optional<std::size_t> only_kind() const {
+    std::optional<std::size_t> only;
+    for (std::size_t kind = 0; kind < kinds(); ++kind) {
+      if (of_kind(kind) == 0) continue;
+      if (only) return std::nullopt;
+      only = kind;
+    }
+    return only;
+  }
   /// Content of the layers from `begin` to before `end`, without ends of the model.
   [[nodiscard]] StageContent content(std::int64_t begin, std::int64_t end) const {
+    if (mixed) return mixed_content(begin, end);
     const std::int64_t count = end - begin;
     const std::int64_t plain = every > 0 ? count - (end / every - begin / every)
                                          : std::clamp<std::int64_t>(layers - begin, 0, count);
     return {.layers = plain, .other_layers = count - plain};
   }
+
+ private:
+  [[nodiscard]] StageContent mixed_content(std::int64_t begin, std::int64_t end) const;
 };
 
-/// In models without alternation, layers with experts are the other kind.
+/// In models without alternation, layers with experts are the other kind.  Refers to the model.
 LayerOrder layer_order(const Transformer& model);
 
 /// The parts that a task has, by Part.
@@ -114,6 +152,7 @@ struct Blocks {
   [[nodiscard]] std::int64_t layers() const { return order.all(); }
 };
 
+/// A model of several kinds has no graphs, but the order alone.
 Blocks blocks_of(const Task& task);
 
 }  // namespace dfsearch::training

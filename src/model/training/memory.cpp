@@ -157,16 +157,14 @@ memory::StageMemory memory_at(const Task& task, const Plan& plan, const Profiles
                               std::int64_t micro_batches, memory::Level level) {
   const Degrees& degrees = plan.degrees;
   const memory::StepMemory step = step_memory(task, plan, micro_batches, level);
-  const auto layers = [&](Part part, std::int64_t count) {
-    return memory::StageLayers::Some{&of(profiles, part).work.memory, number(count)};
-  };
-  const memory::StageLayers held{
-      .layers = {layers(Part::Layer, content.layers),
-                 layers(Part::OtherLayer, content.other_layers)},
+  memory::StageLayers held{
       .first = content.first ? &of(profiles, Part::First).work.memory : nullptr,
       .last = content.last ? &of(profiles, Part::Last).work.memory : nullptr,
       .alive =
           in_flight(plan.schedule, plan.chunks, micro_batches, degrees[Role::Pipeline], stage)};
+  for (std::size_t kind = 0; kind < 2 + profiles.further.size(); ++kind) {
+    held.layers[kind] = {&of_kind(profiles, kind).work.memory, number(content.of_kind(kind))};
+  }
   return memory::stage_memory(step, held);
 }
 
@@ -275,8 +273,10 @@ double most_layers(const Task& task, const Plan& plan, const Profiles& profiles,
   const memory::StepMemory step = step_memory(task, plan, micro_batches, task.decide);
   double states = std::numeric_limits<double>::infinity();
   double kept = states, rest = states;
-  for (const StageContent& one : {StageContent{.layers = 1}, StageContent{.other_layers = 1}}) {
-    if (one.layers > order.layers || one.other_layers > order.other_layers) continue;
+  for (std::size_t kind = 0; kind < order.kinds(); ++kind) {
+    if (order.of_kind(kind) == 0) continue;
+    StageContent one;
+    one.of_kind(kind) = 1;
     // The last stage has one micro-batch in flight.
     const memory::StageMemory use =
         memory_at(task, plan, profiles, one, stages - 1, micro_batches, task.decide);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "model/layer/shard.hpp"
 #include "model/training/kernel_shares.hpp"
 #include "model/training/value_conversions.hpp"
@@ -335,28 +336,38 @@ Profiles stack_profiles(const Task& task, const Degrees& degrees, TensorLayout l
       .experts_whole = whole,
       .sequence_parallel = layout != TensorLayout::LeastSent};
   Profiles profiles;
-  const auto set = [&](Part part, const stack::BlockWork& work) {
-    BlockProfile& profile = profiles[static_cast<std::size_t>(part)];
+  const auto set = [&](BlockProfile& profile, const stack::BlockWork& work) {
     profile.work = work;
     profile.parameters = work.parameters;
     profile.expert_parameters = work.expert_parameters;
-    if (part == Part::Last) profile.head_parameters = work.parameters;
+  };
+  const auto place = [&](Part part) -> BlockProfile& {
+    return profiles[static_cast<std::size_t>(part)];
   };
   const stack::Setup& setup = *task.stack;
   const Transformer& model = task.model;
   const memory::Lora* const lora = task.lora ? &*task.lora : nullptr;
+  if (model.vocabulary > 0) {
+    set(place(Part::First), first_work(setup, model, division, lora));
+    set(place(Part::Last), last_work(setup, model, division, lora));
+    place(Part::Last).head_parameters = place(Part::Last).parameters;
+  }
+  if (model.mixed) {
+    profiles.further.resize(std::max<std::size_t>(model.mixed->forms.size(), 2) - 2);
+    for (std::size_t kind = 0; kind < model.mixed->forms.size(); ++kind) {
+      set(kind < 2 ? profiles[kind] : profiles.further[kind - 2],
+          layer_work(setup, model.mixed->forms[kind], division));
+    }
+    return profiles;
+  }
   const LayerOrder order = layer_order(model);
   const bool alternates = model.alternates();
   if (order.layers > 0) {
-    set(Part::Layer, layer_work(setup, model, division, alternates && model.experts, lora));
+    set(place(Part::Layer), layer_work(setup, model, division, alternates && model.experts, lora));
   }
   if (order.other_layers > 0) {
-    set(Part::OtherLayer, layer_work(setup, alternates ? model.seeing(0) : model, division,
-                                     model.experts.has_value(), lora));
-  }
-  if (model.vocabulary > 0) {
-    set(Part::First, first_work(setup, model, division, lora));
-    set(Part::Last, last_work(setup, model, division, lora));
+    set(place(Part::OtherLayer), layer_work(setup, alternates ? model.seeing(0) : model, division,
+                                            model.experts.has_value(), lora));
   }
   return profiles;
 }

@@ -68,10 +68,16 @@ struct BlockProfile {
 };
 
 /// The profiles of the parts that a task has, by Part.
-using Profiles = std::array<BlockProfile, kParts.size()>;
+struct Profiles : std::array<BlockProfile, kParts.size()> {
+  std::vector<BlockProfile> further;  ///< of the kinds of layers from the third on
+};
 
 inline const BlockProfile& of(const Profiles& profiles, Part part) {
   return profiles[static_cast<std::size_t>(part)];
+}
+/// Of a kind of layers, counted from 0.
+inline const BlockProfile& of_kind(const Profiles& profiles, std::size_t kind) {
+  return kind < 2 ? profiles[kind] : profiles.further[kind - 2];
 }
 
 /// Elements that every replica of a part has: a single stage has the weight of a tied embedding and

@@ -45,12 +45,12 @@ class RobustSearch {
   std::optional<RobustSpread> run(std::int64_t chunks, double most) {
     std::optional<RobustSpread> best;
     below_ = above(most);
-    const bool both_kinds = order_.layers > 0 && order_.other_layers > 0;
+    const std::optional<std::size_t> only = order_.only_kind();
     const auto goes_on = [&](std::int64_t least) {
       scenarios_.front().limits.deadline.check();
-      if (both_kinds) return true;
+      if (!only) return true;
       StageContent content;
-      (order_.layers > 0 ? content.layers : content.other_layers) = least;
+      content.of_kind(*only) = least;
       const std::vector<StageCost>& costs = known(content);
       for (std::size_t s = 0; s < costs.size(); ++s) {
         if (!(costs[s].pace() / scenarios_[s].best < below_)) return false;

@@ -22,17 +22,18 @@ constexpr double kDualPipeBubble = 0.4;
 }  // namespace
 
 Pipeline::Pipeline(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
-                   std::int64_t stages, const PipelineTimes& times, std::int64_t dense_layers,
-                   std::int64_t other_layers)
+                   std::int64_t stages, const PipelineTimes& times, const StageContent& all)
     : schedule_(schedule),
       micro_batches_(number(micro_batches)),
       stages_(number(stages)),
       others_((stages_ - 1.0) / stages_),
       times_(times),
-      dense_layers_(number(dense_layers)),
-      other_layers_(number(other_layers)) {
-  const Seconds layers = times.layer.total() * dense_layers_ +
-                         times.other_layer.total() * other_layers_ + times.hops * stages_;
+      all_(all) {
+  Seconds layers{};
+  for (std::size_t kind = 0; kind < times.kinds(); ++kind) {
+    layers += times.of_kind(kind).total() * number(all.of_kind(kind));
+  }
+  layers += times.hops * stages_;
   sum_ = layers + times.first.total() + times.last.total();
   // A chunk is waited for; of two ends the shorter one, by a round of micro-batches.
   const Seconds shorter = std::min(times.first.total(), times.last.total());
@@ -47,8 +48,9 @@ PassTime Pipeline::passes(const StageContent& stage) const {
     sum.backward += block.backward * count;
     sum.weight_gradient += block.weight_gradient * count;
   };
-  add(times_.layer, number(stage.layers));
-  add(times_.other_layer, number(stage.other_layers));
+  for (std::size_t kind = 0; kind < times_.kinds(); ++kind) {
+    add(times_.of_kind(kind), number(stage.of_kind(kind)));
+  }
   if (stage.first) add(times_.first, 1.0);
   if (stage.last) add(times_.last, 1.0);
   return sum;
@@ -65,8 +67,10 @@ Seconds Pipeline::unfilled(const StageContent& stage, bool layers_fill) const {
     sum += std::max(rest * (all * others_) - filled,
                     positive_part(rest - block.weight_gradient) * (all * others_));
   };
-  add(times_.layer, dense_layers_, layers_fill ? number(stage.layers) : 0.0);
-  add(times_.other_layer, other_layers_, layers_fill ? number(stage.other_layers) : 0.0);
+  for (std::size_t kind = 0; kind < times_.kinds(); ++kind) {
+    add(times_.of_kind(kind), number(all_.of_kind(kind)),
+        layers_fill ? number(stage.of_kind(kind)) : 0.0);
+  }
   add(times_.first, 1.0, stage.first ? 1.0 : 0.0);
   add(times_.last, 1.0, stage.last ? 1.0 : 0.0);
   return sum;

@@ -28,6 +28,12 @@ struct PipelineTimes {
   PassTime layer, other_layer, first, last;
   Seconds hops{};  ///< of a micro-batch on a stage, both ways
   Seconds link{};  ///< that the link to the next stage carries a micro-batch, whatever hides it
+  std::vector<PassTime> further;  ///< of the kinds of layers from the third on
+
+  [[nodiscard]] std::size_t kinds() const { return 2 + further.size(); }
+  [[nodiscard]] const PassTime& of_kind(std::size_t kind) const {
+    return kind == 0 ? layer : kind == 1 ? other_layer : further[kind - 2];
+  }
 };
 
 /// Exchanges of each micro-batch beside the passes of a stage, and the work that hides them.
@@ -47,7 +53,7 @@ struct OverlappedExchanges {
 class Pipeline {
  public:
   Pipeline(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches, std::int64_t stages,
-           const PipelineTimes& times, std::int64_t dense_layers, std::int64_t other_layers);
+           const PipelineTimes& times, const StageContent& all);
 
   /// The time of the step if a stage sets the pace: the sum, or for GPipe the pace of each way.
   struct Pace {
@@ -77,7 +83,7 @@ class Pipeline {
   const double stages_;
   const double others_;  ///< of all stages the share that waits for one of them
   const PipelineTimes times_;
-  const double dense_layers_, other_layers_;
+  const StageContent all_;  ///< layers of all stages
   Seconds sum_{};           ///< of one micro-batch, through all stages
   Seconds interleaving_{};  ///< waiting of chunks
 };

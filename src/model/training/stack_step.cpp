@@ -121,6 +121,9 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
   const Seconds gather = among_tensor_ranks(work.tensor_gathered, Passes::One);
   const Seconds ring =
       collective(links, together(groups, {Role::Context}), work.ring.in_base_units(), Passes::One);
+  // Scans divide heads: all tokens change hands twice.
+  const Seconds shifted = collective(links, together(groups, {Role::Context}),
+                                     work.shifted.in_base_units(), Passes::One);
   const stack::Switches switches = setup.switches(task_.model.experts.has_value());
   const Seconds dispatched = 2.0 * dispatch_time(work.dispatched, groups, switches.dispatcher);
   const double hidden = overlaps_experts(switches) ? stack::typical(software.expert_hidden) : 0.0;
@@ -133,12 +136,13 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
   };
   Direction forward{.kernels = work.forward.total(),
                     .tensor = sum * work.tensor_sums + gather * work.tensor_gathers_forward,
-                    .context = positive_part(ring - work.forward.attention * pieces),
+                    .context = positive_part(ring - work.forward.attention * pieces) + shifted,
                     .host = work.host.forward};
-  Direction backward{.kernels = work.backward.total(),
-                     .tensor = sum * work.tensor_sums + gather * work.tensor_gathers_backward,
-                     .context = positive_part(2.0 * ring - work.backward.attention * pieces),
-                     .host = work.host.backward};
+  Direction backward{
+      .kernels = work.backward.total(),
+      .tensor = sum * work.tensor_sums + gather * work.tensor_gathers_backward,
+      .context = positive_part(2.0 * ring - work.backward.attention * pieces) + shifted,
+      .host = work.host.backward};
   // A share of a layer that is computed again whole, with its exchanges.
   const auto add_again = [&](double share) {
     backward.again += forward.kernels * share;
@@ -247,9 +251,11 @@ Seconds StepModel::dispatch_time(Bytes sent, const Groups& groups,
   const bool whole = shape_.layout == TensorLayout::WholeExperts;
   const GroupReach group =
       whole ? together(groups, {Role::Tensor, Role::Expert}) : together(groups, {Role::Expert});
+  const Experts& experts = *task_.model.experts;
+  const std::int64_t width = experts.latent > 0 ? experts.latent : task_.model.hidden;
   const stack::SentTokens tokens{.all = sent,
-                                 .row = Bytes(stack::kWord * number(task_.model.hidden)),
-                                 .used = number(task_.model.experts->used),
+                                 .row = Bytes(stack::kWord * number(width)),
+                                 .used = number(experts.used),
                                  // DeepSeek's models send a token to four domains at most.
                                  .node_limit = task_.model.latent ? 4.0 : 0.0};
   return in_place(group, [&](const Reach& reach) {
@@ -282,8 +288,7 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
   OncePerStep once_per_step;
   Seconds forward{}, backward{};
   PassTime layers;
-  const auto add = [&](Part part, const BlockTime& time, double count) {
-    const BlockProfile& block = of(profiles_, part);
+  const auto add = [&](const BlockProfile& block, const BlockTime& time, double count) {
     all += trained_in(task_, shape_.degrees, block) * count;
     experts += block.work.trained_expert_parameters * count;
     once_per_step.optimizer += time.optimizer * count;
@@ -293,10 +298,12 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
     layers.forward += time.pass.forward * count;
     layers.backward += time.pass.backward * count;
   };
-  add(Part::Layer, times.layer, number(content.layers));
-  add(Part::OtherLayer, times.other_layer, number(content.other_layers));
-  if (content.first) add(Part::First, times.first, 1.0);
-  if (content.last) add(Part::Last, times.last, 1.0);
+  for (std::size_t kind = 0; kind < times.kinds(); ++kind) {
+    add(dfsearch::training::of_kind(profiles_, kind), times.of_kind(kind),
+        number(content.of_kind(kind)));
+  }
+  if (content.first) add(of(profiles_, Part::First), times.first, 1.0);
+  if (content.last) add(of(profiles_, Part::Last), times.last, 1.0);
   const bool is_one_stage = content.first && content.last;
   once_per_step.host = stack::typical(setup.stack.host_step) * setup.scenario.host;
   const double stages = number(shape_.degrees[Role::Pipeline]);
@@ -353,15 +360,15 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
 StepModel::StageElements StepModel::mean_elements() const {
   const double stages = number(shape_.degrees[Role::Pipeline]);
   StageElements sum;
-  const auto add = [&](Part part, double count) {
-    const BlockProfile& block = of(profiles_, part);
+  const auto add = [&](const BlockProfile& block, double count) {
     sum.shared += trained_in(task_, shape_.degrees, block) * count;
     sum.experts += block.work.trained_expert_parameters * count;
   };
-  add(Part::Layer, number(order_.layers) / stages);
-  add(Part::OtherLayer, number(order_.other_layers) / stages);
-  add(Part::Last, 1.0);
-  if (stages == 1.0) add(Part::First, 1.0);
+  for (std::size_t kind = 0; kind < order_.kinds(); ++kind) {
+    add(dfsearch::training::of_kind(profiles_, kind), number(order_.of_kind(kind)) / stages);
+  }
+  add(of(profiles_, Part::Last), 1.0);
+  if (stages == 1.0) add(of(profiles_, Part::First), 1.0);
   return sum;
 }
 

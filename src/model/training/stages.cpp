@@ -210,7 +210,8 @@ class SpreadSearch {
   Seconds of_a_full_stage() {
     const std::int64_t count = (layers_ + stages_ - 1) / stages_;
     Seconds least = Seconds::infinity();
-    const std::int64_t cuts = order_.every > 0          ? order_.every - 1
+    const std::int64_t cuts = order_.mixed              ? layers_
+                              : order_.every > 0        ? order_.every - 1
                               : order_.other_layers > 0 ? order_.layers
                                                         : 0;
     for (std::int64_t begin = 0; begin <= std::min(cuts, layers_ - count); ++begin) {
@@ -222,7 +223,10 @@ class SpreadSearch {
   }
 
   static bool is_within(const StageContent& a, const StageContent& b) {
-    return a.layers <= b.layers && a.other_layers <= b.other_layers;
+    for (std::size_t kind = 0; kind < kMostForms; ++kind) {
+      if (a.of_kind(kind) > b.of_kind(kind)) return false;
+    }
+    return true;
   }
 
   /// Every pace repeats the checks of earlier paces: a stage that can hold some layers can hold
@@ -340,9 +344,7 @@ std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, s
       // An end that takes a slot is on the first chunk of all or on the last one.
       const bool has_end = stage == 0 ? chunk == 0 : chunk == chunks - 1;
       const std::int64_t count = slots - (has_end ? slots * chunks - layers[stage] : 0);
-      const StageContent more = order.content(begin, begin + count);
-      contents[stage].layers += more.layers;
-      contents[stage].other_layers += more.other_layers;
+      contents[stage] += order.content(begin, begin + count);
       begin += count;
     }
   }

@@ -73,27 +73,39 @@ struct StageLimits {
 };
 
 /// A value for each content of a stage that was asked for: in a table where there are few, else in a
-/// map, since the contents of layers of two kinds are a product.
+/// map, since the contents of layers of several kinds are a product.
 template <class Value>
 class ByContent {
+  struct HashOfContent {
+    std::size_t operator()(const StageContent& stage) const {
+      std::size_t hash = (stage.first ? 2U : 0U) + (stage.last ? 1U : 0U);
+      for (std::size_t kind = 0; kind < kMostForms; ++kind) {
+        hash = hash * 0x9e3779b97f4a7c15ULL + static_cast<std::size_t>(stage.of_kind(kind));
+      }
+      return hash;
+    }
+  };
+
  public:
   explicit ByContent(const LayerOrder& order) : layers_(order.layers), others_(order.other_layers) {
+    if (order.mixed) return;
     constexpr std::int64_t kMostInTable = 1 << 16;
     const std::int64_t contents = 4 * (layers_ + 1) * (others_ + 1);
     if (contents <= kMostInTable) table_.resize(static_cast<std::size_t>(contents));
   }
 
   Value& operator[](const StageContent& stage) {
+    if (table_.empty()) return map_[stage];
     const std::int64_t ends = (stage.first ? 2 : 0) + (stage.last ? 1 : 0);
     const std::int64_t place =
         (ends * (layers_ + 1) + stage.layers) * (others_ + 1) + stage.other_layers;
-    return table_.empty() ? map_[place] : table_[static_cast<std::size_t>(place)];
+    return table_[static_cast<std::size_t>(place)];
   }
 
  private:
   std::int64_t layers_, others_;
   std::vector<Value> table_;
-  std::unordered_map<std::int64_t, Value> map_;
+  std::unordered_map<StageContent, Value, HashOfContent> map_;
 };
 
 /// Layers of each stage, and the step with them.

@@ -166,18 +166,23 @@ Seconds StepModel::loss_exchanges(const Groups& groups) const {
 }
 
 StepModel::Times StepModel::times(const Groups& groups) const {
-  const auto block = [&](Part part, Recompute recompute, const Offload& offload) {
-    BlockTime time = block_time(of(profiles_, part), groups, recompute, offload);
-    add_optimizer(of(profiles_, part), time);
+  const auto block = [&](const BlockProfile& profile, Recompute recompute, const Offload& offload) {
+    BlockTime time = block_time(profile, groups, recompute, offload);
+    add_optimizer(profile, time);
     return time;
   };
-  const auto layer = [&](Part part) { return block(part, shape_.recompute, shape_.offload); };
+  const auto layer = [&](Part part) {
+    return block(of(profiles_, part), shape_.recompute, shape_.offload);
+  };
   // The ends are never computed again, nor copied.
-  const auto end = [&](Part part) { return block(part, Recompute::None, {}); };
+  const auto end = [&](Part part) { return block(of(profiles_, part), Recompute::None, {}); };
   Times times{.layer = layer(Part::Layer),
               .other_layer = layer(Part::OtherLayer),
               .first = end(Part::First),
               .last = end(Part::Last)};
+  for (const BlockProfile& profile : profiles_.further) {
+    times.further.push_back(block(profile, shape_.recompute, shape_.offload));
+  }
   const Seconds loss = loss_exchanges(groups);
   times.last.pass.forward += loss;
   times.last.parts.tensor += loss;
@@ -195,19 +200,24 @@ Seconds StepModel::hops(const Groups& groups) const {
 }
 
 Pipeline StepModel::pipeline(const Times& times) const {
-  const PipelineTimes passes{.layer = times.layer.pass,
-                             .other_layer = times.other_layer.pass,
-                             .first = times.first.pass,
-                             .last = times.last.pass,
-                             .hops = times.hops,
-                             .link = times.link};
-  return {shape_.schedule, shape_.chunks, micro_batches_,     shape_.degrees[Role::Pipeline],
-          passes,          order_.layers, order_.other_layers};
+  PipelineTimes passes{.layer = times.layer.pass,
+                       .other_layer = times.other_layer.pass,
+                       .first = times.first.pass,
+                       .last = times.last.pass,
+                       .hops = times.hops,
+                       .link = times.link,
+                       .further = {}};
+  for (const BlockTime& time : times.further) passes.further.push_back(time.pass);
+  return {shape_.schedule, shape_.chunks,
+          micro_batches_,  shape_.degrees[Role::Pipeline],
+          passes,          order_.content(0, order_.all())};
 }
 
 StepParts StepModel::stage_parts(const Times& times, const StageContent& content) const {
   StepParts parts = times.layer.parts.times(number(content.layers));
-  parts += times.other_layer.parts.times(number(content.other_layers));
+  for (std::size_t kind = 1; kind < times.kinds(); ++kind) {
+    parts += times.of_kind(kind).parts.times(number(content.of_kind(kind)));
+  }
   if (content.first) parts += times.first.parts;
   if (content.last) parts += times.last.parts;
   const Seconds host = stack_host();
@@ -331,16 +341,20 @@ std::optional<StepModel::Result> StepModel::step(const Groups& groups, Seconds m
   }
   // docs/search.md, section 15
   const Pipeline pipeline = this->pipeline(times(groups));
-  const bool both_kinds = order_.layers > 0 && order_.other_layers > 0;
+  const bool several_kinds = !order_.only_kind();
   const auto may_be_less = [&](const StageContent& content) {
     const Seconds floor = pipeline.pace(content, {}).total() * kLessRoundings;
     return floor <= most && (!best || floor < best->step) &&
-           (both_kinds || holds(stages - 1, content));
+           (several_kinds || holds(stages - 1, content));
   };
   const auto goes_on = [&](std::int64_t least) {
     deadline_.check();
-    return (order_.layers > 0 && may_be_less({.layers = least})) ||
-           (order_.other_layers > 0 && may_be_less({.other_layers = least}));
+    for (std::size_t kind = 0; kind < order_.kinds(); ++kind) {
+      StageContent content;
+      content.of_kind(kind) = least;
+      if (order_.of_kind(kind) > 0 && may_be_less(content)) return true;
+    }
+    return false;
   };
   for_each_chunked(order_.all(), stages, shape_.chunks, goes_on, take);
   return best;

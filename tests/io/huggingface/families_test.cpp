@@ -160,7 +160,8 @@ TEST_CASE("a transformer of equal layers has the counts of the blocks") {
     const bool has_chunks = !found.left_out.empty();
     if (has_chunks) return;
     CHECK(counts.causal_training_flop_per_token.in_base_units() ==
-          doctest::Approx(3.0 * (2.0 * blocks.matmul + blocks.attention_flop)));
+          doctest::Approx(3.0 * (2.0 * blocks.matmul + blocks.attention_flop +
+                                 blocks.scan_flop_useful + blocks.index_flop)));
     if (found.model->window == 0) {
       CHECK(counts.cache_bytes_per_token.in_base_units() == 2.0 * blocks.cache);
     }
@@ -343,11 +344,13 @@ TEST_CASE("the key `family` of a workload is its transformer, or is refused by t
   CHECK(oss.transformer->experts->vectors == 3 * 2880);
   const auto refused = [&](const std::string& keys) { return refusal_of([&] { loaded(keys); }); };
   CHECK(refused("family: nemotron_h")
-            .find("c.yaml:1:71: family: plans, deployments and mappings of 'nemotron_h' are not "
-                  "understood yet: layers with the block mamba2") == 0);
-  CHECK(refused("family: t5").find("an encoder") != std::string::npos);
-  CHECK(refused("family: cohere").find("layers of 1 norms") != std::string::npos);
-  CHECK(refused("family: deepseek_v32").find("'topk' of the block mla") != std::string::npos);
+            .find("family: mappings have no graphs of the layers 1x(mamba2) 1x(moe)") !=
+        std::string::npos);
+  CHECK(refused("family: deepseek_v32").find("3x(mla+dense) 58x(mla+moe)") != std::string::npos);
+  CHECK(refused("family: t5")
+            .find("c.yaml:1:71: family: plans, deployments and mappings of 't5' "
+                  "are not understood yet: an encoder") == 0);
+  CHECK(refused("family: deepseek_v4").find("the block compressed") != std::string::npos);
   CHECK(refused("family: llama, fields: {alibi: 1}").find("'alibi'") != std::string::npos);
   CHECK(refused("hidden: 8, heads: 1, head_dim: 8, layers: 1, fields: {}")
             .find("fields: goes with 'family'") != std::string::npos);

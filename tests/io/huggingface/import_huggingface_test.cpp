@@ -293,10 +293,10 @@ TEST_CASE("a model of layers that differ keeps its fields") {
         replaced(kLlama4, R"(layer_step": 1)", R"(layer_step": 2)")}) {
     const std::string found = section(text);
     CHECK(found.find("  family: ") != std::string::npos);
-    CHECK(found.find("# Plans and deployments of it are not understood yet: ") !=
-          std::string::npos);
+    CHECK(found.find(": a plan needs 'execution.stack'.") != std::string::npos);
     CHECK_THROWS_WITH_AS(parse_any_config(found + kSystem, "c.yaml"),
-                         doctest::Contains("are not understood yet: "), InputError);
+                         doctest::Contains(" have no graphs, which plans without a stack"),
+                         InputError);
   }
   CHECK(section(kLlama).find("family") == std::string::npos);
 }

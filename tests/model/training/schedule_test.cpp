@@ -221,7 +221,7 @@ double predicted(Schedule schedule, const std::vector<Stage>& stages, int chunks
   std::int64_t layers = 0;
   for (std::size_t i = 0; i < stages.size(); ++i) layers += content_of(stages, i).layers;
   const Pipeline pipeline(schedule, chunks, micro_batches, static_cast<std::int64_t>(stages.size()),
-                          times, layers, 0);
+                          times, {.layers = layers});
   Seconds forward{}, backward{};
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const Pipeline::Pace pace = pipeline.pace(content_of(stages, i), {});
@@ -347,7 +347,8 @@ TEST_CASE("interleaved stages that differ seldom take longer than predicted") {
     std::int64_t all = 0;
     for (const std::int64_t each : layers) all += each;
     const Pipeline pipeline(Schedule::Interleaved, chunks, micro_batches, count,
-                            {.layer = end(1.0), .first = end(first), .last = end(last)}, all, 0);
+                            {.layer = end(1.0), .first = end(first), .last = end(last)},
+                            {.layers = all});
     Seconds expected{};
     for (const StageContent& content : contents_of(layers, chunks, {.layers = all})) {
       expected = std::max(expected, pipeline.pace(content, {}).total());
@@ -376,18 +377,14 @@ struct World {
             .weight_gradient = Seconds(passes[i][2])};
   }
   [[nodiscard]] Pipeline pipeline() const {
-    std::int64_t dense = 0, expert = 0;
-    for (const StageContent& stage : stages) {
-      dense += stage.layers;
-      expert += stage.other_layers;
-    }
+    StageContent all;
+    for (const StageContent& stage : stages) all += stage;
     return {schedule,
             chunks,
             micro_batches,
             static_cast<std::int64_t>(stages.size()),
             {.layer = block(0), .other_layer = block(1), .first = block(2), .last = block(3)},
-            dense,
-            expert};
+            all};
   }
   /// The pace of a stage, and its time alone: work of all layers but the longest hides.
   [[nodiscard]] std::pair<Pipeline::Pace, Seconds> on(const StageContent& stage) const {

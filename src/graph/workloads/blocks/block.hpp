@@ -41,12 +41,67 @@ constexpr auto words(BlockKind) {
                           "lightning", "shortconv", "recurrence", "dense", "moe", "extra");
 }
 
+/// The place of a matrix in its block, which decides how tensor ranks divide it and whose number
+/// format it has.
+enum class LinearRole : std::uint8_t {
+  Other,
+  Query,
+  Key,
+  Value,
+  KeyValue,  ///< keys and values of latents
+  Latent,    ///< makes latents of queries, or of keys and values
+  Output,
+  OutputGate,  ///< of attention
+  Index,
+  In,     ///< into a scan
+  Steps,  ///< of a selective scan: its step sizes and its inputs and outputs of the state
+  Out,    ///< of a scan
+  Up,     ///< of an MLP, the gate included
+  Down,
+  Router,
+  ExpertUp,
+  ExpertDown,
+  ExpertLatent,  ///< to and from the width that experts work at
+  SharedUp,      ///< of experts that every token uses
+  SharedDown,
+  SharedGate,
+};
+
+/// How tensor ranks divide a matrix (Shoeybi et al., Megatron-LM, 2019).
+enum class LinearSplit : std::uint8_t { Whole, Columns, Rows };
+/// Experts are divided by themselves.
+constexpr LinearSplit linear_split(LinearRole role) {
+  using R = LinearRole;
+  switch (role) {
+    case R::Query:
+    case R::Key:
+    case R::Value:
+    case R::KeyValue:
+    case R::OutputGate:
+    case R::In:
+    case R::Up:
+    case R::ExpertUp:
+    case R::SharedUp:
+      return LinearSplit::Columns;
+    case R::Output:
+    case R::Steps:
+    case R::Out:
+    case R::Down:
+    case R::ExpertDown:
+    case R::SharedDown:
+      return LinearSplit::Rows;
+    default:
+      return LinearSplit::Whole;
+  }
+}
+
 /// Matrices of one shape.
 struct Linear {
   std::int64_t in = 0, out = 0;
   bool bias = false;
   std::int64_t copies = 1;  ///< stored
   std::int64_t used = 1;    ///< by a token
+  LinearRole role = LinearRole::Other;
 
   friend bool operator==(const Linear&, const Linear&) = default;
 };

@@ -9,6 +9,8 @@
 namespace dfsearch {
 namespace {
 
+using R = LinearRole;
+
 /// Tokens that kernels of the delta rule take together.
 constexpr double kDeltaChunk = 64.0;
 
@@ -18,10 +20,10 @@ struct Counter {
   std::int64_t hidden;
   BlockCounts counts;
 
-  void linear(std::int64_t in, std::int64_t out, bool bias = false, std::int64_t copies = 1,
-              std::int64_t used = -1) {
+  void linear(LinearRole role, std::int64_t in, std::int64_t out, bool bias = false,
+              std::int64_t copies = 1, std::int64_t used = -1) {
     if (in > 0 && out > 0 && copies > 0) {
-      counts.linears.push_back({in, out, bias, copies, used < 0 ? copies : used});
+      counts.linears.push_back({in, out, bias, copies, used < 0 ? copies : used, role});
     }
   }
   /// A convolution over `taps` tokens of `channels` channels: weights, elementwise work and state.
@@ -33,8 +35,8 @@ struct Counter {
   }
   /// Scores of an index for queries of `from` elements, one key for `rate` tokens.
   void index(std::int64_t from, std::int64_t key_from, std::int64_t key_width, std::int64_t rate) {
-    linear(from, block.index_heads * block.index_dim);
-    linear(key_from, key_width);
+    linear(R::Index, from, block.index_heads * block.index_dim);
+    linear(R::Index, key_from, key_width);
     const double pair = 2.0 * number(block.index_heads) * number(block.index_dim);
     counts.index.push_back({pair / number(rate), {}});
     counts.cache += number(block.index_dim) / number(rate);
@@ -44,14 +46,14 @@ struct Counter {
     const Block& b = block;
     const std::int64_t queries = b.heads * b.dim, keys = b.kv * b.dim, values = b.kv * b.value;
     const std::int64_t out = b.heads * b.value;
-    linear(hidden, queries, b.bias != 0);
+    linear(R::Query, hidden, queries, b.bias != 0);
     if (b.kv_shared == 0) {
-      linear(hidden, keys, b.k_bias != 0);
-      if (b.k_is_v == 0) linear(hidden, values, b.bias != 0);
+      linear(R::Key, hidden, keys, b.k_bias != 0);
+      if (b.k_is_v == 0) linear(R::Value, hidden, values, b.bias != 0);
     }
-    if (b.project != 0) linear(out, hidden, b.out_bias != 0);
-    if (b.gate == kElementGate) linear(hidden, out, b.gate_bias != 0);
-    if (b.gate == kHeadGate) linear(hidden, b.heads, b.gate_bias != 0);
+    if (b.project != 0) linear(R::Output, out, hidden, b.out_bias != 0);
+    if (b.gate == kElementGate) linear(R::OutputGate, hidden, out, b.gate_bias != 0);
+    if (b.gate == kHeadGate) linear(R::OutputGate, hidden, b.heads, b.gate_bias != 0);
     norm_of_heads();
     if (b.sinks != 0) counts.vectors += number(b.heads);
     const std::int64_t window = b.topk > 0 ? b.topk : b.window;
@@ -62,7 +64,7 @@ struct Counter {
     counts.kept = number(queries + out) + row + (b.gate != kNoGate ? number(out) : 0.0);
     if (b.index_heads > 0) {
       index(hidden, hidden, b.index_dim, 1);
-      if (b.index_weights != 0) linear(hidden, b.index_heads);
+      if (b.index_weights != 0) linear(R::Index, hidden, b.index_heads);
       counts.vectors += 2.0 * number(b.index_dim);
     }
     if (b.kv_shared != 0 || b.no_cache != 0 || b.causal == 0) return;
@@ -86,12 +88,12 @@ struct Counter {
     const Block& b = block;
     const std::int64_t head = b.nope + b.rope;
     const std::int64_t query_from = b.q_rank > 0 ? b.q_rank : hidden;
-    linear(hidden, b.q_rank, b.bias != 0);
-    linear(query_from, b.heads * head);
-    linear(hidden, b.kv_rank + b.rope, b.bias != 0);
-    linear(b.kv_rank, b.heads * (b.nope + b.value));
-    linear(b.heads * b.value, hidden, b.bias != 0);
-    if (b.gate != 0) linear(hidden, b.heads * b.value);
+    linear(R::Latent, hidden, b.q_rank, b.bias != 0);
+    linear(R::Query, query_from, b.heads * head);
+    linear(R::Latent, hidden, b.kv_rank + b.rope, b.bias != 0);
+    linear(R::KeyValue, b.kv_rank, b.heads * (b.nope + b.value));
+    linear(R::Output, b.heads * b.value, hidden, b.bias != 0);
+    if (b.gate != 0) linear(R::OutputGate, hidden, b.heads * b.value);
     counts.vectors += number(b.q_rank + b.kv_rank);
     counts.attention.push_back(
         {2.0 * number(b.heads) * number(head + b.value), {.window = b.topk}});
@@ -100,18 +102,18 @@ struct Counter {
                   number(b.heads) * number(head + b.nope + b.value + b.value);
     if (b.index_heads == 0) return;
     index(query_from, hidden, b.index_dim, 1);
-    if (b.index_weights != 0) linear(hidden, b.index_heads);
+    if (b.index_weights != 0) linear(R::Index, hidden, b.index_heads);
     counts.vectors += 2.0 * number(b.index_dim);
   }
 
   void compressed() {
     const Block& b = block;
     const std::int64_t all = b.heads * b.dim;
-    linear(hidden, b.q_rank);
-    linear(b.q_rank, all);
-    linear(hidden, b.dim);
-    linear(all / b.o_groups, b.o_rank, false, b.o_groups);
-    linear(b.o_groups * b.o_rank, hidden);
+    linear(R::Latent, hidden, b.q_rank);
+    linear(R::Query, b.q_rank, all);
+    linear(R::Latent, hidden, b.dim);
+    linear(R::Output, all / b.o_groups, b.o_rank, false, b.o_groups);
+    linear(R::Output, b.o_groups * b.o_rank, hidden);
     counts.vectors += number(b.q_rank + b.dim + b.heads);
     counts.window_cache += number(b.window) * number(b.dim);
     const double pair = 4.0 * number(b.heads) * number(b.dim);
@@ -119,13 +121,13 @@ struct Counter {
     counts.kept = number(2 * b.q_rank + 2 * all + b.dim + b.o_groups * b.o_rank);
     if (b.rate == 0) return;
     const std::int64_t shares = b.topk > 0 ? 2 : 1;
-    linear(hidden, shares * b.dim, false, 2);
+    linear(R::Latent, hidden, shares * b.dim, false, 2);
     counts.vectors += number(shares * b.dim * b.rate + b.dim);
     counts.cache += number(b.dim) / number(b.rate);
     counts.attention.push_back({pair, {.window = b.topk, .rate = b.rate}});
     if (b.topk == 0) return;
-    linear(hidden, 2 * b.index_dim);
-    linear(hidden, b.index_heads);
+    linear(R::Index, hidden, 2 * b.index_dim);
+    linear(R::Index, hidden, b.index_heads);
     index(b.q_rank, hidden, 2 * b.index_dim, b.rate);
     counts.vectors += number(2 * b.index_dim * b.rate + b.index_dim);
   }
@@ -134,10 +136,10 @@ struct Counter {
     const Block& b = block;
     const double inner = number(b.inner), state = number(b.state);
     const std::int64_t steps = b.dt_rank + 2 * b.state;
-    linear(hidden, 2 * b.inner, b.bias != 0);
-    linear(b.inner, steps);
-    linear(b.dt_rank, b.inner, true);
-    linear(b.inner, hidden, b.bias != 0);
+    linear(R::In, hidden, 2 * b.inner, b.bias != 0);
+    linear(R::Steps, b.inner, steps);
+    linear(R::In, b.dt_rank, b.inner, true);
+    linear(R::Out, b.inner, hidden, b.bias != 0);
     convolution(b.inner, b.conv_bias != 0);
     counts.vectors += inner * state + inner + (b.norm != 0 ? number(steps) : 0.0);
     counts.scan_elementwise += 9.0 * inner * state;
@@ -150,8 +152,8 @@ struct Counter {
     const std::int64_t inner = b.heads * b.dim, mixed = b.groups * b.state;
     const std::int64_t channels = inner + 2 * mixed;
     const double state = number(inner) * number(b.state);
-    linear(hidden, inner + channels + b.heads, b.bias != 0);
-    linear(inner, hidden, b.out_bias != 0);
+    linear(R::In, hidden, inner + channels + b.heads, b.bias != 0);
+    linear(R::Out, inner, hidden, b.out_bias != 0);
     convolution(channels, b.conv_bias != 0);
     counts.vectors += number(3 * b.heads) + (b.norm != 0 ? number(inner) : 0.0);
     counts.scan = 2.0 * number(b.chunk) * number(mixed + inner) + 4.0 * state;
@@ -173,9 +175,9 @@ struct Counter {
   void deltanet() {
     const Block& b = block;
     const std::int64_t keys = b.k_heads * b.k_dim, values = b.v_heads * b.v_dim;
-    linear(hidden, 2 * keys + 2 * values);
-    linear(hidden, 2 * b.v_heads);
-    linear(values, hidden);
+    linear(R::In, hidden, 2 * keys + 2 * values);
+    linear(R::In, hidden, 2 * b.v_heads);
+    linear(R::Out, values, hidden);
     convolution(2 * keys + values, false);
     counts.vectors += number(2 * b.v_heads + b.v_dim);
     delta_rule(b.v_heads, b.k_dim, b.v_dim);
@@ -185,17 +187,17 @@ struct Counter {
   void kda() {
     const Block& b = block;
     const std::int64_t inner = b.heads * b.dim;
-    linear(hidden, inner, false, 3);
-    linear(hidden, b.dim);
-    linear(b.dim, inner);
-    linear(hidden, b.heads);
+    linear(R::In, hidden, inner, false, 3);
+    linear(R::Latent, hidden, b.dim);
+    linear(R::In, b.dim, inner);
+    linear(R::In, hidden, b.heads);
     if (b.full_gate != 0) {
-      linear(hidden, inner);
+      linear(R::In, hidden, inner);
     } else {
-      linear(hidden, b.dim);
-      linear(b.dim, inner);
+      linear(R::Latent, hidden, b.dim);
+      linear(R::In, b.dim, inner);
     }
-    linear(inner, hidden);
+    linear(R::Out, inner, hidden);
     convolution(3 * inner, false);
     counts.vectors += number(b.heads + inner + b.dim);
     delta_rule(b.heads, b.dim, b.dim);
@@ -205,9 +207,9 @@ struct Counter {
   void lightning() {
     const Block& b = block;
     const std::int64_t inner = b.heads * b.dim;
-    linear(hidden, 3 * inner);
-    linear(hidden, inner);
-    linear(inner, hidden);
+    linear(R::In, hidden, 3 * inner);
+    linear(R::In, hidden, inner);
+    linear(R::Out, inner, hidden);
     counts.vectors += number(inner);
     counts.state = number(inner) * number(b.dim);
     counts.scan = 4.0 * number(b.chunk) * number(inner) + 4.0 * counts.state;
@@ -216,8 +218,8 @@ struct Counter {
   }
 
   void shortconv() {
-    linear(hidden, 3 * hidden, block.bias != 0);
-    linear(hidden, hidden, block.bias != 0);
+    linear(R::In, hidden, 3 * hidden, block.bias != 0);
+    linear(R::Out, hidden, hidden, block.bias != 0);
     convolution(hidden, block.bias != 0);
     counts.scan_elementwise += 2.0 * number(hidden);  // two gates
     counts.kept = 5.0 * number(hidden);
@@ -232,15 +234,20 @@ struct Counter {
     counts.kept = number(block.kept);
   }
 
+  /// The roles of both products of an MLP.
+  struct MlpRoles {
+    LinearRole up, down;
+  };
   /// Adds `copies` MLPs, `used` of them for a token.
-  void mlp(std::int64_t in, std::int64_t width, bool bias, std::int64_t copies, std::int64_t used) {
+  void mlp(MlpRoles roles, std::int64_t in, std::int64_t width, bool bias, std::int64_t copies,
+           std::int64_t used) {
     const std::int64_t into = block.gated != 0 ? 2 : 1;
-    linear(in, width, bias, into * copies, into * used);
-    linear(width, in, bias, copies, used);
+    linear(roles.up, in, width, bias, into * copies, into * used);
+    linear(roles.down, width, in, bias, copies, used);
   }
 
   void dense() {
-    mlp(hidden, block.width, block.bias != 0, block.copies, block.copies);
+    mlp({R::Up, R::Down}, hidden, block.width, block.bias != 0, block.copies, block.copies);
     counts.kept = number(block.copies * block.width) * (block.gated != 0 ? 3.0 : 2.0);
   }
 
@@ -248,15 +255,15 @@ struct Counter {
     const Block& b = block;
     const std::int64_t in = b.latent > 0 ? b.latent : hidden;
     const std::int64_t choices = b.experts + b.zero;
-    linear(hidden, choices, b.router_linear_bias != 0);
+    linear(R::Router, hidden, choices, b.router_linear_bias != 0);
     if (b.router_bias != 0) counts.vectors += number(choices);
     if (b.latent > 0) {
-      linear(hidden, in, b.latent_bias != 0);
-      linear(in, hidden, b.latent_bias != 0);
+      linear(R::ExpertLatent, hidden, in, b.latent_bias != 0);
+      linear(R::ExpertLatent, in, hidden, b.latent_bias != 0);
     }
-    mlp(in, b.width, b.bias != 0, b.experts, b.used);
-    mlp(hidden, b.shared, b.shared_bias != 0, 1, 1);
-    if (b.shared_gate != 0) linear(hidden, 1);
+    mlp({R::ExpertUp, R::ExpertDown}, in, b.width, b.bias != 0, b.experts, b.used);
+    mlp({R::SharedUp, R::SharedDown}, hidden, b.shared, b.shared_bias != 0, 1, 1);
+    if (b.shared_gate != 0) linear(R::SharedGate, hidden, 1);
     counts.kept = number(b.used) * number(in + 3 * b.width) + number(3 * b.shared + b.experts);
   }
 };

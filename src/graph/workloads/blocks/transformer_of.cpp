@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "base/counts.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 
 namespace dfsearch {
 namespace {
@@ -226,9 +227,11 @@ UniformTransformer transformer_of(const ModelShape& shape) {
       if (stack.name == "encoder") misfit("an encoder");
     }
     result.model = uniform(shape.stacks.front());
-  } catch (const Misfit& found) {
-    result.why = found.why;
-    return result;
+  } catch (const Misfit&) {
+    MixedModel mixed = mixed_model_of(shape);
+    result.model = std::move(mixed.model);
+    result.why = std::move(mixed.why);
+    if (!result.model) return result;
   }
   const auto add = [&](const std::string& part) {
     result.left_out += (result.left_out.empty() ? "" : "; ") + part;
@@ -237,7 +240,8 @@ UniformTransformer transformer_of(const ModelShape& shape) {
     add("the " + shape.stacks[i].name + " part");
   if (!shape.prediction.layers.empty()) add("the modules that predict further tokens");
   for (const LayerKind& kind : shape.stacks.front().kinds) {
-    if (kind.blocks.front().chunk == 0) continue;
+    const Block& first = kind.blocks.front();
+    if (first.kind != BlockKind::Attention || first.chunk == 0) continue;
     add("a chunk is taken for a window of as many tokens");
     break;
   }

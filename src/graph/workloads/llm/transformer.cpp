@@ -9,6 +9,7 @@
 #include "graph/workloads/llm/transformer.hpp"
 
 #include "base/counts.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -135,6 +136,39 @@ double cached_elements(const Transformer& model) {
   return number(model.kv_heads) * (number(model.head_dim) + number(model.value_dim));
 }
 
+// Sums over the layers of a model of several kinds.
+
+template <class Amount>
+double sum_of_layers(const MixedLayers& mixed, const Amount& amount) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < mixed.forms.size(); ++i) {
+    sum += number(mixed.before.back()[i]) * amount(mixed.forms[i]);
+  }
+  return sum;
+}
+
+double mixed_forward(const MixedLayers& mixed, std::int64_t sequence, bool causal) {
+  const ShapeCounts counts = counts_of(mixed.shape, sequence);
+  const double attention = sum_of_layers(mixed, [&](const LayerForm& form) {
+    if (!form.has_attention) return 0.0;
+    const std::int64_t seen = form.seen() > 0 ? form.seen() : sequence;
+    return 2.0 * number(form.view.heads) * number(form.view.head_dim + form.view.value_dim) *
+           keys_seen(seen, sequence, causal && form.causal);
+  });
+  return 2.0 * counts.matmul + attention + counts.scan_flop_useful + counts.index_flop;
+}
+
+ModelCounts mixed_counts(const MixedLayers& mixed, std::int64_t sequence, Bytes word) {
+  const ShapeCounts counts = counts_of(mixed.shape, sequence);
+  return {.parameters = whole(counts.parameters),
+          .active_parameters = whole(counts.active),
+          .matmul_parameters = whole(counts.matmul),
+          .training_flop_per_token = Flops(3.0 * mixed_forward(mixed, sequence, false)),
+          .causal_training_flop_per_token = Flops(3.0 * mixed_forward(mixed, sequence, true)),
+          .cache_bytes_per_token =
+              word * sum_of_layers(mixed, [](const LayerForm& form) { return form.cached(1.0); })};
+}
+
 }  // namespace
 
 double Transformer::seen_in_layers(std::int64_t tokens) const {
@@ -142,17 +176,20 @@ double Transformer::seen_in_layers(std::int64_t tokens) const {
 }
 
 double parameter_count(const Transformer& model) {
+  if (model.mixed) return counts_of(model.mixed->shape, 1).parameters;
   return parameters_with(model,
                          all_experts(model, model.experts ? number(model.experts->count) : 0.0));
 }
 
 Flops forward_flop_per_token(const Transformer& model, std::int64_t sequence, bool causal) {
+  if (model.mixed) return Flops(mixed_forward(*model.mixed, sequence, causal));
   const double head = number(model.head_dim) + number(model.value_dim);
   return Flops(2.0 * matmul_elements(model) +
                2.0 * number(model.heads) * head * keys_seen(model, sequence, causal));
 }
 
 ModelCounts count(const Transformer& model, std::int64_t sequence, Bytes word) {
+  if (model.mixed) return mixed_counts(*model.mixed, sequence, word);
   return {.parameters = whole(parameter_count(model)),
           .active_parameters = whole(parameters_with(model, active_experts(model))),
           .matmul_parameters = whole(matmul_elements(model)),

@@ -2,9 +2,11 @@
 // The published shape of a transformer, and counts that follow from it (docs/transformers.md).
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "base/units.hpp"
+#include "graph/workloads/blocks/form_counts.hpp"
 
 namespace dfsearch {
 
@@ -31,6 +33,7 @@ struct Experts {
   bool router_bias = false;       ///< an element for each expert
   double imbalance = 1.0;         ///< rows of the busiest rank over the mean, when serving
   std::int64_t vectors = 0;       ///< elements of each beside its matrices: biases
+  std::int64_t latent = 0;        ///< width that they work at, if the model has another one
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };
@@ -70,6 +73,8 @@ struct Transformer {
   std::int64_t end_vectors = 0;    ///< such elements beside the layers
   std::optional<Experts> experts = std::nullopt;
   std::optional<LatentAttention> latent = std::nullopt;
+  /// Layers of several kinds; then the members above describe the model, and both its ends.
+  std::shared_ptr<const MixedLayers> mixed = nullptr;
 
   /// Elements of the weight of a norm over `width`.
   [[nodiscard]] std::int64_t norm_parameters(std::int64_t width) const {

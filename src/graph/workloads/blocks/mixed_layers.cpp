@@ -1,0 +1,371 @@
+// Each block goes to the part of a form that has equations for it: softmax attention, MLPs and
+// experts to a transformer, with the matrices that a transformer lacks beside it, all mixers with a
+// state to the scans.
+
+#include "graph/workloads/blocks/mixed_layers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/counts.hpp"
+
+namespace dfsearch {
+namespace {
+
+/// The reason why a shape has no equations.
+struct NoForm {
+  std::string why;
+};
+
+[[noreturn]] void no_form(const std::string& why) { throw NoForm{why}; }
+
+bool is_scan(BlockKind kind) { return kind >= BlockKind::Mamba1 && kind <= BlockKind::Recurrence; }
+
+bool is_delta_rule(BlockKind kind) { return kind == BlockKind::Deltanet || kind == BlockKind::Kda; }
+
+/// Whether a transformer has a matrix with this role.
+bool is_in_view(const Linear& linear) {
+  switch (linear.role) {
+    case LinearRole::Query:
+    case LinearRole::Key:
+    case LinearRole::Value:
+    case LinearRole::KeyValue:
+    case LinearRole::Latent:
+    case LinearRole::Output:
+    case LinearRole::Up:
+    case LinearRole::Down:
+    case LinearRole::Router:
+    case LinearRole::ExpertUp:
+    case LinearRole::ExpertDown:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class FormMaker {
+ public:
+  FormMaker(const Stack& stack, const LayerKind& kind) : stack_(stack), kind_(kind) {
+    form_.name = kind.text();
+    form_.view.hidden = stack.hidden;
+    form_.view.layers = 1;
+    form_.view.mlp = 1;
+    form_.view.norm = stack.norm == 2 * stack.hidden ? Norm::Layer : Norm::Rms;
+    form_.view.dropout = stack.dropout;
+    form_.norms = number(kind.norms);
+    form_.vectors = number(kind.norms * stack.norm + kind.vectors);
+  }
+
+  LayerForm make() {
+    if (!kind_.owns) no_form("layers that share weights");
+    bool mixes = false, has_channels = false;
+    for (const Block& block : kind_.blocks) {
+      const BlockCounts counts = counts_of(block, stack_.hidden);
+      form_.vectors += counts.vectors;
+      for (const Linear& linear : counts.linears) {
+        if (linear.bias) form_.vectors += number(linear.out * linear.copies);
+      }
+      if (block.kind == BlockKind::Attention || block.kind == BlockKind::Mla) {
+        mixes = true;
+        take_attention(block, counts);
+      } else if (block.kind == BlockKind::Dense || block.kind == BlockKind::Moe) {
+        has_channels = true;
+        take_channels(block, counts);
+      } else if (is_scan(block.kind)) {
+        mixes = true;
+        take_scan(block, counts);
+      } else if (block.kind == BlockKind::Extra) {
+        take_linears(counts, false);
+      } else {
+        no_form("the block " + std::string(name_of(block.kind)));
+      }
+    }
+    form_.halves = (mixes ? 1.0 : 0.0) + (has_channels ? 1.0 : 0.0);
+    if (!mixes && !has_channels) no_form("layers without blocks");
+    return std::move(form_);
+  }
+
+ private:
+  /// Takes matrices over; if `has_view`, matrices that a transformer has are left out.
+  void take_linears(const BlockCounts& counts, bool has_view) {
+    for (const Linear& linear : counts.linears) {
+      if (has_view && is_in_view(linear)) continue;
+      form_.linears.push_back(linear);
+      form_.has_shared = form_.has_shared || linear.role == LinearRole::SharedDown;
+      if (linear.role == LinearRole::OutputGate || linear.role == LinearRole::SharedUp ||
+          linear.role == LinearRole::ExpertLatent) {
+        form_.kept += number(linear.out * linear.used);
+      }
+    }
+  }
+
+  void take_attention(const Block& block, const BlockCounts& counts) {
+    Transformer& view = form_.view;
+    if (form_.has_attention) no_form("several blocks of attention in a layer");
+    if (!block.linears.empty()) no_form("further matrices of the block attention");
+    if (block.cross != 0) no_form("attention to an encoder");
+    if (block.kv_shared != 0) no_form("attention to keys and values of another layer");
+    if (block.kind == BlockKind::Attention && block.project == 0) {
+      no_form("attention of other matrices");
+    }
+    form_.has_attention = true;
+    view.heads = block.heads;
+    view.value_dim = block.value;
+    if (block.kind == BlockKind::Mla) {
+      view.kv_heads = block.heads;
+      view.head_dim = block.nope + block.rope;
+      view.latent = LatentAttention{
+          .query_rank = block.q_rank, .key_value_rank = block.kv_rank, .rope_dim = block.rope};
+    } else {
+      if (block.k_is_v != 0) no_form("attention whose keys are its values");
+      if (block.heads % block.kv != 0) no_form("attention whose heads share keys unevenly");
+      form_.causal = block.causal != 0;
+      form_.caches = form_.causal && block.no_cache == 0;
+      view.kv_heads = block.kv;
+      view.head_dim = block.dim;
+      view.qk_norm = block.qk_norm != kNoQkNorm;
+      view.window = block.window > 0 ? block.window : block.chunk;
+    }
+    take_linears(counts, true);
+    for (const Pairs& index : counts.index) form_.index_pair += index.flop;
+    if (block.index_heads > 0) form_.index_cache = number(block.index_dim);
+    form_.topk = block.topk;
+  }
+
+  void take_channels(const Block& block, const BlockCounts& counts) {
+    Transformer& view = form_.view;
+    if (form_.has_mlp || form_.has_experts) no_form("several MLPs or experts in a layer");
+    if (!block.linears.empty()) {
+      no_form("further matrices of the block " + std::string(name_of(block.kind)));
+    }
+    view.gated = block.gated != 0;
+    if (block.kind == BlockKind::Dense) {
+      form_.has_mlp = true;
+      view.mlp = block.width * block.copies;
+    } else {
+      if (block.zero != 0) no_form("experts that compute nothing");
+      form_.has_experts = true;
+      const bool is_multiple =
+          block.shared % block.width == 0 && block.latent == 0 && block.shared_gate == 0;
+      view.experts = Experts{.count = block.experts,
+                             .used = block.used,
+                             .mlp = block.width,
+                             .shared = is_multiple ? block.shared / block.width : 0,
+                             .latent = block.latent};
+      BlockCounts beside = counts;
+      if (is_multiple) {
+        std::erase_if(beside.linears, [](const Linear& linear) {
+          return linear.role == LinearRole::SharedUp || linear.role == LinearRole::SharedDown;
+        });
+      }
+      return take_linears(beside, true);
+    }
+  }
+
+  void take_scan(const Block& block, const BlockCounts& counts) {
+    form_.scans.push_back(block);
+    take_linears(counts, false);
+    form_.scan_vectors += counts.vectors;
+    (is_delta_rule(block.kind) ? form_.delta : form_.scan) += counts.scan;
+    form_.scan_elementwise += counts.scan_elementwise;
+    form_.conv_state += counts.conv_state;
+    form_.state += counts.state;
+    form_.kept += counts.kept;
+    if (block.conv > 1) form_.channels += counts.conv_state / number(block.conv - 1);
+    for (const Linear& linear : counts.linears) {
+      if (linear.role == LinearRole::Out) form_.inner += number(linear.in);
+    }
+  }
+
+  const Stack& stack_;
+  const LayerKind& kind_;
+  LayerForm form_;
+};
+
+void check_ends(const Stack& stack) {
+  if (stack.layers.empty()) no_form("a model without layers");
+  if (stack.vocabulary == 0 || !stack.has_head) no_form("a model without a head for tokens");
+  if (stack.embedding != stack.hidden) no_form("an embedding of another width than the layers");
+  if (!stack.linears.empty()) no_form("matrices beside the layers");
+  if (stack.positions > 0 && stack.position_width != stack.hidden) {
+    no_form("positions of another width than the layers");
+  }
+}
+
+/// Counts that describe the model as a whole, by the first form that has them.
+Transformer described(const Stack& stack, const MixedLayers& mixed) {
+  Transformer model{.hidden = stack.hidden,
+                    .layers = static_cast<std::int64_t>(stack.layers.size()),
+                    .vocabulary = stack.vocabulary,
+                    .positions = stack.positions,
+                    .tied = stack.tied,
+                    .dropout = stack.dropout};
+  bool has_attention = false;
+  std::int64_t dense = 0;
+  for (std::size_t i = 0; i < mixed.forms.size(); ++i) {
+    const LayerForm& form = mixed.forms[i];
+    const Transformer& view = form.view;
+    if (form.has_attention && !has_attention) {
+      has_attention = true;
+      model.heads = view.heads;
+      model.kv_heads = view.kv_heads;
+      model.head_dim = view.head_dim;
+      model.value_dim = view.value_dim;
+      model.latent = view.latent;
+    }
+    if (form.has_mlp) model.mlp = std::max(model.mlp, view.mlp);
+    if (form.has_mlp || form.has_experts) model.gated = view.gated;
+    if (form.has_experts && model.experts && *model.experts != *view.experts) {
+      no_form("layers of different experts");
+    }
+    if (form.has_experts) model.experts = view.experts;
+    if (!form.has_experts) dense += mixed.before.back()[i];
+    if (form.seen() == 0) continue;
+    if (model.window > 0 && model.window != form.seen()) no_form("windows of two sizes");
+    model.window = form.seen();
+  }
+  model.norm = mixed.forms.front().view.norm;
+  if (model.experts) model.experts->dense_layers = dense;
+  return model;
+}
+
+/// Adds the rule of a block with heads in groups; empty if tensor and context ranks keep it.
+std::string misfit_of(const Block& block, std::int64_t t, std::int64_t c, Runner runner) {
+  const std::string name = name_of(block.kind);
+  const auto heads = [&](std::int64_t count, const char* of) -> std::string {
+    if (count % t != 0) {
+      return fmt::format("{}: {} {} do not divide over {} tensor ranks", name, count, of, t);
+    }
+    if (c > 1 && count / t % c != 0) {
+      return fmt::format("{}: {} {} of a tensor rank do not divide over {} context ranks", name,
+                         count / t, of, c);
+    }
+    return "";
+  };
+  switch (block.kind) {
+    case BlockKind::Mamba2: {
+      const bool repeats = runner == Runner::Serving && block.groups == 1;
+      if (!repeats && block.groups % t != 0) {
+        return fmt::format("{}: {} groups do not divide over {} tensor ranks", name, block.groups,
+                           t);
+      }
+      return heads(block.heads, "heads");
+    }
+    case BlockKind::Deltanet:
+      if (const std::string text = heads(block.k_heads, "heads of keys"); !text.empty()) {
+        return text;
+      }
+      return heads(block.v_heads, "heads of values");
+    case BlockKind::Kda:
+    case BlockKind::Lightning:
+      return heads(block.heads, "heads");
+    case BlockKind::Mamba1:
+      if (block.inner % t != 0) return heads(block.inner, "channels");
+      break;
+    case BlockKind::Shortconv:
+      return "";
+    default:
+      if (t > 1) return name + ": its states do not divide over tensor ranks";
+  }
+  return c > 1 ? name + ": no software divides its tokens over context ranks" : "";
+}
+
+}  // namespace
+
+double LayerForm::cached(double tensor) const {
+  if (!has_attention || !caches) return 0.0;
+  if (view.latent) return number(view.latent->key_value_rank + view.latent->rope_dim) + index_cache;
+  return std::max(number(view.kv_heads) / tensor, 1.0) * number(view.head_dim + view.value_dim) +
+         index_cache;
+}
+
+FormCounts MixedLayers::counts(std::int64_t begin, std::int64_t end) const {
+  FormCounts counts{};
+  const FormCounts& from = before[static_cast<std::size_t>(begin)];
+  const FormCounts& to = before[static_cast<std::size_t>(end)];
+  for (std::size_t i = 0; i < forms.size(); ++i) counts[i] = to[i] - from[i];
+  return counts;
+}
+
+std::string MixedLayers::unmeasured() const {
+  std::vector<std::string> names;
+  for (const LayerForm& form : forms) {
+    for (const Block& scan : form.scans) names.push_back(name_of(scan.kind));
+    if (form.index_pair > 0.0) names.push_back("index");
+  }
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+        names.begin() + static_cast<std::ptrdiff_t>(i)) {
+      continue;
+    }
+    text += (text.empty() ? "" : ", ") + names[i];
+  }
+  return text;
+}
+
+std::string MixedLayers::misfit(std::int64_t tensor, std::int64_t context, Runner runner) const {
+  for (const LayerForm& form : forms) {
+    if (form.has_attention && form.view.heads % tensor != 0) {
+      return fmt::format("{}: {} heads do not divide over {} tensor ranks",
+                         form.view.latent ? "mla" : "attention", form.view.heads, tensor);
+    }
+    for (const Block& scan : form.scans) {
+      std::string text = misfit_of(scan, tensor, context, runner);
+      if (!text.empty()) return text;
+    }
+  }
+  return "";
+}
+
+bool MixedLayers::has_states() const {
+  return std::any_of(forms.begin(), forms.end(),
+                     [](const LayerForm& form) { return form.state + form.conv_state > 0.0; });
+}
+
+bool MixedLayers::attends() const {
+  return std::any_of(forms.begin(), forms.end(),
+                     [](const LayerForm& form) { return form.has_attention; });
+}
+
+bool MixedLayers::is_causal() const {
+  return std::all_of(forms.begin(), forms.end(), [](const LayerForm& form) { return form.causal; });
+}
+
+MixedModel mixed_model_of(const ModelShape& shape) {
+  MixedModel result;
+  try {
+    if (shape.stacks.empty()) no_form("a model without layers");
+    for (const Stack& stack : shape.stacks) {
+      if (stack.name == "encoder") no_form("an encoder");
+    }
+    const Stack& stack = shape.stacks.front();
+    check_ends(stack);
+    auto mixed = std::make_shared<MixedLayers>();
+    mixed->shape = {.stacks = {stack}, .prediction = {}, .sequence = shape.sequence};
+    if (stack.kinds.size() > kMostForms) {
+      no_form(fmt::format("{} kinds of layers, of at most {}", stack.kinds.size(), kMostForms));
+    }
+    for (const LayerKind& kind : stack.kinds) {
+      mixed->forms.push_back(FormMaker(stack, kind).make());
+    }
+    mixed->layers = stack.layers;
+    mixed->before.assign(1, {});
+    for (const std::uint16_t kind : stack.layers) {
+      FormCounts next = mixed->before.back();
+      ++next[kind];
+      mixed->before.push_back(next);
+    }
+    Transformer model = described(stack, *mixed);
+    model.mixed = std::move(mixed);
+    result.model = std::move(model);
+  } catch (const NoForm& found) {
+    result.why = found.why;
+  }
+  return result;
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,85 @@
+#pragma once
+// A model whose layers are of several kinds, each with the equations that it needs: the attention,
+// the MLP and the experts of a transformer, and blocks with a state beside them.
+//
+// A layer list is an order of kinds; sums over a range of layers follow from prefix counts of each
+// kind, so a stage of a pipeline costs the same as in a model of one kind.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/workloads/blocks/form_counts.hpp"
+#include "graph/workloads/blocks/model_shape.hpp"
+#include "graph/workloads/llm/transformer.hpp"
+
+namespace dfsearch {
+
+/// Layers that are equal, in the parts that equations take.
+struct LayerForm {
+  std::string name;  ///< "mamba2+moe"
+  /// A model of such layers alone, without what follows.  Its window is the view of attention.
+  Transformer view;
+  bool has_attention = false;
+  bool has_mlp = false;  ///< dense
+  bool has_experts = false;
+  bool causal = true;
+  bool caches = true;  ///< keys and values of attention
+  double norms = 2.0;
+  double halves = 2.0;  ///< parts with a residual of their own
+
+  std::vector<Block> scans;     ///< blocks with a state or a convolution
+  std::vector<Linear> linears;  ///< of the scans, and matrices of other blocks that `view` lacks
+  double kept = 0.0;            ///< elements of a token that these keep for the backward pass
+  double vectors = 0.0;         ///< elements that no matrix product touches, all blocks together
+  double scan_vectors = 0.0;    ///< elements of the scans alone
+  bool has_shared = false;      ///< a shared expert is among `linears`
+  // Sums over the scans, for a token or a sequence (see BlockCounts).
+  double scan = 0.0, delta = 0.0, scan_elementwise = 0.0;
+  double channels = 0.0;  ///< of convolutions
+  double inner = 0.0;     ///< width of the outputs
+  double conv_state = 0.0, state = 0.0;
+  // Scores of an index: FLOP of a query and key, elements of the cache of a token.
+  double index_pair = 0.0, index_cache = 0.0;
+  std::int64_t topk = 0;  ///< tokens that the index chooses for a query; 0: all
+
+  /// Elements of the cache of attention that a token adds, on one of `tensor` chips.
+  [[nodiscard]] double cached(double tensor) const;
+  /// Tokens that a query sees, and tokens that stay in the cache; 0: all.
+  [[nodiscard]] std::int64_t seen() const { return topk > 0 ? topk : view.window; }
+};
+
+/// Who runs the model: Megatron-LM divides groups of states among tensor ranks, vLLM may repeat one.
+enum class Runner : std::uint8_t { Training, Serving };
+
+struct MixedLayers {
+  ModelShape shape;  ///< the stack of the text alone
+  std::vector<LayerForm> forms;
+  std::vector<std::uint16_t> layers;  ///< the form of each
+  std::vector<FormCounts> before;     ///< of the layers before each, and of all
+
+  /// Numbers of the layers from `begin` to before `end`.
+  [[nodiscard]] FormCounts counts(std::int64_t begin, std::int64_t end) const;
+  /// Names of the blocks whose rates nobody measured: "mamba2, deltanet"; empty if there are none.
+  [[nodiscard]] std::string unmeasured() const;
+  /// The rule that tensor and context ranks break, with the name of the block; empty: none.
+  [[nodiscard]] std::string misfit(std::int64_t tensor, std::int64_t context, Runner runner) const;
+  [[nodiscard]] std::string text() const { return shape.stacks.front().text(); }
+  /// Whether some layer has a state or a convolution.
+  [[nodiscard]] bool has_states() const;
+  [[nodiscard]] bool attends() const;
+  /// Whether no token sees later ones.
+  [[nodiscard]] bool is_causal() const;
+};
+
+/// A model of several kinds, or the reason why there is none, by the block that has no equations.
+/// The returned transformer has `mixed`; its other members are for display, and for what all layers
+/// share.
+struct MixedModel {
+  std::optional<Transformer> model;
+  std::string why;
+};
+MixedModel mixed_model_of(const ModelShape& shape);
+
+}  // namespace dfsearch
