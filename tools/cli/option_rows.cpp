@@ -54,7 +54,7 @@ void set(Line& line, const OptionRow& row, const Text& value) {
   put((line.*....*members), row, value);
 }
 
-/// One of the words that the row lists.
+/// Puts the value if the row lists it among its words.
 template <auto... members>
 void set_word(Line& line, const OptionRow& row, const Text& value) {
   std::vector<std::string_view> words;

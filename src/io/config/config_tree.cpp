@@ -267,7 +267,7 @@ void strip_pool_keys(YamlEntry& system) {
   for (YamlNode& dimension : network->value.items) leave_out(dimension, {"strategy"});
 }
 
-/// Calls with each workload of a config: its own, and those of the models of its fleet.
+/// Calls `visit` with each workload of a config: its own, and the workloads of its fleet.
 template <class Visit>
 void for_each_workload(YamlNode& root, const Visit& visit) {
   if (YamlEntry* workload = root.find("workload")) visit(workload->value);
@@ -279,7 +279,7 @@ void for_each_workload(YamlNode& root, const Visit& visit) {
   }
 }
 
-/// Calls with the map and the key of each model that a workload serves.
+/// Calls `visit` with the map and the key of each model that a workload serves.
 template <class Visit>
 void for_each_served_model(YamlNode& workload, const Visit& visit) {
   visit(workload, "model");
