@@ -77,6 +77,13 @@ class Pass {
     const Layer& last = last_layer();
     return cached.tokens[model_.mixed ? last.scan.held : last_sight_] * last.attention.cached;
   }
+  /// The same as a server holds it, in whole pages (14c).
+  [[nodiscard]] double held_bytes(const Cached& cached) const {
+    if (!model_.mixed) return cached_bytes(cached);
+    double bytes = 0.0;
+    for (const Stage& stage : stages_) bytes += forms_in(stage, cached, page_tokens());
+    return bytes;
+  }
   /// Bytes of the states of a request, in the stage that has most.
   [[nodiscard]] double state_bytes() const;
 

@@ -74,7 +74,7 @@ class Decoder {
   /// Bytes of the cache of `tokens` tokens on a chip, whose stage has its share of the layers.
   [[nodiscard]] double cached_bytes(double tokens) const {
     const double window = real(task_.model.window);
-    return pass_.cached_bytes({{tokens, window > 0.0 ? std::min(tokens, window) : tokens}}) /
+    return pass_.held_bytes({{tokens, window > 0.0 ? std::min(tokens, window) : tokens}}) /
            real(structure_.pipeline);
   }
   [[nodiscard]] const Structure& structure() const { return structure_; }
