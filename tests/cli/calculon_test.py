@@ -382,6 +382,47 @@ class Page(CliTest):
                              f"{path}.zzzzzzzzzzzz=1", status=2).stderr
         return re.search("expected (.*)", text)[1].replace(" or ", ", ").split(", ")
 
+    def test_files_of_calculon_are_read_as_they_are(self):
+        network = {"bandwidth": 300, "efficiency": 0.65, "size": 8, "latency": 1e-5,
+                   "ops": {"p2p": [1, None], "reduce_scatter": [1.5, -1], "all_gather": [1.5, -1],
+                           "all_reduce": [2, -1]}, "must_be_filled": True, "processor_usage": 0.15}
+        far = {"bandwidth": 25, "efficiency": 0.9, "size": 65536, "latency": 2e-5,
+               "ops": {"p2p": 1.0, "reduce_scatter": 1.0, "all_gather": 1.0, "all_reduce": 1.0},
+               "processor_usage": 0.02}
+        products = {"tflops": 312, "gflops_efficiency": [
+            (128, 0.95), (16, 0.9), (1, 0.6), (0, 0.1)]}
+        others = {"tflops": 78, "gflops_efficiency": [(16, 0.95), (1, 0.5), (0, 0.1)]}
+        tiers = [{"GiB": gib, "GBps": rate, "MB_efficiency": steps} for gib, rate, steps in (
+            (80, 2048, [(100, 0.9), (10, 0.75), (1, 0.6), (0, 0.3)]),
+            (512, 32, [(100, 0.95), (10, 0.9), (1, 0.7), (0, 0.3)]))]
+        collectives = ("reduce_scatter", "all_gather", "all_reduce")
+        forms = [  # of two releases
+            ({"float16": products}, {"float16": others}, network),
+            (*({**each, "gflops_efficiency": {"float16": each["gflops_efficiency"]}}
+               for each in (products, others)),
+             {**network, "collective_minus1_scalar": True,
+              "ops": {"p2p": 1.0, **{k: network["ops"][k][0] for k in collectives}}})]
+        self.write("model.json", json.dumps({
+            "name": "1T", "hidden": 25600, "feedforward": 102400, "seq_size": 2048,
+            "attn_heads": 160, "attn_size": 160, "num_blocks": 128}))
+        given = "equations: calculon\ncalculon: {maximum_batch: 1024, offload: none, tensor: 8}\n"
+        expected = json.loads(self.run_tool("calculon_1t", "--set", "calculon.tensor=8", "--quiet",
+                                            "--json", "-").stdout)["step_time"]
+        for matrix, vector, near in forms:
+            system = {"matrix": matrix, "vector": vector, "mem1": tiers[0], "mem2": tiers[1],
+                      "processing_mode": "no_overlap", "networks": [near, far]}
+            self.write("system.json", json.dumps(system))
+            self.write("c.yaml", "workload: {from: model.json}\n"
+                       "system: {from: system.json, chips: 1024}\n" + given)
+            found = json.loads(self.run_tool("c.yaml", "--quiet", "--json", "-").stdout)
+            self.assertEqual(found["step_time"], expected)
+        self.write("system.json", json.dumps({**system, "processing_mode": "roofline"}))
+        self.assertIn("processing_mode: expected no_overlap", self.run_tool(
+            "c.yaml", status=2).stderr)
+        self.write("system.json", json.dumps({**system, "mem1": {}}))
+        self.assertIn("is a file of Calculon that makes no sense", self.run_tool(
+            "c.yaml", status=2).stderr)
+
     def test_the_tables_have_the_keys_of_configs(self):
         self.assertCountEqual(documented("### `calculon`", "key"), self.expected("calculon"))
         self.assertCountEqual(documented("### `system`", "key of a network"),

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "io/chakra/import_trace.hpp"
+#include "io/config/calculon_file.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
 #include "io/huggingface/import_huggingface.hpp"
 #include "io/text/input_messages.hpp"
@@ -71,11 +72,13 @@ std::string_view foreign_kind(std::string_view name, std::string_view text) {
   if (is_onnx(name)) return "a model of ONNX";
   if (is_trace(name)) return "a trace of Chakra";
   if (begins_as_setup(text)) return "a setup of DFModel";
+  if (is_calculon_file(text)) return "a file of Calculon";
   return has_model_type(text) ? "a model of Hugging Face" : "";
 }
 
 std::string imported_text(const std::string& text, const std::string& name) {
   if (is_trace(name)) return import_trace(text, name, groups_beside(name));
+  if (is_calculon_file(text)) return import_calculon(text, name);
   try {
     if (!is_huggingface_config(text, name)) return import_dfmodel(text, name);
     const std::filesystem::path beside = std::filesystem::path(name).parent_path() / kOptimizerFile;
