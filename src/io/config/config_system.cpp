@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "base/units_text.hpp"
 #include "io/config/config_technology.hpp"
 #include "io/schema/read_schema.hpp"
 #include "model/machine/machine_schema.hpp"
@@ -15,6 +18,7 @@ namespace dfsearch {
 namespace {
 
 // Largest number of multiply-add units, 2^62; more would leave 64-bit integers.
+constexpr double kPeakTolerance = 0.01;
 constexpr double kMostUnits = 4611686018427387904.0;
 
 struct KnownSystem {};
@@ -95,6 +99,26 @@ Accelerator chip_of_peaks(const YamlEntry& section, const Peaks& peaks, InputMes
   return {.frequency = Hertz(0.5 * peak->rate.in_base_units()), .sram = given.sram};
 }
 
+/// Refuses a peak of 16 bits that the cores beside it do not have.  Where another file or an override
+/// changes keys of the cores alone, all peaks grow with these.
+void check_peak_of_cores(const YamlEntry& accelerator, const YamlEntry& peaks,
+                         const Machine& system, InputMessages& messages) {
+  const FlopsPerSecond stated = system.peaks.matrix.at(Math::Bf16);
+  const FlopsPerSecond of_cores = system.accelerator.peak();
+  if (messages.count() > 0 || !(stated > FlopsPerSecond{})) return;
+  if (std::abs(of_cores / stated - 1.0) <= kPeakTolerance) return;
+  const Place& place = peaks.value.find("matrix")->value.find("bf16")->place;
+  std::size_t beside = 0;
+  for (const YamlEntry& entry : accelerator.value.entries) {
+    beside += *entry.place.source == *place.source ? 1U : 0U;
+  }
+  if (beside > 0 && beside < accelerator.value.entries.size()) return;
+  messages.add(place, "bf16",
+               fmt::format("the cores have a peak of {}, which counts, expected the same, or an "
+                           "accelerator with 'sram' alone",
+                           to_text(of_cores)));
+}
+
 /// A chip whose inside is written out.
 void read_known_chip(MapReader& reader, Machine& system, InputMessages& messages) {
   if (const YamlEntry* part = reader.optional("peaks")) {
@@ -109,6 +133,9 @@ void read_known_chip(MapReader& reader, Machine& system, InputMessages& messages
     system.accelerator = has_cores ? read_accelerator(*part, bundle, messages)
                                    : chip_of_peaks(*part, system.peaks, messages);
     system.counts_cores = has_cores;
+    if (const YamlEntry* peaks = has_cores ? reader.optional("peaks") : nullptr) {
+      check_peak_of_cores(*part, *peaks, system, messages);
+    }
   }
   if (const YamlEntry* levels = reader.optional("levels")) {
     system.levels = read_levels(*levels, system.accelerator.cores, bundle, messages);
