@@ -1,0 +1,83 @@
+// Energy of runs against worked figures of an H100 and a B200, and bounds against all clocks.
+
+#include "model/machine/energy.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+namespace dfsearch {
+namespace {
+
+EnergyRates h100() {
+  EnergyRates rates{.idle = Watts(340),
+                    .host = {},
+                    .flop = {},
+                    .memory = JoulesPerByte(50e-12),
+                    .link = JoulesPerByte(11e-12),
+                    .cap = Watts(0.97 * 700)};
+  rates.flop.of[static_cast<std::size_t>(Math::Bf16)] = JoulesPerFlop(0.6e-12);
+  rates.flop.of[static_cast<std::size_t>(Math::Fp8)] = JoulesPerFlop(0.33e-12);
+  return rates;
+}
+
+EnergyWork work_of(const EnergyRates& rates, Math math, double flop, double bytes) {
+  return {.math = Flops(flop) * rates.of(math), .memory = Bytes(bytes) * rates.memory, .links = {}};
+}
+
+auto about(double value) { return doctest::Approx(value).epsilon(1e-12); }
+
+TEST_CASE("a run takes what its chips idle for, and its work") {
+  const EnergyRates rates = h100();
+  // A second of 8 H100 that decode a model of 405 billion parameters in fp8.
+  const Energy decode = energy_of(rates, 8, Seconds(1), work_of(rates, Math::Fp8, 250e12, 12.2e12));
+  CHECK(decode.sum().in_base_units() == about(3412.5));
+  CHECK(decode.clock == 1.0);
+  const Energy step = energy_of(rates, 4, Seconds(0.1), work_of(rates, Math::Bf16, 100e12, 400e9));
+  CHECK(step.product() == about(21.6));
+  CHECK(rates.of(Math::Int8) == rates.of(Math::Bf16));
+}
+
+TEST_CASE("a cap lowers the clock until the power of a chip is the cap") {
+  const EnergyRates rates = h100();
+  const Energy product = energy_of(rates, 1, Seconds(1), work_of(rates, Math::Bf16, 920e12, 1e12));
+  CHECK(product.power().in_base_units() == about(679));
+  CHECK(product.sum().in_base_units() == about(822.2465096649582));
+  CHECK(product.clock == doctest::Approx(0.826).epsilon(1e-3));
+  EnergyRates free = rates;
+  free.cap = Watts::infinity();
+  CHECK(energy_of(free, 1, Seconds(1), work_of(rates, Math::Bf16, 920e12, 1e12)).clock == 1.0);
+  CHECK(best_clock(rates, 1, Seconds(1), Joules(602)) == about(0.6560709528292665));
+}
+
+TEST_CASE("no clock takes less than the bound") {
+  const EnergyRates rates = h100();
+  const double chip_time = std::max(1e18 / 989.4e12, 100e12 / 3.35e12);
+  const EnergyWork least = work_of(rates, Math::Bf16, 1e18, 100e12);
+  CHECK(energy_bound(rates, Seconds(chip_time), least.sum()).in_base_units() ==
+        about(784195.5794608672));
+  std::mt19937_64 random(7);
+  const auto draw = [&random](double low, double high) {
+    return std::exp(std::uniform_real_distribution(std::log(low), std::log(high))(random));
+  };
+  for (int seed = 0; seed < 2000; ++seed) {
+    EnergyRates some{.idle = Watts(draw(1, 1000)), .host = Watts(draw(1, 300))};
+    some.cap = some.idle + Watts(draw(1, 1000));
+    const double chips = std::floor(draw(1, 1000));
+    const Seconds time(draw(1e-3, 1e3));
+    const Joules work(draw(1, 1e6));
+    const double bound = energy_bound(some, chips * time, work).in_base_units();
+    const Energy run = energy_of(some, chips, time, {.math = work, .memory = {}, .links = {}});
+    CHECK(run.sum().in_base_units() >= bound * (1 - 1e-12));
+    const double idle = (chips * (some.idle + some.host) * time).in_base_units();
+    const auto at = [&](double f) { return idle / f + work.in_base_units() * f * f; };
+    const double best = best_clock(some, chips, time, work);
+    CHECK(at(best) == doctest::Approx(bound).epsilon(1e-9));
+    CHECK(at(std::min(1.0, best * 1.05)) >= bound * (1 - 1e-12));
+    CHECK(at(best * 0.95) >= bound * (1 - 1e-12));
+  }
+}
+
+}  // namespace
+}  // namespace dfsearch
