@@ -487,6 +487,23 @@ class Import(CliTest):
         # A row is the least, of all columns of a kernel that is cut into tiles.
         self.assertLessEqual(bytes_[("k_2", "k_4")], 1 << 20)
 
+    def test_a_trace_of_collectives_alone(self):
+        self.write("machine.yaml", re.sub(r"(?m)^  ", "", SYSTEM.removeprefix("system:\n")).replace(
+            "chips: 1\n", "chips: 4\n") + "network: [{topology: ring, bandwidth: 1 GB/s}]\n")
+        sizes = {"all_reduce": 1 << 20, "reduce_scatter": 1 << 21, "all_gather": 1 << 18}
+        (self.folder / "t.json").write_text(json.dumps({"g": [0, 1, 2, 3]}))
+        text = self.imported(*[
+            (id_, kind, COLLECTIVE, [id_ - 1] if id_ > 1 else [],
+             {"comm_type": (9, KINDS[kind]), "comm_size": (9, size), "pg_name": (29, b"g")})
+            for id_, (kind, size) in enumerate(sizes.items(), 1)]).stdout
+        self.assertEqual(text.count("communication"), 3)
+        found = json.loads(self.run_tool("t.et", "--system", "machine.yaml", "--quiet", "--json",
+                                         "-").stdout)
+        # Three quarters of all bytes over a link, twice of an all-reduce; each chip has its part of
+        # what is gathered.
+        moved = 2 * sizes["all_reduce"] + sizes["reduce_scatter"] + 4 * sizes["all_gather"]
+        self.assertAlmostEqual(found["step_time"] / (0.75 * moved / 1e9), 1, places=5)
+
     def test_traces_that_are_none(self):
         for nodes, message_ in (
                 ([self.node(1, 8, 8, 2), self.node(2, 8, 8, 1)], "need each other in a circle"),

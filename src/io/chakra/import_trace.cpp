@@ -105,6 +105,7 @@ std::optional<CommunicationType> collective_of(const chakra::Node& node) {
       return CommunicationType::AllReduce;
     case 2:
     case 7:
+    case 8:  // the same of blocks
       return CommunicationType::AllGather;
     case 6:
       return CommunicationType::AllToAll;
@@ -172,10 +173,10 @@ class TraceGraph {
       }
       reach[i] = {kernel};
     }
-    if (std::none_of(order_.begin(), order_.end(), [&](std::size_t i) { return computes(i); })) {
+    if (kernels.empty()) {
       throw InputError(name_ +
                        ": has no node that computes, of type COMP_NODE and not of the host "
-                       "(is_cpu_op); expected a trace of a device");
+                       "(is_cpu_op), and no collective; expected a trace of a device");
     }
     share_bytes(moved, kernels, tensors);
     workload.graph = DataflowGraph(std::move(kernels), std::move(tensors));
