@@ -90,7 +90,9 @@ class System:
         self.attention, self.memory, self.cache, self.network = g("attention"), g("memory"), g("cache"), g("network")
         self.M = lambda kind: g("matrix_8bit" if BYTES[kind] == 1 else "matrix_4bit" if BYTES[kind] < 1 else "matrix", g("matrix"))
         self.E = lambda kind: g("experts", self.M(kind))
-        self.experts_memory = g("experts_memory", self.memory)
+        self.experts_memory, self.experts_scale = g("experts_memory", self.memory), g("experts_scale")
+        self.rank_layer, self.tile = t("rank_layer"), e.get("tile", 0)
+        self.gathers = e.get("exchange") == "gather"
 
     def P(self, kind):
         return self.peak.get(kind, self.peak["bf16"])
@@ -138,6 +140,18 @@ class Precision:
         self.act = p.get("activations", "bf16")
         self.att = p.get("attention", "bf16")
         self.comm = p.get("communication", "bf16")
+        self.dispatch, self.combine = p.get("dispatch", self.comm), p.get("combine", self.comm)
+        self.modules = {name: {"weights": own} if isinstance(own, str) else own
+                        for name, own in p.get("modules", {}).items()}
+
+    def stored(self, module):
+        other = self.head if module in ("head", "embedding") else self.w
+        return self.modules.get(module, {}).get("weights", other)
+
+    def multiplied(self, module):
+        own = self.modules.get(module, {})
+        other = self.head if module == "head" else self.products
+        return own.get("products") or own.get("weights") or other
 
 
 class Requests:
@@ -196,11 +210,13 @@ class Pass:
     def layer(self, dense, window, beta, v, chunk, share, C):
         S, M, pr, R, t, d, e = self.S, self.M, self.pr, self.R, self.t, self.d, self.e
         x = beta * v + chunk
-        bw, a, bc, bx = BYTES[pr.w], BYTES[pr.act], BYTES[pr.c], BYTES[pr.comm]
-        P = S.P(pr.products)
+        a, bc, bx = BYTES[pr.act], BYTES[pr.c], BYTES[pr.comm]
         T = S.layer
-        for m, r in M.attention_products(t):
-            T += product(S, P, S.M(pr.products), x, m, r, bw, a, S.memory)
+
+        def linear(list, module):
+            number = pr.multiplied(module)
+            return sum(product(S, S.P(number), S.M(number), x, m, r, BYTES[pr.stored(module)], a, S.memory) for m, r in list)
+        T += linear(M.attention_products(t), "attention")
         fd, fp = M.phi(t)
         u = M.u(t) * bc
         PA, V = S.P(pr.att), R.view(window)
@@ -212,17 +228,15 @@ class Pass:
         if t > 1:
             T += S.all_reduce(t, Sx)
         if dense:
-            for m, r in M.mlp_products(M.f, t):
-                T += product(S, P, S.M(pr.products), x, m, r, bw, a, S.memory)
+            T += linear(M.mlp_products(M.f, t), "dense")
             if t > 1:
                 T += S.all_reduce(t, Sx)
             return T
         E, k, fe = M.e["count"], M.e["used"], M.e["mlp"]
-        T += S.expert_layer
-        T += product(S, P, S.M(pr.products), x, M.h * E, M.h + E, bw, a, S.memory)
+        T += S.expert_layer + (S.rank_layer if d > 1 else 0)
+        T += linear([(M.h * E, M.h + E)], "router")
         if M.e.get("shared", 0):
-            for m, r in M.mlp_products(M.e["shared"] * fe, t):
-                T += product(S, P, S.M(pr.products), x, m, r, bw, a, S.memory)
+            T += linear(M.mlp_products(M.e["shared"] * fe, t), "shared")
         w = self.w
         g = w // e
         X = x * (self.ranks or d)
@@ -230,19 +244,24 @@ class Pass:
         hit = E / e * (1 - (1 - k / E) ** X)
         n = 3 if M.gated else 2
         m = n * M.h * fe / g
-        T += max(2 * A * m / (P * S.E(pr.products)), (hit * m * bw + A * (2 * M.h + n * fe / g) * a) / (S.W * S.experts_memory))
-        if d == 1 or e == 1:
+        number, bw = pr.multiplied("experts"), BYTES[pr.stored("experts")]
+        peak = S.P(number) * S.E(number) * S.experts_scale
+        T += max(2 * (A + hit * S.tile / 2) * m / peak, (hit * m * bw + A * (2 * M.h + n * fe / g) * a) / (S.W * S.experts_memory))
+        if d == 1:
             if w > 1:
                 T += S.all_reduce(w, X * M.h * bx)
+        elif e == 1 or S.gathers:
+            T += sum(S.all_reduce(w, X * M.h * BYTES[b]) / 2 for b in (pr.dispatch, pr.combine))
         else:
-            T += 2 * S.all_to_all(e, Sx / t * min(k, e))
+            T += sum(S.all_to_all(e, x * M.h * BYTES[b] / t * min(k, e)) for b in (pr.dispatch, pr.combine))
             if g > 1:
                 T += S.all_reduce(g, A * M.h * bx)
         return T
 
     def head(self, tokens):
         S, M, pr = self.S, self.M, self.pr
-        return product(S, S.P(pr.head), S.M(pr.head), tokens, M.h * M.V / self.t, M.h + M.V / self.t, BYTES[pr.head], BYTES[pr.act], S.memory)
+        number = pr.multiplied("head")
+        return product(S, S.P(number), S.M(number), tokens, M.h * M.V / self.t, M.h + M.V / self.t, BYTES[pr.stored("head")], BYTES[pr.act], S.memory)
 
     def stages(self):
         L, p = self.M.L, self.p
@@ -272,25 +291,26 @@ class Pass:
         return max(T), sum(T)
 
     def weights(self):
-        M, t, w, b = self.M, self.t, self.w, BYTES[self.pr.w]
-        att = sum(m for m, r in M.attention_products(t))
-        dense = sum(m for m, r in M.mlp_products(M.f, t)) if M.dense else 0
+        M, t, w = self.M, self.t, self.w
+        b = lambda module: BYTES[self.pr.stored(module)]
+        att = sum(m for m, r in M.attention_products(t)) * b("attention")
+        dense = sum(m for m, r in M.mlp_products(M.f, t)) * b("dense") if M.dense else 0
         exp = 0
         if M.e:
             n = 3 if M.gated else 2
-            exp = M.h * M.e["count"] + M.e["count"] * n * M.h * M.e["mlp"] / w
+            exp = M.h * M.e["count"] * b("router") + M.e["count"] * n * M.h * M.e["mlp"] / w * b("experts")
             if M.e.get("shared", 0):
-                exp += sum(m for m, r in M.mlp_products(M.e["shared"] * M.e["mlp"], t))
+                exp += sum(m for m, r in M.mlp_products(M.e["shared"] * M.e["mlp"], t)) * b("shared")
         out = []
         st = self.stages()
         for s, layers in enumerate(st):
             nd = sum(i < M.dense for i in layers)
             ne = len(layers) - nd
-            W = (nd + ne) * att * b + nd * dense * b + ne * exp * b
+            W = (nd + ne) * att + nd * dense + ne * exp
             if s == 0:
-                W += M.h * M.V / t * BYTES[self.pr.head]
+                W += M.h * M.V / t * b("embedding")
             if s == len(st) - 1:
-                W += M.h * M.V / t * BYTES[self.pr.head]
+                W += M.h * M.V / t * b("head")
             out.append(W)
         return out
 
@@ -580,7 +600,6 @@ class World:
         r["dollars_per_mtoken"] = price / r["tokens_per_s"] * 1e6
         r["joule_per_token"] = power / r["tokens_per_s"]
         r["dollars_per_mtoken_total"] = price / (served * (R.i + R.o)) * 1e6
-        if apart and self.conc is not None and r["in_flight"] > self.conc: bad = bad + ["concurrency"]
         r["infeasible"] = bad + self.chk(r, mem_bad)
         r["mode"] = D["mode"]
         return r
@@ -601,24 +620,44 @@ class World:
         Td = Pd.times(be, v)[0] + dt
         J = R.J0 / E
         Xp = a["replicas"] * Pp.d * al / Ta
-        Xd = b["replicas"] * Pd.d * be / (J * Td)
+        Xd = b["replicas"] * Pd.d * be / (J * Td) if J else math.inf
         cache = sum(R.view(self.M.sees(i)).i for i in range(self.M.L)) * self.M.u(1) * BYTES[self.pr.c]
         np_, nd = a["replicas"] * Pp.w * Pp.p, b["replicas"] * Pd.w * Pd.p
         Xt = min(np_ * Sp.transfer, nd * Sd.transfer) / cache
         ut = self.s.get("utilization", {})
         X = min(ut.get("prefill", 1) * Xp, ut.get("decode", 1) * Xd, Xt)
-        rho_served = X if self.rate is None else self.rate
-        rho = rho_served / Xp
-        move = cache / min(Pp.t * Pp.p * Sp.transfer, Pd.t * Pd.p * Sd.transfer) + Sp.net[-1][2]
-        wait = rho / (2 * (1 - rho)) * Ta if rho < 1 else math.inf
-        if self.s.get("wait") == "none": wait = 0
-        ttft = La + wait + (al - 1) / 2 * a["replicas"] * Pp.d / rho_served + move + Sp.answer
+        move = cache / min(Pp.t * Pp.p * Sp.transfer, Pd.t * Pd.p * Sd.transfer)
+        places, servers, running = b["replicas"] * Pd.p * Pd.d, a["replicas"] * Pp.d, be
+        if self.conc is not None:
+            # (21a): users who wait, are prefilled and decode are all; each term rises with what runs.
+            N, none = self.conc, self.s.get("wait") == "none"
+            turn = lambda m: Pd.p * (Pd.times(max(m, 1), v)[0] + self.draft_time(Sd, Pd.t, Pd.d, Pd.p, Pd.e, max(m, 1), K)[0])
+            def rates(m):
+                x = places * m / (J * turn(m)) if J else m
+                load = x / Xp
+                wait = 0 if none else min(load / (2 * (1 - load)) * Ta / servers if load < 1 else math.inf, max(N / servers - 1, 0) / 2 * Ta)
+                held = x * (La + wait + move + Sp.answer) + (min(al, max(N / servers, 1)) - 1) / 2 * servers
+                return x, held + (places * m if J else 0)
+            low, high = 0, min(be, N / places) if J else X
+            while low < (m := (low + high) / 2) < high:
+                x, held = rates(m)
+                low, high = (m, high) if held < N and x < X else (low, m)
+            running, X = high if J else 0, rates(high)[0]
+            Td = turn(high) / Pd.p if J else Td
+            ttft = (N - places * running) / X
+        else:
+            move += Sp.net[-1][2]
+            rho_served = X if self.rate is None else self.rate
+            rho = rho_served / Xp
+            wait = rho / (2 * (1 - rho)) * Ta if rho < 1 else math.inf
+            if self.s.get("wait") == "none": wait = 0
+            ttft = La + wait + (al - 1) / 2 * servers / rho_served + move + Sp.answer
         mp = Pp.memory(al, al * R.n, lambda window: R.view(window).i)
         md = Pd.memory(be, be * v, self.H, dm)
         chips = np_ + nd
-        r = dict(ttft=ttft, tpot=Pd.p * Td / E, iteration=Pd.p * Td, prefill_pass=Ta, prefill_capacity=Xp, decode_capacity=Xd, transfer_capacity=Xt, transfer=move, tokens_per_step=E, capacity=X, memory_prefill=mp, memory=md)
+        r = dict(ttft=ttft, tpot=Pd.p * Td / E if J else 0, iteration=Pd.p * Td, prefill_pass=Ta, prefill_capacity=Xp, decode_capacity=Xd, transfer_capacity=Xt, transfer=move, tokens_per_step=E, capacity=X, memory_prefill=mp, memory=md)
         r["moved"] = 1
-        return self.report(D, r, b["replicas"] * be * Pd.p * Pd.d, chips, np_ * Sp.price + nd * Sd.price, np_ * Sp.power + nd * Sd.power, [], mp > Sp.usable * Sp.cap or md > Sd.usable * Sd.cap)
+        return self.report(D, r, self.conc if self.conc is not None else places * running, chips, np_ * Sp.price + nd * Sd.price, np_ * Sp.power + nd * Sd.power, [], mp > Sp.usable * Sp.cap or md > Sd.usable * Sd.cap)
 
 
 

@@ -165,6 +165,10 @@ Task random_task(std::mt19937_64& random) {
   task.all.chunk = dice.some({64, 512, 4096});
   if (dice.one_in(2)) task.all.replicas = dice.some({1, 2, 3});
   task.prefill.batch = dice.some({1, 2, 4});
+  if (task.model.experts && dice.one_in(4)) {
+    task.redundant_experts = dice.of<std::vector<std::int64_t>>({{0, 4}, {4}, {8, 0}});
+  }
+  if (task.model.experts && dice.one_in(4)) task.popularity = dice.of({0.0, 0.5});
   const double step = 2e-3;
   if (dice.one_in(2)) task.limits.tpot = Seconds(step * dice.real(0.2, 4));
   if (dice.one_in(3)) task.limits.ttft = Seconds(dice.real(2e-3, 0.5));
@@ -214,8 +218,12 @@ std::vector<Role> roles(const Task& task, const RoleChoices& role) {
             for (const std::int64_t r : replicas) {
               if (r * s.chips() > chips) continue;
               Role one{.structure = s, .replicas = r};
-              for (auto& i = one.structure.precision; i < task.precisions.size(); ++i) {
-                if (legal(task, one.structure)) found.push_back(one);
+              for (const std::int64_t copies : task.redundant_experts) {
+                one.structure.redundant_experts = copies;
+                for (auto& i = one.structure.precision; i < task.precisions.size(); ++i) {
+                  if (legal(task, one.structure)) found.push_back(one);
+                }
+                one.structure.precision = 0;
               }
             }
           }

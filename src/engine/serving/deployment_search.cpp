@@ -29,8 +29,6 @@ Closed closed_by(Broken limit) {
   switch (limit) {
     case Broken::Rate:
       return Closed::Rate;
-    case Broken::Concurrency:
-      return Closed::Concurrency;
     case Broken::Cost:
       return Closed::Cost;
     default:
@@ -110,9 +108,6 @@ double DeploymentSearch::quick_value(const DeploymentBox& box) const {
       return ttft;
     case Objective::E2e:
       return ttft + steps * box.least_tpot();
-    case Objective::InFlight:
-      return prefill ? real(box.at_low().batch) * real(decode.attention_data * decode.pipeline)
-                     : 0.0;
     case Objective::Fullness:
       return box.at_low().memory / to.usable().in_base_units();
     case Objective::Chips:
@@ -191,6 +186,8 @@ bool DeploymentSearch::bound(Node& node) {
 void DeploymentSearch::offer(const Deployment& deployment, const Figures& figures) {
   if (!figures.feasible()) return;
   const double value = value_of(question_.objective, task_.front, figures);
+  // A queue without end is no answer.
+  if (!(value < kNever)) return;
   if (!incumbents_.add({deployment, figures, value})) return;
   improvements_.fetch_add(1);
   if (on_incumbent_) on_incumbent_(progress(), deployment);

@@ -127,10 +127,14 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
             const auto replicas = values(counts, chips / s.chips(), kAnyValue);
             const auto run = ways();
             if (replicas.empty() || run.empty()) continue;
-            for (s.precision = 0; s.precision < task_.precisions.size(); ++s.precision) {
-              if (legal(task_, s)) list.push_back({s, replicas, run});
+            for (s.redundant_experts = 0; const std::int64_t copies : task_.redundant_experts) {
+              s.redundant_experts = copies;
+              for (s.precision = 0; s.precision < task_.precisions.size(); ++s.precision) {
+                if (legal(task_, s)) list.push_back({s, replicas, run});
+              }
             }
             s.precision = 0;
+            s.redundant_experts = 0;
           }
         }
       }
@@ -193,7 +197,7 @@ void DeploymentSpace::add_chains(const std::vector<Structures>& structures, cons
         const Decoder& decoder = *chain.decoder;
         if (decoder.memory(batch) * kLess > decoder.room()) return Broken::Memory;
         // Other limits depend on the share of a replica in the users.
-        if (decoder.is_loaded()) return std::nullopt;
+        if (decoder.is_loaded() || task_.concurrency) return std::nullopt;
         const Decoding found = decoder.at(batch);
         const bool grows = decoder.is_steady();
         if (grows && found.mix.share * kLess > task_.utilization.mixed) return Broken::Prefill;
@@ -326,6 +330,8 @@ void check_role(const Task& task, const Role& role, Side side, const std::string
   }
   const Structure& s = role.structure;
   const Pool& pool = task.pools[s.pool];
+  check_choice(where + "redundant_experts", {.values = task.redundant_experts, .least = 0},
+               s.redundant_experts, reasons);
   if (side != Side::Prefill) {
     const std::int64_t most = most_requests(task, s, role.chunk, role.depth);
     if (role.batch > most && most < kMostTokens) {

@@ -137,7 +137,8 @@ class DeploymentBox {
   }
   /// A time per token and one to the first that no deployment goes below.
   [[nodiscard]] double least_tpot() const {
-    return chain_->decoder->is_loaded() ? 0.0 : chain_->decoder->least_tpot(at_low_);
+    const bool shared = chain_->decoder->is_loaded() || (prefill_ && space_->task().concurrency);
+    return shared ? 0.0 : chain_->decoder->least_tpot(at_low_);
   }
   [[nodiscard]] double least_ttft() const {
     return chain_->decoder->is_loaded() ? 0.0 : chain_->decoder->least_ttft(at_low_);
@@ -178,7 +179,7 @@ class DeploymentBox {
   [[nodiscard]] Figures figures(std::int64_t prefillers, const Prefilling& prefilling,
                                 std::int64_t decoders, const Decoding& decoding) const {
     const Task& task = space_->task();
-    const Decoders after{decode(), decoders, decoding};
+    const Decoders after{*chain_->decoder, decoders, decoding};
     if (!prefill_) return aggregated(task, space_->means(), after);
     return disaggregated(task, space_->means(), {*prefill(), prefillers, prefilling}, after, move_);
   }

@@ -365,12 +365,11 @@ std::int64_t Finder::count() const {
   const Means& means = space_->means();
   PacedDeadline paced(search_.limits.deadline, 1 << 12);
   for (const Chain& chain : space_->aggregated()) {
-    const Structure& structure = chain.decoder->structure();
     for (std::size_t i = 0; i < chain.batches.size(); ++i) {
       for (const std::int64_t count : chain.replicas) {
         paced.check();
         const Decoding decoding = chain.decoder->at(chain.batches[i], count);
-        feasible += aggregated(task_, means, {structure, count, decoding}).feasible();
+        feasible += aggregated(task_, means, {*chain.decoder, count, decoding}).feasible();
       }
     }
   }
@@ -387,9 +386,9 @@ std::int64_t Finder::count() const {
             for (const std::int64_t y : chain.replicas) {
               paced.check();
               if (!space_->holds(before.role(a, x), chain.role(i, y))) break;
-              feasible +=
-                  disaggregated(task_, means, {prefill, x, prefilling}, {decode, y, decoding}, move)
-                      .feasible();
+              feasible += disaggregated(task_, means, {prefill, x, prefilling},
+                                        {*chain.decoder, y, decoding}, move)
+                              .feasible();
             }
           }
         }

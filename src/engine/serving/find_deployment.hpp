@@ -63,11 +63,9 @@ struct FrontPoint {
 };
 
 /// Why intervals were closed.
-enum class Closed : std::uint8_t { Bound, Rate, Concurrency, Chips, Cost, Time };
-inline constexpr std::size_t kClosed = 6;
-constexpr auto words(Closed) {
-  return named<Closed>("bound", "rate", "concurrency", "chips", "cost", "time");
-}
+enum class Closed : std::uint8_t { Bound, Rate, Chips, Cost, Time };
+inline constexpr std::size_t kClosed = 5;
+constexpr auto words(Closed) { return named<Closed>("bound", "rate", "chips", "cost", "time"); }
 
 /// A limit that is given, and the value that would keep it with all else unchanged.
 struct Remedy {

@@ -12,8 +12,8 @@
 #include "model/serving/steady_state.hpp"
 
 // A limit is taken away and the least of its quantity is looked for, which is enough and the least
-// that is: all deployments that keep the other limits have no less of it.  Memory and requests in
-// flight are such quantities as well.  A rate changes the waits, so there it is bisection.
+// that is: all deployments that keep the other limits have no less of it.  Memory is such a quantity
+// as well.  A rate changes the waits, so there it is bisection.
 
 namespace dfsearch::serving {
 
@@ -59,11 +59,7 @@ const Row kRows[] = {
     {Broken::E2e, Objective::E2e, [](const Task& t) { return seconds(t.limits.e2e); },
      [](Task& t) { t.limits.e2e.reset(); }},
     {Broken::Cost, Objective::Cost, [](const Task& t) { return t.limits.cost.value_or(kNone); },
-     [](Task& t) { t.limits.cost.reset(); }},
-    // The loop stays closed.
-    {Broken::Concurrency, Objective::InFlight,
-     [](const Task& t) { return t.concurrency.value_or(kNone); },
-     [](Task& t) { t.concurrency = std::numeric_limits<double>::max(); }}};
+     [](Task& t) { t.limits.cost.reset(); }}};
 
 /// The least memory in whole bytes.
 std::optional<Remedy> memory_remedy(const Task& task, const LeastOf& least_of) {
@@ -139,7 +135,10 @@ void add_remedies(const Task& task, const LeastOf& least_of, std::vector<Remedy>
     row.lift(without);
     const auto best = least_of(without, row.objective);
     // A queue without end is no remedy.
-    if (!best || !std::isfinite(best->value)) continue;
+    const auto ends = [&](Objective objective) {
+      return std::isfinite(value_of(objective, task.front, best->figures));
+    };
+    if (!best || !ends(row.objective) || !ends(task.objective)) continue;
     remedies.push_back({row.limit, given, best->value, best->deployment});
   }
   if (auto remedy = rate_remedy(task, least_of)) remedies.push_back(*remedy);

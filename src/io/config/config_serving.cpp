@@ -175,6 +175,7 @@ void take_workload(const ServedText& text, serving::Task& task) {
   task.concurrency = text.concurrency;
   task.rounds = text.rounds;
   task.length_spread = text.length_spread;
+  if (text.popularity) task.popularity = text.popularity->zipf;
   task.precisions = text.precision.all();
   const SpeculationText& speculation = text.speculation;
   task.speculation = {.kind = speculation.kind,

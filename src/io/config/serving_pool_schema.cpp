@@ -58,6 +58,8 @@ const Schema& schema_of(Rows<PeaksText>) {
       element<2, &P::of>("fp8", "", kPeak),   element<3, &P::of>("int8", "", kPeak),
       element<4, &P::of>("nvfp4", "", kPeak), element<5, &P::of>("mxfp4", "", kPeak),
       element<6, &P::of>("fp4", "", kPeak),   element<7, &P::of>("int4", "", kPeak)};
+  static_assert(serving::multiplied(serving::Number{8}) == serving::Number::Bf16 &&
+                serving::kNumbers == 10);  // the others are not multiplied
   return schema<P, kFields>("peaks");
 }
 

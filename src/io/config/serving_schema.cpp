@@ -198,6 +198,7 @@ void check_serving(void* object, Report& report) {
   }
 }
 
+constexpr double kMostCopies = 4096;
 constexpr std::string_view kAllThatFit = "all that fit";
 
 template <class C>
@@ -386,6 +387,14 @@ const Schema& schema_of(Rows<SpeculationText>) {
   return schema<S, kFields>("speculation", &check_speculation);
 }
 
+const Schema& schema_of(Rows<PopularityText>) {
+  using P = PopularityText;
+  static constexpr Field kFields[] = {field<&P::zipf>(
+      "zipf", "the k-th expert is chosen in proportion to k to minus this; 0: all alike",
+      {.limits = {0, 4}})};
+  return schema<P, kFields>("popularity of experts");
+}
+
 const Schema& schema_of(Rows<ServedText>) {
   using S = ServedText;
   static const Field kFields[] = {
@@ -402,15 +411,16 @@ const Schema& schema_of(Rows<ServedText>) {
                           {.type = &kRequestList, .preset = "none"}),
       field<&S::rate>("rate", "requests a second that are to be served",
                       {.type = &kServedOrNone, .limits = {1e-9, 1e12}, .preset = "none"}),
-      field<&S::concurrency>("concurrency",
-                             "users, who each ask again when they are answered; with `prefill` "
-                             "apart the most that are in the deployment",
+      field<&S::concurrency>("concurrency", "users, who each ask again when they are answered",
                              {.limits = kTokens, .preset = "as many as `batch` has room for"}),
       field<&S::rounds>("rounds", "requests of each of those, one after the other",
                         {.limits = {1e-3, 1e9}, .preset = "without end"}),
       field<&S::length_spread>("length_spread",
                                "lengths are even in (1 - spread .. 1 + spread) of their means",
                                {.limits = {0, 1}}),
+      field<&S::popularity>("popularity",
+                            "of experts, which loads some of their ranks more than others",
+                            {.preset = "`imbalance` of the model"}),
       field<&S::precision>("precision", "of each kind of value, one or a list to choose from"),
       field<&S::speculation>("speculation", "drafted tokens that a pass checks")};
   return schema<S, kFields>("served workload", &check_served);
@@ -477,6 +487,7 @@ const Schema& schema_of(Rows<ServingText>) {
   using T = serving::Task;
   static constexpr Type kModes = list_type<serving::Mode, Form::Values>({}, 2);
   static constexpr Type kSizes = list_type<Bytes, Form::Values>({}, 3);
+  static constexpr Type kCopies = list_type<std::int64_t, Form::Values>({}, 32);
   static constexpr Type kShareOrShares =
       either(TypeOf<double>::type, TypeOf<serving::Utilization>::type);
   static constexpr Field kFields[] = {
@@ -493,6 +504,10 @@ const Schema& schema_of(Rows<ServingText>) {
                                    {.type = &kChoicesAlone}),
       field<&S::task, &T::decode>("decode", "choices of those that decode alone, but for `chunk`",
                                   {.type = &kChoicesAlone}),
+      field<&S::task, &T::redundant_experts>(
+          "redundant_experts",
+          "copies of experts beside them, to choose from; `expert` divides both together",
+          {.type = &kCopies, .limits = {0, kMostCopies}}),
       field<&S::task, &T::limits>("limits", "that every request keeps, on average"),
       field<&S::task, &T::objective>("objective", "what is best"),
       field<&S::task, &T::front>("front", "the axis of a front beside tokens/s of a user"),

@@ -43,6 +43,11 @@ struct PrecisionText {
   [[nodiscard]] std::vector<serving::Precision> all() const;
 };
 
+/// How often experts are chosen: the k-th in proportion to k to minus this.
+struct PopularityText {
+  double zipf = 0.0;
+};
+
 /// The section `workload`.
 struct ServedText {
   ServedKind kind = ServedKind::LlmServing;
@@ -50,6 +55,7 @@ struct ServedText {
   std::optional<std::int64_t> input, output, prefix;
   std::vector<serving::RequestClass> requests;
   std::optional<double> rate, concurrency, rounds;
+  std::optional<PopularityText> popularity;
   double length_spread = 0.0;
   PrecisionText precision;
   SpeculationText speculation;
@@ -121,6 +127,7 @@ const Schema& schema_of(Rows<PoolDimensionText>);
 const Schema& schema_of(Rows<PeaksText>);
 const Schema& schema_of(Rows<PoolSystemText>);
 const Schema& schema_of(Rows<ServingModelText>);
+const Schema& schema_of(Rows<PopularityText>);
 const Schema& schema_of(Rows<ServedText>);
 const Schema& schema_of(Rows<FleetModelText>);
 const Schema& schema_of(Rows<serving::Budget>);

@@ -123,7 +123,8 @@ const std::vector<CountRow>& count_rows() {
            {"tensor", "pipeline", "attention_data", "expert", "replicas", "batch"}) {
         rows.push_back({{part, key}});
       }
-      for (const char* key : {"chunk", "depth"}) rows.push_back({{part, key}, 0});
+      for (const char* key : {"chunk", "depth", "redundant_experts"})
+        rows.push_back({{part, key}, 0});
     }
     return rows;
   }();

@@ -25,6 +25,7 @@ LaunchedRole role_of(const Json& json, const std::string& name) {
   role.structure.pipeline = json.at("pipeline");
   role.structure.attention_data = json.at("attention_data");
   role.structure.expert = json.at("expert");
+  role.structure.redundant_experts = json.value("redundant_experts", std::int64_t{0});
   role.replicas = json.at("replicas");
   role.batch = json.at("batch");
   role.chunk = json.value("chunk", std::int64_t{0});
@@ -52,6 +53,10 @@ std::string vllm(const LaunchedRole& role) {
   emitted.add("--pipeline-parallel-size", s.pipeline);
   if (s.attention_data > 1) emitted.add("--data-parallel-size", s.attention_data);
   if (s.expert > 1) emitted.add("--enable-expert-parallel");
+  if (s.redundant_experts > 0) {
+    emitted.add("--enable-eplb");
+    emitted.add("--eplb-config", json_line({{"num_redundant_experts", s.redundant_experts}}));
+  }
   if (role.has_fp8_weights) emitted.add("--quantization fp8");
   if (role.has_fp8_cache) emitted.add("--kv-cache-dtype fp8");
   if (role.longest > 0) emitted.add("--max-model-len", role.longest);
@@ -78,6 +83,9 @@ std::string sglang(const LaunchedRole& role) {
     emitted.add("--dp-size", s.attention_data);
   }
   if (s.expert > 1) emitted.add("--ep-size", s.expert);
+  if (s.redundant_experts > 0) {
+    emitted.add("--ep-num-redundant-experts", s.redundant_experts);
+  }
   if (role.has_fp8_weights) emitted.add("--quantization fp8");
   if (role.has_fp8_cache) emitted.add("--kv-cache-dtype fp8_e4m3");
   if (role.longest > 0) emitted.add("--context-length", role.longest);
@@ -96,6 +104,10 @@ std::string trtllm(const LaunchedRole& role) {
   emitted.add("--tp_size", s.stage_chips());
   emitted.add("--pp_size", s.pipeline);
   if (s.expert > 1) emitted.add("--ep_size", s.expert);
+  if (s.redundant_experts > 0) {
+    emitted.lack(fmt::format("moe_config.load_balancer with num_slots: the experts and {} copies",
+                             s.redundant_experts));
+  }
   if (role.longest > 0) emitted.add("--max_seq_len", role.longest);
   emitted.add("--max_batch_size", role.batch);
   if (role.chunk > 0) emitted.add("--max_num_tokens", role.chunk + role.batch);

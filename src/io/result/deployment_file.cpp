@@ -26,6 +26,9 @@ Role read_role(MapReader& reader, const Task& task, serving::Mode mode, bool dec
   role.structure.pipeline = count("pipeline");
   role.structure.attention_data = count("attention_data");
   role.structure.expert = count("expert");
+  role.structure.redundant_experts =
+      reader.optional_count("redundant_experts", {.least = 0, .most = 4096})
+          .value_or(task.redundant_experts.front());
   role.replicas = count("replicas");
   const CountRange most{.least = 1, .most = 1000000000};
   role.batch = reader.required_count("batch", most).value_or(1);

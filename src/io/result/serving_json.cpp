@@ -23,6 +23,9 @@ Json role_json(const Task& task, const Role& role) {
   Json json = {{"pool", task.pools[role.structure.pool].name}};
   put(json, DFSEARCH_KEYS(Structure, tensor, pipeline, attention_data, expert), &role.structure);
   put(json, DFSEARCH_KEYS(Role, replicas, batch), &role);
+  if (task.redundant_experts != std::vector<std::int64_t>{0}) {
+    json["redundant_experts"] = role.structure.redundant_experts;
+  }
   return json;
 }
 
@@ -55,7 +58,7 @@ constexpr auto kMixedKeys = DFSEARCH_KEYS(Figures, mixed_iteration, mixed_share)
 constexpr auto kPairKeys = DFSEARCH_KEYS(Figures, prefill_pass, prefill_capacity, decode_capacity,
                                          transfer_capacity, transfer);
 constexpr auto kRateKeys =
-    DFSEARCH_KEYS(Figures, tokens_per_step, capacity, requests_per_s, in_flight, memory);
+    DFSEARCH_KEYS(Figures, tokens_per_step, capacity, requests_per_s, in_flight, running, memory);
 constexpr auto kOtherKeys =
     join(DFSEARCH_KEYS(Figures, chips, tokens_per_s, tokens_per_s_per_chip, tokens_per_s_per_user,
                        dollars_per_mtoken, dollars_per_mtoken_total, joule_per_token),
@@ -78,11 +81,11 @@ Json parts_json(const serving::PartTimes& parts) {
 }
 
 /// Parts of an iteration of the slowest stage, without and with a chunk of prefill.
-Json breakdown_json(const Task& task, const Deployment& deployment) {
+Json breakdown_json(const Task& task, const Deployment& deployment, const Figures& figures) {
   const serving::Means means(task.requests);
   const Role& role = deployment.decode;
   const serving::Decoder decoder(task, means, role.structure, role.depth, role.chunk);
-  const serving::Decoding at = decoder.at(role.batch, role.replicas);
+  const serving::Decoding at = decoder.at(role, figures);
   Json json = {{"iteration", parts_json(decoder.parts(at, false))}};
   if (role.chunk > 0) json["mixed_iteration"] = parts_json(decoder.parts(at, true));
   return json;
@@ -260,7 +263,7 @@ Json answer_json(const Task& task, const serving::Fleet& fleet,
   serving["objective"] = name_of(task.objective);
   serving["time_to_first_token"] = one ? json_number(result.figures->ttft) : Json();
   serving["time_per_output_token"] = one ? json_number(result.figures->tpot) : Json();
-  serving["breakdown"] = one ? breakdown_json(task, *result.deployment) : Json();
+  serving["breakdown"] = one ? breakdown_json(task, *result.deployment, *result.figures) : Json();
   serving["kv_cache"] = one ? cache_json(task, *result.deployment) : Json();
   serving["may_not_fit"] =
       result.at_low ? deployment_json(task, result.at_low->deployment) : Json();

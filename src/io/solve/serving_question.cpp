@@ -204,14 +204,14 @@ class ServingQuestion final : public Question {
       decisions.insert(decisions.end(),
                        {static_cast<std::int64_t>(s.pool), s.tensor, s.pipeline, s.attention_data,
                         s.expert, static_cast<std::int64_t>(s.precision), role.replicas, role.chunk,
-                        role.batch, role.depth});
+                        role.batch, role.depth, s.redundant_experts});
     }
     return decisions;
   }
 
   /// Throws InputError for decisions of no deployment of this question.
   [[nodiscard]] serving::Deployment deployment_of(const Decisions& decisions) const {
-    constexpr std::size_t kOfRole = 10;
+    constexpr std::size_t kOfRole = 11;
     const auto refuse = [] {
       throw InputError("the checkpoint is damaged: a deployment is none of the problem's");
     };
@@ -224,7 +224,7 @@ class ServingQuestion final : public Question {
       const auto precisions = static_cast<std::int64_t>(config_.task.precisions.size());
       if (at[0] < 0 || at[0] >= pools || at[5] < 0 || at[5] >= precisions) refuse();
       role->structure = {static_cast<std::size_t>(at[0]), at[1], at[2], at[3], at[4],
-                         static_cast<std::size_t>(at[5])};
+                         static_cast<std::size_t>(at[5]), at[10]};
       role->replicas = at[6];
       role->chunk = at[7];
       role->batch = at[8];

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "model/serving/requests.hpp"
+#include "model/serving/rising_root.hpp"
 
 namespace dfsearch::serving {
 namespace {
@@ -163,29 +164,14 @@ LoopFigures closed_loop(const Loop& loop, const LoopTimes& times, double users, 
     low.throughput = users / (1.0 / low.throughput + answer);
     return with_answer(low);
   }
-  // Regula falsi, Illinois: the users in the engine and those who read their answer are all.
-  const auto excess = [&](const LoopFigures& of) {
+  // The users in the engine and those who read their answer are all.
+  const auto excess_of = [&](const LoopFigures& of) {
     return of.users + of.throughput * answer - users;
   };
-  double below = excess(low), above = excess(high);
-  for (int step = 0; step < 200; ++step) {
-    double middle = (low.users * above - high.users * below) / (above - below);
-    if (!(low.users < middle && middle < high.users)) middle = (low.users + high.users) / 2.0;
-    if (!(low.users < middle && middle < high.users)) break;
-    const LoopFigures found = served_loop(loop, times, middle);
-    const double rest = excess(found);
-    if (std::abs(rest) <= 4e-16 * users) return with_answer(found);
-    if (rest > 0.0) {
-      if (high.users - middle < (high.users - low.users) / 2.0) below /= 2.0;
-      high = found;
-      above = rest;
-    } else {
-      if (middle - low.users < (high.users - low.users) / 2.0) above /= 2.0;
-      low = found;
-      below = rest;
-    }
-  }
-  return with_answer(high);
+  const double inside =
+      rising_root(low.users, excess_of(low), high.users, excess_of(high), 4e-16 * users,
+                  [&](double served) { return excess_of(served_loop(loop, times, served)); });
+  return with_answer(served_loop(loop, times, inside));
 }
 
 LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std::int64_t slots,

@@ -27,6 +27,7 @@ struct Structure {
   std::int64_t attention_data = 1;  ///< ranks of `tensor` chips with requests of their own
   std::int64_t expert = 1;          ///< ways that experts are spread over the chips of a stage
   std::size_t precision = 0;        ///< index into the precisions of the task, equal for both sides
+  std::int64_t redundant_experts = 0;  ///< copies of experts beside them
 
   [[nodiscard]] std::int64_t stage_chips() const { return tensor * attention_data; }
   [[nodiscard]] std::int64_t chips() const { return stage_chips() * pipeline; }
@@ -55,10 +56,10 @@ struct Deployment {
 };
 
 /// The limits that a deployment may break.
-enum class Broken : std::uint8_t { Prefill, Rate, Concurrency, Memory, Tpot, Ttft, E2e, Cost };
-inline constexpr std::size_t kBroken = 8;
+enum class Broken : std::uint8_t { Prefill, Rate, Memory, Tpot, Ttft, E2e, Cost };
+inline constexpr std::size_t kBroken = 7;
 constexpr auto words(Broken) {
-  return named<Broken>("prefill", "rate", "concurrency", "memory", "tpot", "ttft", "e2e", "cost");
+  return named<Broken>("prefill", "rate", "memory", "tpot", "ttft", "e2e", "cost");
 }
 
 /// Limits, in the order in which they were found to be broken.
@@ -94,7 +95,8 @@ struct Figures {
   double capacity = 0.0;
   double requests_per_s = 0.0;  ///< the capacity, or the requested rate
   double in_flight = 0.0;
-  double memory = 0.0;  ///< of the fullest chip that decodes
+  double running = 0.0;  ///< requests of a micro-batch that decode in an iteration without prefill
+  double memory = 0.0;   ///< of the fullest chip that decodes
   double memory_prefill = 0.0;
   double fullness = 0.0;  ///< memory of the fullest chip / usable memory
   std::int64_t chips = 0;

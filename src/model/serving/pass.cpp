@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "graph/workloads/blocks/mixed_layers.hpp"
+#include "model/serving/expert_balance.hpp"
 
 namespace dfsearch::serving {
 namespace {
@@ -129,6 +130,7 @@ Pass::Product Pass::product(const Size& size, Module module) const {
 
 Pass::Product Pass::product(const Size& size, Number number, Number stored) const {
   const Shares& shares = pool_.engine.shares;
+  number = pool_.multiplied(number);
   const double memory = pool_.machine.memory[0].bandwidth.in_base_units() * shares.memory;
   const double value = bytes_of(precision_.activations) / memory;
   const double bytes = size.parameters * bytes_of(stored);
@@ -177,10 +179,11 @@ void Pass::add_experts(const Transformer& model, const Links& links, Layer& laye
   const double h = real(model.hidden), in = experts.latent > 0 ? real(experts.latent) : h;
   const double count = real(experts.count), used = real(experts.used);
   const double t = real(structure_.tensor), e = real(structure_.expert);
-  const double sharing = real(structure_.stage_chips()) / e;  // chips of one expert
+  const double slots = (count + real(structure_.redundant_experts)) / e;  // of a rank
+  const double sharing = real(structure_.stage_chips()) / e;              // chips of one expert
   const double matrices = real(model.mlp_matrices());
   const double weight = bytes_of(precision_.weights_of(Module::Experts));
-  const Number products = precision_.products_of(Module::Experts);
+  const Number products = pool_.multiplied(precision_.products_of(Module::Experts));
   const double memory = pool_.machine.memory[0].bandwidth.in_base_units() *
                         shares.experts_memory.value_or(shares.memory);
   const double peak = pool_.peak_of(products).in_base_units() *
@@ -194,11 +197,17 @@ void Pass::add_experts(const Transformer& model, const Links& links, Layer& laye
   const double own = matrices * in * real(experts.mlp) / sharing;  // parameters of an expert
   layer.has_experts = true;
   layer.experts.ranks = real(structure_.attention_data);
-  layer.experts.rows_of_token = used / e * (structure_.expert > 1 ? experts.imbalance : 1.0);
+  double imbalance = structure_.expert > 1 ? experts.imbalance : 1.0;
+  if (structure_.expert > 1 && task_.popularity) {
+    imbalance = expert_imbalance(experts.count, structure_.expert, structure_.redundant_experts,
+                                 *task_.popularity);
+    if (*task_.popularity == 0.0) layer.experts.chance = chance_of_ranks(structure_.expert);
+  }
+  layer.experts.rows_of_token = used / e * imbalance;
   layer.experts.compute = 2.0 * own / peak;
-  layer.experts.bytes = count / e * own * weight;
+  layer.experts.bytes = slots * own * weight;
   layer.experts.weights = layer.experts.bytes / memory;
-  layer.experts.padding = count / e * pool_.engine.tile / 2.0;
+  layer.experts.padding = slots * pool_.engine.tile / 2.0;
   const double value = bytes_of(precision_.activations) / memory;
   layer.experts.in = (in + (matrices - 1.0) * real(experts.mlp) / sharing) * value;
   layer.experts.out = (in + real(experts.mlp) / sharing) * value;
@@ -301,7 +310,7 @@ std::vector<FusedKernel> Pass::chain_of(const Layer& layer, std::size_t sight,
   }
   if (layer.has_experts) {
     const Experts& experts = layer.experts;
-    const double all = experts.all(work), rows = experts.rows_of_token * all;
+    const double all = experts.all(work), rows = experts.rows(all);
     chain.push_back({.products = experts.products(all),
                      .weights = experts.weights * experts.hit(all),
                      .in = experts.in * rows,
@@ -333,7 +342,7 @@ void Pass::put(const Layer& layer, std::size_t sight, const PassWork& work,
   for (const Product& product : layer.products) put(product, tokens, parts);
   if (layer.has_experts) {
     const Experts& experts = layer.experts;
-    const double all = experts.all(work), rows = experts.rows_of_token * all;
+    const double all = experts.all(work), rows = experts.rows(all);
     put({.compute = experts.products(all),
          .weights = experts.weights * experts.hit(all),
          .in = experts.in * rows,
@@ -593,10 +602,21 @@ bool keeps_rules(const Task& task, const Structure& s, const Say& say) {
   if (s.expert > 1 && !model.experts) {
     return refuse([&] { return fmt::format("expert: {} of a model without experts", s.expert); });
   }
-  if (s.expert > 1 && model.experts->count % s.expert != 0) {
+  if (s.redundant_experts > 0 && s.expert == 1) {
     return refuse([&] {
-      return fmt::format("expert: {} does not divide the experts, {}", s.expert,
-                         model.experts->count);
+      return fmt::format("redundant_experts: {} of experts that are not spread",
+                         s.redundant_experts);
+    });
+  }
+  if (s.expert > 1 && (model.experts->count + s.redundant_experts) % s.expert != 0) {
+    return refuse([&] {
+      const std::int64_t count = model.experts->count, most = (count + s.expert - 1) / s.expert;
+      return fmt::format(
+          "expert: {} does not divide the experts, {}{}; redundant_experts: {} would ({} = {} x "
+          "{})",
+          s.expert, count,
+          s.redundant_experts > 0 ? fmt::format(" and {} copies", s.redundant_experts) : "",
+          most * s.expert - count, most * s.expert, most, s.expert);
     });
   }
   if (stage % s.expert != 0) {

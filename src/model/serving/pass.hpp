@@ -106,12 +106,19 @@ class Pass {
     double padding = 0.0;        ///< rows that fill up tiles, if a token uses each expert of a rank
     double log_miss = 0.0;       ///< ln(1 - k/E)
     double ranks = 1.0;          ///< of requests
+    double chance = 0.0;         ///< rows beyond the mean of a rank, over its root
+
+    /// Rows of the fullest rank of experts.
+    [[nodiscard]] double rows(double all_tokens) const {
+      const double mean = rows_of_token * all_tokens;
+      return mean + chance * std::sqrt(mean);
+    }
 
     /// The share of the experts that some of the tokens use.
     [[nodiscard]] double hit(double all_tokens) const { return -std::expm1(log_miss * all_tokens); }
     /// Seconds of the products.
     [[nodiscard]] double products(double all_tokens) const {
-      return compute * (rows_of_token * all_tokens + hit(all_tokens) * padding);
+      return compute * (rows(all_tokens) + hit(all_tokens) * padding);
     }
     [[nodiscard]] double all(const PassWork& work) const {
       return work.all_tokens > 0.0 ? work.all_tokens : work.tokens() * ranks;

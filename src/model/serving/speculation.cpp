@@ -55,6 +55,7 @@ Drafts::Drafts(const Task& task, const Means& means, const Structure& structure,
   Structure whole = structure;
   whole.pipeline = 1;
   whole.expert = 1;
+  whole.redundant_experts = 0;
   draft_.emplace(task, *task.speculation.draft, means, whole);
 }
 

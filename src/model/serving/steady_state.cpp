@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model/serving/apart_loop.hpp"
 #include "model/serving/pass.hpp"
 #include "model/serving/requests.hpp"
 #include "model/serving/speculation.hpp"
@@ -51,16 +52,14 @@ double fullness_of(const Pool& pool, double memory) {
   return memory / pool.usable().in_base_units();
 }
 
-/// In the order of Broken, but for limits that only one mode has.  `all_run`: each user has a slot.
-void add_broken(const Task& task, bool all_run, bool memory_fits, double margin, Figures& figures) {
+/// In the order of Broken, but for limits that only one mode has.
+void add_broken(const Task& task, bool memory_fits, double margin, Figures& figures) {
   const auto check = [&](bool broken, Broken what) {
     if (broken) figures.broken.add(what);
   };
   const Limits& limits = task.limits;
   const double less = 1.0 - margin, more = 1.0 + margin;
   check(task.rate && figures.capacity * more < *task.rate, Broken::Rate);
-  check(all_run && task.concurrency && figures.in_flight * less > *task.concurrency,
-        Broken::Concurrency);
   check(!memory_fits, Broken::Memory);
   check(above(figures.tpot * less, limits.tpot), Broken::Tpot);
   check(above(figures.ttft * less, limits.ttft), Broken::Ttft);
@@ -96,8 +95,6 @@ double value_of(Objective objective, FrontAxis axis, const Figures& figures) {
     case Objective::Front:
       return axis == FrontAxis::Cost ? figures.dollars_per_mtoken
                                      : 1.0 / figures.tokens_per_s_per_chip();
-    case Objective::InFlight:
-      return figures.in_flight;
     case Objective::Fullness:
       return figures.fullness;
   }
@@ -141,8 +138,8 @@ PassWork Decoder::work(double requests, double prompts, double chunk) const {
   return work;
 }
 
-double Decoder::iteration(std::int64_t batch) const {
-  return pass_.time(work(real(batch), 0.0, 0.0)).period + drafts_.time(real(batch));
+double Decoder::iteration(double requests) const {
+  return pass_.time(work(requests, 0.0, 0.0)).period + drafts_.time(requests);
 }
 
 /// The most tokens of an iteration.
@@ -228,6 +225,7 @@ PartTimes Decoder::parts(const Decoding& decoding, bool mixed) const {
 Decoding Decoder::of_loop(std::int64_t batch, const LoopFigures& loop, double busy) const {
   const double p = real(structure_.pipeline), ranks = real(structure_.attention_data);
   Decoding found{.batch = batch,
+                 .most_batch = batch,
                  .users = loop.users,
                  .busy = std::min(busy, 1.0),
                  .mix = loop.mix,
@@ -254,9 +252,12 @@ Decoding Decoder::of_loop(std::int64_t batch, const LoopFigures& loop, double bu
 Decoding Decoder::at(std::int64_t batch) const {
   if (chunk_ == 0) {
     const double p = real(structure_.pipeline), ranks = real(structure_.attention_data);
-    Decoding found{
-        .batch = batch, .users = real(batch), .mix = {}, .tokens_per_step = gain_.gained};
-    found.iteration = iteration(batch);
+    Decoding found{.batch = batch,
+                   .most_batch = batch,
+                   .users = real(batch),
+                   .mix = {},
+                   .tokens_per_step = gain_.gained};
+    found.iteration = iteration(real(batch));
     found.memory = memory(batch);
     const double steps = means_.steps / gain_.gained;  // passes of a request
     found.tpot = steps > 0.0 ? p * found.iteration / gain_.gained : 0.0;
@@ -314,6 +315,12 @@ Decoding Decoder::at(std::int64_t batch, std::int64_t replicas) const {
   return found;
 }
 
+Decoding Decoder::at(const Role& role, const Figures& figures) const {
+  Decoding found = at(role.batch, role.replicas);
+  found.users = figures.running;
+  return found;
+}
+
 double Decoder::least_tpot(const Decoding& decoding) const {
   if (chunk_ == 0) return decoding.tpot;
   const double p = real(structure_.pipeline);
@@ -332,6 +339,7 @@ double Decoder::least_ttft(const Decoding& decoding) const {
 Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
   if (low.batch == high.batch) return low;
   Decoding least = low;
+  least.most_batch = high.batch;
   least.margin = kRounding;
   least.capacity = high.capacity;
   // All of them have a slot for each user.
@@ -369,8 +377,11 @@ Prefilling Prefiller::at(std::int64_t batch) const {
   const PassTime time = pass_.time(work);
   const double host = task_.pools[structure_.pool].engine.prefill.in_base_units() * real(batch);
   Prefilling found{.batch = batch,
+                   .most_batch = batch,
                    .period = time.period + host,
                    .latency = time.latency + host,
+                   .most_period = time.period + host,
+                   .most_latency = time.latency + host,
                    .memory = pass_.memory(real(batch), inputs(task_, means_), work.tokens(), 0.0)};
   found.capacity = found.least_capacity =
       real(structure_.attention_data) * real(batch) / found.period;
@@ -380,6 +391,9 @@ Prefilling Prefiller::at(std::int64_t batch) const {
 Prefilling Prefiller::between(const Prefilling& low, const Prefilling& high) const {
   if (low.batch == high.batch) return low;
   Prefilling least = low;
+  least.most_batch = high.batch;
+  least.most_period = high.period;
+  least.most_latency = high.latency;
   least.margin = kRounding;
   least.capacity = high.capacity;
   return least;
@@ -396,13 +410,14 @@ Handover handover(const Task& task, const Means& means, const Structure& prefill
   found.bytes = handed_bytes(task, decode, inputs(task, means));
   found.transfer = found.bytes / rate;
   if (!from.machine.network.empty()) {
-    found.transfer += from.machine.network.back().latency.in_base_units();
+    found.latency = from.machine.network.back().latency.in_base_units();
   }
   return found;
 }
 
 Figures aggregated(const Task& task, const Means& means, const Decoders& decoders) {
-  const auto& [structure, replicas, each] = decoders;
+  const auto& [decoder, replicas, each] = decoders;
+  const Structure& structure = decoders.structure();
   const Pool& pool = task.pools[structure.pool];
   const double p = real(structure.pipeline), all = real(replicas);
   Figures figures;
@@ -417,19 +432,20 @@ Figures aggregated(const Task& task, const Means& means, const Decoders& decoder
   figures.fullness = fullness_of(pool, each.memory);
   figures.chips = decoders.chips();
   figures.in_flight = all * each.in_flight;
+  figures.running = each.users;
   const double chips = real(figures.chips);
   finish(task, means, {chips * pool.price, chips * pool.power.in_base_units()}, figures);
   if (each.mix.share * (1.0 - each.margin) > task.utilization.mixed) {
     figures.broken.add(Broken::Prefill);
   }
-  add_broken(task, false, each.memory <= pool.usable().in_base_units(), each.margin, figures);
+  add_broken(task, each.memory <= pool.usable().in_base_units(), each.margin, figures);
   return figures;
 }
 
 Figures disaggregated(const Task& task, const Means& means, const Prefillers& prefillers,
                       const Decoders& decoders, const Handover& handover) {
   const Structure& prefill = prefillers.structure;
-  const Structure& decode = decoders.structure;
+  const Structure& decode = decoders.structure();
   const Prefilling& prefilling = prefillers.each;
   const Decoding& decoding = decoders.each;
   const Pool& from = task.pools[prefill.pool];
@@ -446,7 +462,7 @@ Figures disaggregated(const Task& task, const Means& means, const Prefillers& pr
   figures.transfer_capacity = std::min(sending * from.transfer_rate().in_base_units(),
                                        receiving * to.transfer_rate().in_base_units()) /
                               handover.bytes;
-  figures.transfer = handover.transfer;
+  figures.transfer = handover.transfer + handover.latency;
   const auto served_by = [&](double prefill_capacity, double decode_capacity) {
     return std::min({task.utilization.prefill * prefill_capacity,
                      task.utilization.decode * decode_capacity, figures.transfer_capacity});
@@ -457,19 +473,60 @@ Figures disaggregated(const Task& task, const Means& means, const Prefillers& pr
   figures.fullness =
       std::max(fullness_of(from, prefilling.memory), fullness_of(to, decoding.memory));
   figures.chips = prefillers.chips() + decoders.chips();
-  const double least =
-      task.rate.value_or(served_by(x * prefilling.least_capacity, y * decoding.least_capacity));
-  const double wait = prefill_wait(task, least / figures.prefill_capacity, prefilling.period);
-  const double filling = (real(prefilling.batch) - 1.0) / 2.0 * x * real(prefill.attention_data) /
-                         task.rate.value_or(figures.capacity);
-  figures.ttft =
-      prefilling.latency + wait + filling + handover.transfer + from.engine.answer.in_base_units();
-  figures.in_flight = y * real(decoding.batch) * real(decode.pipeline * decode.attention_data);
+  const double least = served_by(x * prefilling.least_capacity, y * decoding.least_capacity);
+  const double answer = from.engine.answer.in_base_units();
+  const double places = y * real(decode.pipeline * decode.attention_data);
+  if (task.concurrency) {
+    figures.transfer = handover.transfer;
+    // An interval is bounded by the fastest prefill and the most slots in it, and by the opposite.
+    const auto loop_of = [&](double latency, double period, double prefills, double most,
+                             std::int64_t prompts, std::int64_t slots) {
+      const ApartLoop loop{.users = *task.concurrency,
+                           .most = most,
+                           .first = latency + handover.transfer + answer,
+                           .batch = real(prompts),
+                           .pass = period,
+                           .capacity = prefills,
+                           .servers = x * real(prefill.attention_data),
+                           .waits = task.wait != Wait::None,
+                           .steps = means.steps / decoding.tokens_per_step,
+                           .places = places};
+      return apart_loop(loop, real(slots), [&](double running) {
+        return real(decode.pipeline) * decoders.decoder.iteration(running);
+      });
+    };
+    const ApartFigures best =
+        loop_of(prefilling.latency, prefilling.period, figures.prefill_capacity, figures.capacity,
+                prefilling.batch, decoding.most_batch);
+    const bool is_one =
+        prefilling.batch == prefilling.most_batch && decoding.batch == decoding.most_batch;
+    const ApartFigures worst = is_one ? best
+                                      : loop_of(prefilling.most_latency, prefilling.most_period,
+                                                x * prefilling.least_capacity, least,
+                                                prefilling.most_batch, decoding.batch);
+    figures.capacity = best.throughput;
+    figures.ttft = best.ttft;
+    figures.in_flight = *task.concurrency;
+    figures.running = worst.running;
+    if (means.steps > 0.0) {
+      figures.iteration =
+          real(decode.pipeline) * decoders.decoder.iteration(std::max(worst.running, 1.0));
+      figures.tpot = figures.iteration / decoding.tokens_per_step;
+    }
+  } else {
+    const double rate = task.rate.value_or(least);
+    const double wait = prefill_wait(task, rate / figures.prefill_capacity, prefilling.period);
+    const double filling = (real(prefilling.batch) - 1.0) / 2.0 * x * real(prefill.attention_data) /
+                           task.rate.value_or(figures.capacity);
+    figures.ttft = prefilling.latency + wait + filling + figures.transfer + answer;
+    figures.running = real(decoding.batch);
+    figures.in_flight = places * figures.running;
+  }
   finish(task, means,
          {sending * from.price + receiving * to.price,
           sending * from.power.in_base_units() + receiving * to.power.in_base_units()},
          figures);
-  add_broken(task, true,
+  add_broken(task,
              prefilling.memory <= from.usable().in_base_units() &&
                  decoding.memory <= to.usable().in_base_units(),
              std::max(prefilling.margin, decoding.margin), figures);
@@ -482,7 +539,7 @@ Figures evaluate(const Task& task, const Deployment& deployment) {
   const Structure& s = decode.structure;
   const Decoder decoder(task, means, s, decode.depth, decode.chunk);
   const Decoding decoding = decoder.at(decode.batch, decode.replicas);
-  const Decoders decoders{s, decode.replicas, decoding};
+  const Decoders decoders{decoder, decode.replicas, decoding};
   if (deployment.mode == Mode::Aggregated) {
     Figures figures = aggregated(task, means, decoders);
     figures.ttft_99 = ttft_of_99(task, means, figures.ttft, decoding.wait,

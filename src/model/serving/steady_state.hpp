@@ -18,10 +18,11 @@ namespace dfsearch::serving {
 /// of anything but `capacity`, and none has more of that.  Rates count one replica.
 struct Decoding {
   std::int64_t batch = 1;
-  double users = 0.0;      ///< of a micro-batch that are served at once; at most the batch
-  double busy = 1.0;       ///< micro-batches with a user, as a share of all
-  LoopMix mix;             ///< of Aggregated
-  double iteration = 0.0;  ///< of a micro-batch: a request has `pipeline` of them
+  std::int64_t most_batch = 1;  ///< the last of the interval
+  double users = 0.0;           ///< of a micro-batch that are served at once; at most the batch
+  double busy = 1.0;            ///< micro-batches with a user, as a share of all
+  LoopMix mix;                  ///< of Aggregated
+  double iteration = 0.0;       ///< of a micro-batch: a request has `pipeline` of them
   double mixed = 0.0;
   double tpot = 0.0;
   double tokens_per_step = 1.0;
@@ -51,6 +52,8 @@ class Decoder {
   [[nodiscard]] Decoding at(std::int64_t batch) const;
   /// Figures of one of `replicas` replicas, which share the users or the rate of the task.
   [[nodiscard]] Decoding at(std::int64_t batch, std::int64_t replicas) const;
+  /// A replica of `role` with as many running requests as `figures` has.
+  [[nodiscard]] Decoding at(const Role& role, const Figures& figures) const;
   /// Whether the figures depend on the replicas: there are users or a rate to share.
   [[nodiscard]] bool is_loaded() const {
     return chunk_ > 0 && (task_.concurrency.has_value() || task_.rate.has_value());
@@ -80,8 +83,8 @@ class Decoder {
   [[nodiscard]] const Structure& structure() const { return structure_; }
   [[nodiscard]] std::int64_t depth() const { return depth_; }
   [[nodiscard]] std::int64_t chunk() const { return chunk_; }
-  /// Seconds of an iteration, drafts included.
-  [[nodiscard]] double iteration(std::int64_t batch) const;
+  /// Seconds of an iteration without prefill in which `requests` decode, drafts included.
+  [[nodiscard]] double iteration(double requests) const;
   [[nodiscard]] double memory(std::int64_t batch) const;
   /// Bytes that a chip has.
   [[nodiscard]] double room() const { return room_; }
@@ -118,8 +121,11 @@ class Decoder {
 /// batches, as Decoding is.
 struct Prefilling {
   std::int64_t batch = 1;
+  std::int64_t most_batch = 1;
   double period = 0.0;
   double latency = 0.0;
+  double most_period = 0.0;  ///< of the last batch
+  double most_latency = 0.0;
   double capacity = 0.0;        ///< requests a second
   double least_capacity = 0.0;  ///< the same of one batch
   double memory = 0.0;
@@ -153,6 +159,7 @@ class Prefiller {
 /// The exchange between two pools, (19) to (21).
 struct Handover {
   double transfer = 0.0;  ///< seconds of a cache
+  double latency = 0.0;   ///< of a message
   double bytes = 0.0;     ///< of a cache
 };
 Handover handover(const Task& task, const Means& means, const Structure& prefill,
@@ -167,11 +174,12 @@ struct Prefillers {
   [[nodiscard]] std::int64_t chips() const { return replicas * structure.chips(); }
 };
 struct Decoders {
-  const Structure& structure;
+  const Decoder& decoder;
   std::int64_t replicas;
   const Decoding& each;
 
-  [[nodiscard]] std::int64_t chips() const { return replicas * structure.chips(); }
+  [[nodiscard]] const Structure& structure() const { return decoder.structure(); }
+  [[nodiscard]] std::int64_t chips() const { return replicas * structure().chips(); }
 };
 
 /// Figures of a deployment, or the bound of all deployments of an interval of batches: none has a

@@ -22,15 +22,32 @@
 namespace dfsearch::serving {
 
 /// How a number is stored or multiplied.
-enum class Number : std::uint8_t { Fp32, Bf16, Fp8, Int8, Nvfp4, Mxfp4, Fp4, Int4 };
-inline constexpr std::size_t kNumbers = 8;
+enum class Number : std::uint8_t {
+  Fp32,
+  Bf16,
+  Fp8,
+  Int8,
+  Nvfp4,
+  Mxfp4,
+  Fp4,
+  Int4,
+  Int4G32,   ///< integers with a scale of 16 bits for each 32
+  Int4G128,  ///< for each 128, with a zero of 4 bits: AWQ, GPTQ
+};
+inline constexpr std::size_t kNumbers = 10;
 constexpr auto words(Number) {
-  return named<Number>("fp32", "bf16", "fp8", "int8", "nvfp4", "mxfp4", "fp4", "int4");
+  return named<Number>("fp32", "bf16", "fp8", "int8", "nvfp4", "mxfp4", "fp4", "int4", "int4_g32",
+                       "int4_g128");
 }
 /// Bytes of a value, the scales of its block included.
 constexpr double bytes_of(Number number) {
-  constexpr std::array<double, kNumbers> kBytes = {4, 2, 1, 1, 0.5625, 0.53125, 0.5, 0.5};
+  constexpr std::array<double, kNumbers> kBytes = {4,       2,   1,   1,      0.5625,
+                                                   0.53125, 0.5, 0.5, 0.5625, 0.51953125};
   return kBytes[static_cast<std::size_t>(number)];
+}
+/// The format in which weights are multiplied where nothing is told: groups of integers in 16 bits.
+constexpr Number multiplied(Number stored) {
+  return stored == Number::Int4G32 || stored == Number::Int4G128 ? Number::Bf16 : stored;
 }
 
 /// Requests that are alike.
@@ -55,7 +72,7 @@ struct ModulePrecision {
 struct Precision {
   Number weights = Number::Bf16;
   Number cache = Number::Bf16;
-  std::optional<Number> products;  ///< default: `weights`
+  std::optional<Number> products;  ///< default: as `weights` are multiplied
   std::optional<Number> head;      ///< default: `weights`
   Number activations = Number::Bf16;
   Number attention = Number::Bf16;
@@ -75,10 +92,10 @@ struct Precision {
   /// The format of its products: its own, else the format of its own weights or of all products.
   [[nodiscard]] Number products_of(Module module) const {
     if (of(module).products) return *of(module).products;
-    if (of(module).weights) return *of(module).weights;
-    return module == Module::Head ? of_head() : of_products();
+    if (of(module).weights) return multiplied(*of(module).weights);
+    return module == Module::Head ? multiplied(of_head()) : of_products();
   }
-  [[nodiscard]] Number of_products() const { return products.value_or(weights); }
+  [[nodiscard]] Number of_products() const { return products.value_or(multiplied(weights)); }
   [[nodiscard]] Number of_head() const { return head.value_or(weights); }
 };
 /// A kind of values, with the getter of its number format.
@@ -202,6 +219,11 @@ struct Pool {
     const auto& bf16 = peak[static_cast<std::size_t>(Number::Bf16)];
     return own ? *own : bf16 ? *bf16 : machine.peak();
   }
+  /// Numbers of less than 8 bits without a peak of their own are multiplied in 16.
+  [[nodiscard]] Number multiplied(Number number) const {
+    const bool has = peak[static_cast<std::size_t>(number)].has_value();
+    return bytes_of(number) < 1.0 && !has ? Number::Bf16 : number;
+  }
   /// The memory that the engine may use.
   [[nodiscard]] Bytes usable() const { return engine.usable * machine.memory[0].capacity; }
   [[nodiscard]] BytesPerSecond transfer_rate() const {
@@ -226,8 +248,7 @@ enum class Objective : std::uint8_t {
   Ttft,
   E2e,
   Front,
-  InFlight,  ///< this and the next are asked for by remedies alone
-  Fullness
+  Fullness  ///< for remedies alone
 };
 constexpr auto words(Objective) {
   return named<Objective>("throughput", "throughput_per_chip", "interactivity", "cost", "energy",
@@ -276,6 +297,9 @@ struct Task {
   std::optional<double> rate;         ///< requests a second that are to be served
   std::optional<double> concurrency;  ///< users, who each ask again when they are answered
   std::optional<double> rounds;       ///< requests of each of them; spreads the burst of the start
+  /// The k-th of the experts is chosen in proportion to k to minus this; 0: all alike, so that chance
+  /// alone loads a rank more than others.  Nothing: `imbalance` of the model.
+  std::optional<double> popularity;
   double length_spread = 0.0;  ///< lengths are even in (1 - spread .. 1 + spread) of the mean
   std::vector<Precision> precisions = {{}};  ///< to choose from, one for all of a deployment
   Speculation speculation;
@@ -283,6 +307,7 @@ struct Task {
   std::vector<Pool> pools;
   std::vector<Mode> modes = {Mode::Aggregated, Mode::Disaggregated};
   RoleChoices all, aggregated, prefill, decode;
+  std::vector<std::int64_t> redundant_experts = {0};  ///< copies of experts, to choose from
   Limits limits;
   Objective objective = Objective::Throughput;
   FrontAxis front = FrontAxis::ThroughputPerChip;

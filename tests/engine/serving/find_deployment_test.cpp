@@ -332,9 +332,6 @@ TEST_CASE("of an infeasible question each remedy helps, and less of it does not"
           case Broken::Rate:
             changed.rate = value;
             break;
-          case Broken::Concurrency:
-            changed.concurrency = value;
-            break;
           case Broken::Memory:
             for (Pool& pool : changed.pools) {
               Bytes& capacity = pool.machine.memory[0].capacity;
@@ -358,8 +355,8 @@ TEST_CASE("of an infeasible question each remedy helps, and less of it does not"
     }
   }
   CHECK(remedies > 50);
-  for (const Broken limit : {Broken::Rate, Broken::Concurrency, Broken::Memory, Broken::Tpot,
-                             Broken::Ttft, Broken::E2e, Broken::Cost}) {
+  for (const Broken limit :
+       {Broken::Rate, Broken::Memory, Broken::Tpot, Broken::Ttft, Broken::E2e, Broken::Cost}) {
     CAPTURE(std::string(name_of(limit)));
     CHECK(of_limit[static_cast<std::size_t>(limit)] > 0);
   }

@@ -95,8 +95,8 @@ TEST_CASE("what an interval of batches does is no worse than what any of its bat
       const Decoding between = decoder.between(at_batch(low), at_batch(high));
       if (one.mode == serving::Mode::Aggregated) {
         ++aggregates;
-        check_bound(task, aggregated(task, means, {s, decode.replicas, between}),
-                    aggregated(task, means, {s, decode.replicas, at}));
+        check_bound(task, aggregated(task, means, {decoder, decode.replicas, between}),
+                    aggregated(task, means, {decoder, decode.replicas, at}));
         continue;
       }
       ++pairs;
@@ -107,7 +107,7 @@ TEST_CASE("what an interval of batches does is no worse than what any of its bat
       const Handover move = handover(task, means, prefill.structure, s);
       const auto both = [&](const Prefilling& prefilling, const Decoding& decoding) {
         return disaggregated(task, means, {prefill.structure, prefill.replicas, prefilling},
-                             {s, decode.replicas, decoding}, move);
+                             {decoder, decode.replicas, decoding}, move);
       };
       check_bound(task, both(wide, between), both(prefiller.at(prefill.batch), at));
     }

@@ -1,0 +1,91 @@
+#pragma once
+// A closed loop of users whose prompts pass on replicas of their own (docs/serving.md, section 4).
+// Times are seconds; counts of users are real numbers.
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/serving/requests.hpp"
+#include "model/serving/rising_root.hpp"
+
+namespace dfsearch::serving {
+
+/// The prefill of a loop, and all that requests pass beside decoding.
+struct ApartLoop {
+  double users = 1.0;
+  double most = 0.0;      ///< requests a second that all parts of the deployment can serve
+  double first = 0.0;     ///< seconds to the first token without any wait
+  double batch = 1.0;     ///< prompts of a pass
+  double pass = 0.0;      ///< seconds of one
+  double capacity = 0.0;  ///< prompts a second
+  double servers = 1.0;   ///< ranks that prefill
+  bool waits = true;      ///< prompts wait for a pass, which others take
+  double steps = 0.0;     ///< passes of a request that decodes
+  double places = 1.0;    ///< micro-batches that decode
+
+  /// The seconds that a prompt waits on average for others: as in M/D/1, and no longer than if all
+  /// users came at once.
+  [[nodiscard]] double wait(double rate) const {
+    if (!waits) return 0.0;
+    const double longest = std::max(users / servers - 1.0, 0.0) / 2.0 * pass;
+    return std::min(mean_wait(std::min(rate / capacity, 1.0)) * pass / servers, longest);
+  }
+  /// Users in the deployment, where `running` of a micro-batch decode.  Never falls with either.
+  [[nodiscard]] double held(double rate, double running) const {
+    return prefilled(rate) + places * running;
+  }
+  /// The users among them whose prompts wait or pass.
+  [[nodiscard]] double prefilled(double rate) const {
+    const double full = std::min(batch, std::max(users / servers, 1.0));
+    return rate * (first + wait(rate)) + (full - 1.0) / 2.0 * servers;
+  }
+};
+
+struct ApartFigures {
+  double running = 0.0;     ///< of a micro-batch
+  double throughput = 0.0;  ///< requests a second
+  double ttft = 0.0;
+};
+
+/// (21a): at most `slots` of a micro-batch decode; `iteration` is the time between two passes of a
+/// request for a number of them that is at least 1, and never falls with it.
+template <class Iteration>
+ApartFigures apart_loop(const ApartLoop& loop, double slots, const Iteration& iteration) {
+  constexpr double kTolerance = 4e-16;
+  const auto rate_of = [&](double running) {
+    return loop.places * running / (loop.steps * iteration(std::max(running, 1.0)));
+  };
+  // What runs decides how much is served, unless nothing decodes.
+  const bool decodes = loop.steps > 0.0;
+  ApartFigures found;
+  bool others_wait = true;
+  const auto put = [&](double x) {
+    found.running = decodes ? x : 0.0;
+    found.throughput = decodes ? rate_of(x) : x;
+    return loop.held(found.throughput, found.running) - loop.users;
+  };
+  // The loop without limits does not depend on them, so deployments that differ in these alone have
+  // the same figures.
+  const double most = decodes ? loop.users / loop.places : loop.most;
+  if (const double above = put(most); above > 0.0) {
+    const double none = loop.held(0.0, 0.0) - loop.users;
+    put(rising_root(0.0, none, most, above, kTolerance * loop.users, put));
+    others_wait = false;
+  }
+  if (decodes && found.running > slots) {
+    put(slots);
+    others_wait = true;
+  }
+  if (decodes && found.throughput > loop.most) {
+    put(rising_root(0.0, -loop.most, found.running, found.throughput - loop.most,
+                    kTolerance * loop.most, [&](double x) { return rate_of(x) - loop.most; }));
+    others_wait = true;
+  }
+  // Little's law for those who do not decode, without the difference of two long times.
+  const double apart =
+      others_wait ? loop.users - loop.places * found.running : loop.prefilled(found.throughput);
+  found.ttft = apart / found.throughput;
+  return found;
+}
+
+}  // namespace dfsearch::serving
