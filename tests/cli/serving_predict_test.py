@@ -44,6 +44,14 @@ def shelf(kind, name):
     return shelf(kind, tree.pop("from")) | tree if "from" in tree else tree
 
 
+def mended(tensor, ranks, expert):
+    """Degrees, of which some rows have the ranks squared."""
+    if ranks > 1 and tensor == ranks and expert == tensor * ranks:
+        return 1, ranks, ranks
+    return (1, expert, expert) if ranks > 1 and tensor == 1 and ranks == expert**2 else (
+        tensor, ranks, expert)
+
+
 def replica(row, prefix, model):
     """The degrees that the columns of a role give, and the batch."""
     def count(column):
@@ -51,11 +59,35 @@ def replica(row, prefix, model):
     found = {"pool": "x", "tensor": count("tp_size"), "pipeline": count("pp_size"),
              "attention_data": 1, "expert": 1,
              "replicas": count("num_workers") if prefix else 1}
+    requests = count("batch_size")
     if "experts" in model:
-        found["attention_data"] = count("attention_dp_size")
-        found["expert"] = math.gcd(found["tensor"] * found["attention_data"],
-                                   model["experts"]["count"], count("moe_ep_size"))
-    return found | {"batch": max(math.floor(count("batch_size") / found["pipeline"] + 0.5), 1)}
+        degrees = count("tp_size"), count("attention_dp_size"), count("moe_ep_size")
+        tensor, ranks, expert = degrees if prefix else mended(*degrees)
+        found |= {"tensor": tensor, "attention_data": ranks,
+                  "expert": math.gcd(tensor * ranks, model["experts"]["count"], expert)}
+        requests *= degrees[1] / ranks
+    return found | {"batch": max(math.floor(requests / found["pipeline"] + 0.5), 1)}
+
+
+def precision(row, model, peaks):
+    """Checkpoints in 4 bits keep attention in 16, integers and mxfp4 all but the experts."""
+    dense, experts = (NUMBERS[row[f"{part}_quant_mode"]] for part in ("gemm", "moe"))
+    found = {"head": "bf16", "weights": dense, "cache": "bf16"}
+    small = (experts if "experts" in model else dense) != "bf16"
+    if row["backend"] == "trtllm" or (row["backend"] == "vllm" and small):
+        found["cache"] = "fp8"
+    if "experts" in model:
+        if experts == "nvfp4" and "window" in model:
+            experts = "mxfp4"
+        alone = experts in ("mxfp4", "int4")
+        found["weights"] = "bf16" if alone else experts
+        products = "fp8" if experts == "mxfp4" else experts
+        if experts == "int4" or experts not in peaks:
+            products = "bf16"
+        found["modules"] = {"router": "bf16", "experts": {"weights": experts, "products": products}}
+        if experts in ("nvfp4", "mxfp4", "int4"):
+            found["modules"]["attention"] = "bf16"
+    return found | ({} if found["weights"] in peaks else {"products": "bf16"})
 
 
 def reference(row, model, names):
@@ -63,24 +95,23 @@ def reference(row, model, names):
     system, chip, engine = names
     machine, curves = shelf("systems", system), shelf("curves", chip)
     peaks = {number: curves[f"peak_{bits}bit"] for number, bits in
-             (("bf16", 16), ("fp8", 8), ("nvfp4", 4)) if f"peak_{bits}bit" in curves}
-    number = NUMBERS[row["moe_quant_mode" if "experts" in model else "gemm_quant_mode"]]
-    small = row["backend"] == "trtllm" or (row["backend"] == "vllm" and number != "bf16")
+             (("bf16", 16), ("fp8", 8), ("nvfp4", 4), ("mxfp4", 4)) if f"peak_{bits}bit" in curves}
     mean = 0.9 if row["source"].startswith("InferenceX") else 1
     tokens = [math.floor(mean * int(row[column]) + 0.5) for column in ("isl", "osl")]
     world = twin.World({
         "workload": {"model": model, "input": tokens[0], "output": max(tokens[1], 2),
                      "concurrency": 1, "rounds": 10,
-                     "length_spread": 0.11 if mean < 1 else 0, "precision": {
-                         "weights": number, "head": "bf16", "cache": "fp8" if small else "bf16",
-                         "products": number if number in peaks else "bf16"}},
-        "serving": {"cache_reserve": "mean", "utilization": {"prefill": 0.9},
+                     "length_spread": 0.11 if mean < 1 else 0, "precision": precision(row, model, peaks)},
+        "serving": {"cache_reserve": "mean",
                     "batched_tokens": 8192, "pools": [{
             "name": "x", "chips": 1, "system": machine | {
                 "peak": peaks, "engine": shelf("engines", f"{row['backend']}_{engine}")}}]}})
     if row["mode"] == "disagg":
-        return world.evaluate({"mode": "disaggregated", "prefill": replica(row, "prefill_", model),
-                               "decode": replica(row, "decode_", model)})
+        one = {"mode": "disaggregated", "prefill": replica(row, "prefill_", model),
+               "decode": replica(row, "decode_", model)}
+        world.conc = math.prod(one["decode"][key] for key in
+                               ("replicas", "attention_data", "pipeline", "batch"))
+        return world.evaluate(one)
     found = replica(row, "", model)
     world.conc = found["batch"] * found["attention_data"] * found["pipeline"]
     return world.evaluate(found | {"mode": "aggregated", "chunk": 8192})

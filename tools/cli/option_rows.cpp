@@ -275,11 +275,12 @@ constexpr OptionRow kPredict[] = {
      set<&Line::html>},
     {"-o,--output", "OUT.csv", "time, interval, parts, memory and error of each run",
      set<&Line::output>},
-    {"--fit", "STACK.yaml",
-     "fit the marked constants of a stack to its timed runs, cross-validated; write the stack to "
-     "this file, and use it",
+    {"--fit", "FILE.yaml",
+     "fit the constants that a stack marks to its timed runs, or those of an engine to its "
+     "deployments, cross-validated; write the stack or engine there, and use it",
      set<&Line::fit>},
-    {"--stack", "NAME", "the stack to fit, if runs have several", set<&Line::fit_stack>},
+    {"--stack", "NAME", "the stack or engine to fit, if the table has several",
+     set<&Line::fit_stack>},
     {"--holdout", "SHARE|COLUMN=VALUE", "runs that the fit does not use; their error is printed",
      holdout},
     {"--stacks", "DIR", "DIR/NAME.yaml replaces the built-in stack or chip NAME",

@@ -14,7 +14,7 @@
 #include "cli/signals.hpp"
 #include "cli/standard_output.hpp"
 #include "io/html/pages.hpp"
-#include "io/predict/fit_stack.hpp"
+#include "io/predict/fit_engine.hpp"
 #include "io/predict/prediction_table.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/read_file.hpp"
@@ -22,8 +22,9 @@
 namespace dfsearch {
 namespace {
 
-/// Nothing if a signal stopped it.
-std::optional<StackFit> fitted(const CommandLine& line, std::vector<MeasuredRun>& runs) {
+/// Calls `fit` with a function that shows its state; returns nothing if a signal stopped it.
+template <class Fit>
+auto fitted(const CommandLine& line, const Fit& fit) {
   std::mutex mutex;  // guards the state
   FitState state;
   ProgressLine progress(line.quiet, [&](double seconds) {
@@ -38,24 +39,32 @@ std::optional<StackFit> fitted(const CommandLine& line, std::vector<MeasuredRun>
     return clock + fmt::format("fold {} of {}{}, about {} left", state.fold, state.folds, tries,
                                to_text(Seconds(seconds / done * left)));
   });
-  auto fit =
-      fit_stack(runs, line.fit_stack, line.held_out, stop_on_signals(), [&](const FitState& now) {
-        const std::lock_guard lock(mutex);
-        state = now;
-      });
+  auto found = fit([&](const FitState& now) {
+    const std::lock_guard lock(mutex);
+    state = now;
+  });
   progress.finish();
-  return fit;
+  if (!found) print_error("dfsearch: the fit was stopped by a signal, nothing is written\n");
+  return found;
 }
 
 /// A table of deployments that serve.
 int predict_services(const CommandLine& line, const CsvTable& table, InputMessages& messages) {
-  if (!line.html.empty() || !line.fit.empty() || !line.stacks.empty() || !line.run_groups.empty()) {
-    throw InputError("--html, --fit, --stacks and --by: only with a table of training runs");
+  if (!line.html.empty() || !line.stacks.empty() || !line.run_groups.empty()) {
+    throw InputError("--html, --stacks and --by: only with a table of training runs");
   }
-  const std::vector<MeasuredService> services = read_services(table, messages);
-  check_output(line.output);
+  std::vector<MeasuredService> services = read_services(table, messages);
+  for (const std::string& file : {line.output, line.fit}) check_output(file);
   if (!line.quiet) print_error(unread_service_columns(table));
   Outputs outputs;
+  if (!line.fit.empty()) {
+    const auto fit = fitted(line, [&](const auto& tell) {
+      return fit_engine(services, line.fit_stack, line.held_out, stop_on_signals(), tell);
+    });
+    if (!fit) return kStoppedWithout;
+    outputs.file(line.fit, fitted_engine_file(*fit, line.config));
+    print(fit_report(*fit) + "\n");
+  }
   const auto predictions = predict_services(services);
   if (line.output != "-") outputs.file(line.output, service_csv(services, predictions));
   print(service_report(services, predictions, static_cast<std::size_t>(line.worst)));
@@ -78,11 +87,10 @@ int predict(const CommandLine& line) {
   if (groups.empty()) groups = {RunGroup::Source};
   Outputs outputs;
   if (!line.fit.empty()) {
-    const std::optional<StackFit> fit = fitted(line, runs);
-    if (!fit) {
-      print_error("dfsearch: the fit was stopped by a signal, nothing is written\n");
-      return kStoppedWithout;
-    }
+    const auto fit = fitted(line, [&](const auto& tell) {
+      return fit_stack(runs, line.fit_stack, line.held_out, stop_on_signals(), tell);
+    });
+    if (!fit) return kStoppedWithout;
     outputs.file(line.fit, fitted_stack_file(*fit, line.config));
     print(fit_report(*fit) + "\n");
   }

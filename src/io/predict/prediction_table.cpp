@@ -172,7 +172,7 @@ ServicePrediction predicted_service(const MeasuredService& service) {
   ServicePrediction prediction{.figures = serving::evaluate(*service.task, service.deployment)};
   const serving::Means means(service.task->requests);
   const serving::Decoder decoder(*service.task, means, role.structure, role.depth, role.chunk);
-  const serving::Decoding at = decoder.at(role.batch, role.replicas);
+  const serving::Decoding at = decoder.at(role, prediction.figures);
   // The share of the tokens of a request that iterations with prefill make.
   const double mixed =
       means.steps > 0.0

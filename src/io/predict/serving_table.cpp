@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "io/config/load_config.hpp"
+#include "io/config/shelf.hpp"
+#include "model/serving/pass.hpp"
 #include "model/serving/requests.hpp"
 
 namespace dfsearch {
@@ -43,6 +45,12 @@ constexpr std::string_view kBackends[] = {"vllm", "trtllm", "sglang"};
 constexpr std::int64_t kMostTokens = 8192;             ///< of a chunk
 constexpr std::int64_t kMostDegree = 10'000;           ///< four of them stay in 64 bits
 constexpr std::int64_t kMostRequests = 1'000'000'000;  ///< of a batch
+constexpr std::int64_t kLongOutput = 400;              ///< from which a load is steady
+/// A model and a system for which one source states times far above all others.
+constexpr std::pair<std::string_view, std::string_view> kSlow[] = {
+    {"Qwen3-32B", "gb200"}, {"DeepSeek-R1-NVFP4", "b200_sxm"}};
+constexpr std::string_view kGap = "aic gap analysis";
+constexpr std::string_view kIsLimit = "the batch is a limit, not the load";
 constexpr double kClientRounds = 10.0;  ///< requests that a client sends one after the other
 
 constexpr std::string_view kColumns[] = {"id",
@@ -75,7 +83,7 @@ class ServiceSetups {
     const std::string config = fmt::format(
         "workload: {{kind: llm_serving, model: {}, input: 2, output: 2, concurrency: 1, rounds: "
         "{}}}\nserving:\n  pools: [{{name: chips, chips: 1000000, system: {{from: {}, chip: {}, "
-        "engine: {}}}}}]\n  cache_reserve: mean\n  utilization: {{prefill: 0.9}}\n",
+        "engine: {}}}}}]\n  cache_reserve: mean\n",
         model, kClientRounds, system.system, system.chip, engine);
     const auto found = tasks_.find(config);
     if (found != tasks_.end()) return found->second;
@@ -87,33 +95,64 @@ class ServiceSetups {
   std::map<std::string, serving::Task> tasks_;
 };
 
+/// The degrees of a replica.
+struct RowDegrees {
+  std::int64_t tensor = 1, ranks = 1, expert = 1, expert_tensor = 1;
+
+  [[nodiscard]] bool agree() const { return tensor * ranks == expert_tensor * expert; }
+};
+
+/// Rows that state the square of the ranks of requests get the ranks themselves: a replica has one
+/// chip for each way in which its experts are spread.
+RowDegrees mended(RowDegrees degrees) {
+  auto& [tensor, ranks, expert, expert_tensor] = degrees;
+  if (ranks > 1 && tensor == ranks && expert == tensor * ranks) {
+    tensor = 1;
+    expert = ranks;
+  } else if (ranks > 1 && tensor == 1 && ranks == expert * expert) {
+    ranks = expert;
+    expert_tensor = 1;
+  }
+  return degrees;
+}
+
 /// The degrees of a replica and its load; `prefix` begins the columns of its role.
 class RoleReader {
  public:
   RoleReader(const RowReader& row, std::string prefix) : row_(row), prefix_(std::move(prefix)) {}
 
+  [[nodiscard]] bool has_load() const {
+    return !row_.text(prefix_ + "batch_size").empty() &&
+           !row_.text(prefix_ + "num_workers").empty();
+  }
   /// Some rows have 0 for a degree that does not count.
   [[nodiscard]] std::int64_t count(std::string_view column) const {
     return std::max<std::int64_t>(row_.count(prefix_ + std::string(column), 1, 0, kMostDegree), 1);
   }
+  [[nodiscard]] RowDegrees degrees(const Transformer& model) const {
+    if (!model.experts) return {.tensor = count("tp_size")};
+    const RowDegrees degrees{count("tp_size"), count("attention_dp_size"), count("moe_ep_size"),
+                             count("moe_tp_size")};
+    return prefix_.empty() ? mended(degrees) : degrees;
+  }
   [[nodiscard]] serving::Role role(const Transformer& model) const {
-    serving::Role role{.structure = {.tensor = count("tp_size"), .pipeline = count("pp_size")}};
+    const RowDegrees own = degrees(model);
+    serving::Role role{.structure = {.tensor = own.tensor,
+                                     .pipeline = std::min(count("pp_size"), model.layers),
+                                     .attention_data = own.ranks}};
     if (model.experts) {
-      role.structure.attention_data = count("attention_dp_size");
-      role.structure.expert = std::gcd(std::gcd(role.structure.stage_chips(), model.experts->count),
-                                       count("moe_ep_size"));
+      role.structure.expert =
+          std::gcd(std::gcd(role.structure.stage_chips(), model.experts->count), own.expert);
     }
-    role.structure.pipeline = std::min(role.structure.pipeline, model.layers);
     role.replicas = prefix_.empty() ? 1 : count("num_workers");
-    role.batch = std::max<std::int64_t>(
-        std::llround(serving::real(row_.count(prefix_ + "batch_size", 1, 0, kMostRequests)) /
-                     serving::real(role.structure.pipeline)),
-        1);
+    const double each = serving::real(row_.count(prefix_ + "batch_size", 1, 0, kMostRequests));
+    const double ranks = model.experts ? serving::real(count("attention_dp_size")) : 1.0;
+    const double all = each * ranks / serving::real(own.ranks * role.structure.pipeline);
+    role.batch = std::max<std::int64_t>(std::llround(all), 1);
     return role;
   }
   [[nodiscard]] std::string doubt(const Transformer& model) const {
-    const std::int64_t chips = count("tp_size") * count("attention_dp_size");
-    if (!model.experts || chips == count("moe_tp_size") * count("moe_ep_size")) return {};
+    if (!model.experts || degrees(model).agree()) return {};
     return "degrees of experts and of attention differ";
   }
 
@@ -136,16 +175,32 @@ std::int64_t tensor_in(std::string_view id) {
 std::string doubt_of_both(const RowReader& row, const MeasuredService& service,
                           const RoleReader& role, const KnownSystem& system) {
   const Transformer& model = service.task->model;
-  const std::int64_t ranks = model.experts ? role.count("attention_dp_size") : 1;
+  const serving::Structure& s = service.deployment.decode.structure;
   const std::int64_t named = tensor_in(service.id);
-  if (role.count("tp_size") * ranks > system.node) return "more chips than a node has";
-  if (named > 0 && named != role.count("tp_size")) return "the name says another tensor degree";
+  if (s.stage_chips() > system.node) return "more chips than a node has";
+  // Some names have all chips of a replica for it.
+  if (named > 0 && named != s.tensor && named != s.stage_chips()) {
+    return "the name says another tensor degree";
+  }
   if (std::string wrong = role.doubt(model); !wrong.empty()) return wrong;
-  const bool is_limit = service.backend == "vllm" && service.source == "aic gap analysis" &&
-                        row.count("isl", 1) % 1000 == 0;
-  return is_limit ? "the batch is a limit, not the load" : "";
+  if (std::string wrong = misfit(*service.task, s); !wrong.empty()) {
+    return "the model has no such degrees";
+  }
+  const bool is_gap = service.source == kGap;
+  if (is_gap && std::any_of(std::begin(kSlow), std::end(kSlow), [&](const auto& slow) {
+        return service.model.find(slow.first) != std::string::npos && service.system == slow.second;
+      })) {
+    return "up to ten times slower than like rows";
+  }
+  const std::int64_t output = row.count("osl", 1);
+  const double decoding = service.tpot.value_or(0.0) * serving::real(output - 1);
+  const bool waits = output >= kLongOutput && service.ttft && *service.ttft > decoding / 2.0;
+  const bool is_limit = is_gap && service.backend == "vllm" && row.count("isl", 1) % 1000 == 0;
+  return is_limit || waits ? std::string(kIsLimit) : "";
 }
 
+/// Experts are stored as their column has it.  Checkpoints in 4 bits keep attention in 16, those in
+/// integers and mxfp4 all but the experts.
 serving::Precision precision_of(const RowReader& row, const MeasuredService& service) {
   constexpr std::pair<std::string_view, Number> kStored[] = {
       {"bf16", Number::Bf16},         {"bfloat16", Number::Bf16},
@@ -155,14 +210,31 @@ serving::Precision precision_of(const RowReader& row, const MeasuredService& ser
       {"int4_wo", Number::Int4}};
   std::vector<std::string_view> words;
   for (const auto& [word, number] : kStored) words.push_back(word);
-  const Number weights = kStored[row.choice("gemm_quant_mode", words)].second;
-  const Number experts = kStored[row.choice("moe_quant_mode", words)].second;
-  serving::Precision precision{.weights = service.task->model.experts ? experts : weights,
-                               .head = Number::Bf16};
-  const bool small = precision.weights != Number::Bf16;
-  // Chips without four-bit products, and kernels for integers, multiply 16 bits.
-  const auto& peak = service.task->pools[0].peak[static_cast<std::size_t>(precision.weights)];
-  if (!peak) precision.products = Number::Bf16;
+  const Number dense = kStored[row.choice("gemm_quant_mode", words)].second;
+  Number experts = kStored[row.choice("moe_quant_mode", words)].second;
+  const serving::Task& task = *service.task;
+  const auto has = [&](Number number) {
+    return task.pools[0].peak[static_cast<std::size_t>(number)].has_value();
+  };
+  serving::Precision precision{.weights = dense, .head = Number::Bf16};
+  const bool small = (task.model.experts ? experts : dense) != Number::Bf16;
+  if (task.model.experts) {
+    using serving::Module;
+    const auto of = [&](Module module) -> serving::ModulePrecision& {
+      return precision.modules[static_cast<std::size_t>(module)];
+    };
+    // The table has one word for both formats of four bits.
+    if (experts == Number::Nvfp4 && task.model.window > 0) experts = Number::Mxfp4;
+    const bool alone = experts == Number::Mxfp4 || experts == Number::Int4;
+    precision.weights = alone ? Number::Bf16 : experts;
+    of(Module::Router).weights = Number::Bf16;
+    if (bytes_of(experts) < 1.0) of(Module::Attention).weights = Number::Bf16;
+    of(Module::Experts) = {.weights = experts, .products = experts};
+    if (experts == Number::Mxfp4) of(Module::Experts).products = Number::Fp8;
+    if (experts == Number::Int4 || !has(experts)) of(Module::Experts).products = Number::Bf16;
+  }
+  // Chips without products of four bits multiply 16.
+  if (!has(precision.weights)) precision.products = Number::Bf16;
   if (service.backend == "trtllm" || (service.backend == "vllm" && small)) {
     precision.cache = Number::Fp8;
   }
@@ -182,11 +254,19 @@ void read_load(const RowReader& row, MeasuredService& service) {
   task.precisions = {precision_of(row, service)};
 }
 
-template <class List>
-auto find_known(const List& list, std::string_view name) {
-  return std::find_if(std::begin(list), std::end(list), [&](const auto& known) {
-    return name.find(known.name) != std::string_view::npos;
-  });
+/// The model of the shelf with this name or place on Hugging Face, or with a variant of this name;
+/// empty: there is none.
+std::string_view shelf_model(std::string_view name) {
+  const auto known = std::find_if(
+      std::begin(kModels), std::end(kModels),
+      [&](const Known& variant) { return name.find(variant.name) != std::string_view::npos; });
+  if (known != std::end(kModels)) return known->shelf;
+  const std::string place = fmt::format("huggingface.co/{}/", name);
+  for (const ShelfFile& file : shelf(ShelfKind::Workloads)) {
+    const bool is_it = file.name == name || file.text.find(place) != std::string_view::npos;
+    if (is_it && file.is_model()) return file.name;
+  }
+  return {};
 }
 
 MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
@@ -203,10 +283,10 @@ MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
   service.ttft = seconds("silicon_ttft_ms");
   service.tpot = seconds("silicon_tpot_ms");
   const bool apart = row.choice("mode", {"agg", "disagg"}) == 1;
-  const auto model = find_known(kModels, service.model);
+  const std::string_view model = shelf_model(service.model);
   const auto system = std::find_if(std::begin(kSystems), std::end(kSystems),
                                    [&](const auto& known) { return service.system == known.name; });
-  if (model == std::end(kModels)) {
+  if (model.empty()) {
     service.unknown = "no such model on the shelf";
   } else if (system == std::end(kSystems)) {
     service.unknown = "no such system on the shelf";
@@ -216,16 +296,26 @@ MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
   }
   if (!service.unknown.empty()) return service;
   service.engine = fmt::format("{}_{}", service.backend, system->engine);
-  service.task = setups.task(model->shelf, *system, service.engine);
+  service.task = setups.task(model, *system, service.engine);
   read_load(row, service);
   serving::Deployment& deployment = service.deployment;
   const Transformer& shape = service.task->model;
   if (apart) {
     const RoleReader prefill(row, "prefill_"), decode(row, "decode_");
+    if (!prefill.has_load() || !decode.has_load()) {
+      service.unknown = "without the batch or the workers of a side";
+      service.task.reset();
+      return service;
+    }
     deployment = {
         .mode = Mode::Disaggregated, .prefill = prefill.role(shape), .decode = decode.role(shape)};
     service.doubtful = prefill.doubt(shape);
     if (service.doubtful.empty()) service.doubtful = decode.doubt(shape);
+    if (service.source == kGap) service.doubtful = kIsLimit;
+    // The batch is the share of a rank in all users, who decode or wait for their prefill.
+    const serving::Structure& s = deployment.decode.structure;
+    service.task->concurrency = serving::real(deployment.decode.replicas * s.attention_data *
+                                              s.pipeline * deployment.decode.batch);
     return service;
   }
   const RoleReader both(row, "");
