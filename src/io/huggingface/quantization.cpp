@@ -1,5 +1,5 @@
 // Weights of 4 or 8 bits are multiplied in the bits of the activations, which are quantized as well
-// or of 16 bits.  The head is not quantized where the checkpoint says so.
+// or of 16 bits.  Modules are not quantized where the checkpoint says so.
 
 #include "io/huggingface/model_fields.hpp"
 
@@ -9,6 +9,7 @@
 #include <array>
 
 #include "base/words.hpp"
+#include "io/huggingface/kept_modules.hpp"
 #include "model/serving/task.hpp"
 
 namespace dfsearch {
@@ -60,22 +61,43 @@ std::optional<Way> way_of(ModelFields& fields, const char* field, const std::arr
   return std::nullopt;
 }
 
-/// Whether a list of modules that stay as they were has the head.
-bool keeps_head(ModelFields& fields, std::initializer_list<const char*> lists) {
-  for (const char* list : lists) {
-    for (const std::string& module : fields.list(list).value_or(std::vector<std::string>{})) {
-      if (module.find("lm_head") != std::string::npos) return true;
+/// The modules that stay as they were, by all lists of them.
+std::vector<std::string> kept_of(ModelFields& fields) {
+  std::vector<std::string> all;
+  for (const char* list : {"exclude_modules", "ignore", "modules_to_not_convert"}) {
+    for (std::string& module : fields.list(list).value_or(std::vector<std::string>{})) {
+      all.push_back(std::move(module));
     }
   }
-  return false;
+  return all;
 }
 
-std::string text_of(const Way& way, bool keeps_head, std::string_view cache) {
+bool keeps_head(const std::vector<std::string>& kept) {
+  return std::any_of(kept.begin(), kept.end(), [](const std::string& module) {
+    return module.find("lm_head") != std::string::npos;
+  });
+}
+
+std::string text_of(const Way& way, const std::vector<std::string>& kept, bool keeps_head,
+                    std::string_view cache) {
   std::string text = fmt::format("{{weights: {}", name_of(way.weights));
-  if (way.products != way.weights) text += fmt::format(", products: {}", name_of(way.products));
+  if (way.products != serving::multiplied(way.weights)) {
+    text += fmt::format(", products: {}", name_of(way.products));
+  }
   if (keeps_head) text += ", head: bf16";
   if (!cache.empty()) text += fmt::format(", cache: {}", cache);
+  std::string modules;
+  for (const serving::Module module : kept_modules(kept)) {
+    modules += fmt::format("{}{}: bf16", modules.empty() ? "" : ", ", name_of(module));
+  }
+  if (!modules.empty()) text += fmt::format(", modules: {{{}}}", modules);
   return text + "}";
+}
+
+/// Integers with a scale for each group of this many; other groups have that of none.
+Number grouped(Number number, std::int64_t size) {
+  if (number != Number::Int4) return number;
+  return size == 32 ? Number::Int4G32 : size == 128 ? Number::Int4G128 : Number::Int4;
 }
 
 /// The word of a cache that is quantized, or nothing.
@@ -93,8 +115,8 @@ std::string cache_of(ModelFields& fields) {
 std::string by_algorithm(ModelFields& fields) {
   const std::optional<Way> way = way_of(fields, "quant_algo", kAlgorithms);
   const std::string cache = cache_of(fields);
-  return way ? text_of(*way, keeps_head(fields, {"exclude_modules", "ignore"}), cache)
-             : std::string();
+  const std::vector<std::string> kept = kept_of(fields);
+  return way ? text_of(*way, kept, keeps_head(kept), cache) : std::string();
 }
 
 /// Of a scheme of compressed-tensors: weights, activations or the cache.
@@ -105,7 +127,8 @@ std::optional<Number> number_of(std::optional<ModelFields> scheme) {
     case 8:
       return is_float ? Number::Fp8 : Number::Int8;
     case 4:
-      return is_float ? Number::Nvfp4 : Number::Int4;
+      return is_float ? Number::Nvfp4
+                      : grouped(Number::Int4, scheme->count("group_size").value_or(0));
     default:
       scheme->refuse("num_bits", "expected 4 or 8");
       return std::nullopt;
@@ -122,8 +145,8 @@ std::string by_scheme(ModelFields& fields) {
   }
   const Number products = number_of(group->map("input_activations")).value_or(Number::Bf16);
   const std::optional<Number> cache = number_of(fields.map("kv_cache_scheme"));
-  return text_of({"", *weights, products}, keeps_head(fields, {"ignore"}),
-                 cache ? name_of(*cache) : "");
+  const std::vector<std::string> kept = kept_of(fields);
+  return text_of({"", *weights, products}, kept, keeps_head(kept), cache ? name_of(*cache) : "");
 }
 
 std::string by_method(ModelFields& fields) {
@@ -138,8 +161,9 @@ std::string by_method(ModelFields& fields) {
       fields.refuse("bits", fmt::format("expected 4 or 8, got {}", bits));
     }
   }
+  way->weights = grouped(way->weights, fields.count("group_size").value_or(0));
   // GPTQ, AWQ and the FP8 of DeepSeek all leave the head as it was.
-  return text_of(*way, true, {});
+  return text_of(*way, kept_of(fields), true, {});
 }
 
 }  // namespace

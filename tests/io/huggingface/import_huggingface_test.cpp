@@ -341,10 +341,18 @@ TEST_CASE("how a checkpoint is quantized stands in a comment") {
     return replaced(kLlama, "\"use_cache\"", "\"quantization_config\": " + by + ", \"use_cache\"");
   };
   CHECK(precision(kLlama).empty());
-  CHECK(precision(kGptOss) == "{weights: mxfp4, products: bf16, head: bf16}");
+  CHECK(precision(kGptOss) ==
+        "{weights: mxfp4, products: bf16, head: bf16, modules: {attention: bf16}}");
   CHECK(precision(kDeepseek) == "{weights: fp8, head: bf16}");
   CHECK(precision(quantized(R"({"quant_method": "awq", "bits": 4, "group_size": 128})")) ==
-        "{weights: int4, products: bf16, head: bf16}");
+        "{weights: int4_g128, head: bf16}");
+  CHECK(precision(quantized(
+            R"({"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights":
+                {"num_bits": 4, "type": "int", "group_size": 32}, "input_activations": null}},
+                "ignore": ["lm_head", "re:.*self_attn.*", "re:.*shared_experts.*",
+                           "re:.*mlp\\.(gate|up|gate_up|down)_proj.*", "re:.*mlp.gate$"]})")) ==
+        "{weights: int4_g32, head: bf16, modules: {attention: bf16, dense: bf16, shared: bf16, "
+        "router: bf16}}");
   CHECK(precision(quantized(R"({"quant_method": "gptq", "bits": 8})")) ==
         "{weights: int8, products: bf16, head: bf16}");
   CHECK(precision(quantized(
@@ -365,6 +373,13 @@ TEST_CASE("how a checkpoint is quantized stands in a comment") {
         "{weights: int4, products: fp8, head: bf16, cache: fp8}");
   CHECK(precision(kLlama, optimizer("W8A8_SQ_PER_CHANNEL", "null")) ==
         "{weights: int8, head: bf16}");
+  CHECK(precision(kLlama, replaced(optimizer("NVFP4", "\"FP8\""), "[\"lm_head\"]",
+                                   R"(["model.layers.1*", "model.layers.30.self_attn.q_a_proj",
+                                       "model.layers.30.self_attn.q_b_proj",
+                                       "model.layers.30.self_attn.kv_a_proj_with_mqa",
+                                       "model.layers.30.self_attn.kv_b_proj",
+                                       "model.layers.30.mlp.gate", "lm_head"])")) ==
+        "{weights: nvfp4, head: bf16, cache: fp8, modules: {attention: bf16, router: bf16}}");
   // It goes before what the config says.
   CHECK(precision(kGptOss, optimizer("NVFP4", "null")) == "{weights: nvfp4, head: bf16}");
   CHECK_THROWS_WITH_AS(precision(kLlama, optimizer("MIXED_PRECISION", "null")),
