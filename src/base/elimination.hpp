@@ -1,22 +1,22 @@
 #pragma once
-// Bucket elimination (Dechter 1999), for whatever is best of a sum.  (The least sum alone is found
-// with smaller tables, base/least_sum.cpp.)
+// Bucket elimination (Dechter 1999), for the best of a sum in any order of values.  (The least sum
+// alone is found with smaller tables, base/least_sum.cpp.)
 //
-// The best of a sum of many small terms is found by eliminating variables one after the other:
-// all terms that mention the variable are added, its best value is taken for every combination of
-// its neighbours, and the result is a new term over these.  Layers are nearly series-parallel, so
-// the tables stay tiny.  Where they would not, one variable is tried value by value instead, which
-// is slower and as exact.
+// The best of a sum of many small terms is found by eliminating variables one after the other: all
+// terms that mention the variable are added, its best value is taken for every combination of its
+// neighbours, and the result is a new term over these.  Layers are nearly series-parallel, so the
+// tables stay tiny.  Where they would not, one variable is tried value by value instead, which is
+// slower and equally exact.
 //
-// What is best is the business of the cells of the tables (base/sum_front.cpp: all sums that no
-// other is better than).  It may be any choice among sums that stays the same when the same is added
-// to all of them.
+// The cells of the tables define the best (base/sum_front.cpp: all sums that no other sum
+// dominates).  It may be any choice among sums that stays the same when the same is added to all of
+// them.
 //
-// Ties: wanted is, among all of equal sums, the first variable by variable.  A cell therefore
-// carries the first of the best choices of all variables eliminated into it.  Choices made in
-// different terms are independent, and the first of a combination of independent choices is the
-// combination of their firsts, whatever their places in the list; so one pass suffices, in any
-// order of elimination.
+// Ties: the result is the first of all equal sums, variable by variable.  A cell therefore carries
+// the first of the best choices of all variables eliminated into it.  Choices made in different
+// terms are independent, and the first of a combination of independent choices is the combination
+// of their firsts, whatever their places in the list; so one pass suffices, in any order of
+// elimination.
 
 #include <algorithm>
 #include <cstddef>
@@ -270,10 +270,10 @@ class Elimination {
   }
 
   std::vector<std::size_t> sizes_;
-  std::vector<Term> terms_;            // one that was merged into another has no cells
+  std::vector<Term> terms_;            // a term that was merged into another has no cells
   Variables open_;                     // not eliminated yet
   std::vector<Variables> neighbours_;  // of the open ones: those they share a term with
-  std::vector<Variables> terms_of_;    // of each variable those that mention it, ascending
+  std::vector<Variables> terms_of_;    // terms that mention each variable, ascending
   Effort* effort_;
 };
 

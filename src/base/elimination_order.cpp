@@ -22,12 +22,12 @@ constexpr std::size_t kLargestTable = std::size_t{1} << 16;
 constexpr double kMostBytes = 2.5e8;
 // Memory of an entry while it is added up.
 constexpr double kBytesOfValue = 24.0;
-// Efforts below a millisecond or two are not worth another order.
+// An effort below a millisecond or two does not justify another order.
 constexpr double kShortEffort = 1e6;
-// In the order from the last variable to the first, eliminated variables come after all that are
-// left: ties are decided where they come up, by one look instead of many.
+// Weight of ties.  In the order from the last variable to the first, eliminated variables come
+// after all that are left: a tie is decided where it comes up, by one comparison instead of many.
 constexpr double kWorthOfTies = 4.0;
-// Steps of the search for the order between two looks at the clock: some milliseconds.
+// Steps of the search for the order between two checks of the clock: some milliseconds.
 constexpr std::int64_t kStepsBetweenLooks = 100'000;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 

@@ -23,7 +23,7 @@ class InputError : public std::runtime_error {
   std::vector<std::string> messages_;
 };
 
-/// A bug of dfsearch; the text asks for a report.
+/// A bug of dfsearch; its text requests a report.
 class InternalError : public std::logic_error {
  public:
   explicit InternalError(const std::string& what);

@@ -1,19 +1,18 @@
 // Bucket elimination in an order found before (base/elimination_order.hpp).
 //
 // A step adds up the tables that mention its variable and takes the best value for every
-// combination of its neighbours.  Of the choice nothing is kept but this value: the choices of
-// variables eliminated before follow from it, table by table.
+// combination of its neighbours.  Only this value of the choice is kept: the choices of variables
+// eliminated before follow from it, table by table.
 //
-// Ties: wanted is, among all of equal sums, the first variable by variable.  So equal sums of two
-// values are compared by what they entail for all variables eliminated into the tables, and that
-// is the first of the best, by induction: choices made in different tables are independent, and the
+// Ties: the result is the first of all equal sums, variable by variable.  So equal sums of two
+// values are compared by what they entail for all variables eliminated into the tables, and that is
+// the first of the best, by induction: choices made in different tables are independent, and the
 // first of a combination of independent choices is the combination of their firsts, whatever their
 // places in the list.  So one pass suffices, in any order of elimination.  What two entries of a
-// small table entail is compared once and for all, since ties are common; of a large one it is
-// found where it is asked for.
+// small table entail is compared once and for all, since ties are common; for a large one on
+// demand.
 //
-// Nothing but + and < is asked of the values, so numbers that are compared one after the other do
-// as well as numbers.
+// The values need only + and <, so tuples in lexicographic order serve as well as numbers.
 //
 // Against brute force: tests/base/least_sum_test.cpp,
 // tests/model/layer/least_bytes_sharding_test.cpp.

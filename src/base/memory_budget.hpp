@@ -11,8 +11,8 @@ namespace dfsearch {
 
 /// Counts data that grow without end: open nodes, memories of nodes, tables.  It counts bytes
 /// requested from the allocator, roughly, not pages: the process takes some more.  It refuses
-/// nothing; who is about to grow asks whether memory is tight and then does with less.  It must
-/// outlive all that is charged to it.  Any thread.
+/// nothing; a caller that is about to grow checks whether memory is tight and then uses less.  It
+/// must outlive all that is charged to it.  Any thread.
 class MemoryBudget {
  public:
   explicit MemoryBudget(Bytes limit = Bytes::infinity()) : limit_(limit) {}
@@ -75,7 +75,7 @@ class MemoryCharge {
   std::size_t bytes_ = 0;
 };
 
-/// Bytes of an allocation beyond the size asked for.
+/// Bytes of an allocation beyond the requested size.
 inline constexpr std::size_t kAllocation = 16;
 
 }  // namespace dfsearch

@@ -9,7 +9,7 @@
 
 namespace dfsearch {
 
-/// Calls body(i) for each i below `count`.  A turn sees all writes before the loop, and what follows
+/// Calls body(i) for each i below `count`.  A turn sees all writes before the loop, and code after
 /// the loop sees the writes of all turns.  An exception of a turn leaves the loop.
 template <class Body>
 void parallel_for(std::size_t count, const Body& body) {

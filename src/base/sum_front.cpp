@@ -29,7 +29,7 @@ using elimination::Values;
 // Some milliseconds.
 constexpr std::int64_t kStepsBetweenStops = 100'000;
 
-// Bytes of an allocation beyond the size asked for.
+// Bytes of an allocation beyond the requested size.
 constexpr std::size_t kAllocation = 16;
 
 void add_to(LexicographicSum& sum, const LexicographicSum& value) {
@@ -95,8 +95,8 @@ struct FrontCell {
     for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = point.values[i];
   }
 
-  /// Leaves of ascending sums those that none precludes: each that is less in the second number
-  /// than all before it.
+  /// Keeps the sums that none precludes, among ascending ones: each that is less in the second
+  /// number than all before it.
   void thin() {
     std::size_t left = 0;
     for (FrontSum& point : points) {

@@ -25,9 +25,8 @@ inline void take_over([[maybe_unused]] void* place) {
 
 }  // namespace dfsearch
 
-// DFSEARCH_TASK marks a lambda that is a task: it lies with the thread that waits
-// for it and is read before it can take over anything.  What it calls is checked as
-// usual.
+// DFSEARCH_TASK marks a lambda that is a task: it lies with the thread that waits for it and is
+// read before it can take over anything.  Functions that it calls are checked as usual.
 #ifdef __SANITIZE_THREAD__
 #define DFSEARCH_TASK __attribute__((no_sanitize("thread")))
 #else

@@ -7,8 +7,8 @@
 // quotient of like quantities is a plain double.  Times inside a search are
 // counted in whole Ticks instead (model/clock.hpp).
 //
-// Lengths are counted in mm, as everyone does who speaks of chips: an area of
-// "815 mm2" is then the very number that was written.
+// Lengths are counted in mm, as is usual for chips: an area of "815 mm2" is then the very number
+// that was written.
 
 #include <limits>
 #include <type_traits>

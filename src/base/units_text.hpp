@@ -1,6 +1,5 @@
 #pragma once
-// Quantities as text: "900 GB/s" <-> BytesPerSecond.  The only place that knows
-// prefixes.
+// Quantities as text: "900 GB/s" <-> BytesPerSecond.  The only place with prefixes of units.
 //
 // 1 kB is 1000 B and 1 KiB is 1024 B; `b` and `bit` are an eighth of a byte.
 // Units are case-sensitive, the space before them may be left out, and a number

@@ -1,5 +1,5 @@
 #pragma once
-// Threads that solve points for someone who must not wait for them.
+// Threads that solve points while their caller does other work.
 
 #include <condition_variable>
 #include <deque>
@@ -32,7 +32,7 @@ class Lanes {
 
   const SolvePoint& solve_;
   const int threads_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::deque<std::pair<PointIndex, bool>> points_;
   std::deque<PointAnswer> answers_;

@@ -1,7 +1,7 @@
-// Rank 0 keeps the source of points and a list of who can have more.  It sends out points, to its
-// own lanes as well, and takes answers as they come; between two looks it sleeps for a moment, which
-// leaves its core to its lanes.  All decisions are rank 0's, so all ranks share one front.  Only the
-// thread that opened the cluster talks to MPI.
+// Rank 0 keeps the source of points and a list of lanes with room for more.  It sends out points,
+// to its own lanes as well, and takes answers as they come; between two checks it sleeps for a
+// moment, which leaves its core to its lanes.  All decisions are rank 0's, so all ranks share one
+// front.  Only the thread that opened the cluster talks to MPI.
 
 #include <mpi.h>
 

@@ -1,20 +1,19 @@
-// A mapping onto any chip of a box takes at least as long as the best one onto the box's
-// optimistic chip, but for roundings: the product of wires and frequency is constant on paper
-// where wires run at their least voltage, and ticks depend on the clock.  Bounds are divided by
-// 1 + 1e-11, far more than these are, so that no box is dropped that holds the answer; answers
-// and ties are compared as they are.
+// A mapping onto any chip of a box takes at least as long as the best one onto the box's optimistic
+// chip, except for roundings: the product of wires and frequency is constant on paper where wires
+// run at their least voltage, and ticks depend on the clock.  Bounds are divided by 1 + 1e-11, far
+// more than these are, so that no box is dropped that holds the answer; answers and ties are
+// compared as they are.
 //
-// Before a box is halved, both halves along every share are bounded.  A half that holds no
-// answer is cut off, which is most of the work: what a part needs at least is found so, and
-// what that leaves for the others.  Then the box is halved along the share whose better half
-// has the greatest bound.
+// Before a box is halved, both halves along every share are bounded.  A half that holds no answer
+// is cut off, which is most of the work: this finds the least need of a part, and the rest for the
+// others.  Then the box is halved along the share whose better half has the greatest bound.
 //
-// Bounds need not be exact: the search inside ends as soon as its own lower bound says that the half
-// holds no answer, or a mapping says that its exact bound would not say so, with a lower bound near
+// Bounds need not be exact: the search inside ends as soon as its own lower bound proves that the
+// half holds no answer, or a mapping proves that its exact bound would not, with a lower bound near
 // that.
 //
-// Of every box the point in its middle is tried, which gives good splits early.  Many splits
-// give one machine, since things are counted in whole numbers: answers are remembered by machine.
+// The point in the middle of every box is tried, which gives good splits early.  Many splits give
+// one machine, since things are counted in whole numbers: answers are remembered by machine.
 
 #include "design/design_problem.hpp"
 

@@ -1,5 +1,5 @@
-// One tree for each split that is asked for: the best, then the best of the others, and so on.
-// Answers for machines are shared, so that the trees after the first find most of theirs known.
+// Each requested split has a tree: the best, then the best of the others, and so on.  Answers for
+// machines are shared, so that the trees after the first find most of theirs known.
 
 #include "design/find_split.hpp"
 

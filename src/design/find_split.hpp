@@ -17,7 +17,7 @@
 
 namespace dfsearch {
 
-/// How splits are to be searched, and who listens.
+/// Options and listeners of a search for splits.
 struct DesignOptions {
   /// Limits and threads hold for the whole search; nodes are boxes.  `top` is the number of splits.
   /// The hint is tried on every chip.  Of its listeners only `on_progress` is called.
@@ -32,7 +32,7 @@ struct DesignOptions {
   bool find_gains = false;  ///< report the gains from more of each budget
 };
 
-/// A split and how sure it is that it is the best but for those before it.
+/// A split and the proof that it is the best, except for those before it.
 struct FoundSplit {
   SearchStatus status = SearchStatus::NoSolution;
   StopReason stopped_by = StopReason::None;

@@ -36,7 +36,7 @@ struct UselessAbove {
 /// use it.
 class MachineAnswers {
  public:
-  /// `options` are used for each search, `memory` is charged for what is remembered; both must
+  /// `options` are used for each search, `memory` is charged for the remembered answers; both must
   /// outlive it.
   MachineAnswers(const SearchOptions& options, MemoryBudget& memory);
 
@@ -44,9 +44,9 @@ class MachineAnswers {
   /// any lower bound of it that is useless, too.  Throws Stopped where the limits come first.
   Score least(const Problem& machine, const UselessAbove& useless = {});
 
-  /// A lower bound of the objectives of all mappings onto the machine, which is useless if the least
-  /// one is, and otherwise near it; infinite: none fits.  It depends on nothing but the machine and
-  /// what is useless, or was at an earlier call.  Throws Stopped.
+  /// A lower bound of the objectives of all mappings onto the machine, which is useless if the
+  /// least one is, and otherwise near it; infinite: none fits.  It depends on the machine and on
+  /// `useless` of this and earlier calls alone.  Throws Stopped.
   Score bound(const Problem& machine, const UselessAbove& useless);
 
   /// A mapping of the least objective, which is finite; searched anew.  Searches after it begin

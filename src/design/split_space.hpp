@@ -63,10 +63,10 @@ class SplitSpace {
 /// The state of a search over splits, for checkpoints.  Bounds of boxes and step times of splits
 /// are not part of it: they are found anew.
 struct SplitState {
-  /// The best split but for those before it, for which the search is over.
+  /// The best split except those before it; the search for it is over.
   struct Finished {
     GridPoint point;
-    Score lower_bound{};  ///< of all splits but those before it
+    Score lower_bound{};  ///< of all splits except those before it
   };
   std::vector<Finished> finished;  ///< best first
 

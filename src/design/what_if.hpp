@@ -32,7 +32,7 @@ struct BudgetGain {
   WhatIf known = WhatIf::Unknown;
   Score objective = Score::infinity();  ///< with that much more, if Known
   /// (objective - objective of the chip) / objective of the chip; negative means faster.  Known
-  /// gains are at most 0 but for rounding.
+  /// gains are at most 0, except for rounding.
   double change = 0.0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// How a search is to be done, and who listens to it.
+// Options and listeners of a search.
 
 #include <cstdint>
 #include <functional>
@@ -19,7 +19,8 @@ struct SearchOptions {
   Limits limits{};  ///< they hold for this run and all that it searches for
   int threads = 1;  ///< at least 1; more than the machine has are not all used
   /// Any number of threads expands the same nodes in the same order, finds the same one of equally
-  /// good answers, and makes the same calls of `on_progress` and `on_incumbent`, but for their times.
+  /// good answers, and makes the same calls of `on_progress` and `on_incumbent`, except for their
+  /// times.
   bool deterministic = false;
   NodeEffort node_effort{};
   /// The bounds that prove the optimum; without some the result is the same, only later.
@@ -42,7 +43,7 @@ struct SearchOptions {
   bool find_changes = false;
 
   // The listeners.  When one of them throws the search goes on and none is called any more; the
-  // result is not lost, and SearchResult::callback_error holds what was thrown.
+  // result is not lost, and SearchResult::callback_error holds the exception.
 
   /// Called once a `progress_interval` from a thread of its own.  In deterministic mode, where no
   /// clock may count, called by the thread of `solve` between two rounds, once every

@@ -42,10 +42,10 @@ struct Certainty {
 
 /// Report of every search beside its answers.
 struct SearchEnd {
-  Scope scope;                         ///< what was fixed beforehand: the proof is for that alone
+  Scope scope;                         ///< decisions fixed beforehand, within which the proof holds
   bool alternatives_complete = false;  ///< it is proved that nothing beyond the answers fits
   SearchStats stats;
-  std::exception_ptr callback_error;  ///< what a listener threw first; null: none did
+  std::exception_ptr callback_error;  ///< first exception of a listener; null: none
 };
 
 /// The best mapping found.  `mapping` and `cost` are there for Optimal and Feasible.
@@ -77,7 +77,7 @@ enum class Raised : std::uint8_t {
 struct FeasibleChange {
   Raised what = Raised::Sram;
   std::size_t dimension = 0;  ///< whose degree, for Raised::Degree
-  double from = 0.0;          ///< what the problem has
+  double from = 0.0;          ///< value of the problem
   /// Proved: nothing fits with less, from `from` on.
   double at_least = 0.0;
   /// A mapping fits with this value; it is the least such value if it equals `at_least`.
@@ -94,14 +94,14 @@ struct SearchResult : BestMapping, SearchEnd {
   std::optional<BestMapping> beyond_scope;
   /// Why, for Infeasible; nothing where the limits ended the search for the reason.
   std::optional<Infeasible> infeasible;
-  std::vector<FeasibleChange> changes;  ///< what would help, for Infeasible, if asked for
-  /// For Infeasible: the reason and all changes were looked for as far as they ever are;
-  /// false: the limits came first.
+  std::vector<FeasibleChange> changes;  ///< changes that would help, for Infeasible, if requested
+  /// Only for Infeasible: the reason and all changes were searched with their full effort; false:
+  /// the limits came first.
   bool explained = true;
   RuledOut hint;                  ///< reasons why the search has no mapping like the hint
-  std::int64_t parallelisms = 0;  ///< to choose from, before anything else is asked
+  std::int64_t parallelisms = 0;  ///< number of parallelisms to choose from
   SearchBounds bounds;            ///< that were used
-  /// The best mapping with another parallelism than those before, best first.
+  /// The best mappings with other parallelisms than all before, best first.
   std::vector<BestMapping> alternatives;
   Efforts efforts{};  ///< of the counted parts, in this run
   Bytes memory_limit = Bytes::infinity();

@@ -30,7 +30,7 @@ constexpr std::int64_t kStepsPerNextBestNode = 1'000;
 // Time to list the scope, beyond the time limit.
 constexpr Seconds kTimeForScope{0.05};
 
-/// The judge: the plain model decides what the winner costs.
+/// The judge: the plain model costs the winner.
 void recost(const Problem& problem, const MappingProblem& search, const MappingSolution& winner,
             BestMapping& answer) {
   Mapping mapping = search.mapping(winner);
@@ -159,8 +159,8 @@ class Solver {
     }
   }
 
-  /// The answers that an earlier run found.  One that is not as close to its
-  /// bound as this run wants it is searched again, from its mapping.
+  /// Takes the answers of an earlier run.  An answer whose gap is larger than this run allows is
+  /// searched again, from its mapping.
   void take_finished() {
     for (std::size_t i = 0; i < state_.finished.size(); ++i) {
       const SearchState::Finished old = state_.finished[i];

@@ -7,10 +7,9 @@
 
 namespace dfsearch {
 
-/// Finds the mapping that minimises the objective.  No global state: several solves may
-/// run at once.  Throws InputError for a problem that makes no sense and
-/// InternalError when the winner does not evaluate to what the search says; what a
-/// callback throws ends the search.
+/// Finds the mapping that minimises the objective.  No global state: several solves may run at
+/// once.  Throws InputError for a problem that makes no sense and InternalError if the winner does
+/// not evaluate to the cost of the search; an exception of a callback ends the search.
 SearchResult solve(const Problem& problem, const SearchOptions& options);
 
 }  // namespace dfsearch

@@ -19,7 +19,7 @@ class InvalidGraph : public InputError {
  public:
   enum class List : std::uint8_t { Kernels, Tensors };
   struct Fault {
-    List list;         ///< the one that is wrong
+    List list;         ///< the list with the fault
     std::string what;  ///< names the kernels concerned
   };
 

@@ -12,11 +12,11 @@
 
 namespace dfsearch {
 
-/// Short unique words for kernels and tensors that every format takes: letters,
-/// digits, _ and `.`.  A kernel whose name is such a word of at most 40
-/// characters keeps it; other names lose what does not fit, and a second kernel
-/// of a name gets `~2` after it.  A tensor is `from,to`, a second one between the
-/// same kernels `from,to~~2`.  The same graph always has the same words.
+/// Short unique words for kernels and tensors that every format takes: letters, digits, _ and `.`.
+/// A kernel whose name is such a word of at most 40 characters keeps it; other names lose the
+/// characters that do not fit, and a second kernel of a name gets `~2` after it.  A tensor is
+/// `from,to`, a second one between the same kernels `from,to~~2`.  The same graph always has the
+/// same words.
 class MilpNames {
  public:
   explicit MilpNames(const DataflowGraph& graph);

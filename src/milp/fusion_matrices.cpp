@@ -1,15 +1,14 @@
-// Who is where.
+// The assignment of kernels to partitions.
 //
 //   A[k,p]    kernel k is in partition p          H[k,p]  k is in one of 0..p
 //   B[e,p]    both ends of tensor e are in p      D[e,p]  exactly one end is
 //   P[p]      p belongs to the backward phase     R[p]    p holds kernels that repeat
 //   U[p]      p holds a kernel
 //
-// Only A is integer: with A decided, every other column has one value left, or
-// an interval that holds a whole number and that no other row looks at.  What needs
-// no column has none: A outside a kernel's pin or half, B where the ends cannot
-// meet, P, R and U where nothing asks for them.  docs/milp.md numbers the rows and
-// proves them.
+// Only A is integer: with A decided, every other column has one value left, or an interval that
+// holds a whole number and that no other row uses.  Unnecessary columns are left out: A outside a
+// kernel's pin or half, B where the ends cannot meet, P, R and U where no row uses them.
+// docs/milp.md numbers the rows and proves them.
 
 #include "milp/fusion_matrices.hpp"
 
@@ -203,7 +202,7 @@ class MatrixBuilder {
            !(separate_ && backward(u) != backward(v));
   }
 
-  /// (6) B is the product of two binaries, (7) D what is left of their sum.
+  /// (6) B is the product of two binaries, (7) D the rest of their sum.
   void add_tensors() {
     b_.resize(tensors());
     d_.resize(tensors());
@@ -242,7 +241,7 @@ class MatrixBuilder {
     return both;
   }
 
-  /// (8) A kernel that overflows SRAM shares its partition with nobody.
+  /// (8) A kernel that overflows SRAM has a partition of its own.
   void add_lonely() {
     if (std::none_of(lonely_.begin(), lonely_.end(), [](bool lonely) { return lonely; })) return;
     for (std::int64_t p = 0; p < partitions_; ++p) {

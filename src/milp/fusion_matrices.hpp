@@ -1,6 +1,6 @@
 #pragma once
-// Who is where, as columns and rows: the part of the fusion's linear program that
-// knows nothing of capacities and times (docs/milp.md, rows 1 to 9).
+// The assignment of kernels to partitions, as columns and rows: the part of the fusion's linear
+// program without capacities and times (docs/milp.md, rows 1 to 9).
 
 #include <cstdint>
 #include <vector>

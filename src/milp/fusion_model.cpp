@@ -125,13 +125,13 @@ class FusionModel {
         fmt::format("Fusion of {} kernels and {} tensors in at most {} partitions.", kernels(),
                     tensors(), partitions_),
         fmt::format("objective: time of one layer for one sample, in units of {} s", model_.unit),
-        // Once divided: whoever reads it needs not know of copies.
+        // Divided by the copies, so that readers need not count them.
         fmt::format("step time = objective x {} x {} s + {} s", model_.unit,
                     step_.factor / step_.copies, step_.transfer.in_base_units() / step_.copies),
     };
   }
 
-  /// What a kernel takes of the SRAM whatever shares its partition.
+  /// SRAM of a kernel, whatever shares its partition.
   [[nodiscard]] Bytes resident(std::size_t k) const {
     const LayerCosts::Held held = costs_.held(KernelId(k));
     return costs_.resident_weight(KernelId(k)) + held.inputs + held.outputs;

@@ -1,6 +1,6 @@
 #pragma once
-// A mixed-integer linear program as plain values, for io/lp/lp_text.hpp to write.
-// It knows nothing of mappings.
+// A mixed-integer linear program as plain values, for io/lp/lp_text.hpp to write.  It is
+// independent of mappings.
 
 #include <cstdint>
 #include <limits>

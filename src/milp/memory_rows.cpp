@@ -4,9 +4,9 @@
 //   F[2]      the second tier of memory is in use
 //   Q[k,p]    kernel k is in p, and it is            Q[e,p]  tensor e crosses p, and it is
 //
-// With the second tier in use all memory is slower.  So nothing gains from F = 1, and
-// only the capacity need ask for it: F is 1 in an optimum just where the first tier
-// overflows, or where both tiers are as fast.
+// All memory is slower once the second tier is in use.  So nothing gains from F = 1, and only the
+// capacity can require it: F is 1 in an optimum only if the first tier overflows, or if both tiers
+// are equally fast.
 
 #include "milp/memory_rows.hpp"
 
@@ -21,7 +21,7 @@
 namespace dfsearch {
 namespace {
 
-/// Weights, stored data and what layers hand each other, in memory all the time.
+/// Bytes in memory all the time: weights, stored data and tensors between layers.
 Bytes always_stored(const Problem& problem, const LayerCosts& costs) {
   const LayerDecisions& decisions = costs.decisions();
   const StepTime step = step_time(problem, decisions.network, decisions.micro_batch);
@@ -57,8 +57,8 @@ class MemoryRows {
   }
 
  private:
-  /// (10), (12) What waits in memory while a partition runs fits: into `room`, and with
-  /// the second tier in use into `most`.
+  /// (10), (12) Tensors that wait in memory while a partition runs fit into `room`, and with the
+  /// second tier in use into `most`.
   void add_capacity(Bytes room, Bytes most) {
     std::vector<Bytes> amounts;
     for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {

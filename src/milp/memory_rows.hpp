@@ -1,6 +1,6 @@
 #pragma once
-// The memory of a chip in the fusion's linear program: what waits there fits, and
-// which tiers are in use (docs/milp.md, rows 10, 12 and 17).
+// The memory of a chip in the fusion's linear program: capacity for waiting tensors, and the tiers
+// in use (docs/milp.md, rows 10, 12 and 17).
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ namespace dfsearch {
 /// Which tiers of memory the mappings of some decisions use.
 enum class MemoryTiers : std::uint8_t {
   First,   ///< all of them the first alone, or there is no second
-  Both,    ///< what does not depend on the partitions overflows the first
+  Both,    ///< data that does not depend on the partitions overflows the first
   Either,  ///< the partitions decide
 };
 

@@ -11,8 +11,7 @@ namespace dfsearch {
 /// numbers as a rule and capacities at most about a million.
 class ByteScale {
  public:
-  /// `amounts` are those that the rows add up, `largest` is their largest capacity, which
-  /// is finite.
+  /// `amounts` are the summands of the rows, `largest` is their largest capacity, which is finite.
   ByteScale(const std::vector<Bytes>& amounts, Bytes largest);
 
   [[nodiscard]] double amount(Bytes bytes) const { return bytes.in_base_units() / unit_; }

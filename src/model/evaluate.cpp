@@ -1,11 +1,10 @@
 // The plain model.
 //
-// Reads like docs/model.md, section by section: is the mapping well-formed
-// (model/mapping_rules.hpp), does every partition fit the chip and what does it take
-// (model/evaluate/partition_cost.hpp), does the rest fit the memory, what does the step
-// take.  Every sum runs over the members of its partition anew; nothing is kept from one
-// partition to the next.  The search (engine/fusion/fusion_tree.hpp) does the same
-// incrementally, and this file judges it.
+// Reads like docs/model.md, section by section: rules of the mapping (model/mapping_rules.hpp),
+// capacity and cost of every partition (model/evaluate/partition_cost.hpp), memory, and time of the
+// step.  Every sum runs over the members of its partition anew; nothing is kept from one partition
+// to the next.  The search (engine/fusion/fusion_tree.hpp) does the same incrementally, and this
+// file judges it.
 
 #include "model/evaluate.hpp"
 

@@ -2,8 +2,8 @@
 // The cost of a mapping, or the reason why it does not fit: the plain model, unhurried.
 //
 // evaluate adds up a complete mapping from the problem anew: no bound, no table and no partial sum
-// of the search takes part.  Every result of a search is costed again by it.  What a single kernel
-// or tensor takes both get from LayerCosts (model/layer/layer_costs.hpp), so this check finds no
+// of the search takes part.  Every result of a search is costed again by it.  Both get the costs of
+// single kernels and tensors from LayerCosts (model/layer/layer_costs.hpp), so this check finds no
 // error there; the twins that share no code with it do: tests/support/plain_model.hpp and
 // tests/support/reference_model.py.
 

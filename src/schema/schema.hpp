@@ -1,5 +1,5 @@
 #pragma once
-// What a config may say, declared once: a key is a row of a table beside its struct.
+// The keys of configs, declared once: a key is a row of a table beside its struct.
 //
 //   const Schema& schema_of(Rows<SecondMemory>) {
 //     static constexpr Field kFields[] = {
@@ -8,9 +8,9 @@
 //     return schema<SecondMemory, kFields>("second memory");
 //   }
 //
-// The reader, the JSON Schema and the tables of docs/formats.md walk the rows at run time.  All
-// that is typed is a captureless lambda that finds the member in the object, and the few that put a
-// value there: a wrong pair of them does not compile.
+// The reader, the JSON Schema and the tables of docs/formats.md walk the rows at run time.  Only a
+// captureless lambda that finds the member in the object, and the few that put a value there, are
+// typed: a wrong pair of them does not compile.
 
 #include <cstddef>
 #include <optional>

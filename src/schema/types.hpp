@@ -89,7 +89,7 @@ struct CountSet {
 /// the two it holds: 0 for `inner`.  `get` of Words has a bit for each word.
 struct Type {
   Form form = Form::Any;
-  /// Name of the elements, or the key that tells maps apart.
+  /// Name of the elements, or the key that distinguishes maps.
   std::string_view name = {};
   void (*put)(void* member, std::int64_t value) = nullptr;
   std::int64_t (*get)(const void* member) = nullptr;

@@ -1,10 +1,10 @@
 // Boxes of points, halved where they may still hold a member of the front.
 //
-// The fastest point of a box bounds the steps of all its points, the cheapest one their price, power
-// and peak.  A box whose figures are at best beaten by a point that was found holds no member.
-// Boxes come up in the order of one of the figures: what would beat a box has been found before
-// it, so that no box is opened that the whole front would close.  Points are solved where they are the
-// fastest of an open box, and one answer serves all boxes that share it.
+// The fastest point of a box bounds the steps of all its points, the cheapest one their price,
+// power and peak.  A box holds no member if a found point beats its best possible figures.  Boxes
+// come up in the order of one of the figures: points that beat a box are found before it, so that
+// no box is opened that the whole front would close.  Points are solved where they are the fastest
+// of an open box, and one answer serves all boxes that share it.
 
 #include "study/front_search.hpp"
 
@@ -52,7 +52,7 @@ StudyCount FrontSearch::count() const {
   return count;
 }
 
-/// Puts a box among the open ones, cut into what can be bounded as a whole.
+/// Puts a box among the open ones, cut into boxes that can be bounded as a whole.
 void FrontSearch::open(Box box, double step_bound, const Deadline& deadline) {
   std::vector<Box> boxes{std::move(box)};
   while (!boxes.empty()) {
@@ -170,7 +170,7 @@ std::optional<PointIndex> FrontSearch::next() {
   return std::nullopt;
 }
 
-/// What is known of a point, by this run or one before.
+/// The known answer of a point, by this run or one before.
 const FrontSearch::Known* FrontSearch::answer_of(PointIndex index) {
   const auto found = known_.find(index);
   if (found != known_.end()) return &found->second;
@@ -180,10 +180,10 @@ const FrontSearch::Known* FrontSearch::answer_of(PointIndex index) {
   return &known_.emplace(index, Known{answer->status, answer->step_bound}).first->second;
 }
 
-/// A box goes on with what is known of its fastest point.
+/// Continues a box with the known answer of its fastest point.
 void FrontSearch::proceed(Node node, const Known& answer) {
   if (node.box.is_point() && answer.whole) return;
-  // Where the fastest point can do nothing, none can; a failure says nothing of the others.
+  // If the fastest point is infeasible, all are; a failure proves nothing about the others.
   if (answer.status == PointStatus::Infeasible) return;
   node.step_bound = std::max(node.step_bound, answer.step_bound);
   if (is_beaten(node, node.step_bound)) return;
@@ -198,8 +198,7 @@ bool FrontSearch::wants(const PointAnswer& answer) {
   });
 }
 
-/// A point that is better than the bound of its box would show that a quantity does not grow as it
-/// is said to.
+/// A point better than the bound of its box would disprove the monotonicity of a quantity.
 void FrontSearch::check(const Node& node, const PointAnswer& answer) const {
   constexpr double kRounding = 1.0 + 1e-9;
   if (answer.figures[Figure::StepTime] * kRounding < node.step_bound) {

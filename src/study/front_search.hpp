@@ -14,7 +14,7 @@
 
 namespace dfsearch::study {
 
-/// What a search knows of points without solving them.
+/// Knowledge of points without solving them.
 struct PointKnowledge {
   std::vector<Growth> growth;  ///< of each dimension
   std::function<PointFacts(PointIndex)> facts;
@@ -51,7 +51,7 @@ class FrontSearch : public PointSource {
   struct Known {
     PointStatus status = PointStatus::NoSolution;
     double step_bound = 0.0;
-    bool whole = true;  ///< false: nobody wanted to know more
+    bool whole = true;  ///< false: a bound was sufficient
   };
 
   void open(Box box, double step_bound, const Deadline& deadline);

@@ -53,7 +53,7 @@ constexpr auto words(Growth) {
                         {"descending", Growth::Descending}});
 }
 
-/// The product of dimensions, without what is excluded.  Immutable: any thread.
+/// The product of dimensions, without the exclusions.  Immutable: any thread.
 class Grid {
  public:
   /// `axes` of one dimension have equally many labels; there are at most 2^40 points.

@@ -36,10 +36,10 @@ constexpr bool is_stopped(PointStatus status) {
 
 /// Rates that a machine is assumed to reach, relative to its peaks.
 enum class Rates : std::uint8_t {
-  Unknown,     ///< nothing is said, as of a point without a config
+  Unknown,     ///< not known, as for a point without a config
   Ideal,       ///< all of them
   Efficiency,  ///< shares that the config gives
-  Measured,    ///< what kernels and software were measured to take
+  Measured,    ///< measured times of kernels and software
 };
 /// Rates::Unknown has an empty name.
 constexpr auto words(Rates) {
@@ -68,7 +68,7 @@ using PointAnswers = std::unordered_map<PointIndex, PointAnswer>;
 /// Effort of the search for a point.
 struct PointEffort {
   int threads = 1;
-  bool whole = true;     ///< false: some nodes, and what they show
+  bool whole = true;     ///< false: some nodes only
   std::size_t lane = 0;  ///< points with one number are solved one after the other
 };
 

@@ -16,7 +16,7 @@ namespace dfsearch::study {
 /// Progress of a study.
 struct StudyCount {
   std::int64_t points = 0;  ///< all, without those excluded
-  std::int64_t solved = 0;  ///< or found infeasible or failed, by this run and those before
+  std::int64_t solved = 0;  ///< or found infeasible or failed, by this and earlier runs
   std::int64_t pruned = 0;  ///< need not be solved
   std::int64_t infeasible = 0;
   std::int64_t failed = 0;
@@ -56,7 +56,7 @@ class PointSource {
 /// All points, one after the other.
 class AllPoints : public PointSource {
  public:
-  /// The points from `begin` to before `end`, but those that `known` says are answered already.
+  /// The points from `begin` to before `end`, except those for which `known` returns an answer.
   AllPoints(const Grid& grid, PointIndex begin, PointIndex end,
             std::function<const PointAnswer*(PointIndex)> known);
 
@@ -85,8 +85,8 @@ struct RunOptions {
 
 /// Solves what the source hands out until it has no more or the deadline has passed; true if it has
 /// no more.  Points are solved side by side, a thread each; one that takes long waits until all
-/// others are done and then has all threads.  What `solve` or `on_answer` throws ends the run and is
-/// thrown on.
+/// others are done and then has all threads.  An exception of `solve` or `on_answer` ends the run
+/// and is thrown on.
 bool run_points(PointSource& source, const SolvePoint& solve, const RunOptions& options);
 
 }  // namespace dfsearch::study

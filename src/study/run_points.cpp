@@ -1,6 +1,6 @@
-// Every thread is a lane that asks for a point, solves it with some effort, and hands in the
-// answer.  Points that need more wait in a list.  When no point is to be had and no lane is at
-// work, the first of the list is solved with all threads; its answer may bring up new points.
+// Every thread is a lane that takes a point, solves it with some effort, and hands in the answer.
+// Points that need more wait in a list.  When no point is to be had and no lane is at work, the
+// first of the list is solved with all threads; its answer may bring up new points.
 
 #include "study/point_source.hpp"
 
@@ -116,7 +116,7 @@ class Run {
   const SolvePoint& solve_;
   const RunOptions& options_;
   const int lanes_;
-  std::mutex mutex_;  // guards what follows, and the source
+  std::mutex mutex_;  // guards the members below, and the source
   std::condition_variable changed_;
   std::deque<PointIndex> long_;
   int at_work_ = 0;

@@ -86,8 +86,8 @@ bool is_part_of(const Technology& technology, Component part);
 
 OpenShares open_shares(const Budget& budget, const Technology& technology);
 
-/// Every share as an amount; those left out are `steps` times the step times their total.
-/// An amount never falls when its steps grow.
+/// Every share as an amount; open shares are `steps` times the step times their total.  An amount
+/// never falls when its steps grow.
 Split split_of(const Budget& budget, const SplitSteps& steps = {});
 
 /// The sums of the three classes, in the order of the components.

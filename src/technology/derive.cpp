@@ -281,10 +281,10 @@ void put_into(const ChipDesign& design, const Chip& chip, Machine& system) {
   }
 }
 
-// Each quantity is taken from the corner of the box that is best for it.  More power and
-// more edge are never worse, and more area is better for the number of a thing.  What more
-// area makes worse comes from the other corner: fewer cores share a level and leave it more
-// room (crossbar), fewer bits leak, fewer cores run faster.
+// Each quantity is taken from the corner of the box that is best for it.  More power and more edge
+// are never worse, and more area is better for the number of a thing.  Quantities that more area
+// makes worse come from the other corner: fewer cores share a level and leave it more room
+// (crossbar), fewer bits leak, fewer cores run faster.
 //
 // A chip that can be built has a bundle at least, so no split of the box has fewer cores
 // than that, whatever its least area is.

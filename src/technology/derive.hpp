@@ -89,8 +89,8 @@ void put_into(const ChipDesign& design, const Chip& chip, Machine& system);
 /// Whether cycles are counted, so that cores and frequency matter apart from their product.
 enum class CycleUse : std::uint8_t { Counted, AtUtilization };
 
-/// A chip that is at least as good in each quantity as every chip that can be built of a split
-/// between `least` and `most`, part by part, but for rounding.  Nothing if none can be built.
+/// A chip that is at least as good in each quantity as every chip that can be built from a split
+/// between `least` and `most`, part by part, except for rounding.  Nothing if none can be built.
 std::optional<Chip> optimistic_chip(const ChipDesign& design, const Split& least, const Split& most,
                                     const std::vector<NetworkDimension>& network, CycleUse cycles);
 

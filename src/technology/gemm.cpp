@@ -43,9 +43,9 @@ GemmTime gemm_time(const Technology& technology, const Chip& chip, const Shard& 
 
 // The three loops of a GEMM over d1, d2, d3 are tiled once for each level; the tile of a level
 // is one of 20 that fit into it.  All 20^3 triples of tiles are tried, with both orders of
-// the two loops that move what does not stay in the array.
+// the two loops that move the operands not kept in the array.
 //
-// It is kept as it is published, with what is wrong in it: see the page.
+// The published code is kept with its faults: see the page.
 
 namespace {
 

@@ -1,12 +1,10 @@
-// How far from feasible?
+// The least changes that make a problem feasible.
 //
-// Whether a changed problem has a mapping is decided by the search itself, which
-// here stops at the first one.  More memory or SRAM, and more partitions while the
-// phases are separate, never take a mapping away, so the least value that suffices
-// lies between one that does not and one that does: halve the distance, or try just
-// below what the last mapping needed, in turn.  The second ends most searches after
-// a few steps, since needs are few; the first keeps the others short.  Degrees, and
-// partitions in halves, are not monotone: they are tried one by one.
+// The search itself decides whether a changed problem has a mapping; it stops at the first.  More memory or SRAM, and more partitions while the phases are separate, never take a
+// mapping away, so the least value that suffices lies between one that does not and one that does:
+// halve the distance, or try just below the need of the last mapping, in turn.  The second ends
+// most searches after a few steps, since needs are few; the first keeps the others short.  Degrees,
+// and partitions in halves, are not monotone: they are tried one by one.
 
 #include "engine/answer/explanations.hpp"
 
@@ -106,7 +104,7 @@ class Trials {
     return trial;
   }
 
-  /// Unknown in place of Stopped: what is known already counts.
+  /// Returns Unknown in place of Stopped, so that the results so far count.
   Trial run_or_unknown(const Problem& problem) {
     try {
       return run(problem);
@@ -258,7 +256,7 @@ std::optional<FeasibleChange> more_members(const Problem& problem, std::size_t d
                                            const Allowance& allowance) {
   const NetworkDimension& old = problem.system.network[dimension];
   if (!old.degree) return std::nullopt;
-  // The number of replicas changes nothing for a chip but its share of what all hold.
+  // The number of replicas changes only a chip's share of the data that all chips hold together.
   const bool replicas = given_strategy(problem, dimension) == Strategy::Data;
   if (replicas && problem.workload.stored == Bytes{}) return std::nullopt;
   const std::int64_t degree = *old.degree;

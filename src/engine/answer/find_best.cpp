@@ -61,7 +61,7 @@ class BestSearch {
   }
 
  private:
-  /// Gives the tree what is known beforehand.
+  /// Gives the tree its first incumbents and open nodes.
   void start(Tree& tree) {
     if (options_.hint) {
       if (auto hint = problem_.solution(*options_.hint)) tree.start_from(std::move(*hint), 'H');
@@ -72,7 +72,7 @@ class BestSearch {
       }
     }
     if (state_.incumbent) {
-      // Costed anew: what a file says is not believed.
+      // Costed anew, since the cost in the file may be wrong.
       auto incumbent = problem_.solution(problem_.mapping(*state_.incumbent));
       if (!incumbent) throw InputError("a mapping of the checkpoint does not fit the problem");
       if (incumbent->cost < state_.floor) {
@@ -86,7 +86,7 @@ class BestSearch {
     }
   }
 
-  /// Nothing but what the state says.
+  /// The contents of the state, without a search.
   [[nodiscard]] BestFound as_resumed() const {
     BestFound found{.lower_bound = least_open_bound(state_),
                     .stopped_by = stop_reason(effort_.limits.deadline),

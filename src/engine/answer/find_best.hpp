@@ -17,8 +17,8 @@ struct BestFound {
   std::shared_ptr<const MappingSolution> solution;  ///< null: none was found
   Score lower_bound{};
   StopReason stopped_by = StopReason::None;  ///< before the proof
-  /// The deadline passed before the tree could go on with the state, which was used up: what
-  /// was read is still the better checkpoint.
+  /// The deadline passed before the tree could go on with the state, which was used up: the file
+  /// that was read is still the better checkpoint.
   bool state_is_lost = false;
 };
 
@@ -30,10 +30,10 @@ struct BestEffort {
   MemoryBudget* memory = nullptr;  ///< the budget of `problem`
 };
 
-/// Searches `problem`.  `state` says where to begin and is kept: when it returns
-/// its nodes, incumbent and counters are those to go on with.  `checkpoint`, if
-/// any, is called while it is up to date.  The deadlines of `problem` and `effort` are the
-/// same; once it has passed the result is what was found before.
+/// Searches `problem`.  The search begins at `state` and updates it: on return it has the nodes,
+/// incumbent and counters with which to continue.  `checkpoint`, if any, is called while it is up
+/// to date.  The deadlines of `problem` and `effort` are the same; once it has passed, the result
+/// has the answer found before.
 BestFound find_best(const MappingProblem& problem, const SearchOptions& options,
                     const BestEffort& effort, SearchMonitor& monitor, SearchState& state,
                     const std::function<void()>& checkpoint);

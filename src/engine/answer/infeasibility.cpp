@@ -1,8 +1,8 @@
-// Why nothing fits.
+// The reason why no mapping fits.
 //
-// The reasons are tried from the plainest to the least: capacities that a sum or
-// a single kernel already breaks are named with their bytes; what is left is an
-// interplay, found by lifting one capacity and searching again.
+// The reasons are tried from the plainest to the least: capacities that a sum or a single kernel
+// already breaks are named with their bytes; the remaining reasons are an interplay, found by
+// lifting one capacity and searching again.
 
 #include "engine/answer/explanations.hpp"
 
@@ -131,7 +131,7 @@ InfeasibilityReason why_infeasible(const Problem& problem, const MappingProblem&
               .needed_is_of_one_mapping = true};
     }
   }
-  // More memory alone does not help, so what else is missing is missing with it.
+  // More memory alone does not help, so another resource is missing, too.
   const auto enough = static_cast<std::int64_t>(2 * tables.size());
   if (problem.execution.style == Style::Dataflow && limit < enough) {
     roomy.execution.partitions = enough;

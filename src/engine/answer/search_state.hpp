@@ -10,10 +10,9 @@
 
 namespace dfsearch {
 
-/// What a checkpoint shows and a resumed search starts from.  Everything else is
-/// derived from the problem anew; of a node read back, `context` is null though
-/// its fusion may have begun, and of a mapping read back only the point and the
-/// partitions count.
+/// The state in a checkpoint, from which a resumed search starts.  Everything else is derived from
+/// the problem anew; a node read back has a null `context` though its fusion may have begun, and a
+/// mapping read back counts only by its point and partitions.
 struct SearchState {
   /// The best mapping of a parallelism for which the search is over.
   struct Finished {

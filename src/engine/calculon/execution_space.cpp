@@ -193,9 +193,8 @@ std::vector<std::size_t> ExecutionSpace::networks(Axis axis, std::int64_t degree
 }
 
 // A floor is the step time of the model's own function with every unknown part at its least: the
-// function never falls when a part rises, and neither do the sums and products of doubles that it
-// is made of.  So a floor is no more than the cost, rounding included (docs/search.md, section
-// 13).
+// function never falls when a part rises, and neither do its sums and products of doubles.  So a
+// floor is no more than the cost, rounding included (docs/search.md, section 13).
 
 namespace {
 

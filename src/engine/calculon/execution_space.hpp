@@ -45,7 +45,7 @@ struct Task {
 };
 
 /// The domains of the decisions, each for the decisions before it (docs/calculon.md, section 7), in
-/// the order of ties.  Functions that take an Execution look at the decisions before their own.
+/// the order of ties.  Functions that take an Execution use only the decisions before their own.
 /// Constant, any thread; the task must outlive it.
 class ExecutionSpace {
  public:
@@ -65,7 +65,7 @@ class ExecutionSpace {
   [[nodiscard]] std::vector<Execution> shapes(const Execution& execution) const;
   [[nodiscard]] std::vector<Offload> offloads(const Execution& execution) const;
   [[nodiscard]] std::vector<bool> data_overlaps(const Execution& execution) const;
-  /// All placements, those that no network can serve included.
+  /// All placements, including placements that no network can serve.
   [[nodiscard]] std::vector<std::array<std::size_t, 3>> placements(
       const Execution& execution) const;
   /// The networks that an axis of this degree may have at all.

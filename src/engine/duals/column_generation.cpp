@@ -1,12 +1,12 @@
 // Column generation (Gilmore and Gomory 1961).  A linear program covers the kernels with the
-// partitions known so far and proposes the duals that would pay for them; partitions that such duals
-// overpay are looked for and join the program.  When none is overpaid the sum of the duals is a bound
-// of all fusions.
+// partitions known so far and proposes its duals; partitions of positive excess at these duals are
+// found by pricing and join the program.  When there is none, the sum of the duals is a bound of all
+// fusions.
 //
 // There are two relaxations.  Sets may have gaps, so all are found by labels (label_pricing.hpp).
-// And where most kernels look alike, they and their
-// neighbours, those have the same dual wherever they are, so the linear program has few rows.
-// Both only take bounds away, and what is left is proved: no set at all is overpaid.
+// And if most kernels are alike, with their neighbours, kernels of one colour have the same dual,
+// so the linear program has few rows.  Both only lower the bound, and the rest is proved: no set at
+// all has positive excess.
 //
 // Against all partitions: tests/engine/duals/column_generation_test.cpp.
 
@@ -26,8 +26,8 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kClasses = 768;  // the program takes their square, for each pivot
-// Duals a little too low, by these powers of two, are soon proved: sets that just pay need not all
-// be told apart then.
+// Duals lowered by these powers of two are proved soon: sets of excess near 0 need not be
+// distinguished then.
 constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
 // Ticks that all duals sum up to at the most.
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
@@ -182,7 +182,7 @@ Duals ColumnGeneration::lower_duals() const {
   return duals;
 }
 
-/// Beams may miss what is overpaid, so the program may have fallen since the last proof.
+/// Beams may miss sets of positive excess, so the program may have fallen since the last proof.
 void ColumnGeneration::keep(PartitionDuals duals) {
   const FineTicks bound = duals.bound(rules_);
   if (bound < best_) return;

@@ -18,9 +18,10 @@
 
 namespace dfsearch {
 
-/// The pricing of all kernels, those that never share a partition apart from each other; kernels
-/// that share none with any are in none.  Where most kernels are alike sets may need less SRAM than
-/// they do.  Nothing if a frontier is too wide.  Throws Stopped by the deadline of the tables.
+/// The pricing of all kernels, in separate parts for kernels that never share a partition; kernels
+/// that share no partition at all are left out.  If most kernels are alike, sets may need less SRAM
+/// here than in truth.  Nothing if a frontier is too wide.  Throws Stopped by the deadline of the
+/// tables.
 [[nodiscard]] std::optional<std::vector<LabelPricing>> label_pricings(const FusionTables& tables);
 
 /// The search for duals that no set undercuts which SRAM holds, with gaps or without (docs/duals.md,

@@ -14,7 +14,7 @@ namespace dfsearch {
 /// in any unit.
 struct ReducedCostWeights {
   std::vector<std::int64_t> kernels;  ///< of the kernel of each step
-  std::int64_t memory = 0;            ///< what a tick of memory time costs
+  std::int64_t memory = 0;            ///< cost of a tick of memory time
 
   /// Limit above the sum of all weights of kernels and the charges of all tensors.
   static constexpr std::int64_t kGreatest = std::int64_t{1} << 62;

@@ -1,9 +1,9 @@
 // The revised simplex method (Dantzig 1953) with a dense inverse of the basis: each class of
 // kernels has a row, and columns come one by one.  It begins with a basis of single kernels, which
-// covers everything and is its own inverse but for the row of the limit.
+// covers everything and is its own inverse except for the row of the limit.
 //
 // Covering programs are degenerate: most pivots would move nothing, and cycles threaten.  So each
-// class asks for slightly more than its kernels, each a little different.  Dual values do not
+// class requires slightly more than its kernels, each a little different.  Dual values do not
 // depend on the right-hand side, so the duals of an optimal basis are exact.
 
 #include "engine/duals/covering_lp.hpp"
@@ -96,7 +96,7 @@ CoveringLp::Outcome CoveringLp::solve(Work& work) {
     }
     find_direction(variable);
     const std::size_t row = leaving();
-    if (row == kNone) return Outcome::Failed;  // covers cost something: only rounding says so
+    if (row == kNone) return Outcome::Failed;  // covers cost something: a rounding error
     pivot(row, variable, reduced_cost(variable));
     exact = false;
   }
@@ -125,8 +125,8 @@ void CoveringLp::add_to_duals(std::size_t row, long double times) {
   }
 }
 
-/// The duals at which every basic variable costs just what its rows are worth.  The inverse
-/// is off by its rounding errors; what is missing then is added once more.
+/// Computes the duals at which every basic variable has reduced cost zero.  The inverse has
+/// rounding errors; the remainder is then added once more.
 void CoveringLp::refine_duals() {
   for (int refinement = 0; refinement < 2; ++refinement) {
     for (std::size_t row = 0; row < rows_; ++row) missing_[row] = reduced_cost(basis_[row]);

@@ -39,8 +39,8 @@ class CoveringLp {
   /// if rounding errors get the better of it.
   Outcome solve(Work& work);
 
-  /// The duals of the last solution, in the unit of the costs, for a kernel of each class: no
-  /// set costs less than the duals of its kernels less the charge of its group, but for about
+  /// The duals of the last solution, in the unit of the costs, for a kernel of each class: no set
+  /// costs less than the duals of its kernels less the charge of its group, except for about
   /// kNoise.
   [[nodiscard]] const std::vector<long double>& duals() const { return duals_; }
   [[nodiscard]] const std::vector<long double>& charges() const { return charges_; }
@@ -57,13 +57,13 @@ class CoveringLp {
     std::vector<double> kernels;
     [[nodiscard]] std::size_t size() const { return cost.size(); }
   };
-  // Rows: one per class, then one per group.  Variables: for each class that it is covered
-  // more than it asks for, for each group room below its limit and sets beyond it, the columns.
+  // Rows: one per class, then one per group.  Variables: for each class its surplus, for each group
+  // its slack below the limit and its sets beyond the limit, then the columns.
   [[nodiscard]] std::size_t room(std::size_t group) const { return size_ + group; }
   [[nodiscard]] std::size_t beyond(std::size_t group) const { return rows_ + group; }
   [[nodiscard]] std::size_t column(std::size_t place) const { return 2 * rows_ - size_ + place; }
 
-  /// What is left of the variable's cost after the duals of its rows.
+  /// Cost of the variable less the duals of its rows.
   [[nodiscard]] long double reduced_cost(std::size_t variable) const;
   void refine_duals();
   void add_to_duals(std::size_t row, long double times);

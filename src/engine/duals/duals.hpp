@@ -35,8 +35,8 @@ struct PartitionColumn {
   FineTicks excess = 0;  ///< duals of its kernels less its time and charge
 };
 
-/// The times that a partition takes at least, each a sum over its kernels: with perfect
-/// overlap compute, network and memory; otherwise their sums as the overlap says.
+/// Lower bounds on the time of a partition, each a sum over its kernels: with perfect overlap
+/// compute, network and memory; otherwise their sums by the overlap.
 using KernelParts = std::array<Ticks, 3>;
 KernelParts parts(Overlap overlap, Ticks compute, Ticks network, Ticks memory);
 

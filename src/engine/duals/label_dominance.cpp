@@ -1,5 +1,5 @@
-// The maxima of a set of vectors (Kung, Luccio and Preparata 1975): of points with two
-// coordinates, those that no other exceeds descend in one as they ascend in the other.
+// The maxima of a set of vectors (Kung, Luccio and Preparata 1975): maximal points with two
+// coordinates descend in one as they ascend in the other.
 //
 // Against each met excess in turn: tests/engine/duals/label_dominance_test.cpp.
 

@@ -29,7 +29,8 @@ namespace {
 constexpr std::size_t kMostSets = 12;  // of one call
 constexpr std::size_t kPricedParts = std::tuple_size_v<PartExcess>;
 constexpr int kNoiseShift = 31;
-// Of a mixture of two parts.  Beams need not know so well what will be dropped.
+// Step of the shares in a mixture of two parts.  Beams need no sharp bound for labels that they
+// drop.
 constexpr std::int64_t kPricedShareStep = 1;  // quarters
 constexpr std::int64_t kShareStepOfBeam = 2;
 
@@ -247,7 +248,7 @@ class LabelSearch {
     cut_to_beam(labels_, begin_);
     return true;
   }
-  /// Keeps the label with the highest bound among those with about the same SRAM.
+  /// Keeps the label with the highest bound among labels of about equal SRAM.
   void cut_to_beam(std::vector<Label>& kept, std::size_t begin) const {
     if (beam_ == 0 || kept.size() - begin <= beam_) return;
     const auto room = [&](const Label& label) {
@@ -264,9 +265,9 @@ class LabelSearch {
     kept.resize(last + 1);
   }
 
-  /// The best sets: first those that share no kernels, then any others.  Columns that all lie in one
-  /// part of the graph would leave the other parts to later rounds.  Of sets that cost the same one is
-  /// enough.
+  /// The best sets: first sets that share no kernels, then any others.  Columns that all lie in one
+  /// part of the graph would leave the other parts to later rounds.  Among sets of equal cost one
+  /// is enough.
   [[nodiscard]] std::vector<PartitionColumn> columns() const {
     std::vector<Label> sets = labels_;
     sets.insert(sets.end(), whole_.begin(), whole_.end());
@@ -337,7 +338,7 @@ class LabelSearch {
     std::uint32_t label = 0;
     double sram = 0.0;
   };
-  // The step that is decided: labels before it, until it is decided, and then those that are kept.
+  // The current step, its labels before its decision, and afterwards the labels kept.
   std::size_t step_ = 0;
   bool is_step_decided_ = false;
   std::vector<Label> labels_;

@@ -41,11 +41,11 @@ class LabelPricing {
     std::vector<PartitionColumn> partitions;  ///< the one of the greatest excess first
     End end = End::Complete;
   };
-  /// Finds sets with more excess than the noise, those that share no kernels before any others.
-  /// `beam` partial sets are kept for each state of the frontier; 0: all that matter.  Of several
-  /// sets of equal SRAM, duals and times only one is found.  Complete without a beam and without
-  /// sets: there are none.  Counts `work` down; OutOfWork: the next call, which is to have the same
-  /// duals and beam, goes on.  Throws Stopped by the deadline of the tables.
+  /// Finds sets with more excess than the noise, first sets that share no kernels.  `beam` partial
+  /// sets are kept for each state of the frontier; 0: all that matter.  Only one of several sets
+  /// with equal SRAM, duals and times is found.  Complete without a beam and without sets: there
+  /// are none.  Counts `work` down; OutOfWork: the next call, with the same duals and beam, goes
+  /// on.  Throws Stopped by the deadline of the tables.
   [[nodiscard]] Found find(const Duals& duals, std::size_t beam, Work& work);
 
   /// Sets whose duals exceed their cost by no more are not found: sets of reduced cost zero are

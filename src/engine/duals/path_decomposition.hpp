@@ -27,7 +27,7 @@ struct DecompositionStep {
     Bytes streamed{};
   };
   std::size_t kernel = 0;
-  std::uint32_t bit = 0;      ///< the kernel's, one that no other has
+  std::uint32_t bit = 0;      ///< the kernel's own bit
   std::uint32_t present = 0;  ///< bits of the frontier that it meets
   std::uint32_t leaving = 0;  ///< bits that are free afterwards
   std::vector<Link> links;
@@ -76,8 +76,8 @@ struct GroupDecomposition {
   std::size_t group = 0;  ///< of the partitions (PartitionRules)
 };
 
-/// The paths of all kernels but those that share a partition with none; nothing if there are more
-/// states of a frontier than dynamic programming can be done for.  Throws Stopped likewise.
+/// The paths of all kernels that can share a partition; nothing if the frontiers have too many
+/// states for dynamic programming.  Throws Stopped likewise.
 [[nodiscard]] std::optional<std::vector<GroupDecomposition>> path_decompositions(
     const FusionTables& tables);
 

@@ -1,11 +1,10 @@
 // The enumeration of the next partition.
 //
-// A node is an order ideal (all kernels of closed partitions) and what they
-// took.  The next partition is any set of kernels that, added to the ideal,
-// makes an ideal again.  Such sets are enumerated by deciding one ready kernel
-// after the other, in topological order: put it in, or keep it out, which keeps
-// all its descendants out.  Every set comes up exactly once, and each decision
-// costs time in proportion to the tensors of the kernel:
+// A node is an order ideal (all kernels of closed partitions) and its time.  The next partition is
+// any set of kernels that, added to the ideal, makes an ideal again.  Such sets are enumerated by
+// deciding one ready kernel after the other, in topological order: put it in, or keep it out, which
+// keeps all its descendants out.  Every set comes up exactly once, and each decision costs time in
+// proportion to the tensors of the kernel:
 //
 //   - SRAM never falls when a kernel is put in, nor do the number of kernels
 //     and the mixture of repeats: what does not fit now stays out for good.
@@ -15,7 +14,7 @@
 //   - A partial set is cut when the time spent, what is inside and the bound of
 //     what stays out are together above the limit.
 //
-// Brute force over all assignments judges it in tests/engine/solve_test.cpp.
+// It is compared with brute force over all assignments in tests/engine/solve_test.cpp.
 
 #include "engine/fusion/fusion_tree.hpp"
 
@@ -154,9 +153,8 @@ class PartitionBranching {
     }
   }
 
-  /// Decides the first ready kernel at or after `from`, both ways, and so on.
-  /// Nothing before `from` is undecided and ready: a kernel becomes ready behind
-  /// the one that makes it so.
+  /// Decides the first ready kernel at or after `from`, both ways, and so on.  Nothing before
+  /// `from` is undecided and ready: a kernel becomes ready behind its last producer.
   void decide(std::size_t from) {
     const std::size_t mark = partition_.mark();
     decide_on(next_ready(from));
@@ -308,7 +306,7 @@ class PartitionBranching {
   // Exchanges that leave the ideal as it is, of each kernel that is the later of a pair.
   std::vector<std::vector<const KernelPairs*>> exchanges_;
   const Work words_of_decision_;
-  const std::int64_t step_;  // what a decision counts: in large graphs it takes longer
+  const std::int64_t step_;  // steps that a decision counts: in large graphs it takes longer
   PacedDeadline deadline_;
   std::int64_t budget_ = 0;
   FusionTree::Branched branched_;

@@ -41,7 +41,7 @@ struct FusionNode {
   Ticks bound = 0;                                ///< no completion takes less
   std::int32_t next_index = 0;                    ///< least index the next partition may have
   std::int32_t used = 0;                          ///< closed partitions
-  const PartitionDuals* duals = nullptr;          ///< that the bound knows of, if any
+  const PartitionDuals* duals = nullptr;          ///< duals used by the bound, if any
 
   /// An enumeration of the next partition that was interrupted goes on from here.
   struct Opened {
@@ -63,11 +63,11 @@ struct FusionNode {
 
 /// A complete fusion.
 struct Fusion {
-  Ticks time = 0;                       ///< what one layer and one sample take
+  Ticks time = 0;                       ///< time of one layer and one sample
   std::vector<std::int64_t> partition;  ///< per kernel of the graph's list
 };
 
-/// Receives what a node branches into.
+/// Receives the children and complete fusions of a node.
 class FusionSink {
  public:
   virtual ~FusionSink() = default;
@@ -109,10 +109,10 @@ class FusionTree {
   Branched branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,
                   const PartitionDuals* duals = nullptr) const;
 
-  /// Whether the fusion is a completion of the node, as far as sets of kernels tell.
+  /// Whether the fusion is a completion of the node, by the sets of kernels alone.
   [[nodiscard]] bool contains(const FusionNode& node, const Fusion& fusion) const;
 
-  /// The partition of each kernel of the list; -1 for those in none yet.
+  /// The partition of each kernel of the list; -1 for kernels in none yet.
   [[nodiscard]] std::vector<std::int64_t> assignment(const ClosedPartition* closed) const;
 
  private:

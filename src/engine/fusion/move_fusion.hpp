@@ -28,8 +28,8 @@ class MoveSearch {
   }
 
   /// Goes on until `work`, which it counts down, is used up.  True once it has cooled down for the
-  /// last time.  Throws Stopped by the deadline of the tables; what was found until the
-  /// last call remains.
+  /// last time.  Throws Stopped by the deadline of the tables; the best fusion of the calls before
+  /// remains.
   bool advance(Work& work);
 
   /// The next moves begin at this fusion, which is better than the best so far.
@@ -42,7 +42,7 @@ class MoveSearch {
 
  private:
   struct Move {
-    Ticks change = kNever;  // kNever: none, or one that is not allowed
+    Ticks change = kNever;  // kNever: no move, or a forbidden one
     bool is_later = false;  // where they go
   };
 

@@ -1,9 +1,9 @@
 // Costs and order of a fusion under moves.
 //
 // A partition's sums change with the kernels that move and their tensors alone: a tensor costs
-// nothing in memory while both ends are in one partition, and its transfer in each of two.  So a
-// move is costed in proportion to what moves, whatever the partitions hold.
-// In which order partitions run is kept in moving_parts_order.cpp.
+// nothing in memory while both ends are in one partition, and its transfer in each of two.  So the
+// effort of costing a move is proportional to the moved kernels, whatever the partitions hold.  The
+// order of the partitions is in moving_parts_order.cpp.
 //
 // tests/engine/fusion/move_fusion_test.cpp: against OpenPartition and evaluate.
 
@@ -15,7 +15,7 @@
 namespace dfsearch {
 namespace {
 
-// An allocation is a bisection with a look at each kernel in every step.
+// An allocation is a bisection that visits each kernel in every step.
 constexpr std::int64_t kStepsPerAllocated = 16;
 
 }  // namespace
@@ -187,7 +187,8 @@ bool MovingParts::goes_to(std::size_t to) const {
          static_cast<std::int64_t>(part.kernels.size() + chosen_.size()) <= tables_.cores();
 }
 
-/// What is left of the one partition, and the other one with what joins it.
+/// Computes the sums of the one partition without the chosen kernels, and of the other one with
+/// them.
 void MovingParts::add_sums(std::size_t to) {
   left_ = parts_[from_].sums;
   joined_ = to == kNewPart ? Sums{} : parts_[to].sums;

@@ -112,12 +112,12 @@ class MovingParts {
   const FusionTables& tables_;
   const PartitionRules rules_;
   const bool allocates_;  // cores, as no utilization is given
-  bool limited_ = false;  // memory may be too small for what waits in it
+  bool limited_ = false;  // memory may be too small for the waiting tensors
   std::vector<Link> links_;
   std::vector<std::uint32_t> begin_;
   std::vector<std::uint32_t> outputs_;  // where they begin among the links of a kernel
 
-  std::vector<Part> parts_;                // those in the order, and free ones
+  std::vector<Part> parts_;                // parts in the order, and free ones
   std::vector<std::size_t> free_;          // of parts_
   std::vector<std::size_t> order_;         // of parts
   std::vector<std::size_t> part_of_;       // kernel
@@ -125,7 +125,7 @@ class MovingParts {
   std::array<std::size_t, 2> of_phase_{};  // partitions
   Ticks time_ = 0;
 
-  // What is chosen, and what `change` has found.
+  // The chosen kernels, and the results of `change`.
   std::vector<std::uint32_t> chosen_;
   std::vector<std::uint64_t> chosen_at_;  // kernel
   std::uint64_t choice_ = 0;

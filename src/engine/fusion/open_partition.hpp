@@ -129,7 +129,7 @@ class OpenPartition {
   KernelSet undecided_;
   KernelSet inside_;
   KernelSet outside_kernels_;
-  std::optional<Shares> undecided_shares_;  // once they are wanted
+  std::optional<Shares> undecided_shares_;  // computed on demand
   std::vector<std::uint32_t> missing_;      // inputs from kernels neither done nor inside
   KernelSet ready_;                         // missing_ is 0 and not done; decided ones stay
   std::vector<std::uint32_t> kernels_;      // inside, in the order of joining

@@ -33,7 +33,7 @@ class PartitionSequence {
 
   const FusionTables& tables_;
   const PartitionRules rules_;
-  OpenPartition next_;  // empty, after those that are closed
+  OpenPartition next_;  // empty, after the closed partitions
   KernelSet done_;
   std::int32_t next_index_ = 0;
   Fusion fusion_;

@@ -43,9 +43,8 @@ std::optional<Fusion> PointMoves::run(Work slice) {
 
 void PointMoves::publish() { slices_.release(std::exchange(spent_, 0)); }
 
-/// Moves change a boundary at a time; all boundaries between partitions are then put where they are
-/// best for the order that moves have come to (Prins 2004, of vehicle routes: order first, split
-/// second).
+/// Moves change one boundary at a time; this finds the best boundaries between partitions for the
+/// current order (Prins 2004, for vehicle routes: order first, split second).
 void PointMoves::cut_again(Work& work) {
   if (!tables_.bounds().use(SearchBound::Segments)) return;
   Work taken = 0;

@@ -52,7 +52,7 @@ class Search final : public FusionSink {
 
  private:
   static constexpr std::int64_t kStepsPerNode = 1000;
-  /// Least bound first, among equal bounds what is further.
+  /// Least bound first, among equal bounds the node with most partitions.
   static bool later(const FusionNode& a, const FusionNode& b) {
     return a.bound != b.bound ? a.bound > b.bound : a.used < b.used;
   }

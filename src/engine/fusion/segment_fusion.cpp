@@ -113,7 +113,7 @@ class SegmentPath {
     return path;
   }
 
-  /// Visits the segments that paths are made of, ascending by their begins, once.
+  /// Visits all edges of the graph of segments once, ascending by their begins.
   template <class Visit>
   void for_each_segment(const Visit& visit) {
     OpenPartition partition(tables_, KernelSet(tables_.size()));
@@ -270,7 +270,7 @@ class SegmentPath {
   const PartitionRules rules_;
   const bool counts_;                     // else every kernel may have a partition of its own
   std::vector<std::int64_t> least_used_;  // of each number of kernels: indices gone by then
-  std::vector<Segment> segments_;         // that paths are made of, if they count
+  std::vector<Segment> segments_;         // edges of the graph, if partitions are counted
   Work work_ = 0;
 };
 

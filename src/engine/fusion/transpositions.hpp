@@ -1,6 +1,5 @@
 #pragma once
-// What is known of order ideals that were reached before: the transposition
-// table of the fusion search.
+// The transposition table of the fusion search: the nodes met of each order ideal.
 
 #include <algorithm>
 #include <array>
@@ -66,7 +65,7 @@ class Transpositions {
 
   static constexpr std::size_t kFirstRoom = 256;  // bytes: most points have few ideals
   /// Guarded by its mutex.  There may be hundreds of thousands of fronts, which are never taken out
-  /// one by one: what they and their ideals are kept in is given back as a whole.
+  /// one by one: their memory and their ideals' memory is given back as a whole.
   struct Stripe {
     mutable std::mutex mutex;
     std::pmr::monotonic_buffer_resource arena{kFirstRoom};

@@ -1,5 +1,5 @@
 #pragma once
-// What is sure about a sharding decided in part, whatever the fusion.
+// A bound on a sharding decided in part, whatever the fusion.
 
 #include <functional>
 #include <optional>

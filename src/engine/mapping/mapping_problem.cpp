@@ -1,6 +1,5 @@
-// The nodes of the tree above the fusion: what they stand for, how they compare,
-// and the tables of an outer point, which all its nodes share.  What they branch
-// into: mapping_branch.cpp.
+// The nodes of the tree above the fusion: their meaning and order, and the tables of an outer
+// point, which all its nodes share.  Their branching is in mapping_problem_branch.cpp.
 
 #include "engine/mapping/mapping_problem.hpp"
 

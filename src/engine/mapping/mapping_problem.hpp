@@ -66,12 +66,12 @@ struct FusionContext {
   mutable std::atomic<Ticks> proved{0};
   mutable std::atomic<std::int64_t> admitted{0};  // nodes; relaxed
 
-  /// Raises the bound of all nodes of the point to the one that its duals prove of every fusion.
+  /// Raises the bound of all nodes of the point to the bound that its duals prove for every fusion.
   void learn(const PartitionDuals& duals) const;
   [[nodiscard]] Score score(Ticks layer) const { return step.score(tables.clock().seconds(layer)); }
 };
 
-/// A complete mapping but for the cores, which follow from it.
+/// A complete mapping except for the cores, which follow from it.
 struct MappingSolution {
   Score cost{};
   OuterPoint point;
@@ -149,7 +149,7 @@ class MappingProblem {
   /// Claims the slices that are due at the point of the node.
   void claim_slices(const Node& node, std::vector<Slice>& slices) const;
   void run(const Slice& slice, Expansion<Node, Solution>& expansion) const;
-  /// Shows to all nodes what the slice has found, and gives the claim back.
+  /// Shows the results of the slice to all nodes, and gives the claim back.
   void publish(const Slice& slice) const;
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
@@ -178,7 +178,7 @@ class MappingProblem {
   /// problem and a parallelism that is not excluded.
   [[nodiscard]] std::optional<Solution> solution(const Mapping& mapping) const;
 
-  /// Adds what only the problem counts: outer points, ideals, capacities.
+  /// Adds the counters of the problem: outer points, ideals, capacities.
   void add_stats(SearchStats& stats) const;
 
  private:

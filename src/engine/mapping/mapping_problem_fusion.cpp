@@ -1,5 +1,5 @@
-// The fusions of one outer point and sharding: the empty one, what bounds it and offers mappings
-// beforehand, and the branching of the others with the duals that are due.
+// The fusions of one outer point and sharding: the empty one with its bounds and first mappings,
+// and the branching of the others with duals.
 
 #include <algorithm>
 #include <utility>

@@ -35,7 +35,7 @@ std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t network
   for (const std::int64_t tile : tiles_of(problem.workload)) {
     for (const std::int64_t micro_batch : micro_batches_of(problem.workload)) {
       points.push_back({.network = network, .tile = tile, .micro_batch = micro_batch});
-      // Kernel by kernel there is one mapping, whose memory evaluate knows.
+      // Kernel by kernel there is one mapping, whose memory evaluate computes.
       if (!problem.system.second_memory() || problem.execution.style == Style::KernelByKernel) {
         continue;
       }

@@ -1,9 +1,9 @@
 // Compares one layer with another, number by number and loop by loop.
 //
-// With more tiles buffers are smaller; times are the same, but for extents that the tiles do not
-// divide, or higher, where a tensor passes through memory once for each tile.  So neither is better
-// in general.  Mostly more tiles are better if the SRAM may bind, and one tile if no tile has to
-// fit.  Quantities that do not depend on the tiles, such as weights, are ignored.
+// More tiles have smaller buffers; times are the same, except for extents that the tiles do not
+// divide, or higher if a tensor passes through memory once for each tile.  So neither is better in
+// general.  Mostly more tiles are better if the SRAM may bind, and one tile if no tile has to fit.
+// Quantities that do not depend on the tiles, such as weights, are ignored.
 //
 // Numbers are compared as the model computes them, not in exact arithmetic, so that the monotone
 // operations of the model keep their order.
@@ -125,7 +125,7 @@ TileCosts::TileCosts(const Problem& problem, const LayerDecisions& decisions,
   for (const Tensor& tensor : graph.tensors()) add_tensor(tensor);
   for (const Tensor& seam : charged_seams(problem)) {
     add_tensor(seam);
-    // What is stored of all of them is added up for one tile, too.
+    // The stored bytes of all seams are added up for one tile, too.
     for (const LoopPair producer : decisions.sharding[seam.from.index()]) {
       tile_sums_.push_back(
           tensor_bytes(graph, seam, producer, grid, tiles_, problem.workload.word) / Bytes(1.0));

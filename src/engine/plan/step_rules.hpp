@@ -72,7 +72,7 @@ class StepRules {
   /// Among steps of equal cost the least tie wins, then the order of decisions.
   [[nodiscard]] virtual Score tie(const Decisions&) const { return {}; }
 
-  /// Steps, but for their last decisions, whose memory was computed so far.
+  /// Number of steps, up to their last decisions, whose memory was computed so far.
   [[nodiscard]] std::int64_t measured() const { return measured_.load(std::memory_order_relaxed); }
   /// Steps whose time was computed so far.
   [[nodiscard]] std::int64_t evaluated() const {

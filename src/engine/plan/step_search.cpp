@@ -1,6 +1,6 @@
 // One tree after the other (docs/search.md, section 13), each without the degrees of the answers
-// before it.  What an interrupted search leaves is the open nodes of its last tree, the incumbent
-// and the answers before.
+// before it.  An interrupted search leaves the open nodes of its last tree, the incumbent and the
+// answers before.
 
 #include "engine/plan/step_search.hpp"
 
@@ -50,7 +50,7 @@ class StepFinder {
   }
 
  private:
-  /// The answers of an earlier run; one that is not as close to its bound as this run wants it is
+  /// Takes the answers of an earlier run.  An answer whose gap is larger than this run allows is
   /// searched again, from its step.
   void take_finished() {
     for (std::size_t i = 0; i < state_.finished.size(); ++i) {

@@ -75,7 +75,7 @@ struct StepAnswer : Certainty {
 
 /// The report of a search for steps beside its answers.
 struct StepSearchReport : SearchEnd {
-  std::int64_t measured = 0;   ///< steps, but for their last decisions, whose memory was computed
+  std::int64_t measured = 0;   ///< steps, up to their last decisions, whose memory was computed
   std::int64_t evaluated = 0;  ///< steps whose time was computed
   std::optional<std::int64_t> candidates;  ///< nothing where the limits came first
   std::optional<std::int64_t> feasible;    ///< likewise, and if it was not requested

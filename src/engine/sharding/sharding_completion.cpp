@@ -1,12 +1,10 @@
 // Weighted sums.
 //
-// With the fusion fixed, the time of a partition is the largest of three sums.
-// Put in its place a weighted mean of the three, with nearly all the weight on
-// the largest one: then the whole is a sum of terms over single kernels and over
-// those that a value joins, and its least sharding is found exactly
-// (base/least_sum.hpp).  The sums of that sharding give new weights; a few rounds
-// suffice.  It is a heuristic: it yields incumbents and a kernel to branch on,
-// never a bound.
+// The time of a partition, with the fusion fixed, is the largest of three sums.  Put in its place a
+// weighted mean of the three, with nearly all the weight on the largest one: then the whole is a
+// sum of terms over single kernels and over kernels that a value joins, and its least sharding is
+// found exactly (base/least_sum.hpp).  The sums of that sharding give new weights; a few rounds
+// suffice.  It is a heuristic: it yields incumbents and a kernel to branch on, never a bound.
 
 #include "engine/sharding/sharding_completion.hpp"
 

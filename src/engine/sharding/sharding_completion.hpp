@@ -33,7 +33,7 @@ ShardingCompletion complete_sharding(const Problem& problem, const LayerDecision
 struct BestLoneSharding {
   Clock clock;                     ///< of the shardings left
   Ticks time = 0;                  ///< no sharding takes less, counted in it
-  std::vector<LoopPair> sharding;  ///< the one that takes this
+  std::vector<LoopPair> sharding;  ///< the sharding of this time
   std::size_t branch_on = 0;       ///< an undecided kernel
 };
 

@@ -1,4 +1,4 @@
-// Which loops are worth a branch.
+// Removal of dominated loops, which need no branch.
 //
 // A loop a of a kernel dominates a loop b when putting a in the place of b never
 // raises any cost: not the kernel's compute time, output, weight and explicit traffic, not its own

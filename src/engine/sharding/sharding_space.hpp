@@ -20,7 +20,7 @@ bool is_decided(const LoopSets& sets);
 /// The only sharding in the sets, or the first one of them.
 std::vector<LoopPair> first_sharding(const LoopSets& sets);
 
-/// Immutable; refers to the problem.  What takes long throws Stopped.
+/// Immutable; refers to the problem.  Long operations throw Stopped.
 class ShardingSpace {
  public:
   explicit ShardingSpace(const Problem& problem, SearchBounds bounds = {},
@@ -32,8 +32,8 @@ class ShardingSpace {
   /// Whether some kernels can be exchanged and SearchBound::Symmetry is used.
   [[nodiscard]] bool has_symmetry() const { return !exchanges_.empty(); }
 
-  /// Takes loops out that no sharding wanted has: of kernels that can be
-  /// exchanged the earlier has the earlier loop.  False when nothing is left.
+  /// Removes loops by lex-leaders: of two kernels that can be exchanged the earlier has the earlier
+  /// loop.  False when nothing is left.
   [[nodiscard]] bool break_symmetry(LoopSets& sets) const;
 
   /// Removes loops that another loop of the same kernel replaces without making anything worse,

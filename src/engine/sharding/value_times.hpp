@@ -14,7 +14,7 @@ namespace dfsearch {
 /// Immutable.
 class ValueTimes {
  public:
-  /// `tensors` are of one value; `sets` has the loops that may be asked for.
+  /// `tensors` belong to one value; `sets` has the possible loops.
   ValueTimes(const NetworkContext& context, const std::vector<Tensor>& tensors,
              const LoopSets& sets);
 
@@ -51,9 +51,9 @@ struct ValueTerms {
   double least = 0.0;  ///< no loops take less
 };
 
-/// There is no table for ends with many combinations of loops: each layout that may be wanted becomes
-/// a variable of two values, appended to `sizes`, whose first entries are the sizes of `sets`.
-/// At their least the terms add up to no more than the conversions take (docs/search.md, section 9).
+/// There is no table for ends with many combinations of loops: each possible layout becomes a
+/// variable of two values, appended to `sizes`, whose first entries are the sizes of `sets`.  At
+/// their least the terms add up to no more than the conversions take (docs/search.md, section 9).
 ValueTerms value_terms(const ValueTimes& value, const LoopSets& sets,
                        std::vector<std::size_t>& sizes);
 

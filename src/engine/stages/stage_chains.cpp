@@ -3,10 +3,10 @@
 // The cost of a chain from the first border to the last follows from the sum and the greatest of
 // its stages.  Every stage has a time that is exact or a floor, so the best chain by these times is
 // a lower bound of all.  A stage matters only if the best chain through it, by these times, may
-// cost less than what is known; the others are dropped.  Of those that matter the ones with the
-// least bounds are priced, some more each time, until the best chain has none that is not priced:
-// then it is the optimum.  That is a shortest path with lazy weights (Dellin and Srinivasa, 2016)
-// of two criteria. docs/search.md, section 17.  Against brute force:
+// cost less than the best known; the others are dropped.  Among the stages that matter the ones
+// with the least bounds are priced, some more each time, until the best chain has none that is not
+// priced: then it is the optimum.  This is a shortest path with lazy weights (Dellin and Srinivasa,
+// 2016) of two criteria. docs/search.md, section 17.  Against brute force:
 // tests/engine/stages/find_stages_test.cpp.
 
 #include "engine/stages/stage_chains.hpp"

@@ -52,8 +52,8 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
-/// A backward kernel is in the stage of its forward one, so each comes before the other.  What is
-/// computed backward goes from later stages to earlier ones: its consumer comes before it.
+/// A backward kernel is in the stage of its forward one, so each comes before the other.  Backward
+/// tensors go from later stages to earlier ones: the consumer comes before the producer.
 Pairs pairs_of_borders(const DataflowGraph& graph) {
   Pairs pairs;
   for (const Tensor& tensor : graph.tensors()) {

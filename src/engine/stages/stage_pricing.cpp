@@ -1,10 +1,10 @@
 // The price of a stage.
 //
-// With both borders known it is known of every tensor whether it waits in memory.  So the time of a
-// partition depends on its kernels alone, and the least sum over chains of ideals of the stage is a
-// shortest path, for each number of partitions.  What a set of kernels takes beside the transfers of
-// its tensors is the same in every stage: it is kept.
-// docs/search.md, section 17.  Against brute force: tests/engine/stages/find_stages_test.cpp.
+// The borders determine for every tensor whether it waits in memory.  So the time of a partition
+// depends on its kernels alone, and the least sum over chains of ideals of the stage is a shortest
+// path, for each number of partitions.  The time of a set of kernels beside the transfers of its
+// tensors is the same in every stage and is kept. docs/search.md, section 17.  Against brute force:
+// tests/engine/stages/find_stages_test.cpp.
 
 #include "engine/stages/stage_pricing.hpp"
 

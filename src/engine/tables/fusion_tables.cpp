@@ -140,8 +140,8 @@ void FusionTables::fill_kernels() {
   if (has_levels()) bound_by_slowest_level();
 }
 
-/// The time of a partition is at least the sum of any one of its kernels' times on the chip:
-/// bounds take the one that is longest for all kernels together.
+/// The time of a partition is at least the sum of any one of its kernels' times on the chip: bounds
+/// take the time that is longest for all kernels together.
 void FusionTables::bound_by_slowest_level() {
   OnChipTimes sums{};
   for (const KernelCosts& kernel : kernels_) {
@@ -170,9 +170,9 @@ bool FusionTables::agree(std::size_t a, std::size_t b) const {
   return x.weight + y.weight <= sram();
 }
 
-/// Bounds ask for most pairs several times.  As a tensor takes no less fused than streamed, a set
-/// takes no less than a part of it: on a path that fits all pairs do, and where a path does not fit,
-/// none does that goes on from it.
+/// Bounds use most pairs several times.  As a tensor takes no less fused than streamed, a set takes
+/// no less than a part of it: on a path that fits all pairs fit, and if a path does not fit, no
+/// longer path fits.
 void FusionTables::find_partners() {
   if (!sees_paths()) return;
   const std::vector<KernelSet> none(size(), KernelSet(size()));

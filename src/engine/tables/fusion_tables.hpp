@@ -21,9 +21,9 @@ namespace dfsearch {
 /// One end of a tensor, seen from the other.
 struct Arc {
   std::uint32_t other = 0;  ///< position of the kernel at the far end
-  Ticks transfer = 0;       ///< what this end adds to memory if it crosses: a store or a load,
-                            ///< and what steps read again
-  Ticks opposite = 0;       ///< what the other end adds
+  Ticks transfer = 0;       ///< memory time of this end if it crosses: a store or a load, and
+                            ///< repeated reads of steps
+  Ticks opposite = 0;       ///< memory time of the other end
   Bytes fused{};            ///< SRAM with both ends in the partition
   Bytes streamed{};         ///< SRAM with one end in it
   Bytes stored{};           ///< memory while it waits between partitions
@@ -41,7 +41,7 @@ struct KernelCosts {
   Ticks network = 0;
   Ticks explicit_memory = 0;
   OnChipTimes on_chip{};  ///< 0 unless levels take time
-  Bytes weight{};         ///< resident in SRAM, with what is held beside it
+  Bytes weight{};         ///< resident in SRAM, with further resident data
   Rest share;             ///< its summands of Rest
   const std::vector<CoreOption>* options = nullptr;  ///< null when a utilization is given
   std::int32_t pin = -1;                             ///< index of its partition
@@ -93,7 +93,7 @@ class FusionTables {
   [[nodiscard]] std::int64_t partition_limit() const { return problem_.partition_limit(); }
   /// Whether each phase has a half of them.
   [[nodiscard]] bool has_halves() const { return has_halves_; }
-  /// Whether what moves through the levels of the chip takes time.
+  /// Whether traffic through the levels of the chip takes time.
   [[nodiscard]] bool has_levels() const { return costs_->has_levels(); }
   [[nodiscard]] const LayerDecisions& decisions() const { return costs_->decisions(); }
   [[nodiscard]] const Clock& clock() const { return costs_->clock(); }
@@ -113,17 +113,17 @@ class FusionTables {
   [[nodiscard]] Ticks least_time(const Rest& rest) const;
   /// Least number of partitions that can hold them.
   [[nodiscard]] std::int64_t least_partitions(const Rest& rest) const;
-  /// Whether one partition can hold both kernels, as far as these two and the paths
-  /// between them tell.
+  /// Whether one partition can hold both kernels, by the costs of both and of the paths
+  /// between them.
   [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const;
-  /// Whether may_share looks at the paths between two kernels: not in large graphs.
+  /// Whether may_share uses the paths between two kernels: not in large graphs.
   [[nodiscard]] bool sees_paths() const { return size() <= kHullLimit; }
   /// Whether forward and backward kernels may share a partition (some partition, under
   /// `phases: halves`).
   [[nodiscard]] bool phases_mix() const { return phases_mix_; }
 
  private:
-  // Hulls cost n steps for each tensor; larger graphs do with what a pair of kernels tells.
+  // Hulls cost n steps for each tensor; larger graphs use the pair of kernels alone.
   static constexpr std::size_t kHullLimit = 256;
 
   [[nodiscard]] std::size_t heap_bytes() const;

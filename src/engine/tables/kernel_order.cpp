@@ -61,7 +61,7 @@ KernelSet KernelOrder::representative(KernelSet ideal) const {
   return ideal;
 }
 
-/// Union and find: what exchanges join is alike.
+/// Union and find: kernels that exchanges join are alike.
 void KernelOrder::find_alike() {
   first_alike_.resize(ids_.size());
   std::iota(first_alike_.begin(), first_alike_.end(), std::size_t{0});

@@ -37,7 +37,7 @@ class KernelOrder {
   /// The ideal that represents all images of this one under exchanges: mostly the same ideal for
   /// all of them.
   [[nodiscard]] KernelSet representative(KernelSet ideal) const;
-  /// For each kernel the first one that exchanges can put into its place.
+  /// The first kernel that exchanges can put into the place of each kernel.
   [[nodiscard]] const std::vector<std::size_t>& first_alike() const { return first_alike_; }
 
   /// Memory of the closures, which is nearly all it takes.

@@ -1,5 +1,5 @@
-// The kernels are sorted once, by time for weight; for each anchor the knapsack takes those that
-// may share a partition with it until the first does not fit, mostly after a few.  Those without
+// The kernels are sorted once, by time for weight; for each anchor the knapsack takes kernels that
+// may share a partition with it until the first does not fit, mostly after a few.  Kernels without
 // a weight always fit.  In a large graph paths do not matter (FusionTables::sees_paths), so their
 // time is summed up once for each class of kernels.
 

@@ -40,7 +40,7 @@ class MostBeside {
 
   const FusionTables& tables_;
   Ticks KernelCosts::*const time_;
-  std::optional<Others> others_;  // once they are asked for
+  std::optional<Others> others_;  // computed on demand
 };
 
 }  // namespace dfsearch

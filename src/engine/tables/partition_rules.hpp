@@ -37,8 +37,8 @@ class PartitionRules {
   [[nodiscard]] Unplaced unplaced_after(const Unplaced& before, std::int64_t forward,
                                         std::int64_t backward, const KernelSet& done) const;
 
-  /// The indices worth trying after partitions below `next_index`, ascending.
-  /// Leaving more of them empty only takes choices away.
+  /// The useful indices after partitions below `next_index`, ascending.  Leaving more of them empty
+  /// only takes choices away.
   [[nodiscard]] std::vector<PartitionSlot> slots(std::int32_t next_index,
                                                  const Unplaced& unplaced) const;
 

@@ -1,9 +1,8 @@
 // Symmetry: permutations of the kernels that map the graph, with all its costs and pins, onto itself.
 //
-// Only exchanges of two disjoint sets are looked for: colour refinement groups
-// kernels that look alike, each pair of neighbours in a group is tried, and what
-// must then be exchanged as well follows tensor by tensor.  The result is
-// verified before it is used, so a wrong guess costs time only.
+// Only exchanges of two disjoint sets are sought: colour refinement groups kernels that are alike,
+// each pair of neighbours in a group is tried, and further kernels to exchange follow tensor by
+// tensor.  The result is verified before it is used, so a wrong guess costs time only.
 //
 // Tested with the search against brute force in tests/engine/tables/symmetry_test.cpp.
 
@@ -130,8 +129,8 @@ class SymmetryFinder {
                       sharding_[k], pins.empty() ? std::nullopt : pins[k]);
   }
 
-  /// Kernels of one colour are alike and have neighbours of the same colours, as
-  /// far as a few rounds tell; exchanges are verified in any case.
+  /// Kernels of one colour are alike and have neighbours of the same colours after a few rounds;
+  /// exchanges are verified in any case.
   void colour() {
     const std::size_t count = graph_.kernel_count();
     colours_.assign(count, 0);

@@ -43,7 +43,7 @@ struct Remedy {
     Schedule
   };
   Kind kind;
-  Plan plan;                    ///< one that fits
+  Plan plan;                    ///< a plan that fits
   Bytes needed{};               ///< by its fullest stage
   bool with_data = false;       ///< with other replicas than are given, too
   bool without_layers = false;  ///< without the layers that are given, which fit other stages
@@ -60,7 +60,7 @@ struct NumberChange {
   enum class Kind : std::uint8_t { Memory, SecondMemory, Chips, Sequence, Batch };
   Kind kind;
   double given = 0.0;
-  double tried = 0.0;  ///< the least value that is enough; without a plan the last one that is not
+  double tried = 0.0;  ///< the least sufficient value; without a plan the last insufficient one
   std::optional<FittingPlan> with;
   bool is_nearest = false;  ///< proved: no value between the given one and this is enough
   std::optional<Role> also = std::nullopt;  ///< whose degree, which is given, changes with it
@@ -103,8 +103,8 @@ struct RobustPlan : FoundPlan {
 };
 
 struct PlanResult : FoundPlan, StepSearchReport {
-  /// The ends of the constants of memory that plans had to fit at.  Low, without that it was asked
-  /// for: none fits at the typical ones, so the status of a plan is no proof.
+  /// The ends of the constants of memory at which plans had to fit.  Low, if another was required:
+  /// none fits at the typical ones, so the status of a plan is no proof.
   memory::Level decided = memory::Level::Typical;
   std::optional<AnyFramework> any_framework;  ///< for a task with a framework, if requested
   std::optional<Seconds> hint;                ///< its step; infinite: none of the plans searched

@@ -1,6 +1,6 @@
 #pragma once
-// The times of the parts of a task for the search of plans: of kernels one by one as their profile
-// has them, of fused ones a bound at once and the least by the search of mappings when asked.
+// Times of the parts of a task for the search of plans: for kernels one by one from their profile,
+// for fused ones a bound at once and the least time by the search of mappings on demand.
 
 #include <array>
 #include <atomic>

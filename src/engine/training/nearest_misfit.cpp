@@ -13,7 +13,7 @@
 #include "model/training/stages.hpp"
 #include "model/training/step.hpp"
 
-// All plans but for their networks, which no memory depends on.
+// Visits all plans except for their networks, on which no memory depends.
 
 namespace dfsearch::training {
 
@@ -144,7 +144,7 @@ struct Found {
   ShapeMemory::Fullest fullest;
 };
 
-/// The plan that needs least of all, or the first one that fits where one is enough.
+/// The plan of least need, or the first one that fits if `first_that_fits`.
 std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bool first_that_fits,
                                   const Deadline& deadline, Measure measure = Measure::Fuller) {
   // The share itself still fits where it is 1.
@@ -270,8 +270,8 @@ std::optional<LeastMemory> least_of_memory(const Task& task, bool second,
                      .with = {.plan = std::move(found->plan), .needed = use.total()}};
 }
 
-// Memory does not depend on the network, so each plan is looked at up to its network, and these are
-// counted (docs/training.md, section 1).
+// Memory does not depend on the network, so each plan is examined up to its network, and plans up
+// to there are counted (docs/training.md, section 1).
 
 namespace {
 

@@ -410,8 +410,8 @@ void PlanRules::dive(std::vector<PlanNode> nodes, const PlanBranching& branching
   }
 }
 
-/// A shape that promises much is tried at once: best first the search comes to it at its end, and
-/// would have a worse plan until then.  It stays a node.
+/// A shape with a low bound is tried at once: best-first search reaches it at its end, and would
+/// have a worse plan until then.  It stays a node.
 void PlanRules::try_best(const std::vector<PlanNode>& shapes,
                          const PlanBranching& branching) const {
   const auto incumbent = branching.into.incumbent();

@@ -191,7 +191,7 @@ std::vector<Recompute> PlanSpace::recomputes() const {
   return allowed(all, task_.choices.recomputes);
 }
 
-/// What is given, or what the stack has of the parts of this model.
+/// The given recomputations, or the stack's for the parts of this model.
 std::vector<Recompute> PlanSpace::stack_recomputes() const {
   if (!task_.choices.recomputes.empty()) return task_.choices.recomputes;
   std::vector<Recompute> all = task_.stack->stack.recompute;

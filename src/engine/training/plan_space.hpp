@@ -46,7 +46,7 @@ class PlanSpace {
                                                   const Deadline& deadline = {}) const;
   /// A layout that is found without the front, if the choices leave one.
   [[nodiscard]] std::optional<TensorLayout> first_layout(const Degrees& degrees) const;
-  /// The ways to compute again that shapes may have, the one that takes least time first.
+  /// The ways of recomputation that shapes may have, the fastest first.
   [[nodiscard]] std::vector<Recompute> recomputes() const;
   [[nodiscard]] std::vector<Recompute> stack_recomputes() const;
   /// All plans with these degrees, micro-batch and layout, without layers and network.
@@ -71,9 +71,9 @@ class PlanSpace {
   mutable std::map<std::pair<std::size_t, Degrees>, std::vector<Division>> placed_;  // by mutex_
 };
 
-/// The layouts that docs/training.md, section 2, calls not proved, where some plan has ranks that
-/// they lie on: those beyond the front among tensor ranks, unless the task gives the layout, and
-/// those that do not send least among context and expert ranks.
+/// The layouts without proof of docs/training.md, section 2, if some plan has ranks for them:
+/// layouts beyond the front among tensor ranks, unless the task gives the layout, and layouts that
+/// do not send least among context and expert ranks.
 Scope scope_of(const PlanSpace& space);
 
 }  // namespace dfsearch::training

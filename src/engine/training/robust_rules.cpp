@@ -1,6 +1,6 @@
 // Every scenario expands the node by its own rules; a child that all of them keep has the greatest
-// of its bounds, each a ratio to the best step of its scenario.  The layers of the stages are those
-// that lose least in all scenarios together.
+// of its bounds, each a ratio to the best step of its scenario.  The layers of the stages are the
+// spread of least regret over all scenarios.
 
 #include "engine/training/robust_rules.hpp"
 

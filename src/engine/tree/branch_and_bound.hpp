@@ -7,7 +7,7 @@
 // 3. Each child is dropped at once if its bound says that it cannot beat the
 //    incumbent: there is no tolerance, and the answer is any of the best.  The
 //    answer of an OrderedProblem is the first of the best, whatever the order of
-//    expansion was: of equal bounds it drops those whose completions come later.
+//    expansion was: among equal bounds it drops nodes whose completions come later.
 // 4. The remaining children are offered to the problem (`admit`), which drops
 //    those that nodes met before dominate.
 // 5. When no node is open and none is held by a worker, the incumbent is proved.
@@ -16,9 +16,9 @@
 // Past `open_limit` a worker therefore finishes the subtree of its node depth
 // first before it takes another, which bounds the memory.
 //
-// A checkpoint that is due stops the workers as a limit does: they hand their
-// nodes back, so the open nodes and the incumbent are all there is to know.  Both
-// are shown to the caller, then the workers go on.
+// A checkpoint that is due stops the workers as a limit does: they hand their nodes back, so the
+// open nodes and the incumbent are the whole state.  Both are shown to the caller, then the workers
+// go on.
 //
 // Deterministic mode: deterministic_rounds.hpp.
 
@@ -259,7 +259,7 @@ class BranchAndBound {
         hand_over(&group);
       });
     }
-    group.wait();  // throws what a task threw
+    group.wait();  // throws the exception of a task
     take_over(&group);
   }
 
@@ -517,7 +517,7 @@ class BranchAndBound {
   std::function<void(std::vector<Entry>&)> on_checkpoint_;  // likewise
   std::function<void()> on_round_;                          // likewise
   Seconds checkpoint_due_{};                                // written while no worker works
-  std::mutex improvement_mutex_;                            // guards what follows
+  std::mutex improvement_mutex_;                            // guards the members below
   std::function<void(const Progress&, const Solution&)> on_incumbent_;
   Score best_cost_ = Score::infinity();
   Seconds first_incumbent_ = Seconds::infinity();

@@ -33,7 +33,8 @@ inline constexpr std::array kEffortTable = {
     EffortRow{Technique::Duals, "duals", 4'000'000, 1, 1, 200'000, "once all duals are proved"},
     EffortRow{Technique::Moves, "moves", 16'000'000, 1, 4, 1'000'000, "after eight walks"},
 };
-/// The slices of one technique.  Any thread may claim one; whoever has the claim alone works on it.
+/// The slices of one technique.  Any thread may claim one; only the thread with the claim works on
+/// it.
 class EffortSlices {
  public:
   explicit EffortSlices(Technique technique)

@@ -26,8 +26,8 @@ class Incumbent {
   /// How it was found; ' ' while there is none.
   [[nodiscard]] char found_by() const { return found_by_.load(std::memory_order_relaxed); }
 
-  /// Takes the solution if it costs less than the incumbent, or the same and
-  /// `precedes` says that it comes first.  Any thread.
+  /// Takes the solution if it costs less than the incumbent, or the same and `precedes` returns
+  /// that it comes first.  Any thread.
   template <class Precedes>
   bool offer(Score cost, Solution&& solution, char found_by, Precedes precedes) {
     const std::lock_guard lock(mutex_);

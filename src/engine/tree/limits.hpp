@@ -20,8 +20,8 @@ inline StopReason stop_reason(const Deadline& deadline) {
 struct Limits {
   Deadline deadline{};
   std::int64_t nodes = std::numeric_limits<std::int64_t>::max();
-  /// Near it the search goes on with less: depth first, remembering nothing new.  It counts
-  /// what the search keeps (base/memory_budget.hpp), not the process.
+  /// Near it the search uses less: depth first, remembering nothing new.  It counts the data of the
+  /// search (base/memory_budget.hpp), not the process.
   Bytes memory = Bytes::infinity();
   double gap = 0.0;  ///< stop when (incumbent - lower bound) / incumbent is at most this
 };

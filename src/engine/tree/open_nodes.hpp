@@ -16,10 +16,9 @@
 
 namespace dfsearch {
 
-/// A priority queue: least bound first, among equal bounds the newest, so that
-/// a plateau is searched in depth.  It also knows what its workers hold, which
-/// makes `lower_bound` a true bound of all that is not finished and tells when
-/// the search is over.
+/// A priority queue: least bound first, among equal bounds the newest, so that a plateau is
+/// searched in depth.  It also records the nodes that its workers hold, which makes `lower_bound` a
+/// true bound of all unfinished nodes and detects the end of the search.
 template <class Node>
 class OpenNodes {
  public:
@@ -27,7 +26,7 @@ class OpenNodes {
     Score bound;
     std::uint64_t sequence = 0;
     Node node;
-    MemoryCharge memory{};  ///< what the node takes, wherever it goes
+    MemoryCharge memory{};  ///< charge of the node, wherever it goes
   };
 
   explicit OpenNodes(int workers) : held_(static_cast<std::size_t>(workers)) {}

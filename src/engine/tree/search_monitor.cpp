@@ -16,8 +16,8 @@ SearchMonitor::SearchMonitor(Listening listening, const SearchStats& before)
   }
 }
 
-/// Progress is reported at the multiples of Listening::nodes, so that a search of several trees, or of
-/// several runs, tells as often as one.
+/// Progress is reported at the multiples of Listening::nodes, so that a search of several trees, or
+/// of several runs, reports as often as one.
 std::int64_t SearchMonitor::first_told_after(std::int64_t nodes) const {
   const std::int64_t interval = std::max<std::int64_t>(1, listening_.nodes);
   return (nodes / interval + 1) * interval;

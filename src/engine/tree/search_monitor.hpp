@@ -76,12 +76,12 @@ class SearchMonitor {
   const Listening listening_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const Seconds time_before_;
-  std::mutex mutex_;  // guards what follows, and the calls
+  std::mutex mutex_;  // guards the members below, and the calls
   std::function<Progress()> source_;
   Progress last_;
   int rank_ = 1;
   std::int64_t nodes_before_ = 0;
-  std::int64_t next_ = 0;  // nodes to tell at after a round
+  std::int64_t next_ = 0;  // nodes of the next report after a round
   std::exception_ptr error_;
   std::optional<Ticker> ticker_;  // last: it uses the others
 };

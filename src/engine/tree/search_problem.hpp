@@ -25,10 +25,9 @@ class Expansion {
   virtual void solution(Solution&& solution, char found_by) = 0;
 };
 
-/// A minimisation over a tree.  A Node is a value: the engine stores it, moves
-/// it between threads and drops it, and never looks inside.  All functions are
-/// const and called by many threads at once; what they remember (dominance)
-/// they guard themselves.
+/// A minimisation over a tree.  A Node is a value: the engine stores it, moves it between threads
+/// and drops it, and never looks inside.  All functions are const and called by many threads at
+/// once; they guard their own memory (dominance).
 ///
 /// Contract, checked by tests/engine/mapping/bound_properties_test.cpp:
 ///   bound(child) >= bound(parent)                    bounds only tighten
@@ -57,16 +56,16 @@ concept OrderedProblem = SearchProblem<P> &&
   { problem.before(node, solution) } -> std::same_as<bool>;
 };
 
-/// A problem that can tell whether a solution agrees with all decisions of a node:
-/// its searches can be checked against a solution known to be right.
+/// A problem that checks whether a solution agrees with all decisions of a node: its searches can
+/// be checked against a solution known to be right.
 template <class P>
 concept CheckableProblem = SearchProblem<P> &&
     requires(const P& problem, const typename P::Node& node, const typename P::Solution& solution) {
   { problem.contains(node, solution) } -> std::same_as<bool>;
 };
 
-/// A problem whose nodes take memory beyond their own size: `heap_bytes` says how much each
-/// does by itself.
+/// A problem whose nodes take memory beyond their own size: `heap_bytes` returns the memory of
+/// each.
 template <class P>
 concept SizedProblem = SearchProblem<P> &&
     requires(const P& problem, const typename P::Node& node) {

@@ -18,7 +18,7 @@ struct SearchStats {
   std::int64_t pruned_by_dominance = 0;
   std::int64_t pruned_by_capacity = 0;
   std::int64_t pruned_by_tiles = 0;      ///< outer points that other tiles replace
-  std::int64_t pruned_by_shardings = 0;  ///< by what all shardings left take without a fusion
+  std::int64_t pruned_by_shardings = 0;  ///< by a bound on all shardings left without a fusion
   std::int64_t incumbents = 0;
   Seconds time{};
   Seconds proof_time{};                           ///< part of the time that proved the best answer

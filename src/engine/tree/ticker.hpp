@@ -22,7 +22,7 @@ class Ticker {
       : tick_(std::move(tick)),
         thread_([this, interval](const std::stop_token& stop) { run(stop, interval); }) {}
 
-  /// Waits until no tick runs or begins any more; throws what a tick threw.
+  /// Waits until no tick runs or begins any more; rethrows the exception of a tick.
   void stop() {
     thread_.request_stop();
     if (thread_.joinable()) thread_.join();

@@ -18,7 +18,7 @@ struct BranchAndBoundOptions {
   /// Time between checkpoints: less at the beginning, more if they would take over
   /// a twentieth of the search.
   Seconds checkpoint_interval{0.5};
-  /// Solutions above it are not wanted.
+  /// Solutions above it are rejected.
   Score cutoff = Score::infinity();
   /// Known beforehand: no solution is below it.  One that reaches it ends the search.
   Score floor{};

@@ -183,7 +183,7 @@ class TraceGraph {
     return workload;
   }
 
-  /// What is in no kernel, as comments; known once the workload is.
+  /// The omitted nodes, as comments; known once the workload is.
   [[nodiscard]] std::string comments() const {
     std::string text;
     if (exchanges_ > 0) {
@@ -257,7 +257,7 @@ class TraceGraph {
     if (!type) return ++others_, std::nullopt;
     if (!is_awaited) return ++beside_, std::nullopt;
     ++exchanges_;
-    // Each chip puts in its share of what is gathered.
+    // Each chip puts in its share of the gathered bytes.
     const bool is_gather = count_of(node, "comm_type") == 2;
     const double whole =
         is_gather ? static_cast<double>(std::max<std::int64_t>(group.members, 1)) : 1.0;
@@ -268,7 +268,7 @@ class TraceGraph {
     return kernel;
   }
 
-  /// Half of what both ends of a tensor move is that tensor, in whole rows.
+  /// Half of the bytes that both ends of a tensor move belong to that tensor, in whole rows.
   static void share_bytes(const std::vector<std::int64_t>& moved, std::vector<Kernel>& kernels,
                           std::vector<Tensor>& tensors) {
     std::vector<std::int64_t> inputs(kernels.size(), 0), outputs(kernels.size(), 0);

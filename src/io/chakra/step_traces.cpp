@@ -128,7 +128,8 @@ class Trace {
 
   Trace() : out_(&bytes_) { put(version()); }
 
-  /// Behind what this chip did before.  Of results that do not say them FLOP and bytes are 0.
+  /// Appends work after the chip's previous work.  FLOP and bytes are 0 if the result does not
+  /// contain them.
   void compute(const std::string& name, double seconds, double flop, double bytes) {
     if (!(seconds > 0.0)) return;
     chakra::Node node = made(name, chakra::COMP_NODE);
@@ -141,7 +142,7 @@ class Trace {
     add(node, "tensor_size")->set_uint64_val(static_cast<std::uint64_t>(std::llround(bytes)));
     chain(node);
   }
-  /// `bytes` are what each chip puts in.
+  /// `bytes` are the bytes that each chip puts in.
   Id exchange(const std::string& name, const std::string& kind, double bytes, std::int64_t group,
               bool is_waited_for) {
     chakra::Node node = made(name + " " + kind, chakra::COMM_COLL_NODE);

@@ -56,9 +56,9 @@ double ByteReader::real() {
   return std::bit_cast<double>(bits);
 }
 
-// The library reads a list in a list by calling itself, so that a file of a few
-// thousand opening lists would take all of the stack.  It asks a handler at every
-// beginning, which is where it can be stopped.
+// The library reads a list in a list by calling itself, so that a file of a few thousand opening
+// lists would take all of the stack.  It calls a handler at every beginning, where it can be
+// stopped.
 
 namespace {
 

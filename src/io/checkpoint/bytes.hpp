@@ -23,15 +23,15 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Bytes that are not what a ByteWriter wrote.
+/// Bytes that no ByteWriter wrote.
 class BadBytes : public std::runtime_error {
  public:
   explicit BadBytes(const std::string& why = "its bytes end early or make no sense")
       : std::runtime_error(why) {}
 };
 
-/// Reads what a ByteWriter wrote, in the same order; throws BadBytes past the
-/// end.  Refers to the bytes.
+/// Reads the values of a ByteWriter, in the same order; throws BadBytes past the end.  Refers to
+/// the bytes.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}

@@ -115,7 +115,8 @@ void check_origin(const Map& map, const std::string& name, const Fingerprint& pr
   }
 }
 
-/// What a library throws at bytes that pass the checksum and still make no sense.
+/// Turns exceptions of a library at bytes that pass the checksum and still make no sense into
+/// InputError.
 template <class Read>
 auto with_clear_errors(const std::string& name, Read read) {
   try {

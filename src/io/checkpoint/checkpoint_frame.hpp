@@ -21,8 +21,8 @@ inline constexpr std::size_t kLargestCheckpoint = std::size_t{1} << 40;
 std::string framed(nlohmann::json map, const Fingerprint& problem);
 
 /// Reads them back and hands the map to `read`.  Throws InputError, naming the file, if they are no
-/// checkpoint, damaged, of another version of dfsearch or of another problem; what `read` throws at
-/// a map that makes no sense, BadBytes or what the library throws, becomes one, too.
+/// checkpoint, damaged, of another version of dfsearch or of another problem; BadBytes, or an
+/// exception of the library, that `read` throws at a map without sense becomes one, too.
 void read_framed(std::string_view bytes, const std::string& name, const Fingerprint& problem,
                  const std::function<void(const nlohmann::json&)>& read);
 

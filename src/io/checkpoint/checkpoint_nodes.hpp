@@ -20,7 +20,7 @@ namespace dfsearch {
 /// A bound that a search can have had; throws BadBytes, with `of` as its name, for any other.
 Score checked_bound(double bound, const std::string& of);
 
-/// What a loop is written as.
+/// The number that stands for a loop in files.
 std::uint64_t number_of(LoopPair loop);
 
 /// Packs nodes into three byte strings: closed partitions and sets of shardings,

@@ -1,5 +1,5 @@
-// The rows of schemas (schema/schema.hpp) are walked: what a key can say and a cost depends on is in
-// it, what holds without a key is not, so that a new key changes no number.
+// Walks the rows of schemas (schema/schema.hpp): the number includes keys that affect a cost, but
+// no default of an absent key, so that a new key changes no number.
 
 #include "io/checkpoint/problem_fingerprint.hpp"
 

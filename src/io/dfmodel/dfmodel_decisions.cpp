@@ -1,5 +1,5 @@
-// What a setup says of a graph beyond kernels and connections: communication,
-// sharding, partitions, and what DFModel has computed from the graph already.
+// Further fields of a setup for a graph beyond kernels and connections: communication, sharding,
+// partitions, and values that DFModel has computed from the graph already.
 
 #include <fmt/format.h>
 
@@ -56,7 +56,7 @@ std::optional<Communication> communication_of(const SetupKernel& kernel, Bytes w
   return Communication{.type = type->second, .bytes = Bytes(own.bytes)};
 }
 
-/// What a connection communicates follows from the sharding of its ends.
+/// Checks the communication of a connection, which follows from the sharding of its ends.
 void check_conversion(const SetupGraph& graph, const SetupTensor& item) {
   const std::string type = item.node.choice("communication_type");
   if (type.empty()) return;

@@ -1,8 +1,8 @@
 // Kernels and connections of a setup.
 //
-// Sizes of tensors are implied by the extents.  They are checked, with the
-// seven digits of DFModel's printing, and used for one thing only: DFModel tells
-// the first operand of a kernel from the second by the bytes of the tensor.
+// Sizes of tensors are implied by the extents.  They are checked, with the seven digits of
+// DFModel's printing, and used for one thing only: DFModel distinguishes the first operand of a
+// kernel from the second by the bytes of the tensor.
 
 #include "io/dfmodel/dfmodel_graph.hpp"
 
@@ -267,8 +267,8 @@ std::vector<std::string> input_size_fields(KernelKind kind) {
 
 namespace {
 
-/// Setups do not say so, but generators name a backward kernel with the weight of a forward one
-/// after that.
+/// Setups do not contain this, but generators name a backward kernel with the weight of a forward
+/// one after that.
 void share_weights(std::vector<SetupKernel>& kernels) {
   const auto elements = [](const Kernel& k) {
     return static_cast<double>(k.outer) * static_cast<double>(k.m) * static_cast<double>(k.k);

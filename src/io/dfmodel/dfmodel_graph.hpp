@@ -11,7 +11,7 @@
 
 namespace dfsearch {
 
-/// What a kernel says it communicates, not yet in our terms.
+/// A communication of a kernel in the terms of a setup.
 struct SetupCommunication {
   std::string type;  ///< empty: none
   double bytes = 0.0;
@@ -50,20 +50,19 @@ void express_communication(SetupGraph& graph, Bytes word);
 /// Reports a `sharding` on a loop that the kernel cannot be sharded on.
 void check_shardings(const SetupGraph& graph);
 
-/// The partitions that `config` pins, by kernel.  Nothing at all if DFModel does
-/// not look at them (`pinned` false).
+/// The partitions that `config` pins, by kernel.  Nothing at all if DFModel ignores them (`pinned`
+/// false).
 std::vector<std::optional<std::int64_t>> read_config_pins(const SetupGraph& graph, bool pinned,
                                                           std::int64_t partitions);
 
-/// Reports what DFModel computes by itself (levels, buffer depths, names) where
-/// the setup says otherwise, and a graph with a cycle.  Returns the graph if
-/// there is nothing to report.
+/// Reports differences between the setup and values that DFModel computes by itself (levels, buffer
+/// depths, names), and a graph with a cycle.  Returns the graph if there is nothing to report.
 std::optional<DataflowGraph> checked_graph(const SetupGraph& graph, const SetupNode& section);
 
 /// Bytes of a kernel's whole output.
 Bytes output_size(const Kernel& kernel, Bytes word);
 
-/// Equal but for the seven digits with which DFModel prints sizes.
+/// Equal within the seven digits with which DFModel prints sizes.
 bool same_size(double a, double b);
 
 /// The fields a variant of a kernel has for the sizes of its inputs: one or two.

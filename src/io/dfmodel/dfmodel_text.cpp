@@ -53,8 +53,8 @@ std::vector<std::string> quoted_parts(const std::string& text) {
   return parts;
 }
 
-/// Rewords what protobuf says of a field into "key: what is wrong, what was
-/// expected"; all else is kept.
+/// Rewords messages of protobuf about a field into "key: what is wrong, what was expected"; other
+/// messages are kept.
 class Errors : public pb::io::ErrorCollector {
  public:
   Errors(const SetupSource& source, InputMessages& messages)

@@ -1,10 +1,9 @@
 #pragma once
-// DFModel's setups (protobuf text) -> fields that know their places.
+// DFModel's setups (protobuf text) -> fields with their places.
 //
-// The message is read by reflection, field by field: what is asked for is
-// checked and reported where it stands, as map_reader.hpp does for YAML.  A
-// number, word or flag that is zero, empty or false counts as not given, as
-// everywhere in DFModel.
+// The message is read by reflection, field by field: each field is checked and reported at its
+// place, as map_reader.hpp does for YAML.  A number, word or flag that is zero, empty or false
+// counts as not given, as everywhere in DFModel.
 
 #include <google/protobuf/message.h>
 #include <google/protobuf/text_format.h>
@@ -111,9 +110,9 @@ class SetupNode {
 /// A parsed setup.
 class SetupText {
  public:
-  /// Throws InputError for what is no protobuf text, a field the schema does not
-  /// have, a field that stands twice and a value of the wrong type.  `name`
-  /// stands for the file in messages.
+  /// Throws InputError for a text that is no protobuf text, a field the schema does not have, a
+  /// field that stands twice and a value of the wrong type.  `name` stands for the file in
+  /// messages.
   SetupText(const std::string& text, const std::string& name);
 
   [[nodiscard]] SetupNode root(InputMessages& messages) const;

@@ -19,7 +19,7 @@ namespace {
 
 using Edge = std::pair<std::size_t, std::size_t>;
 
-/// What a generator makes of a kernel.
+/// A kernel as a generator makes it.
 struct Expected {
   KernelKind kind = KernelKind::WeightGemm;
   Phase phase = Phase::Forward;
@@ -141,8 +141,8 @@ std::set<Edge> dlrm_edges(const DlrmShape& shape) {
   return edges;
 }
 
-/// Reads off the graph what the generator was given; `layers` is 0 if there is
-/// no kernel that exchanges embeddings.
+/// Derives the generator's parameters from the graph; `layers` is 0 if there is no kernel that
+/// exchanges embeddings.
 DlrmShape dlrm_shape(const SetupGraph& graph) {
   DlrmShape shape{.mlp = graph.kernels[0].kernel.m, .batch = graph.kernels[0].kernel.n};
   for (std::size_t i = 0; i < graph.kernels.size(); ++i) {
@@ -175,9 +175,9 @@ void check_exchanges(const SetupGraph& graph, const SetupKernel& first) {
   }
 }
 
-/// DFModel has the bytes for each chip, a config those for all of them.  The
-/// generator divides what is read from memory; where multiplying gives that but for
-/// the rounding, it is what was meant.
+/// DFModel has the bytes for each chip, a config the bytes for all chips.  The generator divides
+/// the bytes read from memory; if multiplying gives these within rounding, they are the intended
+/// value.
 Bytes exchanged_bytes(const SetupKernel& exchange, std::int64_t chips) {
   constexpr double kRounding = 4e-16;
   const Bytes product(exchange.communication.bytes * static_cast<double>(chips));

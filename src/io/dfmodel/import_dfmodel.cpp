@@ -1,7 +1,6 @@
-// From a setup to a config, section by section.  What the setup says in several
-// places is checked here with its place in the setup; at the end the config is
-// read once more as any config is, and whatever is then still wrong is reported
-// without one.
+// From a setup to a config, section by section.  Values that the setup contains in several places
+// are checked here with their place in the setup; at the end the config is read once more like any
+// config, and remaining errors are reported without a place.
 
 #include "io/dfmodel/import_dfmodel.hpp"
 
@@ -175,7 +174,7 @@ std::string sharding_pins_yaml(const SetupGraph& graph) {
   return pins_yaml(graph, loops, [](Loop loop) { return name_of(loop); });
 }
 
-/// The sections that say what is computed and how.
+/// The sections of the computation.
 struct SetupWorkload {
   std::string yaml;
   std::string partition_pins;
@@ -231,8 +230,7 @@ SetupWorkload read_generated_workload(const SetupNode& execution, const SetupNod
 
 // ---- the rest ---------------------------------------------------------------
 
-/// DFModel has the published equations.  What tells its versions apart is which
-/// fields there are.
+/// DFModel has the published equations.  Its versions differ in their fields.
 std::string equations_yaml(const SetupNode& execution, const SetupNode& block) {
   // Since the version with num_layer_in_graph an all-reduce counts one pass unless reduce-scatter
   // and all-gather are separate.
@@ -260,7 +258,7 @@ std::string search_yaml(const std::optional<SetupNode>& gurobi) {
   return text.empty() ? text : "search: {" + text + "}\n";
 }
 
-/// Comments on what a setup gives and a config has no key for.
+/// Comments on fields of a setup for which a config has no key.
 std::string heading(const std::string& name, const std::optional<SetupNode>& gurobi) {
   std::string text = "# DFModel's setup " + in_quotes(name) + ".\n";
   if (!gurobi) return text;
@@ -277,7 +275,7 @@ void check_loads(const std::string& config, const std::string& name) {
   } catch (const InputError& error) {
     std::vector<std::string> messages;
     for (const std::string& message : error.messages()) {
-      // The place is one in the config, which nobody has seen.
+      // The place is one in the generated config, which the user has not seen.
       messages.push_back(name + ": cannot be expressed: " + without_place(message, name));
     }
     throw InputError(std::move(messages));

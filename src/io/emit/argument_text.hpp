@@ -9,7 +9,7 @@
 
 namespace dfsearch {
 
-/// What a flag is set to.
+/// The value of a flag.
 struct FlagValue {
   std::string value;
   Place place;
@@ -17,7 +17,7 @@ struct FlagValue {
 /// Values by flag; torchtitan's by "section.key".
 using Flags = std::map<std::string, FlagValue>;
 
-/// The flags of one file; one that is set to two values is a mistake.
+/// The flags of one file; a flag that is set to two values is a mistake.
 class FlagList {
  public:
   explicit FlagList(const std::string& source)

@@ -15,7 +15,7 @@ namespace dfsearch {
 
 struct AnswerJson;
 
-/// The frameworks, and what comes after them.
+/// The formats: the frameworks, then these.
 enum class EmitFormat : std::uint8_t { Chakra = words(Framework{}).size(), InferenceX };
 constexpr auto words(EmitFormat) {
   constexpr auto kFrameworks = words(Framework{});
@@ -28,13 +28,13 @@ constexpr auto words(EmitFormat) {
   return all;
 }
 
-/// Whether it is made of a plan of training; else of a deployment.
+/// Whether the format describes a plan of training; else a deployment.
 bool emits_plans(EmitFormat format);
 
-/// Called once for each file: what its name ends in, nothing if there is one alone, and its bytes.
+/// Called once for each file: the ending of its name, empty if there is one alone, and its bytes.
 using TakeFile = std::function<void(const std::string& ending, const std::string& bytes)>;
 
-/// What a framework cannot run is written all the same, below comments, or not at all.
+/// A plan that a framework cannot run is written all the same, below comments, or not at all.
 enum class Unrunnable : std::uint8_t { Write, Refuse };
 
 /// Of a result (docs/results.md): the arguments of its plan or deployment, where comments

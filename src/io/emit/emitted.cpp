@@ -138,7 +138,7 @@ bool ends_in(const KeyPath& way, const std::vector<std::string_view>& end) {
                                                 });
 }
 
-/// What is wrong with a value; empty for nothing.
+/// The fault of a value; empty for none.
 std::string mistake_in(const Json& value, const KeyPath& way) {
   if (value.is_string()) {
     const std::string text = value.get<std::string>();

@@ -1,5 +1,5 @@
 #pragma once
-// What is common to the arguments of all frameworks.
+// Parts that the arguments of all frameworks share.
 
 #include <cstdint>
 #include <string>
@@ -16,8 +16,8 @@ std::string shell_word(const std::string& text);
 /// A string of TOML.
 std::string toml_string(const std::string& text);
 
-/// Arguments one by one, and what they do not contain: `lacks` is left to the user, `refusals` is
-/// what the framework cannot run.
+/// Arguments one by one, and their gaps: `lacks` is left to the user, `refusals` lists features
+/// that the framework cannot run.
 struct Emitted {
   std::vector<std::string> arguments;
   std::vector<std::string> lacks;

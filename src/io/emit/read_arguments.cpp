@@ -1,6 +1,6 @@
 // Options of Megatron-LM (core 0.13: megatron/training/arguments.py) and sections of torchtitan
-// (torchtitan/config/job_config.py): what they say of a plan.  Rows with one count each are shared
-// with what is written (launch_flags.hpp).
+// (torchtitan/config/job_config.py): their values of a plan.  Rows with one count each are shared
+// with the writer (launch_flags.hpp).
 
 #include "io/emit/read_arguments.hpp"
 
@@ -131,7 +131,7 @@ class PlanTree {
   YamlNode root_{.type = YamlNode::Type::Map, .place = start_};
 };
 
-/// "Et*2|t*3|ttL" as layers of each stage; nothing for what is no such text.
+/// "Et*2|t*3|ttL" as layers of each stage; nothing for other texts.
 std::vector<std::int64_t> layers_of(std::string_view layout) {
   std::vector<std::int64_t> layers;
   while (!layout.empty()) {
@@ -243,7 +243,7 @@ void put_megatron_stages(PlanTree& tree) {
   tree.put_list("plan.layers", list, from);
 }
 
-/// What is kept, divided and moved away.
+/// Reads recomputation, sharding of the optimizer and offloading.
 void put_megatron_memory(PlanTree& tree) {
   const std::string granularity = "--recompute-granularity";
   std::string recompute = "none", from = "--recompute-activations";

@@ -1,6 +1,6 @@
 #pragma once
-// Launch arguments of frameworks that train, as a plan: what launch_arguments() writes, and what
-// users have.
+// Launch arguments of frameworks that train, as a plan: arguments that launch_arguments() writes,
+// and arguments of users.
 
 #include <string>
 #include <vector>

@@ -384,7 +384,7 @@ EmittedText torchtitan(const LaunchedPlan& plan) {
   return {text, emitted.refusals};
 }
 
-/// JSON has no comments: what is lacking is a key that DeepSpeed does not read.
+/// JSON has no comments: the gaps are a key that DeepSpeed does not read.
 EmittedText deepspeed(const LaunchedPlan& plan) {
   Emitted emitted;
   check_plan(plan, Framework::Deepspeed, emitted);

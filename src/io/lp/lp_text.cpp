@@ -97,7 +97,7 @@ class LpWriter {
     end();
   }
 
-  /// Only what differs from the default, 0 to infinity; binaries have their own.
+  /// Writes only bounds that differ from the default, 0 to infinity; binaries have their own.
   void write_bounds() {
     for (const LinearModel::Column& column : model_.columns) {
       if (column.integer) continue;

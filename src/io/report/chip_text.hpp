@@ -16,10 +16,10 @@ namespace dfsearch {
 /// that holds it; then the budgets as bars.  Ends in a newline.
 Sheet chip_table(const ChipDesign& design, const Chip& chip, const Machine& system);
 
-/// Why there is no such chip: which part, which budget, and by how much.
+/// The reason why there is no such chip: the part, the budget, and the amount missing.
 std::string shortage_text(const Shortage& shortage);
 
-/// One line for each reason why there is no such chip: which budget, and by how much.
+/// One line for each reason why there is no such chip: the budget, and the amount missing.
 Sheet shortage_lines(const Chip& chip);
 
 /// The machine as the section `system` of a config, with its numbers written so that they

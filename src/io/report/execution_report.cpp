@@ -53,7 +53,7 @@ std::string networks_text(const Execution& execution) {
                      execution.networks[1], execution.networks[2]);
 }
 
-/// The decisions, one line for what belongs together.
+/// The decisions, one line for each group.
 Sheet execution_lines(const Execution& execution) {
   return labelled("parallelism", degrees_text(execution)) +
          labelled("networks", networks_text(execution)) +

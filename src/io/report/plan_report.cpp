@@ -283,7 +283,7 @@ Sheet reason_lines(const Task& task, const PlanResult& result) {
          memory_lines(task, plan, misfit.memory, misfit.stage, misfit.judgement);
 }
 
-/// Whether its plan fits at the low ends alone, which was not asked for.
+/// Whether the plan fits at the low ends alone, which the task did not request.
 bool may_not_fit(const Task& task, const PlanResult& result) {
   return result.cost && result.decided != task.decide;
 }
@@ -411,11 +411,11 @@ Sheet robust_lines(const Task& task, const PlanResult& result) {
          plan_lines(task, *robust.plan);
 }
 
-/// Memory and links have the rates that were measured on a chip and its node: what the machine says
-/// of them counts for capacity and topology alone.
+/// Memory and links have the rates that were measured on a chip and its node: the machine's own
+/// figures count for capacity and topology alone.
 Sheet other_links_line(const Task& task) {
   constexpr double kSame = 0.15;
-  constexpr double kSameInNode = 0.5;  // `bus` is what collectives reach
+  constexpr double kSameInNode = 0.5;  // `bus` is the rate of collectives
   const stack::MeasuredChip& chip = task.stack->chip;
   const auto differs = [](BytesPerSecond a, BytesPerSecond b, double most) {
     return std::abs(a / b - 1.0) > most;
@@ -444,7 +444,7 @@ Sheet other_links_line(const Task& task) {
 
 /// Where the measured rates are of an accelerator with another peak than the machine's.
 Sheet other_chip_line(const Task& task) {
-  constexpr double kSame = 0.05;  // data sheets round, and say boost clocks or base ones
+  constexpr double kSame = 0.05;  // data sheets round, and print boost clocks or base ones
   const stack::MeasuredChip& chip = task.stack->chip;
   const FlopsPerSecond own = task.machine.matrix.peak;
   const auto differs = [&](FlopsPerSecond peak) { return std::abs(own / peak - 1.0) > kSame; };

@@ -383,7 +383,7 @@ Sheet search_lines(const SearchResult& search) {
                   memory_text(search)));
 }
 
-/// Effort of the counted parts of a search, after a long one or where details are asked for.
+/// Effort of the counted parts of a search, after a long one or with details.
 Sheet efforts_table(const SearchResult& search, bool with_details) {
   constexpr Seconds kLong{10.0};
   if (!with_details && search.stats.time < kLong) return "";
@@ -400,7 +400,7 @@ Sheet efforts_table(const SearchResult& search, bool with_details) {
   return any ? Sheet(TitledTable{"", std::move(table)}) : Sheet();
 }
 
-/// The effort rule, where details are asked for.
+/// The effort rule, with details.
 Sheet effort_rule_table(bool with_details) {
   if (!with_details) return {};
   TextTable table({"beside the tree", "after work", "share at first", "then", "slice", "ends"});

@@ -20,8 +20,8 @@
 
 namespace dfsearch {
 
-/// Bars of area, power and edge, a row for each part of the technology and one for what is left.
-/// Ends in a newline.
+/// Bars of area, power and edge, a row for each part of the technology and one for the rest.  Ends
+/// in a newline.
 std::string budget_bars(const ChipDesign& design, const Chip& chip);
 
 /// Table of the gains of a step or a tenth more of each budget, and the budget that binds most.
@@ -49,7 +49,8 @@ Sheet scope_line(const Scope& scope);
 /// The line `scope` with the result of the search beyond it.
 Sheet scope_line(const SearchResult& result, Objective objective);
 
-/// The kernels by the loop on which they are sharded, then who communicates because of that.
+/// The kernels by the loop on which they are sharded, then the kernels that communicate because of
+/// that.
 Sheet sharding_lines(const Problem& problem, const Mapping& mapping);
 
 }  // namespace dfsearch

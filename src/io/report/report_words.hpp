@@ -14,7 +14,7 @@
 
 namespace dfsearch {
 
-/// The first line of a report: the program, and what was asked.
+/// The first line of a report: the program, and the title of the question.
 Sheet title_line(const std::string& title);
 
 /// One sentence, phrase or list after its label.

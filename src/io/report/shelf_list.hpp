@@ -1,5 +1,5 @@
 #pragma once
-// What is on the shelf, for people: a line for each file.
+// The files of the shelf, for people: a line for each.
 
 #include <span>
 #include <string>

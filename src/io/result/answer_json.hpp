@@ -97,7 +97,7 @@ Json ranked_json(const Found& found) {
   return json;
 }
 
-/// The best parallelisms, best first; `put_rest` adds to each what its kind of answer has.
+/// The best parallelisms, best first; `put_rest` adds the keys of its kind of answer to each.
 template <class Result, class PutRest>
 Json top_json(const Result& result, const PutRest& put_rest) {
   Json list = Json::array();

@@ -52,7 +52,7 @@ Json asked_workload_json(const training::Task& task) {
 }
 
 Json asked_workload_json(const serving::Task& task) {
-  // A deployment names what is left open.
+  // The deployment names the open values.
   Json precision = Json::object();
   for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
     if (!task.is_open(of)) precision[of.name] = name_of(of.get(task.precisions.front()));

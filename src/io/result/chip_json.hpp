@@ -13,11 +13,11 @@ namespace dfsearch {
 /// The shares that the budget leaves to the search, as fractions, by class.
 Json split_json(const ChipDesign& design, const Chip& chip);
 
-/// Areas in mm2, edges in mm, everything else in SI base units; null for what a given value
+/// Areas in mm2, edges in mm, everything else in SI base units; null for values that a given one
 /// hides.  `system` is the machine with this chip.
 Json chip_json(const ChipDesign& design, const Chip& chip, const Machine& system);
 
-/// The best splits, and what more of each budget would bring.
+/// The best splits, and the gains from more of each budget.
 Json best_splits_json(const ChipDesign& design, const DesignResult& result);
 Json gains_json(const DesignResult& result);
 

@@ -26,7 +26,7 @@
 namespace dfsearch {
 namespace {
 
-/// Fills a Mapping and collects what is wrong on the way.
+/// Fills a Mapping and collects errors on the way.
 class MappingReader {
  public:
   explicit MappingReader(const Problem& problem) : problem_(problem) {
@@ -43,7 +43,7 @@ class MappingReader {
     mapping_.tile = read_size(map, "tile", default_tile());
     read_partitions(map);
     const bool has_sharding = read_sharding(map);
-    // The other keys of a result say nothing of the mapping.
+    // The other keys of a result do not describe the mapping.
     if (map.optional("dfsearch") == nullptr) map.finish();
     throw_if_any();
     // Only now, when the rest makes sense: it can take a while.

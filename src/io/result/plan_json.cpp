@@ -29,8 +29,8 @@ using training::Role;
 using training::StepParts;
 using PlanCost = training::Cost;
 
-/// `data` counts all replicas, those that divide the experts among them included, and `expert` all
-/// ranks that divide the experts.
+/// `data` counts all replicas, including replicas that divide the experts, and `expert` all ranks
+/// that divide the experts.
 Json parallelism_json(const Plan& plan) {
   const Degrees& degrees = plan.degrees;
   return {{"tensor", degrees[Role::Tensor]},
@@ -151,7 +151,7 @@ const char* exchange_name(Exchange exchange) {
   return exchange == Exchange::AllReduce ? "all_reduce" : "all_to_all";
 }
 
-/// `bytes` are what each chip puts in.
+/// `bytes` are the bytes that each chip puts in.
 Json exchange_json(const BlockExchange& exchange, Phase phase, const training::Degrees& degrees) {
   const bool pieces =
       exchange.exchange == Exchange::AllGather || exchange.exchange == Exchange::AllToAll;

@@ -1,6 +1,6 @@
 #pragma once
-// Which memory of the fullest stage is too small for any plan, and by how much; or why there is no
-// plan, whatever memory holds.
+// The memory of the fullest stage that is too small for any plan, and the amount missing; or the
+// reason why there is no plan, whatever memory holds.
 
 #include <string>
 

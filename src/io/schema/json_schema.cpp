@@ -1,7 +1,7 @@
-// An object is a definition in up to three forms: whole; in part, where a file gives the rest, so
-// that nothing is required; and as the map that names such a file.  YAML 1.1 and 1.2 read yes and
-// no differently: both are allowed.  What a pattern cannot say, ranges of quantities and the rules
-// between keys, the program checks alone.
+// An object is a definition in up to three forms: whole; in part, if a file gives the rest, so that
+// nothing is required; and as the map that names such a file.  YAML 1.1 and 1.2 read yes and no
+// differently: both are allowed.  Only the program checks ranges of quantities and rules between
+// keys, which a pattern cannot express.
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ enum class Extent : std::uint8_t { Whole, Part, FromFile, FromModel };
 
 Json plain_number(double value) { return written(value); }
 
-/// Null for what is no value, or many.
+/// Null for no value, or many.
 Json default_of(const Type& type, const void* member) {
   const Json value = written(type, member);
   return value.is_primitive() ? value : Json();

@@ -156,7 +156,7 @@ class ValueReader {
                                 size, type.name, items.size()));
       return false;
     }
-    if (!is_list) {  // read once, and told once
+    if (!is_list) {  // read and reported once
       type.resize(member, std::max<std::size_t>(size, 1));
       bool right = true;
       for (std::size_t i = 0; right && i < type.size(member); ++i) {
@@ -366,7 +366,7 @@ class MapReport final : public Report {
   }
 
  private:
-  /// The row that `is` tells, here or among those whose keys stand in the same map.
+  /// The row that `is` selects, here or among rows whose keys stand in the same map.
   template <class Is>
   static const Field* find(const Schema& schema, void* object, const Is& is) {
     for (const Field& field : schema.fields) {

@@ -6,8 +6,8 @@
 
 namespace dfsearch {
 
-/// Reads the keys of a schema from a map into an object, whose members keep what they have where
-/// nothing is said.  Rows without a member are noted as known keys and left to the caller, who also
+/// Reads the keys of a schema from a map into an object, whose members keep their values if their
+/// keys are absent.  Rows without a member are noted as known keys and left to the caller, who also
 /// calls finish().  False, and messages, if anything is wrong.
 bool read_keys(MapReader& reader, const Schema& schema, void* object);
 

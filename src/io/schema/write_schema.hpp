@@ -1,5 +1,5 @@
 #pragma once
-// The writer that walks the rows of schemas: what a config says of an object.
+// The writer that walks the rows of schemas: from an object to its config.
 
 #include <string>
 #include <string_view>
@@ -9,9 +9,9 @@
 
 namespace dfsearch {
 
-/// A value as a config has it, exact; null for nothing, such as what is unlimited.  Of objects those
-/// keys that do not just say what holds without them and that code does not read; none with a
-/// flag of `left_out`.
+/// A value in the form of a config, exact; null for nothing, such as an unlimited value.  Objects
+/// have the keys whose values differ from the default and that no code reads; none with a flag of
+/// `left_out`.
 Json written(const Type& type, const void* member, unsigned left_out = 0);
 
 template <class T>
@@ -19,9 +19,9 @@ Json written(const T& object, unsigned left_out = 0) {
   return written(TypeOf<T>::type, &object, left_out);
 }
 
-/// The text of the schema of values of a type.  Beside what JSON Schema has, a key has the word
-/// `leftOut` for what holds without it where that is no value, and `published` for its default
-/// under that preset: docs/formats.md is made of them.
+/// The text of the schema of values of a type.  In addition to JSON Schema, a key has the word
+/// `leftOut` for the meaning of its absence if that is no value, and `published` for its default
+/// under that preset; docs/formats.md is made from them.
 std::string json_schema(const Type& type, std::string_view title);
 
 }  // namespace dfsearch

@@ -74,7 +74,7 @@ class MappingQuestion final : public Question {
     Result result =
         result_of(found, found.cost ? std::optional(found.cost->objective) : std::nullopt);
     result.dropped = text_of(found.hint);
-    // Nobody asked for a proof of the second.
+    // A proof of the second answer was not requested.
     if (asked.next_best) result.all_proved = true;
     result.found = std::move(found);
     return result;

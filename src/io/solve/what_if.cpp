@@ -18,8 +18,8 @@ void raise(Quantity& quantity) {
   quantity = kMore * quantity;
 }
 
-/// Each changes a machine, and the measured chip of a plan with a stack, or says that there is
-/// nothing to change.
+/// Each row changes a machine, and the measured chip of a plan with a stack, or returns that there
+/// is nothing to change.
 struct Row {
   std::string_view more;
   bool (*of_machine)(Machine&);

@@ -50,7 +50,7 @@ std::vector<study::Growth> growth_of(const Json& axes) {
 constexpr std::int64_t kMostParts = 1'000'000;
 constexpr double kMostPoints = 1e12;
 
-/// What a grid and its parts rely on.
+/// Checks the assumptions of a grid and its parts.
 void check(const Study& study, const StudyState& state) {
   std::vector<std::size_t> sizes;
   double points = 1.0;

@@ -27,8 +27,8 @@ bool grows(const Config& config);
 bool is_no_less(const Config& a, const Config& b);
 
 /// Whether the choices of a dimension compare alike wherever the other ones stand: they set
-/// quantities, prices and powers only, and these are all the same keys, or what a choice leaves out
-/// is the same for all points.
+/// quantities, prices and powers only, and these are all the same keys, or keys that a choice
+/// leaves out are the same for all points.
 bool sets_quantities(const Study& study, std::size_t dimension);
 
 }  // namespace dfsearch

@@ -1,6 +1,6 @@
-// A key of a quantity means the same wherever the other axes stand, so two configs that differ in such
-// keys alone compare as their values do.  A choice that leaves such a key to the base compares with
-// what that says, which must then be the same for all points.
+// A key of a quantity means the same wherever the other axes stand, so two configs that differ in
+// such keys alone compare as their values do.  A choice that leaves such a key to the base compares
+// with the base's value, which must then be the same for all points.
 
 #include "io/study/point_facts.hpp"
 
@@ -42,7 +42,7 @@ bool is_quantity(const Path& path) {
   });
 }
 
-/// Whether points differ in what their configs are made of.
+/// Whether points differ in the sources of their configs.
 bool has_other_sources(const Study& study) {
   if (study.has_base_axis()) return true;
   return std::any_of(study.axes.begin(), study.axes.end(), [](const StudyAxis& axis) {

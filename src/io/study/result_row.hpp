@@ -30,11 +30,11 @@ struct ResultRow {
   study::Rates rates = study::Rates::Unknown;
 };
 
-/// The answer and its line, from a result; "reason" is made of the infeasible resource there unless
+/// The answer and its line, from a result; "reason" comes from the infeasible resource there unless
 /// the row has one.
 study::PointAnswer answer_of(const ResultRow& row, const Json& result);
 
-/// Reads a line.  Throws InputError for one that is no such line.
+/// Reads a line.  Throws InputError for a line of another form.
 study::PointAnswer answer_of_row(const std::string& row);
 /// The answer of a line that is parsed already.
 study::PointAnswer answer_of(const Json& line, const std::string& row);

@@ -1,4 +1,4 @@
-// The parts of a study are read by their readers; what involves several axes is checked at the end.
+// The parts of a study are read by their readers; rules across axes are checked at the end.
 
 #include "io/study/study_file.hpp"
 
@@ -150,7 +150,7 @@ study::Grid grid_of(const Study& study) {
 
 namespace {
 
-/// What is kept of a list.
+/// The kept items of a list.
 template <class Item>
 std::vector<Item> kept_of(std::vector<Item> items, const std::vector<bool>& keeps) {
   std::vector<Item> kept;
@@ -160,7 +160,7 @@ std::vector<Item> kept_of(std::vector<Item> items, const std::vector<bool>& keep
   return kept;
 }
 
-/// Leaves some choices of a dimension, of all its axes; what was excluded stays so.
+/// Keeps some choices of a dimension, for all its axes; exclusions stay.
 void keep_places(Study& study, std::size_t dimension, const std::vector<bool>& keeps) {
   for (StudyAxis& axis : study.axes) {
     if (axis.dimension != dimension) continue;
@@ -170,7 +170,7 @@ void keep_places(Study& study, std::size_t dimension, const std::vector<bool>& k
       study.bases = kept_of(std::move(study.bases), keeps);
     }
   }
-  std::vector<std::int32_t> place_of;  // among those that are left
+  std::vector<std::int32_t> place_of;  // among the kept ones
   std::int32_t next = 0;
   for (const bool keep : keeps) place_of.push_back(keep ? next++ : -1);
   const auto keep = [&](study::Selection& selection) {

@@ -27,11 +27,11 @@ struct StudyBase {
 /// An axis and the changes of its choices.
 struct StudyAxis {
   std::string name;
-  std::string key;  ///< the one that all choices set; empty: several, or the base
+  std::string key;  ///< the key that all choices set; empty: several, or the base
   std::vector<std::string> labels;
   std::vector<std::vector<Override>> changes;  ///< of each choice
   std::size_t dimension = 0;                   ///< of the grid
-  Place place{};                               ///< where the file says it
+  Place place{};                               ///< place in the file
 };
 
 /// Geometric mean of the figures of one group of points over another group's.
@@ -47,8 +47,8 @@ struct StudyRatio {
 
 struct Study {
   std::string name;
-  study::Goal goal;         ///< no figures: none is asked for
-  bool solves_all = false;  ///< all points, and not only what the front needs
+  study::Goal goal;         ///< without figures: no objective
+  bool solves_all = false;  ///< all points, and not only the points that the front needs
   std::vector<StudyBase> bases;
   std::vector<StudyAxis> axes;  ///< with several bases the first one chooses among them
   std::vector<study::Selection> excluded;
@@ -60,8 +60,8 @@ struct Study {
   [[nodiscard]] bool has_base_axis() const { return bases.size() > 1; }
 };
 
-/// Reads a study and checks what can be checked without a point.  Throws one InputError with all
-/// that is wrong, a `file:line:column: key: what is wrong, what was expected` each.
+/// Reads a study and makes all checks that need no point.  Throws one InputError with all errors, a
+/// `file:line:column: key: what is wrong, what was expected` each.
 Study load_study(const std::filesystem::path& file);
 /// Reads a study from text; `name` stands for the file in messages and for the folder of configs.
 Study parse_study(const std::string& text, const std::filesystem::path& name);

@@ -125,7 +125,7 @@ std::vector<std::string> read_list(const YamlEntry* entry, InputMessages& messag
   return words;
 }
 
-/// The axes of a study by their names; what is none is reported.
+/// The axes of a study by their names; other names are reported.
 std::vector<std::string> read_axes(const YamlEntry* entry, const Study& study,
                                    InputMessages& messages) {
   std::vector<std::string_view> names;

@@ -45,7 +45,7 @@ struct StudyState {
   std::vector<study::Growth> growth;  ///< of each dimension
   std::vector<RatioResult> ratios;    ///< over the points that are known
 
-  /// All that had to be solved is proved within the gap asked for, or exactly.
+  /// Whether all points that had to be solved are proved within the gap, or exactly.
   [[nodiscard]] bool is_proved() const;
   [[nodiscard]] bool is_exact() const;
 };
@@ -80,8 +80,8 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
 void for_each_row(const std::filesystem::path& ndjson,
                   const std::function<void(const std::string&)>& call);
 
-/// The report for people: counts, the front or the best points, and how sure they are; points whose
-/// rates differ in kind.  Aligned, with at most 100 columns but for long labels.
+/// The report for people: counts, the front or the best points, and their proofs; points whose
+/// rates differ in kind.  Aligned, with at most 100 columns except for long labels.
 std::string study_report(const Study& study, const study::Grid& grid, const StudyState& state,
                          const std::vector<study::Front::Member>& front,
                          const study::PointAnswers& answers);
@@ -113,7 +113,7 @@ struct MergedStudy {
 /// that are not complete.
 MergedStudy merge_shards(const std::vector<std::filesystem::path>& folders);
 
-/// The study that a study.json tells of, and its state.  Throws InputError.
+/// The study of a study.json, and its state.  Throws InputError.
 std::pair<Study, StudyState> load_study_json(const std::filesystem::path& file);
 
 }  // namespace dfsearch

@@ -31,8 +31,8 @@ void check_count(const Study& study, const Place& place, InputMessages& messages
 // The sections below need the dimensions of the axes.
 
 void read_study_ratios(const YamlEntry& section, Study& study, InputMessages& messages);
-/// `charts`: those that its page begins with (docs/pages.md).  Figures are not checked: any number of
-/// a result may be drawn.
+/// `charts`: the charts at the beginning of its page (docs/pages.md).  Figures are not checked: any
+/// number of a result may be drawn.
 void read_study_charts(const YamlEntry& section, Study& study, InputMessages& messages);
 
 // Parts of several sections.
@@ -43,7 +43,7 @@ std::vector<Override> read_changes(const YamlEntry& section, const std::string& 
 /// Points of a map of axes, each with a label or a list of labels; mistakes are reported of `key`.
 study::Selection read_selection(const YamlNode& map, std::string_view key, const Study& study,
                                 InputMessages& messages);
-/// Calls with each figure that is a key of a map, but for the key `but`.
+/// Calls with each figure that is a key of a map, except the key `but`.
 void for_each_figure(const YamlNode& map, std::string_view but, InputMessages& messages,
                      const std::function<void(study::Figure, const YamlEntry&)>& call);
 

@@ -67,7 +67,7 @@ std::size_t utf8_length(std::string_view text) {
 
 namespace {
 
-/// Control characters but those that are kept, and bytes that are no UTF-8, as escapes.
+/// Writes control characters, except the kept ones, and bytes that are no UTF-8 as escapes.
 std::string without_controls(std::string_view text, std::string_view kept) {
   std::string result;
   for (std::size_t i = 0; i < text.size();) {

@@ -1,6 +1,5 @@
 #pragma once
-// What is wrong with an input, collected while it is read, so that all of it is
-// reported at once.
+// Errors of an input, collected while it is read, so that all are reported at once.
 
 #include <cstddef>
 #include <memory>
@@ -27,7 +26,7 @@ struct Place {
 /// Collects messages; the first hundred are kept, the rest counted.
 class InputMessages {
  public:
-  /// `key` is what the message is about; empty: the whole input.
+  /// `key` is the subject of the message; empty: the whole input.
   void add(const Place& place, std::string_view key, std::string_view what);
   /// Takes over what another reader threw.
   void add(const std::vector<std::string>& messages);
@@ -77,9 +76,9 @@ std::string joined_choices(std::span<const std::string_view> choices);
 /// Letters to put in, take out or change.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// ", did you mean 'overlap'?" for the known name of least edit distance, else for the shortest that
-/// begins with what is given or has it inside, or for one that begins alike, or nothing if none is
-/// near.
+/// ", did you mean 'overlap'?" for the known name of least edit distance, else for the shortest
+/// that begins with the given text or contains it, or for one that begins alike, or nothing if none
+/// is near.
 std::string suggestion(std::string_view given, std::span<const std::string_view> known);
 
 }  // namespace dfsearch

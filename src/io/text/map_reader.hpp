@@ -1,9 +1,8 @@
 #pragma once
 // Typed access to the keys of one YAML map.
 //
-// A reader knows the keys it was asked for; finish() reports all others.  A
-// wrong value is reported where it stands and read as nothing, so that reading
-// goes on and finds the next one.
+// A reader records the keys that were read; finish() reports all others.  A wrong value is reported
+// where it stands and read as nothing, so that reading goes on and finds the next one.
 
 #include <cstdint>
 #include <initializer_list>
@@ -74,7 +73,7 @@ std::optional<Q> read_quantity(const YamlEntry& entry, Range<Q> range, InputMess
   return std::nullopt;
 }
 
-/// The words a key may have, and what they mean.
+/// The words that a key may have, and their values.
 template <class E>
 using Choices = std::vector<std::pair<std::string_view, E>>;
 
@@ -147,7 +146,7 @@ class MapReader {
     return entry ? read_choice(*entry, choices, messages_) : std::nullopt;
   }
 
-  /// Reports every key nobody asked for, with the nearest one that exists.
+  /// Reports every key that was not read, with the nearest one that exists.
   void finish();
 
  private:

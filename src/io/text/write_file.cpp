@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
   throw InputError(name + ": cannot be written: " + std::generic_category().message(error));
 }
 
-/// Owns an open file; close() reports what the destructor cannot.
+/// Owns an open file; close() reports errors, which the destructor cannot.
 class Descriptor {
  public:
   explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
@@ -62,7 +62,7 @@ class Temporary {
   fs::path path_;
 };
 
-/// Holds back what would end the process, so that it cannot end between the creation of a
+/// Holds back signals that would end the process, so that it cannot end between the creation of a
 /// file and its removal.  A signal that came meanwhile is delivered afterwards.
 class SignalsHeldBack {
  public:
@@ -79,8 +79,7 @@ class SignalsHeldBack {
   sigset_t before_{};
 };
 
-/// The file that a path means, links followed; one that does not exist yet is
-/// its own target.
+/// The file that a path means, links followed; a file that does not exist yet is its own target.
 fs::path target_of(const fs::path& file) {
   std::error_code error;
   fs::path target = file;
@@ -106,7 +105,7 @@ bool is_at(const fs::path& path, const Descriptor& file) {
          there.st_dev == open.st_dev && there.st_ino == open.st_ino;
 }
 
-/// Removes what a writer that was killed has left.  One that lives holds a lock on its file.
+/// Removes the file of a writer that was killed.  A living writer holds a lock on its file.
 void remove_abandoned(const fs::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0 || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return;
@@ -130,12 +129,13 @@ OwnTemporary create_temporary(const fs::path& target, const std::string& name) {
   for (int place = 0;; ++place) {
     const fs::path path = path_of(place);
     remove_abandoned(path);
-    // Exclusive, so that it is nobody else's.
+    // Exclusive, so that no other process has it.
     const int opened = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (opened < 0 && (errno != EEXIST || place >= kNames)) fail(name, errno);
     if (opened < 0) continue;
     Descriptor descriptor(opened);
-    // Where there are no locks nobody takes it for abandoned.  Until here another one may have.
+    // Without locks no process takes the file for abandoned.  Until here another process may have
+    // taken it.
     static_cast<void>(::flock(opened, LOCK_EX));
     if (!is_at(path, descriptor)) continue;
     for (int behind = 1; behind <= kBehind; ++behind) remove_abandoned(path_of(place + behind));
@@ -143,8 +143,8 @@ OwnTemporary create_temporary(const fs::path& target, const std::string& name) {
   }
 }
 
-/// Opens a device or a pipe.  The open of a pipe that nobody reads would block, and a signal that
-/// only raises a flag would not end that.
+/// Opens a device or a pipe.  Opening a pipe without a reader would block, and a signal that only
+/// raises a flag would not end that.
 int open_directly(const fs::path& target, const std::string& name, const Deadline& deadline) {
   constexpr auto kPause = std::chrono::milliseconds(10);
   constexpr Seconds kMoment{1.0};

@@ -14,10 +14,10 @@ namespace dfsearch {
 /// Leaves nothing behind.  For before a long search; a disk can still fill up.
 void check_writable(const std::filesystem::path& file);
 
-/// Writes beside the target, flushes to disk and renames; a symbolic link keeps
-/// pointing to the new content.  Devices and pipes are written directly; a pipe waits for somebody
-/// who reads it until the deadline, a moment if that has passed.  Every failure is an InputError
-/// that names the file and the reason, and leaves the old file as it was.
+/// Writes beside the target, flushes to disk and renames; a symbolic link keeps pointing to the new
+/// content.  Devices and pipes are written directly; a pipe waits for a reader until the deadline,
+/// or a moment if that has passed.  Every failure is an InputError that names the file and the
+/// reason, and leaves the old file as it was.
 void write_file(const std::filesystem::path& file, std::string_view text,
                 const Deadline& deadline = {});
 

@@ -14,7 +14,7 @@ struct StepTime {
   Seconds recompute{};
   Seconds optimizer{};
   Seconds tensor{};        ///< waited for exchanges of tensor groups
-  Seconds tensor_again{};  ///< likewise for those that take place again
+  Seconds tensor_again{};  ///< likewise for repeated exchanges
   Seconds pipeline{};      ///< transfers from stage to stage
   Seconds bubble{};        ///< stages wait for each other
   Seconds data{};          ///< waited for the sums of gradients

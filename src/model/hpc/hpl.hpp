@@ -73,7 +73,7 @@ struct HplGrid {
 };
 HplGrid squarest_grid(std::int64_t processes);
 
-/// What a search may choose from.
+/// Choices of a search.
 struct HplChoices {
   std::vector<std::int64_t> blocks;
   std::vector<HplGrid> grids;

@@ -93,9 +93,9 @@ struct StagedStep {
 
 StagedStep staged_step(const Problem& problem, const std::vector<Mapping::Dimension>& network);
 
-/// Compute, memory and network time that a partition is charged for; they add up
-/// to its time.  What hides behind something longer is not charged.  Each part is at most
-/// kNever, and so is every sum of them.
+/// Compute, memory and network time that a partition is charged for; they add up to its time.  Time
+/// that hides behind longer time is not charged.  Each part is at most kNever, and so is every sum
+/// of them.
 struct ChargedTime {
   Ticks compute = 0;
   Ticks memory = 0;
