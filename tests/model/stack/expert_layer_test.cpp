@@ -10,7 +10,7 @@
 #include "model/stack/link_times.hpp"
 #include "support/training_worlds.hpp"
 
-namespace dfsearch::stack {
+namespace dfsearch::stack::layers_of_experts {
 namespace {
 
 doctest::Approx near(double value) { return doctest::Approx(value).epsilon(1e-9); }
@@ -202,4 +202,4 @@ TEST_CASE("open switches of experts are those of the level, told ones stay") {
 }
 
 }  // namespace
-}  // namespace dfsearch::stack
+}  // namespace dfsearch::stack::layers_of_experts
