@@ -26,7 +26,7 @@ except ImportError:
 
 TABLE = CONFIGS / "measured" / "serving.csv"
 # The most that the time per output token may be off on average, in percent.
-LIMITS = {"dense": 10, "experts": 18}
+LIMITS = {"dense": 8, "experts": 13}
 DENSE = ("Llama-3.1-70B", "Llama-3.1-8B", "Qwen3-32B")
 MODELS = {"Llama-3.1-8B": "llama3_8b", "Llama-3.1-70B": "llama3_70b", "Qwen3-32B": "qwen3_32b",
           "Qwen3-235B": "qwen3_235b_a22b", "DeepSeek": "deepseek_v3", "MiniMax": "minimax_m2",
@@ -154,14 +154,17 @@ class ServingPredict(CliTest):
             if point["mode"] == "agg" and not row["doubtful"]:
                 dense = any(name in point["model_path"] for name in DENSE)
                 errors["dense" if dense else "experts"].append(abs(predicted / measured - 1))
-        # These models attend to a part of the context, or hold it in another form.
-        self.assertEqual(without, {"Qwen/Qwen3.5-397B-A17B": 187, "zhipuai/GLM-5": 57})
+        # Two models attend to a part of the context, or hold it in another form; rows of the others
+        # say neither batch nor workers.
+        self.assertEqual(without, {"Qwen/Qwen3.5-397B-A17B": 187, "zhipuai/GLM-5": 57,
+                                   "deepseek-ai/DeepSeek-R1": 615, "moonshotai/Kimi-K2.5": 11,
+                                   "openai/gpt-oss-120b": 21})
         for kind, limit in LIMITS.items():
             mean = 100 * sum(errors[kind]) / len(errors[kind])
             self.assertLess(mean, limit, kind)
             line = next(line for line in report.splitlines() if line.endswith(f"aggregated, {kind}"))
             self.assertEqual(line.split()[:2], [str(len(errors[kind])), f"{mean:.1f}"])
-        self.assertGreater(len(errors["dense"]), 480)
+        self.assertGreater(len(errors["dense"]), 460)
         self.assertGreater(len(errors["experts"]), 800)
 
     @unittest.skipUnless(yaml, "python3-yaml is not installed")
@@ -182,11 +185,12 @@ class ServingPredict(CliTest):
                                ("predicted_ttft_ms", 1e3 * figures["ttft"])):
                 self.assertAlmostEqual(float(row[key]) / value, 1, delta=1e-5, msg=f"{point}")
             count += 1
-        self.assertGreater(count, 200)
+        self.assertGreater(count, 150)
 
     def test_points_that_contradict_themselves_are_told_apart(self):
         for changes, doubt in (
                 ({}, ""), ({"tp_size": "16", "id": "a"}, "more chips than a node has"),
+                ({"tp_size": "3", "id": "a"}, "the model has no such degrees"),
                 ({"tp_size": "2", "id": "c1_tp4_1"}, "the name says another tensor degree"),
                 ({"model_path": "deepseek-ai/DeepSeek-V3", "tp_size": "8", "moe_tp_size": "4",
                   "moe_ep_size": "1", "id": "a"}, "degrees of experts and of attention differ"),
@@ -237,7 +241,7 @@ class ServingPredict(CliTest):
         error = self.run_tool("predict", path, status=2).stderr
         for column in ("tp_size", "decode_num_workers"):
             self.assertIn(f"short.csv:1:1: {column}: this column is missing", error)
-        for words in (("--html", "a.html"), ("--fit", "a.yaml"), ("--stacks", ".")):
+        for words in (("--html", "a.html"), ("--stacks", ".")):
             error = self.run_tool("predict", TABLE, *words, status=2).stderr
             self.assertIn("only with a table of training runs", error)
 

@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/parallel_for.hpp"
+#include "io/config/serving_text.hpp"
 #include "io/schema/write_schema.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/text_table.hpp"
