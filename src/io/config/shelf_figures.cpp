@@ -76,10 +76,16 @@ WorkloadFigures workload_figures(const ShelfFile& file) {
   resolve_family(section.value, messages);
   const std::optional<Workload> workload = read_workload(section, pins, messages);
   messages.throw_if_any();
+  // Layers of several kinds have counts and no graph.
+  const bool is_mixed = workload->transformer && workload->transformer->mixed;
+  const Flops counted = is_mixed ? workload->counts->training_flop_per_token *
+                                       static_cast<double>(workload->sequence) *
+                                       static_cast<double>(workload->global_batch)
+                                 : Flops{};
   return {.kind = workload->kind,
           .layers = workload->layers,
           .global_batch = workload->global_batch,
-          .flop = workload->flops(),
+          .flop = is_mixed ? counted : workload->flops(),
           .counts = workload->counts};
 }
 
