@@ -65,6 +65,8 @@ class ClosedFormsTest(CliTest):
             (("linpack", node), "linpack: missing --n N"),
             (("linpack", node, "--n", 10**9), "does not fit"),
             (("linpack", node, "--n", 1000, "--grid", "4x4"), "more than the 8 chips"),
+            (("linpack", node, "--n", 50), "--n: 50 is less than any block, expected at least 64"),
+            (("linpack", node, "--n", 1000, "--rate", "10 PFLOP/s"), "--rate: expected at most"),
             (("fourier", node), "fourier: missing --points"),
             (("fourier", node, "--points", "2x2"), "no layout has a part for each of 8 chips"),
             (("collective", node), "collective: missing --bytes"),

@@ -93,6 +93,14 @@ int run_hpl(const CommandLine& line) {
   if (choices.blocks.empty()) {
     for (std::int64_t block = 64; block <= 2048; block += 64) choices.blocks.push_back(block);
   }
+  if (*std::min_element(choices.blocks.begin(), choices.blocks.end()) > asked.n) {
+    throw InputError(fmt::format("--n: {} is less than any block, expected at least {}", asked.n,
+                                 *std::min_element(choices.blocks.begin(), choices.blocks.end())));
+  }
+  if (product > peak.rate) {
+    throw InputError(fmt::format("--rate: expected at most the peak, {}, got {}",
+                                 to_text(peak.rate), to_text(product)));
+  }
   if (asked.lookahead) choices.lookahead = {*asked.lookahead};
   const HplRun given{.n = asked.n};
   const Bytes capacity = machine.memory_capacity();

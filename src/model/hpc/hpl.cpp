@@ -244,6 +244,12 @@ std::optional<HplAnswer> best_hpl(const HplRun& given, const HplRates& rates,
     HplAnswer answer{.run = run, .node = node, .time = {}, .rates = rates};
     set_links(network, node, run, answer.rates);
     answer.time = hpl_time(run, answer.rates);
+    if (const std::int64_t rest = run.n % run.block; rest > 0) {
+      HplRun last = run;  // the columns that no whole block has
+      last.n = last.block = rest;
+      answer.time.time += hpl_step(last, answer.rates, 0).panel + answer.rates.step;
+      ++answer.time.steps;
+    }
     if (!best || answer.time.time < best->time.time) best = answer;
   };
   const auto [least, most] = std::minmax_element(choices.blocks.begin(), choices.blocks.end());

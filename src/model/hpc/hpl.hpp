@@ -98,8 +98,8 @@ struct HplAnswer {
   HplRates rates;
 };
 
-/// The run of least time among all choices and parts of nodes; ties go to the first.  Nothing if no
-/// choice fits `capacity`.
+/// The run of least time among all choices and parts of nodes; ties go to the first.  Columns that
+/// no whole block has are a last panel.  Nothing if no choice fits `capacity`.
 std::optional<HplAnswer> best_hpl(const HplRun& given, const HplRates& rates,
                                   const HplChoices& choices, const HplNetwork& network,
                                   Bytes capacity);
