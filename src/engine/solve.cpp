@@ -127,6 +127,7 @@ class Solver {
 
   /// Compares the proved answer of the scope with mappings outside the scope.
   void look_beyond(SearchResult& result) {
+    if (problem_.sharding == ShardingChoice::Joint) return;
     if (result.status != SearchStatus::Optimal && result.status != SearchStatus::Infeasible) return;
     const Mapping* known = result.mapping ? &*result.mapping : nullptr;
     try {

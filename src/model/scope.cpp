@@ -28,6 +28,13 @@ constexpr FixedBeforehand kLoopsOfStages{
     .searched_by = "",
 };
 
+constexpr FixedBeforehand kTrailingUpdates{
+    .name = "HPL: trailing updates alone",
+    .proved_for = "trailing updates, without panels and swaps of rows",
+    .untried = "whole runs ('dfsearch linpack')",
+    .searched_by = "",
+};
+
 bool has_choice_of_loops(const Problem& problem) {
   const std::vector<Kernel>& kernels = problem.workload.graph.kernels();
   for (std::size_t k = 0; k < kernels.size(); ++k) {
@@ -53,6 +60,8 @@ Scope scope_of(const Problem& problem, const std::vector<NetworkChoice>& network
   if (problem.sharding == ShardingChoice::LeastBytes && sharding_matters(problem, networks)) {
     scope.push_back(problem.divides_graph() ? kLoopsOfStages : kLeastBytesSharding);
   }
+  const bool is_physical = problem.equations.out_of_core == OutOfCore::Charged;
+  if (problem.workload.kind == WorkloadKind::Hpl && is_physical) scope.push_back(kTrailingUpdates);
   return scope;
 }
 

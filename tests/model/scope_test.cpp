@@ -46,6 +46,15 @@ TEST_CASE("several things that are fixed are told one after the other") {
   CHECK(proved_for({}).empty());
 }
 
+TEST_CASE("HPL as a graph is proved for its trailing updates") {
+  Problem problem = with_choice();
+  problem.sharding = ShardingChoice::Joint;
+  problem.workload.kind = WorkloadKind::Hpl;
+  CHECK(names_of(scope(problem)) == "HPL: trailing updates alone");
+  problem.equations.out_of_core = OutOfCore::Free;  // as published
+  CHECK(scope(problem).empty());
+}
+
 TEST_CASE("nothing is in the scope where nothing was lost") {
   Problem joint = with_choice();
   joint.sharding = ShardingChoice::Joint;
