@@ -50,15 +50,15 @@ Task random_mixed_task(std::uint64_t seed) {
   return task;
 }
 
-struct Least {
+struct LeastMixed {
   double step = std::numeric_limits<double>::infinity();
   std::int64_t plans = 0, fitting = 0;
 };
 
-Least enumerate(const Task& task) {
+LeastMixed enumerate_mixed(const Task& task) {
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());
-  Least least;
+  LeastMixed least;
   for (const Degrees& inner : space.inner_degrees()) {
     REQUIRE(task.model.mixed->misfit(inner[Role::Tensor], inner[Role::Context], Runner::Training)
                 .empty());
@@ -94,7 +94,7 @@ TEST_CASE("the best plan of layers of several kinds is the best of all spreads")
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
     const Task task = random_mixed_task(seed);
-    const Least least = enumerate(task);
+    const LeastMixed least = enumerate_mixed(task);
     for (const int threads : {1, 2}) {
       const PlanResult found = find_plan(task, {.threads = threads});
       // The answer at the low ends of memory is another search.

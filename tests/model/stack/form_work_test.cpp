@@ -21,13 +21,14 @@ void check_same(const BlockWork& a, const BlockWork& b) {
   check_same(a.forward, b.forward);
   check_same(a.backward, b.backward);
   CHECK(a.tensor_whole == b.tensor_whole);
-  CHECK(a.tensor_forward == b.tensor_forward);
-  CHECK(a.tensor_backward == b.tensor_backward);
+  CHECK(a.tensor_sums == b.tensor_sums);
+  CHECK(a.tensor_gathers_forward == b.tensor_gathers_forward);
+  CHECK(a.tensor_gathers_backward == b.tensor_gathers_backward);
   CHECK(a.ring == b.ring);
   CHECK(a.dispatched == b.dispatched);
   CHECK(a.shifted == b.shifted);
-  CHECK(a.host_forward == b.host_forward);
-  CHECK(a.host_backward == b.host_backward);
+  CHECK(a.host.forward == b.host.forward);
+  CHECK(a.host.backward == b.host.backward);
   CHECK(a.parameters == b.parameters);
   CHECK(a.expert_parameters == b.expert_parameters);
   CHECK(a.memory.weights() == b.memory.weights());
@@ -127,8 +128,8 @@ TEST_CASE("a state space takes its products at the rate of scans, and thrice tha
         doctest::Approx(2.0 * 4096.0 * (2.0 * 2048.0 + 2.0 * 1024.0 + 32.0 + 2048.0) / 4.0));
   CHECK(work.ring == Bytes{});
   // A half alone: one all-reduce in each direction.
-  CHECK(work.tensor_forward == 1.0);
-  CHECK(work.host_forward.in_base_units() == doctest::Approx(0.5e-3 + 10e-6));
+  CHECK(work.tensor_sums == 1.0);
+  CHECK(work.host.forward.in_base_units() == doctest::Approx(0.5e-3 + 10e-6));
   const KernelTimes kernels(setup);
   CHECK(kernels.scan(0.0, 0.0, 0.0) == Seconds{});
   CHECK(kernels.scan(1.0, 0.0, 0.0).in_base_units() == 0.35e-3);
