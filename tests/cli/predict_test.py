@@ -158,7 +158,7 @@ class Predict(CliTest):
         both = HEADER + ROW + ROW.replace("a,", "b,", 1).replace("bf16", "nvfp4")
         report = self.run_tool("predict", self.write("two.csv", both), "-o", "o.csv").stdout
         self.assertIn("1 runs left out, as they describe no plan, b first: precision: the chip", report)
-        self.assertIn(",precision: the chip has no", (self.folder / "o.csv").read_text())
+        self.assertIn('"precision: the chip has no', (self.folder / "o.csv").read_text())
         self.assertIn("micro_batch: this column is missing",
                       message(HEADER.replace("micro_batch,", "") + ROW))
         self.assertIn("expected 17 cells, got 16", message(HEADER + ROW.replace("a,", "", 1)))

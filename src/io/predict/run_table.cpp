@@ -406,7 +406,7 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, Unfit& unfit, InputMe
   task.model.layers += task.stack->stack.software.mtp;
   const auto overlap = row.number("tensor_overlap");
   if (overlap && *overlap > 1.0) row.complain("tensor_overlap", "expected a share from 0 to 1");
-  // A share that a row guesses gives way to the stack's where its switch is told.
+  // A share that a row guesses gives way to the stack's where its switch is given.
   if (overlap && row.text("user_buffers").empty()) {
     task.stack->stack.tensor_overlap = {*overlap};
     run.says_overlap = true;

@@ -317,7 +317,7 @@ Decoding Decoder::at(std::int64_t batch, std::int64_t replicas) const {
 
 Decoding Decoder::at(const Role& role, const Figures& figures) const {
   Decoding found = at(role.batch, role.replicas);
-  found.users = figures.running;
+  found.users = std::max(figures.running, 1.0);  // as its time per token
   return found;
 }
 

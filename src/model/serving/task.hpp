@@ -45,7 +45,7 @@ constexpr double bytes_of(Number number) {
                                                    0.53125, 0.5, 0.5, 0.5625, 0.51953125};
   return kBytes[static_cast<std::size_t>(number)];
 }
-/// The format in which weights are multiplied where nothing is told: groups of integers in 16 bits.
+/// The format in which weights are multiplied where no other is given: groups of integers in 16 bits.
 constexpr Number multiplied(Number stored) {
   return stored == Number::Int4G32 || stored == Number::Int4G128 ? Number::Bf16 : stored;
 }

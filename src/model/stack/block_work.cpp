@@ -290,7 +290,7 @@ class Counter {
     work_.parameters += form_->scan_vectors / tensor_;
   }
 
-  // docs/truth.md (24)
+  // docs/truth.md, section 1
   void add_scans() {
     const LayerForm& form = *form_;
     if (!form.scans.empty()) {

@@ -72,7 +72,7 @@ UnfusedAttention KernelTimes::unfused(double rows, double scores, std::int64_t h
           .is_slow = is_slow};
 }
 
-// docs/truth.md (24)
+// docs/truth.md, section 1
 Seconds KernelTimes::scan(double products, double delta_rule, double elementwise) const {
   const ScanRates& rates = setup_.stack.scans;
   const double peak = setup_.chip.peak[static_cast<std::size_t>(Bits::Sixteen)].in_base_units();

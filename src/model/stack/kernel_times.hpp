@@ -37,7 +37,7 @@ class KernelTimes {
   [[nodiscard]] UnfusedAttention unfused(double rows, double scores, std::int64_t head_dim,
                                          bool backward) const;
   /// The kernels of a scan by their FLOP: of products, of a delta rule, and of no products.
-  /// docs/truth.md (24)
+  /// docs/truth.md, section 1
   [[nodiscard]] Seconds scan(double products, double delta_rule, double elementwise) const;
   /// Scores of an index.
   [[nodiscard]] Seconds index(double flop) const;

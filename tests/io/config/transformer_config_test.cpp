@@ -2,9 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/workloads/llm/transformer_graph.hpp"
@@ -47,6 +49,21 @@ struct Figure {
   std::int64_t parameters;
 };
 
+/// The models of the shelf but for those of several kinds of layers, whose counts are compared with
+/// their families.
+std::vector<std::string_view> models_with_graphs() {
+  constexpr std::array<std::string_view, 8> kMixed = {
+      "deepseek_v3_2", "granite_4_h_small", "jamba_1_5_mini",      "kimi_linear_48b",
+      "lfm2_1_2b",     "minimax_text_01",   "nemotron_3_nano_30b", "qwen3_next_80b"};
+  std::vector<std::string_view> names = model_names();
+  const std::size_t all = names.size();
+  std::erase_if(names, [&](std::string_view name) {
+    return std::find(kMixed.begin(), kMixed.end(), name) != kMixed.end();
+  });
+  CHECK(names.size() == all - kMixed.size());
+  return names;
+}
+
 }  // namespace
 
 // Sources: headers of the published checkpoints, or constructors of transformers 5.16.0.dev0;
@@ -75,7 +92,7 @@ TEST_CASE("the models of the shelf have the parameters of their checkpoints") {
       Figure{"seed_oss_36b", 36'151'104'512},      Figure{"smollm3_3b", 3'075'098'624},
       Figure{"starcoder2_15b", 15'957'889'024},
   };
-  const std::vector<std::string_view> names = model_names();
+  const std::vector<std::string_view> names = models_with_graphs();
   REQUIRE(names.size() == figures.size());
   for (std::size_t i = 0; i < figures.size(); ++i) {
     CAPTURE(figures[i].name);
@@ -218,7 +235,7 @@ TEST_CASE("generated layers read back to the same graph and counts") {
       CHECK(again.layers == workload.layers);
     }
   };
-  for (const std::string_view name : model_names()) {
+  for (const std::string_view name : models_with_graphs()) {
     CAPTURE(name);
     for (const char* kind : {"llm_training", "llm_prefill", "llm_decode"}) {
       check(shelf(std::string(name), std::string(", kind: ") + kind));
