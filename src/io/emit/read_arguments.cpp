@@ -296,19 +296,26 @@ void put_megatron_memory(PlanTree& tree) {
   tree.put_list("plan.offload", offload);
 }
 
+/// Whether `ranks` that divide the experts have them whole, as `inside` tensor ranks divide each.
+bool has_whole_experts(PlanTree& tree, const std::string& flag, std::int64_t inside,
+                       std::int64_t tensor, std::int64_t ranks) {
+  if (inside == tensor) return false;
+  const bool whole = inside == 1 && ranks % tensor == 0;
+  if (!whole) {
+    tree.refuse(flag, fmt::format("expected the tensor ranks, {}, or 1 beside expert ranks that "
+                                  "are a multiple of them",
+                                  tensor));
+  }
+  return whole;
+}
+
 void put_megatron(PlanTree& tree) {
   tree.put_rows(Framework::Megatron);
   const std::string expert = "--expert-model-parallel-size",
                     of_expert = "--expert-tensor-parallel-size";
   const std::int64_t tensor = tree.count("--tensor-model-parallel-size", 1);
   const std::int64_t ranks = tree.count(expert, 1), inside = tree.count(of_expert, tensor);
-  const bool whole = inside != tensor && inside == 1 && ranks % tensor == 0;
-  if (inside != tensor && !whole) {
-    tree.refuse(of_expert,
-                fmt::format("expected the tensor ranks, {}, or 1 beside expert ranks that "
-                            "are a multiple of them",
-                            tensor));
-  }
+  const bool whole = has_whole_experts(tree, of_expert, inside, tensor, ranks);
   tree.put("parallelism.expert", ranks, expert);
   const std::string parallel = "--sequence-parallel";
   tree.put("plan.layout",
@@ -340,7 +347,12 @@ void put_torchtitan(PlanTree& tree) {
   const FlagValue* after = tree.find(reshard);
   const bool keeps = after && after->value != "default" ? after->value == "never" : stages > 1;
   tree.put("plan.zero", !divides ? 0 : keeps ? 2 : 3, after ? reshard : shards);
-  tree.put("plan.layout", "least_kept");
+  const std::string of_expert = section + "expert_tensor_parallel_degree";
+  const std::int64_t tensor = tree.count(section + "tensor_parallel_degree", 1);
+  const std::int64_t ranks = tree.count(section + "expert_parallel_degree", 1);
+  const std::int64_t inside = ranks > 1 ? tree.count(of_expert, 1) : tensor;
+  const bool whole = has_whole_experts(tree, of_expert, inside, tensor, ranks);
+  tree.put("plan.layout", whole ? "whole_experts" : "least_kept");
   if (tree.find(schedule)) {
     tree.put_word("plan.schedule", kTorchtitanSchedules, schedule);
   } else {
