@@ -165,10 +165,10 @@ training: {zero: 3, recompute: full}
 
     def test_remedies_of_deterministic_searches_do_not_depend_on_time(self):
         config = self.write("small.yaml", """\
-            workload: {model: llama3_8b, global_batch: 8, micro_batch: 1}
-            system: {from: a100_dgx, chips: 32, memory: {capacity: 6 GB}}
+            workload: {model: gpt_oss_120b, global_batch: 8, micro_batch: 1}
+            system: {from: a100_dgx, chips: 32, memory: {capacity: 12 GB}}
             execution: {stack: titan_eager, chip: a100_80gb}
-            training: {schedule: 1f1b}
+            training: {gradients: made, loss: fused_linear, schedule: 1f1b}
             parallelism: {context: 4}
             """)
         with concurrent.futures.ThreadPoolExecutor(6) as pool:

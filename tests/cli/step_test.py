@@ -110,9 +110,10 @@ training: {{}}
         self.assertLessEqual(robust["regret"],
                              max(s["typical_best"] / s["best"] for s in robust["scenarios"]) - 1)
         self.assertEqual(robust["scenarios"][0]["best"], plain["step_time"])
-        for end, name in enumerate(("all low", "all high")):
+        # Releases of the software make all plans slower or faster alike, so no scenario has them.
+        for end, name, release in ((0, "all low", 0.95), (1, "all high", 1.07)):
             bound = next(s for s in robust["scenarios"] if s["name"] == name)
-            self.assertEqual(bound["typical_best"], plain["interval"][end])
+            self.assertAlmostEqual(bound["typical_best"] * release, plain["interval"][end], places=9)
         few = self.result(PLAN, *stack, "--robust", "--node-limit", "1", status=4)["robust"]
         self.assertEqual(few["status"], "feasible")
         self.assertIsNone(few["regret"])
