@@ -39,8 +39,8 @@ constexpr const char* kExitStatus =
   1  internal error
   2  usage or input error, or a file that cannot be written
   3  proved infeasible; evaluate: the mapping does not fit
-  4  stopped by a limit or a signal, with a mapping
-  5  stopped by a limit or a signal, without one
+  4  not proved: stopped by a limit or a signal with a mapping, or a plan that may not fit
+  5  not proved: stopped by a limit or a signal without one, or none found to fit
   study: 0 all that had to be solved is proved, 3 and nothing fits; 4 something is not, 5 nothing is
 )";
 
