@@ -350,8 +350,11 @@ TEST_CASE("the key `family` of a workload is its transformer, or is refused by t
   CHECK(refused("family: t5")
             .find("c.yaml:1:71: family: plans, deployments and mappings of 't5' "
                   "are not understood yet: an encoder") == 0);
-  CHECK(refused("family: deepseek_v4, fields: {compress_ratios: [0, 4, 128], num_hidden_layers: 3}")
-            .find("the block compressed") != std::string::npos);
+  CHECK(refused("family: deepseek_v4").find("missing field 'compress_ratios'") !=
+        std::string::npos);
+  CHECK(refused(
+            "family: deepseek_v4, fields: {compress_ratios: [0, 4, 128, 0], num_hidden_layers: 3}")
+            .find("matrices beside the layers") != std::string::npos);
   CHECK(refused("family: llama, fields: {alibi: 1}").find("'alibi'") != std::string::npos);
   CHECK(refused("hidden: 8, heads: 1, head_dim: 8, layers: 1, fields: {}")
             .find("fields: goes with 'family'") != std::string::npos);
