@@ -28,7 +28,7 @@ std::string steps_of(const Json& pairs, std::string_view unit) {
   return "[" + text + "]";
 }
 
-/// Of 16 bits, which stand above or below the other keys.
+/// The engine of 16 bits, whose keys stand above or below the other ones.
 std::string engine_of(const Json& engine) {
   const Json& own = engine.contains("float16") ? engine.at("float16") : engine;
   const Json& steps = own.at("gflops_efficiency");
@@ -42,7 +42,7 @@ std::string tier_of(const Json& tier) {
                      steps_of(tier.at("MB_efficiency"), "MB"));
 }
 
-/// Of groups that need no message of their own to themselves, one less than their size.
+/// The scale of a group; one less where a member sends nothing to itself.
 std::string scale_of(const Json& scale, bool is_one_less) {
   if (!scale.is_array()) return fmt::format("[{}, {}]", text_of(scale), is_one_less ? -1 : 0);
   const Json& offset = scale.at(1);

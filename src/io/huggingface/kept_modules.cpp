@@ -110,7 +110,7 @@ bool keeps(std::string_view pattern, const std::string& module) {
     if (close == std::string_view::npos) {
       return is_of_form(pattern_of(pattern.substr(3)), module);
     }
-    // One of several words.
+    // A choice among several words.
     const std::string_view words = pattern.substr(open + 1, close - open - 1);
     for (std::size_t begin = 0; begin <= words.size();) {
       const std::size_t end = std::min(words.find('|', begin), words.size());

@@ -94,7 +94,7 @@ std::string text_of(const Way& way, const std::vector<std::string>& kept, bool k
   return text + "}";
 }
 
-/// Integers with a scale for each group of this many; other groups have that of none.
+/// Integers with a scale for each group of `size`; groups of other sizes count as none.
 Number grouped(Number number, std::int64_t size) {
   if (number != Number::Int4) return number;
   return size == 32 ? Number::Int4G32 : size == 128 ? Number::Int4G128 : Number::Int4;

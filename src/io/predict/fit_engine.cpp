@@ -1,5 +1,5 @@
-// As of stacks: the absolute value of logarithms counts, so that a few rows that something else made
-// slow do not decide, and numbers change one after the other and along what a round changed.
+// The fit of an engine, as the one of a stack: absolute values of logarithms count, so that a few rows
+// with another cause do not decide, and numbers change one by one and along the change of a round.
 
 #include "io/predict/fit_engine.hpp"
 
@@ -60,7 +60,7 @@ constexpr FittedRow kFitted[] = {
     DFSEARCH_TIME(request, 1e-7, 60e-6),
     DFSEARCH_TIME(prefill, 1e-5, 60e-3),
     DFSEARCH_TIME(answer, 5e-3, 0.3),
-    // Products of 8 and 4 bits keep their ratio to those of 16.
+    // Products of 8 and 4 bits keep their ratio to products of 16.
     {"matrix",
      {0.3, 0.95},
      [](const Engine& e) { return e.shares.matrix; },

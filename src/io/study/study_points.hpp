@@ -20,7 +20,7 @@
 
 namespace dfsearch {
 
-/// The search of each point.  Time and nodes are limits of one point, memory is that of all points
+/// The search of each point.  Time and nodes are limits of one point, memory is a limit of all points
 /// solved at once; a deterministic search leaves times out of the rows.
 struct PointSearch {
   SearchRequest request{};

@@ -55,7 +55,7 @@ ApartFigures apart_loop(const ApartLoop& loop, double slots, const Iteration& it
   const auto rate_of = [&](double running) {
     return loop.places * running / (loop.steps * iteration(std::max(running, 1.0)));
   };
-  // What runs decides how much is served, unless nothing decodes.
+  // Running requests decide the throughput, unless nothing decodes.
   const bool decodes = loop.steps > 0.0;
   ApartFigures found;
   bool others_wait = true;

@@ -1,5 +1,5 @@
 #pragma once
-// Loads of ranks that hold experts, of which some are chosen more often than others.
+// Loads of ranks that hold experts, if some experts are chosen more often than others.
 
 #include <cstdint>
 
@@ -14,8 +14,8 @@ namespace dfsearch::serving {
 double expert_imbalance(std::int64_t count, std::int64_t ranks, std::int64_t copies,
                         double exponent);
 
-/// With A tokens of a rank on average, all experts alike, the fullest of `ranks` has about A + this
-/// times the root of A: the greatest of normal numbers.
+/// Returns the factor f: the fullest of `ranks` with A tokens each on average, all experts alike, has
+/// about A + f sqrt(A), the greatest of normal numbers.
 double chance_of_ranks(std::int64_t ranks);
 
 }  // namespace dfsearch::serving

@@ -77,7 +77,7 @@ class Pass {
     const Layer& last = last_layer();
     return cached.tokens[model_.mixed ? last.scan.held : last_sight_] * last.attention.cached;
   }
-  /// The same as a server holds it, in whole pages (14c).
+  /// The cached bytes as a server holds them, in whole pages (14c).
   [[nodiscard]] double held_bytes(const Cached& cached) const {
     if (!model_.mixed) return cached_bytes(cached);
     double bytes = 0.0;

@@ -52,7 +52,7 @@ class Decoder {
   [[nodiscard]] Decoding at(std::int64_t batch) const;
   /// Figures of one of `replicas` replicas, which share the users or the rate of the task.
   [[nodiscard]] Decoding at(std::int64_t batch, std::int64_t replicas) const;
-  /// A replica of `role` with as many running requests as `figures` has.
+  /// A replica of `role` with the running requests of `figures`, at least one.
   [[nodiscard]] Decoding at(const Role& role, const Figures& figures) const;
   /// Whether the figures depend on the replicas: there are users or a rate to share.
   [[nodiscard]] bool is_loaded() const {

@@ -26,7 +26,7 @@ struct SwitchTime {
   Seconds step{};
 };
 
-/// The step of a plan with each of these values; the plan stays as it is, and fits.
+/// Returns the step of a plan with each other value of its switches; the plan stays, and fits.
 std::vector<SwitchTime> switch_times(const Task& task, const Plan& plan);
 
 }  // namespace dfsearch::training
