@@ -105,10 +105,10 @@ class Result(CliTest):
                     self.assertAlmostEqual(intensity / (done / moved), 1, delta=1e-12)
 
     def test_json_to_standard_output_is_json_alone(self):
-        done = self.run_tool("c.yaml", "--json", "-")
+        done = self.run_tool("c.yaml", "--threads", "1", "--json", "-")
         self.assertTrue(done.stdout.startswith("{"))
         self.assertTrue(done.stdout.endswith("}\n"))
-        self.run_tool("c.yaml", "--json", "r.json", "--mapping", "m.json")
+        self.run_tool("c.yaml", "--threads", "1", "--json", "r.json", "--mapping", "m.json")
         file = json.loads((self.folder / "r.json").read_text())
         self.assertEqual(without_search(file), without_search(json.loads(done.stdout)))
         self.assertEqual((self.folder / "r.json").read_text(), (self.folder / "m.json").read_text())
