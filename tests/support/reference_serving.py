@@ -560,6 +560,7 @@ class World:
             ttft = n * loop.busy / X - R.J0 * x["tpot"]
             if self.rounds:
                 burst = (x["m"] - 1) / 2 * x["k"] * x["Tm"] / self.rounds
+                X = n * loop.busy / (ttft + burst + R.J0 * x["tpot"])  # Little's law
             flight = self.conc
         elif self.rate is not None:
             full = loop.served(beta)

@@ -178,7 +178,7 @@ Task random_task(std::mt19937_64& random) {
     task.rate = dice.real(1, 200);
   } else if (dice.one_in(4)) {
     task.concurrency = dice.one_in(3) ? dice.real(1, 8) : dice.real(4, 300);
-    if (dice.one_in(2)) task.rounds = 10;
+    if (dice.one_in(2)) task.rounds = *task.concurrency < 50.0 ? 1.0 : 10.0;
   }
   if (dice.one_in(4)) task.length_spread = dice.of({0.11, 0.5});
   task.objective = static_cast<serving::Objective>(dice.count(0, 8));

@@ -266,6 +266,12 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
   };
   if (!several) {
     take_workload(served, config.task);
+    const std::vector<serving::Mode>& modes = config.task.modes;
+    if (config.task.rounds && modes.size() == 1 && modes[0] == serving::Mode::Disaggregated) {
+      messages.add(reader.optional("workload")->value.find("rounds")->place, "rounds",
+                   "only aggregated replicas have a burst at their start, expected none beside "
+                   "'modes: [disaggregated]'");
+    }
     check_kinds_of_layers(config.task, reader.optional("workload")->value.place);
     check_outputs(config.task, reader.optional("workload")->value.place);
     return config;

@@ -413,8 +413,10 @@ const Schema& schema_of(Rows<ServedText>) {
                       {.type = &kServedOrNone, .limits = {1e-9, 1e12}, .preset = "none"}),
       field<&S::concurrency>("concurrency", "users, who each ask again when they are answered",
                              {.limits = kTokens, .preset = "as many as `batch` has room for"}),
-      field<&S::rounds>("rounds", "requests of each of those, one after the other",
-                        {.limits = {1e-3, 1e9}, .preset = "without end"}),
+      field<&S::rounds>("rounds",
+                        "requests of each of those, one after the other; aggregated replicas begin "
+                        "with a burst",
+                        {.limits = kTokens, .preset = "without end"}),
       field<&S::length_spread>("length_spread",
                                "lengths are even in (1 - spread .. 1 + spread) of their means",
                                {.limits = {0, 1}}),

@@ -281,6 +281,15 @@ Decoding Decoder::at(std::int64_t batch) const {
   return found;
 }
 
+namespace {
+
+/// The capacity of a closed loop whose users wait `burst` more for each request, by Little's law.
+double with_burst(const Decoding& loop, double burst) {
+  return 1.0 / (1.0 / loop.steady + burst / loop.in_flight);
+}
+
+}  // namespace
+
 Decoding Decoder::at(std::int64_t batch, std::int64_t replicas) const {
   if (!is_loaded()) return at(batch);
   const double micro_batches =
@@ -293,9 +302,14 @@ Decoding Decoder::at(std::int64_t batch, std::int64_t replicas) const {
         of_loop(batch, closed_loop(loop_, times, std::max(users, 1.0), real(batch), answer), users);
     // Micro-batches without a user are empty.
     if (users < 1.0) found.capacity = found.least_capacity = users * found.capacity;
-    if (task_.rounds) found.burst = (found.users - 1.0) / 2.0 * found.turn / *task_.rounds;
-    found.ttft += found.burst;
     found.in_flight = *task_.concurrency / real(replicas);
+    found.steady = found.capacity;
+    if (task_.rounds) {
+      found.burst = (found.users - 1.0) / 2.0 * found.turn / *task_.rounds;
+      found.ttft += found.burst;
+      found.capacity = with_burst(found, found.burst);
+      found.least_capacity = found.capacity;
+    }
     return found;
   }
   const double rate = *task_.rate / (real(replicas) * micro_batches);
@@ -357,7 +371,9 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
     if (task_.rate) least.in_flight = 0.0;
     least.ttft = high.ttft - high.burst;
     if (task_.rounds) {
-      least.ttft += (low.users - 1.0) / 2.0 * high.mix.cost * p * low.mixed / *task_.rounds;
+      const double burst = (low.users - 1.0) / 2.0 * high.mix.cost * p * low.mixed / *task_.rounds;
+      least.ttft += burst;
+      if (high.steady > 0.0) least.capacity = with_burst(high, burst);
     }
   }
   if (is_steady()) return least;

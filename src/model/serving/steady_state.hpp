@@ -33,6 +33,7 @@ struct Decoding {
   double turn = 0.0;            ///< of a prefill, through all its chunks
   double least_mixed = 0.0;     ///< of a micro-batch; `mixed` is no less with more users
   double burst = 0.0;           ///< for the users who start at once: a part of ttft
+  double steady = 0.0;          ///< the capacity without this burst, of a given number of replicas
   double in_flight = 0.0;       ///< requests of a replica
   double memory = 0.0;
   double margin = 0.0;  ///< relative excess over a limit that a bound allows for its rounding

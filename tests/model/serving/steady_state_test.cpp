@@ -114,6 +114,42 @@ TEST_CASE("what an interval of batches does is no worse than what any of its bat
   }
 }
 
+TEST_CASE("a closed loop keeps Little's law, also if all of its users start at once") {
+  std::mt19937_64 random(16);
+  int loops = 0, bursts = 0;
+  while (loops < 2000 || bursts < 1000) {
+    Task task = test::random_task(random);
+    task.rate.reset();
+    task.concurrency = std::exp(std::uniform_real_distribution<double>(0.0, 7.0)(random));
+    task.rounds.reset();
+    const std::vector<Deployment> all = test::all_deployments(task);
+    for (int i = 0; i < 10 && !all.empty(); ++i) {
+      const Deployment& one = all[random() % all.size()];
+      const auto check = [&](const Figures& figures) {
+        const double users = figures.requests_per_s * figures.e2e;
+        CHECK(users == doctest::Approx(*task.concurrency).epsilon(1e-10));
+        CHECK(figures.in_flight == doctest::Approx(*task.concurrency).epsilon(1e-12));
+      };
+      task.rounds.reset();
+      const Figures endless = evaluate(task, one);
+      check(endless);
+      ++loops;
+      if (one.mode != serving::Mode::Aggregated) continue;
+      double before = 0.0;
+      for (const double rounds : {1.0, 3.0, 1e9}) {
+        task.rounds = rounds;
+        const Figures few = evaluate(task, one);
+        check(few);
+        CHECK(few.tpot == endless.tpot);
+        CHECK(few.requests_per_s >= before);
+        before = few.requests_per_s;
+      }
+      CHECK(before == doctest::Approx(endless.requests_per_s).epsilon(1e-6));
+      ++bursts;
+    }
+  }
+}
+
 TEST_CASE("the parts of an iteration add up to it") {
   std::mt19937_64 random(6);
   for (int world = 0; world < 50; ++world) {
