@@ -59,6 +59,22 @@ class ClosedFormsTest(CliTest):
                            "33554432 B")
         self.assertAlmostEqual(ways["algorithms"][0]["time"], 33554432 * 0.75 / 50e9 + 3e-6, places=9)
 
+    def test_sections_beside_the_machine_need_not_fit_it(self):
+        # The price has one link, and the network of another machine two dimensions.
+        self.write("own.yaml", "workload: {kind: graph, kernels: [], tensors: []}\n"
+                   "system: {chips: 2, accelerator: {cores: 8, lanes: 8, stages: 8, frequency: 1 "
+                   "GHz, sram: 1 MB}, memory: {bandwidth: 1 GB/s}, "
+                   "network: [{topology: ring, bandwidth: 1 GB/s}]}\n"
+                   "price: {accelerator: 1, memory: 1, link: [2], switch: 1}\n"
+                   "execution: {framework: jax}\n")
+        for words in (("linpack", "--n", 1000), ("fourier", "--points", 2**20),
+                      ("collective", "--bytes", "1 GB")):
+            command, *rest = words
+            given = self.answer(command, "own.yaml", "--system", "h100_dgx", "--chips", 8, *rest)
+            own = self.answer(command, self.system("h100_dgx", 8), *rest)
+            given.pop("config"), own.pop("config")
+            self.assertEqual(given, own)
+
     def test_wrong_words_are_told(self):
         node = self.system("h100_dgx", 8)
         for words, message in (

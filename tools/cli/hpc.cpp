@@ -25,7 +25,7 @@ namespace {
 
 /// The machine of the config with the degrees that its chips leave.  Throws InputError.
 Machine whole_machine(const CommandLine& line) {
-  Config config = load_chip_config(line.config, line.overrides);
+  Config config = load_machine_config(line.config, line.overrides);
   Machine machine = std::move(config.problem.system);
   if (config.design) throw InputError(line.config + ": technology: expected a chip without one");
   restrict_to_one_copy(machine, 1);

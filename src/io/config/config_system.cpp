@@ -99,24 +99,37 @@ Accelerator chip_of_peaks(const YamlEntry& section, const Peaks& peaks, InputMes
   return {.frequency = Hertz(0.5 * peak->rate.in_base_units()), .sram = given.sram};
 }
 
-/// Refuses a peak of 16 bits that the cores beside it do not have.  Where another file or an override
-/// changes keys of the cores alone, all peaks grow with these.
-void check_peak_of_cores(const YamlEntry& accelerator, const YamlEntry& peaks,
-                         const Machine& system, InputMessages& messages) {
-  const FlopsPerSecond stated = system.peaks.matrix.at(Math::Bf16);
-  const FlopsPerSecond of_cores = system.accelerator.peak();
-  if (messages.count() > 0 || !(stated > FlopsPerSecond{})) return;
-  if (std::abs(of_cores / stated - 1.0) <= kPeakTolerance) return;
-  const Place& place = peaks.value.find("matrix")->value.find("bf16")->place;
+/// The cores have the peak that serves 16 bits, and another one is refused.  Where another file or an
+/// override changes some keys of the cores, all peaks beside it in its file change as theirs does.
+void match_peaks_to_cores(const YamlEntry& accelerator, const YamlEntry& section, Machine& system,
+                          InputMessages& messages) {
+  const auto stated = product_peak(system.peaks, Math::Bf16);
+  if (messages.count() > 0 || !stated) return;
+  const double change = system.accelerator.peak() / stated->rate;
+  if (std::abs(change - 1.0) <= kPeakTolerance) return;
+  const auto entry_of = [&](bool on_vector, Math math) {
+    const YamlEntry* engine = section.value.find(on_vector ? "vector" : "matrix");
+    return engine ? engine->value.find(name_of(math)) : nullptr;
+  };
+  const Place& place = entry_of(stated->on_vector, stated->math)->place;
   std::size_t beside = 0;
   for (const YamlEntry& entry : accelerator.value.entries) {
     beside += *entry.place.source == *place.source ? 1U : 0U;
   }
-  if (beside > 0 && beside < accelerator.value.entries.size()) return;
-  messages.add(place, "bf16",
-               fmt::format("the cores have a peak of {}, which counts, expected the same, or an "
-                           "accelerator with 'sram' alone",
-                           to_text(of_cores)));
+  if (beside == 0 || beside == accelerator.value.entries.size()) {
+    messages.add(place, name_of(stated->math),
+                 fmt::format("the cores have a peak of {}, which counts, expected the same, or an "
+                             "accelerator with 'sram' alone",
+                             to_text(system.accelerator.peak())));
+    return;
+  }
+  for (const bool on_vector : {false, true}) {
+    EnginePeaks& engine = on_vector ? system.peaks.vector : system.peaks.matrix;
+    for (std::size_t i = 0; i < kMathCount; ++i) {
+      const YamlEntry* own = entry_of(on_vector, static_cast<Math>(i));
+      if (own && *own->place.source == *place.source) engine.of[i] = engine.of[i] * change;
+    }
+  }
 }
 
 /// A chip whose inside is written out.
@@ -134,7 +147,7 @@ void read_known_chip(MapReader& reader, Machine& system, InputMessages& messages
                                    : chip_of_peaks(*part, system.peaks, messages);
     system.counts_cores = has_cores;
     if (const YamlEntry* peaks = has_cores ? reader.optional("peaks") : nullptr) {
-      check_peak_of_cores(*part, *peaks, system, messages);
+      match_peaks_to_cores(*part, *peaks, system, messages);
     }
   }
   if (const YamlEntry* levels = reader.optional("levels")) {
@@ -328,8 +341,9 @@ const Schema& schema_of(Rows<KnownSystem>) {
       by_hand("accelerator", "a chip; of one with `peaks` the `sram` is enough", kChip,
               {.flags = kRequired}),
       by_hand("peaks",
-              "by number format, dense; none is scaled from another, and `accelerator` stands for "
-              "the one of 16 bits",
+              "by number format, dense; none is scaled from another. Cores in `accelerator` have "
+              "the one that serves 16 bits; where another file or `--set` changes some of their "
+              "keys, all peaks change as theirs does, but for peaks that it states",
               TypeOf<Peaks>::type, {.preset = "the peak of the cores, for all formats"}),
       by_hand("memory", "of a chip", TypeOf<MemoryText>::type, {.flags = kRequired}),
       by_hand("levels", "on-chip memories, for `execution.levels`", TypeOf<LevelsText>::type,

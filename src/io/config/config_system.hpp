@@ -49,8 +49,9 @@ const Schema& schema_of(Rows<MemoryTier>);
 const Schema& schema_of(Rows<MemoryText>);
 const Schema& schema_of(Rows<GivenMemory>);
 const Schema& schema_of(Rows<GivenSram>);
-/// Whether a config is read for its chip alone: then it need not say how many there are.
-enum class SystemUse : std::uint8_t { Whole, ChipAlone };
+/// The parts of a config that a command uses.  With less than the whole the number of chips may be
+/// left out.
+enum class SystemUse : std::uint8_t { Whole, ChipAlone, MachineAlone };
 
 /// Nothing if anything in the section is wrong.  The degrees are checked if the copies of
 /// the workload are known.

@@ -195,6 +195,33 @@ void note_parts_left_out(const Problem& problem, InputMessages& messages) {
       "linpack' times whole runs");
 }
 
+/// Whether the framework, which chooses the format of words of 4 B alone, decides that of a kernel.
+bool framework_decides(Problem problem) {
+  return std::ranges::any_of(problem.workload.graph.kernels(), [&](const Kernel& kernel) {
+    problem.execution.library = MathLibrary::Torch;
+    const Math format = math_of(problem, kernel);
+    problem.execution.library = MathLibrary::TorchTf32;
+    return math_of(problem, kernel) != format;
+  });
+}
+
+/// A format, or a framework that chooses one, must count.
+void refuse_formats_without_effect(const Problem& problem, const YamlEntry* math,
+                                   const YamlEntry* framework, InputMessages& messages) {
+  const bool all_have_own =
+      std::ranges::all_of(problem.workload.graph.kernels(),
+                          [](const Kernel& kernel) { return kernel.math.has_value(); });
+  if (math && all_have_own) {
+    messages.add(math->place, "math", "expected none, as each kernel has a 'math' of its own");
+  }
+  if (framework && !framework_decides(problem)) {
+    messages.add(
+        framework->place, "framework",
+        "expected none, as it decides the format of no kernel: it chooses that of words of "
+        "4 B without a 'math'");
+  }
+}
+
 /// The peak of each kernel, if the chip states them.
 void resolve_rates(const YamlNode& root, bool is_derived, Problem& problem,
                    InputMessages& messages) {
@@ -213,6 +240,7 @@ void resolve_rates(const YamlNode& root, bool is_derived, Problem& problem,
   if (!problem.system.counts_cores && !problem.execution.compute_utilization) {
     problem.execution.compute_utilization = 1.0;
   }
+  refuse_formats_without_effect(problem, given("math"), given("framework"), messages);
   const std::optional<KernelId> wrong = set_kernel_rates(problem);
   if (!wrong) return;
   const Kernel& kernel = problem.workload.graph.kernel(*wrong);
@@ -245,6 +273,24 @@ void derive_chip(const YamlNode& root, Config& config, InputMessages& messages) 
   if (!power || !power->value.find("accelerator")) {
     problem.system.power.accelerator = config.chip->drawn();
   }
+}
+
+/// The section `system`.  All other sections of a mapping are left unread.
+Config read_machine_alone(const YamlNode& root, const Place& start, InputMessages& messages) {
+  Config config;
+  MapReader reader(root, "", start, messages);
+  if (const YamlEntry* section = reader.required("system")) {
+    if (auto text = read_system(*section, std::nullopt, SystemUse::MachineAlone, messages)) {
+      config.problem.system = std::move(text->system);
+      config.design = std::move(text->design);
+    }
+  }
+  for (const char* other : {"workload", "execution", "price", "power", "equations", "search",
+                            "sharding", "parallelism"}) {
+    reader.optional(other);
+  }
+  reader.finish();
+  return config;
 }
 
 Config read_config(const YamlNode& root, const Place& start, SystemUse use,
@@ -374,7 +420,9 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Kinds kinds, SystemUse u
         std::make_shared<const ConfigSource>(ConfigSource{.file = file, .tree = std::move(root)});
     config = std::move(whole);
   };
-  if (is_mapping) {
+  if (is_mapping && use == SystemUse::MachineAlone) {
+    config = read_machine_alone(root, start, messages);
+  } else if (is_mapping) {
     config = read_config(root, start, use, messages);
   } else if (kinds == Kinds::OnlyMappings && calculon) {
     messages.add(calculon->place, "equations",
@@ -434,6 +482,11 @@ Config load_config(const fs::path& file, const std::vector<std::string>& overrid
 Config load_chip_config(const fs::path& file, const std::vector<std::string>& overrides) {
   return std::get<Config>(
       config_of(config_text(file), file, overrides, Kinds::OnlyMappings, SystemUse::ChipAlone));
+}
+
+Config load_machine_config(const fs::path& file, const std::vector<std::string>& overrides) {
+  return std::get<Config>(
+      config_of(config_text(file), file, overrides, Kinds::OnlyMappings, SystemUse::MachineAlone));
 }
 
 Config parse_config(const std::string& text, const fs::path& name,

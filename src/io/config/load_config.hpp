@@ -95,6 +95,11 @@ AnyConfig changed_config(const ConfigSource& source, const std::vector<std::stri
 Config load_chip_config(const std::filesystem::path& file,
                         const std::vector<std::string>& overrides);
 
+/// Loads the section `system` alone, with chips that are not derived from a technology or with the
+/// design that they are to be derived from.
+Config load_machine_config(const std::filesystem::path& file,
+                           const std::vector<std::string>& overrides);
+
 /// load_config from text; `name` stands for the file in messages and for the folder of `from:`
 /// files.
 Config parse_config(const std::string& text, const std::filesystem::path& name,

@@ -91,6 +91,74 @@ TEST_CASE("without peaks all formats run at the peak of the cores, with a note")
         std::string::npos);
 }
 
+TEST_CASE("a format, and a framework that chooses one, decide a kernel or are refused") {
+  const std::string none = "expected none, as it decides the format of no kernel";
+  const auto is_refused = [&](const std::string& text, const std::string& reason) {
+    return message_of_config(text).find(reason) != std::string::npos;
+  };
+  CHECK(message_of_config(product("4 B", ", framework: jax")) == "accepted");
+  for (const char* word : {"2 B", "1 B", "8 B"}) {
+    CHECK(is_refused(product(word, ", framework: jax"), "framework: " + none));
+  }
+  CHECK(is_refused(product("4 B", ", math: tf32, framework: jax"), "framework: " + none));
+  const std::string own =
+      "workload: {kind: graph, word: 4 B, kernels: [{name: A, kind: weight_gemm, M: 64, K: 64, N: "
+      "64, math: fp8}], tensors: []}\nsystem: {from: h100_dgx, chips: 1}\n";
+  CHECK(is_refused(own + "execution: {framework: jax}\n", "framework: " + none));
+  CHECK(is_refused(own + "execution: {math: bf16}\n",
+                   "math: expected none, as each kernel has a 'math' of its own"));
+  // Complex words of 8 B have parts of 4 B.
+  CHECK(message_of_config("workload: {kind: fft, word: 8 B, length: 65536, radix: 2}\n"
+                          "system: {from: h100_dgx, chips: 1}\nexecution: {framework: jax}\n") ==
+        "accepted");
+}
+
+TEST_CASE("all peaks of a file change as the cores that an override changes") {
+  const std::string graph =
+      "workload: {kind: graph, word: 8 B, kernels: [{name: A, kind: weight_gemm, M: 8192, K: 8192, "
+      "N: 8192}, {name: B, kind: elementwise, M: 8192, N: 8192}], tensors: [{from: A, to: B}]}\n";
+  const auto machine_of = [&](const std::string& changes) {
+    return config(graph + "system: {from: h100_dgx, chips: 1" + changes + "}\n").problem;
+  };
+  const Problem plain = machine_of("");
+  const Problem half = machine_of(", accelerator: {frequency: 0.915 GHz}");
+  const Problem own =
+      machine_of(", accelerator: {frequency: 0.915 GHz}, peaks: {matrix: {fp64: 50 TFLOP/s}}");
+  const double change = half.system.accelerator.peak() / plain.system.peaks.matrix.at(Math::Bf16);
+  REQUIRE(change == doctest::Approx(0.5).epsilon(0.01));
+  for (const Math math : {Math::Bf16, Math::Fp64, Math::Fp8, Math::Tf32}) {
+    CHECK(half.system.peaks.matrix.at(math) / plain.system.peaks.matrix.at(math) ==
+          doctest::Approx(change).epsilon(1e-12));
+  }
+  const FlopsPerSecond vector = half.system.peaks.vector.at(Math::Fp64);
+  CHECK(vector / plain.system.peaks.vector.at(Math::Fp64) ==
+        doctest::Approx(change).epsilon(1e-12));
+  CHECK(own.system.peaks.matrix.at(Math::Fp64) == FlopsPerSecond(50e12));
+  // The time of each kernel, of cores and of lanes, is twice as long.
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Kernel& before = plain.workload.graph.kernels()[i];
+    const Kernel& after = half.workload.graph.kernels()[i];
+    CHECK(after.slowness == doctest::Approx(before.slowness).epsilon(1e-12));
+    CHECK(after.cycle_scale == doctest::Approx(before.cycle_scale).epsilon(0.01));
+  }
+}
+
+TEST_CASE("cores have the peak that serves 16 bits, whatever its name is") {
+  const auto with = [&](const std::string& peaks) {
+    return message_of_config(
+        product("2 B", "",
+                "{chips: 1, accelerator: {cores: 8, lanes: 8, stages: 8, frequency: 1 GHz, sram: 1 "
+                "MB}, peaks: {" +
+                    peaks + "}, memory: {bandwidth: 1 GB/s}}"));
+  };
+  CHECK(with("matrix: {fp16: 1.024 TFLOP/s}") == "accepted");
+  for (const char* wrong :
+       {"matrix: {bf16: 2 TFLOP/s}", "matrix: {fp16: 2 TFLOP/s}", "vector: {fp32: 2 TFLOP/s}"}) {
+    CHECK(with(wrong).find("the cores have a peak of 1.02 TFLOP/s, which counts") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("a chip of peaks needs no cores, and no format without a peak") {
   const std::string chip =
       "{chips: 1, accelerator: {sram: 1 MB}, peaks: {matrix: {bf16: 100 TFLOP/s}, vector: {fp32: "
