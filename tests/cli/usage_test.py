@@ -148,13 +148,46 @@ class WrongUsage(CliTest):
             (["c.yaml", "--gap="], "--gap: expected G behind it"),
             (["c.yaml", "--gap", "0", "--gap", "1"], "--gap: given 2 times, expected once"),
             (["c.yaml", "--quiet=false"], "--quiet: is a flag, expected no value"),
-            (["c.yaml", "--", "d.yaml"], "solve has no option '--'"),
+            (["c.yaml", "--", "d.yaml"], "one config is enough, got also 'd.yaml'"),
+            (["c.yaml", "--json", "--quiet"],
+             "--json: expected FILE|- behind it, got --quiet; a value like that goes behind '='"),
+            (["c.yaml", "-hx"], "-h: is a flag, expected no value"),
+            (["c.yaml", "--help=foo"], "--help: is a flag, expected no value"),
+            (["--version", "c.yaml"], "--version: expected no words behind it"),
+            (["help", "solve", "study"], "help: one command is enough, got also 'study'"),
+            (["linpack", "c.yaml", "--n", "64", "--lookahead", "--no-lookahead"],
+             "--lookahead and --no-lookahead exclude each other"),
             (["c.yaml", "-x"], "solve has no option '-x'"),
             (["c.yaml", "-1"], "one config is enough, got also '-1'"),
         ):
             with self.subTest(words):
                 self.assertIn(message, self.complaint(*words))
                 self.assertIn("--help", self.complaint(*words))
+
+    def test_no_option_takes_an_empty_value(self):
+        for command in Help.commands(self):
+            text = self.run_tool(command, "--help").stdout
+            for option in re.findall(r"(?m)^  (?:-\w, )?(--[\w-]+) [A-Z]", text):
+                for words in ([option, ""], [option + "="], [option], [option, "--"]):
+                    with self.subTest(command=command, words=words):
+                        self.assertRegex(self.complaint(command, *words),
+                                         rf"^{option}: expected .* behind it")
+
+    def test_words_behind_two_dashes_are_inputs(self):
+        self.write("--quiet", SMALL)
+        self.assertIn(": valid", self.run_tool("check", "--", "--quiet").stdout)
+        self.run_tool("c.yaml", "--json=--r.json", "--quiet", "--")
+        self.assertIn("--r.json", self.files())
+        self.assertIn("--quiet: valid", self.run_tool("check", "--", "--quiet").stdout)
+
+    def test_an_empty_file_has_a_place(self):
+        self.write("empty", "")
+        for words in (["evaluate", "c.yaml", "--mapping"], ["c.yaml", "--hint"],
+                      ["graph", "c.yaml", "--format", "dot", "--mapping"]):
+            for file in ("empty", "/dev/null"):
+                with self.subTest(words=words, file=file):
+                    self.assertEqual(self.complaint(*words, file),
+                                     f"{file}:1:1: expected a map, got nothing\n")
 
     def test_wrong_values_say_what_was_expected(self):
         for words, message in (

@@ -159,7 +159,7 @@ void fft_element(CommandLine& line, const OptionRow& row, const std::string& val
 }
 
 void fft_repack(CommandLine& line, const OptionRow& row, const std::string& value) {
-  line.hpc.repack = value == "0" ? 0 : parse_count(row.name(), value, row.most);
+  line.hpc.repack = parse_count(row.name(), value, row.most, 0);
 }
 
 void mesh_axis(CommandLine& line, const OptionRow& row, const std::string& value) {
@@ -267,10 +267,6 @@ void finish_fft(CommandLine& line) {
   if (line.hpc.layout == FftLayout::Pencil && line.hpc.sides.size() < 3) {
     usage_error("--layout: only transforms of three dimensions have pencils");
   }
-}
-
-void finish_collective(CommandLine& line) {
-  if (!(line.hpc.bytes > Bytes{})) usage_error("collective: missing --bytes B");
 }
 
 /// The input is WxH; the axes have its chips.

@@ -1,15 +1,19 @@
 #include "cli/option_rows.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/units_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/option_values.hpp"
 #include "io/text/input_messages.hpp"
+#include "model/machine/machine_schema.hpp"
 
 namespace dfsearch {
 namespace {
@@ -54,6 +58,25 @@ void set(Line& line, const OptionRow& row, const Text& value) {
   put((line.*....*members), row, value);
 }
 
+/// Puts a quantity that keeps the limits of machines, so that every time is finite.
+template <const Interval& limits, auto... members>
+void set_within(Line& line, const OptionRow& row, const Text& value) {
+  set<members...>(line, row, value);
+  const auto quantity = (line.*....*members);
+  const double amount = quantity.in_base_units();
+  if (amount >= limits.least && amount <= limits.most) return;
+  using Q = std::remove_const_t<decltype(quantity)>;
+  usage_error(fmt::format("{}: expected a quantity from {} to {}, got {}", row.name(),
+                          to_text(Q(limits.least)), to_text(Q(limits.most)), in_quotes(value)));
+}
+
+/// Sets a member that two flags give opposite values.
+template <bool value>
+void set_lookahead(Line& line, const OptionRow&, const Text&) {
+  if (line.hpc.lookahead) usage_error("--lookahead and --no-lookahead exclude each other");
+  line.hpc.lookahead = value;
+}
+
 /// Puts the value if the row lists it among its words.
 template <auto... members>
 void set_word(Line& line, const OptionRow& row, const Text& value) {
@@ -65,6 +88,9 @@ void set_word(Line& line, const OptionRow& row, const Text& value) {
   }
   refuse_word(row.name(), value, words);
 }
+
+/// FLOP/s of a chip.
+constexpr Interval kRateLimits{1, 1e24};
 
 constexpr Times kRepeatable = Times::Repeatable, kRequired = Times::Required, kOnce = Times::Once;
 constexpr std::int64_t kMostAnswers = 1'000'000;
@@ -234,11 +260,11 @@ constexpr OptionRow kHpl[] = {
      set<&Line::hpc, &HpcLine::blocks>, kRepeatable, kLargestMatrix},
     {"--grid", "PxQ", "processes, one on each chip (all grids)", hpl_grid},
     {"--rate", "R", "the measured rate of wide products of a chip (its peak)",
-     set<&Line::hpc, &HpcLine::rate>},
-    {"--lookahead", "", "the next panel is factored during the update",
-     [](Line& line, const OptionRow&, const Text&) { line.hpc.lookahead = true; }},
-    {"--no-lookahead", "", "panel, swap and update one after the other",
-     [](Line& line, const OptionRow&, const Text&) { line.hpc.lookahead = false; }},
+     set_within<kRateLimits, &Line::hpc, &HpcLine::rate>},
+    {"--lookahead", "", "the next panel is factored during the update (the faster way)",
+     set_lookahead<true>},
+    {"--no-lookahead", "", "panel, swap and update one after the other; not with --lookahead",
+     set_lookahead<false>},
     kJson};
 
 constexpr OptionRow kFft[] = {
@@ -253,7 +279,7 @@ constexpr OptionRow kFft[] = {
     {"--repack", "N", "passes for packing: 2 of MPI libraries, 0 if fused (1)", fft_repack, kOnce,
      kMostPasses},
     {"--fast", "B", "memory that a core has for a pass (the SRAM of the chip)",
-     set<&Line::hpc, &HpcLine::fast>},
+     set_within<kSizeLimits, &Line::hpc, &HpcLine::fast>},
     kJson};
 
 constexpr OptionRow kCollective[] = {
@@ -261,7 +287,7 @@ constexpr OptionRow kCollective[] = {
      "all_reduce, all_gather, reduce_scatter, all_to_all or broadcast (all_reduce)",
      set<&Line::hpc, &HpcLine::operation>},
     {"--bytes", "B", "size of the whole, or of the message of a member of an all_to_all",
-     set<&Line::hpc, &HpcLine::bytes>},
+     set_within<kSizeLimits, &Line::hpc, &HpcLine::bytes>, kRequired},
     {"--nccl", "a100|h100|b200", "also the time that NCCL reaches on such chips of one node",
      set_word<&Line::hpc, &HpcLine::nccl>},
     kJson};
@@ -415,8 +441,8 @@ constexpr CommandRow kCommands[] = {
      "A config needs its system only, as for chip (docs/hpc.md)."},
     {run_fft, "fourier", kFftUsage, "config", kFft, finish_fft, kConfigs, !kSeveral,
      "A config needs its system only, as for chip (docs/hpc.md)."},
-    {run_collective, "collective", kCollectiveUsage, "config", kCollective, finish_collective,
-     kConfigs, !kSeveral, "A config needs its system only, as for chip (docs/collectives.md)."},
+    {run_collective, "collective", kCollectiveUsage, "config", kCollective, nullptr, kConfigs,
+     !kSeveral, "A config needs its system only, as for chip (docs/collectives.md)."},
     {run_mesh, "mesh", kMeshUsage, "mesh", kMesh, finish_mesh, !kConfigs, !kSeveral,
      "Axes count from 0 and are placed in every order, innermost first, column after column: all "
      "upwards, or every second one downwards as a snake."},

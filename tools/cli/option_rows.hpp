@@ -97,7 +97,6 @@ void finish_evaluate(CommandLine& line);
 void finish_graph(CommandLine& line);
 void finish_gemm(CommandLine& line);
 void finish_fft(CommandLine& line);
-void finish_collective(CommandLine& line);
 void finish_mesh(CommandLine& line);
 void finish_predict(CommandLine& line);
 void finish_emit(CommandLine& line);

@@ -44,12 +44,13 @@ void refuse_word(const std::string& option, const std::string& word,
                           in_quotes(word), suggestion(word, known)));
 }
 
-std::int64_t parse_count(const std::string& option, const std::string& text, std::int64_t most) {
+std::int64_t parse_count(const std::string& option, const std::string& text, std::int64_t most,
+                         std::int64_t least) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > most) {
-    usage_error(fmt::format("{}: expected a whole number from 1 to {}, got {}", option, most,
-                            in_quotes(text)));
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    usage_error(fmt::format("{}: expected a whole number from {} to {}, got {}", option, least,
+                            most, in_quotes(text)));
   }
   return value;
 }

@@ -18,8 +18,9 @@ inline constexpr std::int64_t kMostThreads = 1024;
 /// Throws an InputError that ends in where the help is.
 [[noreturn]] void usage_error(const std::string& message);
 
-/// A whole number from 1 to `most`.
-std::int64_t parse_count(const std::string& option, const std::string& text, std::int64_t most);
+/// A whole number from `least` to `most`.
+std::int64_t parse_count(const std::string& option, const std::string& text, std::int64_t most,
+                         std::int64_t least = 1);
 
 /// All hardware threads, at most kMostThreads.
 int hardware_threads();

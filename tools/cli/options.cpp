@@ -86,13 +86,18 @@ bool is_option(std::string_view word) {
 }
 
 /// Splits words into inputs and options.  A value is behind '=', behind a name of one letter, or the
-/// next word, whatever it looks like.  Returns whether help is asked for.
+/// next word, unless that begins with '--'; all words behind '--' are inputs.  Returns whether help is
+/// asked for.
 bool split(const CommandRow& command, Words words, std::vector<std::string>& inputs,
            std::vector<Given>& options) {
   bool asks_help = false;
   for (OptionRow& row : command.options()) options.push_back({row});
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
+    if (word == "--") {
+      inputs.insert(inputs.end(), words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+      break;
+    }
     if (!is_option(word)) {
       inputs.push_back(word);
       continue;
@@ -101,7 +106,11 @@ bool split(const CommandRow& command, Words words, std::vector<std::string>& inp
     const std::size_t end = is_long ? std::min(word.find('='), word.size()) : 2;
     const std::string name = word.substr(0, end);
     std::string value = word.substr(word[std::min(end, word.size() - 1)] == '=' ? end + 1 : end);
+    const auto refuse_value = [&] {
+      if (end < word.size()) usage_error(name + ": is a flag, expected no value");
+    };
     if (name == "-h" || name == "--help") {
+      refuse_value();
       asks_help = true;
       continue;
     }
@@ -111,14 +120,21 @@ bool split(const CommandRow& command, Words words, std::vector<std::string>& inp
     });
     if (given == options.end()) refuse_option(command, word, options);
     if (given->row.is_flag()) {
-      if (end < word.size()) usage_error(name + ": is a flag, expected no value");
+      refuse_value();
       given->values = {""};
       continue;
     }
+    std::string got;
     if (end == word.size() && i + 1 < words.size()) {
       value = words[++i];
-    } else if (value.empty()) {
-      usage_error(fmt::format("{}: expected {} behind it", given->row.name(), given->row.value));
+      got = value;
+      if (value.starts_with("--")) value.clear();
+    }
+    if (value.empty()) {
+      const std::string of_value =
+          got.empty() ? "" : fmt::format(", got {}; a value like that goes behind '='", got);
+      usage_error(fmt::format("{}: expected {} behind it{}", given->row.name(), given->row.value,
+                              of_value));
     }
     given->values.push_back(std::move(value));
   }
@@ -190,10 +206,13 @@ std::variant<CommandLine, HelpText> parse_command_line(int argc, const char* con
   std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
   if (words.empty()) usage_error("what is to be searched? usage: dfsearch CONFIG [options]");
   if (words[0] == "--version") {
+    if (words.size() > 1) usage_error("--version: expected no words behind it");
     return HelpText{fmt::format("dfsearch {}\n{}", kVersion, cluster_text())};
   }
   if (words[0] == "help") {
     if (words.size() == 1) return HelpText{help_text()};
+    if (words.size() > 2)
+      usage_error("help: one command is enough, got also " + in_quotes(words[2]));
     words = {words[1], "--help"};
   }
 

@@ -16,6 +16,7 @@
 #include "io/text/input_messages.hpp"
 #include "io/text/loop_choices.hpp"
 #include "io/text/map_reader.hpp"
+#include "io/text/read_file.hpp"
 #include "io/text/yaml_tree.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
@@ -371,7 +372,7 @@ Mapping parse_mapping(const std::string& text, const std::string& name, const Pr
 }
 
 Mapping load_mapping(const std::filesystem::path& file, const Problem& problem) {
-  return MappingReader(problem).read(load_yaml(file));
+  return parse_mapping(read_file(file), file.string(), problem);
 }
 
 }  // namespace dfsearch

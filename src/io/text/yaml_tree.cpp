@@ -43,7 +43,10 @@ bool is_closed(std::string_view text) {
 class TreeBuilder final : public YAML::EventHandler {
  public:
   TreeBuilder(std::string source, bool has_lines)
-      : source_(std::make_shared<const std::string>(std::move(source))), has_lines_(has_lines) {}
+      : source_(std::make_shared<const std::string>(std::move(source))), has_lines_(has_lines) {
+    root_.place = {.source = source_};  // of a text without anything
+    if (has_lines) root_.place.line = root_.place.column = 1;
+  }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {

@@ -100,7 +100,7 @@ TEST_CASE("wrong mappings are refused with the place and what was expected") {
     const char* message;
   };
   for (const Case& wrong : {
-           Case{"", "expected a map, got nothing"},
+           Case{"", "m.yaml:1:1: expected a map, got nothing"},
            Case{"[1, 2]", "m.yaml:1:1: expected a map, got a list"},
            Case{"partitions: [{kernels: [A, B, D]}]",
                 "m.yaml:1:31: kernels: the workload has no kernel 'D'"},
