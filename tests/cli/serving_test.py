@@ -40,6 +40,9 @@ SMALL = {
             "price": "1 $/h", "power": "500 W"}}],
         "tensor": [1, 2, 4], "pipeline": 1, "attention_data": 1, "batch": [1, 4, 16, 64],
         "chunk": [512], "prefill": {"batch": 1}}}
+FREE = SMALL["serving"]["pools"][0] | {
+    "system": {key: value for key, value in SMALL["serving"]["pools"][0]["system"].items()
+               if key not in ("price", "power")}}
 EXPERTS = {"count": 6, "used": 2, "mlp": 1024}
 # What is changed in SMALL, and what is said of it.
 WRONG = [
@@ -79,6 +82,15 @@ WRONG = [
     ("workload.rate", "50", "rate: expected a number with the unit /s"),
     ("workload.rate", "-1 /s", "rate: expected a quantity from"),
     ("workload.rounds", 10, "rounds: goes with 'concurrency'"),
+    ("serving", SMALL["serving"] | {"objective": "cost", "pools": [FREE]},
+     "objective: needs a 'price' in the system of some pool"),
+    ("serving", SMALL["serving"] | {"objective": "front", "front": "cost", "pools": [FREE]},
+     "front: needs a 'price' in the system of some pool"),
+    ("serving", SMALL["serving"] | {"objective": "energy", "pools": [FREE]},
+     "objective: needs a 'power' in the system of some pool"),
+    ("serving", SMALL["serving"] | {"limits": {"cost": 1}, "pools": [FREE]},
+     "limits: cost needs a 'price' in the system of some pool"),
+    ("workload.rounds", 0.5, "rounds: expected a number from 1 to"),
     ("workload.precision", {"weights": "fp7"}, "weights: expected fp32, bf16"),
     ("workload.precision", {"wheels": "fp8"}, "precision: unknown key 'wheels'"),
     ("workload.precision", {"cache": ["fp8", "fp8"]}, "cache: a number stands twice in the list"),
@@ -659,6 +671,19 @@ class Waiting(CliTest):
         self.assertEqual(told[6], "less" if ahead < int(told[2]) else "more")
         self.assertNotIn("caution", self.run_tool(
             config, "--set", "serving.modes=aggregated").stdout)
+
+    def test_requests_of_one_token_have_no_speed(self):
+        one = changed(SMALL, "workload.output", 1)
+        for objective in ("throughput", "cost", "energy", "chips", "ttft", "e2e"):
+            for flags in ((), ("--top", "2"), ("--verbose",)):
+                for loop in ((), ("--set", "workload.concurrency=8"), ("--set", "workload.rate=9 /s")):
+                    with self.subTest(objective=objective, flags=flags, loop=loop):
+                        self.write("one.json", json.dumps(one))
+                        done = self.run_tool("one.json", "--set", f"serving.objective={objective}",
+                                             *loop, *flags, "--json", "r.json")
+                        text = done.stdout + (self.folder / "r.json").read_text()
+                        self.assertNotRegex(text, r"(?i)\b(inf|nan)\b")
+                        self.assertIn("first token", text)
 
     def test_chips_that_stay_idle_are_told(self):
         config = ROOT / "configs" / "serving" / "llama3_70b_16_h100.yaml"

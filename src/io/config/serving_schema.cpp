@@ -158,6 +158,27 @@ void check_model(void* object, Report& report) {
     report.at_map("expected fewer than 2^53 parameters");
 }
 
+/// An objective or a limit of a quantity that no pool has would count for nothing.
+void check_prices(const ServingText& text, Report& report) {
+  using serving::Objective;
+  const auto has = [&](const auto& given) {
+    return std::any_of(text.pools.begin(), text.pools.end(), given);
+  };
+  const auto& task = text.task;
+  const bool of_price = task.objective == Objective::Cost || task.front == serving::FrontAxis::Cost;
+  const void* const by =
+      task.objective == Objective::Front ? static_cast<const void*>(&task.front) : &task.objective;
+  if (!has([](const PoolText& pool) { return pool.system.price > 0.0; })) {
+    constexpr const char* kNeeds = "needs a 'price' in the system of some pool";
+    if (of_price) report.at({by}, kNeeds);
+    if (task.limits.cost) report.at_key(&task.limits, std::string("cost ") + kNeeds);
+  }
+  if (task.objective == Objective::Energy &&
+      !has([](const PoolText& pool) { return pool.system.power > Watts{}; })) {
+    report.at({by}, "needs a 'power' in the system of some pool");
+  }
+}
+
 void check_serving(void* object, Report& report) {
   const auto& text = *static_cast<ServingText*>(object);
   if (text.pools.empty()) report.at({&text.pools}, "expected at least one pool");
@@ -189,6 +210,7 @@ void check_serving(void* object, Report& report) {
     if (text.graphs > Bytes{}) report.at({&text.graphs}, std::string(kNeeds));
     if (task.level != memory::Level::Typical) report.at({&task.level}, std::string(kNeeds));
   }
+  check_prices(text, report);
   if (!text.measured.empty() && task.objective != serving::Objective::Front) {
     report.at_key(&text.measured, "goes with the objective 'front'");
   }

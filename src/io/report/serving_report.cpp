@@ -174,14 +174,18 @@ std::string limit_text(double value, const std::optional<Seconds>& limit) {
 
 Sheet latency_line(const Task& task, const Figures& figures) {
   const bool waits = figures.ttft_99 > figures.ttft;
+  // No request may have a second token.
+  const std::string later =
+      figures.tpot > 0.0
+          ? fmt::format("; each after it {} ({:.4g} tokens/s)",
+                        limit_text(figures.tpot, task.limits.tpot), figures.tokens_per_s_per_user())
+          : "";
   return labelled(
       "latency",
-      fmt::format("first token {}{}; each after it {} ({:.4g} tokens/s); {} "
-                  "for a request",
+      fmt::format("first token {}{}{}; {} for a request",
                   limit_text(figures.ttft, task.limits.ttft),
                   waits ? fmt::format(" (of 99 in 100 about {})", time_text(figures.ttft_99)) : "",
-                  limit_text(figures.tpot, task.limits.tpot), figures.tokens_per_s_per_user(),
-                  limit_text(figures.e2e, task.limits.e2e)));
+                  later, limit_text(figures.e2e, task.limits.e2e)));
 }
 
 Sheet rates_line(const Deployment& deployment, const Figures& figures) {
@@ -394,7 +398,7 @@ Sheet gain_lines(const Task& task, const serving::ServingResult& result) {
     if (!gain.best) continue;
     const double now = result.cost.in_base_units();
     const double then = value_of(task.objective, task.front, gain.best->figures);
-    if (then > now * (1.0 - 1e-6)) continue;
+    if (!(then < now * (1.0 - 1e-6))) continue;
     const std::string of = task.pools.size() > 1 ? " of " + task.pools[gain.pool].name : "";
     const double change = more_is_better(task.objective) ? now / then : then / now;
     text += labelled(text.empty() ? "10 % more" : "",
@@ -569,12 +573,13 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
     if (part.deployment.mode == serving::Mode::Disaggregated) {
       count(part.deployment.prefill, part.count);
     }
-    parts +=
-        labelled(fleet.names[part.model],
-                 fmt::format("{} times {:.5g} requests/s, first token {}, each after it {}: {}",
-                             part.count, part.figures.capacity, time_text(part.figures.ttft),
-                             time_text(part.figures.tpot),
-                             deployment_text(fleet.models[part.model], part.deployment)));
+    parts += labelled(
+        fleet.names[part.model],
+        fmt::format(
+            "{} times {:.5g} requests/s, first token {}{}: {}", part.count, part.figures.capacity,
+            time_text(part.figures.ttft),
+            part.figures.tpot > 0.0 ? ", each after it " + time_text(part.figures.tpot) : "",
+            deployment_text(fleet.models[part.model], part.deployment)));
   }
   if (result.status == SearchStatus::Optimal || result.status == SearchStatus::Feasible) {
     std::string chips;
