@@ -159,6 +159,20 @@ class ServingPredict(CliTest):
         self.assertEqual(without, {"Qwen/Qwen3.5-397B-A17B": 187, "zhipuai/GLM-5": 57,
                                    "deepseek-ai/DeepSeek-R1": 615, "moonshotai/Kimi-K2.5": 11,
                                    "openai/gpt-oss-120b": 21})
+        # The verdicts of the rows are those of the report, and follow from the memory at each level.
+        verdicts = collections.Counter(row["verdict"] for row in rows if row["verdict"])
+        line = next(line for line in report.splitlines() if line.startswith("memory of "))
+        self.assertEqual(line, f"memory of {sum(verdicts.values())} deployments that ran: " +
+                         "; ".join(f"{n} {verdict}" for verdict, n in sorted(verdicts.items())))
+        self.assertLess(verdicts["infeasible"] / sum(verdicts.values()), 0.025)
+        for row in rows:
+            if not row["verdict"]:
+                continue
+            low, typical, high = (float(row[f"{level}_gb"]) for level in ("low", "typical", "high"))
+            self.assertLessEqual(low, typical)
+            self.assertLessEqual(typical, high)
+            self.assertEqual(row["fits"] == "yes",
+                             row["verdict"] in ("fits", "fits, not at the high end"), row["id"])
         for kind, limit in LIMITS.items():
             mean = 100 * sum(errors[kind]) / len(errors[kind])
             self.assertLess(mean, limit, kind)

@@ -437,7 +437,7 @@ namespace {
 void add_at_low(Task task, const ServingSearch& search, ServingResult& result) {
   const bool may = task.level != memory::Level::Low &&
                    std::any_of(task.pools.begin(), task.pools.end(),
-                               [](const Pool& pool) { return pool.server.has_value(); }) &&
+                               [](const Pool& pool) { return pool.server || pool.is_guessed(); }) &&
                    std::find(result.ruled_out_by.begin(), result.ruled_out_by.end(),
                              Broken::Memory) != result.ruled_out_by.end();
   if (!may) return;

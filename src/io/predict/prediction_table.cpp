@@ -169,7 +169,8 @@ using Predicted = std::vector<std::optional<ServicePrediction>>;
 
 ServicePrediction predicted_service(const MeasuredService& service) {
   const serving::Role& role = service.deployment.decode;
-  ServicePrediction prediction{.figures = serving::evaluate(*service.task, service.deployment)};
+  ServicePrediction prediction{.figures = serving::evaluate(*service.task, service.deployment),
+                               .room = serving::cache_room(*service.task, service.deployment)};
   const serving::Means means(service.task->requests);
   const serving::Decoder decoder(*service.task, means, role.structure, role.depth, role.chunk);
   const serving::Decoding at = decoder.at(role, prediction.figures);
@@ -289,7 +290,7 @@ std::string service_csv(const std::vector<MeasuredService>& services,
       "id,model_path,system,engine,mode,silicon_ttft_ms,predicted_ttft_ms,ttft_error,"
       "silicon_tpot_ms,predicted_tpot_ms,tpot_error";
   for (const auto& part : words(serving::Part{})) text += fmt::format(",{}_ms", part.name);
-  text += ",memory_gb,fits,doubtful,note\n";
+  text += ",memory_gb,fits,low_gb,typical_gb,high_gb,verdict,doubtful,note\n";
   const auto ms = [](const std::optional<double>& seconds) {
     return seconds ? fmt::format("{:.6g}", 1e3 * *seconds) : "";
   };
@@ -302,7 +303,7 @@ std::string service_csv(const std::vector<MeasuredService>& services,
     text += fmt::format("{},{},{},{},", csv_cell(service.id), csv_cell(service.model),
                         csv_cell(service.system), csv_cell(service.engine));
     if (!predictions[i]) {
-      text += fmt::format(",{},,,{},,{},,,,{}\n", ms(service.ttft), ms(service.tpot),
+      text += fmt::format(",{},,,{},,{},,,,,,,,{}\n", ms(service.ttft), ms(service.tpot),
                           std::string(serving::kParts, ','), csv_cell(service.unknown));
       continue;
     }
@@ -313,11 +314,40 @@ std::string service_csv(const std::vector<MeasuredService>& services,
     const auto& broken = figures.broken;
     const bool fits =
         std::find(broken.begin(), broken.end(), serving::Broken::Memory) == broken.end();
-    text += fmt::format(",{:.4g},{},{},\n", std::max(figures.memory, figures.memory_prefill) / 1e9,
-                        fits ? "yes" : "no", csv_cell(service.doubtful));
+    text += fmt::format(",{:.4g},{}", std::max(figures.memory, figures.memory_prefill) / 1e9,
+                        fits ? "yes" : "no");
+    const serving::CacheRoom& room = predictions[i]->room;
+    for (const memory::Level level : memory::kLevels) {
+      text += room.filled ? fmt::format(",{:.4g}", (*room.filled)[level] / Bytes(1e9)) : ",";
+    }
+    text += fmt::format(",{},{},\n", room.filled ? csv_cell(std::string(room.verdict_word())) : "",
+                        csv_cell(service.doubtful));
   }
   return text;
 }
+
+namespace {
+
+/// The verdicts on the memory of deployments, all of which ran.
+std::string verdicts_text(const Predicted& predictions) {
+  std::map<std::string_view, std::size_t> counts;
+  std::size_t all = 0;
+  for (const auto& prediction : predictions) {
+    if (!prediction || !prediction->room.filled) continue;
+    ++counts[prediction->room.verdict_word()];
+    ++all;
+  }
+  if (all == 0) return "";
+  std::string text = fmt::format("\nmemory of {} deployments that ran: ", all);
+  std::string_view link;
+  for (const auto& [word, count] : counts) {
+    text += fmt::format("{}{} {}", link, count, word);
+    link = "; ";
+  }
+  return text + "\n";
+}
+
+}  // namespace
 
 std::string service_report(const std::vector<MeasuredService>& services,
                            const Predicted& predictions, std::size_t worst) {
@@ -346,7 +376,7 @@ std::string service_report(const std::vector<MeasuredService>& services,
     text += "\nin doubt, and left out above\n";
     text += table_of(services, predictions, [](const auto& service) { return service.doubtful; });
   }
-  return text + worst_services(services, predictions, worst);
+  return text + verdicts_text(predictions) + worst_services(services, predictions, worst);
 }
 
 }  // namespace dfsearch

@@ -8,6 +8,7 @@
 
 #include "io/predict/prediction_errors.hpp"
 #include "io/predict/serving_table.hpp"
+#include "model/serving/cache_room.hpp"
 #include "model/serving/deployment.hpp"
 #include "model/serving/pass.hpp"
 
@@ -25,6 +26,7 @@ std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predic
 struct ServicePrediction {
   serving::Figures figures;
   serving::PartTimes parts{};  ///< of the time per token, seconds
+  serving::CacheRoom room;     ///< its memory at each level, and the verdict on it
 };
 
 /// One for each deployment, nothing where it has no task.  Uses the threads of the arena that calls.

@@ -122,6 +122,14 @@ std::string limit_words(const Task& task, Broken limit) {
   return "";
 }
 
+/// The constants of memory by which nothing fits.
+std::string constants_text(const Task& task) {
+  const bool is_guessed = std::any_of(task.pools.begin(), task.pools.end(),
+                                      [](const serving::Pool& pool) { return pool.is_guessed(); });
+  return is_guessed ? "with constants of an engine whose release is not known: guessed"
+                    : fmt::format("by {} constants", name_of(task.level));
+}
+
 Sheet status_line(const Task& task, const serving::ServingResult& result) {
   std::string text;
   if (result.is_given) {
@@ -158,7 +166,7 @@ Sheet status_line(const Task& task, const serving::ServingResult& result) {
       break;
     case SearchStatus::NoSolution:
       text = result.stopped_by == StopReason::None
-                 ? fmt::format("nothing found to fit, by {} constants", name_of(task.level))
+                 ? "nothing found to fit, " + constants_text(task)
                  : fmt::format("{} before a deployment was found", stop_text(result.stopped_by));
       break;
   }
@@ -263,10 +271,12 @@ Sheet cache_lines(const Task& task, const Deployment& deployment) {
                   bytes(room.weights), bytes(room.activation), bytes(room.other)));
   if (room.filled) {
     const auto& filled = *room.filled;
-    lines += labelled("", fmt::format("{}: low {}, typical {}, high {}", name_of(room.verdict),
-                                      to_text(filled[memory::Level::Low]),
-                                      to_text(filled[memory::Level::Typical]),
-                                      to_text(filled[memory::Level::High])));
+    lines += labelled(
+        "",
+        fmt::format("{}: low {}, typical {}{}", room.verdict_word(),
+                    to_text(filled[memory::Level::Low]), to_text(filled[memory::Level::Typical]),
+                    room.is_guessed ? "; the release of the engine is not known"
+                                    : ", high " + to_text(filled[memory::Level::High])));
   }
   return lines;
 }
@@ -296,11 +306,11 @@ Sheet cost_line(const Figures& figures) {
   return text.empty() ? "" : labelled("cost", text);
 }
 
-/// Lead of the answer over the best one of the other mode, as a share; infinite if that mode
-/// has none.
+/// Lead of the answer over the best one of the other mode, as a share; 0 over one that costs nothing.
 double ahead_of(const Task& task, const serving::ServingResult& result, const Figures& other) {
   const double own = value_of(task.objective, task.front, *result.figures);
-  return value_of(task.objective, task.front, other) / own - 1.0;
+  const double theirs = value_of(task.objective, task.front, other);
+  return theirs > own ? theirs / own - 1.0 : 0.0;
 }
 
 /// The best deployment of the other mode.

@@ -99,7 +99,7 @@ Json cache_json(const Task& task, const Deployment& deployment) {
       DFSEARCH_KEYS(CacheRoom, weights, activation, other, cache, tokens, max_model_len, requests),
       &room);
   json["levels"] = Json();
-  json["verdict"] = room.filled ? Json(name_of(room.verdict)) : Json();
+  json["verdict"] = room.filled ? Json(room.verdict_word()) : Json();
   if (!room.filled) return json;
   for (const memory::Level level : memory::kLevels) {
     json["levels"][name_of(level)] = number((*room.filled)[level]);

@@ -45,7 +45,10 @@ CacheRoom cache_room(const Task& task, const Deployment& deployment) {
   } else {
     room.requests = real(room.tokens) / length;
   }
-  if (!pool.server) return room;
+  const bool is_apart = deployment.mode == Mode::Disaggregated;
+  room.is_guessed =
+      pool.is_guessed() || (is_apart && task.pools[deployment.prefill.structure.pool].is_guessed());
+  if (!pool.server && !room.is_guessed) return room;
   auto& filled = room.filled.emplace();
   for (const memory::Level level : memory::kLevels) {
     filled[level] = Bytes(filled_at(task, deployment, level));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "model/memory/levels.hpp"
 #include "model/serving/deployment.hpp"
@@ -20,9 +21,16 @@ struct CacheRoom {
   std::int64_t tokens = 0;  ///< of a rank
   std::int64_t max_model_len = 0;
   double requests = 0.0;  ///< of `max_model_len` tokens
-  /// Bytes that fill the usable share at each level, and the judgement, of a server of a known release.
+  /// Bytes that fill the usable share at each level, and the judgement, of an engine: the low end of one
+  /// without a known release is weights and caches alone, and the high one the typical one.
   std::optional<memory::ByLevel<Bytes>> filled;
   memory::Verdict verdict = memory::Verdict::Fits;
+  bool is_guessed = false;  ///< the release of the engine of some role is not known
+
+  /// `guessed`, or the judgement.
+  [[nodiscard]] std::string_view verdict_word() const {
+    return is_guessed ? "guessed" : name_of(verdict);
+  }
 };
 
 /// The deployment has room on its chips (see has_room).

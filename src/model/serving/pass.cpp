@@ -463,9 +463,11 @@ ServerMemory Pass::memory_of_stage(const Stage& stage, double tokens, double req
                           .together = structure_.chips()};
     return memory_of(server, model_, chip, weights, size, task_.level);
   }
+  // A guess at the rest of an engine proves nothing, so the low end is without it.
+  const bool is_least = pool_.is_guessed() && task_.level == memory::Level::Low;
   ServerMemory memory{.weights = weights,
-                      .activation = tokens * working_,
-                      .outside = pool_.engine.reserved.in_base_units()};
+                      .activation = is_least ? 0.0 : tokens * working_,
+                      .outside = is_least ? 0.0 : pool_.engine.reserved.in_base_units()};
   memory.cache =
       pool_.usable().in_base_units() - memory.weights - memory.activation - memory.outside;
   return memory;

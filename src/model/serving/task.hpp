@@ -213,6 +213,9 @@ struct Pool {
   std::optional<Server> server;  ///< one of a known release, which decides the memory
   LayerExecution execution;
 
+  /// Whether an engine runs whose release is not known: its memory beside weights and caches is a
+  /// guess.
+  [[nodiscard]] bool is_guessed() const { return !server && !engine.is_ideal(); }
   /// Without one of its own a number has the peak of bf16.
   [[nodiscard]] FlopsPerSecond peak_of(Number number) const {
     const auto& own = peak[static_cast<std::size_t>(number)];
