@@ -13,6 +13,7 @@
 
 #include "io/config/config_execution.hpp"
 #include "io/config/config_rates.hpp"
+#include "io/config/workload_text.hpp"
 #include "io/schema/read_schema.hpp"
 #include "io/text/offload_names.hpp"
 
@@ -279,7 +280,6 @@ class ChoicesReader {
 
 const Schema& schema_of(Rows<calculon::ModelShape>) {
   using M = calculon::ModelShape;
-  static constexpr Extra kNeeded{.flags = kRequired};
   static constexpr Field kFields[] = {
       field<&M::training>("kind", "with a backward pass, or without",
                           {.type = &kTraining, .flags = kRequired}),

@@ -1,4 +1,4 @@
-// Rows of the keys of workloads.
+// Rows of the keys of workloads: kinds, kernels and tensors.
 
 #include <array>
 
@@ -8,48 +8,28 @@
 
 namespace dfsearch {
 
-constexpr auto words(Norm) { return named<Norm>({{"rms", Norm::Rms}, {"layer", Norm::Layer}}); }
-constexpr auto words(Bias) {
-  return named<Bias>({{"none", Bias::None}, {"qkv", Bias::Qkv}, {"all", Bias::All}});
-}
-
 namespace {
 
 using W = WorkloadText;
 using K = KernelText;
 
-constexpr Interval kTraffic{0.0, 1e24};
-constexpr Interval kParameters{0.0, kMostParameters};
 constexpr Interval kElements{1.0, kMostParameters};
-constexpr Interval kWork{0.0, 1e36};
-constexpr Interval kFromZero{0.0, static_cast<double>(kLargestCount)};
 // Chains of generated kernels: more than any machine factors or any model has.
 constexpr double kMostSteps = 10'000;
-// A graph of a hundred thousand kernels is no layer any more.
-constexpr double kMostRepeated = 1'024;
 constexpr double kMostKernelSteps = 1e9;
 constexpr double kMostSide = 1e9;                // of the extents of LSTM layers
 constexpr std::size_t kMostKernels = 1'000'000;  // and tensors; a file has no room for more
 constexpr double kMostOperands = 6;
 constexpr double kMostNumbers = 1e9;  // of values of a kernel
 
-constexpr Type kPass = flag_type([] { return std::vector<Choice>{{"prefill", 0}, {"decode", 1}}; });
 constexpr Type kAttention = flag_type([] {
   return std::vector<Choice>{{"unfused", 0}, {"fused", 1}};
 });
 constexpr Type kMask = flag_type([] { return std::vector<Choice>{{"full", 0}, {"causal", 1}}; });
-constexpr Extra kNeeded{.flags = kRequired};
-constexpr Extra kRule{.flags = kByRule};
-constexpr Extra kUnlessFamily{.unless = "family"};
-constexpr Type kFieldsOfModel{};
 
 template <auto member>
 constexpr Field common(std::string_view key, std::string_view doc, const Extra& extra = {}) {
   return field<&W::workload, member>(key, doc, extra);
-}
-template <auto member>
-constexpr Field model(std::string_view key, std::string_view doc, const Extra& extra = {}) {
-  return field<&LlmText::model, member>(key, doc, extra);
 }
 template <auto member>
 constexpr Field own(std::string_view key, std::string_view doc, const Extra& extra = {}) {
@@ -72,126 +52,6 @@ constexpr Field kCopies = common<&Workload::copies>(
     "copies", "independent copies side by side, each on its share of the chips; divides `chips`");
 
 }  // namespace
-
-const Schema& schema_of(Rows<Experts>) {
-  using E = Experts;
-  static constexpr Field kFields[] = {
-      field<&E::count>("count", "", kNeeded),
-      field<&E::used>("used", "", kNeeded),
-      field<&E::mlp>("mlp", "", kNeeded),
-      field<&E::shared>("shared", "", {.limits = kFromZero}),
-      field<&E::capacity_factor>("capacity_factor", "", {.limits = {1, 1e6}}),
-      field<&E::dense_layers>("dense_layers", "", {.limits = kFromZero}),
-      field<&E::router_bias>("router_bias", ""),
-      field<&E::vectors>("vectors", "", {.limits = kFromZero}),
-      field<&E::imbalance>("imbalance", "", {.limits = {1, 1e6}})};
-  return schema<E, kFields>("experts", &check_experts);
-}
-
-const Schema& schema_of(Rows<LatentAttention>) {
-  using L = LatentAttention;
-  static constexpr Field kFields[] = {
-      field<&L::query_rank>("query_rank", "", {.limits = kFromZero}),
-      field<&L::key_value_rank>("key_value_rank", "", kNeeded),
-      field<&L::rope_dim>("rope_dim", "", kNeeded)};
-  return schema<L, kFields>("latent attention");
-}
-
-const Schema& schema_of(Rows<LlmText>) {
-  using L = LlmText;
-  using T = Transformer;
-  static constexpr Field kFields[] = {
-      field<&L::family>(
-          "family",
-          "the type of a model of Hugging Face, whose fields give all keys from here on that are "
-          "left out; see [Families](#families)",
-          {.preset = "none"}),
-      by_hand("fields", "with `family`: the config.json of the model, as a map", kFieldsOfModel,
-              {.preset = "the defaults of the family"}),
-      model<&T::hidden>("hidden", "`heads` · `head_dim`, unless the layer is made by rule",
-                        kUnlessFamily),
-      model<&T::heads>("heads", "of queries", kUnlessFamily),
-      model<&T::head_dim>("head_dim", "size of a head", kUnlessFamily),
-      field<&L::mlp>("mlp", "width of the feed-forward layers", {.preset = "4 · `hidden`"}),
-      model<&T::layers>("layers", "of the model", kUnlessFamily),
-      field<&L::repeat_layers>(
-          "repeat_layers",
-          "a divisor of `layers`: layers that are one graph. Their kernels may share partitions, "
-          "and `layers` / `repeat_layers` such graphs make the model. Kernels are named `L1.Q`, "
-          "`L2.Q` and so on; a layer reads what the one before computes and hands back its "
-          "gradient. Not with `training`",
-          {.limits = {1, kMostRepeated}}),
-      model<&T::vocabulary>(
-          "vocabulary",
-          "by rule, as all keys from here on: a config with any of them has the layer of "
-          "[transformers.md](transformers.md)",
-          {.preset = "no embedding and no head", .flags = kByRule}),
-      field<&L::kv_heads>("kv_heads", "heads of keys and values, a divisor of `heads`",
-                          {.preset = "`heads`", .flags = kByRule}),
-      field<&L::value_dim>("value_dim", "size of a head of values",
-                           {.preset = "`head_dim`", .flags = kByRule}),
-      model<&T::gated>("gated", "an MLP of three matrices, or of two", kRule),
-      model<&T::norm>("norm", "", kRule),
-      model<&T::bias>("bias", "of queries, keys and values; of all matrices but those of experts",
-                      kRule),
-      model<&T::qk_norm>("qk_norm", "heads of queries and keys are normed", kRule),
-      model<&T::post_norm>("post_norm", "what attention and the MLP add is normed as well", kRule),
-      model<&T::positions>("positions", "learned ones",
-                           {.preset = "rotary ones", .flags = kByRule}),
-      model<&T::tied>("tied", "the head has the weight of the embedding", kRule),
-      model<&T::window>("window", "tokens that a query sees",
-                        {.preset = "all tokens", .flags = kByRule}),
-      model<&T::full_attention_every>(
-          "full_attention_every",
-          "layers of which the last one sees all tokens, the others `window`",
-          {.limits = {2, kMostRepeated}, .preset = "none does", .flags = kByRule}),
-      model<&T::dropout>("dropout", "in training", kRule),
-      model<&T::layer_vectors>(
-          "layer_vectors",
-          "elements of a layer that no other key counts: sinks of the softmax, "
-          "further biases and norms",
-          {.limits = kFromZero, .flags = kByRule}),
-      model<&T::end_vectors>("end_vectors", "such elements beside the layers",
-                             {.limits = kFromZero, .flags = kByRule}),
-      model<&T::experts>(
-          "experts",
-          "in place of the MLP: experts, those that a token uses, the width of one; further ones "
-          "that every token uses (0), rows of an expert over those of an even load (1), layers "
-          "before that have an MLP (0), a bias for each expert (false), elements of an expert "
-          "beside "
-          "its matrices (0), and when serving the tokens of the busiest rank over the mean (1)",
-          kRule),
-      model<&T::latent>(
-          "latent_attention",
-          "keys and values made of a vector of `key_value_rank` elements, queries of one of "
-          "`query_rank` (0: of the input); `rope_dim` of `head_dim` elements carry the position",
-          kRule)};
-  return schema<L, kFields>("transformer by rule");
-}
-
-const Schema& schema_of(Rows<Serving>) {
-  using S = Serving;
-  static constexpr Field kFields[] = {
-      field<&S::decode>("pass", "", {.type = &kPass, .flags = kRequired}),
-      field<&S::tokens>("tokens", ""),
-      field<&S::boundary>("boundary", "what a stage hands the next for it", {.limits = kTraffic})};
-  return schema<S, kFields>("serving");
-}
-
-const Schema& schema_of(Rows<ModelCounts>) {
-  using C = ModelCounts;
-  static constexpr Extra kCount{.limits = kParameters, .flags = kRequired};
-  static constexpr Extra kFlop{.type = &kPlainNumber<Flops>, .limits = kWork, .flags = kRequired};
-  static constexpr Field kFields[] = {
-      field<&C::parameters>("parameters", "", kCount),
-      field<&C::active_parameters>("active_parameters", "", kCount),
-      field<&C::matmul_parameters>("matmul_parameters", "", kCount),
-      field<&C::training_flop_per_token>("training_flop_per_token", "", kFlop),
-      field<&C::causal_training_flop_per_token>("causal_training_flop_per_token", "", kFlop),
-      field<&C::cache_bytes_per_token>("cache_bytes_per_token", "",
-                                       {.limits = kTraffic, .flags = kRequired})};
-  return schema<C, kFields>("counts");
-}
 
 const Schema& schema_of(Rows<Communication>) {
   using C = Communication;
@@ -323,23 +183,6 @@ const Schema& schema_of(Rows<TensorText>) {
   return schema<T, kFields>("tensor");
 }
 
-const Schema& schema_of(Rows<memory::Lora>) {
-  using L = memory::Lora;
-  static constexpr Field kFields[] = {
-      field<&L::rank>("rank", "of each adapter", {.limits = {1, 65536}}),
-      field<&L::targets>("targets", "the linears that have one", {.preset = "all"}),
-      field<&L::frozen>("frozen",
-                        "the format of the linears: 16 bits, NF4 with its scales quantized again "
-                        "or not, or 4 bits in groups of 128"),
-      field<&L::adapter_bytes>("adapter_bytes",
-                               "an element of an adapter; its gradient as many, moments twice that",
-                               {.limits = {1, 8}})};
-  return schema<L, kFields>("adapters", [](void* object, Report& report) {
-    auto& lora = *static_cast<L*>(object);
-    if (lora.targets.empty()) report.at({&lora.targets}, "expected at least one");
-  });
-}
-
 namespace {
 
 constexpr Type kKernels = list_type<KernelText, Form::List>({}, kMostKernels);
@@ -377,7 +220,8 @@ const Schema& decode_schema() {
       kMicroBatch,
       keys_of<&W::llm>(),
       field<&W::llm, &LlmText::pass, &TransformerPass::tokens>(
-          "batch", "samples whose tokens are computed together, as one of `global_batch`", kRule)};
+          "batch", "samples whose tokens are computed together, as one of `global_batch`",
+          {.flags = kByRule})};
   return schema<W, kFields>("llm decode", &resolve_defaults_of_llm);
 }
 

@@ -20,6 +20,11 @@ namespace dfsearch {
 /// A key that asks for a layer by rule (docs/transformers.md).
 inline constexpr unsigned kByRule = kOwnFlag;
 
+// Rows of several sections.
+inline constexpr Extra kNeeded{.flags = kRequired};
+inline constexpr Interval kTraffic{0.0, 1e24};
+inline constexpr Interval kFromZero{0.0, static_cast<double>(kLargestCount)};
+
 /// More than any model has; up to there a search is stopped in time.
 inline constexpr std::int64_t kMostLayers = 10'000;
 

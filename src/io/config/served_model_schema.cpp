@@ -1,0 +1,240 @@
+// Rows of the model of a deployment, of the formats of its values and of the tokens that are drafted.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "io/config/serving_text.hpp"
+#include "io/huggingface/import_huggingface.hpp"
+#include "model/problem_schema.hpp"
+#include "schema/report.hpp"
+
+namespace dfsearch {
+namespace {
+
+using serving::Number;
+
+constexpr Interval kNoneOrMore{0.0, 1e9};
+constexpr double kMostLevels = 16;
+constexpr std::size_t kMostPrecisions = 1000;
+
+void check_speculation(void* object, Report& report) {
+  auto& text = *static_cast<SpeculationText*>(object);
+  using serving::Drafting;
+  if (report.given(&text.depth) && report.given(&text.depths)) {
+    report.at_key(&text.depth, "expected none beside 'depths'");
+  }
+  if (text.depths.empty()) text.depths = text.depth;
+  const bool drafts = text.kind != Drafting::None;
+  if (text.depths.empty()) text.depths = {drafts ? 1 : 0};
+  const std::int64_t most = *std::max_element(text.depths.begin(), text.depths.end());
+  if (!drafts && most > 0) report.at({&text.depths, &text.depth}, "needs a kind of speculation");
+  if (drafts && text.acceptance.empty()) report.at_map("missing key 'acceptance'");
+  const bool own = drafts && text.kind != Drafting::Mtp;
+  if (own && !text.draft) report.at_map("missing key 'draft', the model that drafts");
+  if (!own && text.draft) report.at_key(&text.draft, "goes with a kind that has a model");
+}
+
+void check_precision(void* object, Report& report) {
+  const auto& text = *static_cast<PrecisionText*>(object);
+  std::size_t choices = 1;
+  for (const auto* list :
+       {&text.weights, &text.cache, &text.products, &text.head, &text.activations, &text.attention,
+        &text.communication, &text.dispatch, &text.combine}) {
+    const std::set<Number> different(list->begin(), list->end());
+    if (different.size() < list->size()) report.at({list}, "a number stands twice in the list");
+    choices *= std::max<std::size_t>(list->size(), 1);
+  }
+  if (choices > kMostPrecisions) {
+    report.at_map(
+        fmt::format("expected at most {} combinations, got {}", kMostPrecisions, choices));
+  }
+}
+
+void check_model(void* object, Report& report) {
+  auto& text = *static_cast<ServingModelText*>(object);
+  const Transformer model = text.model();
+  const auto refuse = [&](const void* member, const std::string& what) {
+    report.at({member}, what);
+  };
+  check_kinds(text.llm.model, report);
+  if (model.vocabulary < 1) report.at_map("missing key 'vocabulary'");
+  if (model.mlp < 1 && model.dense_layers() > 0) {
+    refuse(&text.llm.mlp, "expected a width, as there are layers without experts");
+  }
+  if (!model.latent && model.value_dim != model.head_dim) {
+    refuse(&text.llm.value_dim,
+           fmt::format("expected head_dim, {}, unless attention is latent, got {}", model.head_dim,
+                       model.value_dim));
+  }
+  if (model.dense_layers() == 0 && text.llm.mlp.value_or(0) > 0) {
+    refuse(&text.llm.mlp, std::string(kAllExperts));
+  }
+  if (model.heads % model.kv_heads != 0) {
+    refuse(&text.llm.kv_heads,
+           fmt::format("expected a divisor of the heads, {}, got {}", model.heads, model.kv_heads));
+  }
+  if (model.experts && model.experts->dense_layers >= model.layers) {
+    refuse(&text.llm.model.experts,
+           fmt::format("expected fewer dense layers than layers, {}, got {}", model.layers,
+                       model.experts->dense_layers));
+  }
+  if (model.latent && report.given(&text.llm.kv_heads)) {
+    refuse(&text.llm.kv_heads, "latent attention has none, expected no such key");
+  }
+  if (model.latent && model.latent->rope_dim >= model.head_dim) {
+    refuse(&text.llm.model.latent,
+           fmt::format("expected a rope_dim of less than head_dim, {}, got {}", model.head_dim,
+                       model.latent->rope_dim));
+  }
+  if (parameter_count(model) >= kMostParameters)
+    report.at_map("expected fewer than 2^53 parameters");
+}
+
+/// The rows of a transformer by rule; a model of experts alone has no MLP, and heads divide the
+/// hidden size unless said.
+const Schema& served_model_rows() {
+  static const std::vector<Field> kFields = [] {
+    const Schema& rows = schema_of<LlmText>();
+    std::vector<Field> fields(rows.fields.begin(), rows.fields.end());
+    std::erase_if(fields, [](const Field& row) { return row.key == "repeat_layers"; });
+    for (Field& row : fields) {
+      if (row.key == "mlp") row.limits = kNoneOrMore;
+      if (row.key == "layers") row.limits = {1, kMostLayers};
+      if (row.key != "head_dim") continue;
+      row.unless = {};
+      row.preset = "`hidden` / `heads`";
+    }
+    return fields;
+  }();
+  static const Schema kSchema = [] {
+    Schema rows = schema_of<LlmText>();
+    rows.fields = kFields;
+    return rows;
+  }();
+  return kSchema;
+}
+
+}  // namespace
+
+Transformer ServingModelText::model() const {
+  Transformer model = llm.model;
+  if (model.head_dim == 0) model.head_dim = std::max<std::int64_t>(model.hidden / model.heads, 1);
+  model.mlp = llm.mlp.value_or(4 * model.hidden);
+  model.kv_heads = llm.kv_heads.value_or(model.heads);
+  model.value_dim = llm.value_dim.value_or(model.head_dim);
+  model.mixed = mixed_layers_of(llm.family);
+  return model;
+}
+
+const Schema& schema_of(Rows<ServingModelText>) {
+  static constexpr Type kModel{.form = Form::Object, .schema = &served_model_rows};
+  static constexpr Field kFields[] = {field<&ServingModelText::llm>("", "", {.type = &kModel})};
+  return schema<ServingModelText, kFields>("served model", &check_model);
+}
+
+/// All combinations, the last key fastest.
+std::vector<serving::Precision> PrecisionText::all() const {
+  std::vector<serving::Precision> list = {{}};
+  const auto choose = [&](const std::vector<Number>& numbers, auto member) {
+    if (numbers.empty()) return;
+    std::vector<serving::Precision> more;
+    for (const serving::Precision& one : list) {
+      for (const Number number : numbers) (more.emplace_back(one).*member) = number;
+    }
+    list = std::move(more);
+  };
+  using P = serving::Precision;
+  choose(weights, &P::weights);
+  choose(cache, &P::cache);
+  choose(products, &P::products);
+  choose(head, &P::head);
+  choose(activations, &P::activations);
+  choose(attention, &P::attention);
+  choose(communication, &P::communication);
+  choose(dispatch, &P::dispatch);
+  choose(combine, &P::combine);
+  for (serving::Precision& one : list) {
+    one.modules = modules;
+    one.state = state;
+  }
+  return list;
+}
+
+const Schema& schema_of(Rows<serving::ModulePrecision>) {
+  using M = serving::ModulePrecision;
+  static constexpr Field kFields[] = {
+      field<&M::weights>("weights", "as they are stored", {.preset = "as all weights"}),
+      field<&M::products>("products", "of these weights", {.preset = "as these weights"})};
+  return schema<M, kFields>("formats of a module");
+}
+
+namespace {
+
+/// Only for the keys: code reads them.
+const Schema& module_rows() {
+  static constexpr Type kFormats{.form = Form::Object, .schema = []() -> const Schema& {
+                                   return schema_of(Rows<serving::ModulePrecision>{});
+                                 }};
+  static constexpr Type kNumberOrFormats = either(TypeOf<Number>::type, kFormats);
+  static constexpr Extra kPreset{.preset = "as `weights` and `products`"};
+  static constexpr Field kFields[] = {
+      by_hand("attention", "the products of attention", kNumberOrFormats, kPreset),
+      by_hand("dense", "of an MLP", kNumberOrFormats, kPreset),
+      by_hand("shared", "experts that every token uses", kNumberOrFormats, kPreset),
+      by_hand("experts", "the others", kNumberOrFormats, kPreset),
+      by_hand("router", "which chooses them", kNumberOrFormats, kPreset),
+      by_hand("embedding", "of tokens", kNumberOrFormats, {.preset = "as `head`"}),
+      by_hand("head", "", kNumberOrFormats, {.preset = "as `head`"})};
+  static const Schema kSchema = schema<PrecisionText>("formats of modules", kFields);
+  return kSchema;
+}
+constexpr Type kModulesType{.form = Form::Object, .schema = &module_rows};
+
+}  // namespace
+
+const Schema& schema_of(Rows<PrecisionText>) {
+  using P = PrecisionText;
+  static constexpr Type kNumbers = list_type<Number, Form::Values>({}, serving::kNumbers);
+  static constexpr Extra kBf16{.type = &kNumbers, .preset = "bf16"};
+  static constexpr Extra kWeights{.type = &kNumbers, .preset = "as `weights`"};
+  static constexpr Field kFields[] = {
+      field<&P::weights>("weights", "as they are stored", kBf16),
+      field<&P::cache>("cache", "keys and values", kBf16),
+      field<&P::products>("products", "of linear layers", kWeights),
+      field<&P::head>("head", "the weight of the head and its product", kWeights),
+      field<&P::activations>("activations", "between kernels", kBf16),
+      field<&P::attention>("attention", "products of attention", kBf16),
+      field<&P::communication>("communication", "what chips send each other", kBf16),
+      field<&P::state>("state", "of blocks with a state, such as Mamba"),
+      field<&P::dispatch>("dispatch", "tokens on their way to experts",
+                          {.type = &kNumbers, .preset = "as `communication`"}),
+      field<&P::combine>("combine", "and back",
+                         {.type = &kNumbers, .preset = "as `communication`"}),
+      by_hand("modules", "the weights of parts of the model, where they differ", kModulesType,
+              {.preset = "none"})};
+  return schema<P, kFields>("precision", &check_precision);
+}
+
+const Schema& schema_of(Rows<SpeculationText>) {
+  using S = SpeculationText;
+  static constexpr Type kDepths = list_type<std::int64_t, Form::Values>({}, 32);
+  static constexpr Field kFields[] = {
+      field<&S::kind>("kind",
+                      "who drafts: a small model one token after the other, or a tree of them; or "
+                      "a layer of the model itself; published: a sequence as DFModel counts it"),
+      field<&S::depths>(
+          "depths", "drafted levels to choose from",
+          {.type = &kDepths, .limits = {0, kMostLevels}, .preset = "1, or 0 without"}),
+      field<&S::depth>("depth", "a single one",
+                       {.type = &kDepths, .limits = {0, kMostLevels}, .preset = "as `depths`"}),
+      field<&S::acceptance>("acceptance",
+                            "share of drafted tokens that are right; of a list one for each level, "
+                            "if the one before was",
+                            {.limits = {0, 1}}),
+      field<&S::draft>("draft", "the small model", {.preset = "none"})};
+  return schema<S, kFields>("speculation", &check_speculation);
+}
+
+}  // namespace dfsearch
