@@ -44,6 +44,9 @@ class NetworkEnumeration {
         deadline_(deadline, kDivisionsBetweenLooks) {}
 
   std::vector<std::vector<Division>> run() {
+    for (const NetworkDimension& dimension : task_.machine.network) {
+      divisors_.push_back(divisors(*dimension.degree));
+    }
     network_.assign(task_.machine.network.size(), Division());
     next(0);
     return std::move(found_);
@@ -67,7 +70,10 @@ class NetworkEnumeration {
     const auto& pins = task_.choices.network;
     const bool closed = d < pins.size() && pins[d] && *pins[d] != role;
     const std::int64_t most = closed ? 1 : std::gcd(degree, left_[role]);
-    for (const std::int64_t part : divisors(most)) {
+    // The last role takes all that is left of the dimension.
+    const std::int64_t least = r + 1 == kRoles.size() ? degree : 1;
+    for (const std::int64_t part : divisors_[d]) {
+      if (part < least || most % part != 0) continue;
       network_[d][role] = part;
       left_[role] /= part;
       divide(d, r + 1, degree / part);
@@ -88,6 +94,7 @@ class NetworkEnumeration {
   Degrees left_;
   const Placed placed_;
   PacedDeadline deadline_;
+  std::vector<std::vector<std::int64_t>> divisors_;  // of the degree of each dimension
   std::vector<Division> network_;
   std::vector<std::vector<Division>> found_;
 };
