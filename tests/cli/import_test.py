@@ -220,7 +220,7 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
         self.assertEqual(section, "")
         self.assertIn("family: mamba", (self.folder / "m.yaml").read_text())
         error = self.run_tool("config.json", "--system", "h100_dgx", "--chips", 8, status=2).stderr
-        self.assertIn("the layers 24x(mamba1) have no graphs", error)
+        self.assertIn("the layers 24 mamba1 have no graphs", error)
         report = self.run_tool("config.json", "--system", "h100_dgx", "--chips", 8, "--set",
                                "execution={stack: te, chip: h100_80gb}").stdout
         self.assertRegex(report, "caution +guessed: the rates of the blocks mamba1")

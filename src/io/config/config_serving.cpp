@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/config/serving_text.hpp"
 #include "io/config/stack_files.hpp"
@@ -241,7 +242,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
       messages.add(place, "model",
                    fmt::format("dataflow fuses layers that are alike, expected kernels one by one "
                                "for the layers {}",
-                               task.model.mixed->text()));
+                               layer_summary(task.model.mixed->shape.stacks.front())));
     }
     if (task.model.mixed && !task.model.mixed->is_causal()) {
       messages.add(place, "model", "attention to later tokens decodes none");

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "graph/names.hpp"
+#include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
+#include "graph/workloads/blocks/prediction_layers.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_plan_rules.hpp"
 #include "io/config/config_system.hpp"
@@ -272,7 +274,7 @@ void read_execution_of(const YamlEntry& section, Task& task, InputMessages& mess
     const stack::Software& software = task.stack->stack.software;
     task.stack->is_known = has_shelf_keys(*section.value.find("stack")) &&
                            software.recompute_layers == 0 && software.offload_layers == 0;
-    task.model.layers += software.mtp;
+    add_prediction_layers(task.model, software.mtp);
   }
 }
 
@@ -354,7 +356,7 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
                  fmt::format("the layers {} have no graphs, which plans without a stack are made "
                              "of: expected 'stack' and 'chip', such as --set "
                              "execution='{{stack: te, chip: h100_80gb}}'",
-                             task.model.mixed->text()));
+                             layer_summary(task.model.mixed->shape.stacks.front())));
   }
   if (task.stack) {
     refuse_beside_stack(task, *reader.optional("workload"), messages);

@@ -16,6 +16,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
+#include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
@@ -38,7 +39,7 @@ void check_one_kind(const Workload& workload, const YamlEntry& section, InputMes
     messages.add(section.place, "family",
                  fmt::format("mappings have no graphs of the layers {}; 'training' with "
                              "'execution.stack' plans a step, and llm_serving a deployment",
-                             model->mixed->text()));
+                             layer_summary(model->mixed->shape.stacks.front())));
     return;
   }
   if (!model || !model->alternates() || workload.layers < model->layers) return;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
 #include "graph/workloads/blocks/transformer_of.hpp"
 #include "io/config/foreign_file.hpp"
@@ -178,7 +179,7 @@ std::string import_huggingface(const std::string& text, const std::string& name,
     section = section_of_fields(read.type, read.config, sequence);
     notes += uniform.model
                  ? fmt::format("# Its layers are {}: a plan needs 'execution.stack'.\n",
-                               uniform.model->mixed->text())
+                               layer_summary(read.shape.stacks.front()))
                  : fmt::format("# Plans and deployments of it are not understood yet: {}.\n",
                                uniform.why);
   }

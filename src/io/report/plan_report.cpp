@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/units_text.hpp"
+#include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/report_parts.hpp"
@@ -491,7 +492,7 @@ Sheet asked_text(const Task& task) {
   std::string shape = fmt::format("llm_training: {}, hidden {}, {} of {}, sequence {}",
                                   plural(model.layers, "layer"), model.hidden,
                                   plural(model.heads, "head"), model.head_dim, task.pass.tokens);
-  if (model.mixed) shape += ", " + model.mixed->text();
+  if (model.mixed) shape += ", " + layer_summary(model.mixed->shape.stacks.front());
   if (model.experts) {
     shape += fmt::format(", {} experts of which a token uses {}", model.experts->count,
                          model.experts->used);

@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "graph/workloads/blocks/form_products.hpp"
+#include "graph/workloads/blocks/layer_summary.hpp"
+#include "graph/workloads/blocks/prediction_layers.hpp"
 #include "support/mixed_models.hpp"
 
 namespace dfsearch {
@@ -114,6 +116,77 @@ TEST_CASE("a model of one kind is one as well, with all counts of the shape") {
   CHECK(mixed.model->mixed->unmeasured() == "mamba2");
   CHECK(forward_flop_per_token(*mixed.model, 4096, true).in_base_units() ==
         2.0 * counts.matmul + counts.attention_flop + counts.scan_flop_useful);
+}
+
+TEST_CASE("a summary has the runs of equal layers, or totals where these are many") {
+  Stack stack;
+  for (const BlockKind kind : {BlockKind::Dense, BlockKind::Moe, BlockKind::Mamba2}) {
+    stack.kinds.push_back(kind_of({Block{.kind = kind}}));
+  }
+  const auto summary = [&](std::vector<std::uint16_t> layers) {
+    stack.layers = std::move(layers);
+    return layer_summary(stack);
+  };
+  CHECK(summary({}).empty());
+  CHECK(summary({0, 0, 0, 0}) == "4 dense");
+  CHECK(summary({0, 1}) == "1 dense, 1 moe");
+  CHECK(summary({0, 0, 0, 1, 0, 0, 0, 1}) == "2 x (3 dense, 1 moe)");
+  CHECK(summary({2, 0, 0, 1, 0, 0, 1, 0}) == "1 mamba2, 2 x (2 dense, 1 moe), 1 dense");
+  CHECK(summary({0, 1, 2, 1, 0, 2, 2, 0, 1, 1, 2, 0, 0}) ==
+        "5 dense, 4 moe, 4 mamba2 in an order of their own");
+}
+
+TEST_CASE("matrices beside the layers and a table without a head keep all counts of a shape") {
+  ModelShape shape = test::shape_of_kinds({kind_of({kAttention, kDense})}, 2048, {0, 0, 0});
+  Stack& stack = shape.stacks[0];
+  stack.linears = {{.in = 2048, .out = 2, .bias = true}};
+  for (const bool has_head : {true, false}) {
+    CAPTURE(has_head);
+    stack.has_head = has_head;
+    const MixedModel mixed = mixed_model_of(shape);
+    const ModelShape& own = layers_of(mixed).shape;
+    const ShapeCounts counts = counts_of(own, 64), all = counts_of(shape, 64);
+    CHECK(counts.parameters == all.parameters);
+    CHECK(counts.active == all.active);
+    CHECK(counts.matmul == all.matmul);
+    CHECK(counts.attention_flop == all.attention_flop);
+    CHECK((mixed.model->vocabulary > 0) == has_head);
+    // The first and the last layer are of kinds of their own.
+    CHECK(own.stacks[0].kinds.size() == (has_head ? 2 : 3));
+    CHECK(own.stacks[0].text() == "3x(attention+dense)");
+  }
+}
+
+TEST_CASE("modules that predict further tokens add the parameters that a family counts apart") {
+  ModelShape shape =
+      test::shape_of_kinds({kind_of({mamba2(64, 8)}, 1), kind_of({kAttention}, 1)}, 2048, {0, 1});
+  const Transformer plain = *mixed_model_of(shape).model;
+  Transformer longer = plain;
+  add_prediction_layers(longer, 0);
+  CHECK(longer.layers == 2);
+  add_prediction_layers(longer, 3);  // a family without modules: as the last layer
+  CHECK(longer.layers == 5);
+  CHECK(longer.mixed->text() == "1x(mamba2) 4x(attention)");
+
+  Stack& modules = shape.prediction;
+  modules.hidden = 2048;
+  modules.norm = 2048;
+  modules.kinds = {kind_of({kAttention}, 1), kind_of({kDense}, 1)};
+  modules.linears = {{.in = 4096, .out = 2048}, {.in = 4096, .out = 2048}};
+  modules.vectors = 2 * 3 * 2048;
+  modules.layers = {0, 1, 0, 1};
+  const Transformer known = *mixed_model_of(shape).model;
+  CHECK(parameter_count(known) == parameter_count(plain));
+  longer = known;
+  add_prediction_layers(longer, 2);
+  CHECK(longer.layers == 6);
+  CHECK(longer.mixed->text() == "1x(mamba2) 2x(attention) 1x(dense) 1x(attention) 1x(dense)");
+  const ShapeCounts counts = counts_of(shape, 1);
+  CHECK(parameter_count(longer) == counts.parameters + counts.prediction);
+
+  Transformer alike{.hidden = 64, .layers = 4};
+  add_prediction_layers(alike, 1);
+  CHECK(alike.layers == 5);
 }
 
 TEST_CASE("a block names the rule that ranks break") {

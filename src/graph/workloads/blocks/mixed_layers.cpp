@@ -1,6 +1,6 @@
 // Each block goes to the part of a form that has equations for it: softmax attention, MLPs and
 // experts to a transformer, with the matrices that a transformer lacks beside it, all mixers with a
-// state to the scans.
+// state to the scans.  Matrices beside the layers and tables without a head go into layers.
 
 #include "graph/workloads/blocks/mixed_layers.hpp"
 
@@ -185,14 +185,43 @@ class FormMaker {
   LayerForm form_;
 };
 
-void check_ends(const Stack& stack) {
+/// Adds a block to a layer, whose kind becomes one of its own if others share it.
+void add_to_layer(Stack& stack, std::size_t at, Block block) {
+  const std::uint16_t kind = stack.layers[at];
+  LayerKind layer = stack.kinds[kind];
+  layer.blocks.push_back(std::move(block));
+  if (std::count(stack.layers.begin(), stack.layers.end(), kind) == 1) {
+    stack.kinds[kind] = std::move(layer);
+    return;
+  }
+  stack.layers[at] = static_cast<std::uint16_t>(stack.kinds.size());
+  stack.kinds.push_back(std::move(layer));
+}
+
+/// The stack with nothing beside its layers but an embedding and a head for tokens: further matrices
+/// are work of the last layer, and a table without a head is stored by the first one.  All counts
+/// stay.
+Stack with_ends_in_layers(Stack stack) {
   if (stack.layers.empty()) no_form("a model without layers");
-  if (stack.vocabulary == 0 || !stack.has_head) no_form("a model without a head for tokens");
+  if (!stack.linears.empty()) {
+    Block beside{.kind = BlockKind::Extra};
+    beside.linears = std::exchange(stack.linears, {});
+    add_to_layer(stack, stack.layers.size() - 1, std::move(beside));
+  }
+  if (!stack.has_head) {
+    Block table{.kind = BlockKind::Extra};
+    table.extra = stack.vocabulary * stack.embedding + stack.positions * stack.position_width +
+                  static_cast<std::int64_t>(stack.vectors);
+    stack.vocabulary = stack.positions = 0;
+    stack.embedding = stack.hidden;
+    stack.vectors = 0.0;
+    if (table.extra > 0) add_to_layer(stack, 0, std::move(table));
+  }
   if (stack.embedding != stack.hidden) no_form("an embedding of another width than the layers");
-  if (!stack.linears.empty()) no_form("matrices beside the layers");
   if (stack.positions > 0 && stack.position_width != stack.hidden) {
     no_form("positions of another width than the layers");
   }
+  return stack;
 }
 
 /// Counts that describe the model as a whole, by the first form that has them.
@@ -342,10 +371,9 @@ MixedModel mixed_model_of(const ModelShape& shape) {
     for (const Stack& stack : shape.stacks) {
       if (stack.name == "encoder") no_form("an encoder");
     }
-    const Stack& stack = shape.stacks.front();
-    check_ends(stack);
+    const Stack stack = with_ends_in_layers(shape.stacks.front());
     auto mixed = std::make_shared<MixedLayers>();
-    mixed->shape = {.stacks = {stack}, .prediction = {}, .sequence = shape.sequence};
+    mixed->shape = {.stacks = {stack}, .prediction = shape.prediction, .sequence = shape.sequence};
     if (stack.kinds.size() > kMostForms) {
       no_form(fmt::format("{} kinds of layers, of at most {}", stack.kinds.size(), kMostForms));
     }
