@@ -94,7 +94,7 @@ def errors(program, folder=None):
             rows = zip(csv.DictReader(measured), csv.DictReader(made))
             sizes = {}
             for run, row in rows:
-                if row["error"]:
+                if row["error"] and not row["note"].endswith("are guessed"):
                     for group in groups(run):
                         sizes.setdefault(group, []).append(abs(float(row["error"])))
     return {group: 100 * sum(list_) / len(list_) for group, list_ in sizes.items()}

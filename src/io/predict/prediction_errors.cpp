@@ -79,7 +79,7 @@ double allocator_gib(const MeasuredRun& run, const Prediction& prediction, memor
 }
 
 bool is_timed(const MeasuredRun& run) {
-  return run.task && run.step && *run.step > 0.0 && run.comparable;
+  return run.task && run.step && *run.step > 0.0 && run.comparable && run.guessed.empty();
 }
 
 double error_of(const MeasuredRun& run, const Prediction& prediction) {
@@ -125,6 +125,19 @@ std::vector<GroupErrors> errors_by(const std::vector<MeasuredRun>& runs,
     if (is_part && whole->second.sizes.size() == errors.sizes.size()) continue;
     list.push_back(errors.of(name));
   }
+  return list;
+}
+
+std::vector<GroupErrors> errors_of_guesses(const std::vector<MeasuredRun>& runs,
+                                           const Predictions& predictions) {
+  std::map<std::string, Errors> groups;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const MeasuredRun& run = runs[i];
+    if (run.guessed.empty() || !predictions[i] || run.step.value_or(0.0) <= 0.0) continue;
+    groups[fmt::format("{}, {}", run.model, run.guessed)].add(run, *predictions[i]);
+  }
+  std::vector<GroupErrors> list;
+  for (auto& [name, errors] : groups) list.push_back(errors.of(name));
   return list;
 }
 
@@ -214,7 +227,7 @@ MemoryErrors memory_errors(const std::vector<MeasuredRun>& runs, const Predictio
   MemoryErrors sum;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const MeasuredRun& run = runs[i];
-    if (!predictions[i] || !run.ran) continue;
+    if (!predictions[i] || !run.ran || !run.guessed.empty()) continue;
     const training::MemoryJudgement& judgement = predictions[i]->typical.judgement;
     MemoryErrors::Refused& refused = *run.ran ? sum.ran : sum.out_of_memory;
     ++refused.runs;

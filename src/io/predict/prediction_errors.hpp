@@ -72,6 +72,11 @@ struct GroupErrors {
 std::vector<GroupErrors> errors_by(const std::vector<MeasuredRun>& runs,
                                    const Predictions& predictions, RunGroup group);
 
+/// Errors of runs whose models have blocks of guessed rates, which no other sum contains, by model
+/// and blocks.
+std::vector<GroupErrors> errors_of_guesses(const std::vector<MeasuredRun>& runs,
+                                           const Predictions& predictions);
+
 /// Errors without the runs of one source, for each source that has at least a tenth of all, and last
 /// without the two greatest sources; empty with fewer than three.
 std::vector<GroupErrors> errors_without_a_source(const std::vector<MeasuredRun>& runs,

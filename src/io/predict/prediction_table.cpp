@@ -129,9 +129,11 @@ std::string prediction_csv(const std::vector<MeasuredRun>& runs, const Predictio
       text += fmt::format(",{:.4g}", judgement.needed[level] / Bytes(1073741824.0));
     }
     const std::optional<double>& peak = run.allocated ? run.allocated : run.reserved;
-    text += fmt::format(",{},{},{}\n", csv_cell(name_of(judgement.verdict)),
-                        peak ? fmt::format("{}", *peak) : "",
-                        run.comparable ? csv_cell(run.note) : "left out of the errors of times");
+    text += fmt::format(
+        ",{},{},{}\n", csv_cell(name_of(judgement.verdict)), peak ? fmt::format("{}", *peak) : "",
+        run.guessed.empty() && run.comparable ? csv_cell(run.note)
+        : run.guessed.empty()                 ? "left out of the errors of times"
+                              : csv_cell(fmt::format("the rates of {} are guessed", run.guessed)));
   }
   return text;
 }
@@ -157,6 +159,9 @@ std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predic
     const auto others = group == RunGroup::Source ? errors_without_a_source(runs, predictions)
                                                   : std::vector<GroupErrors>();
     if (!others.empty()) text += "\n" + table_of_errors(others);
+  }
+  if (const auto guesses = errors_of_guesses(runs, predictions); !guesses.empty()) {
+    text += "\nrates that nobody measured, left out above\n" + table_of_errors(guesses);
   }
   return text + table_of_orders(orders_of_plans(runs, predictions)) +
          memory_text(memory_errors(runs, predictions)) + worst_runs(runs, predictions, worst);

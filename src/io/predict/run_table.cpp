@@ -15,6 +15,9 @@
 #include "base/counts.hpp"
 #include "base/error.hpp"
 #include "base/units_text.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
+#include "graph/workloads/blocks/prediction_layers.hpp"
+#include "io/config/load_config.hpp"
 #include "io/config/shelf.hpp"
 #include "io/config/stack_files.hpp"
 #include "io/predict/software_columns.hpp"
@@ -79,6 +82,20 @@ class Setups {
       return load_measured_chip(name, {}, place, messages);
     });
   }
+  /// The model of the shelf with this name, or null.
+  const Transformer* model(const std::string& name) {
+    const ShelfFile* file = find_on_shelf(ShelfKind::Workloads, name);
+    if (!file || !file->is_model()) return nullptr;
+    const auto [known, is_new] = models_.try_emplace(name);
+    if (is_new) {
+      const std::string config = fmt::format(
+          "workload: {{from: {}}}\nsystem: {{from: h100_dgx, chips: 8}}\n"
+          "execution: {{stack: te, chip: h100}}\ntraining: {{}}\n",
+          name);
+      known->second = std::get<TrainingConfig>(parse_any_config(config, "table")).task.model;
+    }
+    return &known->second;
+  }
 
  private:
   template <class T>
@@ -101,6 +118,7 @@ class Setups {
   const fs::path folder_;
   Files<stack::Stack> stacks_;
   Files<stack::MeasuredChip> chips_;
+  std::map<std::string, Transformer> models_;
 };
 
 Transformer model_of(const RowReader& row) {
@@ -366,11 +384,13 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, Unfit& unfit, InputMe
   if (row.text("measured") == "last") run.rank = -1;
   const std::string_view quality = row.text("quality");
   run.comparable = !quality.starts_with("log") || quality == "log; steady";
-  if (row.text("hidden").empty()) return run;
+  const Transformer* known = row.text("hidden").empty() ? setups.model(run.model) : nullptr;
+  if (row.text("hidden").empty() && !known) return run;
 
   const std::size_t before = messages.count();
   training::Task task;
-  task.model = model_of(row);
+  task.model = known ? *known : model_of(row);
+  if (task.model.mixed) run.guessed = task.model.mixed->unmeasured();
   task.pass = {.tokens = row.count("sequence", 1), .causal = true};
   task.machine.chips = run.gpus;
   task.bytes.sent = row.number("gradient_wire_bytes").value_or(4.0);
@@ -403,7 +423,7 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, Unfit& unfit, InputMe
   }
   read_software(row, task.stack->stack.software);
   // Layers of multi-token prediction come after the others, and are as they are.
-  task.model.layers += task.stack->stack.software.mtp;
+  add_prediction_layers(task.model, task.stack->stack.software.mtp);
   const auto overlap = row.number("tensor_overlap");
   if (overlap && *overlap > 1.0) row.complain("tensor_overlap", "expected a share from 0 to 1");
   // A share that a row guesses gives way to the stack's where its switch is given.

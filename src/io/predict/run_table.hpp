@@ -19,7 +19,7 @@ namespace dfsearch {
 struct MeasuredRun {
   std::string id, source, model, gpu, stack;
   std::int64_t gpus = 1;
-  /// Nothing where the row has no shape of a model, or describes no plan: it is passed on as it is.
+  /// Nothing where neither the row nor the shelf has its model, or it describes no plan: it is passed on as it is.
   std::optional<training::Task> task;
   std::shared_ptr<const stack::Stack> software;  ///< as its file says
   training::Plan plan;
@@ -30,6 +30,7 @@ struct MeasuredRun {
   std::optional<bool> ran;    ///< false: out of memory; nothing: not told, or another failure
   bool comparable = true;     ///< whether `step` is a property of the plan
   bool says_overlap = false;  ///< the row has its own `tensor_overlap`
+  std::string guessed;        ///< blocks whose rates nobody measured: "mamba2"
   std::string note;           ///< what is not counted as the row says
   std::string unfit;          ///< why the row describes no plan; it then has no task
   std::string mark;           ///< the cell of the column that was asked for

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <utility>
 
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/config/load_config.hpp"
 #include "io/config/shelf.hpp"
 #include "model/serving/pass.hpp"
@@ -27,12 +28,17 @@ using serving::Number;
 struct Known {
   std::string_view name, shelf;
 };
-constexpr Known kModels[] = {
-    {"Llama-3.1-8B", "llama3_8b"},          {"Llama-3.1-70B", "llama3_70b"},
-    {"Llama-3.3-70B", "llama3_70b"},        {"Qwen3-32B", "qwen3_32b"},
-    {"Qwen3-235B-A22B", "qwen3_235b_a22b"}, {"DeepSeek-V3", "deepseek_v3"},
-    {"DeepSeek-R1", "deepseek_v3"},         {"MiniMax-M2", "minimax_m2"},
-    {"gpt-oss-120b", "gpt_oss_120b"},       {"Kimi-K2", "kimi_k2"}};
+constexpr Known kModels[] = {{"Llama-3.1-8B", "llama3_8b"},
+                             {"Llama-3.1-70B", "llama3_70b"},
+                             {"Llama-3.3-70B", "llama3_70b"},
+                             {"Qwen3-32B", "qwen3_32b"},
+                             {"Qwen3-235B-A22B", "qwen3_235b_a22b"},
+                             {"DeepSeek-V3", "deepseek_v3"},
+                             {"DeepSeek-R1", "deepseek_v3"},
+                             {"MiniMax-M2", "minimax_m2"},
+                             {"gpt-oss-120b", "gpt_oss_120b"},
+                             {"Kimi-K2", "kimi_k2"},
+                             {"GLM-5", "glm_5"}};
 struct KnownSystem {
   std::string_view name, system, chip, engine;
   std::int64_t node;  ///< chips of one, which replicas that do both stay in
@@ -327,6 +333,10 @@ MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
   service.task->concurrency =
       serving::real(role.replicas * s.attention_data * s.pipeline * role.batch);
   service.task->batched_tokens = role.chunk = kMostTokens;
+  const std::string guessed = shape.mixed ? shape.mixed->unmeasured() : "";
+  if (service.doubtful.empty() && !guessed.empty()) {
+    service.doubtful = fmt::format("the rates of {} are guessed", guessed);
+  }
   return service;
 }
 
