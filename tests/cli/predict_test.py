@@ -312,6 +312,27 @@ class Predict(CliTest):
         self.assertEqual(self.fitted(table, "--holdout", "source=mosaicml/llm-foundry")[0],
                          self.fitted(self.write_rows("f.csv", others))[0])
 
+    @unittest.skipUnless(reference_stack, "python3-yaml is not installed")
+    def test_a_run_that_is_left_out_does_not_decide_its_own_time(self):
+        with open(MEASURED / "training.csv", newline="") as file:
+            runs = [row for row in csv.DictReader(file) if row["stack"] == "foundry"][:12]
+        rows = [row | {"version": f"v{i % 3}"} for i, row in enumerate(runs)]
+        rows[0]["version"] = "own"
+
+        def left_out(name, measured):
+            rows[0]["step_s"] = str(measured)
+            report = self.run_tool("predict", self.write_rows(name, rows), "--leave-out", "version",
+                                   "--threads", "2").stdout
+            lines = re.findall(r"^ *(\d+) +([\d.]+) +([\d.]+) +([-+\d.]+) +[\d.]+  (.*)$",
+                               report.split("\n\n")[0], re.MULTILINE)
+            self.assertEqual([(int(line[0]), line[4]) for line in lines],
+                             [(1, "own"), (3, "v0"), (4, "v1"), (4, "v2"), (12, "all"),
+                              (12, "all, dense")])
+            return float(lines[0][3]) / 100
+        measured = float(rows[0]["step_s"])
+        once, twice = left_out("a.csv", measured), left_out("b.csv", 2 * measured)
+        self.assertAlmostEqual(twice, (once + 1) / 2 - 1, delta=1.01e-3)
+
     def test_columns_that_are_not_read_are_named(self):
         source = (ROOT / "src" / "io" / "predict" / "run_table.cpp").read_text()
         read = set(re.findall(r'row\.(?:text|count|number|choice)\(\s*"(\w+)"', source))
@@ -361,12 +382,16 @@ class Predict(CliTest):
                 ((timed, "--fit", "none/f"), "none"),
                 ((timed, "--stack", "te"), "--stack: only with --fit"),
                 ((timed, "--holdout", "0.5"), "--holdout: only with --fit"),
+                ((timed, "--leave-out", "model", "--fit", "f"), "--leave-out: not with --fit"),
+                ((timed, "--leave-out", "model", "--stack", "te"), "all runs of 'te' have one model"),
+                ((timed, "--leave-out", "colour", "--stack", "te"), "colour: this column is missing"),
                 ((timed, "--stacks", "none"), "there is no folder 'none'")):
             with self.subTest(words):
                 self.assertIn(what, self.run_tool("predict", *words, status=2).stderr)
                 self.assertFalse((self.folder / "f").exists())
         for key, what in (("colour", "there is no constant 'colour'"),
-                          ("host_step", "host_step has no range")):
+                          ("host_step", "host_step has no range"),
+                          ("exposed", "exposed has no value")):
             self.write("s.yaml", f"from: te\nhost_step: 0 s\nfitted: [{key}]\n")
             row = ROW[:-1].replace("megatron23", "s.yaml") + ",1\n"
             one = self.write("one.csv", HEADER[:-1] + ",step_s\n" + row)

@@ -292,8 +292,11 @@ void finish_mesh(CommandLine& line) {
 void finish_predict(CommandLine& line) {
   if (line.search.threads == 0) line.search.threads = hardware_threads();
   refuse_shared_outputs(line, line.output);
+  if (!line.fit.empty() && !line.left_out.empty()) usage_error("--leave-out: not with --fit");
   if (!line.fit.empty()) return;
-  if (!line.fit_stack.empty()) usage_error("--stack: only with --fit");
+  if (!line.fit_stack.empty() && line.left_out.empty()) {
+    usage_error("--stack: only with --fit or --leave-out");
+  }
   if (line.held_out.share > 0.0 || !line.held_out.column.empty()) {
     usage_error("--holdout: only with --fit");
   }

@@ -305,6 +305,10 @@ constexpr OptionRow kPredict[] = {
      "fit the constants that a stack marks to its timed runs, or those of an engine to its "
      "deployments, cross-validated; write the stack or engine there, and use it",
      set<&Line::fit>},
+    {"--leave-out", "COLUMN",
+     "errors of the runs of a stack, each by constants fitted without all runs with its value of "
+     "COLUMN, as model, release, gpu or source",
+     set<&Line::left_out>},
     {"--stack", "NAME", "the stack or engine to fit, if the table has several",
      set<&Line::fit_stack>},
     {"--holdout", "SHARE|COLUMN=VALUE", "runs that the fit does not use; their error is printed",

@@ -114,6 +114,7 @@ struct CommandLine {
   std::string fit;                      ///< where the fitted stack goes
   std::string fit_stack;                ///< the stack to fit; empty: the only one
   HeldOut held_out;                     ///< from the fit
+  std::string left_out;                 ///< a column whose values are left out of fits, or empty
   std::int64_t worst = 5;               ///< predictions that are shown, the farthest off
   std::vector<Shard> shapes;            ///< of GEMMs
   std::vector<LstmModel> lstms;         ///< whose steps are timed

@@ -50,8 +50,9 @@ auto fitted(const CommandLine& line, const Fit& fit) {
 
 /// A table of deployments that serve.
 int predict_services(const CommandLine& line, const CsvTable& table, InputMessages& messages) {
-  if (!line.html.empty() || !line.stacks.empty() || !line.run_groups.empty()) {
-    throw InputError("--html, --stacks and --by: only with a table of training runs");
+  if (!line.html.empty() || !line.stacks.empty() || !line.run_groups.empty() ||
+      !line.left_out.empty()) {
+    throw InputError("--html, --stacks, --by and --leave-out: only with a table of training runs");
   }
   std::vector<MeasuredService> services = read_services(table, messages);
   for (const std::string& file : {line.output, line.fit}) check_output(file);
@@ -79,7 +80,8 @@ int predict(const CommandLine& line) {
   if (!line.stacks.empty() && !std::filesystem::is_directory(line.stacks)) {
     throw InputError("--stacks: there is no folder " + in_quotes(line.stacks));
   }
-  const RunTableOptions options{.folder = line.stacks, .mark = line.held_out.column};
+  const RunTableOptions options{
+      .folder = line.stacks, .mark = line.left_out.empty() ? line.held_out.column : line.left_out};
   std::vector<MeasuredRun> runs = read_runs(table, messages, options);
   if (!line.quiet) print_error(unread_run_columns(table, options));
   for (const std::string& file : {line.output, line.html, line.fit}) check_output(file);
@@ -93,6 +95,13 @@ int predict(const CommandLine& line) {
     if (!fit) return kStoppedWithout;
     outputs.file(line.fit, fitted_stack_file(*fit, line.config));
     print(fit_report(*fit) + "\n");
+  }
+  if (!line.left_out.empty()) {
+    const auto left_out = fitted(line, [&](const auto& tell) {
+      return leave_out(runs, line.fit_stack, line.left_out, stop_on_signals(), tell);
+    });
+    if (!left_out) return kStoppedWithout;
+    print(left_out_report(*left_out, line.left_out) + "\n");
   }
   const Predictions predictions = predict_runs(runs);
   if (line.output != "-") outputs.file(line.output, prediction_csv(runs, predictions));

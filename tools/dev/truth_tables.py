@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import pathlib
 import re
 import tempfile
@@ -71,9 +72,17 @@ def loaded(file):
     return (loaded(file.parent / f"{base}.yaml") if base else {}) | tree
 
 
+LARGEST = ("vTrain", "Megatron-Bridge")  # the sources of most rows
+
+
 def groups(row):
     yield "all"
     source = row["source"]
+    yield "all, experts" if row["experts"] else "all, dense"
+    if LARGEST[0] not in source:
+        yield "all but vTrain"
+        if LARGEST[1] not in source:
+            yield "all but vTrain and Megatron-Bridge"
     for mark, name in (("mosaicml/", "MosaicML"), ("pytorch/torchtitan", "torchtitan"),
                        ("Narayanan", "Selene, 2021 and 2022"), ("MegaScale", "Megatron-LM in MegaScale"),
                        ("Korthikanti", "Selene, 2021 and 2022")):
@@ -156,8 +165,21 @@ def mechanism_row(program, full, name, of_stacks, of_chip):
     return [name, f"{now['all']:.1f}", f"{most}: {full[most]:.1f} to {now[most]:.1f}"]
 
 
-def renewed(program):
-    """The page with its tables computed anew."""
+def left_out_rows(program):
+    """Errors of runs of `te` by constants that were fitted without all that share a value."""
+    rows = []
+    for column in ("model", "release", "gpu"):
+        text = tables.run(program, "predict", RUNS, "--leave-out", column, "--stack", "te",
+                          "--quiet", "-o", os.devnull)
+        for kind in ("experts", "dense"):
+            line = re.search(rf"^ *\d+ +([\d.]+) +([\d.]+) +([-+\d.]+) +([\d.]+)  all, {kind}$", text,
+                             re.M)
+            rows.append([kind, column, *line.groups()])
+    return rows
+
+
+def renewed(program, leave_out=False):
+    """The page with its tables computed anew; fits without some runs take minutes and are optional."""
     page = tables.Page(PAGE.name)
     groups_before = [row[:2] for row in page.rows(SECTION)]
     found, strict = errors(program), errors(program, STRICT)
@@ -169,4 +191,6 @@ def renewed(program):
                  len(constants), sum(all(entry[3]) for entry in constants))
     page.table(SECTION, constant_rows(constants), 1)
     page.table(SECTION, [mechanism_row(program, full, *each) for each in MECHANISMS], 2)
+    if leave_out:
+        page.table(SECTION, left_out_rows(program), 3)
     return page.text

@@ -40,6 +40,9 @@ FittedConstant constant_of(const std::string& key, stack::Stack stack) {
   FittedConstant constant{.row = stack::constant_of_stack(key)};
   const Field& row = *constant.row;
   void* const member = row.in(&stack);
+  if (row.type->size(member) == 0) {
+    throw InputError("--fit: " + key + " has no value: expected a low, a typical and a high one");
+  }
   const auto value = [&](std::size_t i) {
     return row.type->inner->get_real(row.type->at(member, i));
   };
@@ -50,6 +53,11 @@ FittedConstant constant_of(const std::string& key, stack::Stack stack) {
   if (row.limits.given()) constant.range.high = std::min(constant.range.high, row.limits.most);
   if (constant.range.low < constant.range.high) return constant;
   throw InputError("--fit: " + key + " has no range: expected a low, a typical and a high value");
+}
+
+/// The middle of a range, by its logarithm unless it begins at 0.
+double middle_of(const FitRange& range) {
+  return range.low > 0.0 ? std::sqrt(range.low * range.high) : (range.low + range.high) / 2.0;
 }
 
 /// Four digits, which is more than measurements have, so that a file has the same.
@@ -84,6 +92,30 @@ std::string chosen_stack(const std::vector<MeasuredRun>& runs, const std::string
                                  joined_choices(known), suggestion(asked, known)));
   }
   return asked;
+}
+
+/// The value of a run in the column that was read as its mark.
+std::string value_of(const MeasuredRun& run, const std::string& column) {
+  const std::string value = column == "source" ? short_source(run) : run.mark;
+  return value.empty() ? "none" : value;
+}
+
+/// The constants that a stack marks.
+std::vector<FittedConstant> constants_of(const stack::Stack& stack, const std::string& name) {
+  std::vector<FittedConstant> constants;
+  for (const std::string& key : stack.fitted) constants.push_back(constant_of(key, stack));
+  if (!constants.empty()) return constants;
+  throw InputError(fmt::format("--fit: the stack {} marks no constant: its key 'fitted' lists them",
+                               in_quotes(name)));
+}
+
+/// The timed runs of a stack.
+std::vector<MeasuredRun> runs_of(const std::vector<MeasuredRun>& runs, const std::string& stack) {
+  std::vector<MeasuredRun> own;
+  for (const MeasuredRun& run : runs) {
+    if (is_timed(run) && run.stack == stack) own.push_back(run);
+  }
+  return own;
 }
 
 /// Whether each of the runs is held out.
@@ -198,19 +230,9 @@ std::optional<StackFit> fit_stack(std::vector<MeasuredRun>& runs, const std::str
                                   const HeldOut& held_out, const std::atomic<bool>* stop,
                                   const std::function<void(const FitState&)>& tell) {
   StackFit result{.name = chosen_stack(runs, asked)};
-  std::vector<MeasuredRun> own;
-  for (const MeasuredRun& run : runs) {
-    if (is_timed(run) && run.stack == result.name) own.push_back(run);
-  }
+  std::vector<MeasuredRun> own = runs_of(runs, result.name);
   result.stack = *own.front().software;
-  for (const std::string& key : result.stack.fitted) {
-    result.constants.push_back(constant_of(key, result.stack));
-  }
-  if (result.constants.empty()) {
-    throw InputError(
-        fmt::format("--fit: the stack {} marks no constant: its key 'fitted' lists them",
-                    in_quotes(result.name)));
-  }
+  result.constants = constants_of(result.stack, result.name);
   const std::vector<bool> held = held_of(own, held_out);
   Indices rows, others;
   for (std::size_t i = 0; i < own.size(); ++i) (held[i] ? others : rows).push_back(i);
@@ -243,6 +265,73 @@ std::optional<StackFit> fit_stack(std::vector<MeasuredRun>& runs, const std::str
     if (run.task && run.stack == result.name) put(result.constants, values, run);
   }
   return result;
+}
+
+std::optional<LeftOut> leave_out(const std::vector<MeasuredRun>& runs, const std::string& asked,
+                                 const std::string& column, const std::atomic<bool>* stop,
+                                 const std::function<void(const FitState&)>& tell) {
+  LeftOut result{.name = chosen_stack(runs, asked)};
+  result.runs = runs_of(runs, result.name);
+  result.as_they_are = predict_runs(result.runs);
+  std::vector<FittedConstant> constants = constants_of(*result.runs.front().software, result.name);
+  for (FittedConstant& constant : constants) constant.before = middle_of(constant.range);
+  for (const MeasuredRun& run : result.runs) result.values.push_back(value_of(run, column));
+  const std::set<std::string> values(result.values.begin(), result.values.end());
+  if (values.size() < 2) {
+    throw InputError(fmt::format("--leave-out: all runs of {} have one {}, expected two or more",
+                                 in_quotes(result.name), column));
+  }
+  Fit fit(result.runs, constants, stop, tell);
+  FitState state{.folds = values.size() - 1};
+  for (const std::string& value : values) {
+    Indices rest;
+    for (std::size_t i = 0; i < result.runs.size(); ++i) {
+      if (result.values[i] != value) rest.push_back(i);
+    }
+    const Values fitted = fit.fitted(rest, state);
+    if (fit.stopped()) return std::nullopt;
+    for (std::size_t i = 0; i < result.runs.size(); ++i) {
+      if (result.values[i] == value) put(constants, fitted, result.runs[i]);
+    }
+    ++state.fold;
+  }
+  result.predictions = predict_runs(result.runs);
+  return result;
+}
+
+std::string left_out_report(const LeftOut& left_out, const std::string& column) {
+  TextTable table({"runs", "error %", "left out", "bias", "held %", "without " + column});
+  const auto percent = [](double share) { return fmt::format("{:.1f}", 100.0 * share); };
+  const auto add = [&](const std::string& name, const auto& counts) {
+    std::vector<MeasuredRun> runs;
+    Predictions before, after;
+    for (std::size_t i = 0; i < left_out.runs.size(); ++i) {
+      if (!counts(i)) continue;
+      runs.push_back(left_out.runs[i]);
+      before.push_back(left_out.as_they_are[i]);
+      after.push_back(left_out.predictions[i]);
+    }
+    if (runs.empty()) return;
+    const GroupErrors errors = errors_by(runs, after, RunGroup::Chip).front();
+    table.add(
+        {std::to_string(errors.runs),
+         percent(errors_by(runs, before, RunGroup::Chip).front().error), percent(errors.error),
+         fmt::format("{:+.1f}", 100.0 * errors.bias), percent(errors.held)},
+        {name});
+  };
+  const std::set<std::string> values(left_out.values.begin(), left_out.values.end());
+  for (const std::string& value : values) {
+    add(value, [&](std::size_t i) { return left_out.values[i] == value; });
+  }
+  add("all", [](std::size_t) { return true; });
+  const auto has_experts = [&](std::size_t i) {
+    return left_out.runs[i].task->model.experts.has_value();
+  };
+  add("all, dense", [&](std::size_t i) { return !has_experts(i); });
+  add("all, experts", has_experts);
+  return fmt::format("constants of {} fitted without the runs of each {}\n", left_out.name,
+                     column) +
+         table.text();
 }
 
 std::string fit_report(const StackFit& fit) {

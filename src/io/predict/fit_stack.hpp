@@ -58,6 +58,24 @@ std::optional<StackFit> fit_stack(std::vector<MeasuredRun>& runs, const std::str
                                   const HeldOut& held_out, const std::atomic<bool>* stop,
                                   const std::function<void(const FitState&)>& tell);
 
+/// The timed runs of a stack, each predicted with constants that were fitted without all runs that
+/// have its value in a column.
+struct LeftOut {
+  std::string name;  ///< of the stack
+  std::vector<MeasuredRun> runs;
+  Predictions as_they_are, predictions;  ///< with the constants of the stack, and the fitted ones
+  std::vector<std::string> values;       ///< of the column, in their order
+};
+
+/// Leaves out one value after the other of `column`, which was read as the mark of the runs.  Each fit
+/// starts in the middle of all ranges, as the values of the stack know the runs.  All else is as in
+/// `fit_stack`; constants of chips stay.
+std::optional<LeftOut> leave_out(const std::vector<MeasuredRun>& runs, const std::string& name,
+                                 const std::string& column, const std::atomic<bool>* stop,
+                                 const std::function<void(const FitState&)>& tell);
+/// The errors of each value, and of all together.
+std::string left_out_report(const LeftOut& left_out, const std::string& column);
+
 /// The constants and errors, for people.
 std::string fit_report(const StackFit& fit);
 /// The stack as a file of the shelf; `table` is the name of the table of runs.

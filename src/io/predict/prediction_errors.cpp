@@ -1,6 +1,7 @@
 // A run counts for times if it was timed, is described whole, and its time belongs to its plan.
 // Plans of one model with equal numbers of chips and samples are compared pair by pair for their
-// order.
+// order; a plan that was run several times, as under several releases, is one plan with the mean of
+// its times.
 
 #include "io/predict/prediction_errors.hpp"
 
@@ -177,17 +178,29 @@ std::vector<PlanOrder> orders_of_plans(const std::vector<MeasuredRun>& runs,
   using Key = std::tuple<std::string, std::string, std::string, std::int64_t, std::int64_t,
                          std::int64_t, std::int64_t, std::int64_t, int>;
   struct Plan {
-    double measured, predicted;
+    const MeasuredRun* run;
+    double measured, predicted, runs = 1.0;
+  };
+  const auto is_same = [](const MeasuredRun& a, const MeasuredRun& b) {
+    return a.plan == b.plan && a.task->stack->stack.software == b.task->stack->stack.software &&
+           a.task->bytes.sent == b.task->bytes.sent;
   };
   std::map<Key, std::vector<Plan>> alike;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const MeasuredRun& run = runs[i];
     if (!is_timed(run)) continue;
     const training::Task& task = *run.task;
-    alike[{groups_of(run, RunGroup::Source).back(), run.stack, run.gpu, run.gpus, task.model.hidden,
-           task.model.layers, task.pass.tokens, task.global_batch,
-           static_cast<int>(task.stack->precision)}]
-        .push_back({*run.step, predictions[i]->typical.step.in_base_units()});
+    std::vector<Plan>& plans =
+        alike[{groups_of(run, RunGroup::Source).back(), run.stack, run.gpu, run.gpus,
+               task.model.hidden, task.model.layers, task.pass.tokens, task.global_batch,
+               static_cast<int>(task.stack->precision)}];
+    const auto same = std::find_if(plans.begin(), plans.end(),
+                                   [&](const Plan& plan) { return is_same(*plan.run, run); });
+    if (same == plans.end()) {
+      plans.push_back({&run, *run.step, predictions[i]->typical.step.in_base_units()});
+    } else {
+      same->measured += (*run.step - same->measured) / ++same->runs;
+    }
   }
   struct Sum {
     std::size_t pairs = 0, right = 0, sets = 0;

@@ -82,8 +82,8 @@ std::vector<GroupErrors> errors_of_guesses(const std::vector<MeasuredRun>& runs,
 std::vector<GroupErrors> errors_without_a_source(const std::vector<MeasuredRun>& runs,
                                                  const Predictions& predictions);
 
-/// Plans of one model with one batch on one machine, pair by pair; `regret` is what the plan
-/// predicted best takes more than the best one.
+/// Plans of one model with one batch on one machine, pair by pair, each with the mean time of its
+/// runs; `regret` is what the plan predicted best takes more than the best one.
 struct PlanOrder {
   std::string name;
   std::size_t pairs = 0;
