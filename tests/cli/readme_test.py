@@ -3,12 +3,13 @@
 
 Of README.md, CONTRIBUTING.md and docs/*.md each fenced block is one of these:
 
-  sh    commands.  Each line begins with `dfsearch` or `./dev run`, runs and succeeds, in a folder
-        with copies of configs/ and tests/data/ that all examples of a page share.  A line may end
-        in a backslash.
+  sh    commands.  Each line begins with `dfsearch`, `./dev run` or `mpirun` (tried where MPI is),
+        runs and succeeds, in a folder with copies of configs/ and tests/data/ that all examples of
+        a page share.  A line may end in a backslash.
   python  runs, where the package of Python is built; expressions have the values that their
         comments say (python_example.py)
   yaml  a config.  It loads; a small workload or system is added to one that has none.
+  cpp, cmake  a program, which the test of the installed package builds
   text  output and pictures, nothing that a reader would type.
 
 Comments in front of a block, which nobody sees on the page, say what else it is:
@@ -38,7 +39,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMMAND = re.compile(r"(\./dev run|dfsearch)\b")
+COMMAND = re.compile(r"(\./dev run|dfsearch|mpirun)\b")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"<!-- (.*?) ?-->", re.DOTALL)
 NOTE = re.compile(r"(not run|file|printed by|run): (.+)", re.DOTALL)
@@ -68,7 +69,9 @@ class Page:
         programs.mkdir()
         (programs / "dfsearch").symlink_to(program)
         self.package = pathlib.Path(program).parent / "python"
-        self.environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}",
+        mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        self.environment = {**os.environ, **mpi, "PATH": f"{programs}:{os.environ['PATH']}",
                             "PYTHONPATH": str(self.package)}
 
     def complain(self, example, what):
@@ -91,6 +94,8 @@ class Page:
     def try_commands(self, block):
         for line in block.replace("\\\n", " ").splitlines():
             line = line.strip()
+            if line.startswith("mpirun") and "with MPI" not in self.run("dfsearch --version"):
+                continue
             if COMMAND.match(line):
                 self.run(line)
             elif line and not line.startswith("#"):
@@ -147,11 +152,13 @@ class Page:
             self.try_config(block)
         elif language == "python":
             self.try_python(block)
+        elif language in ("cpp", "cmake"):  # house/the installed package works
+            return
         elif language == "text":
             for line in filter(COMMAND.match, block.splitlines()):
                 self.complain(line, "looks like a command, expected it in a block `sh`")
         else:
-            self.complain(block, "a block without a language, expected sh, yaml, python or text")
+            self.complain(block, "a block without a language, expected sh, yaml, python, cpp, cmake or text")
 
     def try_all(self, text):
         notes, end = {}, 0
