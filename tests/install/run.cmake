@@ -16,6 +16,18 @@ run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 set(configs ${WORK}/prefix/share/dfsearch/configs)
 run(${WORK}/build/stranger ${configs}/gpt3_1t.yaml)
+# The program of the page, as its reader would copy it.
+file(READ ${CMAKE_CURRENT_LIST_DIR}/../../docs/cpp.md page)
+foreach(block "cmake;CMakeLists.txt" "cpp;example.cpp")
+  list(GET block 0 language)
+  list(GET block 1 name)
+  string(REGEX MATCH "```${language}\n([^`]*)```" found "${page}")
+  file(WRITE ${WORK}/example/${name} "${CMAKE_MATCH_1}")
+endforeach()
+run(${CMAKE_COMMAND} -G Ninja -S ${WORK}/example -B ${WORK}/example/build
+    -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_CXX_COMPILER=${CXX})
+run(${CMAKE_COMMAND} --build ${WORK}/example/build)
+run(${WORK}/example/build/example)
 run(${WORK}/prefix/bin/dfsearch --version)
 run(${WORK}/prefix/bin/dfsearch check ${configs}/gpt3_1t.yaml)
 run(${WORK}/prefix/bin/dfsearch list systems)
