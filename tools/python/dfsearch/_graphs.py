@@ -22,15 +22,18 @@ from ._errors import InputError, one_line
 
 Shape = Sequence[int]
 
-_VIEWS = set("""Cast Dropout Expand Flatten Identity Reshape Slice Split Squeeze Transpose Unsqueeze
+_VIEWS = set("""Cast CastLike DepthToSpace Dropout Expand Flatten Identity Reshape Slice SpaceToDepth
+    Split Squeeze Transpose Unsqueeze
     _assert_tensor_metadata _to_copy _unsafe_view alias clone contiguous detach dropout expand
     getitem lift_fresh_copy permute reshape select slice split split_with_sizes squeeze t to
     transpose type_as unflatten unsqueeze view flatten chunk""".split())
-_ELEMENTWISE = set("""Abs Add And ArgMax ArgMin AveragePool BatchNormalization Ceil Clip Concat Cos
-    CumSum Div Elu Equal Erf Exp Floor Gather GatherElements GatherND GlobalAveragePool
-    GlobalMaxPool Greater GreaterOrEqual HardSigmoid HardSwish LRN LeakyRelu Less LessOrEqual Log Max
-    MaxPool Mean Min Mod Mul Neg Not OneHot Or PRelu Pad Pow Reciprocal Relu Resize Round Selu
-    Sigmoid Sign Sin Softplus Sqrt Sub Sum Tanh Tile TopK Trilu Where Xor
+_ELEMENTWISE = set("""Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool
+    BatchNormalization Bernoulli BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Ceil Celu Clip
+    Concat Cos Cosh CumSum Div Elu Equal Erf Exp Floor Gather GatherElements GatherND
+    GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual GridSample HardSigmoid HardSwish Hardmax
+    IsInf IsNaN LRN LeakyRelu Less LessOrEqual Log Max MaxPool Mean Min Mod Mul Neg Not OneHot Or
+    PRelu Pad Pow Reciprocal Relu Resize Round Selu ReverseSequence Scatter Shrink Sigmoid Sign Sin
+    Sinh Softplus Softsign Sqrt Sub Sum Tan Tanh ThresholdedRelu Tile TopK Trilu Upsample Where Xor
     ScatterElements ScatterND DequantizeLinear QuantizeLinear DynamicQuantizeLinear
     abs add amax amin argmax bitwise_not bitwise_and avg_pool2d adaptive_avg_pool2d cat clamp cos
     constant_pad_nd copy cumsum div embedding eq erf exp fill ge gelu gt hardsigmoid hardswish
@@ -45,7 +48,7 @@ AS_FIRST = {"BiasGelu": 0, "FastGelu": 0, "Gelu": 0, "Mish": 0, "QuickGelu": 0, 
              "SkipSimplifiedLayerNormalization": 1}
 # Each row depends on so many sums over all of it.
 _COUPLED = {**AS_FIRST, "Softmax": 2, "LogSoftmax": 2, "InstanceNormalization": 2,
-            "LpNormalization": 1,
+            "LpNormalization": 1, "MeanVarianceNormalization": 2,
             "_softmax": 2, "softmax": 2, "_log_softmax": 2, "log_softmax": 2,
             "native_layer_norm": 2, "layer_norm": 2, "group_norm": 2, "native_group_norm": 2,
             "batch_norm": 0, "_native_batch_norm_legit_no_training": 0, "rms_norm": 1}

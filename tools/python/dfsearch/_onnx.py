@@ -133,7 +133,8 @@ class _Node:
         is_lost = not graph.lost.isdisjoint(self.node.input)
         if not is_lost and (all(v.is_known for v in values) or kind in ("Shape", "Size")):
             for output in self.outputs:
-                graph.known(output, shapes.get(output) or ())
+                shape = shapes.get(output)
+                graph.known(output, () if shape is None or None in shape else shape)
             return
         is_product = self.kind in _PRODUCTS
         if not is_product and graph.refuse_weights(self.kind, self.name, values):

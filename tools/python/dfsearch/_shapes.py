@@ -259,8 +259,9 @@ def _infer(onnx: Any, model: Any, may_fail: bool) -> Any:
         is_new = any(node.op_type == "Shape" and before.get(node.input[0]) is None
                      and known.get(node.input[0]) is not None for node in nodes)
         for node in ranked:
-            given = [known.get(name) or (None,) for name in node.input]
-            if any(None in shape for shape in given) or node.op_type not in ("Shape", "Einsum"):
+            given = [known.get(name) for name in node.input]
+            is_found = all(shape is not None and None not in shape for shape in given)
+            if not is_found or node.op_type not in ("Shape", "Einsum"):
                 continue
             name = node.output[0]
             if node.op_type == "Shape" and not node.attribute:
@@ -268,7 +269,7 @@ def _infer(onnx: Any, model: Any, may_fail: bool) -> Any:
                 model.graph.initializer.append(onnx.helper.make_tensor(
                     name, onnx.TensorProto.INT64, [len(given[0])], given[0]))
                 is_new = True
-            elif node.op_type == "Einsum" and None in (known.get(name) or (None,)):
+            elif node.op_type == "Einsum" and (known.get(name) is None or None in known[name]):
                 _, result, size = einsum_terms(onnx.helper.get_attribute_value(node.attribute[0]),
                                                given)
                 kind = next((i.type.tensor_type.elem_type for i in _infos(inferred)
