@@ -22,12 +22,6 @@ constexpr int kDeepestExpression = 60;
 
 [[noreturn]] void fail(const std::string& what) { throw ExpressionError(what); }
 
-std::string shown(const Value& value) {
-  if (value.is_array()) return "a list";
-  if (value.is_object()) return "a map";
-  return in_quotes(value.is_string() ? value.get<std::string>() : value.dump());
-}
-
 std::int64_t whole(const Value& value) {
   if (value.is_null()) fail("a field is missing");
   if (!value.is_number_integer()) fail("expected a whole number, got " + shown(value));
@@ -135,16 +129,8 @@ Value member_or(const std::vector<Value>& a) {
 
 constexpr std::array kFunctions = {
     Function{"len", 1, 1, length},
-    Function{"min", 1, 99,
-             [](const auto& a) {
-               const auto numbers = numbers_of(a);
-               return Value(*std::min_element(numbers.begin(), numbers.end()));
-             }},
-    Function{"max", 1, 99,
-             [](const auto& a) {
-               const auto numbers = numbers_of(a);
-               return Value(*std::max_element(numbers.begin(), numbers.end()));
-             }},
+    Function{"min", 1, 99, [](const auto& a) { return Value(std::ranges::min(numbers_of(a))); }},
+    Function{"max", 1, 99, [](const auto& a) { return Value(std::ranges::max(numbers_of(a))); }},
     Function{"sum", 1, 99, sum},
     Function{"ceil", 2, 2,
              [](const auto& a) { return Value(ceiling_of(whole(a[0]), whole(a[1]))); }},
@@ -364,6 +350,12 @@ Value operated(const std::string& word, const Value& a, const Value& b) {
 }
 
 }  // namespace
+
+std::string shown(const Value& value) {
+  if (value.is_array()) return "a list";
+  if (value.is_object()) return "a map";
+  return in_quotes(value.is_string() ? value.get<std::string>() : value.dump());
+}
 
 Expression parse_expression(std::string_view text) { return Parser(text).all(); }
 

@@ -60,6 +60,9 @@ struct NameScope {
 /// The value; only the branch that is taken is evaluated.  Throws ExpressionError.
 nlohmann::json evaluate(const Expression& expression, const NameScope& scope);
 
+/// A value as messages have it.
+std::string shown(const nlohmann::json& value);
+
 /// Whether a value counts as true: neither null, false, 0 nor empty.
 bool is_true(const nlohmann::json& value);
 

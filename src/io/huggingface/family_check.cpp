@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <set>
-#include "io/huggingface/family_file.hpp"
 
 #include "graph/workloads/blocks/block.hpp"
 #include "io/huggingface/expression.hpp"

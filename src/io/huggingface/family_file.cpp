@@ -16,19 +16,6 @@
 namespace dfsearch {
 namespace {
 
-/// Whether a name fits a pattern whose `*` stands for any letters.
-bool fits(std::string_view name, std::string_view pattern) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return name == pattern;
-  if (!name.starts_with(pattern.substr(0, star))) return false;
-  name.remove_prefix(star);
-  pattern.remove_prefix(star + 1);
-  for (std::size_t begin = 0; begin <= name.size(); ++begin) {
-    if (fits(name.substr(begin), pattern)) return true;
-  }
-  return false;
-}
-
 /// Splits a file into documents; empty lines before each keep the numbers of its lines.
 std::vector<std::string> documents_of(const std::string& text) {
   std::vector<std::string> documents(1);
@@ -52,6 +39,27 @@ bool is_blocks(std::string_view key) {
 }
 
 }  // namespace
+
+// Goes back to the last star where the rest differs.
+bool fits_pattern(std::string_view text, std::string_view pattern) {
+  std::size_t p = 0, t = 0, star = std::string_view::npos, tried = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      tried = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++tried;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
 
 nlohmann::json json_of(const YamlNode& node) {
   nlohmann::json value;
@@ -107,8 +115,9 @@ const YamlNode* Family::find(std::string_view key, std::string_view inner) const
 
 bool Family::ignores(std::string_view field) const {
   const YamlNode* patterns = find("ignore");
-  return patterns && std::any_of(patterns->items.begin(), patterns->items.end(),
-                                 [&](const YamlNode& item) { return fits(field, item.scalar); });
+  return patterns &&
+         std::any_of(patterns->items.begin(), patterns->items.end(),
+                     [&](const YamlNode& item) { return fits_pattern(field, item.scalar); });
 }
 
 Families::Families(const std::vector<File>& files) {

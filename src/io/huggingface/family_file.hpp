@@ -56,6 +56,12 @@ class Families {
 const Families& known_families();
 void add_families(const std::string& folder);
 
+/// Whether a text fits a pattern, in which `*` stands for any text.
+bool fits_pattern(std::string_view text, std::string_view pattern);
+
+/// The text of a field of a map; empty if there is none.
+std::string text_in(const nlohmann::json& map, std::string_view field);
+
 /// A value of a config as a YAML file has it.
 nlohmann::json json_of(const YamlNode& node);
 

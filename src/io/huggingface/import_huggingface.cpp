@@ -87,13 +87,8 @@ std::string section_of_fields(const std::string& type, const nlohmann::json& con
 nlohmann::json known_part(const ModelFields& fields, std::string& notes) {
   const nlohmann::json& config = fields.object();
   const auto text = config.find("text_config");
-  const auto type_of = [](const nlohmann::json& map) {
-    return map.is_object() && map.contains("model_type") && map["model_type"].is_string()
-               ? map["model_type"].get<std::string>()
-               : std::string();
-  };
-  if (known_families().find(type_of(config)) || text == config.end() ||
-      !known_families().find(type_of(*text))) {
+  if (known_families().find(text_in(config, "model_type")) || text == config.end() ||
+      !known_families().find(text_in(*text, "model_type"))) {
     return config;
   }
   notes += "# It is the part for text alone.\n";

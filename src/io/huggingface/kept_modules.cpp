@@ -7,32 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "io/huggingface/family_file.hpp"
+
 namespace dfsearch {
 namespace {
 
 using serving::Module;
-
-/// Whether a text is of the form of a pattern, in which "*" is any text: back to the last star where
-/// the rest differs.
-bool is_of_form(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0, t = 0, star = std::string_view::npos, tried = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      tried = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++tried;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 /// A regular expression as a pattern.
 std::string pattern_of(std::string_view expression) {
@@ -108,7 +88,7 @@ bool keeps(std::string_view pattern, const std::string& module) {
   if (pattern.starts_with("re:")) {
     const std::size_t open = pattern.find('('), close = pattern.find(')', open);
     if (close == std::string_view::npos) {
-      return is_of_form(pattern_of(pattern.substr(3)), module);
+      return fits_pattern(module, pattern_of(pattern.substr(3)));
     }
     // A choice among several words.
     const std::string_view words = pattern.substr(open + 1, close - open - 1);
@@ -123,7 +103,7 @@ bool keeps(std::string_view pattern, const std::string& module) {
     return false;
   }
   if (pattern.find('*') != std::string_view::npos) {
-    return is_of_form(pattern, module) || is_of_form(std::string(pattern) + ".*", module);
+    return fits_pattern(module, pattern) || fits_pattern(module, std::string(pattern) + ".*");
   }
   return fmt::format(".{}.", module).find(fmt::format(".{}.", pattern)) != std::string::npos;
 }

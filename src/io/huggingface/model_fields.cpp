@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "io/huggingface/expression.hpp"
 #include "io/text/map_reader.hpp"
 
 namespace dfsearch {
@@ -64,12 +65,6 @@ json parse_object(const std::string& text, const Place& file) {
   return object;
 }
 
-std::string described(const json& value) {
-  if (value.is_array()) return "a list";
-  if (value.is_object()) return "a map";
-  return in_quotes(value.is_string() ? value.get<std::string>() : value.dump());
-}
-
 }  // namespace
 
 ModelFields::ModelFields(const std::string& text, const std::string& name)
@@ -84,7 +79,7 @@ const nlohmann::json* ModelFields::value(const std::string& field) const {
 }
 
 void ModelFields::expected(const std::string& field, const std::string& what, const json& got) {
-  messages_->add(place_, field, "expected " + what + ", got " + described(got));
+  messages_->add(place_, field, "expected " + what + ", got " + shown(got));
 }
 
 std::optional<std::int64_t> ModelFields::count(const std::string& field, std::int64_t least) {

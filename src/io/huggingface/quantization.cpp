@@ -72,19 +72,16 @@ std::vector<std::string> kept_of(ModelFields& fields) {
   return all;
 }
 
-bool keeps_head(const std::vector<std::string>& kept) {
-  return std::any_of(kept.begin(), kept.end(), [](const std::string& module) {
-    return module.find("lm_head") != std::string::npos;
-  });
-}
-
-std::string text_of(const Way& way, const std::vector<std::string>& kept, bool keeps_head,
-                    std::string_view cache) {
+std::string text_of(const Way& way, const std::vector<std::string>& kept, std::string_view cache,
+                    bool always_keeps_head = false) {
   std::string text = fmt::format("{{weights: {}", name_of(way.weights));
   if (way.products != serving::multiplied(way.weights)) {
     text += fmt::format(", products: {}", name_of(way.products));
   }
-  if (keeps_head) text += ", head: bf16";
+  const bool keeps_head = std::any_of(kept.begin(), kept.end(), [](const std::string& module) {
+    return module.find("lm_head") != std::string::npos;
+  });
+  if (keeps_head || always_keeps_head) text += ", head: bf16";
   if (!cache.empty()) text += fmt::format(", cache: {}", cache);
   std::string modules;
   for (const serving::Module module : kept_modules(kept)) {
@@ -116,7 +113,7 @@ std::string by_algorithm(ModelFields& fields) {
   const std::optional<Way> way = way_of(fields, "quant_algo", kAlgorithms);
   const std::string cache = cache_of(fields);
   const std::vector<std::string> kept = kept_of(fields);
-  return way ? text_of(*way, kept, keeps_head(kept), cache) : std::string();
+  return way ? text_of(*way, kept, cache) : std::string();
 }
 
 /// Of a scheme of compressed-tensors: weights, activations or the cache.
@@ -145,8 +142,7 @@ std::string by_scheme(ModelFields& fields) {
   }
   const Number products = number_of(group->map("input_activations")).value_or(Number::Bf16);
   const std::optional<Number> cache = number_of(fields.map("kv_cache_scheme"));
-  const std::vector<std::string> kept = kept_of(fields);
-  return text_of({"", *weights, products}, kept, keeps_head(kept), cache ? name_of(*cache) : "");
+  return text_of({"", *weights, products}, kept_of(fields), cache ? name_of(*cache) : "");
 }
 
 std::string by_method(ModelFields& fields) {
@@ -163,7 +159,7 @@ std::string by_method(ModelFields& fields) {
   }
   way->weights = grouped(way->weights, fields.count("group_size").value_or(0));
   // GPTQ, AWQ and the FP8 of DeepSeek all leave the head as it was.
-  return text_of(*way, kept_of(fields), true, {});
+  return text_of(*way, kept_of(fields), {}, true);
 }
 
 }  // namespace

@@ -27,10 +27,6 @@ const Value* member(const Value& map, std::string_view key) {
   return found == map.end() ? nullptr : &*found;
 }
 
-std::string text_of(const Value* value) {
-  return value && value->is_string() ? value->get<std::string>() : std::string();
-}
-
 class FamilyReader {
  public:
   FamilyReader(const Families& families, const Family& family, const Place& place,
@@ -45,7 +41,7 @@ class FamilyReader {
     architecture_ = architecture;
     if (const YamlNode* fields = family_.find("fields")) fields_ = read_fields(config, *fields, "");
     ModelShape shape;
-    if (const YamlNode* text = family_.find("text")) shape = read_text(config, *text);
+    if (family_.find("text")) shape = read_text(config);
     if (messages_.count() > before) return shape;
     try {
       refuse();
@@ -68,6 +64,7 @@ class FamilyReader {
 
   Value read_fields(const Value& given, const YamlNode& fields, const std::string& prefix) {
     Value read = Value::object();
+    const bool is_inside = prefix.empty() && is_flat(given);  // the family inside reads all
     const YamlEntry* inner_ignore = fields.find("_ignore");
     Family inner;  // the patterns of a map
     if (inner_ignore) inner.tree.entries.push_back({"ignore", {}, inner_ignore->value});
@@ -78,7 +75,7 @@ class FamilyReader {
       if (field) {
         if (other && given.contains(name)) continue;
         read[name] = read_field(item.value(), field->value, prefix + name);
-      } else if (!family_.ignores(name) && !family_.ignores(item.key()) &&
+      } else if (!is_inside && !family_.ignores(name) && !family_.ignores(item.key()) &&
                  !inner.ignores(item.key())) {
         messages_.add(place_, "",
                       fmt::format("the field {} of a model of type {} is not understood, expected "
@@ -137,13 +134,22 @@ class FamilyReader {
 
   // The family inside.
 
-  ModelShape read_text(const Value& config, const YamlNode& text) {
+  /// Returns whether the config has the fields of the family inside among its own.
+  bool is_flat(const Value& config) {
+    const Value* inner = family_.find("text", "flat")
+                             ? member(config, family_.find("text", "field")->scalar)
+                             : &config;
+    return !inner || !inner->is_object();
+  }
+
+  ModelShape read_text(const Value& config) {
+    const YamlNode& text = *family_.find("text");
     const std::string field = text.find("field")->value.scalar;
     const YamlEntry* type = text.find("type");
     const Value* found = member(config, field);
-    const bool is_flat = text.find("flat") && !(found && found->is_object());
+    const bool is_flat = this->is_flat(config);
     Value inner = found && found->is_object() ? *found : (is_flat ? config : Value::object());
-    const std::string given = is_flat ? "" : text_of(member(inner, "model_type"));
+    const std::string given = is_flat ? "" : text_in(inner, "model_type");
     const std::string inner_type = given.empty() && type ? type->value.scalar : given;
     if (const YamlEntry* beside = text.find("beside")) {
       for (const YamlNode& name : beside->value.items) {
@@ -262,9 +268,8 @@ class FamilyReader {
   }
 
   std::int64_t norm_size(const Value& norm, std::int64_t width) {
-    const std::string word = text_of(&norm);
-    if (word == "layer") return 2 * width;
-    return word == "none" ? 0 : width;  // rms, scale
+    if (norm == "layer") return 2 * width;
+    return norm == "none" ? 0 : width;  // rms, scale
   }
 
   LayerKind read_layer(const YamlNode& map, std::int64_t index) {
@@ -303,9 +308,7 @@ class FamilyReader {
     const YamlNode* heads = family_.find("heads");
     if (!heads) return nullptr;
     for (const YamlEntry& entry : heads->entries) {
-      Family pattern;
-      pattern.tree.entries.push_back({"ignore", {}, {.items = {{.scalar = entry.key}}}});
-      if (pattern.ignores(architecture_)) return &entry.value;
+      if (fits_pattern(architecture_, entry.key)) return &entry.value;
     }
     return nullptr;
   }
@@ -398,9 +401,14 @@ class FamilyReader {
 
 }  // namespace
 
+std::string text_in(const Value& map, std::string_view field) {
+  const Value* value = member(map, field);
+  return value && value->is_string() ? value->get<std::string>() : std::string();
+}
+
 ModelShape read_family(const Families& families, const Value& config, const Place& place,
                        InputMessages& messages) {
-  const std::string type = text_of(member(config, "model_type"));
+  const std::string type = text_in(config, "model_type");
   const Family* family = families.find(type);
   if (!family) {
     const auto [nearest, unknown] = families.nearest(config);
@@ -418,8 +426,9 @@ ModelShape read_family(const Families& families, const Value& config, const Plac
     return {};
   }
   const Value* classes = member(config, "architectures");
-  const std::string architecture =
-      classes && classes->is_array() && !classes->empty() ? text_of(&(*classes)[0]) : "";
+  const bool has_class =
+      classes && classes->is_array() && !classes->empty() && (*classes)[0].is_string();
+  const std::string architecture = has_class ? (*classes)[0].get<std::string>() : "";
   return FamilyReader(families, *family, place, messages).read(config, type, architecture);
 }
 

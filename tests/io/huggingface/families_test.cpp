@@ -356,6 +356,12 @@ TEST_CASE("the key `family` of a workload is its transformer, or is refused by t
             "family: deepseek_v4, fields: {compress_ratios: [0, 4, 128, 0], num_hidden_layers: 3}")
             .find("the block compressed") != std::string::npos);
   CHECK(refused("family: llama, fields: {alibi: 1}").find("'alibi'") != std::string::npos);
+  CHECK(refused("family: kimi_k25, fields: {vision_config: {vt_experts: 3}}")
+            .find("'vision_config.vt_experts'") != std::string::npos);
+  CHECK(refused("family: qwen2_5_vl, fields: {hidden_size: 64, new_layers: 3}")
+            .find("'new_layers'") != std::string::npos);
+  CHECK(refused("family: qwen2_5_vl, fields: {text_config: {hidden_size: 64}, new_layers: 3}")
+            .find("'new_layers'") != std::string::npos);
   CHECK(refused("hidden: 8, heads: 1, head_dim: 8, layers: 1, fields: {}")
             .find("fields: goes with 'family'") != std::string::npos);
   CHECK(refused("family: llama, fields: 3").find("fields: expected a map") != std::string::npos);
