@@ -109,5 +109,6 @@ using Volts = Quantity<0, 0, 0, 0, 0, 0, 1>;
 using AreaPerByte = Quantity<0, -1, 0, 0, 0, 2>;
 using WattsPerByte = Quantity<0, -1, 0, 0, 1>;  ///< leakage
 using JoulesPerByte = Quantity<1, -1, 0, 0, 1>;
+using JoulesPerFlop = Quantity<1, 0, -1, 0, 1>;
 
 }  // namespace dfsearch

@@ -126,6 +126,8 @@ constexpr UnitRow kRows[] = {
      {{{"mm2/bit", None, kPerBit}, {"um2/bit", None, {-6, 3}}, {"cm2/bit", None, {2, 3}}}}, 0.125e6},
     {kOf<JoulesPerByte>, "J/bit", Shown::Small, "4.2 pJ/bit",
      "J/bit, mJ/bit, uJ/bit, nJ/bit, pJ/bit, fJ/bit", {{{"J/bit", Small, kPerBit}}}, 0.125},
+    {kOf<JoulesPerFlop>, "J/FLOP", Shown::Small, "0.6 pJ/FLOP",
+     "J/FLOP, mJ/FLOP, uJ/FLOP, nJ/FLOP, pJ/FLOP, fJ/FLOP", {{{"J/FLOP", Small}}}},
     {kOf<WattsPerByte>, "W/bit", Shown::Small, "9 pW/bit",
      "W/bit, mW/bit, uW/bit, nW/bit, pW/bit, fW/bit", {{{"W/bit", Small, kPerBit}}}, 0.125},
     {kOf<Dollars>, "$", Shown::Large},

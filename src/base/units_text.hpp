@@ -42,6 +42,7 @@ std::string_view base_unit(const Exponents& exponents);
 ///   Volts           V mV
 ///   AreaPerByte     um2/bit mm2/bit
 ///   JoulesPerByte   J/bit with m u n p f a
+///   JoulesPerFlop   J/FLOP with m u n p f a
 ///   WattsPerByte    W/bit with m u n p f a
 template <class Q>
 Q parse_quantity(std::string_view text) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/counts.hpp"
 #include "model/evaluate/partition_cost.hpp"
 #include "model/kernel_rates.hpp"
 #include "model/layer/layer_costs.hpp"
@@ -161,6 +162,33 @@ void finish(const Problem& problem, const Mapping& mapping, Cost& cost) {
   }
 }
 
+/// Adds the energy of a step: of all that kernels compute, with copies and padding, and of the bytes
+/// of all chips as intensities count them.
+// docs/energy.md (5)
+void add_energy(const Problem& problem, const Mapping& mapping, const LayerCosts& costs,
+                Cost& cost) {
+  const EnergyRates& rates = problem.system.energy;
+  if (!rates.stated()) return;
+  // Layers and samples of a chip, which has the kernels of one stage where these divide the graph.
+  const double stages =
+      problem.divides_graph() ? number(degree_of(mapping.network, Strategy::Pipeline)) : 1.0;
+  const double runs = number(cost.layers_per_stage) * number(problem.workload.global_batch) /
+                      number(degree_of(mapping.network, Strategy::Data)) /
+                      number(problem.workload.copies);
+  const double all = number(problem.system.chips) * runs / stages;
+  EnergyWork work;
+  for (const PartitionCost& partition : cost.partitions) {
+    for (const KernelId k : partition.kernels) {
+      const Kernel& kernel = problem.workload.graph.kernel(k);
+      const Flops tile = tile_flops(kernel, costs.shard(k)) / kernel.slowness;
+      work.math += all * number(costs.tiles()) * tile * rates.of(math_of(problem, kernel));
+    }
+    work.memory += all * partition.memory_bytes * rates.memory;
+    work.links += all * partition.network_bytes * rates.link;
+  }
+  cost.energy = energy_of(rates, number(problem.system.chips), cost.step_time, work);
+}
+
 /// Adds the bytes in the memory of one chip, which do not depend on its speed.
 void add_memory(const Problem& problem, const Mapping& mapping, const Partitions& partitions,
                 const LayerCosts& costs, Cost& cost) {
@@ -229,6 +257,7 @@ std::variant<Cost, Infeasible> cost_of(const Problem& problem, const Mapping& ma
   if (auto wrong = check_memory(problem, cost)) return *wrong;
   finish(problem, mapping, cost);
   add_intensities(problem, mapping, costs, cost);
+  add_energy(problem, mapping, costs, cost);
   return cost;
 }
 

@@ -106,6 +106,7 @@ struct Cost {
   Watts power{};
   FlopsPerSecondPerDollar cost_efficiency{};  ///< 0 when nothing has a price
   FlopsPerSecondPerWatt power_efficiency{};
+  std::optional<Energy> energy;    ///< of a step; nothing without energies
   double memory_intensity = 0.0;   ///< FLOP for a byte to or from memory; 0 without any
   double network_intensity = 0.0;  ///< FLOP for a byte over the innermost links; 0 without any
   std::optional<double> tokens_per_second;  ///< of the whole machine; of language models

@@ -30,6 +30,7 @@ const Unit units::kPower = unit<Watts>("power", "W", "[kMGTPEmunpfa]?W");
 const Unit units::kVoltage = unit<Volts>("voltage", "V", "m?V");
 const Unit units::kCellArea = unit<AreaPerByte>("area of a bit", "mm2/B", "[muc]m2/bit");
 const Unit units::kEnergy = unit<JoulesPerByte>("energy of a bit", "J/B", "[munpfa]?J/bit");
+const Unit units::kWorkEnergy = unit<JoulesPerFlop>("energy of work", "J/FLOP", "[munpfa]?J/FLOP");
 const Unit units::kLeakage = unit<WattsPerByte>("power of a bit", "W/B", "[munpfa]?W/bit");
 
 const Type kAny{};

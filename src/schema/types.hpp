@@ -116,7 +116,7 @@ struct TypeOf;
 
 namespace units {
 extern const Unit kTime, kFrequency, kSize, kBandwidth, kWork, kRate, kArea, kLength, kDensity,
-    kPower, kVoltage, kCellArea, kEnergy, kLeakage;
+    kPower, kVoltage, kCellArea, kEnergy, kWorkEnergy, kLeakage;
 }  // namespace units
 
 /// The unit of a quantity; null for quantities that configs do not have.
@@ -148,6 +148,8 @@ template <>
 inline constexpr const Unit* kUnitOf<AreaPerByte> = &units::kCellArea;
 template <>
 inline constexpr const Unit* kUnitOf<JoulesPerByte> = &units::kEnergy;
+template <>
+inline constexpr const Unit* kUnitOf<JoulesPerFlop> = &units::kWorkEnergy;
 template <>
 inline constexpr const Unit* kUnitOf<WattsPerByte> = &units::kLeakage;
 

@@ -107,7 +107,7 @@ class FormatsTest(CliTest):
             self.assert_keys(f"system.{part}", parts[part])
 
     def test_the_other_sections(self):
-        for section in ("parallelism", "execution", "sharding", "search"):
+        for section in ("parallelism", "execution", "sharding", "search", "energy"):
             self.assert_keys(section, keys(rows(f"### `{section}`")))
         listed = rows("### `price` and `power`")
         by_peak = next(i for i, row in enumerate(listed) if row[0] == "`polynomial`")
@@ -132,12 +132,13 @@ class FormatsTest(CliTest):
                 if len(words) < 2 or not re.fullmatch(rf"{word}(, {word})+", row[1]):
                     continue
                 count += 1
-                place = "system" if row[0].startswith("`accelerator.") else path
-                with self.subTest(f"{place}.{row[0]}"):
-                    text = self.complaint(f"{place}.{row[0].strip('`')}={ABSENT}")
-                    known = re.search(rf"expected (.*), got '?{ABSENT}", text)
-                    self.assertIsNotNone(known, text)
-                    self.assertCountEqual(words, known[1].replace(" or ", ", ").split(", "))
+                for key in keys([row]):
+                    place = "system" if key.startswith("accelerator.") else path
+                    with self.subTest(f"{place}.{key}"):
+                        text = self.complaint(f"{place}.{key}={ABSENT}")
+                        known = re.search(rf"expected (.*), got '?{ABSENT}", text)
+                        self.assertIsNotNone(known, text)
+                        self.assertCountEqual(words, known[1].replace(" or ", ", ").split(", "))
         self.assertGreater(count, 15)
 
     def test_communications(self):

@@ -1,13 +1,20 @@
 #!/usr/bin/env python3
-"""Mappings against what their machines can do.
+"""Mappings against what their machines can do: SRAM, arrays, tori, peaks, memory and energy.
 
 usage: machines_test.py DFSEARCH [TEST ...]
 """
+
+import json
 
 from support import CliTest, main
 
 
 class MachinesTest(CliTest):
+    def answer(self, text, *words):
+        self.write("config.yaml", text)
+        done = self.run_tool("config.yaml", "--quiet", "--threads", 1, "--json", "-", *words)
+        return json.loads(done.stdout)
+
     def test_a_peak_of_16_bits_beside_cores_is_theirs(self):
         config = "workload: {from: gpt3_175b_prefill}\nsystem: {from: h100_dgx, chips: 8}\n"
         self.write("config.yaml", config)
@@ -15,6 +22,33 @@ class MachinesTest(CliTest):
                              "system.peaks.matrix.bf16=2000 TFLOP/s", status=2).stderr
         self.assertIn("bf16: the cores have a peak of 989.4 TFLOP/s", said)
         self.run_tool("check", "config.yaml", "--set", "system.accelerator.frequency=2 GHz")
+
+    def test_hpl_as_a_graph_is_proved_for_its_updates(self):
+        text = """workload: {kind: hpl, word: 8 B, n: 100000, block: 512, iterations: 20}
+system: {from: mi300a, chips: 16}
+"""
+        self.assertEqual(self.answer(text)["scope"][0], "HPL: trailing updates alone")
+
+    def test_a_step_takes_the_energy_of_its_work(self):
+        text = """workload: {kind: graph, tensors: [], kernels: [
+  {name: G, kind: weight_gemm, M: 8192, K: 8192, N: 8192}]}
+system: {from: h100_dgx, chips: 1}
+energy: {static: 340 W, flop: {bf16: 0.6 pJ/FLOP}, memory: 6.25 pJ/bit}
+"""
+        found = self.answer(text)
+        energy, time = found["energy"], found["step_time"]
+        math = 2 * 8192**3 * 0.6e-12
+        self.assertAlmostEqual(energy["math"] / math, 1, places=9)
+        self.assertAlmostEqual(energy["static"] / (340 * time), 1, places=9)
+        self.assertAlmostEqual(energy["memory"] / (2 * 8192**2 * 50e-12), 1, places=6)
+        self.assertAlmostEqual(energy["joules"], sum(
+            energy[part] for part in ("static", "math", "memory", "links")), places=9)
+        self.assertAlmostEqual(energy["edp"] / (energy["joules"] * time), 1, places=9)
+        capped = self.answer(text, "--set", "energy.cap=500 W")["energy"]
+        self.assertAlmostEqual(capped["watts"], 500, places=6)
+        self.assertGreater(capped["time"], time)
+        self.assertIn("static", self.run_tool("config.yaml").stdout)
+        self.assertIsNone(self.answer(text.split("energy:")[0])["energy"])
 
 
 if __name__ == "__main__":

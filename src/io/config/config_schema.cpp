@@ -33,6 +33,7 @@ const Schema& schema_of(Rows<ConfigText>) {
               kObject<ExecutionText>),
       by_hand("price", "what the machine costs", kObject<Price>),
       by_hand("power", "what the machine draws", kObject<Power>),
+      by_hand("energy", "what work, idling and links take", kObject<EnergyRates>),
       by_hand("equations", "which variant of the model holds", kPresetOrSwitches),
       by_hand("search", "what is searched and minimised, and when to stop", kObject<SearchText>),
       by_hand("sharding", "pins of sharded loops", kObject<ShardingText>),

@@ -263,6 +263,14 @@ void read_power(const YamlEntry& section, Machine& system, InputMessages& messag
   resolve_defaults_of_rate(section, system, system.power, messages);
 }
 
+void read_energy(const YamlEntry& section, Machine& system, InputMessages& messages) {
+  EnergyRates& energy = system.energy;
+  read_object(section, energy, messages);
+  if (energy.cap > energy.idle) return;
+  messages.add(section.value.find("cap") ? section.value.find("cap")->place : section.place, "cap",
+               fmt::format("expected more than the static power of {}", to_text(energy.idle)));
+}
+
 void resolve_defaults_of_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
                               Machine& system, InputMessages& messages) {
   put_into(design, chip, system);

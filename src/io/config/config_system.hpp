@@ -59,6 +59,7 @@ std::optional<SystemText> read_system(const YamlEntry& section, std::optional<st
                                       SystemUse use, InputMessages& messages);
 void read_price(const YamlEntry& section, Machine& system, InputMessages& messages);
 void read_power(const YamlEntry& section, Machine& system, InputMessages& messages);
+void read_energy(const YamlEntry& section, Machine& system, InputMessages& messages);
 
 /// Puts a derived chip into the machine and makes the checks that need it; `section` is the section
 /// of the machine.

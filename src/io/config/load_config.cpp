@@ -335,6 +335,9 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   if (system) {
     if (price) read_price(*price, *system, messages);
     if (power) read_power(*power, *system, messages);
+    if (const YamlEntry* section = reader.optional("energy")) {
+      read_energy(*section, *system, messages);
+    }
   }
   read_equations(reader.optional("equations"), problem, technology_equations, messages);
   const bool checks_shapes = problem.equations.shapes == Shapes::Checked;

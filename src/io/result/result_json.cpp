@@ -206,6 +206,23 @@ Json intensity_json(const Cost& cost) {
   return {{"memory", or_null(cost.memory_intensity)}, {"network", or_null(cost.network_intensity)}};
 }
 
+/// Null without energies.
+Json energy_json(const Cost& cost) {
+  if (!cost.energy) return {};
+  const Energy& energy = *cost.energy;
+  Json json = object_json(
+      join(DFSEARCH_KEYS(Energy, clock, time), key<Energy, &Energy::idle>("static")), &energy);
+  put(json, DFSEARCH_KEYS(EnergyWork, math, memory, links), &energy.work);
+  json["joules"] = number(energy.sum());
+  json["watts"] = number(energy.power());
+  json["edp"] = json_number(energy.product());
+  Json& token = json["joules_per_token"] = Json();
+  if (cost.tokens_per_second) {
+    token = number(energy.sum() / cost.step_time / *cost.tokens_per_second);
+  }
+  return json;
+}
+
 StepBound bound_by(const Cost& cost) { return cost.shares.largest(); }
 
 /// Null for workloads without users who wait.
@@ -239,7 +256,8 @@ Json answer_json(const Outcome& outcome) {
   result["gap"] = is_bounded && cost != nullptr ? json_number(search->gap) : Json();
   put(result,
       join(DFSEARCH_KEYS(Cost, step_time, utilization), key<Cost, &Cost::flops>("flop"),
-           kPriceKeys<Cost>, key<Cost, &intensity_json>("operational_intensity")),
+           kPriceKeys<Cost>, key<Cost, &energy_json>("energy"),
+           key<Cost, &intensity_json>("operational_intensity")),
       cost);
   put_rates(result, cost != nullptr ? cost->tokens_per_second : std::nullopt,
             outcome.problem->system.chips, cost != nullptr ? cost->price : Dollars{});

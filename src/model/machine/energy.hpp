@@ -10,8 +10,6 @@
 
 namespace dfsearch {
 
-using JoulesPerFlop = Quantity<1, 0, -1, 0, 1>;
-
 /// Of a FLOP, by Math; zero: not stated.
 struct FlopEnergies {
   std::array<JoulesPerFlop, kMathCount> of{};

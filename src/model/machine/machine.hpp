@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "model/machine/energy.hpp"
 #include "model/machine/mesh_placement.hpp"
 #include "model/machine/peaks.hpp"
 #include "model/machine/rates.hpp"
@@ -145,6 +146,7 @@ struct Machine {
   std::vector<NetworkDimension> network;
   Price price;
   Power power;
+  EnergyRates energy;
   /// Listed from the inside out; they count with Execution::levels only.
   std::vector<OnChipLevel> levels;
 

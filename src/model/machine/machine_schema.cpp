@@ -192,6 +192,32 @@ const Schema& schema_of(Rows<RateByPeak>) {
 
 const Schema& schema_of(Rows<Price>) { return schema<Price, kUnits<Price, Dollars>>("price"); }
 
+const Schema& schema_of(Rows<FlopEnergies>) {
+  using E = FlopEnergies;
+  static constexpr Extra kFlop{.limits = {0, 1.0}, .preset = "as bf16, else the most stated"};
+  static constexpr Field kFields[] = {
+      element<0, &E::of>("fp64", "", kFlop), element<1, &E::of>("fp32", "", kFlop),
+      element<2, &E::of>("tf32", "", kFlop), element<3, &E::of>("bf16", "", kFlop),
+      element<4, &E::of>("fp16", "", kFlop), element<5, &E::of>("fp8", "", kFlop),
+      element<6, &E::of>("fp6", "", kFlop),  element<7, &E::of>("fp4", "", kFlop),
+      element<8, &E::of>("int8", "", kFlop)};
+  return schema<E, kFields>("energies of a FLOP");
+}
+
+const Schema& schema_of(Rows<EnergyRates>) {
+  using E = EnergyRates;
+  static constexpr Interval kWatts{0, 1e9};
+  static constexpr Field kFields[] = {
+      field<&E::idle>("static", "of a chip, whatever it does", {.limits = kWatts}),
+      field<&E::host>("host", "share of a chip in the rest of its node", {.limits = kWatts}),
+      field<&E::flop>("flop", "of arithmetic, by number format"),
+      field<&E::memory>("memory", "of a bit to or from memory", {.limits = {0, 1.0}}),
+      field<&E::link>("link", "of a bit over a link", {.limits = {0, 1.0}}),
+      field<&E::cap>("cap", "most power of a chip, to which its clock is lowered",
+                     {.limits = kWatts, .preset = "none"})};
+  return schema<E, kFields>("energy");
+}
+
 const Schema& schema_of(Rows<Power>) { return schema<Power, kUnits<Power, Watts>>("power"); }
 
 }  // namespace dfsearch

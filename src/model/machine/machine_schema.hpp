@@ -19,5 +19,7 @@ const Schema& schema_of(Rows<Peaks>);
 const Schema& schema_of(Rows<RateByPeak>);
 const Schema& schema_of(Rows<Price>);
 const Schema& schema_of(Rows<Power>);
+const Schema& schema_of(Rows<FlopEnergies>);
+const Schema& schema_of(Rows<EnergyRates>);
 
 }  // namespace dfsearch
