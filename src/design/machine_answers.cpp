@@ -92,6 +92,7 @@ std::optional<Problem> machine_with(const Problem& problem, const ChipDesign& de
   Problem machine = problem;
   put_into(design, chip, machine.system);
   set_out_of_core_traffic(machine);
+  set_array_loads(machine);
   const bool small_levels =
       problem.execution.levels && !holds_tiles(machine.system.levels, problem.workload.word);
   if (small_levels) return std::nullopt;

@@ -146,6 +146,8 @@ struct Kernel {
   double slowness = 1.0;
   /// Factor on its cycles, where these are counted.
   double cycle_scale = 1.0;
+  /// Whether arrays take a cycle for each row of an operand that stays in them.
+  bool loads_arrays = false;
   /// The format of its arithmetic; by default the one of the execution.
   std::optional<Math> math = std::nullopt;
   /// The number of steps, one after the other, each on its part of the columns: a recurrent step

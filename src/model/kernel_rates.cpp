@@ -101,6 +101,15 @@ void set_out_of_core_traffic(Problem& problem) {
   set_kernels(problem, std::move(kernels));
 }
 
+// docs/model.md (29)
+void set_array_loads(Problem& problem) {
+  if (problem.equations.array_loads == ArrayLoads::Free) return;
+  if (problem.system.accelerator.dataflow == Dataflow::Output) return;
+  std::vector<Kernel> kernels = problem.workload.graph.kernels();
+  for (Kernel& kernel : kernels) kernel.loads_arrays = true;
+  set_kernels(problem, std::move(kernels));
+}
+
 FlopsPerSecond peak_of_products(const Problem& problem) {
   const FlopsPerSecond peak = problem.system.accelerator.peak();
   if (!problem.system.peaks.stated()) return peak;

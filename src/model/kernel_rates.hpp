@@ -24,6 +24,9 @@ std::optional<KernelId> set_kernel_rates(Problem& problem);
 /// Sets what HPL and FFT move between memory and the chip, which must have its SRAM.
 void set_out_of_core_traffic(Problem& problem);
 
+/// Sets whether arrays take time to load what stays in them.
+void set_array_loads(Problem& problem);
+
 /// The FLOP/s of a chip at the peaks of the formats in which the products of the workload run.
 FlopsPerSecond peak_of_products(const Problem& problem);
 

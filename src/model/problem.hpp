@@ -121,6 +121,11 @@ enum class OutOfCore : std::uint8_t {
   Charged,  ///< data passes between memory and the chip as often as the SRAM makes it
   Free,
 };
+/// The time in which arrays take in the operand that they keep.
+enum class ArrayLoads : std::uint8_t {
+  Charged,  ///< a cycle for each row, before anything streams past it
+  Free,
+};
 /// How a gather uses several dimensions.
 enum class GatherOrder : std::uint8_t {
   InTurn,  ///< one after the other, from the inside out
@@ -156,6 +161,7 @@ struct Equations {
   GridSides grid = GridSides::Members;
   SpilledTime spilled = SpilledTime::Sum;
   OutOfCore out_of_core = OutOfCore::Charged;
+  ArrayLoads array_loads = ArrayLoads::Charged;
   GatherOrder gather = GatherOrder::InTurn;
   int directions = 1;  ///< of the links of a ring that a collective uses
   /// The bandwidth of flat gradient all-reduces; by default the bandwidth of the slowest data
@@ -179,6 +185,7 @@ struct Equations {
             .grid = GridSides::All,
             .spilled = SpilledTime::Mean,
             .out_of_core = OutOfCore::Free,
+            .array_loads = ArrayLoads::Free,
             .dlrm_gradient_bandwidth = BytesPerSecond(1e9)};
   }
 };

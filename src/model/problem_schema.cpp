@@ -70,6 +70,8 @@ const Schema& schema_of(Rows<Equations>) {
       field<&E::out_of_core>("out_of_core",
                              "what HPL and FFT move between memory and chip, which hold a part of "
                              "their data at a time"),
+      field<&E::array_loads>("array_loads",
+                             "the rows of a weight or an input that stays in the arrays"),
       field<&E::gather>("gather",
                         "how a gather uses several dimensions: one after the other, or "
                         "all at once on parts of the data"),

@@ -8,12 +8,25 @@ import json
 
 from support import CliTest, main
 
+ARRAY = """\
+workload: {kind: graph, word: 1 B, tensors: [],
+  kernels: [{name: G, kind: weight_gemm, M: 256, K: 768, N: 256}]}
+system: {chips: 1, memory: {bandwidth: 1 TB/s}, accelerator:
+  {cores: 1, lanes: 128, stages: 128, frequency: 1 GHz, sram: 10 MB, dataflow: weight}}
+"""
+
 
 class MachinesTest(CliTest):
     def answer(self, text, *words):
         self.write("config.yaml", text)
         done = self.run_tool("config.yaml", "--quiet", "--threads", 1, "--json", "-", *words)
         return json.loads(done.stdout)
+
+    def test_what_stays_in_an_array_moves_into_it(self):
+        # SCALE-Sim counts 4608 cycles (its issue 51).
+        self.assertAlmostEqual(self.answer(ARRAY)["step_time"] / 4.608e-6, 1, places=9)
+        free = self.answer(ARRAY, "--set", "equations.array_loads=free")
+        self.assertAlmostEqual(free["step_time"] / 3.072e-6, 1, places=9)
 
     def test_a_peak_of_16_bits_beside_cores_is_theirs(self):
         config = "workload: {from: gpt3_175b_prefill}\nsystem: {from: h100_dgx, chips: 8}\n"

@@ -667,8 +667,9 @@ class PlainModel {
                        (steps * times(kernels_[i]) * blocks(e.m, 1.0) * e.n));
     }
     const double output = blocks(e.m, e.n) * e.k;
-    const double weight = blocks(e.m, e.k) * e.n;
-    const double input = blocks(e.n, e.k) * e.m;
+    const double rows = kernels_[i].loads_arrays ? std::min(e.k, number(chip.stages)) : 0.0;
+    const double weight = blocks(e.m, e.k) * (e.n + rows);
+    const double input = blocks(e.n, e.k) * (e.m + rows);
     const Dataflow chosen = chip.dataflow;
     const double once = chosen == Dataflow::Output   ? output
                         : chosen == Dataflow::Weight ? weight

@@ -489,7 +489,7 @@ class Problem:
                 ("pipeline", "schedule", "bubble"),
                 ("lone_kernels", "streamed", "whole"), ("weight_pieces", "free", "free"),
                 ("grid", "members", "all"),
-                ("spilled", "sum", "mean"),
+                ("spilled", "sum", "mean"), ("array_loads", "charged", "free"),
                 ("charge_out_of_core", "charged", "free")):
             key = switch.removeprefix("charge_")
             setattr(self, switch, e.get(key, of_published if published else physical))
@@ -839,15 +839,19 @@ def _dataflows(problem, shard):
     """Extents along lanes, along stages and of what streams, of each dataflow left."""
     m, k, n = shard
     extents = {"output": (m, n, k), "weight": (m, k, n), "input": (n, k, m)}
-    return list(extents.values()) if problem.dataflow == "best" else [extents[problem.dataflow]]
+    return extents if problem.dataflow == "best" else {problem.dataflow: extents[problem.dataflow]}
 
 
 def _cycles(problem, kernel, shard, lanes, stages):
     core_lanes, core_stages = problem.lanes, problem.stages
     m, _, n = shard
     if kernel.systolic:
-        return min(ceil_div(a, lanes * core_lanes) * ceil_div(b, stages * core_stages) * c
-                   for a, b, c in _dataflows(problem, shard))
+        # What stays moves into an array row by row; of an output that stays there is nothing.
+        loads = [(*extents, 0 if name == "output" or problem.array_loads == "free"
+                  else min(extents[1], core_stages))
+                 for name, extents in _dataflows(problem, shard).items()]
+        return min(ceil_div(a, lanes * core_lanes) * ceil_div(b, stages * core_stages) * (c + load)
+                   for a, b, c, load in loads)
     return ceil_div(m, lanes * core_lanes) * n * max(kernel.element_flops, 1)
 
 
@@ -869,7 +873,7 @@ def _useful_counts(extent, width, limit):
 
 def core_choices(problem, kernel, shard):
     """Pareto list of (cores, cycles, lanes, stages), cores rising and cycles falling."""
-    spread = [extents[:2] for extents in _dataflows(problem, shard)]
+    spread = [extents[:2] for extents in _dataflows(problem, shard).values()]
     if not kernel.systolic:
         spread = [(shard[0], 1)]
     grid = [

@@ -389,6 +389,7 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
     derive_chip(root, config, messages);
   }
   if (system_is_right) set_out_of_core_traffic(problem);
+  if (system_is_right) set_array_loads(problem);
   if (messages.count() == 0) note_parts_left_out(problem, messages);
   if (!chip_alone) resolve_defaults_of_stages(root, config, messages);
   return config;

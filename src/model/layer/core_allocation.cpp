@@ -56,11 +56,17 @@ std::int64_t scaled(std::int64_t cycles, double scale) {
   return static_cast<std::int64_t>(std::min(std::ceil(static_cast<double>(cycles) * scale), most));
 }
 
-std::int64_t systolic_cycles(std::int64_t rounds, const ArrayExtents& extents,
+/// Cycles of a kernel whose arrays keep an operand, its output or another one, which moves into them
+/// row by row before the rest streams past it.
+std::int64_t systolic_cycles(const Kernel& kernel, const Shard& shard, Dataflow dataflow,
                              const Accelerator& accelerator, CoreGrid grid) {
+  const ArrayExtents extents = array_extents(shard.of_step(), dataflow);
+  const bool loads = kernel.loads_arrays && dataflow != Dataflow::Output;
+  const std::int64_t loaded = loads ? std::min(accelerator.stages, extents.stages) : 0;
   const std::int64_t rows = ceil_div(ceil_div(extents.lanes, accelerator.lanes), grid.lanes);
   const std::int64_t columns = ceil_div(ceil_div(extents.stages, accelerator.stages), grid.stages);
-  return capped_product(capped_product(capped_product(rows, columns), extents.streamed), rounds);
+  return capped_product(capped_product(capped_product(rows, columns), extents.streamed + loaded),
+                        rounds(kernel, shard));
 }
 
 }  // namespace
@@ -76,8 +82,7 @@ std::int64_t cycles(const Kernel& kernel, const Shard& shard, const Accelerator&
   }
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const Dataflow dataflow : dataflows_of(accelerator)) {
-    const ArrayExtents extents = array_extents(shard.of_step(), dataflow);
-    least = std::min(least, systolic_cycles(rounds(kernel, shard), extents, accelerator, grid));
+    least = std::min(least, systolic_cycles(kernel, shard, dataflow, accelerator, grid));
   }
   return scaled(least, kernel.cycle_scale);
 }
@@ -86,8 +91,7 @@ Dataflow dataflow_of(const Kernel& kernel, const Shard& shard, const Accelerator
                      CoreGrid grid) {
   const std::span<const Dataflow> all = dataflows_of(accelerator);
   const auto cost = [&](Dataflow dataflow) {
-    const ArrayExtents extents = array_extents(shard.of_step(), dataflow);
-    return std::pair(systolic_cycles(rounds(kernel, shard), extents, accelerator, grid),
+    return std::pair(systolic_cycles(kernel, shard, dataflow, accelerator, grid),
                      register_words(shard.of_step(), accelerator, dataflow));
   };
   return *std::min_element(all.begin(), all.end(),
