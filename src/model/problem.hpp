@@ -128,6 +128,7 @@ enum class ArrayLoads : std::uint8_t {
 };
 /// How a gather uses several dimensions.
 enum class GatherOrder : std::uint8_t {
+  Tori,    ///< neighbouring axes of a torus at once, all else in turn
   InTurn,  ///< one after the other, from the inside out
   AtOnce,  ///< all of them, on parts of the data in different orders
 };
@@ -162,7 +163,7 @@ struct Equations {
   SpilledTime spilled = SpilledTime::Sum;
   OutOfCore out_of_core = OutOfCore::Charged;
   ArrayLoads array_loads = ArrayLoads::Charged;
-  GatherOrder gather = GatherOrder::InTurn;
+  GatherOrder gather = GatherOrder::Tori;
   int directions = 1;  ///< of the links of a ring that a collective uses
   /// The bandwidth of flat gradient all-reduces; by default the bandwidth of the slowest data
   /// dimension.
@@ -186,6 +187,7 @@ struct Equations {
             .spilled = SpilledTime::Mean,
             .out_of_core = OutOfCore::Free,
             .array_loads = ArrayLoads::Free,
+            .gather = GatherOrder::InTurn,
             .dlrm_gradient_bandwidth = BytesPerSecond(1e9)};
   }
 };

@@ -73,8 +73,8 @@ const Schema& schema_of(Rows<Equations>) {
       field<&E::array_loads>("array_loads",
                              "the rows of a weight or an input that stays in the arrays"),
       field<&E::gather>("gather",
-                        "how a gather uses several dimensions: one after the other, or "
-                        "all at once on parts of the data"),
+                        "how a gather uses several dimensions: one after the other, of a torus "
+                        "(`both_ways`) or all of them at once on parts of the data"),
       field<&E::directions>("directions", "of the links of a ring that collectives use",
                             {.limits = {1, 2}})};
   static const Schema kSchema = [] {

@@ -35,7 +35,7 @@ constexpr auto words(GridSides) { return named<GridSides>("members", "all"); }
 constexpr auto words(SpilledTime) { return named<SpilledTime>("sum", "mean"); }
 constexpr auto words(OutOfCore) { return named<OutOfCore>("charged", "free"); }
 constexpr auto words(ArrayLoads) { return named<ArrayLoads>("charged", "free"); }
-constexpr auto words(GatherOrder) { return named<GatherOrder>("in_turn", "at_once"); }
+constexpr auto words(GatherOrder) { return named<GatherOrder>("tori", "in_turn", "at_once"); }
 
 const Schema& schema_of(Rows<Equations>);
 const Schema& schema_of(Rows<Execution>);

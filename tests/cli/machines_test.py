@@ -14,6 +14,11 @@ workload: {kind: graph, word: 1 B, tensors: [],
 system: {chips: 1, memory: {bandwidth: 1 TB/s}, accelerator:
   {cores: 1, lanes: 128, stages: 128, frequency: 1 GHz, sram: 10 MB, dataflow: weight}}
 """
+GATHER = """\
+workload: {kind: graph, network: tensor, tensors: [], kernels: [
+  {name: G, kind: elementwise, communication: {type: all_gather, bytes: 1 GB}}]}
+system: {from: tpu_v5p, chips: 4096}
+"""
 
 
 class MachinesTest(CliTest):
@@ -27,6 +32,15 @@ class MachinesTest(CliTest):
         self.assertAlmostEqual(self.answer(ARRAY)["step_time"] / 4.608e-6, 1, places=9)
         free = self.answer(ARRAY, "--set", "equations.array_loads=free")
         self.assertAlmostEqual(free["step_time"] / 3.072e-6, 1, places=9)
+
+    def test_a_torus_gathers_over_all_links(self):
+        at_once = 1e9 * 4095 / 4096 / 600e9 + 24e-6
+        self.assertAlmostEqual(self.answer(GATHER)["step_time"] / at_once, 1, places=6)
+        in_turn = self.answer(GATHER, "--set", "equations.gather=in_turn")
+        self.assertGreater(in_turn["step_time"], 5.5 * at_once)
+        self.write("config.yaml", GATHER)
+        self.assertIn("both_ways: expected a ring or a line", self.run_tool(
+            "config.yaml", "--set", "system.network.0.topology=switch", status=2).stderr)
 
     def test_a_peak_of_16_bits_beside_cores_is_theirs(self):
         config = "workload: {from: gpt3_175b_prefill}\nsystem: {from: h100_dgx, chips: 8}\n"

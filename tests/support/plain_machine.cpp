@@ -98,7 +98,9 @@ double all_to_all(const Problem& problem, const Mapping& mapping, double pair) {
     const NetworkDimension& link = problem.system.network[d];
     double share = (n - 1.0) / n;
     if (link.topology == Topology::Ring) share = n / 8.0;
-    if (link.topology == Topology::Ring && problem.equations.directions == 2) {
+    const bool tori = problem.equations.gather != GatherOrder::InTurn;
+    const bool both = problem.equations.directions == 2 || (tori && link.both_ways);
+    if (link.topology == Topology::Ring && both) {
       share = n == 2.0 ? 0.5 : std::floor(n * n / 4.0) / (2.0 * n);
     }
     if (link.topology == Topology::FullyConnected) share = 1.0 / n;

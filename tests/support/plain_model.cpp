@@ -726,19 +726,21 @@ class PlainModel {
   double all_gather(Strategy strategy, double whole) const {
     return all_gather(strategy, whole, axes_);
   }
-  bool has_both_ways(Topology topology, double n) const {
-    return problem_.equations.directions == 2 && topology == Topology::Ring && n > 2.0;
+  bool has_both_ways(std::size_t d) const {
+    const NetworkDimension& link = problem_.system.network[d];
+    const bool is_torus = link.both_ways && problem_.equations.gather != GatherOrder::InTurn;
+    return (problem_.equations.directions == 2 || is_torus) && link.topology == Topology::Ring &&
+           mapping_.network[d].degree > 2;
   }
 
   /// The set of dimensions with the greatest ratio of bytes to the bandwidth into a chip decides.
-  double gather_at_once(Strategy strategy, double whole, const Axes& axes) const {
+  double gather_at_once(const std::vector<std::size_t>& dimensions, double whole) const {
     std::vector<std::pair<double, double>> all;  // members and bytes a second
     double members = 1.0;
-    for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
-      if (!is_along(d, strategy, axes)) continue;
+    for (const std::size_t d : dimensions) {
       const double n = number(mapping_.network[d].degree);
       const NetworkDimension& link = problem_.system.network[d];
-      double links = has_both_ways(link.topology, n) ? 2.0 : 1.0;
+      double links = has_both_ways(d) ? 2.0 : 1.0;
       if (link.topology == Topology::FullyConnected) links = n - 1.0;
       all.emplace_back(n, links * link.bandwidth.in_base_units());
       members *= n;
@@ -756,19 +758,22 @@ class PlainModel {
   }
 
   double all_gather(Strategy strategy, double whole, const Axes& axes) const {
-    if (problem_.equations.gather == GatherOrder::AtOnce) {
-      return gather_at_once(strategy, whole, axes);
+    std::vector<std::vector<std::size_t>> turns;  // of dimensions at once
+    bool was_torus = false;
+    for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
+      if (!is_along(d, strategy, axes)) continue;
+      const bool is_torus =
+          problem_.system.network[d].both_ways && problem_.equations.gather == GatherOrder::Tori;
+      const bool joins =
+          problem_.equations.gather == GatherOrder::AtOnce || (was_torus && is_torus);
+      if (turns.empty() || !joins) turns.emplace_back();
+      turns.back().push_back(d);
+      was_torus = is_torus;
     }
     double time = 0.0;
-    for (std::size_t d = 0; d < mapping_.network.size(); ++d) {
-      const double n = number(mapping_.network[d].degree);
-      if (!is_along(d, strategy, axes)) continue;
-      const double b = problem_.system.network[d].bandwidth.in_base_units();
-      const Topology topology = problem_.system.network[d].topology;
-      const double ways = has_both_ways(topology, n) ? 2.0 : 1.0;
-      const bool all_at_once = topology == Topology::FullyConnected;
-      time += all_at_once ? whole / (n * b) : (n - 1.0) / n * whole / (ways * b);
-      whole /= n;
+    for (const std::vector<std::size_t>& turn : turns) {
+      time += gather_at_once(turn, whole);
+      for (const std::size_t d : turn) whole /= number(mapping_.network[d].degree);
     }
     return time;
   }
@@ -776,7 +781,7 @@ class PlainModel {
     return problem_.equations.all_reduce_passes * all_gather(strategy, whole);
   }
 
-  /// The slowest dimension, each `of(topology, members)` times bytes over bandwidth.
+  /// The slowest dimension, each `of(dimension, members)` times bytes over bandwidth.
   template <class Of>
   double slowest(Strategy strategy, double bytes, Of of, const Axes& axes) const {
     double time = 0.0;
@@ -784,21 +789,23 @@ class PlainModel {
       const double n = number(mapping_.network[d].degree);
       if (!is_along(d, strategy, axes)) continue;
       const NetworkDimension& link = problem_.system.network[d];
-      time = std::max(time, of(link.topology, n) * bytes / link.bandwidth.in_base_units());
+      time = std::max(time, of(link, n) * bytes / link.bandwidth.in_base_units());
     }
     return time;
   }
 
   double point_to_point(Strategy strategy, double bytes) const {
     return slowest(
-        strategy, bytes, [](Topology, double) { return 1.0; }, axes_);
+        strategy, bytes, [](const NetworkDimension&, double) { return 1.0; }, axes_);
   }
 
   double exchange(double shard, const Axes& axes) const {
     const bool per_pair = problem_.equations.layout_conversion_bytes == ConversionBytes::Shard;
-    const bool both = problem_.equations.directions == 2 && !per_pair;
-    const auto of = [per_pair, both](Topology topology, double n) {
-      switch (topology) {
+    const bool all_both = problem_.equations.directions == 2;
+    const bool tori = problem_.equations.gather != GatherOrder::InTurn;
+    const auto of = [per_pair, all_both, tori](const NetworkDimension& link, double n) {
+      const bool both = (all_both || (tori && link.both_ways)) && !per_pair;
+      switch (link.topology) {
         case Topology::Ring:
           if (both) return n == 2.0 ? 0.5 : std::floor(n * n / 4.0) / (2.0 * n);
           return per_pair ? n * n / 8.0 : n / 8.0;
@@ -986,7 +993,7 @@ class PlainModel {
       if (!is_along(d, strategy, axes)) continue;
       const NetworkDimension& link = problem_.system.network[d];
       double hops = link.topology == Topology::Ring ? n - 1.0 : 1.0;
-      if (has_both_ways(link.topology, n)) hops = std::floor(n / 2.0);
+      if (has_both_ways(d)) hops = std::floor(n / 2.0);
       sum += hops * link.latency.in_base_units();
     }
     return sum;

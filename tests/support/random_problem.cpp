@@ -125,6 +125,9 @@ void random_network(Random& random, const Workload& workload, Machine& system,
     dimension.degree = pick(random, 1, 3);
     dimension.bandwidth = BytesPerSecond(static_cast<double>(pick(random, 1, 40)));
     dimension.strategy = static_cast<Strategy>(pick(random, 0, 2));
+    // Without a draw, which would change all that follows.
+    dimension.both_ways =
+        dimension.topology == Topology::Ring && (*dimension.degree + d + system.chips) % 2 == 0;
     if (limits.two_axes && chance(random, 60)) dimension.strategy = Strategy::Tensor;
     if (workload.network_use == NetworkUse::Tensor) dimension.strategy = Strategy::Tensor;
     if (workload.network_use == NetworkUse::Data) dimension.strategy = Strategy::Data;

@@ -95,6 +95,11 @@ DimensionText read_dimension(const YamlNode& item, const Technology* technology,
     messages.add(ports->place, "ports", "needs a 'technology' of the system, expected none");
   }
   if (reader.has("bandwidth")) text.ports.link.reset();
+  const Topology topology = text.dimension.topology;
+  const bool is_axis = topology == Topology::Ring || topology == Topology::Line;
+  if (text.dimension.both_ways && (!is_axis || text.dimension.mesh)) {
+    messages.add(reader.optional("both_ways")->place, "both_ways", "expected a ring or a line");
+  }
   resolve_defaults_of_mesh(reader, text);
   return text;
 }
@@ -291,7 +296,8 @@ const Schema& schema_of(Rows<DimensionText>) {
           "latency",
           "of one message over one link; which exchanges pay it is the switch `latency` of "
           "`equations`",
-          {.limits = kLatencyLimits})};
+          {.limits = kLatencyLimits}),
+      field<&D::dimension, &NetworkDimension::both_ways>("both_ways", kBothWays)};
   return schema<D, kFields>("dimension");
 }
 

@@ -13,6 +13,10 @@
 
 namespace dfsearch {
 
+inline constexpr const char* kBothWays =
+    "whether it is an axis of a torus: collectives use its links in both directions, and "
+    "neighbouring axes of this kind at once";
+
 struct DimensionText {
   NetworkDimension dimension;
   DimensionPorts ports;

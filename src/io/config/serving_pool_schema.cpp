@@ -1,5 +1,6 @@
 // Rows of the pools of configs of kind llm_serving: a chip, its network, its software.
 
+#include "io/config/config_network.hpp"
 #include "io/config/serving_text.hpp"
 
 #include <fmt/format.h>
@@ -46,7 +47,8 @@ const Schema& schema_of(Rows<PoolDimensionText>) {
       field<&D::dimension, &NetworkDimension::bandwidth>(
           "bandwidth", "of one link, one way", {.limits = kBandwidthLimits, .flags = kRequired}),
       field<&D::dimension, &NetworkDimension::latency>("latency", "of one message over one link",
-                                                       {.limits = kLatencyLimits})};
+                                                       {.limits = kLatencyLimits}),
+      field<&D::dimension, &NetworkDimension::both_ways>("both_ways", kBothWays)};
   return schema<D, kFields>("dimension of a pool");
 }
 

@@ -1,6 +1,7 @@
 #include "model/machine/collectives.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace dfsearch {
@@ -29,17 +30,20 @@ Collectives::Collectives(const Machine& system, const std::vector<Mapping::Dimen
     dimensions_.push_back({.topology = system.network[d].topology,
                            .degree = static_cast<double>(network[d].degree),
                            .bandwidth = system.network[d].bandwidth,
-                           .latency = system.network[d].latency});
+                           .latency = system.network[d].latency,
+                           .both_ways = system.network[d].both_ways});
   }
   set_axes();
 }
 
 void Collectives::set_axes() {
   axes_.clear();
-  if (gather_ == GatherOrder::InTurn && directions_ == 1) return;
+  const bool has_both = std::any_of(dimensions_.begin(), dimensions_.end(),
+                                    [this](const Dimension& d) { return uses_both_ways(d); });
+  if (gather_ != GatherOrder::AtOnce && !has_both) return;
   for (const Dimension& d : dimensions_) {
     // One direction of a ring is as fast as a line.
-    const bool is_half = d.topology == Topology::Ring && directions_ == 1;
+    const bool is_half = d.topology == Topology::Ring && !uses_both_ways(d);
     axes_.push_back({.topology = is_half ? Topology::Line : d.topology,
                      .n = d.degree,
                      .link = d.bandwidth,
@@ -49,6 +53,7 @@ void Collectives::set_axes() {
 
 Collectives::Collectives(std::vector<Dimension> dimensions) : dimensions_(std::move(dimensions)) {
   for (const Dimension& d : dimensions_) members_ *= static_cast<std::int64_t>(d.degree);
+  set_axes();
 }
 
 Collectives Collectives::of_degrees(const std::vector<double>& degrees) const {
@@ -68,11 +73,19 @@ Collectives Collectives::of_degrees(const std::vector<double>& degrees) const {
 // docs/collectives.md (2)
 // docs/model.md (13)
 Seconds Collectives::all_gather(Bytes whole) const {
-  if (!axes_.empty()) {
-    return gather_ == GatherOrder::AtOnce ? collective::gather_at_once(axes_, whole)
-                                          : collective::gather_in_turn(axes_, whole);
-  }
+  if (gather_ == GatherOrder::AtOnce) return collective::gather_at_once(axes_, whole);
   Seconds time{};
+  for (std::size_t first = 0, end = 0; first < axes_.size(); first = end) {
+    ++end;
+    const auto is_torus = [&](std::size_t i) {
+      return dimensions_[i].both_ways && gather_ == GatherOrder::Tori;
+    };
+    while (end < axes_.size() && is_torus(first) && is_torus(end)) ++end;
+    const std::span<const collective::Axis> torus(&axes_[first], end - first);
+    time += collective::gather_at_once(torus, whole);
+    for (const collective::Axis& axis : torus) whole = whole / axis.n;
+  }
+  if (!axes_.empty()) return time;
   double inner_members = 1.0;
   for (const Dimension& d : dimensions_) {
     const Bytes left = whole / inner_members;
@@ -91,9 +104,13 @@ Seconds Collectives::all_reduce(Bytes whole) const {
 // docs/collectives.md (4)
 // docs/model.md (15)
 Seconds Collectives::all_to_all(Bytes member) const {
-  if (directions_ == 2 && !axes_.empty()) return collective::all_to_all(axes_, member);
   Seconds slowest{};
-  for (const Dimension& d : dimensions_) {
+  for (std::size_t i = 0; i < dimensions_.size(); ++i) {
+    const Dimension& d = dimensions_[i];
+    if (uses_both_ways(d)) {
+      slowest = std::max(slowest, collective::all_to_all({&axes_[i], 1}, member));
+      continue;
+    }
     const double share = row_of(d.topology).exchanged(d.degree);
     slowest = std::max(slowest, member * share / d.bandwidth);
   }
@@ -167,11 +184,11 @@ Seconds Collectives::all_reduce_latency() const {
 Seconds Collectives::gather_latency() const {
   Seconds sum{};
   if (latency_ == LatencyRule::AllReduces) return sum;
-  if (directions_ == 2 && !axes_.empty()) {
-    return collective::latency(axes_, collective::Kind::AllGather);
+  for (std::size_t i = 0; i < dimensions_.size(); ++i) {
+    const Dimension& d = dimensions_[i];
+    sum += uses_both_ways(d) ? collective::latency({&axes_[i], 1}, collective::Kind::AllGather)
+                             : d.latency * row_of(d.topology).gather_hops(d.degree);
   }
-  for (const Dimension& d : dimensions_)
-    sum += d.latency * row_of(d.topology).gather_hops(d.degree);
   return sum;
 }
 
@@ -179,11 +196,10 @@ Seconds Collectives::gather_latency() const {
 Seconds Collectives::exchange_latency() const {
   Seconds sum{};
   if (latency_ == LatencyRule::AllReduces) return sum;
-  if (directions_ == 2 && !axes_.empty()) {
-    return collective::latency(axes_, collective::Kind::AllToAll);
-  }
-  for (const Dimension& d : dimensions_) {
-    sum += d.latency * row_of(d.topology).exchange_hops(d.degree);
+  for (std::size_t i = 0; i < dimensions_.size(); ++i) {
+    const Dimension& d = dimensions_[i];
+    sum += uses_both_ways(d) ? collective::latency({&axes_[i], 1}, collective::Kind::AllToAll)
+                             : d.latency * row_of(d.topology).exchange_hops(d.degree);
   }
   return sum;
 }

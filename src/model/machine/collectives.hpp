@@ -23,6 +23,7 @@ class Collectives {
     double degree;
     BytesPerSecond bandwidth;
     Seconds latency;
+    bool both_ways = false;  ///< NetworkDimension has it
   };
 
   /// `network` gives degrees and strategies, `system` topologies and bandwidths.
@@ -41,7 +42,8 @@ class Collectives {
   [[nodiscard]] std::int64_t members() const { return members_; }
 
   /// `whole` is the bytes of the reduced or gathered tensor.  One dimension works after the other
-  /// and moves the bytes that the inner ones leave, so the times add up; or all work at once.
+  /// and moves the bytes that the inner ones leave, so the times add up; or all work at once, or only
+  /// the axes of a torus.
   [[nodiscard]] Seconds all_reduce(Bytes whole) const;
   [[nodiscard]] Seconds all_gather(Bytes whole) const;
   /// `member` is the bytes one member holds.  The dimensions work in a pipeline, so
@@ -66,6 +68,9 @@ class Collectives {
   [[nodiscard]] Seconds message_latency() const;
 
  private:
+  [[nodiscard]] bool uses_both_ways(const Dimension& dimension) const {
+    return directions_ == 2 || (dimension.both_ways && gather_ != GatherOrder::InTurn);
+  }
   [[nodiscard]] double cut_of_grid(std::size_t cut) const;
   void set_axes();
 
@@ -73,9 +78,9 @@ class Collectives {
   std::int64_t members_ = 1;
   double all_reduce_passes_ = 2.0;
   LatencyRule latency_ = LatencyRule::Hops;
-  GatherOrder gather_ = GatherOrder::InTurn;
+  GatherOrder gather_ = GatherOrder::Tori;
   int directions_ = 1;
-  /// The dimensions, where both directions or all dimensions at once are used; else empty.
+  /// The dimensions, where some have both directions or work at once; else empty.
   std::vector<collective::Axis> axes_;
 };
 

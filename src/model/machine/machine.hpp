@@ -103,6 +103,9 @@ struct NetworkDimension {
   std::optional<MeasuredNetwork> measured = std::nullopt;
   /// The members that the machine has, where fewer of them are used.
   std::optional<std::int64_t> whole = std::nullopt;
+  /// An axis of a torus: collectives use both directions of its links, and work on neighbouring axes
+  /// of this kind at once.
+  bool both_ways = false;
 };
 
 /// Dollars or watts of a chip by its TFLOP/s, as a polynomial.

@@ -20,6 +20,13 @@ double Links::rate(const NetworkDimension& dimension) const {
   return dimension.bandwidth.in_base_units() * pool_.engine.shares.network;
 }
 
+/// Directions of the links that a gather uses: two of a whole ring of a torus.
+double Links::ways(const NetworkDimension& dimension, double members) {
+  const bool is_whole = members == static_cast<double>(dimension.degree.value_or(0));
+  const bool is_ring = dimension.topology == Topology::Ring && is_whole && members > 2.0;
+  return dimension.both_ways && is_ring ? 2.0 : 1.0;
+}
+
 bool Links::holds(std::int64_t members) const {
   for (const NetworkDimension& dimension : pool_.machine.network) {
     const std::int64_t degree = dimension.degree.value_or(members);
@@ -36,7 +43,7 @@ LinkTime Links::all_reduce(std::int64_t members) const {
   for (const auto& [dimension, n] : parts(members)) {
     const TopologyRow& row = row_of(dimension->topology);
     time.fixed += 2.0 * row.gather_hops(n) * dimension->latency.in_base_units();
-    time.per_byte += 2.0 * row.gathered(n) / inner / rate(*dimension);
+    time.per_byte += 2.0 * row.gathered(n) / inner / (ways(*dimension, n) * rate(*dimension));
     inner *= n;
   }
   return time;

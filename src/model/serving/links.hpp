@@ -36,6 +36,7 @@ class Links {
   };
   [[nodiscard]] std::vector<Part> parts(std::int64_t members) const;
   [[nodiscard]] double rate(const NetworkDimension& dimension) const;
+  [[nodiscard]] static double ways(const NetworkDimension& dimension, double members);
 
   const Pool& pool_;
 };

@@ -12,11 +12,14 @@ namespace dfsearch::training {
 
 namespace {
 
+/// A part of an axis of a torus is a line.
 Collectives::Dimension link(const NetworkDimension& dimension, std::int64_t degree) {
-  return {.topology = dimension.topology,
+  const bool is_part = dimension.both_ways && degree < dimension.degree;
+  return {.topology = is_part ? Topology::Line : dimension.topology,
           .degree = static_cast<double>(degree),
           .bandwidth = dimension.bandwidth,
-          .latency = dimension.latency};
+          .latency = dimension.latency,
+          .both_ways = dimension.both_ways};
 }
 
 /// A role on a mesh: its ring shares links, and a message of it crosses several.
