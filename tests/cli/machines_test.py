@@ -19,6 +19,12 @@ workload: {kind: graph, network: tensor, tensors: [], kernels: [
   {name: G, kind: elementwise, communication: {type: all_gather, bytes: 1 GB}}]}
 system: {from: tpu_v5p, chips: 4096}
 """
+LARGE = """\
+workload: {kind: graph, word: 8 B, out_of_core: true, tensors: [{from: A, to: B}], kernels: [
+  {name: A, kind: gemm, M: 32768, K: 64, N: 32768}, {name: B, kind: elementwise, M: 32768, N: 32768}]}
+system: {chips: 1, accelerator: {cores: 64, lanes: 32, stages: 32, frequency: 1 GHz, sram: 50 MB},
+  memory: {bandwidth: 1 TB/s}}
+"""
 
 
 class MachinesTest(CliTest):
@@ -41,6 +47,14 @@ class MachinesTest(CliTest):
         self.write("config.yaml", GATHER)
         self.assertIn("both_ways: expected a ring or a line", self.run_tool(
             "config.yaml", "--set", "system.network.0.topology=switch", status=2).stderr)
+
+    def test_values_beyond_all_sram_cross_memory_once_each_way(self):
+        for words in ((), ("--set", "execution.style=kernel_by_kernel")):
+            found = self.answer(LARGE, *words)
+            self.assertAlmostEqual(found["partitions"][-1]["time"], 8 * 32768**2 / 1e12 *
+                                   (1 if words else 2), places=9)
+        free = self.answer(LARGE, "--set", "equations.out_of_core=free")
+        self.assertLess(free["step_time"], 8 * 32768**2 / 1e12)
 
     def test_a_peak_of_16_bits_beside_cores_is_theirs(self):
         config = "workload: {from: gpt3_175b_prefill}\nsystem: {from: h100_dgx, chips: 8}\n"

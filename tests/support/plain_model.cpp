@@ -435,9 +435,14 @@ class PlainModel {
     }
     const std::int64_t p = place(members.front());
     for (const Tensor& t : tensors_) {
-      if (source(t) == target(t) || (source(t) != p && target(t) != p)) continue;
+      if (source(t) != p && target(t) != p) continue;
       if (leaves_stage(t)) continue;
-      result.memory += tiles_ * tile_bytes(t) / bandwidth_;
+      const double once = tiles_ * tile_bytes(t) / bandwidth_;
+      if (source(t) != target(t)) {
+        result.memory += once;
+      } else if (no_sram_holds(t)) {
+        result.memory += 2.0 * once;
+      }
     }
     for (const Tensor& s : seams(problem_)) {
       if (source(s) == p) result.memory += tiles_ * tile_bytes(s) / bandwidth_;
@@ -465,6 +470,19 @@ class PlainModel {
     result.time += weights;
     result.memory += weights;
     return result;
+  }
+
+  // Values that cross memory inside a partition, too (69).
+  bool no_sram_holds(const Tensor& t) const {
+    const WorkloadKind kind = problem_.workload.kind;
+    if (!problem_.workload.out_of_core || problem_.equations.out_of_core == OutOfCore::Free ||
+        problem_.divides_graph() || kind == WorkloadKind::Hpl || kind == WorkloadKind::Fft) {
+      return false;
+    }
+    const Kernel& from = kernels_[t.from.index()];
+    const double rows = number(t.rows > 0 ? t.rows : from.outer * from.m);
+    const double chips = number(problem_.system.chips) / number(problem_.workload.copies);
+    return word_ * rows * number(from.n) > chips * problem_.system.accelerator.sram.in_base_units();
   }
 
   // Traffic that a kernel with a cut weight adds to its traffic without cuts (32), (33).

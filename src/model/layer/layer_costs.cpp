@@ -18,6 +18,24 @@ auto least(LoopSet loops, CostOf cost) {
   return best;
 }
 
+/// Whether values of a graph that works out of core may be too large for the chips.  Kernel by
+/// kernel all values cross memory; HPL and FFT have their traffic of their own.
+// docs/model.md (69)
+bool charges_large_values(const Problem& problem) {
+  const WorkloadKind kind = problem.workload.kind;
+  return problem.workload.out_of_core && problem.equations.out_of_core == OutOfCore::Charged &&
+         problem.execution.style == Style::Dataflow && !problem.divides_graph() &&
+         kind != WorkloadKind::Hpl && kind != WorkloadKind::Fft;
+}
+
+// docs/model.md (69)
+bool exceeds_all_sram(const Problem& problem, const Tensor& tensor) {
+  const Kernel& from = problem.workload.graph.kernel(tensor.from);
+  const std::int64_t rows = tensor.rows > 0 ? tensor.rows : from.outer * from.m;
+  return problem.workload.word * (static_cast<double>(rows) * static_cast<double>(from.n)) >
+         static_cast<double>(problem.chips_per_copy()) * problem.system.accelerator.sram;
+}
+
 }  // namespace
 
 LayerCosts::LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser,
@@ -196,6 +214,10 @@ Ticks LayerCosts::network(KernelId kernel) const {
 
 // docs/model.md (33)
 Ticks LayerCosts::transfer(TensorId tensor) const {
+  return always_crosses(tensor) ? 0 : crossing(tensor);
+}
+
+Ticks LayerCosts::crossing(TensorId tensor) const {
   return clock_.ticks(static_cast<double>(network_.tiles) * tile_bytes(tensor) / bandwidth_);
 }
 
@@ -217,7 +239,17 @@ Ticks LayerCosts::explicit_memory(KernelId kernel) const {
     if (seams[s].from == kernel) sum += seam_transfer(s);
     if (seams[s].to == kernel) sum += seam_transfer(s);
   }
+  if (always_crosses_.empty()) return sum;
+  for (const std::span<const TensorId> ends : {graph_.inputs(kernel), graph_.outputs(kernel)}) {
+    for (const TensorId t : ends) {
+      if (always_crosses(t)) sum = capped_sum(sum, crossing(t));
+    }
+  }
   return sum;
+}
+
+bool LayerCosts::always_crosses(TensorId tensor) const {
+  return !always_crosses_.empty() && always_crosses_[tensor.index()];
 }
 
 // docs/model.md (38)
@@ -359,6 +391,11 @@ void LayerCosts::fill_tensors() {
   for (const Tensor& tensor : graph_.tensors()) {
     tile_bytes_.push_back(tile_bytes_of(tensor));
     buffers_.push_back(buffer_of(tensor));
+  }
+  if (charges_large_values(problem_)) {
+    for (const Tensor& tensor : graph_.tensors()) {
+      always_crosses_.push_back(exceeds_all_sram(problem_, tensor));
+    }
   }
   for (const Tensor& seam : charged_seams(problem_)) seam_bytes_.push_back(tile_bytes_of(seam));
   if (problem_.workload.out_of_core) return;

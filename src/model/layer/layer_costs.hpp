@@ -79,14 +79,15 @@ class LayerCosts {
   [[nodiscard]] Ticks memory_latency() const { return memory_latency_; }
 
   [[nodiscard]] Ticks network(KernelId kernel) const;
-  /// The time of one store or one load of the tensor, over all tiles.
+  /// The time of one store or one load of the tensor, over all tiles; nothing for values that cross
+  /// memory in any partition, which are among the explicit memory of their kernels.
   [[nodiscard]] Ticks transfer(TensorId tensor) const;
   /// The time of one store or one load of a seam that is charged, over all tiles.
   [[nodiscard]] Ticks seam_transfer(std::size_t seam) const;
   /// The time of the kernel's explicit memory traffic alone.
   [[nodiscard]] Ticks own_memory(KernelId kernel) const;
-  /// Own memory traffic with the values that layers, or steps, hand each other there, and the
-  /// latency of all steps but one.
+  /// Own memory traffic with the values that layers, or steps, hand each other there, those that no
+  /// SRAM holds, and the latency of all steps but one.
   [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
   /// Whether weights are loaded from memory, whatever is still decided.
   [[nodiscard]] bool loads_weights() const;
@@ -156,6 +157,8 @@ class LayerCosts {
   [[nodiscard]] Bytes tile_bytes_of(const Tensor& tensor) const;
   [[nodiscard]] Bytes buffer_of(const Tensor& tensor) const;
   void fill_tensors();
+  [[nodiscard]] Ticks crossing(TensorId tensor) const;
+  [[nodiscard]] bool always_crosses(TensorId tensor) const;
   void charge_pieces();
   [[nodiscard]] std::vector<CoreOptionsCache::List> make_options(CoreOptionsCache* cache) const;
   void fill_levels(CoreOptionsCache* cache);
@@ -170,10 +173,11 @@ class LayerCosts {
   BytesPerSecond bandwidth_;                     // of the memory
   std::vector<CoreOptionsCache::List> options_;  // per kernel; kernels of one shape share a list
   std::vector<KernelNumbers> of_kernel_;
-  std::vector<Bytes> tile_bytes_;  // per tensor
-  std::vector<Bytes> buffers_;     // per tensor, of a tile as it is made and as it is read
-  std::vector<Bytes> seam_bytes_;  // of a tile of each charged seam
-  std::vector<Held> held_;         // per kernel; empty: none
+  std::vector<Bytes> tile_bytes_;     // per tensor
+  std::vector<bool> always_crosses_;  // per tensor; empty: none does
+  std::vector<Bytes> buffers_;        // per tensor, of a tile as it is made and as it is read
+  std::vector<Bytes> seam_bytes_;     // of a tile of each charged seam
+  std::vector<Held> held_;            // per kernel; empty: none
   // Per kernel, its time in each level; empty: levels take none.
   std::vector<std::array<Seconds, kLevelNames.size()>> level_seconds_;
   Clock clock_;
