@@ -10,6 +10,7 @@ import csv
 import functools
 import math
 import pathlib
+import subprocess
 import sys
 import unittest
 
@@ -25,6 +26,7 @@ except ImportError:
     yaml = None
 
 TABLE = CONFIGS / "measured" / "serving.csv"
+JOBS = CONFIGS / "measured" / "serving_jobs.csv"
 # The most that the time per output token may be off on average, in percent.
 LIMITS = {"dense": 8, "experts": 13}
 DENSE = ("Llama-3.1-70B", "Llama-3.1-8B", "Qwen3-32B")
@@ -180,6 +182,53 @@ class ServingPredict(CliTest):
             self.assertEqual(line.split()[:2], [str(len(errors[kind])), f"{mean:.1f}"])
         self.assertGreater(len(errors["dense"]), 460)
         self.assertGreater(len(errors["experts"]), 800)
+
+    def test_far_rows_have_cautions_and_engines_their_classes(self):
+        for table in (TABLE, JOBS):
+            self.run_tool("predict", table, "-o", "out.csv")
+            with open(self.folder / "out.csv", newline="") as file:
+                rows = [row for row in csv.DictReader(file) if row["class"] and not row["doubtful"]]
+            far = [row for row in rows
+                   if abs(float(row["rate_error"] or row["tpot_error"] or 0)) > 0.4]
+            self.assertGreater(len(far), 2)
+            for row in far:
+                self.assertTrue(row["caution"], row["id"])
+            share = 0.3 if table == TABLE else 0.7
+            self.assertLess(sum(bool(row["caution"]) for row in rows), share * len(rows))
+        done = subprocess.run([sys.executable, CONFIGS.parent / "tools/dev/serving_classes.py",
+                               self.program], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_jobs_are_as_far_off_as_the_page_states(self):
+        report = self.run_tool("predict", JOBS, "-o", "out.csv").stdout
+        with open(self.folder / "out.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        with open(JOBS, newline="") as file:
+            points = list(csv.DictReader(file))
+        errors = collections.defaultdict(list)
+        for point, row in zip(points, rows):
+            kind = "dense" if "Llama-3" in point["model_path"] else "experts"
+            error = float(row["tokens_per_s_per_gpu"]) / float(
+                point["output_tokens_per_s_per_gpu"]) - 1
+            self.assertAlmostEqual(float(row["rate_error"]), error, places=3)
+            errors[kind].append(abs(error))
+        for kind, limit in (("dense", 8), ("experts", 17)):
+            mean = 100 * sum(errors[kind]) / len(errors[kind])
+            self.assertLess(mean, limit, kind)
+            line = next(line for line in report.splitlines()
+                        if line.endswith(f"throughput of jobs, {kind}"))
+            self.assertEqual(line.split()[:2], [str(len(errors[kind])), f"{mean:.1f}"])
+        self.assertEqual((len(errors["dense"]), len(errors["experts"])), (10, 54))
+
+    def test_the_classes_of_a_model_on_a_system(self):
+        text = self.run_tool("support", "gpt_oss_120b", "h200_dgx").stdout
+        self.assertIn("vllm_h200", text)
+        self.assertIn("experts in 4 bits, up to 64 at once", text)
+        self.assertNotIn("dense", text)
+        self.assertIn("no deployment was measured",
+                      self.run_tool("support", "llama3_70b", "a100_dgx").stdout)
+        for words in (("m", "h200_dgx"), ("llama3_70b", "s"), ("llama3_70b",)):
+            self.run_tool("support", *words, status=2)
 
     @unittest.skipUnless(yaml, "python3-yaml is not installed")
     def test_a_second_writing_of_the_equations_predicts_the_same(self):

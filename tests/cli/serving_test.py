@@ -139,6 +139,11 @@ WRONG = [
     ("serving.cache_reserve", "half", "cache_reserve: expected full, mean or max"),
     ("serving.utilization", {"prefill": 0}, "prefill: expected a number from"),
     ("serving.measured", "x.csv", "measured: goes with the objective 'front'"),
+    ("workload.num_requests", 0, "num_requests: expected a number from 1"),
+    ("serving.chunked_prefill", "some", "chunked_prefill: expected"),
+    ("serving.sub_batches", [3], "sub_batches: expected a whole number from 1 to 2"),
+    ("serving.sub_batches", [2], "sub_batches: 2 go with experts that ranks of attention_data"),
+    ("serving.pools.0.system.engine", {"graph_sizes": [4, 2]}, "graph_sizes: expected sizes that rise"),
     ("training", {}, "unknown key 'training'"),
     ("execution", {}, "unknown key 'execution'"),
 ]
@@ -237,6 +242,32 @@ class ServingTest(CliTest):
                     want = reference.evaluate(deployment)
                     want.pop("mode")
                     self.agree(self.evaluate(config, deployment)["figures"], want, 1e-10)
+
+    def test_jobs_are_those_of_the_twin(self):
+        dice = random.Random(9)
+        for world in range(40):
+            config = copy.deepcopy(dice.choice(CASES)["input"])
+            for key in ("rate", "concurrency", "rounds", "length_spread"):
+                config["workload"].pop(key, None)
+            config["workload"]["num_requests"] = dice.choice([1, 3, 40, 1000, 30000])
+            config["serving"].pop("limits", None)
+            config["serving"]["chunked_prefill"] = dice.random() < 0.5
+            for pool in config["serving"]["pools"]:
+                pool["chips"] = 64
+                if dice.random() < 0.6:
+                    pool["system"].setdefault("engine", {})["graph_sizes"] = [1, 2, 8, 32, 128]
+            config["serving"].update(modes=["aggregated"], tensor=[dice.choice([1, 4])],
+                                     pipeline=[dice.choice([1, 2])], attention_data=[1], expert=[1],
+                                     batch=[dice.choice([1, 17, 150])], replicas=[1, 2],
+                                     chunk=[dice.choice([300, 1500, 9000])])
+            reference = twin.World(config)
+            for deployment in itertools.islice(twin.deployments(reference), 2):
+                with self.subTest(world=world, deployment=deployment):
+                    want = reference.evaluate(deployment)
+                    want.pop("mode")
+                    got = self.evaluate(config, deployment)["figures"]
+                    self.assertGreater(got["makespan"], 0)
+                    self.agree(got, want, 1e-9)
 
     def test_wrong_inputs(self):
         for path, value, message in WRONG:

@@ -93,6 +93,7 @@ class System:
         self.experts_memory, self.experts_scale = g("experts_memory", self.memory), g("experts_scale")
         self.rank_layer, self.tile = t("rank_layer"), e.get("tile", 0)
         self.gathers = e.get("exchange") == "gather"
+        self.graphs = e.get("graph_sizes", [])
 
     def P(self, kind):
         return self.peak.get(kind, self.peak["bf16"])
@@ -171,6 +172,10 @@ class Requests:
         if w not in self.views:
             self.views[w] = View(self, w)
         return self.views[w]
+
+    def wholes(self, C):
+        return sum(q * (math.ceil((i - p) / C) if C < i - p else 1 / (C // (i - p)))
+                   for q, i, o, p in self.cl)
 
     def ceils(self, C):
         return sum(q * math.ceil((i - p) / C) for q, i, o, p in self.cl)
@@ -360,12 +365,14 @@ class Loop:
         if self.budget:
             self.C = max(self.budget - self.v * b, 1)
         self.w, self.k0 = max(self.W.R.ceils(self.C), 1), self.n / self.C
+        if self.W.s.get("chunked_prefill") is False:
+            self.k0 = self.W.R.wholes(math.floor(self.C))
 
-    def iteration(self, b, k=None):
+    def iteration(self, b, k=None, padding=0):
         W, S, P, p = self.W, self.S, self.P, self.p
         # Ranks without a user are empty.
         P.ranks = max(self.busy * P.d, 1)
-        x = (self.n / k, 1 / k, self.C, 1 / k) if k else ()
+        x = (self.n / k, 1 / k, self.C, 1 / k) if k else (padding,)
         period, latency = P.times(b, self.v, *x)
         draft = W.draft_time(S, P.t, P.d, p, P.e, b, self.K)[0]
         return (latency if self.busy < 1 else p * period) + p * draft + (S.prefill / k if k else 0)
@@ -438,6 +445,34 @@ class Loop:
         found = self.served(high)
         return found, found["X"]
 
+    def padding(self, b):
+        """Tokens up to the next recorded iteration."""
+        return next((g - self.v * b for g in self.S.graphs if g >= self.v * b - 1e-9), 0)
+
+    def job(self, n, slots):
+        """(18e) to (18g)."""
+        m = min(n, slots)
+        self.beside(m if self.J else 0)
+        k, life = max(self.k0, 1 / m), self.J + 1 if self.J else 0
+        turn = max(life, k * m)
+        sizes = [min(m, n - j * m) for j in range(max(math.ceil(n / m - 1e-9), 1))]
+        begun = lambda i: sum(min(max((i - j * turn) / k, 0), size) for j, size in enumerate(sizes))
+        ends = sorted(j * turn + since + done for j, size in enumerate(sizes)
+                      for since in (0, life) for done in (0, k * size))
+        total = held = waited = filling = 0
+        for first, last in zip(ends, ends[1:]):
+            fills = any(0 <= (first + last) / 2 - j * turn < k * size for j, size in enumerate(sizes))
+            for share in (0.1, 0.3, 0.5, 0.7, 0.9):
+                i = first + share * (last - first)
+                runs = begun(i) - begun(i - life)
+                time = (last - first) / 5 * (
+                    self.iteration(runs, k) if fills else self.iteration(runs, None, self.padding(runs)))
+                total, held, waited = total + time, held + runs * time, waited + (n - begun(i)) * time
+            filling += (last - first) * fills
+        J0 = self.W.R.J0
+        return dict(m=m, X=n / total, tpot=held / (n * J0) if J0 else 0, f=filling / (ends[-1] or 1),
+                    k=k, makespan=total, ttft=waited / n)
+
     def open(self, rate, slots):
         J, w, k0 = self.J, self.w, self.k0
         T = Tm = self.iteration(1)
@@ -493,6 +528,7 @@ class World:
         self.s = s
         self.rate = si(w["rate"]) if "rate" in w else None
         self.conc, self.rounds = w.get("concurrency"), w.get("rounds")
+        self.requests = w.get("num_requests")
         self.spread = w.get("length_spread", 0)
         self.draft = Model(self.sp["draft"]) if self.sp and "draft" in self.sp else None
         self.limits = {k: si(v) for k, v in s.get("limits", {}).items()}
@@ -552,7 +588,13 @@ class World:
         dm = self.draft_time(S, t, d, p, e, beta, K)[1]
         parts = rep * d * p  # micro-batches
         burst = 0
-        if self.conc is not None:
+        if self.requests is not None:
+            n = self.requests / parts
+            loop.busy = min(n, 1)
+            x = loop.job(max(n, 1), beta)
+            X, ttft, flight = x["X"] * loop.busy, x["ttft"] + S.answer, self.requests
+            x["Td"] = x["Tm"] = 0
+        elif self.conc is not None:
             n = self.conc / parts
             loop.busy = min(n, 1)
             x, X, n = *loop.closed(max(n, 1), beta, S.answer), max(n, 1)
@@ -580,6 +622,9 @@ class World:
         mem = P.memory(beta, beta * v + min(C, beta * R.n), self.H, dm)
         n = rep * t * p * d
         r = dict(ttft=ttft + burst, tpot=x["tpot"], iteration=x["Td"], mixed_iteration=x["Tm"], mixed_share=x["f"], tokens_per_step=E, capacity=X * parts, memory=mem, flight=flight)
+        if self.requests is not None:
+            del r["iteration"], r["mixed_iteration"]
+            r["makespan"] = x["makespan"]
         return self.report(D, r, 0, n, n * S.price, n * S.power,
                            (["prefill"] if x["f"] > self.s.get("utilization", {}).get("mixed", 1) else []), mem > S.usable * S.cap)
 

@@ -187,6 +187,19 @@ Task random_task(std::mt19937_64& random) {
   task.wait = dice.one_in(4) ? Wait::None : Wait::Md1;
   task.utilization = {
       .prefill = dice.of({1.0, 0.9}), .decode = dice.of({1.0, 0.92}), .mixed = dice.of({1.0, 0.5})};
+  const bool has_job = dice.one_in(6) && task.modes.front() == serving::Mode::Aggregated;
+  if (has_job && !task.rate && !task.concurrency) {
+    task.modes = {serving::Mode::Aggregated};
+    task.length_spread = 0.0;
+    task.num_requests = dice.one_in(4) ? dice.count(1, 8) : dice.count(9, 3000);
+  }
+  task.chunked_prefill = !dice.one_in(4);
+  if (task.model.experts && dice.one_in(4)) task.sub_batches = {1, 2};
+  for (Pool& pool : task.pools) {
+    if (dice.one_in(4)) pool.engine.graph_sizes = {1, 2, 4, 8, 16, 64, 256};
+    if (dice.one_in(3)) pool.engine.dispatch = serving::Dispatch::PerNode;
+    if (dice.one_in(3)) pool.engine.node_limit = 1;
+  }
   return task;
 }
 
@@ -220,10 +233,13 @@ std::vector<Role> roles(const Task& task, const RoleChoices& role) {
               Role one{.structure = s, .replicas = r};
               for (const std::int64_t copies : task.redundant_experts) {
                 one.structure.redundant_experts = copies;
-                for (auto& i = one.structure.precision; i < task.precisions.size(); ++i) {
-                  if (legal(task, one.structure)) found.push_back(one);
+                for (const std::int64_t parts : task.sub_batches) {
+                  one.structure.sub_batches = parts;
+                  for (auto& i = one.structure.precision; i < task.precisions.size(); ++i) {
+                    if (legal(task, one.structure)) found.push_back(one);
+                  }
+                  one.structure.precision = 0;
                 }
-                one.structure.precision = 0;
               }
             }
           }

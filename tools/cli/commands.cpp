@@ -81,7 +81,8 @@ int run_evaluate(const CommandLine& line) {
   Outputs outputs;
   write_answer(
       line, "", {}, [&] { return question->json(result).tree; },
-      [&] { return question->sheet(result, title_of(line), line.verbose); }, outputs);
+      [&] { return question->sheet(result, title_of(line), line.verbose || line.detail); },
+      outputs);
   outputs.throw_if_any_failed();
   return result.status == SearchStatus::Feasible ? kProved : exit_status(result.status);
 }

@@ -29,6 +29,8 @@ int run_collective(const CommandLine& line);
 int run_mesh(const CommandLine& line);
 /// A table of training runs, or of deployments.
 int run_predict(const CommandLine& line);
+/// Prints the classes of deployments that were measured of a model on a system.
+int run_support(const CommandLine& line);
 int run_emit(const CommandLine& line);
 int run_study(const CommandLine& line);
 int run_list(const CommandLine& line);

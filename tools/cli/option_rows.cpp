@@ -115,6 +115,10 @@ constexpr OptionRow kThreads{"--threads",
 constexpr OptionRow kQuiet{"--quiet", "", "no progress", set<&Line::quiet>};
 constexpr OptionRow kHtml{"--html", "FILE", "the result as a page for the browser, in one file",
                           set<&Line::html>};
+constexpr OptionRow kDetail{"--detail", "",
+                            "of a deployment also the kernels of its iterations, the share of the "
+                            "roofline that each reaches, and the key of the engine that decides it",
+                            set<&Line::detail>};
 
 constexpr OptionRow kSize{"--size", "NAME=VALUE",
                           "the size of a dimension that a model of ONNX names", set<&Line::sizes>,
@@ -190,9 +194,11 @@ constexpr OptionRow kSolve[] = {
     {"--quiet", "", "no progress and no report", set<&Line::quiet>},
     {"--verbose", "",
      "a line of progress for every better mapping, and at the end the effort of each technique",
-     set<&Line::verbose>}};
+     set<&Line::verbose>},
+    kDetail};
 
 constexpr OptionRow kEvaluate[] = {
+    kDetail,
     {"--mapping", "FILE", "the answer: a result of solve, or YAML with its keys",
      set<&Line::mapping>},
     {"--solution", "FILE",
@@ -389,6 +395,8 @@ constexpr UsageRow kMeshUsage[] = {
     {"WxH --axis N...", "placements of axes of parallelism on a mesh"}};
 constexpr UsageRow kPredictUsage[] = {
     {"TABLE.csv [-o OUT.csv]", "times of measured runs or deployments, and errors"}};
+constexpr UsageRow kSupportUsage[] = {
+    {"MODEL SYSTEM", "how many deployments were measured that are like it"}};
 constexpr UsageRow kEmitUsage[] = {
     {"RESULT --for FRAMEWORK", "a plan or deployment as launch arguments or traces"}};
 constexpr UsageRow kStudyUsage[] = {
@@ -454,6 +462,17 @@ constexpr CommandRow kCommands[] = {
      !kSeveral,
      "A table of training runs (docs/truth.md), or of deployments that serve (docs/serving.md), "
      "for which only -o and --worst apply."},
+    {run_support,
+     "support",
+     kSupportUsage,
+     "model",
+     {},
+     nullptr,
+     !kConfigs,
+     kSeveral,
+     "MODEL and SYSTEM are names of the shelf (dfsearch list); the errors are those of "
+     "docs/serving.md, section 8.",
+     "  dfsearch support gpt_oss_120b h200_dgx\n"},
     {run_emit, "emit", kEmitUsage, "result", kEmit, finish_emit, !kConfigs, !kSeveral,
      "RESULT is a file of --json with a plan of training or a deployment."},
     {run_study, "study", kStudyUsage, "study", kStudy, finish_study, !kConfigs, kSeveral, "",

@@ -139,7 +139,8 @@ struct CommandLine {
   bool model_counts = false;  ///< counts in place of an imported section
   bool quiet = false;
   bool verbose = false;
-  StudyLine study;  ///< what studies have beside these
+  bool detail = false;  ///< of kernels, in a report
+  StudyLine study;      ///< what studies have beside these
   HpcLine hpc;
 };
 

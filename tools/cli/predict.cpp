@@ -116,6 +116,12 @@ int predict(const CommandLine& line) {
 
 }  // namespace
 
+int run_support(const CommandLine& line) {
+  if (line.more_configs.size() != 1) throw InputError("support: expected a MODEL and a SYSTEM");
+  print(support_text(line.config, line.more_configs.front()));
+  return kProved;
+}
+
 int run_predict(const CommandLine& line) {
   return oneapi::tbb::task_arena(line.search.threads).execute([&] { return predict(line); });
 }

@@ -194,7 +194,7 @@ class Run {
           return answer.tree;
         },
         [&] {
-          Sheet sheet = question_->sheet(result, title_of(line_), line_.verbose);
+          Sheet sheet = question_->sheet(result, title_of(line_), line_.verbose || line_.detail);
           if (!more_.empty()) sheet += what_if_text(more_, *result.objective);
           return sheet;
         },

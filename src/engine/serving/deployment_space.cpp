@@ -125,16 +125,21 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
             s.expert = e;
             deadline.check();
             const auto replicas = values(counts, chips / s.chips(), kAnyValue);
-            const auto run = ways();
-            if (replicas.empty() || run.empty()) continue;
+            if (replicas.empty()) continue;
             for (s.redundant_experts = 0; const std::int64_t copies : task_.redundant_experts) {
               s.redundant_experts = copies;
-              for (s.precision = 0; s.precision < task_.precisions.size(); ++s.precision) {
-                if (legal(task_, s)) list.push_back({s, replicas, run});
+              for (const std::int64_t parts : task_.sub_batches) {
+                s.sub_batches = parts;
+                const auto run = ways();
+                if (run.empty()) continue;
+                for (s.precision = 0; s.precision < task_.precisions.size(); ++s.precision) {
+                  if (legal(task_, s)) list.push_back({s, replicas, run});
+                }
               }
             }
             s.precision = 0;
             s.redundant_experts = 0;
+            s.sub_batches = 1;
           }
         }
       }
@@ -332,6 +337,7 @@ void check_role(const Task& task, const Role& role, Side side, const std::string
   const Pool& pool = task.pools[s.pool];
   check_choice(where + "redundant_experts", {.values = task.redundant_experts, .least = 0},
                s.redundant_experts, reasons);
+  check_choice(where + "sub_batches", {.values = task.sub_batches}, s.sub_batches, reasons);
   if (side != Side::Prefill) {
     const std::int64_t most = most_requests(task, s, role.chunk, role.depth);
     if (role.batch > most && most < kMostTokens) {

@@ -231,7 +231,10 @@ bool add_reasons(const Task& task, const RoleChoices& choices, bool aggregates, 
             s.expert = e;
             for (std::int64_t r : counts) {
               role.replicas = r;
-              if (is_replica()) return false;
+              for (const std::int64_t parts : task.sub_batches) {
+                s.sub_batches = parts;
+                if (is_replica()) return false;
+              }
             }
           }
         }

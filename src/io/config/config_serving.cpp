@@ -8,6 +8,7 @@
 #include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/config/serving_text.hpp"
+#include "io/config/shelf.hpp"
 #include "io/config/stack_files.hpp"
 #include "io/schema/read_schema.hpp"
 
@@ -169,12 +170,24 @@ serving::Pool pool_of(const PoolText& text) {
   return pool;
 }
 
+/// The file of the shelf that has the times of the engine of a pool; empty: none has.
+std::string engine_name(const YamlNode& root, std::size_t pool) {
+  const YamlNode& pools = root.find("serving")->value.find("pools")->value;
+  const YamlEntry* system = pools.items[pool].find("system");
+  const YamlEntry* engine = system ? system->value.find("engine") : nullptr;
+  const YamlEntry* layer = engine ? engine->value.find("layer") : nullptr;
+  if (!layer || !layer->value.place.source) return {};
+  const ShelfFile* file = find_on_shelf(std::filesystem::path(*layer->value.place.source));
+  return file && file->kind == ShelfKind::Engines ? std::string(file->name) : std::string();
+}
+
 void take_workload(const ServedText& text, serving::Task& task) {
   task.model = text.model.model();
   task.requests = text.requests;
   task.rate = text.rate;
   task.concurrency = text.concurrency;
   task.rounds = text.rounds;
+  task.num_requests = text.num_requests;
   task.length_spread = text.length_spread;
   if (text.popularity) task.popularity = text.popularity->zipf;
   task.precisions = text.precision.all();
@@ -232,6 +245,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
   config.task = text.task;
   for (const PoolText& pool : text.pools) {
     config.task.pools.push_back(pool_of(pool));
+    config.task.pools.back().engine.name = engine_name(root, config.task.pools.size() - 1);
     add_server(text, config.task.pools.back());
   }
   const auto check_kinds_of_layers = [&](const serving::Task& task, const Place& place) {
@@ -265,6 +279,14 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                    "front");
     }
   };
+  // A job is served by replicas that do both.
+  if (served.num_requests) {
+    const YamlEntry* modes = reader.required("serving")->value.find("modes");
+    if (!modes) config.task.modes = {serving::Mode::Aggregated};
+    if (config.task.modes != std::vector{serving::Mode::Aggregated}) {
+      messages.add(modes->place, "modes", "expected aggregated beside 'num_requests'");
+    }
+  }
   if (!several) {
     take_workload(served, config.task);
     const std::vector<serving::Mode>& modes = config.task.modes;

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "base/error.hpp"
 #include "base/units_text.hpp"
 #include "model/machine/machine_schema.hpp"
@@ -33,6 +36,13 @@ void check_pool_system(void* object, Report& report) {
     if (!text.network[d].dimension.degree) {
       report.inside(&text.network, d, nullptr, "needs a degree: only the last may have none");
     }
+  }
+}
+
+void check_engine(void* object, Report& report) {
+  const auto& sizes = static_cast<const serving::Engine*>(object)->graph_sizes;
+  if (std::adjacent_find(sizes.begin(), sizes.end(), std::greater_equal<>()) != sizes.end()) {
+    report.at({&sizes}, "expected sizes that rise");
   }
 }
 
@@ -89,6 +99,9 @@ const Schema& schema_of(Rows<serving::Shares>) {
 
 const Schema& schema_of(Rows<serving::Engine>) {
   using E = serving::Engine;
+  static constexpr Type kSizes = list_type<std::int64_t, Form::Values>({}, 256);
+  static constexpr Type kMeasured =
+      list_type<serving::MeasuredClass, Form::List>("classes of measured deployments");
   static constexpr Extra kTime{.limits = kHostTime};
   static constexpr Field kFields[] = {
       field<&E::pass>("pass", "what each pass of a stage takes longer", kTime),
@@ -104,13 +117,43 @@ const Schema& schema_of(Rows<serving::Engine>) {
                       {.limits = {0, 4096}}),
       field<&E::exchange>("exchange",
                           "of ranks and experts: tokens to their experts and back, or all to all"),
+      field<&E::dispatch>(
+          "dispatch",
+          "copies of a token beyond the innermost dimension, with `all_to_all`: one "
+          "for each expert, or for each group of chips that has some of these"),
+      field<&E::node_limit>("node_limit", "groups that the experts of a token are in, at most",
+                            {.preset = "any"}),
+      field<&E::graph_sizes>("graph_sizes",
+                             "tokens of recorded iterations without prefill, which others are "
+                             "filled up to, but for open loops and prefill apart",
+                             {.type = &kSizes, .limits = {1, 1e6}, .preset = "any number"}),
       field<&E::ranks>("ranks", "whether ranks prefill together"),
       field<&E::release>("release", "of the server, which decides the memory beside caches",
                          {.preset = "none: `reserved`"}),
       field<&E::shares>("shares", "what is reached of each resource"),
       field<&E::scans>("scans", "of the peak by blocks with a state, and by scores of indexes",
-                       {.preset = "guessed; peaks without an engine"})};
-  return schema<E, kFields>("serving engine");
+                       {.preset = "guessed; peaks without an engine"}),
+      field<&E::measured>("measured", "deployments that the constants were compared with",
+                          {.type = &kMeasured, .preset = "none"})};
+  return schema<E, kFields>("serving engine", &check_engine);
+}
+
+const Schema& schema_of(Rows<serving::MeasuredClass>) {
+  using M = serving::MeasuredClass;
+  static constexpr Field kFields[] = {
+      field<&M::kind>("kind", "of the model, or prefill apart from it", {.flags = kRequired}),
+      field<&M::job>("job", "whether all requests come at once"),
+      field<&M::bits>("bits", "of a weight, of those of experts if there are some",
+                      {.limits = {4, 32}}),
+      field<&M::ranks>("ranks", "whether ranks of requests share experts"),
+      field<&M::wide>("wide", "whether a replica has more than eight chips"),
+      field<&M::requests>("requests", "of a replica at once, at most", {.limits = {1, 1e9}}),
+      field<&M::rows>("rows", "that were measured", {.limits = {0, 1e9}}),
+      field<&M::off>("off", "how far the time per token is off on average, as a share",
+                     {.limits = {0, 1e3}}),
+      field<&M::bias>("bias", "the same with its sign", {.limits = {-1, 1e3}}),
+      field<&M::beyond>("beyond", "rows that are more than 40 % off", {.limits = {0, 1e9}})};
+  return schema<M, kFields>("measured deployments");
 }
 
 const Schema& schema_of(Rows<serving::ScanShares>) {

@@ -61,6 +61,13 @@ void check_served(void* object, Report& report) {
     report.at({&text.concurrency}, "expected none beside 'rate': a loop is open or closed");
   }
   if (text.rounds && !text.concurrency) report.at_key(&text.rounds, "goes with 'concurrency'");
+  if (!text.num_requests) return;
+  if (text.rate || text.concurrency) {
+    report.at({&text.num_requests}, "expected none beside 'rate' or 'concurrency': a job ends");
+  }
+  if (text.length_spread > 0.0) {
+    report.at({&text.length_spread}, "expected none beside 'num_requests': its lengths are equal");
+  }
 }
 
 void check_fleet(void* object, Report& report) {
@@ -216,6 +223,9 @@ const Schema& schema_of(Rows<ServedText>) {
           "rounds",
           "requests of each of those, one after the other; aggregated replicas begin with a burst",
           {.limits = kTokens, .preset = "without end"}),
+      field<&S::num_requests>("num_requests",
+                              "requests of a job, which come at once; its time counts",
+                              {.limits = kTokens, .preset = "none: a load without end"}),
       field<&S::length_spread>("length_spread",
                                "lengths are even in (1 - spread .. 1 + spread) of their means",
                                {.limits = {0, 1}}),
@@ -309,6 +319,11 @@ const Schema& schema_of(Rows<ServingText>) {
           "redundant_experts",
           "copies of experts beside them, to choose from; `expert` divides both together",
           {.type = &kCopies, .limits = {0, kMostCopies}}),
+      field<&S::task, &T::sub_batches>(
+          "sub_batches",
+          "2: halves of the batch of ranks that share experts compute and send in turns; to choose "
+          "from",
+          {.type = &kCopies, .limits = {1, 2}}),
       field<&S::task, &T::limits>("limits", "that every request keeps, on average"),
       field<&S::task, &T::objective>("objective", "what is best"),
       field<&S::task, &T::front>("front", "the axis of a front beside tokens/s of a user"),
@@ -332,6 +347,8 @@ const Schema& schema_of(Rows<ServingText>) {
           "batched_tokens",
           "tokens of an iteration, at most; a `chunk` of as many is what those that decode leave",
           {.preset = "`chunk` and `batch` together"}),
+      field<&S::task, &T::chunked_prefill>(
+          "chunked_prefill", "parts of prompts fill iterations; false: whole ones, as many as fit"),
       field<&S::task, &T::max_model_len>("max_model_len",
                                          "tokens of the longest request that a report counts",
                                          {.preset = "those of the longest class"}),

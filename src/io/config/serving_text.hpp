@@ -54,7 +54,7 @@ struct ServedText {
   ServingModelText model;
   std::optional<std::int64_t> input, output, prefix;
   std::vector<serving::RequestClass> requests;
-  std::optional<double> rate, concurrency, rounds;
+  std::optional<double> rate, concurrency, rounds, num_requests;
   std::optional<PopularityText> popularity;
   double length_spread = 0.0;
   PrecisionText precision;
@@ -118,6 +118,7 @@ const Schema& schema_of(Rows<PrecisionText>);
 const Schema& schema_of(Rows<serving::Shares>);
 const Schema& schema_of(Rows<serving::ScanShares>);
 const Schema& schema_of(Rows<serving::Engine>);
+const Schema& schema_of(Rows<serving::MeasuredClass>);
 const Schema& schema_of(Rows<serving::LayerExecution>);
 const Schema& schema_of(Rows<serving::RoleChoices>);
 const Schema& schema_of(Rows<serving::Limits>);

@@ -113,6 +113,7 @@ const std::vector<CountRow>& count_rows() {
                                   {{"workload", "sequence"}},
                                   {{"requests", "*", "input"}},
                                   {{"requests", "*", "output"}},
+                                  {{"requests", "*", "prefix"}, 0},
                                   {{"machine", "chips"}},
                                   {{"machine", "network", "*", "degree"}},
                                   {{"parts", "*", "count"}, 0},
@@ -123,7 +124,7 @@ const std::vector<CountRow>& count_rows() {
            {"tensor", "pipeline", "attention_data", "expert", "replicas", "batch"}) {
         rows.push_back({{part, key}});
       }
-      for (const char* key : {"chunk", "depth", "redundant_experts"})
+      for (const char* key : {"chunk", "depth", "redundant_experts", "sub_batches"})
         rows.push_back({{part, key}, 0});
     }
     return rows;

@@ -20,6 +20,7 @@
 #include "io/schema/write_schema.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/text_table.hpp"
+#include "model/serving/measured_class.hpp"
 #include "model/serving/steady_state.hpp"
 
 namespace dfsearch {
@@ -111,7 +112,7 @@ double mean_of(const ServiceRows& rows, const Values& values, const Count& count
 
 double error_of(const ServiceRows& rows, const Values& values) {
   return mean_of(rows, values, [](const MeasuredService& row, const serving::Figures& figures) {
-    return std::fabs(figures.tpot / *row.tpot - 1.0);
+    return std::fabs(row.error(figures));
   });
 }
 
@@ -128,7 +129,7 @@ Values fitted(const ServiceRows& rows, const Values& start, FitState state,
     const double off =
         mean_of(rows, values, [](const MeasuredService& row, const serving::Figures& figures) {
           const double first_off = row.ttft ? std::fabs(std::log(figures.ttft / *row.ttft)) : 0.0;
-          return std::fabs(std::log(figures.tpot / *row.tpot)) +
+          return std::fabs(std::log(row.time_ratio(figures))) +
                  kFirstTokens * std::min(first_off, kMostOff);
         });
     least = std::min(least, off);
@@ -147,13 +148,35 @@ Values fitted(const ServiceRows& rows, const Values& start, FitState state,
 std::string chosen_engine(const std::vector<MeasuredService>& services, const std::string& asked) {
   std::set<std::string> names;
   for (const MeasuredService& row : services) {
-    if (row.task && row.tpot && row.doubtful.empty()) names.insert(row.engine);
+    if (row.task && row.is_timed() && row.doubtful.empty()) names.insert(row.engine);
   }
   if (names.empty()) throw InputError("--fit: no row has a time per token and a known deployment");
   if (asked.empty() && names.size() == 1) return *names.begin();
   if (names.contains(asked)) return asked;
   const std::vector<std::string_view> known(names.begin(), names.end());
   throw InputError("--fit: rows have several engines, expected --stack " + joined_choices(known));
+}
+
+/// The errors of all rows by their classes.
+std::vector<serving::MeasuredClass> measured_classes(const ServiceRows& rows,
+                                                     const Values& values) {
+  std::vector<serving::MeasuredClass> classes;
+  for (const MeasuredService* service : rows) {
+    MeasuredService row = *service;
+    put(values, row);
+    const serving::Figures figures = serving::evaluate(*row.task, row.deployment);
+    const auto own = class_of(*row.task, row.deployment, figures);
+    auto found = std::find_if(classes.begin(), classes.end(),
+                              [&](const auto& known) { return is_same_class(known, own); });
+    if (found == classes.end()) found = classes.insert(classes.end(), own);
+    // More throughput than measured is too fast.
+    add_error(row.rate ? -row.error(figures) : row.error(figures), *found);
+  }
+  for (serving::MeasuredClass& each : classes) {
+    each.off = rounded(each.off);
+    each.bias = rounded(each.bias);
+  }
+  return classes;
 }
 
 double place_of(const std::string& id) {
@@ -169,7 +192,8 @@ std::optional<EngineFit> fit_engine(std::vector<MeasuredService>& services, cons
   EngineFit fit{.name = chosen_engine(services, name)};
   std::vector<MeasuredService> copies;
   for (const MeasuredService& row : services) {
-    const bool counts = row.task && row.tpot && row.doubtful.empty() && row.engine == fit.name;
+    const bool counts =
+        row.task && row.is_timed() && row.doubtful.empty() && row.engine == fit.name;
     if (counts) copies.push_back(row);
   }
   ServiceRows rows, others;
@@ -206,6 +230,7 @@ std::optional<EngineFit> fit_engine(std::vector<MeasuredService>& services, cons
     fit.constants.push_back({kFitted[i].key, before[i], after[i], kFitted[i].range});
     kFitted[i].put(fit.engine, after[i]);
   }
+  fit.engine.measured = measured_classes(rows, after);
   for (MeasuredService& row : services) {
     if (row.task && row.engine == fit.name) put(after, row);
   }
@@ -243,9 +268,15 @@ std::string fitted_engine_file(const EngineFit& fit, const std::string& table) {
       escaped(fit.name), fit.rows, escaped(table), 100.0 * fit.after, 100.0 * fit.before);
   const Json engine = written(fit.engine);
   for (const auto& entry : engine.items()) {
-    std::string value = json_line(entry.value());
-    std::erase(value, '"');  // words and quantities alone
-    text += entry.key() + ": " + value + "\n";
+    const auto line = [&](const Json& json) {
+      std::string value = json_line(json);
+      std::erase(value, '"');  // words and quantities alone
+      return value + "\n";
+    };
+    const bool is_list = entry.value().is_array() && entry.value().front().is_object();
+    text += entry.key() + (is_list ? ":\n" : ": " + line(entry.value()));
+    if (!is_list) continue;
+    for (const Json& item : entry.value()) text += "  - " + line(item);
   }
   return text;
 }

@@ -8,10 +8,13 @@
 #include <map>
 
 #include "base/parallel_for.hpp"
+#include "io/config/serving_text.hpp"
 #include "io/report/report_words.hpp"
+#include "io/schema/write_schema.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/quoted_text.hpp"
 #include "io/text/text_table.hpp"
+#include "model/serving/measured_class.hpp"
 #include "model/serving/requests.hpp"
 #include "model/serving/steady_state.hpp"
 
@@ -176,6 +179,7 @@ ServicePrediction predicted_service(const MeasuredService& service) {
   const serving::Role& role = service.deployment.decode;
   ServicePrediction prediction{.figures = serving::evaluate(*service.task, service.deployment),
                                .room = serving::cache_room(*service.task, service.deployment)};
+  prediction.kind = class_of(*service.task, service.deployment, prediction.figures);
   const serving::Means means(service.task->requests);
   const serving::Decoder decoder(*service.task, means, role.structure, role.depth, role.chunk);
   const serving::Decoding at = decoder.at(role, prediction.figures);
@@ -200,6 +204,10 @@ double off(double predicted, double measured) { return predicted / measured - 1.
 
 std::string kind_of(const MeasuredService& service) {
   if (service.deployment.mode == Mode::Disaggregated) return "disaggregated";
+  if (service.rate) {
+    return service.task->model.experts ? "throughput of jobs, experts"
+                                       : "throughput of jobs, dense";
+  }
   return service.task->model.experts ? "aggregated, experts" : "aggregated, dense";
 }
 
@@ -230,12 +238,12 @@ std::string table_of(const std::vector<MeasuredService>& services, const Predict
   std::map<std::string, ServiceErrors> groups;
   for (std::size_t i = 0; i < services.size(); ++i) {
     const MeasuredService& service = services[i];
-    if (!predictions[i] || !service.tpot) continue;
+    if (!predictions[i] || !service.is_timed()) continue;
     const std::string group = name(service);
     if (group.empty()) continue;
     ServiceErrors& errors = groups[group];
     ++errors.count;
-    errors.tpot.push_back(off(predictions[i]->figures.tpot, *service.tpot));
+    errors.tpot.push_back(service.error(predictions[i]->figures));
     if (service.ttft) {
       errors.ttft.push_back(off(predictions[i]->figures.ttft, *service.ttft));
     }
@@ -259,10 +267,12 @@ std::string worst_services(const std::vector<MeasuredService>& services,
                            const Predicted& predictions, std::size_t most) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < services.size(); ++i) {
-    if (predictions[i] && services[i].tpot && services[i].doubtful.empty()) order.push_back(i);
+    if (predictions[i] && services[i].is_timed() && services[i].doubtful.empty()) {
+      order.push_back(i);
+    }
   }
   const auto size = [&](std::size_t i) {
-    return std::fabs(off(predictions[i]->figures.tpot, *services[i].tpot));
+    return std::fabs(services[i].error(predictions[i]->figures));
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
@@ -270,11 +280,14 @@ std::string worst_services(const std::vector<MeasuredService>& services,
   if (order.empty()) return "";
   TextTable table({"measured ms", "predicted", "TPOT %", "point"});
   for (const std::size_t i : order) {
-    const double predicted = predictions[i]->figures.tpot;
-    table.add(
-        {fmt::format("{:.4g}", 1e3 * *services[i].tpot), fmt::format("{:.4g}", 1e3 * predicted),
-         fmt::format("{:+.1f}", 100.0 * off(predicted, *services[i].tpot))},
-        {services[i].id + ",", services[i].model, services[i].engine});
+    const MeasuredService& service = services[i];
+    const serving::Figures& figures = predictions[i]->figures;
+    // Of a job the chip-seconds of a token.
+    const double measured = service.rate ? 1.0 / *service.rate : *service.tpot;
+    table.add({fmt::format("{:.4g}", 1e3 * measured),
+               fmt::format("{:.4g}", 1e3 * measured * service.time_ratio(figures)),
+               fmt::format("{:+.1f}", 100.0 * service.error(figures))},
+              {services[i].id + ",", services[i].model, services[i].engine});
   }
   return "\nfarthest off\n" + table.text();
 }
@@ -295,7 +308,9 @@ std::string service_csv(const std::vector<MeasuredService>& services,
       "id,model_path,system,engine,mode,silicon_ttft_ms,predicted_ttft_ms,ttft_error,"
       "silicon_tpot_ms,predicted_tpot_ms,tpot_error";
   for (const auto& part : words(serving::Part{})) text += fmt::format(",{}_ms", part.name);
-  text += ",memory_gb,fits,low_gb,typical_gb,high_gb,verdict,doubtful,note\n";
+  text +=
+      ",memory_gb,fits,low_gb,typical_gb,high_gb,verdict,doubtful,note,tokens_per_s_per_gpu,"
+      "rate_error,class,caution\n";
   const auto ms = [](const std::optional<double>& seconds) {
     return seconds ? fmt::format("{:.6g}", 1e3 * *seconds) : "";
   };
@@ -308,7 +323,7 @@ std::string service_csv(const std::vector<MeasuredService>& services,
     text += fmt::format("{},{},{},{},", csv_cell(service.id), csv_cell(service.model),
                         csv_cell(service.system), csv_cell(service.engine));
     if (!predictions[i]) {
-      text += fmt::format(",{},,,{},,{},,,,,,,,{}\n", ms(service.ttft), ms(service.tpot),
+      text += fmt::format(",{},,,{},,{},,,,,,,,{},,,,\n", ms(service.ttft), ms(service.tpot),
                           std::string(serving::kParts, ','), csv_cell(service.unknown));
       continue;
     }
@@ -325,8 +340,13 @@ std::string service_csv(const std::vector<MeasuredService>& services,
     for (const memory::Level level : memory::kLevels) {
       text += room.filled ? fmt::format(",{:.4g}", (*room.filled)[level] / Bytes(1e9)) : ",";
     }
-    text += fmt::format(",{},{},\n", room.filled ? csv_cell(std::string(room.verdict_word())) : "",
-                        csv_cell(service.doubtful));
+    std::string kind = json_line(written(predictions[i]->kind));
+    std::erase(kind, '"');  // words and numbers alone
+    text += fmt::format(
+        ",{},{},,{:.6g},{},{},{}\n", room.filled ? csv_cell(std::string(room.verdict_word())) : "",
+        csv_cell(service.doubtful), figures.tokens_per_s_per_chip(),
+        service.rate ? fmt::format("{:.4f}", service.error(figures)) : "", csv_cell(kind),
+        csv_cell(doubt_of(service.task->pools[0].engine, predictions[i]->kind)));
   }
   return text;
 }

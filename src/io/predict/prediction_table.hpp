@@ -27,6 +27,7 @@ struct ServicePrediction {
   serving::Figures figures;
   serving::PartTimes parts{};  ///< of the time per token, seconds
   serving::CacheRoom room;     ///< its memory at each level, and the verdict on it
+  serving::MeasuredClass kind;
 };
 
 /// One for each deployment, nothing where it has no task.  Uses the threads of the arena that calls.

@@ -17,6 +17,7 @@
 #include "io/config/shelf.hpp"
 #include "model/serving/pass.hpp"
 #include "model/serving/requests.hpp"
+#include "model/serving/steady_state.hpp"
 
 namespace dfsearch {
 namespace {
@@ -41,12 +42,15 @@ constexpr Known kModels[] = {{"Llama-3.1-8B", "llama3_8b"},
                              {"GLM-5", "glm_5"}};
 struct KnownSystem {
   std::string_view name, system, chip, engine;
-  std::int64_t node;  ///< chips of one, which replicas that do both stay in
+  std::string_view most;  ///< load: the name of the engines for jobs
+  std::int64_t node;      ///< chips of one, which replicas that do both stay in
 };
-constexpr KnownSystem kSystems[] = {
-    {"h100_sxm", "h100_dgx", "h100", "h100", 8},   {"h200_sxm", "h200_dgx", "h200", "h200", 8},
-    {"b200_sxm", "b200_dgx", "b200", "b200", 8},   {"b300_sxm", "b300_dgx", "b300", "b200", 8},
-    {"gb200", "gb200_nvl72", "gb200", "b200", 16}, {"gb300", "gb300_nvl72", "gb300", "b200", 16}};
+constexpr KnownSystem kSystems[] = {{"h100_sxm", "h100_dgx", "h100", "h100", "hopper", 8},
+                                    {"h200_sxm", "h200_dgx", "h200", "h200", "hopper", 8},
+                                    {"b200_sxm", "b200_dgx", "b200", "b200", "b200", 8},
+                                    {"b300_sxm", "b300_dgx", "b300", "b200", "b200", 8},
+                                    {"gb200", "gb200_nvl72", "gb200", "b200", "b200", 16},
+                                    {"gb300", "gb300_nvl72", "gb300", "b200", "b200", 16}};
 constexpr std::string_view kBackends[] = {"vllm", "trtllm", "sglang"};
 constexpr std::int64_t kMostTokens = 8192;             ///< of a chunk
 constexpr std::int64_t kMostDegree = 10'000;           ///< four of them stay in 64 bits
@@ -77,6 +81,9 @@ constexpr std::string_view kColumns[] = {"id",
                                          "moe_ep_size",
                                          "silicon_ttft_ms",
                                          "silicon_tpot_ms"};
+/// Columns of jobs, which tables of loads have not.
+constexpr std::string_view kJobColumns[] = {"num_requests", "max_num_tokens", "kv_fraction",
+                                            "cache_quant_mode", "output_tokens_per_s_per_gpu"};
 constexpr std::string_view kRoleColumns[] = {"batch_size", "num_workers",       "tp_size",
                                              "pp_size",    "attention_dp_size", "moe_tp_size",
                                              "moe_ep_size"};
@@ -244,6 +251,7 @@ serving::Precision precision_of(const RowReader& row, const MeasuredService& ser
   if (service.backend == "trtllm" || (service.backend == "vllm" && small)) {
     precision.cache = Number::Fp8;
   }
+  if (row.text("cache_quant_mode") == "bf16") precision.cache = Number::Bf16;
   return precision;
 }
 
@@ -275,6 +283,51 @@ std::string_view shelf_model(std::string_view name) {
   return {};
 }
 
+/// The engine of a job whose model has experts may have constants of its own.
+std::string engine_of(const RowReader& row, const KnownSystem& system, const std::string& backend,
+                      const Transformer& model) {
+  const bool is_job = !row.text("num_requests").empty();
+  const std::string engine = fmt::format("{}_{}", backend, system.engine);
+  const std::string own = fmt::format("{}_{}_throughput", backend, system.most);
+  return is_job && model.experts && find_on_shelf(ShelfKind::Engines, own) ? own : engine;
+}
+
+/// The greatest batch of a rank up to `most` that the memory holds, where caches have all tokens of
+/// all layers, as TensorRT-LLM keeps them.
+std::int64_t held_requests(serving::Task task, const serving::Role& role, std::int64_t most) {
+  task.model.window = 0;
+  const serving::Means means(task.requests);
+  const serving::Decoder decoder(task, means, role.structure, role.depth, role.chunk);
+  std::int64_t least = 1;
+  while (least < most) {
+    const std::int64_t middle = (least + most + 1) / 2;
+    const bool fits = decoder.memory(middle) <= decoder.room();
+    (fits ? least : most) = fits ? middle : middle - 1;
+  }
+  return least;
+}
+
+/// A job of a benchmark that takes whole prompts.
+void read_job(const RowReader& row, MeasuredService& service) {
+  serving::Task& task = *service.task;
+  serving::Role& role = service.deployment.decode;
+  task.concurrency.reset();
+  task.rounds.reset();
+  task.num_requests = serving::real(row.count("num_requests", 1, 1, kMostRequests));
+  task.chunked_prefill = false;
+  task.cache_reserve = serving::CacheReserve::Full;  // no request is put off again
+  role.chunk = row.count("max_num_tokens", kMostTokens, 1, kMostRequests);
+  task.batched_tokens = role.chunk;
+  serving::Pool& pool = task.pools[0];
+  if (const auto share = row.number("kv_fraction")) {
+    pool.engine.usable = std::clamp(*share, 1e-6, 1.0);
+  }
+  if (pool.server) pool.server->batched_tokens = role.chunk;
+  role.batch = held_requests(task, role, role.batch);
+  service.rate = row.number("output_tokens_per_s_per_gpu");
+  service.tpot.reset();
+}
+
 MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
   MeasuredService service{.id = std::string(row.text("id")),
                           .source = std::string(row.text("source")),
@@ -303,6 +356,9 @@ MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
   if (!service.unknown.empty()) return service;
   service.engine = fmt::format("{}_{}", service.backend, system->engine);
   service.task = setups.task(model, *system, service.engine);
+  const std::string engine = engine_of(row, *system, service.backend, service.task->model);
+  if (engine != service.engine) service.task = setups.task(model, *system, engine);
+  service.engine = engine;
   read_load(row, service);
   serving::Deployment& deployment = service.deployment;
   const Transformer& shape = service.task->model;
@@ -337,10 +393,19 @@ MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
   if (service.doubtful.empty() && !guessed.empty()) {
     service.doubtful = fmt::format("the rates of {} are guessed", guessed);
   }
+  if (!row.text("num_requests").empty()) read_job(row, service);
   return service;
 }
 
 }  // namespace
+
+bool runs_on(std::string_view engine, std::string_view system) {
+  return std::any_of(std::begin(kSystems), std::end(kSystems), [&](const KnownSystem& known) {
+    const bool is_of = engine.ends_with(fmt::format("_{}", known.engine)) ||
+                       engine.ends_with(fmt::format("_{}_throughput", known.most));
+    return is_of && known.system == system;
+  });
+}
 
 bool is_service_table(const CsvTable& table) {
   return table.has("model_path") && table.has("backend");
@@ -359,7 +424,8 @@ std::vector<std::string> service_columns() {
 }  // namespace
 
 std::string unread_service_columns(const CsvTable& table) {
-  const std::vector<std::string> names = service_columns();
+  std::vector<std::string> names = service_columns();
+  names.insert(names.end(), std::begin(kJobColumns), std::end(kJobColumns));
   return table.unknown_columns(std::vector<std::string_view>(names.begin(), names.end()));
 }
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/predict/csv_table.hpp"
@@ -22,7 +23,26 @@ struct MeasuredService {
   std::string unknown;
   std::string doubtful;  ///< in what the row contradicts itself or the machine; empty: in nothing
   std::optional<double> ttft, tpot;  ///< seconds
+  std::optional<double> rate;        ///< of a job: tokens of output a second and chip
+
+  /// Whether a time or rate was measured that predictions are compared with.
+  [[nodiscard]] bool is_timed() const { return tpot || rate; }
+  /// Predicted over measured time of a token of output.
+  [[nodiscard]] double time_ratio(const serving::Figures& figures) const {
+    return rate ? *rate / figures.tokens_per_s_per_chip() : figures.tpot / *tpot;
+  }
+  /// Predicted over measured time per token, or throughput of a job, less 1.
+  [[nodiscard]] double error(const serving::Figures& figures) const {
+    return (rate ? 1.0 / time_ratio(figures) : time_ratio(figures)) - 1.0;
+  }
 };
+
+/// Classes of measured deployments of models like this one on a system, with their errors.
+/// Both are names of the shelf; throws InputError for others.
+std::string support_text(const std::string& model, const std::string& system);
+
+/// Whether an engine of the shelf has the constants of this system.
+bool runs_on(std::string_view engine, std::string_view system);
 
 /// Whether a table is one of deployments: it has their columns `model_path` and `backend`.
 bool is_service_table(const CsvTable& table);

@@ -25,8 +25,9 @@ Sheet report_text(const training::Task& task, const training::PlanResult& result
                   const std::string& title);
 Sheet report_text(const calculon::Task& task, const calculon::ExecutionResult& result,
                   const std::string& title);
+/// A deployment has the kernels of its iterations if details are wanted.
 Sheet report_text(const serving::Task& task, const serving::ServingResult& result,
-                  const std::string& title);
+                  const std::string& title, bool with_details = false);
 Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& result,
                   const std::string& title);
 

@@ -18,6 +18,7 @@
 #include "io/text/joined.hpp"
 #include "io/text/text_table.hpp"
 #include "model/serving/cache_room.hpp"
+#include "model/serving/measured_class.hpp"
 #include "model/serving/steady_state.hpp"
 
 namespace dfsearch {
@@ -40,6 +41,7 @@ std::string degrees_text(const Role& role) {
   if (s.attention_data > 1) text += fmt::format(", attention_data {}", s.attention_data);
   if (s.expert > 1) text += fmt::format(", expert {}", s.expert);
   if (s.redundant_experts > 0) text += fmt::format(", redundant {}", s.redundant_experts);
+  if (s.sub_batches > 1) text += fmt::format(", sub_batches {}", s.sub_batches);
   text += fmt::format(", batch {}", role.batch);
   if (role.chunk > 0) text += fmt::format(", chunk {}", role.chunk);
   if (role.depth > 0) text += fmt::format(", depth {}", role.depth);
@@ -202,7 +204,12 @@ Sheet rates_line(const Deployment& deployment, const Figures& figures) {
       "flight",
       figures.requests_per_s, figures.tokens_per_s, figures.tokens_per_s_per_chip(),
       figures.in_flight);
-  Sheet lines = labelled("throughput", text);
+  Sheet lines;
+  if (figures.makespan > 0.0) {
+    lines += labelled(
+        "job", fmt::format("{} until the last request is answered", time_text(figures.makespan)));
+  }
+  lines += labelled("throughput", text);
   if (deployment.mode == serving::Mode::Disaggregated) {
     lines += labelled("", fmt::format("prefill could serve {:.5g}/s, decode {:.5g}/s, the transfer "
                                       "of caches {:.5g}/s",
@@ -240,6 +247,34 @@ Sheet iteration_lines(const Task& task, const Deployment& deployment, const Figu
   Sheet text;
   if (at.iteration > 0.0) text = labelled("iteration", parts_text(decoder.parts(at, false)));
   if (role.chunk > 0) text += labelled("with prefill", parts_text(decoder.parts(at, true)));
+  return text;
+}
+
+/// The kernels of an iteration, the share of the roofline that they reach, and the key of the engine
+/// that decides it.
+Sheet operation_tables(const Task& task, const Deployment& deployment, const Figures& figures) {
+  const serving::Means means(task.requests);
+  const Role& role = deployment.decode;
+  const serving::Pool& pool = task.pools[role.structure.pool];
+  if (pool.execution.style == Style::Dataflow) return "";  // whole layers run at once
+  const serving::Decoder decoder(task, means, role.structure, role.depth, role.chunk);
+  const serving::Decoding at = decoder.at(role, figures);
+  const std::string engine = pool.engine.name.empty() ? "engine" : pool.engine.name;
+  const auto table_of = [&](const char* title, bool mixed) {
+    const std::vector<serving::Operation> operations = decoder.operations(at, mixed);
+    double sum = 0.0;
+    for (const serving::Operation& one : operations) sum += one.seconds;
+    TextTable table({"time", "share", "roofline", "kernels", "kernel, and its key in " + engine});
+    for (const serving::Operation& one : operations) {
+      table.add({to_text(Seconds(one.seconds)), percent(one.seconds / sum),
+                 one.reached > 0.0 ? percent(one.reached) : "", fmt::format("{:.4g}", one.count)},
+                {one.name + ",", one.rate});
+    }
+    return Sheet(TitledTable{title, std::move(table)});
+  };
+  Sheet text;
+  if (at.iteration > 0.0) text += table_of("kernels of an iteration", false);
+  if (role.chunk > 0) text += table_of("kernels of an iteration with prefill", true);
   return text;
 }
 
@@ -346,6 +381,13 @@ Sheet apart_line(const Task& task, const serving::ServingResult& result) {
           "off, {:.0f} % too {} on average; first tokens are not predicted "
           "(docs/serving.md, section 8){}; --set serving.modes=aggregated leaves them out",
           kMeasured, 100.0 * kOff, 100.0 * std::fabs(kBias), kBias < 0.0 ? "fast" : "slow", than));
+}
+
+/// Whether deployments of this class were measured, and how far off they are.
+Sheet measured_line(const Task& task, const Deployment& deployment, const Figures& figures) {
+  const serving::Engine& engine = task.pools[deployment.decode.structure.pool].engine;
+  const std::string doubt = doubt_of(engine, class_of(task, deployment, figures));
+  return doubt.empty() ? "" : labelled("caution", doubt + " (docs/serving.md, section 8)");
 }
 
 /// Whether some pool has rates of scans that nobody measured.
@@ -541,6 +583,7 @@ Sheet asked_text(const Task& task) {
   if (means.fresh < means.input) asked += fmt::format(", {:.6g} cached", means.input - means.fresh);
   if (task.rate) asked += fmt::format("; {:.6g} requests/s", *task.rate);
   if (task.concurrency) asked += fmt::format("; {:.6g} at once", *task.concurrency);
+  if (task.num_requests) asked += fmt::format("; a job of {:.6g} at once", *task.num_requests);
   const auto& precisions = task.precisions;
   const std::string numbers =
       precisions.size() > 1 ? fmt::format("{} precisions", precisions.size())
@@ -619,8 +662,8 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
                               result.stats.nodes, to_text(result.stats.time)));
 }
 
-Sheet report_text(const Task& task, const serving::ServingResult& result,
-                  const std::string& title) {
+Sheet report_text(const Task& task, const serving::ServingResult& result, const std::string& title,
+                  bool with_details) {
   Sheet text = title_line(title) + asked_text(task);
   text += labelled("objective", name_of(task.objective));
   text += "\n" + status_line(task, result);
@@ -642,6 +685,7 @@ Sheet report_text(const Task& task, const serving::ServingResult& result,
     if (best.mode == serving::Mode::Disaggregated && !result.is_given) {
       text += apart_line(task, result);
     }
+    text += measured_line(task, best, figures);
     if (!std::isfinite(figures.ttft)) {
       text +=
           labelled("caution",
@@ -665,6 +709,7 @@ Sheet report_text(const Task& task, const serving::ServingResult& result,
     if (result.alternatives_complete) {
       text += labelled("", "no deployment with other structures keeps all limits");
     }
+    if (with_details) text += operation_tables(task, best, figures);
   }
   return result.is_given ? text : text + "\n" + search_lines(result);
 }

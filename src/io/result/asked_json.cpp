@@ -62,7 +62,8 @@ Json asked_workload_json(const serving::Task& task) {
           {"precision", std::move(precision)},
           {"requests", value_json(task.requests)},
           {"rate", or_null(task.rate)},
-          {"concurrency", or_null(task.concurrency)}};
+          {"concurrency", or_null(task.concurrency)},
+          {"num_requests", or_null(task.num_requests)}};
 }
 
 Json asked_pools_json(const serving::Task& task) {

@@ -29,6 +29,8 @@ Role read_role(MapReader& reader, const Task& task, serving::Mode mode, bool dec
   role.structure.redundant_experts =
       reader.optional_count("redundant_experts", {.least = 0, .most = 4096})
           .value_or(task.redundant_experts.front());
+  role.structure.sub_batches = reader.optional_count("sub_batches", {.least = 1, .most = 2})
+                                   .value_or(task.sub_batches.front());
   role.replicas = count("replicas");
   const CountRange most{.least = 1, .most = 1000000000};
   role.batch = reader.required_count("batch", most).value_or(1);

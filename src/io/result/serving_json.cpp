@@ -26,6 +26,9 @@ Json role_json(const Task& task, const Role& role) {
   if (task.redundant_experts != std::vector<std::int64_t>{0}) {
     json["redundant_experts"] = role.structure.redundant_experts;
   }
+  if (task.sub_batches != std::vector<std::int64_t>{1}) {
+    json["sub_batches"] = role.structure.sub_batches;
+  }
   return json;
 }
 
@@ -53,7 +56,7 @@ Json deployment_json(const Task& task, const Deployment& deployment) {
   return json;
 }
 
-constexpr auto kTimeKeys = DFSEARCH_KEYS(Figures, ttft, ttft_99, tpot, e2e, iteration);
+constexpr auto kTimeKeys = DFSEARCH_KEYS(Figures, ttft, ttft_99, tpot, e2e, makespan, iteration);
 constexpr auto kMixedKeys = DFSEARCH_KEYS(Figures, mixed_iteration, mixed_share);
 constexpr auto kPairKeys = DFSEARCH_KEYS(Figures, prefill_pass, prefill_capacity, decode_capacity,
                                          transfer_capacity, transfer);

@@ -146,10 +146,10 @@ class ServingQuestion final : public Question {
                         std::get<serving::ServingResult>(result.found))};
   }
   [[nodiscard]] Sheet sheet_of(const Result& result, const std::string& title,
-                               bool) const override {
+                               bool with_details) const override {
     const auto& found = std::get<serving::ServingResult>(result.found);
     return is_fleet() ? report_text(config_.fleet, found, title)
-                      : report_text(config_.task, found, title);
+                      : report_text(config_.task, found, title, with_details);
   }
 
  private:
@@ -204,14 +204,14 @@ class ServingQuestion final : public Question {
       decisions.insert(decisions.end(),
                        {static_cast<std::int64_t>(s.pool), s.tensor, s.pipeline, s.attention_data,
                         s.expert, static_cast<std::int64_t>(s.precision), role.replicas, role.chunk,
-                        role.batch, role.depth, s.redundant_experts});
+                        role.batch, role.depth, s.redundant_experts, s.sub_batches});
     }
     return decisions;
   }
 
   /// Throws InputError for decisions of no deployment of this question.
   [[nodiscard]] serving::Deployment deployment_of(const Decisions& decisions) const {
-    constexpr std::size_t kOfRole = 11;
+    constexpr std::size_t kOfRole = 12;
     const auto refuse = [] {
       throw InputError("the checkpoint is damaged: a deployment is none of the problem's");
     };

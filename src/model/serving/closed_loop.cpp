@@ -78,6 +78,19 @@ double Loop::chunk_beside(double requests) const {
   return budget > 0.0 ? std::max(budget - checked * requests, 1.0) : chunk;
 }
 
+double Loop::padding(double requests) const {
+  if (!graphs) return 0.0;
+  // A product of reals may be a bit more than its whole number.
+  constexpr double kNone = 1e-9;
+  const double tokens = checked * requests;
+  for (const std::int64_t size : *graphs) {
+    if (static_cast<double>(size) >= tokens - kNone) {
+      return std::max(static_cast<double>(size) - tokens, 0.0);
+    }
+  }
+  return 0.0;
+}
+
 double Loop::turns(double of_chunk) const {
   return std::max(means->whole_iterations(of_chunk), 1.0);
 }
@@ -133,13 +146,13 @@ LoopFigures served_loop(const Loop& loop, const LoopTimes& times, double users) 
   if (steps == 0.0) {
     found.throughput = 1.0 / (cost * found.mixed);
   } else {
-    found.decode = times.decode(users);
+    found.decode = times.padded(users, loop.padding(users));
     const double beside = std::min(cost * decoding / steps, 1.0);  // of its tokens
     found.throughput = share / (cost * ((1.0 - any) * found.decode + any * found.mixed));
     const double alone = others * found.decode + (1.0 - others) * found.mixed;
     const double mean = ((1.0 - beside) * alone + beside * found.mixed) / loop.gained;
     // An iteration that gives a request a token decodes that request at least.
-    found.tpot = std::max(mean, times.decode(1.0) / loop.gained);
+    found.tpot = std::max(mean, times.padded(1.0, loop.padding(1.0)) / loop.gained);
     longer = loop.means->steps * (found.tpot - mean);
   }
   // Little's law, (18), for those in prefill: without the difference of two long times.
@@ -164,13 +177,20 @@ LoopFigures closed_loop(const Loop& loop, const LoopTimes& times, double users, 
     low.throughput = users / (1.0 / low.throughput + answer);
     return with_answer(low);
   }
-  // The users in the engine and those who read their answer are all.
+  // The users in the engine and those who read their answer are all.  Recorded iterations make the
+  // throughput jump, so their padding counts for the times alone.
+  Loop plain = loop;
+  plain.graphs = nullptr;
+  if (loop.graphs) {
+    low = served_loop(plain, times, 1.0);
+    high = served_loop(plain, times, most);
+  }
   const auto excess_of = [&](const LoopFigures& of) {
     return of.users + of.throughput * answer - users;
   };
   const double inside =
       rising_root(low.users, excess_of(low), high.users, excess_of(high), 4e-16 * users,
-                  [&](double served) { return excess_of(served_loop(loop, times, served)); });
+                  [&](double served) { return excess_of(served_loop(plain, times, served)); });
   return with_answer(served_loop(loop, times, inside));
 }
 

@@ -4,6 +4,7 @@
 // of users are real numbers of at least 1.
 
 #include <cstdint>
+#include <vector>
 
 #include "model/serving/requests.hpp"
 
@@ -18,6 +19,9 @@ struct Loop {
   double budget = 0.0;  ///< tokens of an iteration, which leave the chunk; 0: `chunk` counts
   double spread = 0.0;  ///< of lengths, which are even in (1 - spread .. 1 + spread) of their mean
   double ranks = 1.0;   ///< that wait for each other and prefill in iterations of their own
+  bool whole_prompts = false;  ///< an iteration takes no parts of prompts that it has room for
+  /// Tokens of recorded iterations without prefill, ascending; null: any number is one.
+  const std::vector<std::int64_t>* graphs = nullptr;
 
   [[nodiscard]] double steps() const { return means->steps / gained; }
   /// The chunk beside `requests` requests that decode.
@@ -25,7 +29,12 @@ struct Loop {
   /// Iterations that a prompt passes alone, at least 1.
   [[nodiscard]] double turns(double of_chunk) const;
   /// Iterations that a prompt costs if each chunk is full.
-  [[nodiscard]] double least_cost(double of_chunk) const { return means->fresh / of_chunk; }
+  [[nodiscard]] double least_cost(double of_chunk) const {
+    return whole_prompts ? means->iterations(static_cast<std::int64_t>(of_chunk))
+                         : means->fresh / of_chunk;
+  }
+  /// Tokens of padding from an iteration with `requests` to the next recorded size.
+  [[nodiscard]] double padding(double requests) const;
 };
 
 /// The mix of a loop with `users` of them served.
@@ -49,6 +58,10 @@ class LoopTimes {
  public:
   /// The time of an iteration in which `requests` requests decode.
   [[nodiscard]] virtual double decode(double requests) const = 0;
+  /// The time of one with `padding` tokens more, which no request reads the cache for.
+  [[nodiscard]] virtual double padded(double requests, double padding) const {
+    return padding > 0.0 ? decode(requests + padding) : decode(requests);
+  }
   /// The time with a chunk of up to `chunk` tokens of prefill beside them on `ranks` of the ranks that
   /// wait for each other, where a prompt costs `cost` iterations.
   [[nodiscard]] virtual double mixed(double requests, double cost, double chunk,
@@ -67,7 +80,9 @@ struct LoopFigures {
   double throughput = 0.0;  ///< requests a second
   double tpot = 0.0;        ///< 0 if no request has a second token
   double ttft = 0.0;
-  double wait = 0.0;  ///< for the prefill, in an open loop: a part of ttft
+  double wait = 0.0;      ///< for the prefill, in an open loop: a part of ttft
+  double running = 0.0;   ///< of a job: that decode in an iteration without prefill, on average
+  double makespan = 0.0;  ///< of a job: seconds until the last request is answered
 };
 
 /// (17) of a given number of users that are all served, without times outside of the engine.

@@ -28,6 +28,7 @@ struct Structure {
   std::int64_t expert = 1;          ///< ways that experts are spread over the chips of a stage
   std::size_t precision = 0;        ///< index into the precisions of the task, equal for both sides
   std::int64_t redundant_experts = 0;  ///< copies of experts beside them
+  std::int64_t sub_batches = 1;        ///< 2: one computes while the other is on the network
 
   [[nodiscard]] std::int64_t stage_chips() const { return tensor * attention_data; }
   [[nodiscard]] std::int64_t chips() const { return stage_chips() * pipeline; }
@@ -95,8 +96,9 @@ struct Figures {
   double capacity = 0.0;
   double requests_per_s = 0.0;  ///< the capacity, or the requested rate
   double in_flight = 0.0;
-  double running = 0.0;  ///< requests of a micro-batch that decode in an iteration without prefill
-  double memory = 0.0;   ///< of the fullest chip that decodes
+  double running = 0.0;   ///< requests of a micro-batch that decode in an iteration without prefill
+  double makespan = 0.0;  ///< of a job: until its last request is answered
+  double memory = 0.0;    ///< of the fullest chip that decodes
   double memory_prefill = 0.0;
   double fullness = 0.0;  ///< memory of the fullest chip / usable memory
   std::int64_t chips = 0;

@@ -31,6 +31,7 @@ inline std::vector<std::string_view> lacks(Framework framework, const Role& role
   } else {
     lack(s.attention_data > 1 && s.tensor > 1,
          "attention is data parallel over all chips of a stage, or over none");
+    lack(s.sub_batches > 1, "halves of a batch do not take turns");
   }
   return list;
 }

@@ -49,7 +49,7 @@ LinkTime Links::all_reduce(std::int64_t members) const {
   return time;
 }
 
-LinkTime Links::all_to_all(std::int64_t members) const {
+LinkTime Links::all_to_all(std::int64_t members, double leaving) const {
   LinkTime time;
   double inner = 1.0;
   for (const auto& [dimension, n] : parts(members)) {
@@ -57,10 +57,17 @@ LinkTime Links::all_to_all(std::int64_t members) const {
     // A ring: as one direction sends it, or as its bisection lets it pass.
     const double share = std::max(row.gathered(n), row.exchanged(n));
     time.fixed += row.gather_hops(n) * dimension->latency.in_base_units();
-    time.per_byte += share * inner * n / static_cast<double>(members) / rate(*dimension);
+    const double sent = inner > 1.0 ? leaving : 1.0;
+    time.per_byte += sent * share * inner * n / static_cast<double>(members) / rate(*dimension);
     inner *= n;
   }
   return time;
+}
+
+std::int64_t Links::groups(std::int64_t members) const {
+  const std::vector<NetworkDimension>& network = pool_.machine.network;
+  if (network.empty()) return 1;
+  return members / std::min(members, network[0].degree.value_or(members));
 }
 
 LinkTime Links::hop(std::int64_t stage_chips) const {

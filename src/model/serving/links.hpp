@@ -24,8 +24,10 @@ class Links {
   [[nodiscard]] bool holds(std::int64_t members) const;
   /// For the bytes that are reduced.
   [[nodiscard]] LinkTime all_reduce(std::int64_t members) const;
-  /// For the bytes that a member sends.
-  [[nodiscard]] LinkTime all_to_all(std::int64_t members) const;
+  /// For the bytes that a member sends; a share `leaving` of them goes beyond the innermost dimension.
+  [[nodiscard]] LinkTime all_to_all(std::int64_t members, double leaving = 1.0) const;
+  /// How many groups of the innermost dimension the members are in.
+  [[nodiscard]] std::int64_t groups(std::int64_t members) const;
   /// From a stage of `stage_chips` to the next.
   [[nodiscard]] LinkTime hop(std::int64_t stage_chips) const;
 

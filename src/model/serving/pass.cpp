@@ -33,22 +33,22 @@ std::vector<Pass::Size> Pass::attention_products(const Transformer& model, doubl
     const double q = real(query_rank), r = real(rank);
     const double own = d - real(rope);
     std::vector<Size> list;
-    if (query_rank > 0) list.push_back({h * q, h, q});
+    if (query_rank > 0) list.push_back({h * q, h, q, "queries down"});
     const double in = query_rank > 0 ? q : h;
-    list.push_back({in * a * d / t, in, a * d / t});
-    list.push_back({h * (r + real(rope)), h, r + real(rope)});
-    list.push_back({r * a * (own + v) / t, a * (own + v) / t, 2.0 * a * r / t});
-    list.push_back({a * v / t * h, a * v / t, h});
+    list.push_back({in * a * d / t, in, a * d / t, "queries"});
+    list.push_back({h * (r + real(rope)), h, r + real(rope), "keys and values down"});
+    list.push_back({r * a * (own + v) / t, a * (own + v) / t, 2.0 * a * r / t, "keys and values"});
+    list.push_back({a * v / t * h, a * v / t, h, "projection"});
     return list;
   }
   const double out = a / t * d + std::max(real(model.kv_heads) / t, 1.0) * (d + v);
-  return {{h * out, h, out}, {a * v / t * h, a * v / t, h}};
+  return {{h * out, h, out, "queries, keys, values"}, {a * v / t * h, a * v / t, h, "projection"}};
 }
 
 std::vector<Pass::Size> Pass::mlp_products(const Transformer& model, double width) {
   const double h = real(model.hidden);
   const double in = (model.gated ? 2.0 : 1.0) * width;
-  return {{h * in, h, in}, {width * h, width, h}};
+  return {{h * in, h, in, model.gated ? "gate and up" : "up"}, {width * h, width, h, "down"}};
 }
 
 Pass::Pass(const Task& task, const Transformer& model, const Means& means,
@@ -145,6 +145,8 @@ Pass::Product Pass::product(const Size& size, Number number, Number stored) cons
 void Pass::add_products(const std::vector<Size>& list, Module module, Layer& layer) const {
   for (const Size& size : list) {
     layer.products.push_back(product(size, module));
+    layer.products.back().name = size.name;
+    layer.products.back().module = module;
     layer.weights += layer.products.back().bytes;
   }
 }
@@ -189,7 +191,7 @@ void Pass::add_experts(const Transformer& model, const Links& links, Layer& laye
   const double peak = pool_.peak_of(products).in_base_units() *
                       shares.experts.value_or(shares.matrix_of(products)) * shares.experts_scale;
 
-  add_products({{h * count, h, count}}, Module::Router, layer);
+  add_products({{h * count, h, count, "scores"}}, Module::Router, layer);
   if (experts.shared > 0) {
     add_products(mlp_products(model, real(experts.shared) * real(experts.mlp) / t), Module::Shared,
                  layer);
@@ -240,9 +242,17 @@ void Pass::add_exchange(const Transformer& model, const Links& links, Layer& lay
     add(half, h * combine, layer.network_all);
     return;
   }
-  const LinkTime exchange = links.all_to_all(structure_.expert);
-  const double copies =
-      h / real(structure_.tensor) * std::min(real(model.experts->used), real(structure_.expert));
+  const double used = real(model.experts->used), chosen = std::min(used, real(structure_.expert));
+  double leaving = 1.0;
+  if (pool_.engine.dispatch == Dispatch::PerNode) {
+    // Groups that some expert of a token is in, if all are as likely.
+    const double groups = real(links.groups(structure_.expert));
+    const double hit = groups * (1.0 - std::pow(1.0 - 1.0 / groups, used));
+    const double most = pool_.engine.node_limit ? real(*pool_.engine.node_limit) : hit;
+    leaving = std::min({hit, most, chosen}) / chosen;
+  }
+  const LinkTime exchange = links.all_to_all(structure_.expert, leaving);
+  const double copies = h / real(structure_.tensor) * chosen;
   for (const double bytes : {dispatch, combine}) add(exchange, copies * bytes, layer.network);
   const std::int64_t chips = stage / structure_.expert;
   if (chips > 1) {
@@ -390,7 +400,30 @@ double sum(const PartTimes& parts) {
   return sum;
 }
 
+PassWork half_of(PassWork work) {
+  work.requests /= 2.0;
+  work.all_tokens /= 2.0;
+  work.prefill = work.prefill.times(0.5);
+  return work;
+}
+
 }  // namespace
+
+/// (8), or (8a): halves of the batch take turns.
+PartTimes Pass::parts_of(const Stage& stage, const PassWork& work) const {
+  PartTimes parts{};
+  put(stage, work, parts);
+  if (structure_.sub_batches == 1) return parts;
+  const double network = of(parts, Part::Network);
+  PartTimes half{};
+  put(stage, half_of(work), half);
+  of(half, Part::Network) = 0.0;
+  const double compute = sum(half);
+  for (double& part : half) part *= 2.0;
+  of(half, Part::Network) =
+      std::max(network - 2.0 * compute, 0.0) + std::min(compute, network / 2.0);
+  return half;
+}
 
 PassTime Pass::time(const PassWork& work) const {
   PassTime time;
@@ -401,11 +434,7 @@ PassTime Pass::time(const PassWork& work) const {
     const bool like_last = s > 0 && !stage.is_last && stage.dense == stages_[s - 1].dense &&
                            stage.expert == stages_[s - 1].expert &&
                            stage.forms == stages_[s - 1].forms;
-    if (!like_last) {
-      PartTimes parts{};
-      put(stage, work, parts);
-      before = sum(parts);
-    }
+    if (!like_last) before = sum(parts_of(stage, work));
     time.period = std::max(time.period, before);
     time.latency += before;
   }
@@ -415,8 +444,7 @@ PassTime Pass::time(const PassWork& work) const {
 PartTimes Pass::parts(const PassWork& work, bool of_all) const {
   PartTimes slowest{}, all{};
   for (const Stage& stage : stages_) {
-    PartTimes parts{};
-    put(stage, work, parts);
+    const PartTimes parts = parts_of(stage, work);
     for (std::size_t i = 0; i < kParts; ++i) all[i] += parts[i];
     if (sum(parts) > sum(slowest)) slowest = parts;
   }
@@ -608,6 +636,12 @@ bool keeps_rules(const Task& task, const Structure& s, const Say& say) {
     return refuse([&] {
       return fmt::format("redundant_experts: {} of experts that are not spread",
                          s.redundant_experts);
+    });
+  }
+  if (s.sub_batches > 1 && (!model.experts || s.attention_data == 1)) {
+    return refuse([&] {
+      return fmt::format("sub_batches: {} go with experts that ranks of attention_data share",
+                         s.sub_batches);
     });
   }
   if (s.expert > 1 && (model.experts->count + s.redundant_experts) % s.expert != 0) {

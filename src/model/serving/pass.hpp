@@ -32,6 +32,15 @@ struct PassTime {
   double latency = 0.0;
 };
 
+/// A kind of kernels of a pass, all of them together.
+struct Operation {
+  std::string name;
+  double count = 0.0;     ///< of kernels
+  double seconds = 0.0;   ///< of all
+  double reached = 0.0;   ///< the time that the peaks allow over this one; 0: of no chip's resource
+  std::string rate = {};  ///< the key of the engine that the time comes from
+};
+
 /// Seconds on one chip that holds all of the model; each of m chips takes at least an m-th of them.
 struct LeastTimes {
   double host = 0.0;     ///< of a pass, which is not shared
@@ -53,6 +62,8 @@ class Pass {
   [[nodiscard]] PassTime time(const PassWork& work) const;
   /// The parts of the slowest stage, or of all stages; their sum is the period or the latency.
   [[nodiscard]] PartTimes parts(const PassWork& work, bool of_all) const;
+  /// The kernels of the slowest stage, in the order of a pass, where they run one by one.
+  [[nodiscard]] std::vector<Operation> operations(const PassWork& work) const;
   /// Seconds of one more layer of this model and the head for one token of each request, with a
   /// product that joins the token and the last output of the model: multi-token prediction.
   [[nodiscard]] double prediction_layer(double requests) const;
@@ -94,6 +105,8 @@ class Pass {
     double weights;  ///< seconds for the weight
     double in, out;  ///< seconds for a token's inputs and outputs
     double bytes;    ///< of the weight
+    const char* name = "";
+    Module module = Module::Head;
 
     [[nodiscard]] double values() const { return in + out; }
   };
@@ -169,6 +182,7 @@ class Pass {
   /// Parameters, and values in and out of a token.
   struct Size {
     double parameters, in, out;
+    const char* name = "";
   };
   static std::vector<Size> attention_products(const Transformer& model, double t);
   static std::vector<Size> mlp_products(const Transformer& model, double width);
@@ -210,6 +224,10 @@ class Pass {
   [[nodiscard]] std::vector<FusedKernel> chain_of(const Layer& layer, std::size_t sight,
                                                   const PassWork& work) const;
   void put(const Stage& stage, const PassWork& work, PartTimes& parts) const;
+  [[nodiscard]] PartTimes parts_of(const Stage& stage, const PassWork& work) const;
+  [[nodiscard]] Operation operation(const Product& product, double count, double tokens) const;
+  void add_operations(const Layer& layer, double count, std::size_t sight, const PassWork& work,
+                      std::vector<Operation>& list) const;
 
   const Transformer& model_;
   const Structure structure_;

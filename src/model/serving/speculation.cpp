@@ -56,6 +56,7 @@ Drafts::Drafts(const Task& task, const Means& means, const Structure& structure,
   whole.pipeline = 1;
   whole.expert = 1;
   whole.redundant_experts = 0;
+  whole.sub_batches = 1;
   draft_.emplace(task, *task.speculation.draft, means, whole);
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "model/serving/apart_loop.hpp"
+#include "model/serving/job.hpp"
 #include "model/serving/pass.hpp"
 #include "model/serving/requests.hpp"
 #include "model/serving/speculation.hpp"
@@ -125,7 +126,10 @@ Decoder::Decoder(const Task& task, const Means& means, const Structure& structur
            .spread = task.length_spread,
            .ranks = task.model.experts && pool_.engine.ranks == Ranks::Independent
                         ? real(structure.attention_data)
-                        : 1.0};
+                        : 1.0,
+           .whole_prompts = !task.chunked_prefill,
+           .graphs =
+               pool_.engine.graph_sizes.empty() || task.rate ? nullptr : &pool_.engine.graph_sizes};
 }
 
 /// `prompts` pass in the iteration, whole or in part.
@@ -174,23 +178,30 @@ class Decoder::Times final : public LoopTimes {
   [[nodiscard]] double decode(double requests) const override {
     return time(requests, 0.0, 0.0, 0.0);
   }
+  [[nodiscard]] double padded(double requests, double padding) const override {
+    return time(requests, 0.0, 0.0, 0.0, padding);
+  }
   [[nodiscard]] double mixed(double requests, double cost, double chunk,
                              double ranks) const override {
     return time(requests, 1.0 / cost, chunk, ranks);
   }
 
   /// `filling`: ranks that take a chunk of their own.
-  [[nodiscard]] PassWork work(double requests, double prompts, double chunk, double filling) const {
+  [[nodiscard]] PassWork work(double requests, double prompts, double chunk, double filling,
+                              double padding = 0.0) const {
     const double apart = decoder_.loop_.ranks > 1.0 ? filling : ranks_;
     PassWork work = decoder_.work(requests, prompts, chunk);
-    work.all_tokens = ranks_ * requests * work.tokens_of_request + apart * work.prefill.tokens;
+    work.all_tokens =
+        ranks_ * (requests * work.tokens_of_request + padding) + apart * work.prefill.tokens;
+    work.prefill.tokens += padding;
     return work;
   }
 
  private:
-  [[nodiscard]] double time(double requests, double prompts, double chunk, double filling) const {
+  [[nodiscard]] double time(double requests, double prompts, double chunk, double filling,
+                            double padding = 0.0) const {
     const Decoder& of = decoder_;
-    const PassTime pass = of.pass_.time(work(requests, prompts, chunk, filling));
+    const PassTime pass = of.pass_.time(work(requests, prompts, chunk, filling, padding));
     const double host = of.pool_.engine.prefill.in_base_units() * prompts;
     const double p = real(of.structure_.pipeline);
     return (is_alone_ ? pass.latency : p * pass.period) + p * of.drafts_.time(requests) + host;
@@ -201,22 +212,28 @@ class Decoder::Times final : public LoopTimes {
   const double ranks_;  // that have tokens
 };
 
-PartTimes Decoder::parts(const Decoding& decoding, bool mixed) const {
+PassWork Decoder::work_of(const Decoding& decoding, bool mixed) const {
   const LoopMix& mix = decoding.mix;
+  const double requests = decoding.beside(mixed);
+  if (chunk_ == 0) return work(requests, 0.0, 0.0);
+  return Times(*this, decoding.busy)
+      .work(requests, mixed ? 1.0 / mix.cost : 0.0, mix.chunk, mix.ranks,
+            mixed ? 0.0 : loop_.padding(requests));
+}
+
+std::vector<Operation> Decoder::operations(const Decoding& decoding, bool mixed) const {
+  return pass_.operations(work_of(decoding, mixed));
+}
+
+PartTimes Decoder::parts(const Decoding& decoding, bool mixed) const {
   const bool is_alone = decoding.busy < 1.0;
-  const double requests = mixed ? mix.decoding : decoding.users;
-  const double prompts = mixed ? 1.0 / mix.cost : 0.0;
   const double p = real(structure_.pipeline);
-  PartTimes parts =
-      chunk_ == 0
-          ? pass_.parts(work(requests, 0.0, 0.0), false)
-          : pass_.parts(Times(*this, decoding.busy).work(requests, prompts, mix.chunk, mix.ranks),
-                        is_alone);
+  PartTimes parts = pass_.parts(work_of(decoding, mixed), chunk_ > 0 && is_alone);
   for (double& part : parts) part /= is_alone ? p : 1.0;
-  parts[static_cast<std::size_t>(Part::Products)] += drafts_.time(requests);
+  parts[static_cast<std::size_t>(Part::Products)] += drafts_.time(decoding.beside(mixed));
   if (mixed) {
     parts[static_cast<std::size_t>(Part::Host)] +=
-        pool_.engine.prefill.in_base_units() * prompts / p;
+        pool_.engine.prefill.in_base_units() * (1.0 / decoding.mix.cost) / p;
   }
   return parts;
 }
@@ -230,6 +247,7 @@ Decoding Decoder::of_loop(std::int64_t batch, const LoopFigures& loop, double bu
                  .busy = std::min(busy, 1.0),
                  .mix = loop.mix,
                  .iteration = loop.decode / p,
+                 .least_iteration = loop.decode / p,
                  .mixed = loop.mixed / p,
                  .tpot = loop.tpot,
                  .tokens_per_step = gain_.gained,
@@ -237,8 +255,14 @@ Decoding Decoder::of_loop(std::int64_t batch, const LoopFigures& loop, double bu
                  .ttft = loop.ttft,
                  .wait = loop.wait,
                  .turn = loop.mix.cost * loop.mixed,
+                 .running = loop.running,
+                 .makespan = loop.makespan,
                  .memory = memory(batch)};
   found.least_capacity = found.capacity;
+  if (loop_.graphs || task_.num_requests) {
+    const bool decodes = means_.steps > 0.0;
+    found.least_iteration = decodes ? Times(*this, 1.0).decode(loop.users) / p : 0.0;
+  }
   if (is_steady() && !is_loaded()) {
     found.least_mixed = found.mixed;
   } else if (loop_.budget == 0.0) {
@@ -257,7 +281,7 @@ Decoding Decoder::at(std::int64_t batch) const {
                    .users = real(batch),
                    .mix = {},
                    .tokens_per_step = gain_.gained};
-    found.iteration = iteration(real(batch));
+    found.iteration = found.least_iteration = iteration(real(batch));
     found.memory = memory(batch);
     const double steps = means_.steps / gain_.gained;  // passes of a request
     found.tpot = steps > 0.0 ? p * found.iteration / gain_.gained : 0.0;
@@ -266,14 +290,21 @@ Decoding Decoder::at(std::int64_t batch) const {
   }
   const Times times(*this, 1.0);
   const double answer = pool_.engine.answer.in_base_units();
-  Decoding found =
-      of_loop(batch,
-              is_loaded() ? served_loop(loop_, times, real(batch))
-                          : closed_loop(loop_, times, real(batch), real(batch), answer),
-              1.0);
+  const double slots = real(batch);
+  Decoding found = of_loop(batch,
+                           task_.num_requests ? job(loop_, times, slots, slots)
+                           : is_loaded()      ? served_loop(loop_, times, slots)
+                                              : closed_loop(loop_, times, slots, slots, answer),
+                           1.0);
   const double micro_batches = real(structure_.attention_data * structure_.pipeline);
   found.in_flight = real(batch) * micro_batches;
-  if (task_.concurrency) {
+  if (is_loaded() && (task_.num_requests || loop_.graphs)) {
+    // Fewer requests than slots may be served faster, but none decodes in less time than with most.
+    const double passes = loop_.steps() * found.least_iteration;
+    const double most = real(structure_.attention_data) * found.users / passes;
+    if (passes > 0.0) found.capacity = std::max(found.capacity, most);
+  }
+  if (task_.concurrency || task_.num_requests) {
     // A single user of the replica finds the stages and the experts empty.
     const LoopFigures alone = served_loop(loop_, Times(*this, 0.0), 1.0);
     found.capacity = std::max(found.capacity, micro_batches * alone.throughput);
@@ -295,6 +326,16 @@ Decoding Decoder::at(std::int64_t batch, std::int64_t replicas) const {
   const double micro_batches =
       real(structure_.attention_data) * real(structure_.pipeline);  // of a replica
   const double answer = pool_.engine.answer.in_base_units();
+  if (task_.num_requests) {
+    const double requests = *task_.num_requests / (real(replicas) * micro_batches);
+    const Times times(*this, requests);
+    Decoding found =
+        of_loop(batch, job(loop_, times, std::max(requests, 1.0), real(batch)), requests);
+    if (requests < 1.0) found.capacity = found.least_capacity = requests * found.capacity;
+    found.ttft += answer;
+    found.in_flight = *task_.num_requests / real(replicas);
+    return found;
+  }
   if (task_.concurrency) {
     const double users = *task_.concurrency / (real(replicas) * micro_batches);
     const Times times(*this, users);
@@ -346,8 +387,17 @@ double Decoder::least_tpot(const Decoding& decoding) const {
 }
 
 double Decoder::least_ttft(const Decoding& decoding) const {
+  if (task_.num_requests) return 0.0;
   if (is_steady() && !is_loaded()) return decoding.ttft;
   return loop_.turns(loop_.chunk) * real(structure_.pipeline) * decoding.least_mixed;
+}
+
+double Decoder::most_capacity(const Decoding& low, const Decoding& high) const {
+  // Claim 2: the time for a request that decodes is least at the high end.
+  const double least = high.least_iteration;
+  const double alone = loop_.steps() > 0.0 ? loop_.steps() * least / high.users : 0.0;
+  const double more = high.mix.cost * std::max(low.least_mixed - least, 0.0);
+  return real(structure_.attention_data) / (alone + more);
 }
 
 Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
@@ -357,7 +407,8 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
   least.margin = kRounding;
   least.capacity = high.capacity;
   // All of them have a slot for each user.
-  if (is_loaded() && task_.concurrency && low.users == high.users) return least;
+  const bool has_users = task_.concurrency || task_.num_requests;
+  if (is_loaded() && has_users && low.users == high.users) return least;
   if (chunk_ == 0) return least;
   if (!(is_loaded() && task_.rate))
     least.tpot = least_tpot(low);
@@ -379,11 +430,10 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
   if (is_steady()) return least;
   least.mix.share = 0.0;
   least.least_capacity = 0.0;
-  // Claim 2: the time for a request that decodes is least at the high end.
-  const double alone = loop_.steps() > 0.0 ? loop_.steps() * high.iteration / high.users : 0.0;
-  const double more = high.mix.cost * std::max(low.least_mixed - high.iteration, 0.0);
-  double most = ranks / (alone + more);
+  double most = most_capacity(low, high);
   if (task_.concurrency) most *= std::min(1.0, high.in_flight / (ranks * p));
+  // The capacities of both ends hold for any number of replicas.
+  if (loop_.graphs || task_.num_requests) most = std::max({most, low.capacity, high.capacity});
   if (!task_.rate) least.capacity = most;
   return least;
 }
@@ -448,7 +498,8 @@ Figures aggregated(const Task& task, const Means& means, const Decoders& decoder
   figures.fullness = fullness_of(pool, each.memory);
   figures.chips = decoders.chips();
   figures.in_flight = all * each.in_flight;
-  figures.running = each.users;
+  figures.running = each.makespan > 0.0 ? each.running : each.users;
+  figures.makespan = each.makespan;
   const double chips = real(figures.chips);
   finish(task, means, {chips * pool.price, chips * pool.power.in_base_units()}, figures);
   if (each.mix.share * (1.0 - each.margin) > task.utilization.mixed) {

@@ -18,11 +18,12 @@ namespace dfsearch::serving {
 /// of anything but `capacity`, and none has more of that.  Rates count one replica.
 struct Decoding {
   std::int64_t batch = 1;
-  std::int64_t most_batch = 1;  ///< the last of the interval
-  double users = 0.0;           ///< of a micro-batch that are served at once; at most the batch
-  double busy = 1.0;            ///< micro-batches with a user, as a share of all
-  LoopMix mix;                  ///< of Aggregated
-  double iteration = 0.0;       ///< of a micro-batch: a request has `pipeline` of them
+  std::int64_t most_batch = 1;   ///< the last of the interval
+  double users = 0.0;            ///< of a micro-batch that are served at once; at most the batch
+  double busy = 1.0;             ///< micro-batches with a user, as a share of all
+  LoopMix mix;                   ///< of Aggregated
+  double iteration = 0.0;        ///< of a micro-batch: a request has `pipeline` of them
+  double least_iteration = 0.0;  ///< the same of `users` without tokens that fill it up
   double mixed = 0.0;
   double tpot = 0.0;
   double tokens_per_step = 1.0;
@@ -35,8 +36,15 @@ struct Decoding {
   double burst = 0.0;           ///< for the users who start at once: a part of ttft
   double steady = 0.0;          ///< the capacity without this burst, of a given number of replicas
   double in_flight = 0.0;       ///< requests of a replica
+  double running = 0.0;         ///< of a job: that decode in an iteration without prefill
+  double makespan = 0.0;        ///< of a job
   double memory = 0.0;
   double margin = 0.0;  ///< relative excess over a limit that a bound allows for its rounding
+
+  /// Requests that decode in an iteration, with a chunk of prefill or without.
+  [[nodiscard]] double beside(bool with_chunk) const {
+    return with_chunk ? mix.decoding : makespan > 0.0 ? running : users;
+  }
 };
 
 /// Replicas of one structure and depth that decode, with chunks of prefill beside it if there are
@@ -57,13 +65,14 @@ class Decoder {
   [[nodiscard]] Decoding at(const Role& role, const Figures& figures) const;
   /// Whether the figures depend on the replicas: there are users or a rate to share.
   [[nodiscard]] bool is_loaded() const {
-    return chunk_ > 0 && (task_.concurrency.has_value() || task_.rate.has_value());
+    return chunk_ > 0 && (task_.concurrency || task_.rate || task_.num_requests);
   }
   /// Whether the capacity never falls with the batch (claim 3).
   [[nodiscard]] bool is_steady() const {
     if (chunk_ == 0) return true;
     const bool alike = loop_.spread == 0.0 || means_.steps == 0.0;
-    return alike && loop_.ranks == 1.0 && loop_.budget == 0.0 && !pass_.is_cut();
+    const bool is_loop = !task_.num_requests && !loop_.graphs;
+    return is_loop && alike && loop_.ranks == 1.0 && loop_.budget == 0.0 && !pass_.is_cut();
   }
   /// The bound of all batches between two answers of `at` for the same replicas: (24), or (24b) if it
   /// is not steady.
@@ -73,6 +82,8 @@ class Decoder {
   [[nodiscard]] double least_ttft(const Decoding& decoding) const;
   /// The parts of the time of the iterations.
   [[nodiscard]] PartTimes parts(const Decoding& decoding, bool mixed) const;
+  /// The kernels of an iteration without drafts; with a chunk of prefill, or without it.
+  [[nodiscard]] std::vector<Operation> operations(const Decoding& decoding, bool mixed) const;
   /// The parts of the memory of the fullest chip.
   [[nodiscard]] ServerMemory parts_of_memory(std::int64_t batch) const;
   /// Bytes of the cache of `tokens` tokens on a chip, whose stage has its share of the layers.
@@ -92,6 +103,8 @@ class Decoder {
 
  private:
   class Times;
+  /// The work of an iteration with the numbers of a decoding.
+  [[nodiscard]] PassWork work_of(const Decoding& decoding, bool mixed) const;
   [[nodiscard]] PassWork work(double requests, double prompts, double chunk) const;
   [[nodiscard]] double tokens(std::int64_t batch) const;
   /// Bytes of drafts: each token that is checked has a state of its own.
@@ -101,6 +114,8 @@ class Decoder {
     return drafts + real(batch * structure_.pipeline) * (gain_.checked - 1.0) * pass_.state_bytes();
   }
   [[nodiscard]] Decoding of_loop(std::int64_t batch, const LoopFigures& loop, double busy) const;
+  /// (24b) for all batches between two.
+  [[nodiscard]] double most_capacity(const Decoding& low, const Decoding& high) const;
 
   const Task& task_;
   const Means& means_;

@@ -160,12 +160,41 @@ struct ScanShares {
 enum class Exchange : std::uint8_t { AllToAll, Gather };
 constexpr auto words(Exchange) { return named<Exchange>("all_to_all", "gather"); }
 
+/// The number of copies of a token that leave the innermost dimension of the network: one for an
+/// expert, or one for a group of chips with some of its experts.
+enum class Dispatch : std::uint8_t { PerExpert, PerNode };
+constexpr auto words(Dispatch) { return named<Dispatch>("per_expert", "per_node"); }
+
 /// Whether ranks prefill in the same iterations.
 enum class Ranks : std::uint8_t { Aligned, Independent };
 constexpr auto words(Ranks) { return named<Ranks>("aligned", "independent"); }
 
+/// The side of a deployment whose time per token was measured.
+enum class MeasuredKind : std::uint8_t { Dense, Experts, Apart };
+constexpr auto words(MeasuredKind) {
+  return named<MeasuredKind>({{"dense", MeasuredKind::Dense},
+                              {"experts", MeasuredKind::Experts},
+                              {"apart", MeasuredKind::Apart}});
+}
+
+/// Deployments of an engine that are alike, and how far off their predictions are.
+struct MeasuredClass {
+  MeasuredKind kind = MeasuredKind::Dense;  ///< Apart: prefill is on other chips
+  bool job = false;                         ///< all requests at once
+  std::int64_t bits = 16;                   ///< bits of a weight, of experts if there are some
+  bool ranks = false;                       ///< of requests, which share experts
+  bool wide = false;                        ///< a replica that decodes has more than eight chips
+  std::int64_t requests = 64;               ///< of such a replica, at most
+  std::int64_t rows = 0;                    ///< that were measured
+  double off = 0.0;                         ///< mean of |predicted / measured - 1|
+  double bias = 0.0;                        ///< the same with a sign: positive is too slow
+  std::int64_t beyond = 0;                  ///< rows that are more than `kFarOff` off
+};
+inline constexpr double kFarOff = 0.4;
+
 /// The software that serves: the times that it adds to the times of the chip.
 struct Engine {
+  std::string name = {};   ///< of the shelf; empty: one of its own
   Seconds pass{};          ///< of a stage
   Seconds layer{};         ///< of a layer
   Seconds expert_layer{};  ///< of one with experts, beside that
@@ -177,8 +206,13 @@ struct Engine {
   Bytes reserved{};        ///< of it
   double tile = 0.0;       ///< rows of an expert's products that are computed together
   Exchange exchange = Exchange::AllToAll;
+  Dispatch dispatch = Dispatch::PerExpert;      ///< with AllToAll
+  std::optional<std::int64_t> node_limit = {};  ///< groups that the experts of a token are in
+  /// Tokens of recorded iterations without prefill, which others are filled up to; empty: any number.
+  std::vector<std::int64_t> graph_sizes = {};
   Ranks ranks = Ranks::Aligned;
   std::optional<Release> release;  ///< of the software, which decides the memory beside caches
+  std::vector<MeasuredClass> measured = {};  ///< deployments with these constants
   Shares shares;
   std::optional<ScanShares> scans;  ///< left out: guessed, or peaks where nothing is said
 
@@ -300,6 +334,7 @@ struct Task {
   std::optional<double> rate;         ///< requests a second that are to be served
   std::optional<double> concurrency;  ///< users, who each ask again when they are answered
   std::optional<double> rounds;       ///< requests of each of them; spreads the burst of the start
+  std::optional<double> num_requests = {};  ///< of a job, all at once; nothing: a load without end
   /// The k-th of the experts is chosen in proportion to k to minus this; 0: all alike, so that chance
   /// alone loads a rank more than others.  Nothing: `imbalance` of the model.
   std::optional<double> popularity;
@@ -311,6 +346,7 @@ struct Task {
   std::vector<Mode> modes = {Mode::Aggregated, Mode::Disaggregated};
   RoleChoices all, aggregated, prefill, decode;
   std::vector<std::int64_t> redundant_experts = {0};  ///< copies of experts, to choose from
+  std::vector<std::int64_t> sub_batches = {1};        ///< to choose from
   Limits limits;
   Objective objective = Objective::Throughput;
   FrontAxis front = FrontAxis::ThroughputPerChip;
@@ -319,6 +355,7 @@ struct Task {
   Utilization utilization;
   std::optional<std::int64_t> max_seqs;        ///< the greatest batch of a rank
   std::optional<std::int64_t> batched_tokens;  ///< the most tokens of an iteration
+  bool chunked_prefill = true;                 ///< else an iteration takes whole prompts
   std::optional<std::int64_t> max_model_len;   ///< tokens of the longest request; else the longest
   memory::Level level = memory::Level::Typical;  ///< at which a deployment has to fit
   std::optional<Framework> framework;            ///< that is to serve; left out: any

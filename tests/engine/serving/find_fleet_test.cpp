@@ -111,6 +111,7 @@ TEST_CASE("the cheapest fleet is that of all mixes of deployments") {
       Task task = test::random_task(random);
       task.concurrency.reset();
       task.rounds.reset();
+      task.num_requests.reset();
       task.rate = std::uniform_real_distribution<double>(1.0, 60.0)(random);
       constexpr serving::Objective kObjectives[] = {
           serving::Objective::Cost, serving::Objective::Energy, serving::Objective::Chips};

@@ -87,6 +87,7 @@ TEST_CASE("the models of the shelf have the parameters of their checkpoints") {
       Figure{"gpt2_xl", 1'557'611'200},
       Figure{"gpt3_175b", 174'604'259'328},
       Figure{"gpt_oss_120b", 116'829'156'672},
+      Figure{"gpt_oss_20b", 20'914'757'184},
       Figure{"granite_3_1_8b", 8'170'848'256},
       Figure{"hunyuan_a13b", 80'393'183'232},
       Figure{"kimi_k2", 1'026'408'232'448},

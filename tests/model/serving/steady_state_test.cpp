@@ -37,8 +37,8 @@ TEST_CASE("a larger batch takes no less of anything, and serves no less") {
                    no_less(decoder.least_ttft(a), b.ttft) &&
                    no_less(std::max(a.capacity, b.capacity), decoder.between(a, b).capacity);
       // Decoding alone: time for each request falls.
-      right = right && no_less(a.iteration, b.iteration) &&
-              no_less(a.users / a.iteration, b.users / b.iteration);
+      right = right && no_less(a.least_iteration, b.least_iteration) &&
+              no_less(a.users / a.least_iteration, b.users / b.least_iteration);
       if (decoder.is_steady()) {
         ++steady;
         right = right && no_less(a.capacity, b.capacity) && no_less(a.mixed, b.mixed) &&
