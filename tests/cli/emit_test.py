@@ -366,8 +366,23 @@ class Emit(CliTest):
         found = arguments(self.emit(result, "vllm").stdout)
         self.assertEqual(int(found["--max-num-batched-tokens"]), best["chunk"] + best["batch"])
         self.assertEqual(int(found["--max-num-seqs"]), best["batch"] * best["pipeline"])
+        pool = result["pools"][0]
+        share = pool["usable"] / pool["memory"]["capacity"]
+        self.assertLess(share, 1)
+        self.assertAlmostEqual(float(found["--gpu-memory-utilization"]), share, places=4)
         found = arguments(self.emit(result, "sglang").stdout)
         self.assertEqual(int(found["--chunked-prefill-size"]), best["chunk"])
+        self.assertAlmostEqual(float(found["--mem-fraction-static"]), share, places=4)
+
+    def test_the_load_of_the_answer_is_a_line_of_a_benchmark(self):
+        for change, said in (
+                ("workload.rate=3 /s", " --request-rate 3\n"),
+                ("workload.concurrency=20", " --num-prompts 200 --max-concurrency 20 --request-rate inf"),
+                ("workload.num_requests=500", " --num-prompts 500 --request-rate inf")):
+            text = self.emit(self.deployment("serving.modes=[aggregated]", change), "vllm").stdout
+            self.assertIn("# its load: vllm bench serve --model MODEL --dataset-name random "
+                          "--random-input-len 2000 --random-output-len 500", text)
+            self.assertIn(said, text)
 
     def test_precisions_that_are_given(self):
         result = self.deployment("workload.precision={weights: fp8, cache: fp8}")

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "io/emit/emitted.hpp"
 #include "model/serving/framework.hpp"
@@ -16,6 +17,7 @@ struct LaunchedRole : serving::Role {
   std::string name;
   bool has_fp8_weights = false, has_fp8_cache = false;
   std::int64_t longest = 0;  ///< tokens of a request, input and output; 0: not known
+  double utilization = 1.0;  ///< share of the memory of its pool that the answer rests on
 };
 
 LaunchedRole role_of(const Json& json, const std::string& name) {
@@ -26,6 +28,7 @@ LaunchedRole role_of(const Json& json, const std::string& name) {
   role.structure.attention_data = json.at("attention_data");
   role.structure.expert = json.at("expert");
   role.structure.redundant_experts = json.value("redundant_experts", std::int64_t{0});
+  role.structure.sub_batches = json.value("sub_batches", std::int64_t{1});
   role.replicas = json.at("replicas");
   role.batch = json.at("batch");
   role.chunk = json.value("chunk", std::int64_t{0});
@@ -53,6 +56,7 @@ std::string vllm(const LaunchedRole& role) {
   emitted.add("--pipeline-parallel-size", s.pipeline);
   if (s.attention_data > 1) emitted.add("--data-parallel-size", s.attention_data);
   if (s.expert > 1) emitted.add("--enable-expert-parallel");
+  if (s.sub_batches > 1) emitted.add("--enable-dbo");
   if (s.redundant_experts > 0) {
     emitted.add("--enable-eplb");
     emitted.add("--eplb-config", json_line({{"num_redundant_experts", s.redundant_experts}}));
@@ -60,6 +64,9 @@ std::string vllm(const LaunchedRole& role) {
   if (role.has_fp8_weights) emitted.add("--quantization fp8");
   if (role.has_fp8_cache) emitted.add("--kv-cache-dtype fp8");
   if (role.longest > 0) emitted.add("--max-model-len", role.longest);
+  if (role.utilization < 1.0) {
+    emitted.add("--gpu-memory-utilization", fmt::format("{:.4g}", role.utilization));
+  }
   emitted.add("--max-num-seqs", role.batch * s.pipeline);
   if (role.chunk > 0) {
     emitted.add("--enable-chunked-prefill");
@@ -89,6 +96,10 @@ std::string sglang(const LaunchedRole& role) {
   if (role.has_fp8_weights) emitted.add("--quantization fp8");
   if (role.has_fp8_cache) emitted.add("--kv-cache-dtype fp8_e4m3");
   if (role.longest > 0) emitted.add("--context-length", role.longest);
+  if (role.utilization < 1.0) {
+    emitted.add("--mem-fraction-static", fmt::format("{:.4g}", role.utilization));
+  }
+  if (s.sub_batches > 1) emitted.add("--enable-two-batch-overlap");
   emitted.add("--max-running-requests", role.batch * s.attention_data * s.pipeline);
   if (role.chunk > 0) {
     emitted.add("--enable-mixed-chunk");
@@ -115,6 +126,9 @@ std::string trtllm(const LaunchedRole& role) {
   if (s.attention_data > 1) extra.emplace_back("enable_attention_dp: true");
   if (role.chunk > 0) extra.emplace_back("enable_chunked_prefill: true");
   if (role.has_fp8_cache) extra.emplace_back("kv_cache_config: {dtype: fp8}");
+  if (role.utilization < 1.0) {
+    emitted.add("--kv_cache_free_gpu_memory_fraction", fmt::format("{:.4g}", role.utilization));
+  }
   if (!role.name.empty()) extra.emplace_back("cache_transceiver_config: {backend: DEFAULT}");
   if (!extra.empty()) {
     emitted.lack("extra.yaml holds:");
@@ -139,6 +153,55 @@ std::int64_t longest_request(const Json& result) {
   return longest;
 }
 
+/// The share of the memory that the pool of a role may use; 1: all, or not known.
+double utilization_of(const Json& result, const Json& role) {
+  for (const Json& pool : result.value("pools", Json::array())) {
+    if (!pool.is_object() || pool.value("name", Json()) != role.value("pool", Json())) continue;
+    const Json memory = pool.value("memory", Json::object());
+    const Json capacity = memory.is_object() ? memory.value("capacity", Json()) : Json();
+    const Json usable = pool.value("usable", Json());
+    if (!capacity.is_number() || !usable.is_number()) continue;
+    const double share = usable.get<double>() / capacity.get<double>();
+    if (share > 0.0 && share < 1.0) return share;
+  }
+  return 1.0;
+}
+
+/// The benchmark of vLLM with the load of the answer, for requests of one class; else empty.
+std::string benchmark_of(const Json& result) {
+  const Json& workload = result.at("workload");
+  const Json requests = workload.value("requests", Json::array());
+  const Json& figures = result.at("serving").value("figures", Json());
+  if (requests.size() != 1 || !figures.is_object()) return {};
+  const Json& one = requests[0];
+  const Json cached = one.value("prefix", Json());
+  const std::int64_t prefix = cached.is_number_integer() ? cached.get<std::int64_t>() : 0;
+  const auto count = [](const Json& value) {
+    constexpr double kMost = 1e12;
+    return std::max<std::int64_t>(std::llround(std::min(value.get<double>(), kMost)), 1);
+  };
+  std::string text = fmt::format(
+      "vllm bench serve --model MODEL --dataset-name random --random-input-len {} "
+      "--random-output-len {}",
+      one.at("input").get<std::int64_t>() - prefix, one.at("output").get<std::int64_t>());
+  if (prefix > 0) text += fmt::format(" --random-prefix-len {}", prefix);
+  constexpr std::int64_t kRounds = 10;
+  const auto has = [&](const char* key) {
+    return workload.contains(key) && workload.at(key).is_number();
+  };
+  if (has("num_requests")) {
+    return text +
+           fmt::format(" --num-prompts {} --request-rate inf", count(workload.at("num_requests")));
+  }
+  if (!figures.contains("in_flight") || !figures.at("in_flight").is_number()) return {};
+  const std::int64_t users = count(figures.at("in_flight"));
+  text += fmt::format(" --num-prompts {}", kRounds * users);
+  if (has("rate")) {
+    return text + fmt::format(" --request-rate {:.6g}", workload.at("rate").get<double>());
+  }
+  return text + fmt::format(" --max-concurrency {} --request-rate inf", users);
+}
+
 }  // namespace
 
 std::string number_of(const Json& result, const Json& deployment, const std::string& value) {
@@ -155,6 +218,9 @@ EmittedText serving_arguments(const Json& result, Framework framework) {
     const std::string number = number_of(result, best, std::string(of.name));
     if (!number.empty()) numbers.push_back(fmt::format("{} in {}", of.name, number));
   }
+  if (const std::string line = benchmark_of(result); !line.empty()) {
+    numbers.push_back("its load: " + line);
+  }
   EmittedText emitted{.text = comments(numbers)};
   std::string& all = emitted.text;
   const auto text = [&](const Json& given, const std::string& name) {
@@ -162,6 +228,7 @@ EmittedText serving_arguments(const Json& result, Framework framework) {
     role.has_fp8_weights = number_of(result, best, "weights") == "fp8";
     role.has_fp8_cache = number_of(result, best, "cache") == "fp8";
     role.longest = longest_request(result);
+    role.utilization = utilization_of(result, given);
     for (const std::string_view lack : lacks(framework, role, serving::Drafting::Sequence)) {
       emitted.refusals.emplace_back(lack);
     }
