@@ -37,7 +37,7 @@ class Generations {
     }
   }
 
-  /// Requests that have their first token, without those of repeats.
+  /// The number of requests with their first token; repeats are left out.
   [[nodiscard]] double started(double iteration) const { return done(iteration, 0.0); }
   [[nodiscard]] double ended(double iteration) const { return done(iteration, life_); }
   [[nodiscard]] bool fills(double iteration) const {

@@ -6,8 +6,8 @@
 
 namespace dfsearch::serving {
 
-/// (18e) to (18g): a micro-batch that has `requests` at once, at least 1, and serves at most `slots`
-/// of them together.  `users` of the figures is the size of a generation; the times of iterations
+/// Figures, (18e) to (18g), of a micro-batch with `requests` at once, at least 1; at most `slots`
+/// are served together.  `users` of them is the size of a generation, and the times of iterations
 /// are those of the mean numbers that decode in them.
 LoopFigures job(const Loop& loop, const LoopTimes& times, double requests, double slots);
 
