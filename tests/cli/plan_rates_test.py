@@ -93,7 +93,9 @@ class Rates(PlanCase):
                     self.assertRegex(text, f"caution the rates are measured on {named}")
                     self.assertIn("this machine's chips have one of 989.4 TFLOP/s", text)
         for file in sorted((CONFIGS / "training").glob("*.yaml")):
-            self.assertNotIn("caution", self.run_tool("check", file).stdout)
+            # Rates of blocks that no measured run decided are guessed, and said to be.
+            text = re.sub(r"caution +guessed", "", self.run_tool("check", file).stdout)
+            self.assertNotIn("caution", text)
 
 
 if __name__ == "__main__":

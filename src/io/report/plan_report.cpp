@@ -433,7 +433,7 @@ Sheet other_links_line(const Task& task) {
                                     : chip.bus.empty() ? BytesPerSecond{}
                                                        : chip.bus.back();
     if (dimension.degree) within *= *dimension.degree;
-    if (!(measured > BytesPerSecond{})) continue;
+    if (dimension.degree == 1 || !(measured > BytesPerSecond{})) continue;
     if (!differs(dimension.bandwidth, measured, is_node ? kSameInNode : kSame)) continue;
     unused.push_back(fmt::format("links {} at {}, not {}", is_node ? "in a node" : "between nodes",
                                  to_text(measured), to_text(dimension.bandwidth)));
