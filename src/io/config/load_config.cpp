@@ -196,7 +196,7 @@ void note_parts_left_out(const Problem& problem, InputMessages& messages) {
       "linpack' times whole runs");
 }
 
-/// Whether the framework, which chooses the format of words of 4 B alone, decides that of a kernel.
+/// Returns whether the framework, which chooses formats of words of 4 B alone, decides one.
 bool framework_decides(Problem problem) {
   return std::ranges::any_of(problem.workload.graph.kernels(), [&](const Kernel& kernel) {
     problem.execution.library = MathLibrary::Torch;

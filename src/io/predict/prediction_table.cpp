@@ -353,7 +353,7 @@ std::string service_csv(const std::vector<MeasuredService>& services,
 
 namespace {
 
-/// The verdicts on the memory of deployments, all of which ran.
+/// A line that counts the verdicts on the memory of deployments.
 std::string verdicts_text(const Predicted& predictions) {
   std::map<std::string_view, std::size_t> counts;
   std::size_t all = 0;

@@ -124,7 +124,7 @@ std::string limit_words(const Task& task, Broken limit) {
   return "";
 }
 
-/// The constants of memory by which nothing fits.
+/// Names the constants of memory where nothing fits.
 std::string constants_text(const Task& task) {
   const bool is_guessed = std::any_of(task.pools.begin(), task.pools.end(),
                                       [](const serving::Pool& pool) { return pool.is_guessed(); });
