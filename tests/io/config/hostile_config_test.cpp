@@ -113,7 +113,7 @@ TEST_CASE("overrides name themselves as the place") {
         "--set system.memry.bandwidth=1 GB/s: system: unknown key 'memry', did you mean 'memory'?");
   CHECK(message_of(kGood, {"memory.bandwidth=1 GB/s"}) ==
         "--set memory.bandwidth=1 GB/s: unknown key 'memory', expected workload, system, "
-        "execution, price, power, equations, search, sharding, parallelism or training");
+        "execution, price, power, energy, equations, search, sharding, parallelism or training");
   CHECK(message_of(kGood, {"system.chips"}) == "--set system.chips: expected KEY=VALUE");
   CHECK(message_of(kGood, {"system..chips=1"}) ==
         "--set system..chips=1: expected a key like system.network.0.degree");

@@ -74,7 +74,7 @@ TEST_CASE("every result has every key") {
   const Problem problem = example_problem();
   const SearchResult optimal = optimal_result(problem);
   const auto expected = keys_of(parsed(Outcome::of(problem, optimal)));
-  CHECK(expected.size() == 46);
+  CHECK(expected.size() == 47);
 
   SearchResult infeasible;
   infeasible.status = SearchStatus::Infeasible;
