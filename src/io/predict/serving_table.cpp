@@ -389,10 +389,6 @@ MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
   service.task->concurrency =
       serving::real(role.replicas * s.attention_data * s.pipeline * role.batch);
   service.task->batched_tokens = role.chunk = kMostTokens;
-  const std::string guessed = shape.mixed ? shape.mixed->unmeasured() : "";
-  if (service.doubtful.empty() && !guessed.empty()) {
-    service.doubtful = fmt::format("the rates of {} are guessed", guessed);
-  }
   if (!row.text("num_requests").empty()) read_job(row, service);
   return service;
 }
@@ -439,8 +435,14 @@ std::vector<MeasuredService> read_services(const CsvTable& table, InputMessages&
   check_service_columns(table, messages);
   std::vector<MeasuredService> services;
   ServiceSetups setups;
-  table.each_row(messages,
-                 [&](const RowReader& row) { services.push_back(read_service(row, setups)); });
+  table.each_row(messages, [&](const RowReader& row) {
+    MeasuredService& service = services.emplace_back(read_service(row, setups));
+    if (!service.task || !service.task->model.mixed) return;
+    const std::string guessed = service.task->model.mixed->unmeasured();
+    if (service.doubtful.empty() && !guessed.empty()) {
+      service.doubtful = fmt::format("the rates of {} are guessed", guessed);
+    }
+  });
   messages.throw_if_any();
   return services;
 }
