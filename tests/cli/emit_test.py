@@ -379,7 +379,9 @@ class Emit(CliTest):
                 ("workload.rate=3 /s", " --request-rate 3\n"),
                 ("workload.concurrency=20", " --num-prompts 200 --max-concurrency 20 --request-rate inf"),
                 ("workload.num_requests=500", " --num-prompts 500 --request-rate inf")):
-            text = self.emit(self.deployment("serving.modes=[aggregated]", change), "vllm").stdout
+            result = self.deployment("serving.modes=[aggregated]", "serving.limits={}",
+                                     "serving.chunk=[2048]", "serving.batch=[16, 64]", change)
+            text = self.emit(result, "vllm").stdout
             self.assertIn("# its load: vllm bench serve --model MODEL --dataset-name random "
                           "--random-input-len 2000 --random-output-len 500", text)
             self.assertIn(said, text)

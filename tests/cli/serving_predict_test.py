@@ -194,7 +194,7 @@ class ServingPredict(CliTest):
             self.assertGreater(len(far), 2)
             for row in far:
                 self.assertTrue(row["caution"], row["id"])
-            share = 0.3 if table == TABLE else 0.7
+            share = 0.5 if table == TABLE else 0.7
             self.assertLess(sum(bool(row["caution"]) for row in rows), share * len(rows))
         done = subprocess.run([sys.executable, CONFIGS.parent / "tools/dev/serving_classes.py",
                                self.program], capture_output=True, text=True, check=False)
