@@ -146,7 +146,10 @@ TEST_CASE("the case of an independent evaluator") {
   task.num_requests = 3000;
   task.chunked_prefill = false;
   task.batched_tokens = 7168;
-  Precision precision{.weights = Number::Nvfp4, .cache = Number::Fp8, .head = Number::Bf16};
+  Precision precision;
+  precision.weights = Number::Nvfp4;
+  precision.cache = Number::Fp8;
+  precision.head = Number::Bf16;
   precision.modules[static_cast<std::size_t>(Module::Router)].weights = Number::Bf16;
   task.precisions = {precision};
   Pool pool;
