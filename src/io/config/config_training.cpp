@@ -270,10 +270,14 @@ void read_execution_of(const YamlEntry& section, Task& task, InputMessages& mess
                                     .precision = text.precision.value_or(stack::Precision::Bf16),
                                     .scenario = {}});
     task.stack->chip.name = chip_name(*section.value.find("chip"));
-    // The memory of layers that are computed again whole, or copied away, is not counted.
-    const stack::Software& software = task.stack->stack.software;
-    task.stack->is_known = has_shelf_keys(*section.value.find("stack")) &&
-                           software.recompute_layers == 0 && software.offload_layers == 0;
+    // How much of a layer is copied away is guessed, as all is of a stack that lacks `full`.
+    const stack::Stack& stack = task.stack->stack;
+    const stack::Software& software = stack.software;
+    const auto& again = stack.recompute;
+    const bool has_full = again.empty() || std::find(again.begin(), again.end(),
+                                                     training::Recompute::Full) != again.end();
+    task.stack->is_known =
+        has_shelf_keys(*section.value.find("stack")) && has_full && software.offload_layers == 0;
     add_prediction_layers(task.model, software.mtp);
   }
 }

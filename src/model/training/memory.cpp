@@ -1,8 +1,10 @@
 #include "model/training/memory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "base/counts.hpp"
 #include "model/training/schedule.hpp"
@@ -78,6 +80,48 @@ Bytes made_again(Recompute recompute, const BlockProfile& block) {
 
 /// Two layers' worth stays in the first memory: one being moved and one being computed.
 constexpr double kBuffers = 2.0;
+
+/// Layers that switches of the software compute again whole, or copy to the memory of the host.
+class SwitchedLayers {
+ public:
+  /// Layers that are copied leave the device wholly at the low end, but for those on their way at the
+  /// typical one; at the high end nothing counts as gone, as no run was measured.
+  SwitchedLayers(const Task& task, const Plan& plan, double layers, memory::Recompute recompute,
+                 memory::Level level)
+      : recompute_(recompute), copies_(level != memory::Level::Low) {
+    const stack::Software& software = task.stack->stack.software;
+    if (layers > 0.0) {
+      again_ = std::min(1.0, number(software.recompute_layers * plan.chunks) / layers);
+    }
+    if (level != memory::Level::High) {
+      copied_ = std::min(1.0, number(software.offload_layers) / number(task.model.layers));
+    }
+  }
+  [[nodiscard]] bool any() const { return again_ > 0.0 || copied_ > 0.0; }
+
+  /// A layer that keeps the mean of all layers; `count` of them are like it.
+  [[nodiscard]] memory::LayerMemory mean(memory::LayerMemory layer, double count) const {
+    const memory::Amount kept =
+        (1.0 - again_) * layer.kept(recompute_) + again_ * layer.kept(Recompute::Full);
+    if (copies_) layer.working += std::min(kBuffers, copied_ * count) * kept;
+    const memory::Amount stays = (1.0 - copied_) * kept;
+    if (recompute_ == Recompute::Full) {
+      layer.input = stays.bytes;
+    } else if (recompute_ == Recompute::EverySecondProduct) {
+      layer.every_second_product = stays;
+    } else {
+      if (again_ > 0.0) layer.working += layer.all;
+      layer.all = stays;
+      layer.part = {};
+    }
+    return layer;
+  }
+
+ private:
+  const memory::Recompute recompute_;
+  const bool copies_;                  ///< some layers are on the device as they move
+  double again_ = 0.0, copied_ = 0.0;  ///< shares of the layers of a stage
+};
 
 void move_out(Bytes& part, Bytes buffers, Bytes& second) {
   second += part;
@@ -162,8 +206,14 @@ memory::StageMemory memory_at(const Task& task, const Plan& plan, const Profiles
       .last = content.last ? &of(profiles, Part::Last).work.memory : nullptr,
       .alive =
           in_flight(plan.schedule, plan.chunks, micro_batches, degrees[Role::Pipeline], stage)};
+  const SwitchedLayers switched(task, plan, number(content.all_layers()), step.recompute, level);
+  std::array<memory::LayerMemory, std::tuple_size_v<decltype(held.layers)>> means;
   for (std::size_t kind = 0; kind < 2 + profiles.further.size(); ++kind) {
-    held.layers[kind] = {&of_kind(profiles, kind).work.memory, number(content.of_kind(kind))};
+    const double count = number(content.of_kind(kind));
+    held.layers[kind] = {&of_kind(profiles, kind).work.memory, count};
+    if (!switched.any()) continue;
+    means[kind] = switched.mean(*held.layers[kind].layer, count);
+    held.layers[kind].layer = &means[kind];
   }
   return memory::stage_memory(step, held);
 }
@@ -302,6 +352,8 @@ double most_layers(const Task& task, const Plan& plan, const Profiles& profiles,
 bool stack_may_fit(const Task& task, Plan plan, const Profiles& profiles, const LayerOrder& order,
                    std::int64_t micro_batches) {
   const auto& given = task.choices.zeros;
+  // More chunks may compute more layers again.
+  if (task.stack->stack.software.recompute_layers > 0) plan.recompute = Recompute::Full;
   for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
     const bool is_shared = sharing_chips(task, plan.degrees, false) > 1.0;
     if (is_shared && !given.empty() &&

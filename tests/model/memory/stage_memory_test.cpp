@@ -26,6 +26,8 @@ struct World {
     plan.degrees[Role::Tensor] = seed % 3 == 0 && task.model.heads % 2 == 0 ? 2 : 1;
     plan.degrees[Role::Data] = 1 + static_cast<std::int64_t>(seed / 4 % 2);
     plan.recompute = task.stack->stack.recompute[seed % task.stack->stack.recompute.size()];
+    task.stack->stack.software.recompute_layers = static_cast<std::int64_t>(seed / 8 % 3);
+    task.stack->stack.software.offload_layers = static_cast<std::int64_t>(seed / 24 % 3);
     profiles = training::stack_profiles(task, plan.degrees, plan.layout, 1);
     const training::LayerOrder order = training::layer_order(task.model);
     all = {.layers = order.layers, .other_layers = order.other_layers, .first = true, .last = true};
@@ -101,6 +103,38 @@ TEST_CASE("all that is computed again is kept least, and nothing of it most") {
       }
       CHECK(kept(Recompute::EverySecondProduct) >= full);
     }
+  }
+}
+
+TEST_CASE("layers computed again whole are kept as full, and those on the host not at all") {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    World world(seed);
+    world.plan.recompute = Recompute::None;
+    stack::Software& software = world.task.stack->stack.software;
+    const std::int64_t layers = world.all.all_layers();
+    const auto activations = [&](std::int64_t again, std::int64_t offloaded) {
+      software.recompute_layers = again;
+      software.offload_layers = offloaded;
+      // Without the ends, which keep their inputs.
+      StageContent content = world.all;
+      content.first = content.last = false;
+      return world.at(Level::Low, content).activations;
+    };
+    const double none = activations(0, 0);
+    const double all = activations(layers, 0);
+    CHECK(activations(2 * layers, 0) == all);
+    CHECK(activations(0, layers) == 0.0);
+    // Each layer takes an equal part of the way.
+    CHECK(activations(1, 0) == doctest::Approx(none + (all - none) / layers));
+    CHECK(activations(0, 1) == doctest::Approx(none - none / layers));
+    world.plan.recompute = Recompute::Full;
+    CHECK(activations(0, 0) == doctest::Approx(all));
+    // The high end counts nothing as gone.
+    software.offload_layers = 0;
+    const double kept = world.at(Level::High, world.all).device();
+    software.offload_layers = layers;
+    CHECK(world.at(Level::High, world.all).device() == kept);
   }
 }
 
