@@ -99,7 +99,7 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::optional<Sh
   try {
     YamlNode base = parse_yaml(read.text, read.source, true);
     if (base.type != YamlNode::Type::Map) {
-      messages.add(base.place, "from",
+      messages.add(base.type == YamlNode::Type::Null ? place : base.place, "from",
                    fmt::format("expected the file {} to hold a map, got {}", in_quotes(source),
                                base.description()));
       return;

@@ -82,7 +82,7 @@ TEST_CASE("from: files that are missing, wrong or circular") {
   CHECK(load("{from: list.yaml}") ==
         "list.yaml:1:1: from: expected the file 'list.yaml' to hold a map, got a list");
   CHECK(load("{from: empty.yaml}") ==
-        "empty.yaml:1:1: from: expected the file 'empty.yaml' to hold a map, got nothing");
+        "c.yaml:1:18: from: expected the file 'empty.yaml' to hold a map, got nothing");
   CHECK(load("{from: broken.yaml}") == "broken.yaml:2:1: YAML: end of sequence flow not found");
   CHECK(load("{from: typo.yaml}") ==
         "typo.yaml:2:1: workload: unknown key 'hiden', did you mean 'hidden'?");
