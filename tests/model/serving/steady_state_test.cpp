@@ -120,6 +120,7 @@ TEST_CASE("a closed loop keeps Little's law, also if all of its users start at o
   while (loops < 2000 || bursts < 1000) {
     Task task = test::random_task(random);
     task.rate.reset();
+    task.num_requests.reset();
     task.concurrency = std::exp(std::uniform_real_distribution<double>(0.0, 7.0)(random));
     task.rounds.reset();
     const std::vector<Deployment> all = test::all_deployments(task);
