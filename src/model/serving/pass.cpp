@@ -644,6 +644,12 @@ bool keeps_rules(const Task& task, const Structure& s, const Say& say) {
                          s.sub_batches);
     });
   }
+  if (s.sub_batches > 1 && pool.execution.style == Style::Dataflow) {
+    return refuse([&] {
+      return fmt::format("sub_batches: {} of fused kernels, beside which the network works already",
+                         s.sub_batches);
+    });
+  }
   if (s.expert > 1 && (model.experts->count + s.redundant_experts) % s.expert != 0) {
     return refuse([&] {
       const std::int64_t count = model.experts->count, most = (count + s.expert - 1) / s.expert;
