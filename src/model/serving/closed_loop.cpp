@@ -191,7 +191,11 @@ LoopFigures closed_loop(const Loop& loop, const LoopTimes& times, double users, 
   const double inside =
       rising_root(low.users, excess_of(low), high.users, excess_of(high), 4e-16 * users,
                   [&](double served) { return excess_of(served_loop(plain, times, served)); });
-  return with_answer(served_loop(loop, times, inside));
+  LoopFigures found = served_loop(loop, times, inside);
+  if (!loop.graphs) return with_answer(found);
+  // Little's law: padded iterations serve less, and the others wait for a slot or read.
+  found.ttft += (users - inside) / found.throughput;
+  return found;
 }
 
 LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std::int64_t slots,

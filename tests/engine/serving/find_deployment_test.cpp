@@ -39,7 +39,7 @@ bool table_allows(Framework framework, Drafting drafting, const serving::Role& r
     case Framework::Sglang:
       return !aggregates || (!staged && !drafts);
     case Framework::Trtllm:
-      return s.tensor == 1 || s.attention_data == 1;
+      return (s.tensor == 1 || s.attention_data == 1) && s.sub_batches == 1;
     default:
       return false;
   }
