@@ -74,6 +74,10 @@ class Launch(CliTest):
                     if found["step_time"] is None:
                         continue
                     self.write("r.json", json.dumps(found))
+                    if "kinds" in found["workload"]:
+                        refused = self.run_tool("emit", "r.json", "--for", framework, status=3)
+                        self.assertIn("layers of several kinds", refused.stderr)
+                        continue
                     text = self.run_tool("emit", "r.json", "--for", framework).stdout
                     again = self.evaluated(config, text, name, *free)
                     read += 1

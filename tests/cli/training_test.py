@@ -335,7 +335,7 @@ class Questions(CliTest):
 
     def test_the_answers_are_those_of_the_page(self):
         rows = self.ROW.findall((ROOT / "docs" / "training.md").read_text())
-        self.assertEqual(len(rows), 6)
+        self.assertEqual(len(rows), 7)
         for config, time_text, unit, share in rows:
             with self.subTest(config):
                 result = self.result(CONFIGS / f"{config}.yaml", "--threads", "2")
