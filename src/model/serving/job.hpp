@@ -6,9 +6,9 @@
 
 namespace dfsearch::serving {
 
-/// Figures, (18e) to (18g), of a micro-batch with `requests` at once, at least 1; at most `slots`
-/// are served together.  `users` of them is the size of a generation, and the times of iterations
-/// are those of the mean numbers that decode in them.
+/// Returns the figures of a micro-batch, by (18e) to (18g).  At least one of `requests` comes, all
+/// come at once, and at most `slots` are served together.  The key `users` is the size of a
+/// generation, and iterations have the times of the mean numbers that decode in them.
 LoopFigures job(const Loop& loop, const LoopTimes& times, double requests, double slots);
 
 }  // namespace dfsearch::serving
