@@ -435,11 +435,9 @@ namespace {
 
 /// Nothing fits: the best of what fits at the low end of the memory, which is no proof that it does.
 void add_at_low(Task task, const ServingSearch& search, ServingResult& result) {
-  const bool may = task.level != memory::Level::Low &&
-                   std::any_of(task.pools.begin(), task.pools.end(),
-                               [](const Pool& pool) { return pool.server || pool.is_guessed(); }) &&
-                   std::find(result.ruled_out_by.begin(), result.ruled_out_by.end(),
-                             Broken::Memory) != result.ruled_out_by.end();
+  const bool may =
+      has_low_end(task) && std::find(result.ruled_out_by.begin(), result.ruled_out_by.end(),
+                                     Broken::Memory) != result.ruled_out_by.end();
   if (!may) return;
   task.level = memory::Level::Low;
   ServingSearch again{
@@ -453,6 +451,12 @@ void add_at_low(Task task, const ServingSearch& search, ServingResult& result) {
 }
 
 }  // namespace
+
+bool has_low_end(const Task& task) {
+  return task.level != memory::Level::Low &&
+         std::any_of(task.pools.begin(), task.pools.end(),
+                     [](const Pool& pool) { return pool.server || pool.is_guessed(); });
+}
 
 ServingResult find_deployment(const Task& task, const ServingSearch& search) {
   ServingResult result = Finder(task, search).run();

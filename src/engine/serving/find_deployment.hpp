@@ -126,6 +126,10 @@ struct ServingResult : FoundDeployment, SearchEnd {
   std::array<std::int64_t, kBroken> cut{};  ///< batches that break a limit, and all above them
 };
 
+/// Whether the memory of a deployment has a low end, at which more may fit than at the level of the
+/// task.
+bool has_low_end(const Task& task);
+
 /// Throws InputError for choices without any legal structure.  Every answer is costed again by
 /// `evaluate`; a difference is an InternalError.
 ServingResult find_deployment(const Task& task, const ServingSearch& search);

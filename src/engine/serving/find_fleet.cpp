@@ -437,8 +437,27 @@ Task without_rate(Task task) {
   return task;
 }
 
+namespace {
+
+/// No fleet serves all rates at the level of the memory asked for, which proves nothing if one may
+/// at the low end.
+void check_low_end(Fleet fleet, const ServingSearch& search, ServingResult& result) {
+  if (std::none_of(fleet.models.begin(), fleet.models.end(), has_low_end)) return;
+  for (Task& task : fleet.models) task.level = memory::Level::Low;
+  const ServingResult low = FleetFinder(fleet, {.limits = search.limits,
+                                                .threads = search.threads,
+                                                .deterministic = search.deterministic})
+                                .run();
+  if (low.status == SearchStatus::Infeasible) return;
+  result.status = SearchStatus::NoSolution;
+  result.stopped_by = low.stopped_by;
+}
+
+}  // namespace
+
 ServingResult find_fleet(const Fleet& fleet, const ServingSearch& search) {
   ServingResult result = FleetFinder(fleet, search).run();
+  if (result.status == SearchStatus::Infeasible) check_low_end(fleet, search, result);
   if (result.fleet.empty() || !fleet.models.front().framework) return result;
   Fleet any = fleet;
   for (Task& task : any.models) task.framework.reset();

@@ -651,6 +651,9 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
   } else if (result.status == SearchStatus::Infeasible) {
     text += labelled("result", "infeasible, proved: no mix of deployments serves all rates") +
             remedy_lines(first, result);
+  } else if (result.stopped_by == StopReason::None) {
+    text += labelled("result", "nothing found to fit, " + constants_text(first)) +
+            remedy_lines(first, result);
   } else {
     text += labelled("result", stop_text(result.stopped_by) + " before the proof");
   }

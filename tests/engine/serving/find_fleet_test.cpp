@@ -104,6 +104,7 @@ TEST_CASE("the cheapest fleet is that of all mixes of deployments") {
   std::mt19937_64 random(9);
   int with_answer = 0;
   std::size_t remedies = 0;
+  int guesses = 0;
   for (int world = 0; world < 300; ++world) {
     CAPTURE(world);
     std::vector<Task> models;
@@ -126,43 +127,65 @@ TEST_CASE("the cheapest fleet is that of all mixes of deployments") {
     if (world % 7 == 0) budget.price = 12.0;
     if (world % 11 == 0) budget.power = Watts(3000.0);
 
-    double best = std::numeric_limits<double>::infinity();
-    std::vector<std::map<Chips, double>> known;
-    for (Task task : models) {
-      task.rate.reset();
-      known.push_back(capacities(task));
-    }
     Chips all;
     for (const Pool& pool : pools) all.push_back(pool.chips);
     const auto enough = [](double rate) { return rate * (1.0 - 1e-12); };
-    each_mix(all, enough(*models[0].rate), known[0].begin(), known[0].end(),
-             [&](const Chips& left) {
-               each_mix(left, enough(*models[1].rate), known[1].begin(), known[1].end(),
-                        [&](const Chips& rest) {
-                          double price = 0.0, power = 0.0, chips = 0.0;
-                          for (std::size_t p = 0; p < pools.size(); ++p) {
-                            const double used = real(all[p] - rest[p]);
-                            price += used * pools[p].price;
-                            power += used * pools[p].power.in_base_units();
-                            chips += used;
-                          }
-                          if (budget.price && price > *budget.price) return;
-                          if (budget.power && power > budget.power->in_base_units()) return;
-                          if (budget.chips && chips > real(*budget.chips)) return;
-                          const double values[] = {price, power, chips};
-                          best = std::min(best, values[world % 3]);
-                        });
-             });
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    const auto best_at = [&](memory::Level level, const std::vector<Task>& of) {
+      double best = kNone;
+      std::vector<std::map<Chips, double>> known;
+      for (Task task : of) {
+        task.rate.reset();
+        task.level = level;
+        known.push_back(capacities(task));
+      }
+      each_mix(all, enough(*models[0].rate), known[0].begin(), known[0].end(),
+               [&](const Chips& left) {
+                 each_mix(left, enough(*models[1].rate), known[1].begin(), known[1].end(),
+                          [&](const Chips& rest) {
+                            double price = 0.0, power = 0.0, chips = 0.0;
+                            for (std::size_t p = 0; p < pools.size(); ++p) {
+                              const double used = real(all[p] - rest[p]);
+                              price += used * pools[p].price;
+                              power += used * pools[p].power.in_base_units();
+                              chips += used;
+                            }
+                            if (budget.price && price > *budget.price) return;
+                            if (budget.power && power > budget.power->in_base_units()) return;
+                            if (budget.chips && chips > real(*budget.chips)) return;
+                            const double values[] = {price, power, chips};
+                            best = std::min(best, values[world % 3]);
+                          });
+               });
+      return best;
+    };
+    const double best = best_at(memory::Level::Typical, models);
 
+    // It is proved that nothing fits, unless something does at the low end of the memory.
+    const auto check_low_end = [&](const std::vector<Task>& of, const ServingResult& none) {
+      const bool may_fit = best_at(memory::Level::Low, of) < kNone;
+      CHECK((none.status == SearchStatus::NoSolution) == may_fit);
+      guesses += may_fit;
+    };
     const ServingResult found = find_fleet({{"a", "b"}, models, budget}, {});
-    CHECK((found.status == SearchStatus::Optimal) ==
-          (best < std::numeric_limits<double>::infinity()));
-    if (found.status == SearchStatus::Infeasible) {
+    CHECK((found.status == SearchStatus::Optimal) == (best < kNone));
+    if (found.status != SearchStatus::Optimal) {
+      check_low_end(models, found);
       for (const FleetRemedy& remedy : found.fleet_remedies) check_least({models, budget}, remedy);
       remedies += found.fleet_remedies.size();
     }
     if (found.status != SearchStatus::Optimal) continue;
     ++with_answer;
+    for (std::vector<Task> tight = models; world % 15 == 1;) {
+      for (Task& task : tight) {
+        for (Pool& pool : task.pools) {
+          pool.machine.memory[0].capacity = 0.97 * pool.machine.memory[0].capacity;
+        }
+      }
+      const ServingResult less = find_fleet({{"a", "b"}, tight, budget}, {});
+      if (less.status != SearchStatus::Optimal) check_low_end(tight, less);
+      if (less.status == SearchStatus::Infeasible) break;
+    }
     CHECK(found.cost.in_base_units() == doctest::Approx(best).epsilon(1e-12));
     std::vector<double> served(models.size());
     for (const FleetPart& part : found.fleet) {
@@ -175,6 +198,7 @@ TEST_CASE("the cheapest fleet is that of all mixes of deployments") {
   }
   CHECK(with_answer > 50);
   CHECK(remedies > 50);
+  CHECK(guesses > 0);
 }
 
 }  // namespace
