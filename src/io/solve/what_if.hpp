@@ -12,7 +12,7 @@
 namespace dfsearch {
 
 struct WhatIfMore {
-  std::string_view more;           ///< name of the raised quantity, or of the switch of software
+  std::string_view more;  ///< name of the raised quantity, or of the switch of software
   bool is_switch = false;
   std::optional<Score> objective;  ///< of the best answer found; nothing: none was
   bool is_proved = false;
