@@ -51,6 +51,10 @@ class ListTest(CliTest):
         models = {entry["name"]: entry["model"] for entry in lists["workloads"]}
         self.assertEqual(models["llama3_8b"]["parameters"], 8_030_261_248)
         self.assertIsNone(models["hpl_1m"])
+        # Layers of several kinds count as their makers count them (num_hidden_layers).
+        layers = {entry["name"]: entry["layers"] for entry in lists["workloads"]}
+        self.assertEqual([layers[name] for name in ("gpt_oss_120b", "gemma3_12b", "llama4_scout")],
+                         [36, 48, 48])
         studies = {entry["name"]: entry["dimensions"] for entry in lists["studies"]}
         self.assertEqual(studies["systems_gpt3"],
                          [{"axes": ["chip"], "choices": 4}, {"axes": ["network"], "choices": 5},

@@ -83,7 +83,7 @@ WorkloadFigures workload_figures(const ShelfFile& file) {
                                        static_cast<double>(workload->global_batch)
                                  : Flops{};
   return {.kind = workload->kind,
-          .layers = workload->layers,
+          .layers = workload->transformer ? workload->transformer->layers : workload->layers,
           .global_batch = workload->global_batch,
           .flop = is_mixed ? counted : workload->flops(),
           .counts = workload->counts};
