@@ -165,7 +165,7 @@ void take_inputs(const CommandRow& command, const std::vector<std::string>& inpu
     line.more_configs.assign(inputs.begin() + 1, inputs.end());
   }
   const bool takes_none = name.empty();
-  if ((line.more_configs.size() > 0 && !command.takes_several) || (takes_none && !inputs.empty())) {
+  if ((!line.more_configs.empty() && !command.takes_several) || (takes_none && !inputs.empty())) {
     usage_error(fmt::format("{}: one {} is enough, got also {}", command.name, command.input,
                             in_quotes(inputs.back())));
   }

@@ -263,12 +263,16 @@ class BranchAndBound {
     take_over(&group);
   }
 
+  /// Whether `a` is the one to keep of two equally good solutions.
+  bool precedes([[maybe_unused]] const Solution& a, [[maybe_unused]] const Solution& b) const {
+    if constexpr (kFindsFirst) return problem_.precedes(a, b);
+    return false;
+  }
+
   bool offer_quietly(Score cost, Solution&& solution, char found_by) {
-    return incumbent_.offer(cost, std::move(solution), found_by,
-                            [this](const Solution& a, const Solution& b) {
-                              if constexpr (kFindsFirst) return problem_.precedes(a, b);
-                              return false;
-                            });
+    return incumbent_.offer(
+        cost, std::move(solution), found_by,
+        [this](const Solution& a, const Solution& b) { return precedes(a, b); });
   }
 
   void offer(Solution&& solution, char found_by) {

@@ -31,7 +31,6 @@ namespace dfsearch {
 namespace {
 
 using training::Role;
-using training::Schedule;
 using training::Task;
 
 // More than any machine has; up to there a search is stopped in time.

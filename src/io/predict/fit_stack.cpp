@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -155,7 +156,7 @@ class Fit {
   Values fitted(const Indices& rows, FitState state) {
     std::vector<FitRange> ranges;
     for (const FittedConstant& constant : constants_) ranges.push_back(constant.range);
-    state.error = INFINITY;
+    state.error = std::numeric_limits<double>::infinity();
     const auto objective = [&](const Values& values) {
       double sum = 0.0;
       for (const double ratio : ratios(rows, values)) sum += std::fabs(std::log(ratio));

@@ -207,7 +207,8 @@ std::vector<PlanOrder> orders_of_plans(const std::vector<MeasuredRun>& runs,
     double regret = 0.0;
   };
   std::map<std::string, Sum> sums;
-  for (const auto& [key, plans] : alike) {
+  for (const auto& [key, likes] : alike) {
+    const std::vector<Plan>& plans = likes;
     if (plans.size() < 2) continue;
     Sum& sum = sums[std::get<0>(key)];
     for (std::size_t a = 0; a < plans.size(); ++a) {

@@ -26,10 +26,10 @@ inline constexpr double kMostOfTies = 2.5 * serving::kTie;
 
 /// Nouns for the kind of answer.
 struct Sought {
-  std::string_view one;       ///< "a plan"
-  std::string_view none;      ///< "no plan"
-  std::string least;          ///< the lower bound with its unit, in "no plan takes less than"
-  std::string distance = "";  ///< distance of the answer from the best; empty: the gap states it
+  std::string_view one;    ///< "a plan"
+  std::string_view none;   ///< "no plan"
+  std::string least;       ///< the lower bound with its unit, in "no plan takes less than"
+  std::string distance{};  ///< distance of the answer from the best; empty: the gap states it
 };
 
 /// The state of the proof, in a phrase.

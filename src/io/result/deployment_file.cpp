@@ -176,7 +176,7 @@ std::vector<serving::FleetPart> load_fleet(const std::filesystem::path& file,
     if (const YamlEntry* deployment = reader.required("deployment")) {
       part.deployment = read_deployment(deployment->value, fleet.models[part.model], messages);
     }
-    parts.push_back(std::move(part));
+    parts.push_back(part);
   }
   messages.throw_if_any();
   return parts;

@@ -283,8 +283,9 @@ bool LayerCosts::weights_exceed_sram() const {
 Bytes LayerCosts::load_of_step(KernelId id) const {
   const Kernel& kernel = graph_.kernel(id);
   if (kernel.sharded_memory > Bytes{}) return Bytes{};
-  const double samples = static_cast<double>(problem_.workload.global_batch /
-                                             degree_of(decisions_.network, Strategy::Data));
+  const std::int64_t batch =
+      problem_.workload.global_batch / degree_of(decisions_.network, Strategy::Data);
+  const auto samples = static_cast<double>(batch);
   return least(decisions_.sharding[id.index()], [&](LoopPair loop) {
     const ChipGrid& grid = network_.machine.grid();
     const Bytes word = problem_.workload.word;

@@ -12,14 +12,6 @@ namespace {
 constexpr Interval kUnitPrice{0, 1e24};
 constexpr int kMostDegree = 6;
 
-/// A plain number of dollars or watts.
-template <class Amount>
-constexpr Type kAmount{
-    .form = Form::Number,
-    .put_real = TypeOf<Amount>::type.put_real,
-    .get_real = TypeOf<Amount>::type.get_real,
-};
-
 /// A type for amounts per GB/s.
 template <class Amount>
 constexpr Type kPerBandwidth{

@@ -631,7 +631,6 @@ Figures evaluate(const Task& task, const Deployment& deployment) {
 // network costs nothing: the rest is the least time of one chip.
 
 double least_of_request(const Task& task, const Means& means, FrontAxis axis, double tpot) {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
   double gained = 1.0;
   for (const std::int64_t depth : task.speculation.depths) {
     gained = std::max(gained, gain_of(task.speculation, depth).gained);

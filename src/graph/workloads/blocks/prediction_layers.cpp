@@ -30,8 +30,8 @@ std::vector<LayerKind> module_of(const ModelShape& shape) {
   Block beside{.kind = BlockKind::Extra};
   const auto linears = static_cast<std::ptrdiff_t>(all.linears.size() * period / count);
   beside.linears.assign(all.linears.begin(), all.linears.begin() + linears);
-  const auto modules = static_cast<double>(count / period);
-  beside.extra = static_cast<std::int64_t>(all.vectors / modules);
+  const std::size_t modules = count / period;
+  beside.extra = static_cast<std::int64_t>(all.vectors / static_cast<double>(modules));
   module.front().blocks.push_back(std::move(beside));
   return module;
 }
