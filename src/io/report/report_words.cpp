@@ -9,6 +9,7 @@
 #include "base/version.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/text/input_messages.hpp"
+#include "model/stack/stack.hpp"
 
 namespace dfsearch {
 
@@ -56,13 +57,37 @@ std::string parallelism_text(const Parallelism& degrees) {
                      degrees.data);
 }
 
+namespace {
+
+/// The ends of the guessed rates of some blocks.
+std::string guessed_ends(const std::string& blocks) {
+  const stack::ScanRates rates;
+  std::string text;
+  const auto add = [&](std::string_view what, const stack::Constant<double>& rate,
+                       std::initializer_list<std::string_view> kinds) {
+    const auto is_there = [&](std::string_view kind) {
+      return (", " + blocks + ",").find(fmt::format(", {},", kind)) != std::string::npos;
+    };
+    if (std::none_of(kinds.begin(), kinds.end(), is_there)) return;
+    text += fmt::format("{}{} {:.3g} to {:.3g} %", text.empty() ? "" : ", ", what,
+                        100.0 * rate.front(), 100.0 * rate.back());
+  };
+  add("products", rates.products, {"mamba2", "lightning", "recurrence"});
+  add("delta rules", rates.delta_rule, {"deltanet", "kda"});
+  add("elementwise", rates.elementwise, {"mamba1", "shortconv", "recurrence"});
+  add("indexes", rates.index, {"index"});
+  return text.empty() ? text : fmt::format(" ({} of the peak)", text);
+}
+
+}  // namespace
+
 Sheet guessed_line(const MixedLayers& layers) {
   const std::string blocks = layers.unmeasured();
   if (blocks.empty()) return "";
   return labelled("caution",
-                  fmt::format("guessed: the rates of the blocks {}, from single kernels; no "
+                  fmt::format("guessed: the rates of the blocks {}, from single kernels{}; no "
                               "measured run decided them (docs/truth.md, section 1)",
-                              blocks));
+                              blocks, guessed_ends(blocks)));
 }
 
 Sheet model_line(const ModelCounts& counts) {
