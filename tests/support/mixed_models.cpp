@@ -25,6 +25,8 @@ class BlockDraws {
             .gate = pick(0, 1),
             .window = pick(0, 2) == 0 ? 40 : 0,
             .causal = 1,
+            .kv_shared = pick(0, 7) == 0,
+            .k_is_v = pick(0, 7) == 0,
             .project = 1};
   }
   Block latent() {
@@ -37,6 +39,18 @@ class BlockDraws {
     block.index_heads = 4;
     block.index_dim = 32;
     block.index_weights = 1;
+    return block;
+  }
+  Block compressed() {
+    Block block{.kind = BlockKind::Compressed, .heads = 8, .dim = 64, .window = 24};
+    block.q_rank = 64;
+    block.o_groups = 8;
+    block.o_rank = 32;
+    block.rate = pick(0, 2) * 4;
+    if (block.rate != 4) return block;
+    block.topk = 10;
+    block.index_heads = 4;
+    block.index_dim = 32;
     return block;
   }
   Block scan() {
@@ -92,13 +106,17 @@ class BlockDraws {
 
   LayerKind kind(bool may_have_experts) {
     LayerKind kind{.blocks = {}};
-    const std::int64_t which = pick(0, 9);
+    const std::int64_t which = pick(0, 10);
     if (which < 3) kind.blocks.push_back(attention());
     if (which == 3) kind.blocks.push_back(latent());
-    if (which >= 4) kind.blocks.push_back(scan());
+    if (which >= 4 && which < 10) kind.blocks.push_back(scan());
+    if (which == 10) kind.blocks.push_back(compressed());
     if (which == 9) kind.blocks.push_back(attention());
     const bool is_alone = pick(0, 4) == 0;
     if (!is_alone) kind.blocks.push_back(channels(may_have_experts));
+    if (kind.blocks.back().kind == BlockKind::Moe && pick(0, 3) == 0) {
+      kind.blocks.push_back(channels(false));  // an MLP beside the experts
+    }
     kind.norms = is_alone ? 1 : 2;
     return kind;
   }
@@ -138,7 +156,7 @@ Transformer random_mixed_model(std::mt19937_64& random, std::int64_t most_layers
     }
     const MixedModel mixed =
         mixed_model_of(shape_of_kinds(std::move(kinds), 256, std::move(layers)));
-    // Some draws have windows of two sizes: they are drawn again.
+    // Some draws have no equations: they are drawn again.
     if (mixed.model) return *mixed.model;
   }
 }

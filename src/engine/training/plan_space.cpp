@@ -135,6 +135,7 @@ std::vector<Degrees> PlanSpace::degrees(const Degrees& inner) const {
   const auto& choice = task_.choices.degrees;
   const std::int64_t left =
       task_.machine.chips / (inner[Role::Tensor] * inner[Role::Context] * inner[Role::Expert]);
+  const bool is_split = !task_.model.mixed || task_.model.mixed->unsplit().empty();
   std::vector<Degrees> found;
   for (const std::int64_t data : divisors(left)) {
     Degrees degrees = inner;
@@ -143,7 +144,8 @@ std::vector<Degrees> PlanSpace::degrees(const Degrees& inner) const {
     const bool divides_batch = task_.global_batch % degrees.replicas() == 0;
     const auto& layers = task_.choices.layers;
     const bool has_stages =
-        layers.empty() || static_cast<std::int64_t>(layers.size()) == degrees[Role::Pipeline];
+        (layers.empty() || static_cast<std::int64_t>(layers.size()) == degrees[Role::Pipeline]) &&
+        (degrees[Role::Pipeline] == 1 || is_split);
     if (divides_batch && has_stages && degrees[Role::Pipeline] <= blocks_.layers() &&
         choice[static_cast<std::size_t>(Role::Data)].allows(degrees.replicas()) &&
         choice[static_cast<std::size_t>(Role::Pipeline)].allows(degrees[Role::Pipeline]) &&

@@ -4,6 +4,7 @@
 
 #include "base/counts.hpp"
 #include "base/units_text.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "graph/workloads/generators.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
 #include "io/config/workload_text.hpp"
@@ -24,6 +25,9 @@ bool agrees(const LlmText& text, Report& report) {
   if (model.heads % model.kv_heads != 0) {
     refuse(&text.kv_heads,
            fmt::format("expected a divisor of the heads, {}, got {}", model.heads, model.kv_heads));
+  }
+  if (model.encoder_sequence > 0 && !(model.mixed && model.mixed->has_encoder())) {
+    refuse(&model.encoder_sequence, "goes with a 'family' that has an encoder and a decoder");
   }
   if (text.pass.causal && !text.pass.fused) {
     refuse(&text.pass.causal, "unfused attention computes all pairs, expected full");

@@ -80,7 +80,9 @@ class PlanRules {
 
   /// The rule of a block that a degree breaks, whatever the others are; empty: none.
   [[nodiscard]] std::string misfit_of_block(Role role, std::int64_t degree) const {
-    if (!task_.model.mixed || (role != Role::Tensor && role != Role::Context)) return "";
+    if (!task_.model.mixed) return "";
+    if (role == Role::Pipeline && degree > 1) return task_.model.mixed->unsplit();
+    if (role != Role::Tensor && role != Role::Context) return "";
     const bool is_tensor = role == Role::Tensor;
     return task_.model.mixed->misfit(is_tensor ? degree : 1, is_tensor ? 1 : degree,
                                      Runner::Training);

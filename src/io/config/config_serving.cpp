@@ -258,7 +258,12 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                                "for the layers {}",
                                layer_summary(task.model.mixed->shape.stacks.front())));
     }
-    if (task.model.mixed && !task.model.mixed->is_causal()) {
+    if (task.model.mixed && task.model.mixed->has_encoder()) {
+      messages.add(place, "model",
+                   fmt::format("deployments of a model with an encoder are not understood, whose "
+                               "layers are {}; 'training' plans a step of it",
+                               layer_summary(task.model.mixed->shape.stacks.front())));
+    } else if (task.model.mixed && !task.model.mixed->is_causal()) {
       messages.add(place, "model", "attention to later tokens decodes none");
     }
     const bool predicts = task.speculation.kind == serving::Drafting::Mtp;

@@ -239,9 +239,9 @@ YamlEntry* rates_of(YamlNode& root, std::string_view key) {
 
 /// Takes the keys of a training run from a model of the shelf.
 void strip_run_keys(YamlNode& model) {
-  constexpr std::array<std::string_view, 9> kOthers = {"kind",        "sequence", "global_batch",
-                                                       "micro_batch", "word",     "attention",
-                                                       "mask",        "context",  "dropout"};
+  constexpr std::array<std::string_view, 10> kOthers = {
+      "kind",      "sequence", "encoder_sequence", "global_batch", "micro_batch", "word",
+      "attention", "mask",     "context",          "dropout"};
   std::erase_if(model.entries, [&](const YamlEntry& entry) {
     return std::find(kOthers.begin(), kOthers.end(), entry.key) != kOthers.end();
   });

@@ -98,7 +98,9 @@ const Schema& served_model_rows() {
   static const std::vector<Field> kFields = [] {
     const Schema& rows = schema_of<LlmText>();
     std::vector<Field> fields(rows.fields.begin(), rows.fields.end());
-    std::erase_if(fields, [](const Field& row) { return row.key == "repeat_layers"; });
+    std::erase_if(fields, [](const Field& row) {
+      return row.key == "repeat_layers" || row.key == "encoder_sequence";
+    });
     for (Field& row : fields) {
       if (row.key == "mlp") row.limits = kNoneOrMore;
       if (row.key == "layers") row.limits = {1, kMostLayers};

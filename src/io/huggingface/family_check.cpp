@@ -130,8 +130,8 @@ class FamilyCheck {
   void stack(const YamlNode& map) {
     if (const YamlEntry* model = map.find("model")) {
       keys(model->value, {"hidden", "vocab", "tied", "norm", "embed", "positions", "position_width",
-                          "types", "embed_norm", "final_norm", "head", "head_bias", "linears",
-                          "extra", "sequence", "dropout"});
+                          "types", "tables", "embed_norm", "final_norm", "head", "head_bias",
+                          "linears", "extra", "sequence", "dropout"});
       expressions(&model->value);
     }
     if (const YamlEntry* list = map.find("layers")) layers(list->value);

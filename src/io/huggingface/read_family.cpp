@@ -338,6 +338,7 @@ class FamilyReader {
     stack.positions = count(model, "positions", 0, kMostOfParameter);
     stack.position_width = count(model, "position_width", stack.hidden, kMostOfParameter);
     stack.dropout = flag(model, "dropout", false);
+    stack.tables = static_cast<double>(count(model, "tables", 0, kMostOfExtra));
     const std::int64_t norms = count(model, "embed_norm", 0, 8) + count(model, "final_norm", 1, 8);
     stack.vectors = product(norms, stack.norm) + static_cast<double>(extra) +
                     product(count(model, "types", 0), stack.hidden) +

@@ -29,8 +29,10 @@ class Counter {
         shares_(shares) {}
 
   LayerMemory layer(bool of_experts) {
-    const bool has_attention = form_ == nullptr || form_->has_attention;
+    // Matrices of compressed attention, and bytes that it keeps, are among the further ones.
+    const bool has_attention = form_ == nullptr || (form_->has_attention && !form_->is_compressed);
     if (has_attention) add_attention();
+    if (form_ != nullptr && form_->cross) add_cross(*form_->cross);
     add_norms();
     double width = 0.0;
     if (of_experts) {
@@ -74,6 +76,9 @@ class Counter {
   void add_attention() {
     const double each = tokens_ / t_;
     double values = kWord * ((a_ + 2.0 * g_) * d_ + a_ * dv_);
+    const bool makes_keys = form_ == nullptr || form_->makes_keys;
+    const bool makes_values = form_ == nullptr || form_->makes_values;
+    if (!makes_keys) values -= kWord * 2.0 * g_ * d_;
     if (model_.latent) {
       const double rq = number(model_.latent->query_rank);
       const double rk = number(model_.latent->key_value_rank);
@@ -85,7 +90,8 @@ class Counter {
       layer_.all.bytes += tokens_ / s_ * (2.0 * kWord * (rq + rk) + kWord * dr);
       part(Module::LatentUp).bytes += each * kWord * a_ * (2.0 * d_ + dv_);
     } else {
-      layer_.dense += (h_ * a_ * d_ + h_ * g_ * d_ + h_ * g_ * dv_ + a_ * dv_ * h_) / t_;
+      const double keys = makes_keys ? h_ * g_ * d_ : 0.0, own = makes_values ? h_ * g_ * dv_ : 0.0;
+      layer_.dense += (h_ * a_ * d_ + keys + own + a_ * dv_ * h_) / t_;
       if (model_.bias != Bias::None) layer_.dense += ((a_ + g_) * d_ + g_ * dv_) / t_;
       if (model_.bias == Bias::All) layer_.dense += h_;
       add_adapter(Target::Query, h_, a_ * d_);
@@ -96,6 +102,20 @@ class Counter {
     layer_.all.bytes += each * (values + 4.0 * a_ + (rules_.eight_bits ? a_ * dv_ : 0.0));
     keep(Module::CoreAttention,
          {rules_.unfused * each * a_ * shares_.sequence * (model_.dropout ? 5.0 : 4.0)});
+  }
+
+  /// Attention to the output of an encoder keeps queries and outputs for each token of the layer, keys
+  /// and values for each token of the encoder.
+  void add_cross(const Block& cross) {
+    const double a = number(cross.heads), g = std::max(number(cross.kv), t_);
+    const double d = number(cross.dim), dv = number(cross.value);
+    layer_.dense += (h_ * a * (d + dv) + h_ * g * (d + dv)) / t_;
+    const double ratio = shares_.encoded / shares_.sequence;
+    const double values = kWord * (a * (d + dv) + ratio * g * (d + dv)) + 4.0 * a;
+    layer_.all.bytes += tokens_ / t_ * values;
+    layer_.every_second_product.bytes += tokens_ / t_ * values / 2.0;
+    keep(Module::CoreAttention,
+         {rules_.unfused * tokens_ / t_ * a * shares_.encoded * (model_.dropout ? 5.0 : 4.0)});
   }
 
   /// Width of the rows of experts.
@@ -185,7 +205,9 @@ LayerMemory layer_memory(const Transformer& model, const RankShares& shares, con
 LayerMemory first_memory(const Transformer& model, const RankShares& shares) {
   const double hidden = number(model.hidden);
   LayerMemory first;
-  first.end = number(model.vocabulary) * hidden / shares.tensor + number(model.positions) * hidden;
+  const double tables = model.mixed ? model.mixed->tables : 0.0;
+  first.end = (number(model.vocabulary) * hidden + tables) / shares.tensor +
+              number(model.positions) * hidden;
   first.input = kWord * shares.tokens * hidden / (shares.sequence_parallel ? shares.tensor : 1.0);
   return first;
 }

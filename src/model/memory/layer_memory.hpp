@@ -40,6 +40,7 @@ struct RankShares {
   double expert = 1.0;         ///< ranks that divide the experts, and send tokens to each other
   double expert_tensor = 1.0;  ///< ranks that divide one expert
   bool sequence_parallel = false;
+  double encoded = 1.0;  ///< tokens of an encoder that a token may see
 };
 
 /// Properties of the software and of linears that bytes depend on.

@@ -52,9 +52,18 @@ Pass::Layer Pass::layer_of(const LayerForm& form, const Links& links) const {
   const Engine& engine = pool_.engine;
   layer.host = engine.layer.in_base_units() * form.halves / 2.0;
   if (form.has_attention) {
-    layer.attention = attention_of(form.view);
-    layer.attention.cached += form.index_cache * bytes_of(precision_.cache);
-    add_products(attention_products(form.view, t), Module::Attention, layer);
+    const double value = bytes_of(precision_.cache);
+    if (form.is_compressed) {
+      add_compressed(form, layer);
+    } else {
+      layer.attention = attention_of(form.view);
+      layer.attention.cached += form.index_cache * value;
+      const double made = (form.makes_keys ? real(form.view.head_dim) : 0.0) +
+                          (form.makes_values ? real(form.view.value_dim) : 0.0);
+      add_products(attention_products(form.view, t, made), Module::Attention, layer);
+      // The layer reads the cache of the one whose keys it has.
+      if (!form.makes_keys) layer.attention.cached = 0.0;
+    }
   }
   for (const FurtherProduct& product : further_products(form, t)) {
     add_products({{product.in * product.out, product.in, product.out}}, module_of(product.role),
@@ -76,6 +85,25 @@ Pass::Layer Pass::layer_of(const LayerForm& form, const Links& links) const {
   return layer;
 }
 
+/// Keys and values are one short vector, which each chip has whole; a compressed one stands for
+/// `rate` tokens.
+void Pass::add_compressed(const LayerForm& form, Layer& layer) const {
+  Transformer view = form.view;
+  view.latent = LatentAttention{.key_value_rank = form.view.head_dim, .rope_dim = 0};
+  layer.attention = attention_of(view);
+  if (form.rate == 0) return;
+  layer.far = attention_of(view);
+  layer.far.scale(1.0 / real(form.rate));
+  layer.far.cached = form.cached_far() * bytes_of(precision_.cache);
+}
+
+void Pass::Attention::scale(double factor) {
+  for (double& time : decode_compute) time *= factor;
+  for (double& time : decode_cache) time *= factor;
+  prefill_compute *= factor;
+  prefill_cache *= factor;
+}
+
 /// (6a)
 Pass::Scan Pass::scan_of(const LayerForm& form) const {
   const double t = real(structure_.tensor);
@@ -84,8 +112,10 @@ Pass::Scan Pass::scan_of(const LayerForm& form) const {
   const ScanShares shares = engine.scan_shares();
   const double peak = pool_.peak_of(precision_.attention).in_base_units();
   const double reading = machine.memory[0].bandwidth.in_base_units() * engine.shares.cache;
-  Scan scan{.seen = form.seen() > 0 ? kWindow : kAll,
-            .held = form.view.window > 0 ? kWindow : kAll};
+  const MixedLayers& layers = *model_.mixed;
+  Scan scan{.seen = layers.sight(form.seen()),
+            .held = layers.sight(form.view.window),
+            .far = layers.sight(form.seen_far())};
   scan.token = (form.scan / shares.products + form.delta / shares.delta_rule +
                 form.scan_elementwise / shares.elementwise) /
                (peak * t);
@@ -148,7 +178,8 @@ double Pass::forms_in(const Stage& stage, const Cached& cached, double page) con
       tokens = std::ceil(tokens / page) * page;
       if (states > 0.0) states = page * last_layer().attention.cached;
     }
-    bytes += real(stage.forms[i]) * (tokens * layer.attention.cached + states);
+    bytes += real(stage.forms[i]) *
+             (tokens * layer.attention.cached + cached.tokens[kAll] * layer.far.cached + states);
   }
   return bytes;
 }
@@ -163,10 +194,10 @@ double handed_bytes(const MixedLayers& layers, const Precision& precision, const
   double bytes = 0.0;
   for (std::size_t i = 0; i < layers.forms.size(); ++i) {
     const LayerForm& form = layers.forms[i];
-    const double tokens = cached.tokens[form.view.window > 0 ? kWindow : kAll];
-    bytes +=
-        real(layers.before.back()[i]) * (tokens * form.cached(1.0) * bytes_of(precision.cache) +
-                                         bytes_of_states(form, precision.state, 1.0));
+    const double elements = cached.tokens[layers.sight(form.view.window)] * form.cached(1.0) +
+                            cached.tokens[kAll] * form.cached_far();
+    bytes += real(layers.before.back()[i]) *
+             (elements * bytes_of(precision.cache) + bytes_of_states(form, precision.state, 1.0));
   }
   return bytes;
 }

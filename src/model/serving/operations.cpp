@@ -80,12 +80,9 @@ void Pass::add_operations(const Layer& layer, double count, std::size_t sight, c
   };
   for (std::size_t i = 0; i < layer.products.size(); ++i) {
     if (i == layer.last_of_attention) {
-      const Attention& scores = layer.attention;
-      attention("attention: decoding",
-                work.requests * scores.decode_compute[sight] * work.tokens_of_request,
-                work.requests * scores.decode_cache[sight]);
-      attention("attention: prefill", work.prefill.scores[sight].pairs * scores.prefill_compute,
-                work.prefill.scores[sight].entries * scores.prefill_cache);
+      const Scoring scores = scoring(layer, sight, work);
+      attention("attention: decoding", scores.decode, scores.decode_cache);
+      attention("attention: prefill", scores.prefill, scores.prefill_cache);
     }
     add(operation(layer.products[i], count, tokens), list);
     if (i == layer.last_of_attention) network("network: attention", layer.reduce.of(tokens));

@@ -25,7 +25,7 @@ double cached_values(const Transformer& model, double t) {
 }  // namespace
 
 /// The products of one of t chips.
-std::vector<Pass::Size> Pass::attention_products(const Transformer& model, double t) {
+std::vector<Pass::Size> Pass::attention_products(const Transformer& model, double t, double made) {
   const double h = real(model.hidden), a = real(model.heads), d = real(model.head_dim);
   const double v = real(model.value_dim);
   if (model.latent) {
@@ -41,7 +41,7 @@ std::vector<Pass::Size> Pass::attention_products(const Transformer& model, doubl
     list.push_back({a * v / t * h, a * v / t, h, "projection"});
     return list;
   }
-  const double out = a / t * d + std::max(real(model.kv_heads) / t, 1.0) * (d + v);
+  const double out = a / t * d + std::max(real(model.kv_heads) / t, 1.0) * made;
   return {{h * out, h, out, "queries, keys, values"}, {a * v / t * h, a * v / t, h, "projection"}};
 }
 
@@ -60,20 +60,26 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
       task_(task),
       layers_(model.layers),
       last_sight_(model.full_layers(layers_ - 1, layers_) == 1 ? kAll : kWindow),
-      seen_{means.seen(0), means.seen(model.window)} {
+      seen_{} {
+  const Views views = views_of(model);
+  for (std::size_t sight = 0; sight < views.count; ++sight) {
+    seen_[sight] = means.seen(views.window[sight]);
+  }
   const double t = real(structure.tensor);
   const Links links(pool_);
   if (model.mixed) {
     for (const LayerForm& form : model.mixed->forms) {
       forms_.push_back(layer_of(form, links));
-      if (form.has_attention) last_form_ = forms_.size() - 1;
+      if (form.has_attention && form.makes_keys) last_form_ = forms_.size() - 1;
     }
   } else {
     if (model.dense_layers() > 0) dense_ = layer_of(false, links);
     if (model.experts) expert_ = layer_of(true, links);
   }
   const double h = real(model.hidden), vocabulary = real(model.vocabulary) / t;
-  const double embedding = h * vocabulary * bytes_of(precision_.weights_of(Module::Embedding));
+  const double tables = model.mixed ? model.mixed->tables / t : 0.0;
+  const double embedding =
+      (h * vocabulary + tables) * bytes_of(precision_.weights_of(Module::Embedding));
   head_ = product({h * vocabulary, h, vocabulary}, Module::Head);
   joining_ = product({2.0 * h * h, 2.0 * h, h}, precision_.of_products(), precision_.weights);
   hop_ = links.hop(structure.stage_chips());
@@ -165,7 +171,7 @@ Pass::Attention Pass::attention_of(const Transformer& model) const {
     const double r = real(model.latent->key_value_rank), rope = real(model.latent->rope_dim);
     decode_flop = 2.0 * a / t * (2.0 * r + rope);
   }
-  for (const std::size_t sight : {kAll, kWindow}) {
+  for (std::size_t sight = 0; sight < kSights; ++sight) {
     attention.decode_compute[sight] = seen_[sight].context * decode_flop / rate;
     attention.decode_cache[sight] = seen_[sight].context * attention.cached / reading;
   }
@@ -266,7 +272,8 @@ Pass::Layer Pass::layer_of(bool with_experts, const Links& links) const {
   const double sent = real(model_.hidden) * bytes_of(precision_.communication);
   layer.host = pool_.engine.layer.in_base_units();
   layer.attention = attention_of(model_);
-  add_products(attention_products(model_, t), Module::Attention, layer);
+  add_products(attention_products(model_, t, real(model_.head_dim + model_.value_dim)),
+               Module::Attention, layer);
   layer.last_of_attention = layer.products.size() - 1;
   const LinkTime reduce = structure_.tensor > 1 ? links.all_reduce(structure_.tensor) : LinkTime{};
   layer.reduce = {.fixed = reduce.fixed, .per_byte = reduce.per_byte * sent};
@@ -292,24 +299,34 @@ void Pass::put(const Product& product, double tokens, PartTimes& parts) const {
   }
 }
 
+Pass::Scoring Pass::scoring(const Layer& layer, std::size_t sight, const PassWork& work) {
+  Scoring sum;
+  const auto add = [&](const Attention& attention, std::size_t view) {
+    const Scores& scores = work.prefill.scores[view];
+    sum.decode += work.requests * attention.decode_compute[view] * work.tokens_of_request;
+    sum.decode_cache += work.requests * attention.decode_cache[view];
+    sum.prefill += scores.pairs * attention.prefill_compute;
+    sum.prefill_cache += scores.entries * attention.prefill_cache;
+  };
+  add(layer.attention, sight);
+  add(layer.far, layer.scan.far);
+  return sum;
+}
+
 std::vector<FusedKernel> Pass::chain_of(const Layer& layer, std::size_t sight,
                                         const PassWork& work) const {
   const double tokens = work.tokens();
-  const Scores& scores = work.prefill.scores[sight];
-  const Attention& attention = layer.attention;
+  const Scoring scores = scoring(layer, sight, work);
   std::vector<FusedKernel> chain;
   for (std::size_t i = 0; i < layer.products.size(); ++i) {
     const Product& product = layer.products[i];
     const bool is_last = i == layer.last_of_attention;
     if (is_last) {
       // Attention reads the output of the product before it, and makes the input of this one.
-      chain.push_back(
-          {.products = work.requests * attention.decode_compute[sight] * work.tokens_of_request +
-                       scores.pairs * attention.prefill_compute,
-           .cache = work.requests * attention.decode_cache[sight] +
-                    scores.entries * attention.prefill_cache,
-           .in = layer.products[i - 1].out * tokens,
-           .out = product.in * tokens});
+      chain.push_back({.products = scores.decode + scores.prefill,
+                       .cache = scores.decode_cache + scores.prefill_cache,
+                       .in = layer.products[i - 1].out * tokens,
+                       .out = product.in * tokens});
     }
     chain.push_back({.products = product.compute * tokens,
                      .weights = product.weights,
@@ -361,16 +378,11 @@ void Pass::put(const Layer& layer, std::size_t sight, const PassWork& work,
         1.0, parts);
     of(parts, Part::Network) += layer.network_all.of(all);
   }
-  const Attention& attention = layer.attention;
-  const double decode = work.requests * attention.decode_compute[sight] * work.tokens_of_request;
-  const double decode_cache = work.requests * attention.decode_cache[sight];
-  of(parts, decode >= decode_cache ? Part::Products : Part::Cache) +=
-      std::max(decode, decode_cache);
-  const Scores& scores = work.prefill.scores[sight];
-  const double prefill = scores.pairs * attention.prefill_compute;
-  const double prefill_cache = scores.entries * attention.prefill_cache;
-  of(parts, prefill >= prefill_cache ? Part::Products : Part::Cache) +=
-      std::max(prefill, prefill_cache);
+  const Scoring scores = scoring(layer, sight, work);
+  of(parts, scores.decode >= scores.decode_cache ? Part::Products : Part::Cache) +=
+      std::max(scores.decode, scores.decode_cache);
+  of(parts, scores.prefill >= scores.prefill_cache ? Part::Products : Part::Cache) +=
+      std::max(scores.prefill, scores.prefill_cache);
   of(parts, Part::Network) += layer.reduce.of(tokens) + layer.network.of(tokens);
   of(parts, Part::Host) += layer.host;
   if (model_.mixed) put_scan(layer.scan, work, parts);
@@ -534,7 +546,7 @@ ServerMemory Pass::parts_of_memory(double requests, const Cached& cached, double
     fullest = memory;
     if (model_.mixed) {
       for (std::size_t i = 0; i < forms_.size(); ++i) {
-        fullest.cell += real(stage.forms[i]) * forms_[i].attention.cached;
+        fullest.cell += real(stage.forms[i]) * forms_[i].cached();
       }
       continue;
     }
@@ -576,6 +588,7 @@ LeastTimes Pass::least_times() const {
       const double count = real(layers[i]);
       const Scan& scan = forms_[i].scan;
       add_attention(forms_[i].attention, count, scan.seen);
+      add_attention(forms_[i].far, count, scan.far);
       least.cache += count * scan.state;
       least.context += count * scan.decode_index;
       least.pairs += count * scan.pair * seen_[kAll].pairs;
@@ -623,6 +636,10 @@ bool keeps_rules(const Task& task, const Structure& s, const Say& say) {
     return refuse([&] {
       return fmt::format("tensor: {} does not divide the heads, {}", s.tensor, model.heads);
     });
+  }
+  if (const std::string text = model.mixed && s.pipeline > 1 ? model.mixed->unsplit() : "";
+      !text.empty()) {
+    return refuse([&] { return "pipeline: " + text; });
   }
   if (s.pipeline > model.layers) {
     return refuse([&] {

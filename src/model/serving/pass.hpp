@@ -144,6 +144,8 @@ class Pass {
     double prefill_compute = 0.0;                  ///< seconds for a pair
     double prefill_cache = 0.0;                    ///< seconds for an entry
     double cached = 0.0;                           ///< bytes of a token
+
+    void scale(double factor);
   };
   /// Blocks with a state, and scores of an index, (6a).
   struct Scan {
@@ -155,6 +157,7 @@ class Pass {
     double bytes = 0.0;         ///< of the states of a request
     std::size_t seen = kAll;    ///< the view of attention
     std::size_t held = kAll;    ///< of the tokens in the cache
+    std::size_t far = kAll;     ///< of compressed keys
   };
   /// A layer of one kind.
   struct Layer {
@@ -168,7 +171,10 @@ class Pass {
     LinkTime network_all;  ///< after the rest, for each token of the stage
     double weights = 0.0;  ///< bytes
     Attention attention;
+    Attention far;  ///< to compressed keys, by tokens that they stand for
     Scan scan;
+
+    [[nodiscard]] double cached() const { return attention.cached + far.cached; }
   };
   struct Stage {
     std::array<double, kSights> dense{};  ///< layers, by their view
@@ -179,12 +185,19 @@ class Pass {
     FormCounts forms{};    ///< layers of a model of several kinds
   };
 
+  /// Seconds of products and of the cache in attention of a layer.
+  struct Scoring {
+    double decode = 0.0, decode_cache = 0.0, prefill = 0.0, prefill_cache = 0.0;
+  };
+  static Scoring scoring(const Layer& layer, std::size_t sight, const PassWork& work);
+
   /// Parameters, and values in and out of a token.
   struct Size {
     double parameters, in, out;
     const char* name = "";
   };
-  static std::vector<Size> attention_products(const Transformer& model, double t);
+  /// `made` elements of a key and its value are made for each head of keys.
+  static std::vector<Size> attention_products(const Transformer& model, double t, double made);
   static std::vector<Size> mlp_products(const Transformer& model, double width);
   [[nodiscard]] Product product(const Size& size, Module module) const;
   [[nodiscard]] Product product(const Size& size, Number number, Number stored) const;
@@ -196,6 +209,7 @@ class Pass {
   [[nodiscard]] Layer layer_of(bool with_experts, const Links& links) const;
   // Models of several kinds of layers, mixed_pass.cpp.
   [[nodiscard]] Layer layer_of(const LayerForm& form, const Links& links) const;
+  void add_compressed(const LayerForm& form, Layer& layer) const;
   [[nodiscard]] Scan scan_of(const LayerForm& form) const;
   void add_forms(Stage& stage, std::int64_t first, std::int64_t end) const;
   void put_scan(const Scan& scan, const PassWork& work, PartTimes& parts) const;

@@ -33,6 +33,13 @@ double entries_of(const RequestClass& request, double size, std::int64_t window)
 
 }  // namespace
 
+Views views_of(const Transformer& model) {
+  if (!model.mixed) return {.window = {0, model.window}};
+  Views views{.count = 1 + model.mixed->windows.size()};
+  std::copy(model.mixed->windows.begin(), model.mixed->windows.end(), views.window.begin() + 1);
+  return views;
+}
+
 Means::Means(const std::vector<RequestClass>& classes) : classes_(classes) {
   double all = 0.0;
   for (const RequestClass& request : classes) all += request.share;
@@ -91,10 +98,10 @@ double Means::whole_iterations(double chunk) const {
   return sum;
 }
 
-PrefillWork Means::work_of_prompt(double chunk, std::int64_t window) const {
+PrefillWork Means::work_of_prompt(double chunk, const Views& views) const {
   PrefillWork work{.tokens = fresh, .requests = 1.0};
-  for (const std::size_t sight : {kAll, kWindow}) {
-    const std::int64_t most = sight == kAll ? 0 : window;
+  for (std::size_t sight = 0; sight < views.count; ++sight) {
+    const std::int64_t most = views.window[sight];
     double entries = 0.0;
     for (const RequestClass& one : classes_) entries += one.share * entries_of(one, chunk, most);
     work.scores[sight] = {.pairs = seen(most).pairs, .entries = entries};
@@ -102,11 +109,11 @@ PrefillWork Means::work_of_prompt(double chunk, std::int64_t window) const {
   return work;
 }
 
-PrefillWork Means::work_of_pass(std::int64_t requests, std::int64_t window) const {
+PrefillWork Means::work_of_pass(std::int64_t requests, const Views& views) const {
   const auto many = static_cast<double>(requests);
   PrefillWork work{.tokens = many * fresh, .requests = many};
-  for (const std::size_t sight : {kAll, kWindow}) {
-    const std::int64_t most = sight == kAll ? 0 : window;
+  for (std::size_t sight = 0; sight < views.count; ++sight) {
+    const std::int64_t most = views.window[sight];
     double entries = 0.0;
     for (const RequestClass& one : classes_) {
       entries += one.share * entries_of(one, static_cast<double>(one.input - one.prefix), most);
@@ -116,15 +123,13 @@ PrefillWork Means::work_of_pass(std::int64_t requests, std::int64_t window) cons
   return work;
 }
 
-Cached reserved_tokens(const Task& task, const Means& means, std::int64_t window) {
-  Cached cached;
-  for (const std::size_t sight : {kAll, kWindow}) {
-    const Seen seen = means.seen(sight == kAll ? 0 : window);
-    cached.tokens[sight] = task.cache_reserve == CacheReserve::Full   ? seen.grown
-                           : task.cache_reserve == CacheReserve::Mean ? seen.context
-                                                                      : seen.longest;
-  }
-  return cached;
+Cached reserved_tokens(const Task& task, const Means& means, const Views& views) {
+  return Cached::by_view(views, [&](std::int64_t window) {
+    const Seen seen = means.seen(window);
+    return task.cache_reserve == CacheReserve::Full   ? seen.grown
+           : task.cache_reserve == CacheReserve::Mean ? seen.context
+                                                      : seen.longest;
+  });
 }
 
 // Servers that work on one queue (Erlang 1917; Gross et al., Fundamentals of Queueing Theory).

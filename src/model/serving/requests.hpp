@@ -6,12 +6,21 @@
 #include <cstdint>
 #include <vector>
 
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "model/serving/task.hpp"
 
 namespace dfsearch::serving {
 
-/// The view of a layer: all tokens, or the window of the model.
-inline constexpr std::size_t kAll = 0, kWindow = 1, kSights = 2;
+/// The view of a layer: all tokens, or a window.  A model has one window, but for models of several
+/// kinds of layers.
+inline constexpr std::size_t kAll = 0, kWindow = 1, kSights = 1 + kMostWindows;
+
+/// The windows of a model; 0: all tokens.
+struct Views {
+  std::array<std::int64_t, kSights> window{};
+  std::size_t count = 2;  ///< that the model has, of all tokens among them
+};
+Views views_of(const Transformer& model);
 
 /// The work of attention in one layer.
 struct Scores {
@@ -28,7 +37,7 @@ struct PrefillWork {
   /// This work `count` times.
   [[nodiscard]] PrefillWork times(double count) const {
     PrefillWork work{.tokens = tokens * count, .requests = requests * count};
-    for (std::size_t sight = 0; sight < kSights; ++sight) {
+    for (std::size_t sight = 0; sight < scores.size(); ++sight) {
       work.scores[sight] = {.pairs = scores[sight].pairs * count,
                             .entries = scores[sight].entries * count};
     }
@@ -39,6 +48,16 @@ struct PrefillWork {
 /// Tokens of a request in the cache of a layer, by the view of the layer.
 struct Cached {
   std::array<double, kSights> tokens{};
+
+  /// The tokens that `of` returns for each window, 0 for all tokens.
+  template <class Tokens>
+  static Cached by_view(const Views& views, const Tokens& of) {
+    Cached cached;
+    for (std::size_t sight = 0; sight < views.count; ++sight) {
+      cached.tokens[sight] = of(views.window[sight]);
+    }
+    return cached;
+  }
 
   /// The sum over `layers` of each kind.
   [[nodiscard]] double in(const std::array<double, kSights>& layers) const {
@@ -80,16 +99,16 @@ struct Means {
   /// Mixed iterations if each request has its own.
   [[nodiscard]] double whole_iterations(double chunk) const;
   /// The work of a prompt that passes in chunks of `chunk` tokens.
-  [[nodiscard]] PrefillWork work_of_prompt(double chunk, std::int64_t window) const;
+  [[nodiscard]] PrefillWork work_of_prompt(double chunk, const Views& views) const;
   /// The work of a pass over `requests` whole requests.
-  [[nodiscard]] PrefillWork work_of_pass(std::int64_t requests, std::int64_t window) const;
+  [[nodiscard]] PrefillWork work_of_pass(std::int64_t requests, const Views& views) const;
 
  private:
   std::vector<RequestClass> classes_;  // shares add up to 1
 };
 
-/// (13): tokens that a running request is given in the cache of a model with such a window.
-Cached reserved_tokens(const Task& task, const Means& means, std::int64_t window);
+/// (13): tokens that a running request is given in the cache of a model with such windows.
+Cached reserved_tokens(const Task& task, const Means& means, const Views& views);
 
 /// The mean wait of M/D/1 in units of its service; infinite from a load of 1 on.
 double mean_wait(double load);

@@ -49,8 +49,7 @@ Drafts::Drafts(const Task& task, const Means& means, const Structure& structure,
       micro_batches_(real(structure.pipeline)),
       target_(target),
       cached_(reserved_tokens(
-          task, means,
-          task.speculation.draft ? task.speculation.draft->window : task.model.window)) {
+          task, means, views_of(task.speculation.draft ? *task.speculation.draft : task.model))) {
   if (depth == 0 || !task.speculation.draft) return;
   Structure whole = structure;
   whole.pipeline = 1;

@@ -18,7 +18,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// The entries of a prefilled request in the cache.
 Cached inputs(const Task& task, const Means& means) {
-  return {{means.input, means.seen(task.model.window).input}};
+  return Cached::by_view(views_of(task.model),
+                         [&](std::int64_t window) { return means.seen(window).input; });
 }
 
 /// The time to the first token that 99 of 100 requests keep: the wait in the queue replaces its mean.
@@ -113,10 +114,10 @@ Decoder::Decoder(const Task& task, const Means& means, const Structure& structur
       pass_(task, task.model, means, structure),
       drafts_(task, means, structure, pass_, depth),
       gain_(gain_of(task.speculation, depth)),
-      cached_(reserved_tokens(task, means, task.model.window)),
+      cached_(reserved_tokens(task, means, views_of(task.model))),
       room_(pool_.usable().in_base_units()) {
   if (chunk == 0) return;
-  prompt_ = means.work_of_prompt(real(chunk), task.model.window);
+  prompt_ = means.work_of_prompt(real(chunk), views_of(task.model));
   least_iteration_ = pass_.time(work(0.0, 0.0, 0.0)).period;
   loop_ = {.means = &means,
            .gained = gain_.gained,
@@ -136,8 +137,9 @@ Decoder::Decoder(const Task& task, const Means& means, const Structure& structur
 PassWork Decoder::work(double requests, double prompts, double chunk) const {
   PassWork work{.requests = requests, .tokens_of_request = gain_.checked, .prefill = {}};
   if (prompts > 0.0) {
-    work.prefill = (loop_.budget > 0.0 ? means_.work_of_prompt(chunk, task_.model.window) : prompt_)
-                       .times(prompts);
+    work.prefill =
+        (loop_.budget > 0.0 ? means_.work_of_prompt(chunk, views_of(task_.model)) : prompt_)
+            .times(prompts);
   }
   return work;
 }
@@ -439,7 +441,7 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
 }
 
 Prefilling Prefiller::at(std::int64_t batch) const {
-  const PassWork work{.prefill = means_.work_of_pass(batch, task_.model.window)};
+  const PassWork work{.prefill = means_.work_of_pass(batch, views_of(task_.model))};
   const PassTime time = pass_.time(work);
   const double host = task_.pools[structure_.pool].engine.prefill.in_base_units() * real(batch);
   Prefilling found{.batch = batch,
@@ -635,7 +637,7 @@ double least_of_request(const Task& task, const Means& means, FrontAxis axis, do
   for (const std::int64_t depth : task.speculation.depths) {
     gained = std::max(gained, gain_of(task.speculation, depth).gained);
   }
-  const Cached reserved = reserved_tokens(task, means, task.model.window);
+  const Cached reserved = reserved_tokens(task, means, views_of(task.model));
   double decoding = kNever, prefill = kNever, waiting = kNever;
   Structure one;
   for (one.pool = 0; one.pool < task.pools.size(); ++one.pool) {

@@ -88,9 +88,10 @@ class Decoder {
   [[nodiscard]] ServerMemory parts_of_memory(std::int64_t batch) const;
   /// Bytes of the cache of `tokens` tokens on a chip, whose stage has its share of the layers.
   [[nodiscard]] double cached_bytes(double tokens) const {
-    const double window = real(task_.model.window);
-    return pass_.held_bytes({{tokens, window > 0.0 ? std::min(tokens, window) : tokens}}) /
-           real(structure_.pipeline);
+    const Cached cached = Cached::by_view(views_of(task_.model), [&](std::int64_t window) {
+      return window > 0 ? std::min(tokens, real(window)) : tokens;
+    });
+    return pass_.held_bytes(cached) / real(structure_.pipeline);
   }
   [[nodiscard]] const Structure& structure() const { return structure_; }
   [[nodiscard]] std::int64_t depth() const { return depth_; }

@@ -59,7 +59,8 @@ class Counter {
   BlockWork first() {
     const double words = 2.0 * hidden_;
     elementwise(words, 1.0, 1.0);
-    work_.parameters = number(model_.vocabulary) * hidden_ / tensor_;
+    const double tables = model_.mixed ? model_.mixed->tables : 0.0;
+    work_.parameters = (number(model_.vocabulary) * hidden_ + tables) / tensor_;
     work_.memory = memory::first_memory(model_, shares());
     set_trained(0.0);
     return work_;
@@ -101,6 +102,12 @@ class Counter {
   /// Width of the rows of experts.
   [[nodiscard]] double expert_hidden() const {
     return model_.experts->latent > 0 ? number(model_.experts->latent) : hidden_;
+  }
+  [[nodiscard]] bool makes_keys() const { return form_ == nullptr || form_->makes_keys; }
+  [[nodiscard]] bool makes_values() const { return form_ == nullptr || form_->makes_values; }
+  /// Tokens of an encoder for each token of the layer.
+  [[nodiscard]] double encoded_ratio() const {
+    return number(division_.encoded) / number(division_.sequence);
   }
   [[nodiscard]] bool is_unfused() const { return setup_.stack.attention == Attention::Unfused; }
   /// Ranks that divide the weights of an expert.
@@ -164,17 +171,31 @@ class Counter {
             {.rows = tokens_, .in = number(latent.key_value_rank), .out = query_heads() * made});
       });
     } else {
-      const double heads = query_heads() + key_heads();
+      const double heads = query_heads() + (makes_keys() ? key_heads() : 0.0);
+      const double made = makes_values() ? key_heads() : 0.0;
       add_linear({.rows = tokens_,
                   .in = hidden_,
-                  .out = heads * number(model_.head_dim) + key_heads() * number(model_.value_dim)});
+                  .out = heads * number(model_.head_dim) + made * number(model_.value_dim)});
     }
     add_linear({.rows = tokens_, .in = values, .out = hidden_});
   }
 
+  /// Queries are made of the tokens of the layer, keys and values of the output of the encoder.
+  void add_cross_linears(const dfsearch::Block& cross) {
+    const double values = number(cross.heads * cross.value) / tensor_;
+    const double keys = std::max(number(cross.kv) / tensor_, 1.0);
+    add_linear({.rows = tokens_, .in = hidden_, .out = number(cross.heads * cross.dim) / tensor_});
+    add_linear({.rows = tokens_ * encoded_ratio(),
+                .in = hidden_,
+                .out = keys * number(cross.dim + cross.value)});
+    add_linear({.rows = tokens_, .in = values, .out = hidden_});
+  }
+
   void add_linear_layers(bool of_experts) {
-    if (has_attention()) add_attention_linears();
+    const bool is_compressed = form_ != nullptr && form_->is_compressed;
+    if (has_attention() && !is_compressed) add_attention_linears();
     if (form_ != nullptr) add_further_linears();
+    if (form_ != nullptr && form_->cross) add_cross_linears(*form_->cross);
     work_.parameters += norms() * hidden_;
     if (!of_experts) {
       if (!has_mlp()) return;
@@ -209,7 +230,7 @@ class Counter {
 
   void add_elementwise(bool of_experts) {
     const double shared = division_.sequence_parallel ? tensor_ : 1.0;
-    const double heads = query_heads() + number(model_.kv_heads) / tensor_;
+    const double heads = query_heads() + (makes_keys() ? number(model_.kv_heads) / tensor_ : 0.0);
     in_module(memory::Module::Norms, [&] { elementwise(2.0 * hidden_ / shared, norms(), 2.0); });
     elementwise(3.0 * hidden_ / shared, halves(), 2.0);  // residuals
     const bool is_rotary = model_.positions == 0;
@@ -242,7 +263,28 @@ class Counter {
   }
 
   void add_attention() {
-    in_module(memory::Module::CoreAttention, [&] { add_core_attention(); });
+    in_module(memory::Module::CoreAttention, [&] {
+      add_core_attention();
+      if (form_ != nullptr && form_->cross) add_cross_attention(*form_->cross);
+    });
+  }
+
+  /// Each token sees all tokens of the encoder.
+  void add_cross_attention(const dfsearch::Block& cross) {
+    const double rows = number(division_.samples) * number(cross.heads) / tensor_;
+    const double pairs = number(division_.sequence) * number(division_.encoded);
+    const double d = number(cross.dim), v = number(cross.value);
+    for (const bool backward : {false, true}) {
+      Seconds& sum = (backward ? work_.backward : work_.forward).attention;
+      if (is_unfused()) {
+        const UnfusedAttention products = kernels_.unfused(rows, pairs, cross.dim, backward);
+        sum += products.products + products.passes;
+        continue;
+      }
+      const double width = backward ? 3.0 * d + 2.0 * v : d + v;
+      sum += kernels_.attention(2.0 * rows * pairs * width, division_.encoded, cross.dim, backward,
+                                false);
+    }
   }
 
   void add_core_attention() {
@@ -263,8 +305,11 @@ class Counter {
       }
       const double width = backward ? 3.0 * number(model_.head_dim) + 2.0 * number(model_.value_dim)
                                     : number(model_.head_dim + model_.value_dim);
-      const double pairs =
+      double pairs =
           (causal ? seen * (seen + 1.0) / 2.0 + (tokens - seen) * seen : seen * tokens) / ranks;
+      if (form_ != nullptr && form_->rate > 0) {
+        pairs += tokens * keys_seen({.window = form_->chosen, .rate = form_->rate}, tokens);
+      }
       sum += kernels_.attention(2.0 * rows * pairs * width, division_.sequence, model_.head_dim,
                                 backward, division_.context > 1);
     }
@@ -322,6 +367,8 @@ class Counter {
       work_.tensor_whole = Bytes(kWord * tokens_ * hidden_);
       work_.tensor_passes = division_.sequence_parallel ? Passes::One : Passes::Two;
       work_.tensor_sums = parts;
+      // The gradient of the output of an encoder is summed, too.
+      if (form_ != nullptr && form_->cross) work_.tensor_sums += encoded_ratio() / 2.0;
       if (form_ != nullptr) {
         // They are reduced in both directions.
         work_.tensor_sums +=
@@ -331,6 +378,10 @@ class Counter {
         work_.tensor_gathered = work_.tensor_whole * gathered_share(setup_);
         work_.tensor_gathers_forward = parts;
         work_.tensor_gathers_backward = 2.0 * parts;  // the input is gathered again
+        if (form_ != nullptr && form_->cross) {
+          work_.tensor_gathers_forward += encoded_ratio();
+          work_.tensor_gathers_backward += 2.0 * encoded_ratio();
+        }
       }
     }
     if (division_.context > 1 && has_attention()) {
@@ -367,7 +418,8 @@ class Counter {
             .tensor = tensor_,
             .expert = number(division_.expert),
             .expert_tensor = expert_tensor(),
-            .sequence_parallel = division_.sequence_parallel && division_.tensor > 1};
+            .sequence_parallel = division_.sequence_parallel && division_.tensor > 1,
+            .encoded = number(division_.encoded)};
   }
 
   void add_memory(bool of_experts) {

@@ -19,6 +19,7 @@ namespace dfsearch::stack {
 /// A micro-batch and how chips share it.
 struct Division {
   std::int64_t sequence = 1;  ///< tokens of a sample
+  std::int64_t encoded = 1;   ///< tokens of a sample in an encoder whose output a layer reads
   std::int64_t samples = 1;
   std::int64_t tensor = 1;
   std::int64_t context = 1;

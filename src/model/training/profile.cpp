@@ -327,8 +327,10 @@ std::vector<BlockExchange> exchanges_of(const Block& block, const BlockLayouts& 
 Profiles stack_profiles(const Task& task, const Degrees& degrees, TensorLayout layout,
                         std::int64_t micro_batch) {
   const bool whole = layout == TensorLayout::WholeExperts || degrees[Role::Tensor] == 1;
+  const std::int64_t encoded = task.model.encoder_tokens(task.pass.tokens);
   const stack::Division division{
       .sequence = task.pass.tokens,
+      .encoded = encoded,
       .samples = micro_batch,
       .tensor = degrees[Role::Tensor],
       .context = degrees[Role::Context],
@@ -355,8 +357,10 @@ Profiles stack_profiles(const Task& task, const Degrees& degrees, TensorLayout l
   if (model.mixed) {
     profiles.further.resize(std::max<std::size_t>(model.mixed->forms.size(), 2) - 2);
     for (std::size_t kind = 0; kind < model.mixed->forms.size(); ++kind) {
-      set(kind < 2 ? profiles[kind] : profiles.further[kind - 2],
-          layer_work(setup, model.mixed->forms[kind], division));
+      const LayerForm& form = model.mixed->forms[kind];
+      stack::Division own = division;
+      if (form.encodes) own.sequence = encoded;
+      set(kind < 2 ? profiles[kind] : profiles.further[kind - 2], layer_work(setup, form, own));
     }
     return profiles;
   }

@@ -137,5 +137,57 @@ TEST_CASE("a token that decodes reads and writes all states of its request") {
   CHECK(part(0.0, Part::Host) == doctest::Approx(3.0 * 25e-6 + 2.0 * 10e-6));
 }
 
+TEST_CASE("compressed keys and windows are cached apart, shared keys are read alone") {
+  Block block{.kind = BlockKind::Compressed, .heads = 64, .dim = 512, .window = 128};
+  block.q_rank = 1024;
+  block.o_groups = 8;
+  block.o_rank = 1024;
+  block.rate = 4;
+  block.topk = 512;
+  block.index_heads = 64;
+  block.index_dim = 128;
+  Task task = nemotron_task();
+  const auto set_model = [&](std::vector<Block> blocks, std::vector<std::uint16_t> layers) {
+    std::vector<LayerKind> kinds;
+    for (Block& one : blocks) kinds.push_back({.blocks = {std::move(one)}, .norms = 1});
+    task.model = *mixed_model_of(test::shape_of_kinds(std::move(kinds), 4096, layers)).model;
+  };
+  set_model({block}, {0, 0});
+  CHECK(views_of(task.model).count == 3);
+  const Means means(task.requests);
+  const Structure one;
+  const Cached cached{{1000.0, 128.0, 1000.0}};
+  {
+    const Pass pass(task, task.model, means, one);
+    const double bytes = 2.0 * 2.0 * (128.0 * 512.0 + 1000.0 * (512.0 + 128.0) / 4.0);
+    CHECK(pass.cached_bytes(cached) == bytes);
+    CHECK(handed_bytes(task, one, cached) == bytes);
+    // A step reads the window, compressed keys of as many tokens as it sees, and all of the index.
+    const double far = means.seen(2048).context / 4.0 * 512.0, all = means.seen(0).context;
+    PartTimes parts = pass.parts({.requests = 8.0, .prefill = {}}, true);
+    CHECK(of(parts, Part::Cache) ==
+          doctest::Approx(8.0 * 2.0 * 2.0 * (128.0 * 512.0 + far) / 3.35e12));
+    CHECK(all > 1000.0);
+  }
+  Block attention{.kind = BlockKind::Attention,
+                  .heads = 32,
+                  .kv = 8,
+                  .dim = 128,
+                  .value = 128,
+                  .causal = 1,
+                  .project = 1};
+  Block shared = attention;
+  shared.kv_shared = 1;
+  set_model({attention, shared}, {0, 1});
+  const Pass pass(task, task.model, means, one);
+  const double row = 2.0 * 8.0 * 256.0;
+  CHECK(pass.cached_bytes(cached) == 1000.0 * row);
+  PartTimes parts = pass.parts({.requests = 8.0, .prefill = {}}, true);
+  CHECK(of(parts, Part::Cache) ==
+        doctest::Approx(8.0 * 2.0 * means.seen(0).context * row / 3.35e12));
+  CHECK(misfit(task, {.pipeline = 2}) ==
+        "pipeline: attention: keys and values of another layer stay in its pipeline stage");
+}
+
 }  // namespace
 }  // namespace dfsearch

@@ -62,13 +62,15 @@ TEST_CASE("the parts of a form have the matrices of its blocks") {
       }
       Transformer view = form.view;
       view.experts = form.has_experts ? view.experts : std::nullopt;
-      if (form.has_attention) {
+      if (form.has_attention && !form.is_compressed) {
         // A model of attention and an MLP of width 1 for each matrix.
         Transformer alone = view;
         alone.experts.reset();
         alone.mlp = 1;
-        parts += static_cast<double>(count(alone, 1, Bytes(2.0)).matmul_parameters -
-                                     alone.mlp_matrices() * alone.hidden);
+        std::int64_t left_out = alone.mlp_matrices() * alone.hidden;
+        if (!form.makes_keys) left_out += alone.hidden * alone.kv_heads * alone.head_dim;
+        if (!form.makes_values) left_out += alone.hidden * alone.kv_heads * alone.value_dim;
+        parts += static_cast<double>(count(alone, 1, Bytes(2.0)).matmul_parameters - left_out);
       }
       if (form.has_mlp) {
         parts += static_cast<double>(view.mlp_matrices() * view.hidden * view.mlp);
@@ -189,6 +191,107 @@ TEST_CASE("modules that predict further tokens add the parameters that a family 
   CHECK(alike.layers == 5);
 }
 
+/// Heads of 512 whose keys and values are one vector, a window of 128, every fourth token a key.
+Block compressed(std::int64_t rate) {
+  Block block{.kind = BlockKind::Compressed, .heads = 64, .dim = 512, .window = 128};
+  block.topk = rate == 4 ? 512 : 0;
+  block.index_heads = 64;
+  block.index_dim = 128;
+  block.q_rank = 1024;
+  block.o_groups = 8;
+  block.o_rank = 1024;
+  block.rate = rate;
+  return block;
+}
+
+TEST_CASE("compressed attention sees a window and keys of several tokens") {
+  // Layers of DeepSeek V4: sums over the forms are the counts of the shape.
+  const ModelShape shape =
+      test::shape_of_kinds({kind_of({compressed(0), kDense}), kind_of({compressed(4), kDense}),
+                            kind_of({compressed(128), kDense})},
+                           4096, {0, 0, 1, 2, 1, 2});
+  const MixedModel mixed = mixed_model_of(shape);
+  const MixedLayers& layers = layers_of(mixed);
+  CHECK(layers.windows == std::vector<std::int64_t>{128, 2048});
+  CHECK(layers.sight(0) == 0);
+  CHECK(layers.sight(2048) == 2);
+  CHECK(layers.unmeasured() == "compressed, index");
+  const std::int64_t s = 4096;
+  const ShapeCounts counts = counts_of(shape, s);
+  CHECK(forward_flop_per_token(*mixed.model, s, true).in_base_units() ==
+        doctest::Approx(2.0 * counts.matmul + counts.attention_flop + counts.index_flop));
+  double cache = 0.0, windows = 0.0;
+  for (const std::uint16_t kind : layers.layers) {
+    const LayerForm& form = layers.forms[kind];
+    cache += form.cached_far();
+    windows += 128.0 * form.cached(8.0);  // each of 8 tensor ranks has it whole
+  }
+  CHECK(cache == counts.cache);
+  CHECK(windows == counts.window_cache);
+  CHECK(layers.misfit(16, 1, Runner::Serving) ==
+        "compressed: 8 groups of outputs do not divide over 16 tensor ranks");
+  CHECK(layers.misfit(8, 2, Runner::Training) ==
+        "compressed: no rule divides its tokens over context ranks");
+  CHECK(layers.unsplit().empty());
+}
+
+TEST_CASE("layers with the keys of another one have neither their matrices nor a cache") {
+  Block shared = kAttention, sight = kAttention;
+  shared.kv_shared = 1;
+  sight.k_is_v = 1;
+  const ModelShape shape = test::shape_of_kinds(
+      {kind_of({kAttention, kDense}), kind_of({shared, kDense}), kind_of({sight, kDense})}, 2048,
+      {0, 1, 2});
+  const MixedModel mixed = mixed_model_of(shape);
+  const MixedLayers& layers = layers_of(mixed);
+  const double row = 2.0 * 2.0 * 128.0;
+  CHECK(layers.forms[0].cached(1.0) == row);
+  CHECK(layers.forms[1].cached(1.0) == 0.0);
+  CHECK(layers.forms[2].cached(1.0) == row);
+  const ShapeCounts counts = counts_of(shape, 64);
+  CHECK(counts.cache == 2.0 * row);
+  CHECK(count(*mixed.model, 64, Bytes(2.0)).cache_bytes_per_token == Bytes(4.0 * row));
+  CHECK(layers.unsplit().find("stay in its pipeline stage") != std::string::npos);
+}
+
+TEST_CASE("an encoder comes before its decoder, and has a length of its own") {
+  Block sees_all = kAttention, cross = kAttention;
+  sees_all.causal = 0;
+  cross.cross = 1;
+  ModelShape shape = test::shape_of_kinds({kind_of({kAttention, cross, kDense}, 3)}, 2048, {0, 0});
+  Stack encoder = shape.stacks[0];
+  encoder.name = "encoder";
+  encoder.vocabulary = 0;
+  encoder.kinds = {kind_of({sees_all, kDense})};
+  encoder.layers = {0, 0, 0};
+  shape.stacks.push_back(encoder);
+  const MixedModel mixed = mixed_model_of(shape);
+  const MixedLayers& layers = layers_of(mixed);
+  CHECK(layers.text() == "3x(encoder attention+dense) 2x(attention+attention+dense)");
+  CHECK(layers.has_encoder());
+  CHECK(!layers.unsplit().empty());
+  CHECK(layers.misfit(1, 2, Runner::Training) ==
+        "attention to an encoder: no rule divides its tokens over context ranks");
+  const ShapeCounts counts = counts_of(shape, 64);
+  CHECK(parameter_count(*mixed.model) == counts.parameters);
+  // With one length the family counts the same FLOP; cross attention sees all of it.
+  CHECK(forward_flop_per_token(*mixed.model, 64, true).in_base_units() ==
+        doctest::Approx(2.0 * counts.matmul + counts.attention_flop));
+  // Twice the tokens of the encoder: its matrices, keys and values of the decoder, pairs.
+  Transformer longer = *mixed.model;
+  longer.encoder_sequence = 128;
+  const double of_encoder =
+      3.0 * (2.0 * 2048.0 * 4096.0 + 2.0 * 2048.0 * 256.0 + 3.0 * 2048.0 * 1024.0);
+  const double of_keys = 2.0 * 2.0 * 2048.0 * 256.0, pair = 2.0 * 32.0 * 256.0;
+  const double more =
+      2.0 * (of_encoder + of_keys) + pair * (3.0 * (2.0 * 128.0 - 64.0) + 2.0 * (128.0 - 64.0));
+  CHECK(forward_flop_per_token(longer, 64, true).in_base_units() -
+            forward_flop_per_token(*mixed.model, 64, true).in_base_units() ==
+        doctest::Approx(more));
+  shape.stacks[1].hidden = 1024;
+  CHECK(mixed_model_of(shape).why == "an encoder of another width or norm than the decoder");
+}
+
 TEST_CASE("a block names the rule that ranks break") {
   const auto misfit = [](const Block& block, std::int64_t t, std::int64_t c, Runner runner) {
     const MixedModel mixed = mixed_model_of(test::shape_of_kinds({kind_of({block}, 1)}, 2048, {0}));
@@ -230,12 +333,26 @@ TEST_CASE("what has no equations is named") {
   };
   Block cross = kAttention;
   cross.cross = 1;
-  CHECK(why(kind_of({kAttention, cross, kDense})) == "several blocks of attention in a layer");
-  CHECK(why(kind_of({cross, kDense})) == "attention to an encoder");
+  CHECK(why(kind_of({kAttention, kAttention})) == "several blocks of attention in a layer");
+  CHECK(why(kind_of({cross, cross})) == "several blocks of attention to an encoder");
+  cross.window = 8;
+  CHECK(why(kind_of({cross, kDense})) == "attention to an encoder with further parts");
   CHECK(why(kind_of({kDense, kDense})) == "several MLPs or experts in a layer");
-  Block compressed{.kind = BlockKind::Compressed, .heads = 8, .dim = 64};
-  compressed.o_groups = 1;
-  CHECK(why(kind_of({compressed})) == "the block compressed");
+  std::vector<LayerKind> kinds;
+  for (const std::int64_t window : {8, 16, 32, 64}) {
+    Block block = kAttention;
+    block.window = window;
+    kinds.push_back(kind_of({block, kDense}));
+  }
+  CHECK(mixed_model_of(test::shape_of_kinds(kinds, 2048, {0, 1, 2, 3})).why ==
+        "4 windows that differ, of at most 3");
+  Block tower = kAttention;
+  tower.no_cache = 1;
+  ModelShape towers = test::shape_of_kinds({kind_of({tower, kDense})}, 2048, {0});
+  towers.stacks[0].has_head = false;
+  CHECK(mixed_model_of(towers).model);
+  towers.stacks.push_back(towers.stacks[0]);
+  CHECK(mixed_model_of(towers).why == "two towers that read samples of their own");
   LayerKind shared = kind_of({kAttention, kDense});
   shared.owns = false;
   CHECK(why(shared) == "layers that share weights");

@@ -52,12 +52,32 @@ struct Figure {
 /// The models of the shelf but for those of several kinds of layers, whose counts are compared with
 /// their families.
 std::vector<std::string_view> models_with_graphs() {
-  constexpr std::array<std::string_view, 20> kMixed = {
-      "bert_large",      "codestral_mamba_7b",  "deepseek_v3_2",         "falcon_h1_0_5b",
-      "glm_5",           "granite_4_h_small",   "jamba_1_5_mini",        "kimi_linear_48b",
-      "lfm2_1_2b",       "llama4_maverick",     "mimo_v2_flash",         "minimax_text_01",
-      "modernbert_base", "nemotron_3_nano_30b", "nemotron_3_super_120b", "nemotron_3_ultra_550b",
-      "nemotron_h_56b",  "qwen3_5_397b",        "qwen3_next_80b",        "vit_large"};
+  constexpr std::array<std::string_view, 26> kMixed = {"bart_large",
+                                                       "bert_large",
+                                                       "codestral_mamba_7b",
+                                                       "deepseek_v3_2",
+                                                       "deepseek_v4_flash",
+                                                       "falcon_h1_0_5b",
+                                                       "gemma_3n_e4b",
+                                                       "gemma_4_26b_a4b",
+                                                       "glm_5",
+                                                       "granite_4_h_small",
+                                                       "jamba_1_5_mini",
+                                                       "kimi_linear_48b",
+                                                       "lfm2_1_2b",
+                                                       "llama4_maverick",
+                                                       "mimo_v2_flash",
+                                                       "minimax_text_01",
+                                                       "modernbert_base",
+                                                       "nemotron_3_nano_30b",
+                                                       "nemotron_3_super_120b",
+                                                       "nemotron_3_ultra_550b",
+                                                       "nemotron_h_56b",
+                                                       "qwen3_5_397b",
+                                                       "qwen3_next_80b",
+                                                       "t5_base",
+                                                       "vit_large",
+                                                       "whisper_large_v3"};
   std::vector<std::string_view> names = model_names();
   const std::size_t all = names.size();
   std::erase_if(names, [&](std::string_view name) {
@@ -336,7 +356,7 @@ TEST_CASE("an unknown model names those there are") {
   const std::string message = message_of(config_of("model: llama3_9b"));
   CHECK(
       message.starts_with("c.yaml:1:19: model: unknown model 'llama3_9b', expected apertus_8b, "
-                          "bert_large, "));
+                          "bart_large, bert_large, "));
   CHECK(message.ends_with("did you mean 'llama3_8b'?"));
   CHECK(message_of(config_of("model: [a]")) == "c.yaml:1:19: model: expected a word, got a list");
 }

@@ -137,5 +137,78 @@ TEST_CASE("a state space takes its products at the rate of scans, and thrice tha
   CHECK(kernels.index(1e12).in_base_units() == doctest::Approx(1e12 / (0.53 * 200e12)));
 }
 
+TEST_CASE("attention to an encoder makes keys of its tokens, and sees all of them") {
+  const Setup setup = test::round_setup();
+  const KernelTimes kernels(setup);
+  const Block self{.kind = BlockKind::Attention,
+                   .heads = 16,
+                   .kv = 16,
+                   .dim = 64,
+                   .value = 64,
+                   .causal = 1,
+                   .project = 1};
+  Block cross = self;
+  cross.cross = 1;
+  const Division division{.sequence = 1024, .encoded = 4096, .samples = 2, .tensor = 4};
+  const BlockWork alone = layer_work(setup, form_of({self}, 1), division);
+  const BlockWork both = layer_work(setup, form_of({self, cross}, 2), division);
+  const auto product = [&](double rows, double out) {
+    const double flop = 2.0 * rows * 1024.0 * out;
+    return kernels.product(flop, 2.0 * (rows * (1024.0 + out) + 1024.0 * out), Bits::Sixteen);
+  };
+  // Queries and outputs of 2,048 tokens, keys and values of 8,192.
+  const Seconds further = product(2048.0, 256.0) * 2.0 + product(8192.0, 512.0);
+  CHECK((both.forward.products - alone.forward.products).in_base_units() ==
+        doctest::Approx(further.in_base_units()));
+  const double rows = 2.0 * 4.0, pairs = 1024.0 * 4096.0;
+  CHECK((both.forward.attention - alone.forward.attention).in_base_units() ==
+        doctest::Approx(
+            kernels.attention(2.0 * rows * pairs * 128.0, 4096, 64, false, false).in_base_units()));
+  CHECK(both.tensor_sums == alone.tensor_sums + 1.0 + 2.0);
+  CHECK(both.parameters - alone.parameters == doctest::Approx(1024.0 * 1024.0 + 1024.0));
+  CHECK(both.memory.dense - alone.memory.dense == doctest::Approx(1024.0 * 1024.0 + 1024.0));
+}
+
+TEST_CASE("compressed attention works on its window and on compressed keys in one kernel") {
+  const Setup setup = test::round_setup();
+  const KernelTimes kernels(setup);
+  Block block{.kind = BlockKind::Compressed, .heads = 8, .dim = 64, .window = 128};
+  block.q_rank = 256;
+  block.o_groups = 8;
+  block.o_rank = 64;
+  block.rate = 16;
+  const Division division{.sequence = 4096, .samples = 1};
+  const BlockWork work = layer_work(setup, form_of({block}, 1), division);
+  const double window = 128.0 * 129.0 / 2.0 + (4096.0 - 128.0) * 128.0;
+  const double far = 4096.0 * (256.0 + 1.0) / 2.0;
+  const double flop = 2.0 * 8.0 * (window + far) * 128.0;
+  CHECK(work.forward.attention.in_base_units() ==
+        doctest::Approx(kernels.attention(flop, 4096, 64, false, false).in_base_units()));
+  // Latents of queries and keys, queries, outputs in groups, two compressors.
+  const double matrices = 1024.0 * 256.0 + 256.0 * 512.0 + 1024.0 * 64.0 + 64.0 * 64.0 * 8.0 +
+                          512.0 * 1024.0 + 2.0 * 1024.0 * 64.0;
+  CHECK(work.parameters == doctest::Approx(matrices + 1024.0));
+  CHECK(work.memory.dense == doctest::Approx(matrices + 1024.0));
+}
+
+TEST_CASE("layers with the keys of another one make none") {
+  const Setup setup = test::round_setup();
+  Block block{.kind = BlockKind::Attention,
+              .heads = 16,
+              .kv = 4,
+              .dim = 64,
+              .value = 64,
+              .causal = 1,
+              .project = 1};
+  const Division division{.sequence = 1024, .samples = 1};
+  const double all = layer_work(setup, form_of({block}, 1), division).parameters;
+  block.k_is_v = 1;
+  CHECK(all - layer_work(setup, form_of({block}, 1), division).parameters == 1024.0 * 256.0);
+  block.kv_shared = 1;
+  const BlockWork shared = layer_work(setup, form_of({block}, 1), division);
+  CHECK(all - shared.parameters == 2.0 * 1024.0 * 256.0);
+  CHECK(shared.memory.dense == shared.parameters);
+}
+
 }  // namespace
 }  // namespace dfsearch::stack

@@ -62,13 +62,22 @@ class FormMaker {
   LayerForm make() {
     if (!kind_.owns) no_form("layers that share weights");
     bool mixes = false, has_channels = false;
+    form_.encodes = kind_.encodes;
+    has_moe_ = std::any_of(kind_.blocks.begin(), kind_.blocks.end(),
+                           [](const Block& block) { return block.kind == BlockKind::Moe; });
     for (const Block& block : kind_.blocks) {
       const BlockCounts counts = counts_of(block, stack_.hidden);
       form_.vectors += counts.vectors;
       for (const Linear& linear : counts.linears) {
         if (linear.bias) form_.vectors += number(linear.out * linear.copies);
+        form_.matrices += number(linear.in) * number(linear.out * linear.used);
       }
-      if (block.kind == BlockKind::Attention || block.kind == BlockKind::Mla) {
+      if (block.cross != 0) {
+        take_cross(block);
+      } else if (block.kind == BlockKind::Compressed) {
+        mixes = true;
+        take_compressed(block, counts);
+      } else if (block.kind == BlockKind::Attention || block.kind == BlockKind::Mla) {
         mixes = true;
         take_attention(block, counts);
       } else if (block.kind == BlockKind::Dense || block.kind == BlockKind::Moe) {
@@ -83,7 +92,7 @@ class FormMaker {
         no_form("the block " + std::string(name_of(block.kind)));
       }
     }
-    form_.halves = (mixes ? 1.0 : 0.0) + (has_channels ? 1.0 : 0.0);
+    form_.halves = (mixes ? 1.0 : 0.0) + (has_channels ? 1.0 : 0.0) + (form_.cross ? 1.0 : 0.0);
     if (!mixes && !has_channels) no_form("layers without blocks");
     return std::move(form_);
   }
@@ -94,9 +103,10 @@ class FormMaker {
     for (const Linear& linear : counts.linears) {
       if (has_view && is_in_view(linear)) continue;
       form_.linears.push_back(linear);
-      form_.has_shared = form_.has_shared || linear.role == LinearRole::SharedDown;
+      form_.has_shared = form_.has_shared || linear.role == LinearRole::SharedDown ||
+                         linear.role == LinearRole::Down;
       if (linear.role == LinearRole::OutputGate || linear.role == LinearRole::SharedUp ||
-          linear.role == LinearRole::ExpertLatent) {
+          linear.role == LinearRole::ExpertLatent || linear.role == LinearRole::Up) {
         form_.kept += number(linear.out * linear.used);
       }
     }
@@ -106,8 +116,6 @@ class FormMaker {
     Transformer& view = form_.view;
     if (form_.has_attention) no_form("several blocks of attention in a layer");
     if (!block.linears.empty()) no_form("further matrices of the block attention");
-    if (block.cross != 0) no_form("attention to an encoder");
-    if (block.kv_shared != 0) no_form("attention to keys and values of another layer");
     if (block.kind == BlockKind::Attention && block.project == 0) {
       no_form("attention of other matrices");
     }
@@ -120,10 +128,11 @@ class FormMaker {
       view.latent = LatentAttention{
           .query_rank = block.q_rank, .key_value_rank = block.kv_rank, .rope_dim = block.rope};
     } else {
-      if (block.k_is_v != 0) no_form("attention whose keys are its values");
+      form_.makes_keys = block.kv_shared == 0;
+      form_.makes_values = form_.makes_keys && block.k_is_v == 0;
       if (block.heads % block.kv != 0) no_form("attention whose heads share keys unevenly");
       form_.causal = block.causal != 0;
-      form_.caches = form_.causal && block.no_cache == 0;
+      form_.caches = form_.causal && block.no_cache == 0 && form_.makes_keys;
       view.kv_heads = block.kv;
       view.head_dim = block.dim;
       view.qk_norm = block.qk_norm != kNoQkNorm;
@@ -135,8 +144,42 @@ class FormMaker {
     form_.topk = block.topk;
   }
 
+  /// One short vector of a token is its key and its value, for all heads.
+  void take_compressed(const Block& block, const BlockCounts& counts) {
+    if (form_.has_attention) no_form("several blocks of attention in a layer");
+    Transformer& view = form_.view;
+    form_.has_attention = form_.is_compressed = true;
+    view.heads = block.heads;
+    view.kv_heads = 1;
+    view.head_dim = view.value_dim = block.dim;
+    view.window = block.window;
+    form_.rate = block.rate;
+    form_.chosen = block.rate > 0 ? block.topk : 0;
+    form_.groups = block.o_groups;
+    take_linears(counts, false);
+    form_.kept += counts.kept;
+    for (const Pairs& index : counts.index) form_.index_pair += index.flop;
+    if (!counts.index.empty()) form_.index_cache = number(block.index_dim) / number(block.rate);
+  }
+
+  void take_cross(const Block& block) {
+    if (form_.cross || block.kind != BlockKind::Attention) {
+      no_form("several blocks of attention to an encoder");
+    }
+    if (!block.linears.empty() || block.kv_shared != 0 || block.k_is_v != 0 || block.window != 0 ||
+        block.gate != 0 || block.index_heads != 0 || block.project == 0) {
+      no_form("attention to an encoder with further parts");
+    }
+    form_.cross = block;
+  }
+
   void take_channels(const Block& block, const BlockCounts& counts) {
     Transformer& view = form_.view;
+    if (has_moe_ && block.kind == BlockKind::Dense && !has_dense_) {
+      // An MLP beside experts is one that every token uses.
+      has_dense_ = true;
+      return take_linears(counts, false);
+    }
     if (form_.has_mlp || form_.has_experts) no_form("several MLPs or experts in a layer");
     if (!block.linears.empty()) {
       no_form("further matrices of the block " + std::string(name_of(block.kind)));
@@ -183,6 +226,7 @@ class FormMaker {
   const Stack& stack_;
   const LayerKind& kind_;
   LayerForm form_;
+  bool has_moe_ = false, has_dense_ = false;
 };
 
 /// Adds a block to a layer, whose kind becomes one of its own if others share it.
@@ -224,6 +268,37 @@ Stack with_ends_in_layers(Stack stack) {
   return stack;
 }
 
+/// Whether images are no input of the text, whose tokens nothing decodes (Radford et al., CLIP, 2021).
+bool is_two_towers(const std::vector<Stack>& stacks) {
+  const Stack& text = stacks.front();
+  if (stacks.size() == 1 || stacks[1].name == "encoder" || text.has_head) return false;
+  return std::all_of(text.kinds.begin(), text.kinds.end(), [](const LayerKind& kind) {
+    return !kind.blocks.empty() && kind.blocks.front().no_cache != 0;
+  });
+}
+
+/// One stack, in which the layers of an encoder precede the others.
+Stack with_encoder(const std::vector<Stack>& stacks) {
+  Stack stack = with_ends_in_layers(stacks.front());
+  for (const Stack& other : stacks) {
+    if (other.name != "encoder") continue;
+    Stack encoder = other;
+    encoder.has_head = false;  // what is beside its layers goes into them
+    encoder = with_ends_in_layers(std::move(encoder));
+    if (encoder.hidden != stack.hidden || encoder.norm != stack.norm) {
+      no_form("an encoder of another width or norm than the decoder");
+    }
+    const auto first = static_cast<std::uint16_t>(stack.kinds.size());
+    for (LayerKind& kind : encoder.kinds) {
+      kind.encodes = true;
+      stack.kinds.push_back(std::move(kind));
+    }
+    for (std::uint16_t& layer : encoder.layers) layer = static_cast<std::uint16_t>(layer + first);
+    stack.layers.insert(stack.layers.begin(), encoder.layers.begin(), encoder.layers.end());
+  }
+  return stack;
+}
+
 /// Counts that describe the model as a whole, by the first form that has them.
 Transformer described(const Stack& stack, const MixedLayers& mixed) {
   Transformer model{.hidden = stack.hidden,
@@ -237,7 +312,7 @@ Transformer described(const Stack& stack, const MixedLayers& mixed) {
   for (std::size_t i = 0; i < mixed.forms.size(); ++i) {
     const LayerForm& form = mixed.forms[i];
     const Transformer& view = form.view;
-    if (form.has_attention && !has_attention) {
+    if (form.has_attention && !form.encodes && !has_attention) {
       has_attention = true;
       model.heads = view.heads;
       model.kv_heads = view.kv_heads;
@@ -252,9 +327,7 @@ Transformer described(const Stack& stack, const MixedLayers& mixed) {
     }
     if (form.has_experts) model.experts = view.experts;
     if (!form.has_experts) dense += mixed.before.back()[i];
-    if (form.seen() == 0) continue;
-    if (model.window > 0 && model.window != form.seen()) no_form("windows of two sizes");
-    model.window = form.seen();
+    if (form.seen() > 0 && model.window == 0) model.window = form.seen();
   }
   model.norm = mixed.forms.front().view.norm;
   if (model.experts) model.experts->dense_layers = dense;
@@ -305,10 +378,29 @@ std::string misfit_of(const Block& block, std::int64_t t, std::int64_t c, Runner
 }  // namespace
 
 double LayerForm::cached(double tensor) const {
-  if (!has_attention || !caches) return 0.0;
+  const double of_encoder = cross ? number(cross->kv) * number(cross->dim + cross->value) : 0.0;
+  if (!has_attention || !caches) return of_encoder;
+  if (is_compressed) return number(view.head_dim);
   if (view.latent) return number(view.latent->key_value_rank + view.latent->rope_dim) + index_cache;
   return std::max(number(view.kv_heads) / tensor, 1.0) * number(view.head_dim + view.value_dim) +
-         index_cache;
+         index_cache + of_encoder;
+}
+
+double LayerForm::cached_far() const {
+  return rate > 0 ? number(view.head_dim) / number(rate) + index_cache : 0.0;
+}
+
+double LayerForm::encoder_matrices() const {
+  if (cross) {
+    return number(view.hidden) * number(cross->kv) * number(cross->dim + cross->value);
+  }
+  return encodes ? matrices : 0.0;
+}
+
+std::size_t MixedLayers::sight(std::int64_t window) const {
+  if (window == 0) return 0;
+  const auto found = std::find(windows.begin(), windows.end(), window);
+  return static_cast<std::size_t>(found - windows.begin()) + 1;
 }
 
 FormCounts MixedLayers::counts(std::int64_t begin, std::int64_t end) const {
@@ -323,6 +415,7 @@ std::string MixedLayers::unmeasured() const {
   std::vector<std::string> names;
   for (const LayerForm& form : forms) {
     for (const Block& scan : form.scans) names.push_back(name_of(scan.kind));
+    if (form.is_compressed) names.push_back("compressed");
     if (form.index_pair > 0.0) names.push_back("index");
   }
   std::string text;
@@ -340,7 +433,24 @@ std::string MixedLayers::misfit(std::int64_t tensor, std::int64_t context, Runne
   for (const LayerForm& form : forms) {
     if (form.has_attention && form.view.heads % tensor != 0) {
       return fmt::format("{}: {} heads do not divide over {} tensor ranks",
-                         form.view.latent ? "mla" : "attention", form.view.heads, tensor);
+                         form.view.latent     ? "mla"
+                         : form.is_compressed ? "compressed"
+                                              : "attention",
+                         form.view.heads, tensor);
+    }
+    if (form.is_compressed && form.groups % tensor != 0) {
+      return fmt::format("compressed: {} groups of outputs do not divide over {} tensor ranks",
+                         form.groups, tensor);
+    }
+    if (form.cross && form.cross->heads % tensor != 0) {
+      return fmt::format("attention to an encoder: {} heads do not divide over {} tensor ranks",
+                         form.cross->heads, tensor);
+    }
+    if (context > 1 && (form.is_compressed || form.encodes || form.cross)) {
+      return fmt::format("{}: no rule divides its tokens over context ranks",
+                         form.is_compressed ? "compressed"
+                         : form.encodes     ? "encoder"
+                                            : "attention to an encoder");
     }
     for (const Block& scan : form.scans) {
       std::string text = misfit_of(scan, tensor, context, runner);
@@ -348,6 +458,23 @@ std::string MixedLayers::misfit(std::int64_t tensor, std::int64_t context, Runne
     }
   }
   return "";
+}
+
+std::string MixedLayers::unsplit() const {
+  for (const LayerForm& form : forms) {
+    if (form.encodes || form.cross) {
+      return "an encoder: its output reaches the layers of one pipeline stage alone";
+    }
+    if (!form.makes_keys) {
+      return "attention: keys and values of another layer stay in its pipeline stage";
+    }
+  }
+  return "";
+}
+
+bool MixedLayers::has_encoder() const {
+  return std::any_of(forms.begin(), forms.end(),
+                     [](const LayerForm& form) { return form.encodes || form.cross; });
 }
 
 bool MixedLayers::has_states() const {
@@ -368,10 +495,8 @@ MixedModel mixed_model_of(const ModelShape& shape) {
   MixedModel result;
   try {
     if (shape.stacks.empty()) no_form("a model without layers");
-    for (const Stack& stack : shape.stacks) {
-      if (stack.name == "encoder") no_form("an encoder");
-    }
-    const Stack stack = with_ends_in_layers(shape.stacks.front());
+    if (is_two_towers(shape.stacks)) no_form("two towers that read samples of their own");
+    const Stack stack = with_encoder(shape.stacks);
     auto mixed = std::make_shared<MixedLayers>();
     mixed->shape = {.stacks = {stack}, .prediction = shape.prediction, .sequence = shape.sequence};
     if (stack.kinds.size() > kMostForms) {
@@ -386,6 +511,16 @@ MixedModel mixed_model_of(const ModelShape& shape) {
       FormCounts next = mixed->before.back();
       ++next[kind];
       mixed->before.push_back(next);
+    }
+    mixed->tables = stack.tables;
+    for (const LayerForm& form : mixed->forms) {
+      for (const std::int64_t window : {form.view.window, form.seen(), form.seen_far()}) {
+        if (mixed->sight(window) > mixed->windows.size()) mixed->windows.push_back(window);
+      }
+    }
+    if (mixed->windows.size() > kMostWindows) {
+      no_form(fmt::format("{} windows that differ, of at most {}", mixed->windows.size(),
+                          kMostWindows));
     }
     Transformer model = described(stack, *mixed);
     model.mixed = std::move(mixed);

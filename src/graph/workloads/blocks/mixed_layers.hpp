@@ -25,13 +25,23 @@ struct LayerForm {
   bool has_mlp = false;  ///< dense
   bool has_experts = false;
   bool causal = true;
-  bool caches = true;  ///< keys and values of attention
+  bool caches = true;        ///< keys and values of attention
+  bool makes_keys = true;    ///< false: it has the keys and values of an earlier layer
+  bool makes_values = true;  ///< false: values are the keys
+  bool encodes = false;      ///< its tokens belong to an encoder
+  std::optional<Block> cross = std::nullopt;  ///< attention to the output of an encoder
+  // Compressed attention, whose matrices are among `linears`: beside its window a query sees keys of
+  // `rate` tokens each (0: none), all or `chosen` ones.
+  bool is_compressed = false;
+  std::int64_t rate = 0, chosen = 0;
+  std::int64_t groups = 1;  ///< of its outputs
   double norms = 2.0;
   double halves = 2.0;  ///< parts with a residual of their own
 
   std::vector<Block> scans;     ///< blocks with a state or a convolution
   std::vector<Linear> linears;  ///< of the scans, and matrices of other blocks that `view` lacks
   double kept = 0.0;            ///< elements of a token that these keep for the backward pass
+  double matrices = 0.0;        ///< elements that a token is multiplied with, all blocks together
   double vectors = 0.0;         ///< elements that no matrix product touches, all blocks together
   double scan_vectors = 0.0;    ///< elements of the scans alone
   bool has_shared = false;      ///< a shared expert is among `linears`
@@ -44,11 +54,20 @@ struct LayerForm {
   double index_pair = 0.0, index_cache = 0.0;
   std::int64_t topk = 0;  ///< tokens that the index chooses for a query; 0: all
 
-  /// Elements of the cache of attention that a token adds, on one of `tensor` chips.
+  /// Elements of the cache of attention that a token adds, on one of `tensor` chips, and elements of
+  /// its share of a compressed key.
   [[nodiscard]] double cached(double tensor) const;
+  [[nodiscard]] double cached_far() const;
   /// Tokens that a query sees, and tokens that stay in the cache; 0: all.
   [[nodiscard]] std::int64_t seen() const { return topk > 0 ? topk : view.window; }
+  /// Tokens that a query sees in compressed keys; 0: all.
+  [[nodiscard]] std::int64_t seen_far() const { return chosen * rate; }
+  /// Elements of its matrices that the tokens of an encoder are multiplied with.
+  [[nodiscard]] double encoder_matrices() const;
 };
+
+/// Windows that differ within a model.
+inline constexpr std::size_t kMostWindows = 3;
 
 /// Who runs the model: Megatron-LM divides groups of states among tensor ranks, vLLM may repeat one.
 enum class Runner : std::uint8_t { Training, Serving };
@@ -58,6 +77,11 @@ struct MixedLayers {
   std::vector<LayerForm> forms;
   std::vector<std::uint16_t> layers;  ///< the form of each
   std::vector<FormCounts> before;     ///< of the layers before each, and of all
+  std::vector<std::int64_t> windows;  ///< each once: tokens that some query sees, or that stay
+  double tables = 0.0;                ///< elements beside the embedding, looked up for each token
+
+  /// The place of a window in `windows`, counted from 1; 0 for all tokens.
+  [[nodiscard]] std::size_t sight(std::int64_t window) const;
 
   /// Numbers of the layers from `begin` to before `end`.
   [[nodiscard]] FormCounts counts(std::int64_t begin, std::int64_t end) const;
@@ -65,12 +89,15 @@ struct MixedLayers {
   [[nodiscard]] std::string unmeasured() const;
   /// The rule that tensor and context ranks break, with the name of the block; empty: none.
   [[nodiscard]] std::string misfit(std::int64_t tensor, std::int64_t context, Runner runner) const;
+  /// The reason why all layers are in one stage of a pipeline; empty: there is none.
+  [[nodiscard]] std::string unsplit() const;
   [[nodiscard]] std::string text() const { return shape.stacks.front().text(); }
   /// Whether some layer has a state or a convolution.
   [[nodiscard]] bool has_states() const;
   [[nodiscard]] bool attends() const;
   /// Whether no token sees later ones.
   [[nodiscard]] bool is_causal() const;
+  [[nodiscard]] bool has_encoder() const;
 };
 
 /// A model of several kinds, or the reason why there is none, by the block that has no equations.

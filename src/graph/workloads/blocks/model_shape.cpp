@@ -56,7 +56,7 @@ void add_stack(const Stack& stack, double s, ShapeCounts& sum) {
   beside.add(stack.linears);
   const double embedding = number(stack.vocabulary) * number(stack.embedding);
   const double head = stack.has_head ? embedding : 0.0;
-  const double ends = embedding + (stack.tied ? 0.0 : head) + stack.vectors +
+  const double ends = embedding + (stack.tied ? 0.0 : head) + stack.vectors + stack.tables +
                       number(stack.positions) * number(stack.position_width);
   sum.parameters += beside.stored + ends;
   sum.active += beside.active + ends;
@@ -78,13 +78,14 @@ void add_stack(const Stack& stack, double s, ShapeCounts& sum) {
 }  // namespace
 
 std::string LayerKind::text() const {
-  std::string text;
+  std::string text = encodes ? "encoder " : "";
+  const std::size_t before = text.size();
   bool windowed = false;
   for (const Block& block : blocks) {
     windowed =
         windowed || block.window > 0 || (block.kind == BlockKind::Attention && block.chunk > 0);
     if (block.kind == BlockKind::Extra) continue;
-    text += (text.empty() ? "" : "+") + std::string(name_of(block.kind));
+    text += (text.size() == before ? "" : "+") + std::string(name_of(block.kind));
   }
   return windowed ? text + " w" : text;
 }

@@ -15,8 +15,10 @@ struct LayerKind {
   std::int64_t norms = 2;    ///< of the width of the stack
   std::int64_t vectors = 0;  ///< further elements that no matrix product touches
   bool owns = true;          ///< false: it reuses the weights of an earlier layer
+  bool encodes = false;      ///< of an encoder, whose layers precede the decoder
 
-  /// Names of the blocks, as "attention+moe"; `w` behind them if a query sees a window.
+  /// Names of the blocks, as "attention+moe"; `w` behind them if a query sees a window, "encoder"
+  /// before them in an encoder.
   [[nodiscard]] std::string text() const;
   friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
@@ -30,6 +32,7 @@ struct Stack {
   std::int64_t positions = 0;   ///< learned ones, of rows of `position_width` elements
   std::int64_t position_width = 0;
   std::int64_t norm = 0;  ///< elements of the weights of a norm
+  double tables = 0.0;    ///< elements beside the embedding, looked up for each token
   bool has_head = false;
   bool tied = false;                  ///< the head has the weight of the embedding
   bool dropout = false;               ///< in training

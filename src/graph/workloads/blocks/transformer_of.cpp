@@ -236,8 +236,9 @@ UniformTransformer transformer_of(const ModelShape& shape) {
   const auto add = [&](const std::string& part) {
     result.left_out += (result.left_out.empty() ? "" : "; ") + part;
   };
-  for (std::size_t i = 1; i < shape.stacks.size(); ++i)
-    add("the " + shape.stacks[i].name + " part");
+  for (std::size_t i = 1; i < shape.stacks.size(); ++i) {
+    if (shape.stacks[i].name != "encoder") add("the " + shape.stacks[i].name + " part");
+  }
   if (!shape.prediction.layers.empty()) add("the modules that predict further tokens");
   for (const LayerKind& kind : shape.stacks.front().kinds) {
     const Block& first = kind.blocks.front();

@@ -147,26 +147,48 @@ double sum_of_layers(const MixedLayers& mixed, const Amount& amount) {
   return sum;
 }
 
-double mixed_forward(const MixedLayers& mixed, std::int64_t sequence, bool causal) {
+/// FLOP for a token of the decoder, `ratio` of the encoder beside it.
+double mixed_forward(const Transformer& model, std::int64_t sequence, bool causal) {
+  const MixedLayers& mixed = *model.mixed;
+  const std::int64_t encoded = model.encoder_tokens(sequence);
+  const double ratio = number(encoded) / number(sequence);
   const ShapeCounts counts = counts_of(mixed.shape, sequence);
   const double attention = sum_of_layers(mixed, [&](const LayerForm& form) {
-    if (!form.has_attention) return 0.0;
-    const std::int64_t seen = form.seen() > 0 ? form.seen() : sequence;
-    return 2.0 * number(form.view.heads) * number(form.view.head_dim + form.view.value_dim) *
-           keys_seen(seen, sequence, causal && form.causal);
+    double flop = 0.0;
+    if (form.cross) {
+      flop += 2.0 * number(form.cross->heads) * number(form.cross->dim + form.cross->value) *
+              number(encoded);
+    }
+    if (!form.has_attention) return flop;
+    const std::int64_t tokens = form.encodes ? encoded : sequence;
+    const std::int64_t seen = form.seen() > 0 ? form.seen() : tokens;
+    double keys = keys_seen(seen, tokens, causal && form.causal);
+    if (form.rate > 0) {
+      const Sight far{.causal = causal, .window = form.chosen, .rate = form.rate};
+      keys += dfsearch::keys_seen(far, number(sequence));
+    }
+    const double pair =
+        2.0 * number(form.view.heads) * number(form.view.head_dim + form.view.value_dim);
+    return flop + (form.encodes ? ratio : 1.0) * pair * keys;
   });
-  return 2.0 * counts.matmul + attention + counts.scan_flop_useful + counts.index_flop;
+  const double of_encoder = (ratio - 1.0) * sum_of_layers(mixed, [](const LayerForm& form) {
+                              return form.encoder_matrices();
+                            });
+  return 2.0 * (counts.matmul + of_encoder) + attention + counts.scan_flop_useful +
+         counts.index_flop;
 }
 
-ModelCounts mixed_counts(const MixedLayers& mixed, std::int64_t sequence, Bytes word) {
+ModelCounts mixed_counts(const Transformer& model, std::int64_t sequence, Bytes word) {
+  const MixedLayers& mixed = *model.mixed;
   const ShapeCounts counts = counts_of(mixed.shape, sequence);
   return {.parameters = whole(counts.parameters),
           .active_parameters = whole(counts.active),
           .matmul_parameters = whole(counts.matmul),
-          .training_flop_per_token = Flops(3.0 * mixed_forward(mixed, sequence, false)),
-          .causal_training_flop_per_token = Flops(3.0 * mixed_forward(mixed, sequence, true)),
-          .cache_bytes_per_token =
-              word * sum_of_layers(mixed, [](const LayerForm& form) { return form.cached(1.0); })};
+          .training_flop_per_token = Flops(3.0 * mixed_forward(model, sequence, false)),
+          .causal_training_flop_per_token = Flops(3.0 * mixed_forward(model, sequence, true)),
+          .cache_bytes_per_token = word * sum_of_layers(mixed, [](const LayerForm& form) {
+                                     return form.cached(1.0) + form.cached_far();
+                                   })};
 }
 
 }  // namespace
@@ -182,14 +204,14 @@ double parameter_count(const Transformer& model) {
 }
 
 Flops forward_flop_per_token(const Transformer& model, std::int64_t sequence, bool causal) {
-  if (model.mixed) return Flops(mixed_forward(*model.mixed, sequence, causal));
+  if (model.mixed) return Flops(mixed_forward(model, sequence, causal));
   const double head = number(model.head_dim) + number(model.value_dim);
   return Flops(2.0 * matmul_elements(model) +
                2.0 * number(model.heads) * head * keys_seen(model, sequence, causal));
 }
 
 ModelCounts count(const Transformer& model, std::int64_t sequence, Bytes word) {
-  if (model.mixed) return mixed_counts(*model.mixed, sequence, word);
+  if (model.mixed) return mixed_counts(model, sequence, word);
   return {.parameters = whole(parameter_count(model)),
           .active_parameters = whole(parameters_with(model, active_experts(model))),
           .matmul_parameters = whole(matmul_elements(model)),

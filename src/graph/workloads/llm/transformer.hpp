@@ -64,13 +64,14 @@ struct Transformer {
   std::int64_t full_attention_every = 0;  ///< one layer in this many has no window; 0: none
   Norm norm = Norm::Rms;
   Bias bias = Bias::None;
-  bool gated = true;               ///< an MLP of three matrices, else of two
-  bool qk_norm = false;            ///< each head of queries and keys is normed
-  bool post_norm = false;          ///< the outputs of attention and the MLP are normed as well
-  bool tied = false;               ///< the head has the weight of the embedding
-  bool dropout = false;            ///< after the projection, after the MLP and on the scores
-  std::int64_t layer_vectors = 0;  ///< elements of a layer that no other member counts
-  std::int64_t end_vectors = 0;    ///< such elements beside the layers
+  bool gated = true;                  ///< an MLP of three matrices, else of two
+  bool qk_norm = false;               ///< each head of queries and keys is normed
+  bool post_norm = false;             ///< the outputs of attention and the MLP are normed as well
+  bool tied = false;                  ///< the head has the weight of the embedding
+  bool dropout = false;               ///< after the projection, after the MLP and on the scores
+  std::int64_t layer_vectors = 0;     ///< elements of a layer that no other member counts
+  std::int64_t end_vectors = 0;       ///< such elements beside the layers
+  std::int64_t encoder_sequence = 0;  ///< tokens of an encoder for a sample; 0: as the decoder has
   std::optional<Experts> experts = std::nullopt;
   std::optional<LatentAttention> latent = std::nullopt;
   /// Layers of several kinds; then the members above describe the model, and both its ends.
@@ -99,6 +100,10 @@ struct Transformer {
     model.window = tokens;
     model.full_attention_every = 0;
     return model;
+  }
+  /// Tokens that an encoder has for `tokens` tokens of the decoder.
+  [[nodiscard]] std::int64_t encoder_tokens(std::int64_t tokens) const {
+    return encoder_sequence > 0 ? encoder_sequence : tokens;
   }
   /// Tokens, of `tokens` before it, that a query sees, summed over the layers.
   [[nodiscard]] double seen_in_layers(std::int64_t tokens) const;
