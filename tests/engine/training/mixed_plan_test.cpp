@@ -38,11 +38,37 @@ void for_each_spread(std::int64_t layers, std::int64_t stages,
   next(layers);
 }
 
+/// The model behind an encoder of up to two layers, whose output its first kind of layers reads; the
+/// model itself where that has no equations.
+Transformer behind_encoder(const Transformer& model, std::mt19937_64& random) {
+  ModelShape shape = model.mixed->shape;
+  Stack encoder = shape.stacks.front();
+  encoder.name = "encoder";
+  encoder.vocabulary = 0;
+  encoder.kinds.resize(1);
+  encoder.layers.assign(1 + random() % 2, 0);
+  for (dfsearch::Block& block : encoder.kinds.front().blocks) block.causal = 0;
+  shape.stacks.front().kinds.front().blocks.push_back({.kind = BlockKind::Attention,
+                                                       .heads = 8,
+                                                       .kv = 8,
+                                                       .dim = 64,
+                                                       .value = 64,
+                                                       .causal = 1,
+                                                       .cross = 1,
+                                                       .project = 1});
+  shape.stacks.push_back(std::move(encoder));
+  MixedModel found = mixed_model_of(shape);
+  if (!found.model) return model;
+  found.model->encoder_sequence = static_cast<std::int64_t>(64 * (1 + random() % 32));
+  return *found.model;
+}
+
 /// Takes a random world with a stack, and gives it a model of several kinds.
 Task random_mixed_task(std::uint64_t seed) {
   Task task = test::random_task_with_stack(seed);
   std::mt19937_64 random(seed * 2654435761U + 17);
   task.model = test::random_mixed_model(random, 5);
+  if (seed % 3 == 0) task.model = behind_encoder(task.model, random);
   task.lora.reset();
   task.choices.layers.clear();
   // From too little for any plan to enough for all.
@@ -90,7 +116,7 @@ LeastMixed enumerate_mixed(const Task& task) {
 }
 
 TEST_CASE("the best plan of layers of several kinds is the best of all spreads") {
-  int feasible = 0, infeasible = 0, staged = 0;
+  int feasible = 0, infeasible = 0, staged = 0, with_encoder = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
     const Task task = random_mixed_task(seed);
@@ -104,12 +130,15 @@ TEST_CASE("the best plan of layers of several kinds is the best of all spreads")
       CHECK(found.cost->step_time.in_base_units() == doctest::Approx(least.step).epsilon(1e-12));
       CHECK(found.lower_bound.in_base_units() <= least.step * (1.0 + 1e-12));
       staged += found.plan->layers.size() > 1;
+      with_encoder += task.model.mixed->has_encoder();
+      CHECK((found.plan->layers.size() == 1 || !task.model.mixed->has_encoder()));
     }
     least.fitting > 0 ? ++feasible : ++infeasible;
   }
   CHECK(feasible > 50);
   CHECK(infeasible > 5);
   CHECK(staged > 5);
+  CHECK(with_encoder > 10);
 }
 
 }  // namespace
