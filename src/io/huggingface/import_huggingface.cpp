@@ -32,19 +32,15 @@ constexpr std::int64_t kBatch = 64;
 
 /// The data type that the weights are stored in, if it is none of 16 bits.
 std::string stored_type(ModelFields& fields) {
-  constexpr std::array<std::string_view, 2> kOf16Bits = {"bfloat16", "float16"};
   constexpr std::array<std::string_view, 3> kOthers = {"float32", "float8_e4m3fn", "float8_e5m2"};
-  const bool is_newer = fields.has("dtype");
-  const std::optional<std::string> given = fields.word(is_newer ? "dtype" : "torch_dtype");
-  const auto is_one_of = [&](const auto& types) {
-    return std::find(types.begin(), types.end(), *given) != types.end();
-  };
-  if (!given || is_one_of(kOf16Bits)) return {};
-  if (!is_one_of(kOthers)) {
-    fields.refuse(is_newer ? "dtype" : "torch_dtype",
-                  "expected bfloat16, float16, float32 or a float8, got " + in_quotes(*given));
+  const char* const field = fields.has("dtype") ? "dtype" : "torch_dtype";
+  const std::string given = fields.word(field).value_or("float16");
+  if (given == "bfloat16" || given == "float16") return {};
+  if (std::find(kOthers.begin(), kOthers.end(), given) == kOthers.end()) {
+    fields.refuse(field,
+                  "expected bfloat16, float16, float32 or a float8, got " + in_quotes(given));
   }
-  return *given;
+  return given;
 }
 
 /// The keys of a transformer; what a config leaves out is left out here.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/counts.hpp"
 #include "io/huggingface/expression.hpp"
 #include "schema/types.hpp"
 
@@ -267,11 +268,6 @@ class FamilyReader {
     }
   }
 
-  std::int64_t norm_size(const Value& norm, std::int64_t width) {
-    if (norm == "layer") return 2 * width;
-    return norm == "none" ? 0 : width;  // rms, scale
-  }
-
   LayerKind read_layer(const YamlNode& map, std::int64_t index) {
     layer_ = index;
     LayerKind layer{.blocks = {},
@@ -298,9 +294,11 @@ class FamilyReader {
     stack.layers.push_back(static_cast<std::uint16_t>(kind - stack.kinds.begin()));
   }
 
+  /// Elements of the weights of a norm.
   std::int64_t norm_of(const YamlNode* model, std::int64_t width) {
-    const YamlEntry* norm = model ? model->find("norm") : nullptr;
-    return norm_size(norm ? value_of(norm->value) : Value(), width);
+    const YamlEntry* entry = model ? model->find("norm") : nullptr;
+    const Value norm = entry ? value_of(entry->value) : Value();
+    return norm == "layer" ? 2 * width : norm == "none" ? 0 : width;  // rms, scale
   }
 
   /// Keys of a head by the name of the class.
@@ -332,25 +330,22 @@ class FamilyReader {
       extra += count(head, "extra", 0, kMostOfExtra);
       for (const Linear& linear : linears(head)) stack.linears.push_back(linear);
     }
-    const auto product = [](std::int64_t a, std::int64_t b) {
-      return static_cast<double>(a) * static_cast<double>(b);
-    };
     stack.positions = count(model, "positions", 0, kMostOfParameter);
     stack.position_width = count(model, "position_width", stack.hidden, kMostOfParameter);
     stack.dropout = flag(model, "dropout", false);
-    stack.tables = static_cast<double>(count(model, "tables", 0, kMostOfExtra));
+    stack.tables = number(count(model, "tables", 0, kMostOfExtra));
     const std::int64_t norms = count(model, "embed_norm", 0, 8) + count(model, "final_norm", 1, 8);
-    stack.vectors = product(norms, stack.norm) + static_cast<double>(extra) +
-                    product(count(model, "types", 0), stack.hidden) +
-                    (stack.has_head ? product(biases, stack.vocabulary) : 0.0);
+    stack.vectors = number(norms) * number(stack.norm) + number(extra) +
+                    number(count(model, "types", 0)) * number(stack.hidden) +
+                    (stack.has_head ? number(biases) * number(stack.vocabulary) : 0.0);
     const YamlNode& layers = map.find("layers")->value;
-    const std::int64_t number = count(&layers, "count", 0, kMostOfLayers);
+    const std::int64_t length = count(&layers, "count", 0, kMostOfLayers);
     if (name == "text") {
-      const auto length = static_cast<std::size_t>(number);
-      names_.layers = {length, length + static_cast<std::size_t>(
-                                            count(family_.find("mtp"), "count", 0, kMostOfLayers))};
+      const std::int64_t modules = count(family_.find("mtp"), "count", 0, kMostOfLayers);
+      names_.layers = {static_cast<std::size_t>(length),
+                       static_cast<std::size_t>(length + modules)};
     }
-    for (std::int64_t i = 0; i < number; ++i) add_layer(stack, read_layer(layers, i));
+    for (std::int64_t i = 0; i < length; ++i) add_layer(stack, read_layer(layers, i));
     names_.layers.reset();
     return stack;
   }
@@ -379,7 +374,7 @@ class FamilyReader {
       const std::int64_t at = count(mtp, "layer", first);
       add_layer(stack, read_layer(layers, at + (flag(mtp, "advance", true) ? module : 0)));
       for (const Linear& linear : linears(mtp)) stack.linears.push_back(linear);
-      stack.vectors += static_cast<double>(count(mtp, "extra", 0, kMostOfExtra));
+      stack.vectors += number(count(mtp, "extra", 0, kMostOfExtra));
     }
     is_prediction_ = false;
   }
