@@ -427,6 +427,27 @@ class ServingTest(CliTest):
         figures = self.solve(closed)["serving"]["figures"]  # and so with prefill apart
         self.assertAlmostEqual(figures["requests_per_s"] * figures["e2e"], 3, delta=1e-9)
 
+    def test_open_loops_of_an_independent_program(self):
+        """Llama 8B on one H100 at a light and a heavy load, by a program that shares no code."""
+        model = {"hidden": 4096, "layers": 32, "heads": 32, "kv_heads": 8, "head_dim": 128,
+                 "mlp": 14336, "vocabulary": 128256}
+        engine = {"layer": "50 us", "request": "10 us", "prefill": "5 ms", "answer": "30 ms",
+                  "usable": 0.9, "shares": {"matrix": 0.7, "attention": 0.5, "memory": 0.9,
+                                            "cache": 0.7, "network": 0.75}}
+        h100 = {"peak": "989 TFLOP/s", "memory": {"bandwidth": "3350 GB/s", "capacity": "85 GB"},
+                "network": [{"degree": 8, "bandwidth": "450 GB/s", "latency": "2 us"}],
+                "engine": engine}
+        for rate, tpot, ttft, share in (
+                (2, 0.007167670211737, 0.06211966352626, 0.01442937888164),
+                (18, 0.02084576202115, 0.09219106390705, 0.2955384937741)):
+            config = {"workload": {"kind": "llm_serving", "model": model, "input": 1000,
+                                   "output": 200, "rate": f"{rate} /s", "length_spread": 0.3},
+                      "serving": {"pools": [{"name": "h100", "chips": 1, "system": h100}],
+                                  "modes": ["aggregated"], "tensor": [1], "pipeline": [1],
+                                  "batch": [300], "chunk": [2048]}}
+            figures = self.solve(config)["serving"]["figures"]
+            self.agree(figures, {"tpot": tpot, "ttft": ttft, "mixed_share": share}, 1e-11)
+
     def test_a_rate_that_is_the_capacity_is_served(self):
         fp8 = {"weights": "fp8", "cache": "fp8"}
         h100 = {"from": "h100_dgx", "peak": {"bf16": "989 TFLOP/s", "fp8": "1979 TFLOP/s"},

@@ -490,7 +490,8 @@ class Loop:
             load = rate * max(k, k0) * Tm
             if load >= 1:
                 return never
-            wait = load / (2 * (1 - load)) * k * Tm
+            service = k0 * Tm  # of M/D/1
+            wait = rate * service ** 2 / (2 * (1 - rate * service))
             if not J:
                 before, f, Tm = Tm, load, self.iteration(0, k)
                 if abs(Tm - before) <= 1e-15 * Tm:
@@ -498,8 +499,8 @@ class Loop:
                 continue
             b = running * max(0, 1 - (w + 1) / (2 * J)) + rate * (wait + k * Tm)
             f = min(1, k * b / J)
-            Tm, before = self.iteration(1 + b, k), T
-            T = (1 - f) * Td + f * Tm
+            Tm, before = self.iteration(b, k), T
+            T = (1 - f) * Td + f * self.iteration(1 + b, k)
             if abs(T - before) <= 1e-15 * T:
                 break
         tpot = T / self.E if J else 0

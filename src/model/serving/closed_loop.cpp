@@ -203,7 +203,7 @@ LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std
   LoopFigures found;
   const double steps = loop.steps();
   double pass = times.decode(1.0);  // a mean iteration of a request that decodes
-  double decoding = 0.0, share = 0.0;
+  double share = 0.0;
   found.mixed = pass;
   const auto never = [&] {
     found.tpot = found.ttft = found.wait = kEndless;
@@ -212,7 +212,7 @@ LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std
   constexpr int kMost = 5000;
   for (int step = 0; step < kMost; ++step) {
     const double running = rate * steps * pass;
-    const double chunk = loop.chunk_beside(decoding), least = loop.least_cost(chunk);
+    const double chunk = loop.chunk_beside(running), least = loop.least_cost(chunk);
     const double turns = loop.turns(chunk);
     found.users = 1.0 + running;  // that a running request sees
     found.decode = times.decode(found.users);
@@ -231,25 +231,24 @@ LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std
     }
     const double load = rate * std::max(cost, least) * found.mixed;
     if (!(load < 1.0)) return never();
-    found.wait = load / (2.0 * (1.0 - load)) * cost * found.mixed;
-    double next = pass;
+    // Prompts that wait fill their iterations, and each takes its least part of one.
+    const double served = least * found.mixed, busy = rate * served;
+    found.wait = busy / (2.0 * (1.0 - busy)) * served;
+    double next = pass, decoding = 0.0;
     if (steps > 0.0) {
       decoding = running * std::max(0.0, 1.0 - (turns + 1.0) / (2.0 * steps)) +
                  rate * (found.wait + cost * found.mixed);
       share = std::min(1.0, cost * decoding / steps);
-      found.mixed = times.mixed(1.0 + decoding, cost, chunk, loop.ranks);
-      next = (1.0 - share) * found.decode + share * found.mixed;
+      next = (1.0 - share) * found.decode +
+             share * times.mixed(1.0 + decoding, cost, chunk, loop.ranks);
     } else {
       share = load;
-      const double before = found.mixed;
-      found.mixed = times.mixed(0.0, cost, chunk, loop.ranks);
-      next = pass * found.mixed / before;
     }
-    found.mix = {.share = share,
-                 .cost = cost,
-                 .decoding = steps > 0.0 ? 1.0 + decoding : 0.0,
-                 .chunk = chunk,
-                 .ranks = loop.ranks};
+    const double before = found.mixed;
+    found.mixed = times.mixed(decoding, cost, chunk, loop.ranks);
+    if (steps == 0.0) next = pass * found.mixed / before;
+    found.mix = {
+        .share = share, .cost = cost, .decoding = decoding, .chunk = chunk, .ranks = loop.ranks};
     const bool is_last = std::abs(next - pass) <= 1e-15 * next;
     pass = next;
     if (is_last) break;

@@ -5,8 +5,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <deque>
 #include <random>
+#include <vector>
 
 namespace dfsearch {
 namespace {
@@ -146,6 +149,67 @@ TEST_CASE("an open loop of few requests is one of single users, and of too many 
     overloaded += std::isinf(open_loop(w.loop, w.times, 1.2 * most, 64, 0.0).ttft);
   }
   CHECK(overloaded > 100);
+}
+
+/// The mean time to the first token on a rank that is played iteration by iteration: prompts of one
+/// chunk at most come at random and are taken in their order, as far as they fit.
+double played_ttft(const World& w, double rate, int prompts) {
+  struct Prompt {
+    double came, left;
+  };
+  std::mt19937_64 random(35);
+  std::exponential_distribution<double> gap(rate);
+  std::deque<Prompt> queue;
+  std::deque<long> ends;  // the last iterations of those that decode, ascending
+  const double fresh = w.means.fresh;
+  double now = 0.0, next = gap(random), sum = 0.0;
+  long iteration = 0;
+  for (int first_tokens = 0; first_tokens < prompts;) {
+    if (queue.empty() && ends.empty()) now = std::max(now, next);
+    for (; next <= now; next += gap(random)) queue.push_back({next, fresh});
+    double room = w.loop.chunk;
+    std::vector<double> ended;
+    while (!queue.empty() && room > 0.0) {
+      const double taken = std::min(queue.front().left, room);
+      room -= taken;
+      queue.front().left -= taken;
+      if (queue.front().left > 0.0) break;
+      ended.push_back(queue.front().came);
+      queue.pop_front();
+    }
+    const double requests = static_cast<double>(ends.size());
+    const double tokens = w.loop.chunk - room;
+    now += tokens > 0.0 ? w.times.mixed(requests, fresh / tokens, w.loop.chunk, 1.0)
+                        : w.times.decode(requests);
+    ++iteration;
+    while (!ends.empty() && ends.front() <= iteration) ends.pop_front();
+    for (const double came : ended) {
+      sum += now - came;
+      ++first_tokens;
+      if (w.means.steps > 0.0) ends.push_back(iteration + static_cast<long>(w.means.steps));
+    }
+  }
+  return sum / prompts;
+}
+
+TEST_CASE("first tokens of an open loop come as those of a rank that is played") {
+  std::mt19937_64 random(36);
+  int tried = 0;
+  double errors = 0.0;
+  while (tried < 60) {
+    const World w(random);
+    const double load = std::uniform_real_distribution<double>(0.05, 0.6)(random);
+    if (w.loop.ranks > 1.0 || w.means.fresh > w.loop.chunk || w.means.steps > 299.0) continue;
+    CAPTURE(tried);
+    ++tried;
+    // The steady state that is described has lengths which differ.
+    const double rate = load * served_loop(w.loop, w.times, 1e4).throughput;
+    const double ttft = open_loop(w.loop, w.times, rate, 100'000, 0.0).ttft;
+    const double error = std::abs(ttft / played_ttft(w, rate, 20'000) - 1.0);
+    CHECK(error < 0.3);
+    errors += error;
+  }
+  CHECK(errors / tried < 0.06);
 }
 
 }  // namespace
