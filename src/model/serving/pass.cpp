@@ -4,8 +4,6 @@
 
 #include "model/serving/pass.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -313,55 +311,6 @@ Pass::Scoring Pass::scoring(const Layer& layer, std::size_t sight, const PassWor
   return sum;
 }
 
-std::vector<FusedKernel> Pass::chain_of(const Layer& layer, std::size_t sight,
-                                        const PassWork& work) const {
-  const double tokens = work.tokens();
-  const Scoring scores = scoring(layer, sight, work);
-  std::vector<FusedKernel> chain;
-  for (std::size_t i = 0; i < layer.products.size(); ++i) {
-    const Product& product = layer.products[i];
-    const bool is_last = i == layer.last_of_attention;
-    if (is_last) {
-      // Attention reads the output of the product before it, and makes the input of this one.
-      chain.push_back({.products = scores.decode + scores.prefill,
-                       .cache = scores.decode_cache + scores.prefill_cache,
-                       .in = layer.products[i - 1].out * tokens,
-                       .out = product.in * tokens});
-    }
-    chain.push_back({.products = product.compute * tokens,
-                     .weights = product.weights,
-                     .network = is_last ? layer.reduce.of(tokens) : 0.0,
-                     .in = product.in * tokens,
-                     .out = product.out * tokens,
-                     .bytes = product.bytes});
-  }
-  if (layer.has_experts) {
-    const Experts& experts = layer.experts;
-    const double all = experts.all(work), rows = experts.rows(all);
-    chain.push_back({.products = experts.products(all),
-                     .weights = experts.weights * experts.hit(all),
-                     .in = experts.in * rows,
-                     .out = experts.out * rows,
-                     .bytes = experts.bytes});
-  }
-  chain.back().network += layer.network.of(tokens);
-  if (layer.has_experts) chain.back().network += layer.network_all.of(layer.experts.all(work));
-  return chain;
-}
-
-void Pass::put_fused(const Layer& layer, std::size_t sight, const PassWork& work,
-                     PartTimes& parts) const {
-  const PartTimes own = least_fused(chain_of(layer, sight, work), pool_.machine.accelerator.sram,
-                                    pool_.execution.overlap);
-  for (std::size_t i = 0; i < kParts; ++i) parts[i] += own[i];
-  of(parts, Part::Host) += layer.host;
-}
-
-bool Pass::is_cut() const {
-  return pool_.execution.style == Style::Dataflow &&
-         Bytes(std::max(dense_.weights, expert_.weights)) > pool_.machine.accelerator.sram;
-}
-
 void Pass::put(const Layer& layer, std::size_t sight, const PassWork& work,
                PartTimes& parts) const {
   if (pool_.execution.style == Style::Dataflow) return put_fused(layer, sight, work, parts);
@@ -473,91 +422,6 @@ double Pass::prediction_layer(double requests) const {
   return sum(parts);
 }
 
-double Pass::cached_in(const Stage& stage, const Cached& cached) const {
-  if (model_.mixed) return forms_in(stage, cached, page_tokens());
-  return (cached.in(stage.dense) + cached.in(stage.expert)) * last_layer().attention.cached;
-}
-
-double Pass::cached_bytes(const Cached& cached) const {
-  if (!model_.mixed) {
-    return cached.in(sights(model_, 0, layers_)) * last_layer().attention.cached;
-  }
-  double bytes = 0.0;
-  for (const Stage& stage : stages_) bytes += forms_in(stage, cached, 0.0);
-  return bytes;
-}
-
-ServerMemory Pass::memory_of_stage(const Stage& stage, double tokens, double requests,
-                                   double drafts) const {
-  const double total = pool_.machine.memory[0].capacity.in_base_units();
-  const double weights = stage.held + drafts;
-  if (pool_.server) {
-    const Server& server = *pool_.server;
-    const double together = requests * real(structure_.pipeline);
-    const IterationSize size{
-        .tokens = server.batched_tokens ? real(*server.batched_tokens) : tokens,
-        .requests = std::max(real(server.max_seqs), together)};
-    const ServerChip chip{.total = total,
-                          .share = pool_.engine.usable,
-                          .tensor = real(structure_.tensor),
-                          .together = structure_.chips()};
-    return memory_of(server, model_, chip, weights, size, task_.level);
-  }
-  // A guess at the rest of an engine proves nothing, so the low end is without it.
-  const bool is_least = pool_.is_guessed() && task_.level == memory::Level::Low;
-  ServerMemory memory{.weights = weights,
-                      .activation = is_least ? 0.0 : tokens * working_,
-                      .outside = is_least ? 0.0 : pool_.engine.reserved.in_base_units()};
-  memory.cache =
-      pool_.usable().in_base_units() - memory.weights - memory.activation - memory.outside;
-  return memory;
-}
-
-namespace {
-
-/// The memory that fills the usable share, where caches take `cached` of their room.
-double filled(const ServerMemory& memory, const Pool& pool, double cached) {
-  if (!pool.server) return memory.weights + cached + memory.activation + memory.outside;
-  return pool.usable().in_base_units() - memory.cache + cached;
-}
-
-}  // namespace
-
-double Pass::memory(double requests, const Cached& cached, double tokens, double drafts) const {
-  double fullest = 0.0;
-  for (const Stage& stage : stages_) {
-    const double caches = requests * real(structure_.pipeline) * cached_in(stage, cached);
-    fullest =
-        std::max(fullest, filled(memory_of_stage(stage, tokens, requests, drafts), pool_, caches));
-  }
-  return fullest;
-}
-
-ServerMemory Pass::parts_of_memory(double requests, const Cached& cached, double tokens,
-                                   double drafts) const {
-  ServerMemory fullest;
-  double most = 0.0;
-  for (const Stage& stage : stages_) {
-    const double caches = requests * real(structure_.pipeline) * cached_in(stage, cached);
-    const ServerMemory memory = memory_of_stage(stage, tokens, requests, drafts);
-    const double full = filled(memory, pool_, caches);
-    if (full <= most) continue;
-    most = full;
-    fullest = memory;
-    if (model_.mixed) {
-      for (std::size_t i = 0; i < forms_.size(); ++i) {
-        fullest.cell += real(stage.forms[i]) * forms_[i].cached();
-      }
-      continue;
-    }
-    const auto layers = [](const std::array<double, kSights>& counts) {
-      return counts[kAll] + counts[kWindow];
-    };
-    fullest.cell = (layers(stage.dense) + layers(stage.expert)) * last_layer().attention.cached;
-  }
-  return fullest;
-}
-
 LeastTimes Pass::least_times() const {
   LeastTimes least{.host = pool_.engine.pass.in_base_units(),
                    .weights = head_.weights,
@@ -613,115 +477,6 @@ double handed_bytes(const Task& task, const Structure& structure, const Cached& 
   const double value = bytes_of(task.precisions[structure.precision].cache);
   if (model.mixed) return handed_bytes(*model.mixed, task.precisions[structure.precision], cached);
   return cached.in(sights(model, 0, model.layers)) * (cached_values(model, 1.0) * value);
-}
-
-namespace {
-
-/// Calls `say` with a function that makes the text of the first rule that is broken; true if none
-/// is.
-template <class Say>
-bool keeps_rules(const Task& task, const Structure& s, const Say& say) {
-  const Transformer& model = task.model;
-  const Pool& pool = task.pools[s.pool];
-  const std::int64_t stage = s.stage_chips();
-  const Links links(pool);
-  const auto refuse = [&](const auto& text) {
-    say(text);
-    return false;
-  };
-  if (model.mixed) {
-    std::string text = model.mixed->misfit(s.tensor, 1, Runner::Serving);
-    if (!text.empty()) return refuse([&] { return "tensor: " + text; });
-  } else if (model.heads % s.tensor != 0) {
-    return refuse([&] {
-      return fmt::format("tensor: {} does not divide the heads, {}", s.tensor, model.heads);
-    });
-  }
-  if (const std::string text = model.mixed && s.pipeline > 1 ? model.mixed->unsplit() : "";
-      !text.empty()) {
-    return refuse([&] { return "pipeline: " + text; });
-  }
-  if (s.pipeline > model.layers) {
-    return refuse([&] {
-      return fmt::format("pipeline: {} is more than the layers, {}", s.pipeline, model.layers);
-    });
-  }
-  if (s.expert > 1 && !model.experts) {
-    return refuse([&] { return fmt::format("expert: {} of a model without experts", s.expert); });
-  }
-  if (s.redundant_experts > 0 && s.expert == 1) {
-    return refuse([&] {
-      return fmt::format("redundant_experts: {} of experts that are not spread",
-                         s.redundant_experts);
-    });
-  }
-  if (s.sub_batches > 1 && (!model.experts || s.attention_data == 1)) {
-    return refuse([&] {
-      return fmt::format("sub_batches: {} go with experts that ranks of attention_data share",
-                         s.sub_batches);
-    });
-  }
-  if (s.sub_batches > 1 && pool.execution.style == Style::Dataflow) {
-    return refuse([&] {
-      return fmt::format("sub_batches: {} of fused kernels, beside which the network works already",
-                         s.sub_batches);
-    });
-  }
-  if (s.expert > 1 && (model.experts->count + s.redundant_experts) % s.expert != 0) {
-    return refuse([&] {
-      const std::int64_t count = model.experts->count, most = (count + s.expert - 1) / s.expert;
-      return fmt::format(
-          "expert: {} does not divide the experts, {}{}; redundant_experts: {} would ({} = {} x "
-          "{})",
-          s.expert, count,
-          s.redundant_experts > 0 ? fmt::format(" and {} copies", s.redundant_experts) : "",
-          most * s.expert - count, most * s.expert, most, s.expert);
-    });
-  }
-  if (stage % s.expert != 0) {
-    return refuse([&] {
-      return fmt::format(
-          "expert: {} does not divide the chips of a stage, tensor times "
-          "attention_data, {}",
-          s.expert, stage);
-    });
-  }
-  for (const auto& [group, of] :
-       {std::pair(s.tensor, "tensor"), std::pair(stage, "a stage"), std::pair(s.expert, "expert"),
-        std::pair(stage / s.expert, "each expert")}) {
-    if (links.holds(group)) continue;
-    return refuse([&, group = group, of = of] {
-      return fmt::format(
-          "{}: a group of {} chips does not fill the dimensions of the network of {}", of, group,
-          pool.name);
-    });
-  }
-  return true;
-}
-
-}  // namespace
-
-bool legal(const Task& task, const Structure& structure) {
-  return keeps_rules(task, structure, [](const auto&) {});
-}
-
-std::string misfit(const Task& task, const Structure& structure) {
-  std::string text;
-  keeps_rules(task, structure, [&](const auto& make) { text = make(); });
-  return text;
-}
-
-bool has_room(const Task& task, const Role& role) {
-  const Structure& s = role.structure;
-  const std::int64_t chips = task.pools[s.pool].chips;
-  for (const std::int64_t count :
-       {s.tensor, s.pipeline, s.attention_data, s.expert, role.replicas}) {
-    if (count < 1 || count > chips) return false;
-  }
-  // A product of reals, since it may leave 64 bits.
-  const double all =
-      real(s.tensor) * real(s.pipeline) * real(s.attention_data) * real(role.replicas);
-  return role.batch >= 1 && all <= real(chips) && legal(task, s);
 }
 
 }  // namespace dfsearch::serving

@@ -1,0 +1,95 @@
+// The memory of a chip by its stage: the fullest one decides what fits (docs/serving.md, section 3).
+
+#include <algorithm>
+#include <array>
+
+#include "model/serving/pass.hpp"
+
+namespace dfsearch::serving {
+
+double Pass::cached_in(const Stage& stage, const Cached& cached) const {
+  if (model_.mixed) return forms_in(stage, cached, page_tokens());
+  return (cached.in(stage.dense) + cached.in(stage.expert)) * last_layer().attention.cached;
+}
+
+double Pass::cached_bytes(const Cached& cached) const {
+  if (!model_.mixed) {
+    return cached.in(sights(model_, 0, layers_)) * last_layer().attention.cached;
+  }
+  double bytes = 0.0;
+  for (const Stage& stage : stages_) bytes += forms_in(stage, cached, 0.0);
+  return bytes;
+}
+
+ServerMemory Pass::memory_of_stage(const Stage& stage, double tokens, double requests,
+                                   double drafts) const {
+  const double total = pool_.machine.memory[0].capacity.in_base_units();
+  const double weights = stage.held + drafts;
+  if (pool_.server) {
+    const Server& server = *pool_.server;
+    const double together = requests * real(structure_.pipeline);
+    const IterationSize size{
+        .tokens = server.batched_tokens ? real(*server.batched_tokens) : tokens,
+        .requests = std::max(real(server.max_seqs), together)};
+    const ServerChip chip{.total = total,
+                          .share = pool_.engine.usable,
+                          .tensor = real(structure_.tensor),
+                          .together = structure_.chips()};
+    return memory_of(server, model_, chip, weights, size, task_.level);
+  }
+  // A guess at the rest of an engine proves nothing, so the low end is without it.
+  const bool is_least = pool_.is_guessed() && task_.level == memory::Level::Low;
+  ServerMemory memory{.weights = weights,
+                      .activation = is_least ? 0.0 : tokens * working_,
+                      .outside = is_least ? 0.0 : pool_.engine.reserved.in_base_units()};
+  memory.cache =
+      pool_.usable().in_base_units() - memory.weights - memory.activation - memory.outside;
+  return memory;
+}
+
+namespace {
+
+/// The memory that fills the usable share, where caches take `cached` of their room.
+double filled(const ServerMemory& memory, const Pool& pool, double cached) {
+  if (!pool.server) return memory.weights + cached + memory.activation + memory.outside;
+  return pool.usable().in_base_units() - memory.cache + cached;
+}
+
+}  // namespace
+
+double Pass::memory(double requests, const Cached& cached, double tokens, double drafts) const {
+  double fullest = 0.0;
+  for (const Stage& stage : stages_) {
+    const double caches = requests * real(structure_.pipeline) * cached_in(stage, cached);
+    fullest =
+        std::max(fullest, filled(memory_of_stage(stage, tokens, requests, drafts), pool_, caches));
+  }
+  return fullest;
+}
+
+ServerMemory Pass::parts_of_memory(double requests, const Cached& cached, double tokens,
+                                   double drafts) const {
+  ServerMemory fullest;
+  double most = 0.0;
+  for (const Stage& stage : stages_) {
+    const double caches = requests * real(structure_.pipeline) * cached_in(stage, cached);
+    const ServerMemory memory = memory_of_stage(stage, tokens, requests, drafts);
+    const double full = filled(memory, pool_, caches);
+    if (full <= most) continue;
+    most = full;
+    fullest = memory;
+    if (model_.mixed) {
+      for (std::size_t i = 0; i < forms_.size(); ++i) {
+        fullest.cell += real(stage.forms[i]) * forms_[i].cached();
+      }
+      continue;
+    }
+    const auto layers = [](const std::array<double, kSights>& counts) {
+      return counts[kAll] + counts[kWindow];
+    };
+    fullest.cell = (layers(stage.dense) + layers(stage.expert)) * last_layer().attention.cached;
+  }
+  return fullest;
+}
+
+}  // namespace dfsearch::serving
