@@ -146,6 +146,11 @@ training: {zero: 3, recompute: full}
         self.assertIn("nothing found to fit", self.run_tool(config, *untold, status=5).stdout)
         high = self.run_tool(config, "--set", "training.decide=high", status=5).stdout
         self.assertIn("nothing found to fit, by the high ends", high)
+        # Memory that goes to the host is guessed, also with a stack of the shelf.
+        host = self.run_tool("llama3_70b_2048_h100", "--set", "system.chips=8", "--set",
+                             "execution={stack: {from: te, software: {offload_layers: 1}}, "
+                             "chip: h100_80gb}", status=5).stdout
+        self.assertIn("nothing found to fit, with constants of memory that are guessed", host)
 
     def test_utilization_counts_no_gradients_of_frozen_weights(self):
         config = self.write("adapters.yaml", """\

@@ -326,7 +326,7 @@ Sheet found_line(const Task& task, const PlanResult& result) {
     return result_line(result, result.scope, kOne, kNone) +
            labelled("", "no plan fits even under the low ends of all memory constants");
   }
-  const char* why = "with constants of a stack that is not on the shelf: guessed";
+  const char* why = "with constants of memory that are guessed";
   if (task.stack->is_known) {
     why = result.decided == memory::Level::Low    ? "by recompute, which need not be so"
           : result.decided == memory::Level::High ? "by the high ends of memory constants"
