@@ -48,6 +48,18 @@ const Schema& schema_of(Rows<stack::OpenSwitches>) {
                          {.limits = {1e-3, 1e3}, .preset = "that of `ranges`"})};
   return schema<O, kFields>("open switches", [](void* object, Report& report) {
     stack::check_constants(schema_of<O>(), object, report);
+    const auto& open = *static_cast<const O*>(object);
+    for (const stack::Software* const end : {&open.low, &open.typical, &open.high}) {
+      stack::Software others = *end;
+      others.graphs.clear();
+      others.dispatcher.reset();
+      others.expert_overlap.reset();
+      others.grouped.reset();
+      if (others == stack::Software()) continue;
+      report.at({end},
+                "expected graphs, dispatcher, expert_overlap or grouped; a stack leaves no other "
+                "switch open, 'software' has them");
+    }
   });
 }
 
