@@ -152,6 +152,34 @@ training: {zero: 3, recompute: full}
                              "chip: h100_80gb}", status=5).stdout
         self.assertIn("nothing found to fit, with constants of memory that are guessed", host)
 
+    def test_a_chunked_loss_may_compute_the_head_by_chunks(self):
+        config = self.write("million.yaml", """\
+            workload: {model: qwen3_8b, sequence: 1048576, global_batch: 1, micro_batch: 1,
+                       mask: causal}
+            system: {from: h100_dgx, chips: 8}
+            parallelism: {tensor: 1, pipeline: 1, context: 8, data: 1}
+            execution: {stack: titan, chip: h100_80gb}
+            training: {zero: 3, recompute: full, loss: chunked}
+            """)
+        found = self.result(config, status=4)
+        self.assertEqual(found["assumed"], ["training.loss=fused_linear"])
+        by_head = self.result(config, "--set", "training.loss=fused_linear", status=4)
+        self.assertEqual(by_head["assumed"], [])
+        self.assertEqual(found["memory"], by_head["memory"])
+        self.assertEqual(found["memory"]["judgement"]["verdict"], "may not fit")
+        # Logits of 131072 tokens in 16 bits.
+        self.assertGreater(84.99e9 - found["memory"]["judgement"]["low"], 0)
+        self.assertGreater(found["memory"]["judgement"]["low"] + 2 * 131072 * 151936, 84.99e9)
+        self.run_tool(config, "--set", "training.loss=whole", status=3)
+        less = self.result(config, "--set", "system.memory.capacity=80 GB", status=3)
+        self.assertEqual(less["infeasible"]["memory"]["judgement"]["verdict"], "infeasible")
+        # With the inputs of layers on the host a run had a peak of 56.2 GB (huggingface/trl pull
+        # 6846).
+        moved = ["--set", "training.loss=fused_linear", "--set",
+                 "execution.stack={from: titan, software: {offload_layers: 36}}"]
+        self.assertAlmostEqual(self.result(config, *moved)["memory"]["judgement"]["typical"] / 56.2e9,
+                               1, delta=0.04)
+
     def test_utilization_counts_no_gradients_of_frozen_weights(self):
         config = self.write("adapters.yaml", """\
             workload: {model: llama3_70b, global_batch: 16, lora: {rank: 16, targets: down}}

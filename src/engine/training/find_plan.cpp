@@ -111,16 +111,50 @@ PlanResult find_at_level(const Task& task, const StepSearch& search) {
 
 namespace {
 
-/// Whether a plan that does not fit at the low ends cannot run: with a known stack that may compute
-/// all again, or as much as is given.
+/// Whether a task in which nothing fits at the low ends cannot run: it has a known stack that may
+/// compute all again, or as much as is given.
 bool is_proof(const Task& task, const PlanSpace& space) {
   const std::vector<Recompute> recomputes = space.recomputes();
   const auto has = [&](Recompute recompute) {
     return std::find(recomputes.begin(), recomputes.end(), recompute) != recomputes.end();
   };
   const bool is_told = !task.choices.recomputes.empty() && !has(Recompute::Unknown);
-  return task.decide == memory::Level::Low && task.stack->is_known &&
-         (is_told || has(Recompute::Full));
+  return task.stack->is_known && (is_told || has(Recompute::Full));
+}
+
+}  // namespace
+
+namespace {
+
+/// What is left of the limits for a search for a plan that is no proof.
+StepSearch search_again(const StepSearch& search, const PlanResult& before) {
+  StepSearch again{.limits = search.limits,
+                   .threads = search.threads,
+                   .deterministic = search.deterministic,
+                   .top = search.top,
+                   .count = search.count,
+                   .any_framework = search.any_framework};
+  again.limits.nodes -= std::min(again.limits.nodes, before.stats.nodes);
+  return again;
+}
+
+void take_no_proof(PlanResult& result) {
+  const auto take = [](FoundPlan& found) {
+    if (found.status == SearchStatus::Optimal) found.status = SearchStatus::Feasible;
+  };
+  take(result);
+  for (FoundPlan& other : result.alternatives) take(other);
+}
+
+/// The best plan with options of software that hold less, or the misfit.
+PlanResult with_lean_options(const Task& task, const StepSearch& search, PlanResult misfit) {
+  const LeanOptions lean = lean_options(task);
+  if (!lean.any()) return misfit;
+  PlanResult found = find_plan(with(lean, task), search_again(search, misfit));
+  if (!found.plan) return misfit;
+  take_no_proof(found);
+  found.assumed = lean;
+  return found;
 }
 
 }  // namespace
@@ -128,28 +162,18 @@ bool is_proof(const Task& task, const PlanSpace& space) {
 PlanResult find_plan(const Task& task, const StepSearch& search) {
   PlanResult result = find_at_level(task, search);
   if (!task.stack || !result.misfit) return result;
-  if (task.decide != memory::Level::Typical) {
-    if (!is_proof(task, PlanSpace(task))) result.status = SearchStatus::NoSolution;
-    return result;
-  }
-  // Only the low ends of all constants prove that nothing runs.
   Task low = task;
   low.decide = memory::Level::Low;
-  StepSearch once{.limits = search.limits,
-                  .threads = search.threads,
-                  .deterministic = search.deterministic,
-                  .top = search.top,
-                  .count = search.count,
-                  .any_framework = search.any_framework};
-  once.limits.nodes -= std::min(once.limits.nodes, result.stats.nodes);
-  PlanResult at_low = find_at_level(low, once);
-  const auto is_no_proof = [](FoundPlan& found) {
-    if (found.status == SearchStatus::Optimal) found.status = SearchStatus::Feasible;
-  };
-  is_no_proof(at_low);
-  for (FoundPlan& other : at_low.alternatives) is_no_proof(other);
-  if (at_low.misfit && !is_proof(low, PlanSpace(low))) at_low.status = SearchStatus::NoSolution;
-  return at_low;
+  if (task.decide == memory::Level::Typical) {
+    // Only the low ends of all constants prove that nothing runs.
+    result = find_at_level(low, search_again(search, result));
+    take_no_proof(result);
+  }
+  if (!result.misfit) return result;
+  if (task.decide == memory::Level::High || !is_proof(task, PlanSpace(task))) {
+    result.status = SearchStatus::NoSolution;
+  }
+  return with_lean_options(task, search, std::move(result));
 }
 
 namespace {

@@ -106,6 +106,8 @@ struct PlanResult : FoundPlan, StepSearchReport {
   /// The ends of the constants of memory at which plans had to fit.  Low, if another was required:
   /// none fits at the typical ones, so the status of a plan is no proof.
   memory::Level decided = memory::Level::Typical;
+  /// The plan fits with these and not without, so its status is no proof.
+  LeanOptions assumed;
   std::optional<AnyFramework> any_framework;  ///< for a task with a framework, if requested
   std::optional<Seconds> hint;                ///< its step; infinite: none of the plans searched
   std::optional<StepInterval> interval;       ///< of the best plan; nothing without a stack

@@ -284,9 +284,9 @@ Sheet reason_lines(const Task& task, const PlanResult& result) {
          memory_lines(task, plan, misfit.memory, misfit.stage, misfit.judgement);
 }
 
-/// Whether the plan fits at the low ends alone, which the task did not request.
+/// Whether the plan fits at the low ends alone, or with options that the task does not have.
 bool may_not_fit(const Task& task, const PlanResult& result) {
-  return result.cost && result.decided != task.decide;
+  return result.cost && (result.decided != task.decide || result.assumed.any());
 }
 
 /// The largest of the parts that a plan may make smaller.
@@ -301,6 +301,29 @@ std::string part_to_cut(const MemoryUse& use) {
   return fmt::format("{} have {}", most->first, to_text(most->second));
 }
 
+Sheet may_not_fit_lines(const PlanResult& result) {
+  const training::MemoryJudgement& judgement = *result.cost->judgement;
+  const Bytes typical = judgement.needed[memory::Level::Typical];
+  const bool is_too_much = typical > judgement.visible;
+  std::string text =
+      fmt::format("may not fit: typical {} of {}", to_text(typical), to_text(judgement.visible));
+  if (is_too_much) {
+    text += fmt::format(", {} too much; {}", percent(typical / judgement.visible - 1.0),
+                        part_to_cut(result.cost->memory));
+  }
+  Sheet lines = labelled("result", text);
+  if (result.assumed.any()) {
+    lines +=
+        labelled("", fmt::format("with {}, as software of this name may have; without it no plan "
+                                 "fits even at the low ends",
+                                 listed(assumed_keys(result.assumed), " and ")));
+  }
+  if (is_too_much) {
+    lines += labelled("", "the best of the plans that fit at the low ends of all memory constants");
+  }
+  return lines;
+}
+
 /// The words of a search with a stack are proofs at the low ends of memory alone.
 Sheet found_line(const Task& task, const PlanResult& result) {
   if (!task.stack) {
@@ -312,15 +335,7 @@ Sheet found_line(const Task& task, const PlanResult& result) {
     }
     return line;
   }
-  if (may_not_fit(task, result)) {
-    const training::MemoryJudgement& judgement = *result.cost->judgement;
-    const Bytes typical = judgement.needed[memory::Level::Typical];
-    return labelled("result", fmt::format("may not fit: typical {} of {}, {} too much; {}",
-                                          to_text(typical), to_text(judgement.visible),
-                                          percent(typical / judgement.visible - 1.0),
-                                          part_to_cut(result.cost->memory))) +
-           labelled("", "the best of the plans that fit at the low ends of all memory constants");
-  }
+  if (may_not_fit(task, result)) return may_not_fit_lines(result);
   if (!result.misfit) return result_line(result, result.scope, kOne, kNone);
   if (result.status == SearchStatus::Infeasible) {
     return result_line(result, result.scope, kOne, kNone) +

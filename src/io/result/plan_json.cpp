@@ -324,6 +324,7 @@ Json answer_json(const training::Task& task, const PlanResult& result) {
       result.interval ? Json{number(result.interval->low), number(result.interval->high)} : Json();
   json["switches"] = switches_json(task, result);
   json["decided"] = task.stack ? Json(name_of(result.decided)) : Json();
+  json["assumed"] = assumed_keys(result.assumed);
   json["framework"] = result.any_framework
                           ? Json{{"name", name_of(*task.framework)},
                                  {"step_time_of_any", number(result.any_framework->best)},

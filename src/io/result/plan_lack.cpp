@@ -42,4 +42,11 @@ std::string no_plan_text(const training::Task& task, const training::NoPlan& why
   return keys.empty() ? text + ", nor with any one of it left open" : text + "; leave out " + keys;
 }
 
+std::vector<std::string> assumed_keys(const training::LeanOptions& options) {
+  std::vector<std::string> keys;
+  if (options.head_by_chunks) keys.emplace_back("training.loss=fused_linear");
+  if (options.fused_optimizer) keys.emplace_back("training.states.step=0");
+  return keys;
+}
+
 }  // namespace dfsearch

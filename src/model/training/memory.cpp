@@ -218,6 +218,24 @@ memory::StageMemory memory_at(const Task& task, const Plan& plan, const Profiles
   return memory::stage_memory(step, held);
 }
 
+// Some libraries keep the logits of all chunks of a chunked loss in 16 bits (torchtune), others
+// compute the head by chunks as well and go back through each at once (torchtitan's ChunkedCELoss).
+// The optimizers of PyTorch work with or without temporary values.
+LeanOptions lean_options(const Task& task) {
+  if (!task.stack) return {};
+  return {.head_by_chunks = task.loss(1).kind == memory::LossKind::Chunked,
+          .fused_optimizer = !task.changes.step && !task.lora && task.states().step > 0.0};
+}
+
+Task with(const LeanOptions& options, Task task) {
+  if (options.head_by_chunks) {
+    task.changes.loss = task.loss(1);
+    task.changes.loss->kind = memory::LossKind::FusedLinear;
+  }
+  if (options.fused_optimizer) task.changes.step = 0.0;
+  return task;
+}
+
 MemoryJudgement judgement(const Task& task, const Plan& plan, const Profiles& profiles,
                           const std::vector<StageContent>& stages, std::int64_t micro_batches) {
   MemoryJudgement judgement;
@@ -233,6 +251,12 @@ MemoryJudgement judgement(const Task& task, const Plan& plan, const Profiles& pr
     }
   }
   judgement.verdict = memory::verdict(judgement.needed, judgement.visible);
+  if (judgement.verdict != memory::Verdict::Infeasible) return judgement;
+  const LeanOptions lean = lean_options(task);
+  if (lean.any() && training::judgement(with(lean, task), plan, profiles, stages, micro_batches)
+                            .needed[memory::Level::Low] <= judgement.visible) {
+    judgement.verdict = memory::Verdict::MayNotFit;
+  }
   return judgement;
 }
 

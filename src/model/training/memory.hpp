@@ -3,6 +3,7 @@
 // The memory of a chip of one stage in training (docs/training.md, section 3).
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/units.hpp"
@@ -55,6 +56,20 @@ struct MemoryJudgement {
   Bytes visible{};           ///< of a chip
 };
 
+/// Ways in which other releases of the software of a stack hold less, where a task tells neither.
+struct LeanOptions {
+  bool head_by_chunks = false;   ///< a chunked loss keeps no logits of other chunks
+  bool fused_optimizer = false;  ///< nothing beside its states while it works
+
+  [[nodiscard]] bool any() const { return head_by_chunks || fused_optimizer; }
+};
+
+/// All that software of the same name may have; none without a stack.
+/// docs/truth.md, section 5
+LeanOptions lean_options(const Task& task);
+Task with(const LeanOptions& options, Task task);
+
+/// Infeasible only if the plan does not fit with all lean options either.
 /// docs/truth.md (16)
 MemoryJudgement judgement(const Task& task, const Plan& plan, const Profiles& profiles,
                           const std::vector<StageContent>& stages, std::int64_t micro_batches);
