@@ -68,8 +68,8 @@ const Schema& schema_of(Rows<Equations>) {
       field<&E::grid>("grid", "which dimensions span the grid of the chips"),
       field<&E::spilled>("spilled", "the time of a byte once the first memory is full"),
       field<&E::out_of_core>("out_of_core",
-                             "what HPL and FFT move between memory and chip, which hold a part of "
-                             "their data at a time"),
+                             "what HPL, FFT and graphs with `out_of_core` move between memory and "
+                             "chip, which hold a part of their data at a time"),
       field<&E::array_loads>("array_loads",
                              "the rows of a weight or an input that stays in the arrays"),
       field<&E::gather>("gather",

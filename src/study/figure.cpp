@@ -24,6 +24,8 @@ std::string rate_per_dollar_text(double value) { return fmt::format("{:.4g}/s pe
 std::string dollar_text(double value) { return fmt::format("{:.4g} $", value); }
 std::string joule_text(double value) { return fmt::format("{:.4g} J", value); }
 
+std::string joule_second_text(double value) { return fmt::format("{:.4g} J s", value); }
+
 struct Description {
   std::string_view name;
   std::string_view unit;
@@ -46,6 +48,8 @@ constexpr std::array<Description, kFigures.size()> kDescriptions = {{
     {"tokens_per_s_per_dollar", "1/s per $", true, rate_per_dollar_text},
     {"dollars_per_mtoken", "$", false, dollar_text},
     {"joule_per_token", "J", false, joule_text},
+    {"joules", "J", false, joule_text},
+    {"edp", "J s", false, joule_second_text},
 }};
 
 const Description& description_of(Figure figure) {

@@ -24,11 +24,13 @@ enum class Figure : std::uint8_t {
   TokensPerSecondPerChip,
   TokensPerSecondPerDollar,  ///< of the price of the machine
   DollarsPerMtoken,          ///< $ for a million tokens of output
-  JoulePerToken,             ///< of output; the last
+  JoulePerToken,             ///< of output, or of training
+  Energy,                    ///< J of a step
+  Edp,                       ///< J s of a step; the last
 };
 /// All of them, in their order.
 inline constexpr auto kFigures = [] {
-  std::array<Figure, static_cast<std::size_t>(Figure::JoulePerToken) + 1> all{};
+  std::array<Figure, static_cast<std::size_t>(Figure::Edp) + 1> all{};
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Figure>(i);
   return all;
 }();

@@ -74,7 +74,7 @@ system: {from: mi300a, chips: 16}
         text = """workload: {kind: graph, tensors: [], kernels: [
   {name: G, kind: weight_gemm, M: 8192, K: 8192, N: 8192}]}
 system: {from: h100_dgx, chips: 1}
-energy: {static: 340 W, flop: {bf16: 0.6 pJ/FLOP}, memory: 6.25 pJ/bit}
+energy: {static: 340 W, flop: {bf16: 0.6 pJ/FLOP}, memory: 6.25 pJ/bit, cap: 1 MW}
 """
         found = self.answer(text)
         energy, time = found["energy"], found["step_time"]
@@ -89,7 +89,10 @@ energy: {static: 340 W, flop: {bf16: 0.6 pJ/FLOP}, memory: 6.25 pJ/bit}
         self.assertAlmostEqual(capped["watts"], 500, places=6)
         self.assertGreater(capped["time"], time)
         self.assertIn("static", self.run_tool("config.yaml").stdout)
-        self.assertIsNone(self.answer(text.split("energy:")[0])["energy"])
+        # The shelf has the energies of an H100, with its cap, and no others are guessed.
+        plain = text.split("energy:")[0]
+        self.assertAlmostEqual(self.answer(plain)["energy"]["watts"], 679, places=6)
+        self.assertIsNone(self.answer(plain.replace("h100_dgx", "a100_dgx"))["energy"])
 
 
 if __name__ == "__main__":

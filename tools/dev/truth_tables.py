@@ -178,6 +178,30 @@ def left_out_rows(program):
     return rows
 
 
+def energy_rows(program):
+    """Joules of a token, measured and as the program finds them with its own times."""
+    rows = []
+    with open(tables.CONFIGS / "measured" / "energy.csv", newline="") as measured:
+        for run in csv.DictReader(measured):
+            kind = run["weights"]
+            found = tables.solve(program, {
+                "workload": {"kind": "llm_serving", "model": run["model"], "input": 400,
+                             "output": 500, "concurrency": int(run["batch"]),
+                             "precision": {"weights": kind, "cache": "bf16"}},
+                "serving": {"modes": ["aggregated"], "replicas": 1, "tensor": int(run["chips"]),
+                            "objective": "throughput",
+                            "pools": [{"name": run["chip"], "chips": int(run["chips"]),
+                                       "system": {"from": run["chip"] + "_dgx",
+                                                  "engine": "vllm_" + run["chip"]}}]}})
+            joules, real = found["serving"]["figures"]["joule_per_token"], float(
+                run["joules_per_token"])
+            rows.append([f"{run['chips']} {run['chip'].upper()}, {run['model']} in {kind}, "
+                         f"{run['batch']} at once", f"{real:.4g}", f"{joules:.4g}",
+                         f"{100 * (joules / real - 1):+.1f}",
+                         f"{float(run['error_at_measured_times']):+.1f}"])
+    return rows
+
+
 def renewed(program, leave_out=False):
     """The page with its tables computed anew; fits without some runs take minutes and are optional."""
     page = tables.Page(PAGE.name)
@@ -191,6 +215,10 @@ def renewed(program, leave_out=False):
                  len(constants), sum(all(entry[3]) for entry in constants))
     page.table(SECTION, constant_rows(constants), 1)
     page.table(SECTION, [mechanism_row(program, full, *each) for each in MECHANISMS], 2)
+    energies = energy_rows(program)
+    page.table("12. Energies", energies)
+    page.numbers("The mean error of these is {} %.",
+                 f"{sum(abs(float(row[3])) for row in energies) / len(energies):.1f}")
     if leave_out:
         page.table(SECTION, left_out_rows(program), 3)
     return page.text

@@ -91,6 +91,25 @@ void DeploymentSearch::add_root(const Chain& chain, const PrefillChain* prefill)
   roots_.push_back({&chain, prefill, quick_value({space_, chain, prefill})});
 }
 
+/// Joules for a request, at any clock: its share of the time of chips, and work.
+// docs/energy.md (11)
+double DeploymentSearch::least_energy(const DeploymentBox& box) const {
+  const auto of_role = [](const Pool& pool, double chip_seconds, const EnergyWork& work) {
+    if (!counts_energy(pool)) return chip_seconds * pool.power.in_base_units();
+    return energy_bound(pool.machine.energy, Seconds(chip_seconds), work.sum()).in_base_units();
+  };
+  const Decoding decoding = box.decoding();
+  const Pool& to = task_.pools[box.decode().pool];
+  double chip_seconds = real(box.decode().chips()) / decoding.capacity;
+  if (!box.prefill()) return of_role(to, chip_seconds, decoding.least_work);
+  chip_seconds /= task_.utilization.decode;
+  const Prefilling prefilling = box.prefilling();
+  const double before =
+      real(box.prefill()->chips()) / (task_.utilization.prefill * prefilling.capacity);
+  return of_role(task_.pools[box.prefill()->pool], before, prefilling.work) +
+         of_role(to, chip_seconds, decoding.least_work);
+}
+
 /// (25) of docs/serving.md, whatever the replicas are.
 double DeploymentSearch::quick_value(const DeploymentBox& box) const {
   const Structure& decode = box.decode();
@@ -115,17 +134,21 @@ double DeploymentSearch::quick_value(const DeploymentBox& box) const {
     case Objective::ThroughputPerChip:
     case Objective::Cost:
     case Objective::Energy:
+    case Objective::Edp:
     case Objective::Front:
       break;
   }
+  if (asks_energy(question_.objective)) {
+    const double joules = least_energy(box);
+    const bool by_energy = question_.objective == Objective::Energy;
+    return by_energy ? joules / space_.means().output : joules * (ttft + steps * box.least_tpot());
+  }
   const bool by_price = question_.objective == Objective::Cost ||
                         (question_.objective == Objective::Front && task_.front == FrontAxis::Cost);
-  const bool by_power = question_.objective == Objective::Energy;
   const auto weight = [&](const Pool& pool, double count) {
-    if (by_price) return count * pool.price / 3600.0 * 1e6;
-    return by_power ? count * pool.power.in_base_units() : count;
+    return by_price ? count * pool.price / 3600.0 * 1e6 : count;
   };
-  // Dollars, watts or chips for a request a second on each side.
+  // Dollars or chips for a request a second on each side.
   double needed = 0.0;
   double there = real(to.chips);
   const double most = box.decoding().capacity;

@@ -70,6 +70,7 @@ class DeploymentSearch {
   void add_root(const Chain& chain, const PrefillChain* prefill);
   [[nodiscard]] bool is_excluded(const Chain& chain, const PrefillChain* prefill) const;
   [[nodiscard]] double quick_value(const DeploymentBox& box) const;
+  [[nodiscard]] double least_energy(const DeploymentBox& box) const;
   [[nodiscard]] bool bound(Node& node);
   void leaf(const Node& node);
   void offer(const Deployment& deployment, const Figures& figures);

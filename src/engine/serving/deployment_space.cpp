@@ -195,7 +195,8 @@ void DeploymentSpace::add_chains(const std::vector<Structures>& structures, cons
       deadline.check();
       Chain& chain = chains.emplace_back();
       chain.replicas = s.replicas;
-      chain.decoder = std::make_unique<const Decoder>(task_, means_, s.structure, depth, chunk);
+      chain.decoder = std::make_unique<const Decoder>(task_, means_, s.structure, depth, chunk,
+                                                      asks_energy(task_.objective));
       std::vector<std::int64_t> own = batches;
       own.resize(count_up_to(own, most_requests(task_, s.structure, chunk, depth)));
       cut(chain, own, [&](std::int64_t batch) -> std::optional<Broken> {
@@ -224,7 +225,8 @@ void DeploymentSpace::add_prefillers(const std::vector<Structures>& structures,
     deadline.check();
     PrefillChain& chain = prefillers_.emplace_back();
     chain.replicas = s.replicas;
-    chain.prefiller = std::make_unique<const Prefiller>(task_, means_, s.structure);
+    chain.prefiller =
+        std::make_unique<const Prefiller>(task_, means_, s.structure, asks_energy(task_.objective));
     const double room = task_.pools[s.structure.pool].usable().in_base_units();
     cut(chain, batches, [&](std::int64_t batch) -> std::optional<Broken> {
       const Prefilling found = chain.prefiller->at(batch);

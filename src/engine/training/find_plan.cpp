@@ -68,7 +68,7 @@ PlanResult find_at_level(const Task& task, const StepSearch& search) {
         if (!ruled_out(task, *found.plan).empty()) {
           throw InternalError("the plan found is none of those to choose from");
         }
-        if (cost == nullptr || cost->step_time.in_base_units() != answer.cost.in_base_units()) {
+        if (cost == nullptr || cost->objective != answer.cost) {
           throw InternalError("the search and the model disagree on the cost of the plan found");
         }
         found.cost = *cost;
@@ -76,15 +76,16 @@ PlanResult find_at_level(const Task& task, const StepSearch& search) {
   result.scope = scope_of(space);
   result.decided = task.decide;
   if (search.hint) {
-    const auto cost = rules.cost(*search.hint);
-    result.hint = cost ? Seconds(cost->in_base_units()) : Seconds::infinity();
+    const auto cost = rules.evaluated_cost(*search.hint);
+    result.hint = cost ? cost->step_time : Seconds::infinity();
   }
   if (result.plan && task.stack) {
     result.interval =
         StepInterval{.low = step_at(memory::Level::Low, task, space.blocks(), *result.plan),
                      .high = step_at(memory::Level::High, task, space.blocks(), *result.plan)};
   }
-  if (result.plan && task.framework && search.any_framework) {
+  const bool by_time = task.objective == Objective::StepTime;
+  if (result.plan && task.framework && search.any_framework && by_time) {
     result.any_framework = step_of_any(task, search, result);
   }
   if (result.plan && search.robust) result.robust = find_robust_plan(task, search, result);

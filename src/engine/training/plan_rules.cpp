@@ -21,6 +21,7 @@
 #include "model/training/evaluate.hpp"
 #include "model/training/memory.hpp"
 #include "model/training/step.hpp"
+#include "model/training/step_energy.hpp"
 
 namespace dfsearch::training {
 namespace {
@@ -45,9 +46,9 @@ constexpr double kMuch = 0.95;
 
 bool by_bound(const PlanNode& a, const PlanNode& b) { return a.bound < b.bound; }
 
-Score score(Seconds time) { return Score(time.in_base_units()); }
-Seconds cutoff(const PlanBranching& branching) {
-  return Seconds(branching.into.cutoff().in_base_units());
+/// Work that decides the objective; not computed where the time alone does.
+EnergyWork searched_work(const Task& task, const StepModel& model, bool least) {
+  return task.objective == Objective::StepTime ? EnergyWork{} : model.work(least);
 }
 
 /// The order as digits, the innermost role first, and the fill as the last digit; 0 without a mesh.
@@ -148,7 +149,7 @@ void PlanRules::branch(const PlanNode& node, const PlanBranching& branching) con
     case kMicroBatch:
       return emit(layouts_of(node, branching.deadline));
     case kLayout: {
-      std::vector<PlanNode> shapes = shapes_of(node, cutoff(branching), branching.deadline);
+      std::vector<PlanNode> shapes = shapes_of(node, branching.into.cutoff(), branching.deadline);
       try_best(shapes, branching);
       return emit(std::move(shapes));
     }
@@ -157,20 +158,34 @@ void PlanRules::branch(const PlanNode& node, const PlanBranching& branching) con
   }
 }
 
-std::optional<Score> PlanRules::cost(const Decisions& decisions) const {
+std::optional<Cost> PlanRules::evaluated_cost(const Decisions& decisions) const {
   const Plan plan = plan_of(decisions, space_.task());
   if (decisions_of(plan) != decisions || !has(plan)) return std::nullopt;
   const auto verdict =
       evaluate(space_.task(), space_.blocks(), plan, times_->fusions(plan, Deadline()));
   const Cost* cost = std::get_if<Cost>(&verdict);
   if (cost == nullptr) return std::nullopt;
-  return score(cost->step_time);
+  return *cost;
+}
+
+std::optional<Score> PlanRules::cost(const Decisions& decisions) const {
+  const std::optional<Cost> cost = evaluated_cost(decisions);
+  if (!cost) return std::nullopt;
+  return cost->objective;
+}
+
+/// No plan has less: of its time the products of the model, and of its work their energy.
+Score PlanRules::least_value() const {
+  const Task& task = space_.task();
+  const Math math = math_of_word(task.pass.word, MathLibrary::Torch, task.machine.peaks);
+  const EnergyWork work{.math = model_flops(task) * task.machine.energy.of(math)};
+  return objective_floor(task, least_step(task), work);
 }
 
 PlanNode PlanRules::root() const {
   PlanNode root;
   // A stack may multiply in fewer bits than the peak of the machine is of.
-  if (!space_.task().stack) root.bound = score(least_step(space_.task()));
+  if (!space_.task().stack) root.bound = least_value();
   return root;
 }
 
@@ -292,7 +307,13 @@ std::vector<Score> PlanRules::inner_floors(const Degrees& inner, const Deadline&
     plan.layout = layout;
     const Profiles profiles = best_times_->floor(plan, deadline);
     const StepModel model(at_best_, plan, profiles, space_.blocks().order);
-    floors.push_back(score(model.passes(anywhere) * share * kLessRoundings));
+    EnergyWork work = searched_work(at_best_, model, true);
+    // The samples of a replica need not be a multiple of the micro-batch.
+    const double parts = number(samples) / number(plan.micro_batch);
+    work = parts / number(model.micro_batches()) * number(chips) / number(at_best_.machine.chips) *
+           work;
+    floors.push_back(
+        objective_floor(at_best_, model.passes(anywhere) * share * kLessRoundings, work));
   }
   return floors;
 }
@@ -317,14 +338,14 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
       branching.deadline.check();
       plan.micro_batch = micro_batch;
       PlanNode child{.level = kMicroBatch, .taken = first_of(plan, kMicroBatchDecisions)};
-      Seconds least = Seconds::infinity();
+      Score least = Score::infinity();
       for (std::size_t i = 0; i < layouts.size(); ++i) {
         const TensorLayout layout = layouts[i];
         // This layout may be known to take too long for any micro-batch.
         const Score known_floor = node.below.empty() ? node.bound : node.below[i];
         if (known_floor > branching.into.cutoff()) {
           child.below.push_back(known_floor);
-          least = std::min(least, Seconds(known_floor.in_base_units()));
+          least = std::min(least, known_floor);
           continue;
         }
         const auto [entry, is_new] = known.try_emplace({layout, micro_batch});
@@ -332,7 +353,7 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
         plan.layout = layout;
         if (is_new) profiles = times_->floor(plan, branching.deadline);
         // A plan whose memory cannot hold all values computes some of them again.
-        std::optional<Seconds> floor;
+        std::optional<Score> floor;
         for (const Recompute recompute : recomputes) {
           plan.recompute = recompute;
           const bool is_last = recompute == recomputes.back();
@@ -345,17 +366,19 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
           if (least_passes == passes.end()) {
             least_passes = passes.emplace(recompute, model.passes(anywhere)).first;
           }
-          const Seconds one = model.average_floor(anywhere, least_passes->second);
+          const Score one =
+              objective_floor(space_.task(), model.average_floor(anywhere, least_passes->second),
+                              searched_work(space_.task(), model, true));
           floor = std::min(floor.value_or(one), one);
           // Without a stack they are in the order of their times.
           if (!space_.task().stack || recompute == Recompute::None) break;
         }
-        const Seconds one = floor.value_or(Seconds::infinity());
-        child.below.push_back(std::max(known_floor, score(one)));
+        const Score one = floor.value_or(Score::infinity());
+        child.below.push_back(std::max(known_floor, one));
         least = std::min(least, one);
       }
-      child.bound = std::max(node.bound, score(least));
-      if (!(least < Seconds::infinity())) continue;
+      child.bound = std::max(node.bound, least);
+      if (!(least < Score::infinity())) continue;
       children.push_back(std::move(child));
     }
   }
@@ -390,7 +413,9 @@ void PlanRules::seed(const PlanBranching& branching) const {
       const StepModel model(space_.task(), plan, profiles, blocks.order);
       seeds.push_back({.level = kLayout,
                        .taken = first_of(plan, kLayoutDecisions),
-                       .bound = score(model.average_floor(anywhere, model.passes(anywhere)))});
+                       .bound = objective_floor(
+                           space_.task(), model.average_floor(anywhere, model.passes(anywhere)),
+                           searched_work(space_.task(), model, true))});
     }
     // Something at once, in case there is no time for more.
     if (is_first) dive(seeds, branching);
@@ -404,7 +429,8 @@ void PlanRules::dive(std::vector<PlanNode> nodes, const PlanBranching& branching
   if (nodes.size() > kSeeds) nodes.resize(kSeeds);
   for (const PlanNode& node : nodes) {
     if (node.bound >= branching.into.cutoff()) return;
-    const std::vector<PlanNode> shapes = shapes_of(node, cutoff(branching), branching.deadline);
+    const std::vector<PlanNode> shapes =
+        shapes_of(node, branching.into.cutoff(), branching.deadline);
     const auto first = std::min_element(shapes.begin(), shapes.end(), by_bound);
     if (first != shapes.end()) branch_shape(*first, branching);
   }
@@ -434,7 +460,7 @@ std::vector<PlanNode> PlanRules::layouts_of(const PlanNode& node, const Deadline
   return nodes;
 }
 
-std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Seconds most,
+std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Score most,
                                            const Deadline& deadline) const {
   deadline.check();
   const Plan plan = plan_of(node.taken, space_.task());
@@ -449,11 +475,13 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Seconds most,
     if (!profiles) profiles = times_->floor(shape, deadline);
     const StepModel model(space_.task(), shape, *profiles, blocks.order, deadline);
     ++measured;
-    const std::optional<Seconds> floor = model.floor(anywhere, most);
+    const EnergyWork work = searched_work(space_.task(), model, false);
+    const std::optional<Seconds> floor =
+        model.floor(anywhere, longest_step(space_.task(), work, most));
     if (!floor) continue;
     shapes.push_back({.level = kShape,
                       .taken = first_of(shape, kShapeDecisions),
-                      .bound = std::max(node.bound, score(*floor))});
+                      .bound = std::max(node.bound, objective_floor(space_.task(), *floor, work))});
   }
   measured_.fetch_add(measured, std::memory_order_relaxed);
   return shapes;
@@ -461,7 +489,7 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Seconds most,
 
 std::int64_t PlanRules::count_fitting(const Plan& plan, const Deadline& deadline) const {
   const PlanNode node{.level = kLayout, .taken = first_of(plan, kLayoutDecisions)};
-  return static_cast<std::int64_t>(shapes_of(node, Seconds::infinity(), deadline).size());
+  return static_cast<std::int64_t>(shapes_of(node, Score::infinity(), deadline).size());
 }
 
 void PlanRules::branch_shape(const PlanNode& node, const PlanBranching& branching) const {
@@ -470,21 +498,24 @@ void PlanRules::branch_shape(const PlanNode& node, const PlanBranching& branchin
   Plan plan = plan_of(node.taken, task);
   const Profiles profiles = times_->least(plan, branching.deadline);
   const StepModel model(task, plan, profiles, blocks.order, branching.deadline);
+  const EnergyWork work = searched_work(task, model, false);
+  const auto longest = [&] { return longest_step(task, work, branching.into.cutoff()); };
   // Fusions are searched only where memory holds the plan and its floor is low enough.
   if (task.style == Style::Dataflow) {
     const Groups anywhere = Groups::anywhere(task.machine, plan.degrees);
-    if (!model.floor(anywhere, cutoff(branching))) return;
+    if (!model.floor(anywhere, longest())) return;
   }
   std::int64_t evaluated = 0;
   for (std::vector<Division>& network :
        space_.networks(plan.degrees, plan.layout, branching.deadline)) {
     branching.deadline.check();
     ++evaluated;
-    auto result = model.step(Groups(task.machine, network), cutoff(branching));
+    auto result = model.step(Groups(task.machine, network), longest());
     if (!result) continue;
     plan.layers = std::move(result->layers);
     plan.network = std::move(network);
-    branching.into.solution({.decisions = decisions_of(plan), .cost = score(result->step)}, 'T');
+    branching.into.solution(
+        {.decisions = decisions_of(plan), .cost = objective_value(task, result->step, work)}, 'T');
   }
   evaluated_.fetch_add(evaluated, std::memory_order_relaxed);
 }

@@ -11,6 +11,7 @@
 #include "engine/plan/step_rules.hpp"
 #include "engine/training/layer_times.hpp"
 #include "engine/training/plan_space.hpp"
+#include "model/training/evaluate.hpp"
 #include "model/training/layout_shelf.hpp"
 
 namespace dfsearch::training {
@@ -44,11 +45,14 @@ class PlanRules final : public StepRules {
   void branch(const PlanNode& node, const PlanBranching& branching) const override;
   [[nodiscard]] bool has(const PlanNode& node) const override;
   [[nodiscard]] std::optional<Score> cost(const Decisions& decisions) const override;
+  /// The cost of all decisions together; nothing if the plan does not fit or is none.
+  [[nodiscard]] std::optional<Cost> evaluated_cost(const Decisions& decisions) const;
   /// The number of shapes with the degrees, micro-batch and layout of a plan that fit in memory
   /// with some spread of the layers.  Throws Stopped.
   [[nodiscard]] std::int64_t count_fitting(const Plan& plan, const Deadline& deadline) const;
 
  private:
+  [[nodiscard]] Score least_value() const;
   [[nodiscard]] bool has(Level level, const Plan& plan) const;
   [[nodiscard]] bool has(const Plan& plan) const;
   void branch_root(const PlanNode& node, const PlanBranching& branching) const;
@@ -59,7 +63,7 @@ class PlanRules final : public StepRules {
   void branch_shape(const PlanNode& node, const PlanBranching& branching) const;
   [[nodiscard]] std::vector<PlanNode> layouts_of(const PlanNode& node,
                                                  const Deadline& deadline) const;
-  [[nodiscard]] std::vector<PlanNode> shapes_of(const PlanNode& node, Seconds most,
+  [[nodiscard]] std::vector<PlanNode> shapes_of(const PlanNode& node, Score most,
                                                 const Deadline& deadline) const;
   void seed(const PlanBranching& branching) const;
   void try_best(const std::vector<PlanNode>& shapes, const PlanBranching& branching) const;

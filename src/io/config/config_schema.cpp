@@ -49,6 +49,7 @@ const Schema& schema_of(Rows<PlanConfigText>) {
       by_hand("execution", "the rates of a chip", kObject<PlanExecutionText>),
       by_hand("price", "what the machine costs", kObject<Price>),
       by_hand("power", "what the machine draws", kObject<Power>),
+      by_hand("energy", "what work, idling and links take", kObject<EnergyRates>),
       by_hand("parallelism", "which degrees the search may choose", kObject<training::Choices>),
       by_hand("training", "what of the plan is given", kObject<training::Task>,
               {.flags = kRequired}),

@@ -164,6 +164,7 @@ serving::Pool pool_of(const PoolText& text) {
   pool.machine.chips = text.chips;
   if (system.accelerator) pool.machine.accelerator = system.accelerator->accelerator;
   pool.machine.memory = system.memory.tiers();
+  pool.machine.energy = system.energy;
   for (const PoolDimensionText& dimension : system.network) {
     pool.machine.network.push_back(dimension.dimension);
   }
@@ -310,6 +311,14 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
       objective != Objective::Chips) {
     messages.add(several->place, "fleet",
                  "goes with the objectives cost, energy and chips: of all chips in use");
+  }
+  const std::vector<serving::Pool>& pools = config.task.pools;
+  if (objective == Objective::Energy &&
+      std::none_of(pools.begin(), pools.end(),
+                   [](const serving::Pool& pool) { return pool.power > Watts{}; })) {
+    messages.add(
+        several->place, "fleet",
+        "with the objective energy, its watts, needs a 'power' in the system of some pool");
   }
   const serving::Limits common = config.task.limits;
   config.fleet.budget = fleet.budget;

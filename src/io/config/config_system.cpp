@@ -203,6 +203,7 @@ std::optional<SystemText> read_system(const YamlEntry& section, std::optional<st
     system.network =
         read_network(*network, text.design ? &text.design->technology : nullptr, ports, messages);
   }
+  if (const YamlEntry* energy = reader.optional("energy")) read_energy(*energy, system, messages);
   reader.finish();
   if (!whole && !reader.optional("chips")) system.chips = members_of(system.network);
   if (text.design) {
@@ -343,6 +344,10 @@ const Schema& schema_of(Rows<GivenMemory>) {
   return schema<M, kFields>("given memory");
 }
 
+static constexpr Field kEnergyOfSystem =
+    by_hand("energy", "of operations and of idling; a section `energy` changes single keys",
+            TypeOf<EnergyRates>::type, {.preset = "not stated"});
+
 const Schema& schema_of(Rows<KnownSystem>) {
   static constexpr Field kFields[] = {
       by_hand("chips", "of the machine", TypeOf<std::int64_t>::type, {.flags = kRequired}),
@@ -357,7 +362,8 @@ const Schema& schema_of(Rows<KnownSystem>) {
       by_hand("levels", "on-chip memories, for `execution.levels`", TypeOf<LevelsText>::type,
               {.preset = "none"}),
       by_hand("network", "dimensions, innermost first", kNetworkType,
-              {.preset = "none, for one chip"})};
+              {.preset = "none, for one chip"}),
+      kEnergyOfSystem};
   return schema<KnownSystem, kFields>("system");
 }
 
@@ -374,7 +380,8 @@ const Schema& schema_of(Rows<DerivedSystem>) {
       by_hand("accelerator", "what is known of a chip", TypeOf<GivenValues>::type),
       by_hand("memory", "what is known of it", TypeOf<GivenMemory>::type),
       by_hand("levels", "what is known of them", TypeOf<GivenLevelsText>::type),
-      by_hand("network", "dimensions, innermost first", kNetworkType)};
+      by_hand("network", "dimensions, innermost first", kNetworkType),
+      kEnergyOfSystem};
   return schema<DerivedSystem, kFields>("system of a technology");
 }
 

@@ -338,6 +338,9 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
   if (const YamlEntry* section = reader.optional("power")) {
     read_power(*section, task.machine, messages);
   }
+  if (const YamlEntry* section = reader.optional("energy")) {
+    read_energy(*section, task.machine, messages);
+  }
   if (const YamlEntry* section = reader.optional("execution")) {
     read_execution_of(*section, task, messages);
   }

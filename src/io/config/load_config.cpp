@@ -286,8 +286,8 @@ Config read_machine_alone(const YamlNode& root, const Place& start, InputMessage
       config.design = std::move(text->design);
     }
   }
-  for (const char* other : {"workload", "execution", "price", "power", "equations", "search",
-                            "sharding", "parallelism"}) {
+  for (const char* other : {"workload", "execution", "price", "power", "energy", "equations",
+                            "search", "sharding", "parallelism"}) {
     reader.optional(other);
   }
   reader.finish();

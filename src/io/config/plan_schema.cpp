@@ -202,6 +202,16 @@ void check_plan(void* object, Report& report) {
     report.at({&choices.recomputes},
               "expected no selective where kernels are fused, the scores among them");
   }
+  if (task.objective != training::Objective::StepTime) {
+    if (!task.machine.energy.stated()) {
+      report.at({&task.objective},
+                "needs the energies of a chip, in 'system.energy' or a section 'energy'");
+    } else if (task.style == Style::Dataflow) {
+      report.at({&task.objective},
+                "expected step_time where kernels are fused: their partitions are searched for the "
+                "least time");
+    }
+  }
   if (task.stack) check_beside_stack(task, report);
   if (task.stack && choices.offload && choices.offload->any()) {
     report.at({&choices.offload}, "expected none, as copies are not timed with a stack");
@@ -265,6 +275,10 @@ const Schema& schema_of(Rows<Task>) {
           "framework",
           "plans that it can run, and what that costs ([training.md](training.md), section 6)",
           {.type = &kOneOrNone<Framework, trains>, .preset = "any"}),
+      field<&Task::objective>("objective",
+                              "what is minimised: the step time, the energy of a step or the "
+                              "product of both, by the energies of a chip "
+                              "([energy.md](energy.md))"),
       field<&Task::choices, &C::layouts>(
           "layout",
           "how values lie among tensor ranks: so that least is sent, so that least is kept, or as "

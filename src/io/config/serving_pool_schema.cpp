@@ -194,6 +194,8 @@ const Schema& schema_of(Rows<PoolSystemText>) {
                          {.type = &kDimensionList, .preset = "none, for one chip"}),
       field<&P::price>("price", "of a chip", {.type = &price_per_hour(), .limits = {0, 1e9}}),
       field<&P::power>("power", "of a chip", {.limits = {0, 1e9}}),
+      field<&P::energy>("energy", "of operations and of idling, of a chip",
+                        {.preset = "not stated"}),
       field<&P::transfer>("transfer", "of caches from pool to pool, of a chip",
                           {.limits = kBandwidthLimits, .preset = "the last dimension's bandwidth"}),
       field<&P::engine>("engine", "the software that serves, or a file of the shelf",

@@ -100,9 +100,10 @@ void check_prices(const ServingText& text, Report& report) {
     if (of_price) report.at({by}, kNeeds);
     if (task.limits.cost) report.at_key(&task.limits, std::string("cost ") + kNeeds);
   }
-  if (task.objective == Objective::Energy &&
-      !has([](const PoolText& pool) { return pool.system.power > Watts{}; })) {
-    report.at({by}, "needs a 'power' in the system of some pool");
+  if (asks_energy(task.objective) && !has([](const PoolText& pool) {
+        return pool.system.power > Watts{} || pool.system.energy.stated();
+      })) {
+    report.at({by}, "needs a 'power' or an 'energy' in the system of some pool");
   }
 }
 

@@ -91,6 +91,7 @@ struct PoolSystemText {
   std::string chip;
   double price = 0.0;
   Watts power{};
+  EnergyRates energy;
   std::optional<BytesPerSecond> transfer;
   serving::Engine engine;
   serving::LayerExecution execution;

@@ -34,20 +34,39 @@ std::string result_text(const Certainty& certainty, const Scope& scope, const So
 }
 
 Sheet result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
-                  std::string_view none) {
-  const Sought sought{.one = one, .none = none, .least = to_text(seconds(certainty.lower_bound))};
+                  std::string_view none, const std::string& least) {
+  const Sought sought{.one = one,
+                      .none = none,
+                      .least = least.empty() ? to_text(seconds(certainty.lower_bound)) : least};
   return labelled("result", result_text(certainty, scope, sought)) + scope_line(scope);
 }
 
 Sheet step_lines(const Certainty& certainty, Seconds step_time, double utilization,
-                 FlopsPerSecond peak) {
+                 FlopsPerSecond peak, bool by_time) {
   const Seconds bound = seconds(certainty.lower_bound);
   const Sheet step = labelled(
       "step time", fmt::format("{} ({} s); {} of the peak of {}", to_text(step_time),
                                step_time.in_base_units(), percent(utilization), to_text(peak)));
-  if (certainty.is_given()) return step;
+  if (certainty.is_given() || !by_time) return step;
   return step + labelled("lower bound", fmt::format("{} ({} s); gap {}", to_text(bound),
                                                     bound.in_base_units(), percent(certainty.gap)));
+}
+
+Sheet energy_line(const std::optional<Energy>& energy, std::optional<double> tokens) {
+  if (!energy) return "";
+  const Joules all = energy->sum();
+  std::string text =
+      fmt::format("{} a step, {} on average", to_text(all), to_text(energy->power()));
+  if (tokens) text += fmt::format(", {:.4g} J a token", all.in_base_units() / *tokens);
+  const EnergyWork& work = energy->work;
+  text +=
+      fmt::format("; static {}, arithmetic {}, memory {}, links {}", percent(energy->idle / all),
+                  percent(work.math / all), percent(work.memory / all), percent(work.links / all));
+  if (energy->clock < 1.0) {
+    text += fmt::format("; the cap lowers the clock to {}: a step takes {}", percent(energy->clock),
+                        to_text(energy->time));
+  }
+  return labelled("energy", text);
 }
 
 Sheet framework_line(Framework framework, const AnyFramework& any, Score found,

@@ -36,12 +36,14 @@ struct Sought {
 std::string result_text(const Certainty& certainty, const Scope& scope, const Sought& sought);
 
 /// The lines `result` and `scope` of a search for steps.
+/// `least` is the text of the lower bound; empty: seconds of a step.
 Sheet result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
-                  std::string_view none);
+                  std::string_view none, const std::string& least = "");
 
-/// The lines `step time` and `lower bound`; `peak` is the sum over all chips.
+/// The lines `step time` and, unless something else was minimised, `lower bound`; `peak` is the sum
+/// over all chips.
 Sheet step_lines(const Certainty& certainty, Seconds step_time, double utilization,
-                 FlopsPerSecond peak);
+                 FlopsPerSecond peak, bool by_time = true);
 
 /// The lines `price` and `power` of a machine that has them.
 template <class Cost>
@@ -57,6 +59,10 @@ Sheet price_lines(const Cost& cost) {
   }
   return text;
 }
+
+/// The line `energy`: joules of a step and of each of its `tokens`, watts, and where they go;
+/// nothing without energies.
+Sheet energy_line(const std::optional<Energy>& energy, std::optional<double> tokens);
 
 /// The line `framework`: gain of the best answer with any framework over the answer found, which
 /// costs `found`; `one` is the noun of the answers, `best` the performance of the best.

@@ -324,10 +324,31 @@ Sheet may_not_fit_lines(const PlanResult& result) {
   return lines;
 }
 
+std::string value_text(const Task& task, Score value) {
+  const double of = value.in_base_units();
+  if (task.objective == training::Objective::Energy) return to_text(Joules(of));
+  return task.objective == training::Objective::Edp ? fmt::format("{:.6g} J s", of)
+                                                    : to_text(Seconds(of));
+}
+
+std::string least_text(const Task& task, const PlanResult& result) {
+  return value_text(task, result.lower_bound);
+}
+
+/// The lines `objective` and `lower bound` of a search that minimises another quantity than time.
+Sheet objective_lines(const Task& task, const PlanResult& result) {
+  if (task.objective == training::Objective::StepTime) return "";
+  const Sheet line = labelled("objective", fmt::format("{}: {}", name_of(task.objective),
+                                                       value_text(task, result.cost->objective)));
+  if (result.is_given()) return line;
+  return line + labelled("lower bound",
+                         fmt::format("{}; gap {}", least_text(task, result), percent(result.gap)));
+}
+
 /// The words of a search with a stack are proofs at the low ends of memory alone.
 Sheet found_line(const Task& task, const PlanResult& result) {
   if (!task.stack) {
-    Sheet line = result_line(result, result.scope, kOne, kNone);
+    Sheet line = result_line(result, result.scope, kOne, kNone, least_text(task, result));
     if (result.misfit) {
       line += labelled("",
                        "by the bytes of textbooks: software may hold less, and a config with "
@@ -336,9 +357,11 @@ Sheet found_line(const Task& task, const PlanResult& result) {
     return line;
   }
   if (may_not_fit(task, result)) return may_not_fit_lines(result);
-  if (!result.misfit) return result_line(result, result.scope, kOne, kNone);
+  if (!result.misfit) {
+    return result_line(result, result.scope, kOne, kNone, least_text(task, result));
+  }
   if (result.status == SearchStatus::Infeasible) {
-    return result_line(result, result.scope, kOne, kNone) +
+    return result_line(result, result.scope, kOne, kNone, least_text(task, result)) +
            labelled("", "no plan fits even under the low ends of all memory constants");
   }
   const char* why = "with constants of memory that are guessed";
@@ -551,13 +574,16 @@ Sheet report_text(const Task& task, const PlanResult& result, const std::string&
   if (result.cost) {
     const training::Cost& cost = *result.cost;
     const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
-    text += step_lines(result, cost.step_time, cost.utilization, peak);
+    text += step_lines(result, cost.step_time, cost.utilization, peak,
+                       task.objective == training::Objective::StepTime) +
+            objective_lines(task, result);
     if (result.is_given() && !may_not_fit(task, result)) {
       text +=
           labelled("best", "not searched for: a search with it as --hint says how far it is off");
     }
     text += hint_line(result) + interval_line(result) + switch_lines(task, result) +
-            rate_line(cost.tokens_per_second, task.machine.chips, cost.price) + price_lines(cost);
+            rate_line(cost.tokens_per_second, task.machine.chips, cost.price) + price_lines(cost) +
+            energy_line(cost.energy, cost.tokens_per_second * cost.step_time.in_base_units());
     text += top_lines(result, kOne, kNone,
                       [](const FoundPlan& found) { return degrees_text(*found.plan); });
     text += "\n" + plan_lines(task, *result.plan) + time_lines(*result.plan, cost) +

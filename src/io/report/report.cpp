@@ -308,25 +308,9 @@ Sheet partition_lines(const Outcome& outcome) {
 
 // Needs of the mapping.
 
-/// Joules of a step and of a token, watts, and where they go.
-Sheet energy_line(const Cost& cost) {
-  if (!cost.energy) return "";
-  const Energy& energy = *cost.energy;
-  const Joules all = energy.sum();
-  std::string text = fmt::format("{} a step, {} on average", to_text(all), to_text(energy.power()));
-  if (cost.tokens_per_second) {
-    const double tokens = *cost.tokens_per_second * cost.step_time.in_base_units();
-    text += fmt::format(", {:.4g} J a token", all.in_base_units() / tokens);
-  }
-  const EnergyWork& work = energy.work;
-  text +=
-      fmt::format("; static {}, arithmetic {}, memory {}, links {}", percent(energy.idle / all),
-                  percent(work.math / all), percent(work.memory / all), percent(work.links / all));
-  if (energy.clock < 1.0) {
-    text += fmt::format("; the cap lowers the clock to {}: a step takes {}", percent(energy.clock),
-                        to_text(energy.time));
-  }
-  return labelled("energy", text);
+std::optional<double> tokens_of(const Cost& cost) {
+  if (!cost.tokens_per_second) return std::nullopt;
+  return *cost.tokens_per_second * cost.step_time.in_base_units();
 }
 
 Sheet intensity_line(const Cost& cost) {
@@ -376,7 +360,7 @@ Sheet capacity_lines(const Outcome& outcome) {
                                                 "--set training={}"
                                               : ""));
   }
-  return text + intensity_line(cost) + energy_line(cost);
+  return text + intensity_line(cost) + energy_line(cost.energy, tokens_of(cost));
 }
 
 std::string memory_text(const SearchResult& search) {

@@ -87,6 +87,8 @@ std::string value_text(const Task& task, const Figures& figures) {
       return fmt::format("{:.4g} $ for a million tokens", figures.dollars_per_mtoken);
     case serving::Objective::Energy:
       return fmt::format("{:.4g} J for a token", figures.joule_per_token);
+    case serving::Objective::Edp:
+      return fmt::format("{:.4g} J s for a request", figures.edp);
     case serving::Objective::Chips:
       return plural(figures.chips, "chip");
     case serving::Objective::Ttft:
@@ -338,7 +340,20 @@ Sheet cost_line(const Figures& figures) {
     text +=
         fmt::format("{}{:.4g} J for a token", text.empty() ? "" : "; ", figures.joule_per_token);
   }
-  return text.empty() ? "" : labelled("cost", text);
+  const Sheet cost = text.empty() ? Sheet("") : labelled("cost", text);
+  const Energy& energy = figures.energy;
+  const Joules all = energy.sum();
+  if (!(all > Joules{})) return cost;
+  text = fmt::format(
+      "of a token: static {}, arithmetic {}, memory {}, links {}; EDP of a request "
+      "{:.4g} J s",
+      percent(energy.idle / all), percent(energy.work.math / all),
+      percent(energy.work.memory / all), percent(energy.work.links / all), figures.edp);
+  if (energy.clock < 1.0) {
+    text += fmt::format("; the cap lowers the clock to {}, which the times do not count",
+                        percent(energy.clock));
+  }
+  return cost + labelled("energy", text);
 }
 
 /// Lead of the answer over the best one of the other mode, as a share; 0 over one that costs nothing.

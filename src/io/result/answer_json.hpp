@@ -72,6 +72,9 @@ inline void put_rates(Json& json, std::optional<double> tokens, std::int64_t chi
       tokens && price > Dollars{} ? json_number(*tokens / price.in_base_units()) : Json();
 }
 
+/// The energy of a step that makes `tokens`, if it makes some; null without energies.
+Json energy_json(const std::optional<Energy>& energy, std::optional<double> tokens);
+
 /// Puts the keys `status` to `utilization` of a whole result.
 template <class Result>
 void put_answer(Json& json, const Result& result) {

@@ -125,7 +125,8 @@ Json memory_of_cost(const PlanCost& cost) {
 
 void put_found(Json& json, const FoundPlan& found) {
   put(json, kPlanKeys, found.cost ? &*found.plan : nullptr);
-  put(json, key<PlanCost, &memory_of_cost>("memory"), found.cost ? &*found.cost : nullptr);
+  put(json, join(key<PlanCost, &memory_of_cost>("memory"), DFSEARCH_KEYS(PlanCost, objective)),
+      found.cost ? &*found.cost : nullptr);
 }
 
 Json robust_json(const training::RobustPlan& robust) {
@@ -320,6 +321,8 @@ Json answer_json(const training::Task& task, const PlanResult& result) {
   Json json = Json::object();
   json["dfsearch"] = kVersion;
   put_answer(json, result);
+  json["objective_name"] = name_of(task.objective);
+  if (cost != nullptr) json["objective"] = number(cost->objective);
   json["interval"] =
       result.interval ? Json{number(result.interval->low), number(result.interval->high)} : Json();
   json["switches"] = switches_json(task, result);
@@ -333,6 +336,10 @@ Json answer_json(const training::Task& task, const PlanResult& result) {
                           : Json();
   json["robust"] = result.robust ? robust_json(*result.robust) : Json();
   put(json, kPriceKeys<PlanCost>, cost);
+  json["energy"] =
+      cost != nullptr
+          ? energy_json(cost->energy, cost->tokens_per_second * cost->step_time.in_base_units())
+          : Json();
   std::optional<double> tokens;
   if (cost != nullptr) tokens = cost->tokens_per_second;
   put_rates(json, tokens, task.machine.chips, cost != nullptr ? cost->price : Dollars{});

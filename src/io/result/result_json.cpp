@@ -206,21 +206,10 @@ Json intensity_json(const Cost& cost) {
   return {{"memory", or_null(cost.memory_intensity)}, {"network", or_null(cost.network_intensity)}};
 }
 
-/// Null without energies.
-Json energy_json(const Cost& cost) {
-  if (!cost.energy) return {};
-  const Energy& energy = *cost.energy;
-  Json json = object_json(
-      join(DFSEARCH_KEYS(Energy, clock, time), key<Energy, &Energy::idle>("static")), &energy);
-  put(json, DFSEARCH_KEYS(EnergyWork, math, memory, links), &energy.work);
-  json["joules"] = number(energy.sum());
-  json["watts"] = number(energy.power());
-  json["edp"] = json_number(energy.product());
-  Json& token = json["joules_per_token"] = Json();
-  if (cost.tokens_per_second) {
-    token = number(energy.sum() / cost.step_time / *cost.tokens_per_second);
-  }
-  return json;
+Json energy_of_cost(const Cost& cost) {
+  std::optional<double> tokens;
+  if (cost.tokens_per_second) tokens = *cost.tokens_per_second * cost.step_time.in_base_units();
+  return energy_json(cost.energy, tokens);
 }
 
 StepBound bound_by(const Cost& cost) { return cost.shares.largest(); }
@@ -236,6 +225,18 @@ Json serving_json(const Workload& workload, const Cost* cost) {
 }
 
 }  // namespace
+
+Json energy_json(const std::optional<Energy>& energy, std::optional<double> tokens) {
+  if (!energy) return {};
+  Json json = object_json(
+      join(DFSEARCH_KEYS(Energy, clock, time), key<Energy, &Energy::idle>("static")), &*energy);
+  put(json, DFSEARCH_KEYS(EnergyWork, math, memory, links), &energy->work);
+  json["joules"] = number(energy->sum());
+  json["watts"] = number(energy->power());
+  json["edp"] = json_number(energy->product());
+  json["joules_per_token"] = tokens ? json_number(energy->sum().in_base_units() / *tokens) : Json();
+  return json;
+}
 
 Json decisions_json(const Mapping& mapping) { return object_json(kMappingKeys, &mapping); }
 
@@ -256,7 +257,7 @@ Json answer_json(const Outcome& outcome) {
   result["gap"] = is_bounded && cost != nullptr ? json_number(search->gap) : Json();
   put(result,
       join(DFSEARCH_KEYS(Cost, step_time, utilization), key<Cost, &Cost::flops>("flop"),
-           kPriceKeys<Cost>, key<Cost, &energy_json>("energy"),
+           kPriceKeys<Cost>, key<Cost, &energy_of_cost>("energy"),
            key<Cost, &intensity_json>("operational_intensity")),
       cost);
   put_rates(result, cost != nullptr ? cost->tokens_per_second : std::nullopt,

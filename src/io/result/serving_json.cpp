@@ -62,10 +62,20 @@ constexpr auto kPairKeys = DFSEARCH_KEYS(Figures, prefill_pass, prefill_capacity
                                          transfer_capacity, transfer);
 constexpr auto kRateKeys =
     DFSEARCH_KEYS(Figures, tokens_per_step, capacity, requests_per_s, in_flight, running, memory);
+/// Joules of a token by their part; null unless the energies of chips count.
+Json energy_of_token(const Figures& figures) {
+  const Energy& energy = figures.energy;
+  if (!(energy.sum() > Joules{})) return {};
+  Json json = object_json(join(DFSEARCH_KEYS(Energy, clock), key<Energy, &Energy::idle>("static")),
+                          &energy);
+  put(json, DFSEARCH_KEYS(EnergyWork, math, memory, links), &energy.work);
+  return json;
+}
+
 constexpr auto kOtherKeys =
     join(DFSEARCH_KEYS(Figures, chips, tokens_per_s, tokens_per_s_per_chip, tokens_per_s_per_user,
-                       dollars_per_mtoken, dollars_per_mtoken_total, joule_per_token),
-         key<Figures, &Figures::broken>("infeasible"));
+                       dollars_per_mtoken, dollars_per_mtoken_total, joule_per_token, edp),
+         key<Figures, &energy_of_token>("energy"), key<Figures, &Figures::broken>("infeasible"));
 constexpr auto kAggregatedKeys = join(kTimeKeys, kMixedKeys, kRateKeys, kOtherKeys);
 constexpr auto kDisaggregatedKeys =
     join(kTimeKeys, kPairKeys, kRateKeys, DFSEARCH_KEYS(Figures, memory_prefill), kOtherKeys);
@@ -113,8 +123,8 @@ Json cache_json(const Task& task, const Deployment& deployment) {
 Json point_json(const Task& task, const serving::FrontPoint& point) {
   Json json = {{"deployment", deployment_json(task, point.deployment)}};
   put(json,
-      DFSEARCH_KEYS(Figures, tokens_per_s_per_user, tokens_per_s_per_chip, dollars_per_mtoken, ttft,
-                    chips),
+      DFSEARCH_KEYS(Figures, tokens_per_s_per_user, tokens_per_s_per_chip, dollars_per_mtoken,
+                    joule_per_token, ttft, chips),
       &point.figures);
   return json;
 }

@@ -45,6 +45,7 @@ struct Plans {
   static Found find(const training::Task& task, const StepSearch& search) {
     return training::find_plan(task, search);
   }
+  static Score objective_of(const training::Cost& cost) { return cost.objective; }
   static training::Plan decided(const training::Task& task, const Decisions& decisions) {
     return training::plan_of(decisions, task);
   }
@@ -69,7 +70,9 @@ struct Plans {
   }
   static WorkloadKind workload(const training::Task&) { return WorkloadKind::LlmTraining; }
   static ProgressScale scale(const training::Task& task) {
-    return {.work = training::model_flops(task),
+    const bool by_energy = task.objective == training::Objective::Energy;
+    return {.objective = by_energy ? Objective::PowerEfficiency : Objective::StepTime,
+            .work = training::model_flops(task),
             .peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips)};
   }
 };
@@ -83,6 +86,9 @@ struct Executions {
 
   static Found find(const calculon::Task& task, const StepSearch& search) {
     return calculon::find_execution(task, search);
+  }
+  static Score objective_of(const calculon::Cost& cost) {
+    return Score(cost.step_time.in_base_units());
   }
   static calculon::Execution decided(const calculon::Task&, const Decisions& decisions) {
     return *calculon::execution_of(decisions);
@@ -167,6 +173,14 @@ class StepQuestion final : public Question {
         throw InputError(
             "--robust: constants are uncertain only with a stack: set 'execution' to "
             "{stack: te, chip: h100_80gb}, say (docs/truth.md)");
+      }
+    }
+    if constexpr (Kind::kIsRobust) {
+      if (asked.robust && config_.task.objective != training::Objective::StepTime) {
+        throw InputError(
+            "--robust: regret is that of a step time: expected the objective "
+            "'step_time', got '" +
+            std::string(name_of(config_.task.objective)) + "'");
       }
     }
     check_bounds(asked, fmt::format("with {}", Kind::kConfig));
@@ -287,7 +301,7 @@ class StepQuestion final : public Question {
 
   static Result answer(typename Kind::Found found) {
     std::optional<Score> objective;
-    if (found.cost) objective = Score(found.cost->step_time.in_base_units());
+    if (found.cost) objective = Kind::objective_of(*found.cost);
     Result result = result_of(found, objective);
     if constexpr (Kind::kIsRobust) {
       if (found.robust) {

@@ -34,6 +34,13 @@ std::vector<Figure> figures_of_step(bool price, bool power) {
   return figures;
 }
 
+void add_energies(std::vector<Figure>& figures, const EnergyRates& energy, bool tokens) {
+  if (!energy.stated()) return;
+  figures.push_back(Figure::Energy);
+  figures.push_back(Figure::Edp);
+  if (tokens) figures.push_back(Figure::JoulePerToken);
+}
+
 std::vector<Figure> figures_of(const Config& config) {
   const Problem& problem = config.problem;
   // The power of a chip that is searched comes with it.
@@ -43,6 +50,8 @@ std::vector<Figure> figures_of(const Config& config) {
     add_rates(figures, is_given(problem.system.price));
     figures.push_back(serving->decode ? Figure::TimePerOutputToken : Figure::TimeToFirstToken);
   }
+  const bool trains = problem.workload.kind == WorkloadKind::LlmTraining;
+  add_energies(figures, problem.system.energy, problem.workload.serving || trains);
   return figures;
 }
 
@@ -90,6 +99,7 @@ std::vector<Figure> figures_of(const AnyConfig& any) {
   std::vector<Figure> figures =
       figures_of_step(is_given(task.machine.price), is_given(task.machine.power));
   add_rates(figures, is_given(task.machine.price));
+  add_energies(figures, task.machine.energy, true);
   return figures;
 }
 

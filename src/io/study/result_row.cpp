@@ -44,6 +44,7 @@ constexpr std::array kKept = {"stopped_by",
                               "time_shares",
                               "time",
                               "memory",
+                              "energy",
                               "infeasible"};
 constexpr std::array kOfSearch = {"nodes", "time"};
 
@@ -94,12 +95,16 @@ study::PointAnswer read_line(const Json& line, const std::string& row) {
   };
   const Json serving = line.value("serving", Json());
   const Json deployment = serving.is_object() ? serving.value("figures", Json()) : Json();
+  const Json energy = line.value("energy", Json());
   for (const study::Figure figure : study::kFigures) {
     answer.figures[figure] = number(line, study::name_of(figure));
-    for (const Json* part : {&serving, &deployment}) {
+    for (const Json* part : {&serving, &deployment, &energy}) {
       if (answer.figures.has(figure) || !part->is_object()) continue;
       answer.figures[figure] = number(*part, study::name_of(figure));
     }
+  }
+  if (energy.is_object() && !answer.figures.has(study::Figure::JoulePerToken)) {
+    answer.figures[study::Figure::JoulePerToken] = number(energy, "joules_per_token");
   }
   const Json search = line.value("search", Json());
   if (const double space = search.is_object() ? number(search, "space") : 0.0; space > 0.0) {

@@ -106,6 +106,8 @@ struct Figures {
   double dollars_per_mtoken = 0.0;
   double dollars_per_mtoken_total = 0.0;  ///< of input and output
   double joule_per_token = 0.0;
+  double edp = 0.0;     ///< joules of a request times its time end to end
+  Energy energy;        ///< for a token, of pools whose energies count; the lowest clock
   BrokenLimits broken;  ///< none: it is feasible
 
   [[nodiscard]] double tokens_per_s_per_chip() const {

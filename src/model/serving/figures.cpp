@@ -2,6 +2,7 @@
 // (docs/serving.md, sections 4 and 5).
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 
 #include "model/serving/apart_loop.hpp"
@@ -20,22 +21,50 @@ double ttft_of_99(const Task& task, const Means& means, double ttft, double mean
   return std::max(ttft, ttft - mean + wait_of_99(servers, load, service, means.variation));
 }
 
-/// Price and power of all chips of a deployment.
-struct Upkeep {
-  double price = 0.0;
-  double power = 0.0;
+/// Chips of a pool with one role, and the work of them for a request.
+struct RoleChips {
+  const Pool& pool;
+  double chips;
+  EnergyWork work;
 };
 
+EnergyWork scaled(double factor, const EnergyWork& work) {
+  return {factor * work.math, factor * work.memory, factor * work.links};
+}
+EnergyWork sum(const EnergyWork& a, const EnergyWork& b) {
+  return {a.math + b.math, a.memory + b.memory, a.links + b.links};
+}
+
+/// Adds the energy for a token: of work and idling, or the constant power of a pool.
+// docs/energy.md (9)
+void add_energy(const Means& means, std::initializer_list<RoleChips> roles, Figures& figures) {
+  double power = 0.0;
+  for (const RoleChips& role : roles) {
+    const Energy one = energy_of_token(role.pool, role.chips, figures.tokens_per_s,
+                                       scaled(1.0 / means.output, role.work));
+    if (!counts_energy(role.pool)) {
+      power += role.chips * role.pool.power.in_base_units();
+      continue;
+    }
+    Energy& all = figures.energy;
+    all.clock = std::min(all.clock, one.clock);
+    all.time = std::max(all.time, one.time);
+    all.idle += one.idle;
+    all.work = sum(all.work, one.work);
+  }
+  figures.joule_per_token = power / figures.tokens_per_s + figures.energy.sum().in_base_units();
+  figures.edp = figures.joule_per_token * means.output * figures.e2e;
+}
+
 /// Adds the figures that both modes have.
-void finish(const Task& task, const Means& means, const Upkeep& upkeep, Figures& figures) {
+void finish(const Task& task, const Means& means, double price, Figures& figures) {
   figures.requests_per_s = task.rate.value_or(figures.capacity);
   const double served = figures.requests_per_s;
   figures.e2e = figures.ttft + means.steps * figures.tpot;
   figures.tokens_per_s = served * means.output;
-  const double dollars = upkeep.price / 3600.0;  // a second
+  const double dollars = price / 3600.0;  // a second
   figures.dollars_per_mtoken = dollars / figures.tokens_per_s * 1e6;
   figures.dollars_per_mtoken_total = dollars / (served * (means.input + means.output)) * 1e6;
-  figures.joule_per_token = upkeep.power / figures.tokens_per_s;
 }
 
 /// The share of the usable memory that is full.
@@ -77,6 +106,8 @@ double value_of(Objective objective, FrontAxis axis, const Figures& figures) {
       return figures.dollars_per_mtoken;
     case Objective::Energy:
       return figures.joule_per_token;
+    case Objective::Edp:
+      return figures.edp;
     case Objective::Chips:
       return real(figures.chips);
     case Objective::Ttft:
@@ -112,7 +143,15 @@ Figures aggregated(const Task& task, const Means& means, const Decoders& decoder
   figures.running = each.makespan > 0.0 ? each.running : each.users;
   figures.makespan = each.makespan;
   const double chips = real(figures.chips);
-  finish(task, means, {chips * pool.price, chips * pool.power.in_base_units()}, figures);
+  finish(task, means, chips * pool.price, figures);
+  const bool is_one = each.batch == each.most_batch;
+  const double micro_batches = all * p * real(structure.attention_data);
+  add_energy(
+      means,
+      {{pool, chips,
+        is_one ? decoder.work_of_request(each, figures.requests_per_s / micro_batches, each.users)
+               : each.least_work}},
+      figures);
   if (each.mix.share * (1.0 - each.margin) > task.utilization.mixed) {
     figures.broken.add(Broken::Prefill);
   }
@@ -200,10 +239,17 @@ Figures disaggregated(const Task& task, const Means& means, const Prefillers& pr
     figures.running = real(decoding.batch);
     figures.in_flight = places * figures.running;
   }
-  finish(task, means,
-         {sending * from.price + receiving * to.price,
-          sending * from.power.in_base_units() + receiving * to.power.in_base_units()},
-         figures);
+  finish(task, means, sending * from.price + receiving * to.price, figures);
+  const bool is_one = decoding.batch == decoding.most_batch;
+  EnergyWork sent = prefilling.work;
+  if (sent.sum() > Joules{}) sent.links += Bytes(handover.bytes) * from.machine.energy.link;
+  add_energy(
+      means,
+      {{from, sending, sent},
+       {to, receiving,
+        is_one ? decoders.decoder.work_of_request(decoding, 0.0, std::max(figures.running, 1.0))
+               : decoding.least_work}},
+      figures);
   add_broken(task,
              prefilling.memory <= from.usable().in_base_units() &&
                  decoding.memory <= to.usable().in_base_units(),
@@ -215,7 +261,7 @@ Figures evaluate(const Task& task, const Deployment& deployment) {
   const Means means(task.requests);
   const Role& decode = deployment.decode;
   const Structure& s = decode.structure;
-  const Decoder decoder(task, means, s, decode.depth, decode.chunk);
+  const Decoder decoder(task, means, s, decode.depth, decode.chunk, true);
   const Decoding decoding = decoder.at(decode.batch, decode.replicas);
   const Decoders decoders{decoder, decode.replicas, decoding};
   if (deployment.mode == Mode::Aggregated) {
@@ -228,7 +274,7 @@ Figures evaluate(const Task& task, const Deployment& deployment) {
     return figures;
   }
   const Role& prefill = deployment.prefill;
-  const Prefilling prefilling = Prefiller(task, means, prefill.structure).at(prefill.batch);
+  const Prefilling prefilling = Prefiller(task, means, prefill.structure, true).at(prefill.batch);
   Figures figures = disaggregated(task, means, {prefill.structure, prefill.replicas, prefilling},
                                   decoders, handover(task, means, prefill.structure, s));
   const double load = figures.requests_per_s / figures.prefill_capacity;

@@ -24,7 +24,7 @@ Cached inputs(const Task& task, const Means& means) {
 }  // namespace
 
 Decoder::Decoder(const Task& task, const Means& means, const Structure& structure,
-                 std::int64_t depth, std::int64_t chunk)
+                 std::int64_t depth, std::int64_t chunk, bool asks_energy)
     : task_(task),
       means_(means),
       structure_(structure),
@@ -36,6 +36,7 @@ Decoder::Decoder(const Task& task, const Means& means, const Structure& structur
       gain_(gain_of(task.speculation, depth)),
       cached_(reserved_tokens(task, means, views_of(task.model))),
       room_(pool_.usable().in_base_units()) {
+  if (asks_energy && counts_energy(pool_)) energy_.emplace(task, means, structure, depth);
   if (chunk == 0) return;
   prompt_ = means.work_of_prompt(real(chunk), views_of(task.model));
   least_iteration_ = pass_.time(work(0.0, 0.0, 0.0)).period;
@@ -160,6 +161,54 @@ PartTimes Decoder::parts(const Decoding& decoding, bool mixed) const {
   return parts;
 }
 
+/// Joules of all chips of the ranks for an iteration.
+EnergyWork Decoder::decoding_work(double requests, const PassWork& work) const {
+  return sum(energy_->of(work), energy_->drafts(requests));
+}
+
+EnergyWork Decoder::work_of_request(const Decoding& decoding, double rate, double users) const {
+  if (!energy_) return {};
+  const double ranks = real(structure_.attention_data);
+  if (chunk_ == 0) {
+    const double passes = means_.steps / gain_.gained;
+    return scaled(passes / (users * ranks), decoding_work(users, work(users, 0.0, 0.0)));
+  }
+  const LoopMix& mix = decoding.mix;
+  const double p = real(structure_.pipeline);
+  const double seconds = p * ((1.0 - mix.share) * decoding.iteration + mix.share * decoding.mixed);
+  EnergyWork all =
+      scaled(1.0 - mix.share, decoding_work(decoding.beside(false), work_of(decoding, false)));
+  if (mix.share > 0.0) {
+    // Ranks with iterations of their own do not all have a chunk at once.
+    const double filling = loop_.ranks > 1.0 ? std::min(mix.ranks / loop_.ranks, 1.0) : 1.0;
+    const double beside = decoding.beside(true);
+    all = sum(all, scaled(mix.share * filling, decoding_work(beside, work_of(decoding, true))));
+    all = sum(all,
+              scaled(mix.share * (1.0 - filling), decoding_work(beside, work(beside, 0.0, 0.0))));
+  }
+  return scaled(decoding.busy / (ranks * seconds * rate), all);
+}
+
+/// Arithmetic and exchanges of a request are the same in any batch; its share of the weights is
+/// least in the largest one.
+// docs/energy.md (10)
+EnergyWork Decoder::least_work(std::int64_t batch) const {
+  if (!energy_) return {};
+  const double ranks = real(structure_.attention_data);
+  const double requests = real(batch);
+  EnergyWork least;
+  if (means_.steps > 0.0) {
+    least = scaled(means_.steps / gain_.gained / (requests * ranks),
+                   decoding_work(requests, work(requests, 0.0, 0.0)));
+  }
+  if (chunk_ > 0) {
+    const EnergyWork prompt = energy_->of({.prefill = means_.work_of_pass(1, task_.model.window)});
+    least.math += prompt.math / ranks;
+    least.links += prompt.links / ranks;
+  }
+  return scaled(1.0 - kRounding, least);
+}
+
 /// The figures of a replica, whose micro-batches are alike.
 Decoding Decoder::of_loop(std::int64_t batch, const LoopFigures& loop, double busy) const {
   const double p = real(structure_.pipeline), ranks = real(structure_.attention_data);
@@ -179,7 +228,8 @@ Decoding Decoder::of_loop(std::int64_t batch, const LoopFigures& loop, double bu
                  .turn = loop.mix.cost * loop.mixed,
                  .running = loop.running,
                  .makespan = loop.makespan,
-                 .memory = memory(batch)};
+                 .memory = memory(batch),
+                 .least_work = least_work(batch)};
   found.least_capacity = found.capacity;
   if (loop_.graphs || task_.num_requests) {
     const bool decodes = means_.steps > 0.0;
@@ -205,6 +255,7 @@ Decoding Decoder::at(std::int64_t batch) const {
                    .tokens_per_step = gain_.gained};
     found.iteration = found.least_iteration = iteration(real(batch));
     found.memory = memory(batch);
+    found.least_work = least_work(batch);
     const double steps = means_.steps / gain_.gained;  // passes of a request
     found.tpot = steps > 0.0 ? p * found.iteration / gain_.gained : 0.0;
     found.capacity = found.least_capacity = ranks * real(batch) / (steps * found.iteration);
@@ -328,6 +379,7 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
   least.most_batch = high.batch;
   least.margin = kRounding;
   least.capacity = high.capacity;
+  least.least_work = high.least_work;
   // All of them have a slot for each user.
   const bool has_users = task_.concurrency || task_.num_requests;
   if (is_loaded() && has_users && low.users == high.users) return least;
@@ -360,6 +412,13 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
   return least;
 }
 
+Prefiller::Prefiller(const Task& task, const Means& means, const Structure& structure,
+                     bool asks_energy)
+    : task_(task), means_(means), structure_(structure), pass_(task, task.model, means, structure) {
+  const bool counts = counts_energy(task.pools[structure.pool]);
+  if (asks_energy && counts) energy_.emplace(task, means, structure, 0);
+}
+
 Prefilling Prefiller::at(std::int64_t batch) const {
   const PassWork work{.prefill = means_.work_of_pass(batch, views_of(task_.model))};
   const PassTime time = pass_.time(work);
@@ -373,6 +432,9 @@ Prefilling Prefiller::at(std::int64_t batch) const {
                    .memory = pass_.memory(real(batch), inputs(task_, means_), work.tokens(), 0.0)};
   found.capacity = found.least_capacity =
       real(structure_.attention_data) * real(batch) / found.period;
+  if (energy_) {
+    found.work = scaled(1.0 / (real(structure_.attention_data) * real(batch)), energy_->of(work));
+  }
   return found;
 }
 
@@ -384,6 +446,7 @@ Prefilling Prefiller::between(const Prefilling& low, const Prefilling& high) con
   least.most_latency = high.latency;
   least.margin = kRounding;
   least.capacity = high.capacity;
+  least.work = scaled(1.0 - kRounding, high.work);
   return least;
 }
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "model/serving/closed_loop.hpp"
 #include "model/serving/deployment.hpp"
 #include "model/serving/pass.hpp"
+#include "model/serving/pass_energy.hpp"
 #include "model/serving/requests.hpp"
 #include "model/serving/speculation.hpp"
 #include "model/serving/task.hpp"
@@ -40,6 +42,8 @@ struct Decoding {
   double makespan = 0.0;        ///< of a job
   double memory = 0.0;
   double margin = 0.0;  ///< relative excess over a limit that a bound allows for its rounding
+  /// A request takes no less at this and any smaller batch; nothing unless energies are asked for.
+  EnergyWork least_work;
 
   /// Requests that decode in an iteration, with a chunk of prefill or without.
   [[nodiscard]] double beside(bool with_chunk) const {
@@ -52,7 +56,7 @@ struct Decoding {
 class Decoder {
  public:
   Decoder(const Task& task, const Means& means, const Structure& structure, std::int64_t depth,
-          std::int64_t chunk);
+          std::int64_t chunk, bool asks_energy = false);
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
@@ -93,6 +97,11 @@ class Decoder {
     });
     return pass_.held_bytes(cached) / real(structure_.pipeline);
   }
+  /// Energy of the operations for a request, at the full clock, where a rank and micro-batch answers
+  /// `rate` requests a second and `users` decode; nothing unless energies are asked for.
+  /// docs/energy.md (8)
+  [[nodiscard]] EnergyWork work_of_request(const Decoding& decoding, double rate,
+                                           double users) const;
   [[nodiscard]] const Structure& structure() const { return structure_; }
   [[nodiscard]] std::int64_t depth() const { return depth_; }
   [[nodiscard]] std::int64_t chunk() const { return chunk_; }
@@ -114,6 +123,8 @@ class Decoder {
     if (!task_.model.mixed || gain_.checked <= 1.0) return drafts;
     return drafts + real(batch * structure_.pipeline) * (gain_.checked - 1.0) * pass_.state_bytes();
   }
+  [[nodiscard]] EnergyWork decoding_work(double requests, const PassWork& work) const;
+  [[nodiscard]] EnergyWork least_work(std::int64_t batch) const;
   [[nodiscard]] Decoding of_loop(std::int64_t batch, const LoopFigures& loop, double busy) const;
   /// (24b) for all batches between two.
   [[nodiscard]] double most_capacity(const Decoding& low, const Decoding& high) const;
@@ -132,6 +143,7 @@ class Decoder {
   PrefillWork prompt_;  // of a whole prompt
   double least_iteration_ = 0.0;
   double room_;
+  std::optional<PassEnergy> energy_;
 };
 
 /// A replica that prefills `batch` requests of a rank at a time, or the bound of an interval of
@@ -147,16 +159,14 @@ struct Prefilling {
   double least_capacity = 0.0;  ///< the same of one batch
   double memory = 0.0;
   double margin = 0.0;  ///< as Decoding has it
+  EnergyWork work;      ///< for a request; never more at a larger batch
 };
 
 /// Replicas of one structure that prefill.  Immutable; any thread; refers to the task.
 class Prefiller {
  public:
-  Prefiller(const Task& task, const Means& means, const Structure& structure)
-      : task_(task),
-        means_(means),
-        structure_(structure),
-        pass_(task, task.model, means, structure) {}
+  Prefiller(const Task& task, const Means& means, const Structure& structure,
+            bool asks_energy = false);
   Prefiller(const Prefiller&) = delete;
   Prefiller& operator=(const Prefiller&) = delete;
 
@@ -171,6 +181,7 @@ class Prefiller {
   const Means& means_;
   const Structure structure_;
   const Pass pass_;
+  std::optional<PassEnergy> energy_;
 };
 
 /// The exchange between two pools, (19) to (21).

@@ -281,6 +281,7 @@ enum class Objective : std::uint8_t {
   Interactivity,
   Cost,
   Energy,
+  Edp,
   Chips,
   Ttft,
   E2e,
@@ -289,7 +290,12 @@ enum class Objective : std::uint8_t {
 };
 constexpr auto words(Objective) {
   return named<Objective>("throughput", "throughput_per_chip", "interactivity", "cost", "energy",
-                          "chips", "ttft", "e2e", "front");
+                          "edp", "chips", "ttft", "e2e", "front");
+}
+
+/// Whether the energies of chips decide the objective.
+constexpr bool asks_energy(Objective objective) {
+  return objective == Objective::Energy || objective == Objective::Edp;
 }
 
 /// Whether users read the objective as a rate, where more is better.

@@ -74,11 +74,15 @@ class Counter {
     const Seconds product = kernels_.product(head.flop(), head.bytes(), Bits::Sixteen) * heads;
     work_.forward.products += product;
     work_.backward.products += product * backward_products();
+    const Operations once{.others = heads * head.flop(), .moved = heads * head.bytes()};
+    work_.forward.all += once;
+    work_.backward.all += once.times(backward_products());
     elementwise(2.0 * hidden_, heads, 1.0);
     const double logits = tokens_ * vocabulary;
-    work_.backward.elementwise += (kernels_.pass(kWord * tokens_ * 2.0 * hidden_) +
-                                   kernels_.pass(typical(setup_.stack.loss_bytes) * logits)) *
-                                  heads;
+    const double inputs = kWord * tokens_ * 2.0 * hidden_;
+    const double of_loss = typical(setup_.stack.loss_bytes) * logits;
+    work_.backward.elementwise += (kernels_.pass(inputs) + kernels_.pass(of_loss)) * heads;
+    work_.backward.all.moved += (inputs + of_loss) * heads;
     work_.parameters = vocabulary * hidden_;
     work_.memory = memory::last_memory(model_, shares());
     set_trained(0.0);
@@ -122,8 +126,12 @@ class Counter {
   template <class Work>
   void in_module(memory::Module module, const Work& add) {
     const Seconds before = work_.forward.total();
+    const Operations done = work_.forward.all;
     add();
-    work_.module_forward[static_cast<std::size_t>(module)] += work_.forward.total() - before;
+    const auto index = static_cast<std::size_t>(module);
+    work_.module_forward[index] += work_.forward.total() - before;
+    work_.module_operations[index] += work_.forward.all;
+    work_.module_operations[index] += done.times(-1.0);
   }
   /// Tokens of the fullest chip that go to experts: whole experts divide them among tensor ranks.
   [[nodiscard]] double sent_tokens() const {
@@ -138,6 +146,11 @@ class Counter {
     const Seconds product = kernels_.product(linear.flop(), linear.bytes(), bits, rate);
     work_.forward.products += product;
     work_.backward.products += product * backward_products();
+    // All chips together compute the rows of the mean load.
+    const double share = linear.grouped ? 1.0 / fullest_load(setup_.stack) : 1.0;
+    const Operations once{.low = share * linear.flop(), .moved = linear.bytes()};
+    work_.forward.all += once;
+    work_.backward.all += once.times(backward_products());
     (linear.grouped ? work_.expert_parameters : work_.parameters) +=
         linear.matrices * linear.in * linear.out;
     if (bits == Bits::Sixteen) return;
@@ -146,8 +159,8 @@ class Counter {
     if (setup_.precision == Precision::Fp8CurrentScaling) {
       words += typical(setup_.stack.scan_words);
     }
-    work_.forward.elementwise += kernels_.pass(kWord * words * linear.rows * linear.in);
-    work_.backward.elementwise += kernels_.pass(kWord * words * linear.rows * linear.out);
+    pass(work_.forward, kWord * words * linear.rows * linear.in);
+    pass(work_.backward, kWord * words * linear.rows * linear.out);
   }
 
   void add_mlp(double width) {
@@ -224,8 +237,12 @@ class Counter {
   /// backward.
   void elementwise(double words, double kernels, double backward) {
     const double all = kWord * tokens_ * words * typical(setup_.stack.elementwise);
-    work_.forward.elementwise += kernels_.pass(all) * kernels;
-    work_.backward.elementwise += kernels_.pass(all * backward) * kernels;
+    pass(work_.forward, all, kernels);
+    pass(work_.backward, all * backward, kernels);
+  }
+  void pass(PassWork& work, double bytes, double kernels = 1.0) const {
+    work.elementwise += kernels_.pass(bytes) * kernels;
+    work.all.moved += bytes * kernels;
   }
 
   void add_elementwise(bool of_experts) {
@@ -295,11 +312,18 @@ class Counter {
     const double seen = window > 0 ? std::min(number(window), tokens) : tokens;
     const bool causal = form_ == nullptr || form_->causal;
     for (const bool backward : {false, true}) {
-      Seconds& sum = (backward ? work_.backward : work_.forward).attention;
+      PassWork& work = backward ? work_.backward : work_.forward;
+      Seconds& sum = work.attention;
+      const auto count = [&](double flop, double moved) {
+        const Operations once{.others = flop, .moved = moved};
+        work.all += once;
+        work.attending += once;
+      };
       if (is_unfused()) {
         const double scores = tokens * tokens / ranks;
         const UnfusedAttention products = kernels_.unfused(rows, scores, model_.head_dim, backward);
         sum += products.products + products.passes;
+        count(products.flop, products.moved);
         if (products.is_slow) softmax_ = typical(setup_.stack.host_softmax);
         continue;
       }
@@ -310,8 +334,12 @@ class Counter {
       if (form_ != nullptr && form_->rate > 0) {
         pairs += tokens * keys_seen({.window = form_->chosen, .rate = form_->rate}, tokens);
       }
-      sum += kernels_.attention(2.0 * rows * pairs * width, division_.sequence, model_.head_dim,
-                                backward, division_.context > 1);
+      const double flop = 2.0 * rows * pairs * width;
+      sum += kernels_.attention(flop, division_.sequence, model_.head_dim, backward,
+                                division_.context > 1);
+      // Queries, keys, values and results once; backward they and their gradients.
+      const double values = 2.0 * (query_heads() + key_heads()) * number(model_.head_dim);
+      count(flop, kWord * tokens_ * values * (backward ? 2.0 : 1.0));
     }
     add_sinks();
   }
@@ -344,6 +372,9 @@ class Counter {
           kernels_.scan(tokens * form.scan, tokens * form.delta, tokens * form.scan_elementwise);
       work_.forward.scans += scan;
       work_.backward.scans += scan * kScanBackward;
+      const Operations once{.others = tokens * (form.scan + form.delta + form.scan_elementwise)};
+      work_.forward.all += once;
+      work_.backward.all += once.times(kScanBackward);
       // Convolutions, and the gates and norms of outputs.
       elementwise(2.0 * form.channels / tensor_, 1.0, 2.0);
       elementwise(3.0 * form.inner / tensor_, 1.0, 2.0);
@@ -355,6 +386,9 @@ class Counter {
       const Seconds scores = kernels_.index(pairs * form.index_pair);
       work_.forward.scans += scores;
       work_.backward.scans += scores * 2.0;
+      const Operations once{.others = pairs * form.index_pair};
+      work_.forward.all += once;
+      work_.backward.all += once.times(2.0);
     }
   }
 
@@ -453,6 +487,8 @@ PassWork& PassWork::operator+=(const PassWork& other) {
   attention += other.attention;
   elementwise += other.elementwise;
   scans += other.scans;
+  all += other.all;
+  attending += other.attending;
   return *this;
 }
 

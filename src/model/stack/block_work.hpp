@@ -30,12 +30,31 @@ struct Division {
   [[nodiscard]] double tokens() const;
 };
 
-/// Times of kernels in one direction.
+/// The work of kernels, whatever time it takes.
+struct Operations {
+  double low = 0.0;     ///< FLOP of linear layers, in the precision of the setup
+  double others = 0.0;  ///< FLOP in 16 bits
+  double moved = 0.0;   ///< bytes to and from memory
+
+  Operations& operator+=(const Operations& other) {
+    low += other.low;
+    others += other.others;
+    moved += other.moved;
+    return *this;
+  }
+  [[nodiscard]] Operations times(double factor) const {
+    return {factor * low, factor * others, factor * moved};
+  }
+};
+
+/// Times and work of kernels in one direction.
 struct PassWork {
   Seconds products{};
   Seconds attention{};
   Seconds elementwise{};  ///< casts and other memory-bound kernels included
   Seconds scans{};        ///< blocks with a state, and scores of indexes
+  Operations all;
+  Operations attending;  ///< the part of `all` that is attention
 
   [[nodiscard]] Seconds total() const { return products + attention + elementwise + scans; }
   PassWork& operator+=(const PassWork& other);
@@ -59,6 +78,7 @@ struct BlockWork {
   double trained_parameters = 0.0, trained_expert_parameters = 0.0;
   /// Times of modules in the forward pass, without the exchanges of experts.
   std::array<Seconds, memory::kModules> module_forward{};
+  std::array<Operations, memory::kModules> module_operations{};
   memory::LayerMemory memory;
 };
 

@@ -67,8 +67,11 @@ UnfusedAttention KernelTimes::unfused(double rows, double scores, std::int64_t h
   // Softmax reads and writes, backward reads both; dropout has a mask of a byte.
   const double softmax = backward ? 3.0 : 2.0, dropout = 2.5;
   const double passes = (softmax + dropout) * (is_slow ? 2.0 : 1.0);
+  const double moved = kWord * rows * scores * passes;
   return {.products = Seconds(products * flop / rate * setup_.scenario.attention),
-          .passes = memory(kWord * rows * scores * passes) * setup_.scenario.attention,
+          .passes = memory(moved) * setup_.scenario.attention,
+          .flop = products * flop,
+          .moved = moved,
           .is_slow = is_slow};
 }
 

@@ -15,6 +15,8 @@ namespace dfsearch::stack {
 struct UnfusedAttention {
   Seconds products{};
   Seconds passes{};      ///< softmax and dropout, over the scores
+  double flop = 0.0;     ///< of the products
+  double moved = 0.0;    ///< bytes of the passes
   bool is_slow = false;  ///< the fused softmax cannot be used
 };
 

@@ -10,6 +10,7 @@
 #include "model/training/layout_shelf.hpp"
 #include "model/training/schedule.hpp"
 #include "model/training/stages.hpp"
+#include "model/training/step_energy.hpp"
 
 namespace dfsearch::training {
 
@@ -107,6 +108,12 @@ std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, cons
             .power = system_power(task.machine)};
   if (cost.price > Dollars{}) cost.cost_efficiency = achieved / cost.price;
   if (cost.power > Watts{}) cost.power_efficiency = achieved / cost.power;
+  const EnergyWork work = model.work();
+  cost.objective = objective_value(task, detail.step, work);
+  const EnergyRates& rates = task.machine.energy;
+  if (rates.stated()) {
+    cost.energy = energy_of(rates, static_cast<double>(task.machine.chips), detail.step, work);
+  }
   return cost;
 }
 

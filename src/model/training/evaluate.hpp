@@ -3,6 +3,7 @@
 // The cost of one plan of a training step, or the reason why it does not fit.
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct Cost {
   Watts power{};
   FlopsPerSecondPerDollar cost_efficiency{};  ///< 0 when nothing has a price
   FlopsPerSecondPerWatt power_efficiency{};
+  std::optional<Energy> energy;  ///< of a step; nothing without energies
+  Score objective{};             ///< value that the task minimises
 };
 
 /// A stage that holds more than its chips have.

@@ -97,6 +97,11 @@ class StepModel {
     std::int64_t slowest = 0;                  ///< the stage that sets the pace
   };
   [[nodiscard]] Detail detail(const Groups& groups, const std::vector<std::int64_t>& layers) const;
+  /// Energy of the operations of all chips in a step at the full clock, whatever the network and
+  /// the layers of the stages; nothing without energies.  `least`: of the passes alone, without
+  /// recomputation, which no completion of degrees, micro-batch and layout does with less.
+  /// docs/energy.md (6)
+  [[nodiscard]] EnergyWork work(bool least = false) const;
   [[nodiscard]] std::int64_t micro_batches() const { return micro_batches_; }
   [[nodiscard]] std::int64_t stages() const { return shape_.degrees[Role::Pipeline]; }
 
@@ -137,6 +142,12 @@ class StepModel {
   };
   [[nodiscard]] OncePerStep once_per_step(const Times& times, const Groups& groups,
                                           const StageContent& content) const;
+  // Of a chip, for a micro-batch in a block, and for a step.
+  [[nodiscard]] EnergyWork block_work(const BlockProfile& block, Recompute recompute) const;
+  [[nodiscard]] EnergyWork stack_block_work(const BlockProfile& block, Recompute recompute) const;
+  [[nodiscard]] EnergyWork replica_work(double all, double experts) const;
+  [[nodiscard]] stack::Operations recomputed(const stack::BlockWork& work,
+                                             Recompute recompute) const;
   // For tasks with a stack, docs/truth.md.
   [[nodiscard]] BlockTime stack_block_time(const BlockProfile& block, const Groups& groups,
                                            Recompute recompute) const;

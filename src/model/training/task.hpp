@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "base/words.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
 #include "model/machine/machine.hpp"
@@ -49,6 +50,14 @@ struct StackChanges {
   std::optional<memory::Loss> loss;
 };
 
+/// The quantity that a search for plans minimises.
+enum class Objective : std::uint8_t {
+  StepTime,  ///< seconds
+  Energy,    ///< joules of a step
+  Edp,       ///< product of energy and delay of a step: J s
+};
+constexpr auto words(Objective) { return named<Objective>("step_time", "energy", "edp"); }
+
 struct Task {
   Transformer model;
   TransformerPass pass;  ///< of a sample; `dense` is not read
@@ -76,6 +85,7 @@ struct Task {
   memory::Level decide = memory::Level::Typical;
   Choices choices;
   std::optional<Framework> framework;  ///< that is to run the plan; left out: any
+  Objective objective = Objective::StepTime;
 
   [[nodiscard]] ModelFacts facts() const {
     return {.heads = model.heads,

@@ -377,5 +377,44 @@ TEST_CASE("of an infeasible question each remedy helps, and less of it does not"
   }
 }
 
+/// Chips with energies in place of powers.
+void state_energies(Task& task, std::uint64_t seed) {
+  for (Pool& pool : task.pools) {
+    EnergyRates& rates = pool.machine.energy;
+    rates = {.idle = Watts(seed % 3 == 0 ? 1.0 : 200.0),
+             .host = Watts(seed % 2 == 0 ? 0.0 : 50.0),
+             .memory = JoulesPerByte(seed % 5 == 0 ? 1e-9 : 50e-12),
+             .link = JoulesPerByte(11e-12)};
+    rates.flop.of[static_cast<std::size_t>(Math::Bf16)] = JoulesPerFlop(0.6e-12);
+    rates.flop.of[static_cast<std::size_t>(Math::Fp8)] = JoulesPerFlop(0.3e-12);
+    if (seed % 4 > 1) rates.cap = rates.idle + Watts(seed % 4 == 2 ? 1.0 : 100.0);
+    // One of several pools may keep its constant power.
+    if (seed % 6 != 0 || &pool != &task.pools.back()) pool.power = {};
+  }
+  task.objective = seed % 2 == 0 ? serving::Objective::Energy : serving::Objective::Edp;
+}
+
+TEST_CASE("the deployment of least energy is found, and of least energy times delay") {
+  int feasible = 0, capped = 0, apart = 0;
+  std::mt19937_64 random(67);
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    Task task = test::random_task(random);
+    state_energies(task, seed);
+    if (test::all_deployments(task).empty()) continue;
+    const Enumerated all = enumerated(task);
+    check_against_enumeration(task, all, {.threads = 1});
+    if (all.feasible.empty()) continue;
+    const FrontPoint& best = best_of(task, all);
+    ++feasible;
+    apart += best.deployment.mode == serving::Mode::Disaggregated;
+    capped += best.figures.energy.clock < 1.0;
+    CHECK(best.figures.joule_per_token > 0.0);
+  }
+  CHECK(feasible > 20);
+  CHECK(capped > 2);
+  CHECK(apart > 0);
+}
+
 }  // namespace
 }  // namespace dfsearch

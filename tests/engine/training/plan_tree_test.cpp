@@ -15,6 +15,7 @@
 #include "model/training/layout_shelf.hpp"
 #include "model/training/memory.hpp"
 #include "model/training/step.hpp"
+#include "model/training/step_energy.hpp"
 #include "support/training_worlds.hpp"
 
 namespace dfsearch::training {
@@ -30,7 +31,21 @@ double evaluated(const Task& task, const Blocks& blocks, const Plan& plan) {
   const auto verdict = evaluate(task, blocks, plan);
   const Cost* cost = std::get_if<Cost>(&verdict);
   REQUIRE(cost != nullptr);
-  return cost->step_time.in_base_units();
+  return cost->objective.in_base_units();
+}
+
+/// The task with energies of a chip, with and without a cap, that minimises energy or its product
+/// with time.
+Task by_energy(Task task, std::uint64_t seed) {
+  EnergyRates& rates = task.machine.energy;
+  rates = {.idle = Watts(seed % 3 == 0 ? 1.0 : 300.0),
+           .host = Watts(seed % 2 == 0 ? 0.0 : 50.0),
+           .memory = JoulesPerByte(seed % 5 == 0 ? 1e-8 : 50e-12),
+           .link = JoulesPerByte(seed % 7 == 0 ? 1e-8 : 11e-12)};
+  rates.flop.of[static_cast<std::size_t>(Math::Bf16)] = JoulesPerFlop(0.6e-12);
+  if (seed % 4 > 1) rates.cap = rates.idle + Watts(seed % 4 == 2 ? 1e-3 : 30.0);
+  task.objective = seed % 2 == 0 ? Objective::Energy : Objective::Edp;
+  return task;
 }
 
 /// Layers of stages are found separately for each plan here; plan_properties_test.cpp compares them
@@ -52,7 +67,7 @@ Best enumerate(const Task& task) {
               if (!step) continue;
               plan.network = network;
               plan.layers = step->layers;
-              const double time = step->step.in_base_units();
+              const double time = objective_value(task, step->step, model.work()).in_base_units();
               // Layouts are found anew for each evaluation, which takes milliseconds.
               if (best.plans % 256 == 1) REQUIRE(evaluated(task, space.blocks(), plan) == time);
               if (!best.plan || time < best.cost || (time == best.cost && plan < *best.plan)) {
@@ -185,6 +200,56 @@ TEST_CASE("no shape fits whose recomputation memory is known not to allow") {
   }
   CHECK(refused > 1000);
   CHECK(fitting > 1000);
+}
+
+TEST_CASE("the search finds the plan of least energy, and of least energy times delay") {
+  int feasible = 0, capped = 0, other = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    const bool has_stack = seed % 3 == 0;
+    const Task by_time =
+        has_stack ? test::random_task_with_stack(seed) : test::random_training_task(seed);
+    const Task task = by_energy(by_time, seed);
+    const Best best = enumerate(task);
+    const PlanResult found = find_plan(task, {.threads = 2});
+    REQUIRE(found.plan.has_value() == best.plan.has_value());
+    if (!best.plan) continue;
+    ++feasible;
+    CHECK(found.status == SearchStatus::Optimal);
+    CHECK(found.cost->objective.in_base_units() == best.cost);
+    CHECK(found.lower_bound.in_base_units() == best.cost);
+    CHECK(*found.plan == *best.plan);
+    capped += found.cost->energy->clock < 1.0;
+    // A plan of least time may take more.
+    if (found.decided != task.decide) continue;
+    const PlanResult fastest = find_plan(by_time, {.threads = 2});
+    const double value = evaluated(task, blocks_of(task), *fastest.plan);
+    CHECK(value >= best.cost);
+    other += value > best.cost;
+    const Blocks blocks = blocks_of(task);
+    const StepModel model(task, *found.plan, profiles_of(task, blocks, *found.plan, {}),
+                          blocks.order);
+    CHECK(model.work(true).sum() <= model.work().sum() * (1.0 + 1e-12));
+  }
+  CHECK(feasible > 60);
+  CHECK(capped > 10);
+  CHECK(other > 3);
+}
+
+TEST_CASE("bounds of energies only tighten and are below all that they stand for") {
+  std::size_t solutions = 0;
+  for (std::uint64_t seed = 1000; seed < 1040; ++seed) {
+    CAPTURE(seed);
+    const Task task = by_energy(
+        seed % 3 == 0 ? test::random_task_with_stack(seed) : test::random_training_task(seed),
+        seed);
+    const PlanSpace space(task);
+    LayoutShelf shelf(task, space.blocks());
+    const PlanRules rules(space, shelf);
+    const PlanTree tree(rules, {}, true, {});
+    solutions += solutions_below(tree, tree.root()).size();
+  }
+  CHECK(solutions > 600);
 }
 
 TEST_CASE("the bound of a search that is stopped later is no less and below the best step") {
