@@ -2,10 +2,7 @@
 configs/measured/.
 """
 
-import csv
 import math
-import pathlib
-import tempfile
 
 import tables
 from svg_chart import Picture, dash_style, grid, path, text
@@ -23,15 +20,10 @@ def timed(program):
     """(source, measured, predicted, low, high) of each timed run without a note."""
     for name in ("training", "nanotron"):
         table = tables.CONFIGS / "measured" / f"{name}.csv"
-        with tempfile.TemporaryDirectory() as folder:
-            out = pathlib.Path(folder, "out.csv")
-            tables.run(program, "predict", table, "-o", out)
-            rows = zip(csv.DictReader(table.read_text().splitlines()),
-                       csv.DictReader(out.read_text().splitlines()))
-            for run, row in rows:
-                if row["error"] and not row["note"]:
-                    yield (run.get("source", ""), *(float(row[key]) for key in (
-                        "step_s", "predicted_s", "low_s", "high_s")))
+        for run, row in zip(tables.rows_of(table), tables.predicted(program, table)):
+            if row["error"] and not row["note"]:
+                yield (run.get("source", ""), *(float(row[key]) for key in (
+                    "step_s", "predicted_s", "low_s", "high_s")))
 
 
 def along(seconds, side):

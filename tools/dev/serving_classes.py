@@ -7,25 +7,15 @@ Errors are those that `dfsearch predict` writes for the tables of configs/measur
 an engine has other classes, and --write is not given.
 """
 
-import csv
 import pathlib
-import subprocess
 import sys
-import tempfile
 
-CONFIGS = pathlib.Path(__file__).resolve().parents[2] / "configs"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import tables  # noqa: E402
+from tables import CONFIGS  # noqa: E402
+
 TABLES = ("serving.csv", "serving_jobs.csv")
 FAR = 0.4
-
-
-def predictions(program, table):
-    """The rows that `predict` writes."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(folder) / "out.csv"
-        subprocess.run([program, "predict", table, "-o", out, "--quiet"], check=True,
-                       stdout=subprocess.DEVNULL)
-        with open(out, newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(file))
 
 
 def error_of(row):
@@ -61,22 +51,14 @@ def block(of_class):
 
 
 def main():
-    program, write = sys.argv[1], "--write" in sys.argv[2:]
-    rows = [row for table in TABLES for row in predictions(program, CONFIGS / "measured" / table)]
-    status = 0
+    options = tables.options(__doc__)
+    rows = [row for table in TABLES
+            for row in tables.predicted(options.program, CONFIGS / "measured" / table)]
+    texts = {}
     for engine, of_class in classes(rows).items():
         file = CONFIGS / "engines" / f"{engine}.yaml"
-        text = file.read_text(encoding="utf-8")
-        head = text.split("measured:\n")[0]
-        new = head + block(of_class)
-        if new == text:
-            continue
-        status = 1
-        if write:
-            file.write_text(new, encoding="utf-8")
-        else:
-            print(f"{file}: other classes; {sys.argv[0]} DFSEARCH --write renews them")
-    sys.exit(0 if write else status)
+        texts[file] = file.read_text(encoding="utf-8").split("measured:\n")[0] + block(of_class)
+    tables.finish(tables.renew(texts, options.write))
 
 
 if __name__ == "__main__":

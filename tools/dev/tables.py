@@ -5,6 +5,7 @@ number by the sentence around it, and replaces them; all else stays as it is.
 """
 
 import argparse
+import csv
 import dataclasses
 import functools
 import json
@@ -41,6 +42,18 @@ def run_on(program, command, config, *words, **options):
         file = pathlib.Path(folder, "config.json")
         file.write_text(json.dumps(config), encoding="utf-8")
         return run_json(program, command, file, *words, **options)
+
+
+def predicted(program, table, *words):
+    """The rows that `predict` writes for a table."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder, "out.csv")
+        run(program, "predict", table, "-o", out, "--quiet", *words)
+        return rows_of(out)
+
+
+def rows_of(table):
+    return list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
 
 
 def repeated(option, values):

@@ -1,6 +1,5 @@
 """The tables of docs/truth.md: errors, fitted constants, and errors without one mechanism each."""
 
-import csv
 import json
 import os
 import pathlib
@@ -96,16 +95,12 @@ def groups(row):
 
 def errors(program, folder=None):
     """The mean error of each group of runs, in percent."""
-    with tempfile.TemporaryDirectory() as name:
-        out = pathlib.Path(name, "out.csv")
-        tables.run(program, "predict", RUNS, "-o", out, *(["--stacks", folder] if folder else []))
-        with open(out, newline="") as made, open(RUNS, newline="") as measured:
-            rows = zip(csv.DictReader(measured), csv.DictReader(made))
-            sizes = {}
-            for run, row in rows:
-                if row["error"] and not row["note"].endswith("are guessed"):
-                    for group in groups(run):
-                        sizes.setdefault(group, []).append(abs(float(row["error"])))
+    made = tables.predicted(program, RUNS, *(["--stacks", folder] if folder else []))
+    sizes = {}
+    for run, row in zip(tables.rows_of(RUNS), made):
+        if row["error"] and not row["note"].endswith("are guessed"):
+            for group in groups(run):
+                sizes.setdefault(group, []).append(abs(float(row["error"])))
     return {group: 100 * sum(list_) / len(list_) for group, list_ in sizes.items()}
 
 
