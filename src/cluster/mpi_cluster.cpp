@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "cluster/cluster.hpp"
-#include "cluster/lanes.hpp"
+#include "study/lanes.hpp"
 
 namespace dfsearch::study {
 namespace {
@@ -156,7 +156,7 @@ struct MpiCluster::Run {
   const std::function<PointAnswer(const std::string&)>& read;
   const RunOptions& options;
   Desk desk;
-  Lanes lanes{solve, options.threads};
+  Lanes lanes{solve, options.threads, options.threads};
   std::deque<PointIndex> later{};      // that need more effort
   std::deque<PointIndex> returned{};   // by ranks that have to end
   std::vector<PointIndex> whole_of{};  // by rank: the point that has all of its lanes, or -1
@@ -290,7 +290,7 @@ void MpiCluster::serve(const SolvePoint& solve,
 void MpiCluster::work(const SolvePoint& solve,
                       const std::function<std::string(const PointAnswer&)>& write, int threads,
                       const Deadline& deadline) {
-  Lanes lanes(solve, threads);
+  Lanes lanes(solve, threads, threads);
   for (;;) {
     bool moved = false;
     while (const std::optional<Message> message = receive(false)) {

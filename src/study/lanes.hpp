@@ -16,7 +16,8 @@ namespace dfsearch::study {
 /// One thread puts points in and takes answers out.
 class Lanes {
  public:
-  Lanes(const SolvePoint& solve, int threads);
+  /// A point that is put in with `whole` is solved by this number of threads.
+  Lanes(const SolvePoint& solve, int lanes, int threads);
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
   /// Waits for points that are being solved; others are dropped.
@@ -24,16 +25,19 @@ class Lanes {
 
   /// A point that is put in with `whole` has all threads; no other one may be put in meanwhile.
   void put(PointIndex point, bool whole);
-  /// An answer, if there is one.  Throws what `solve` threw.
-  std::optional<PointAnswer> take();
+  /// An answer, if there is one, or the next one of points that were put in.  Throws the exception
+  /// that ended a call of `solve`.
+  enum class Wait : bool { No, Yes };
+  std::optional<PointAnswer> take(Wait wait = Wait::No);
 
  private:
   void work(std::size_t lane);
 
   const SolvePoint& solve_;
   const int threads_;
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
+  std::mutex mutex_;                  // guards the members below
+  std::condition_variable changed_;   // for lanes
+  std::condition_variable answered_;  // for the caller
   std::deque<std::pair<PointIndex, bool>> points_;
   std::deque<PointAnswer> answers_;
   std::exception_ptr failure_;

@@ -1,11 +1,11 @@
-#include "cluster/lanes.hpp"
+#include "study/lanes.hpp"
 
 #include <utility>
 
 namespace dfsearch::study {
 
-Lanes::Lanes(const SolvePoint& solve, int threads) : solve_(solve), threads_(threads) {
-  for (int lane = 0; lane < threads; ++lane) {
+Lanes::Lanes(const SolvePoint& solve, int lanes, int threads) : solve_(solve), threads_(threads) {
+  for (int lane = 0; lane < lanes; ++lane) {
     lanes_.emplace_back([this, lane] { work(static_cast<std::size_t>(lane)); });
   }
 }
@@ -25,8 +25,9 @@ void Lanes::put(PointIndex point, bool whole) {
   changed_.notify_one();
 }
 
-std::optional<PointAnswer> Lanes::take() {
-  const std::lock_guard lock(mutex_);
+std::optional<PointAnswer> Lanes::take(Wait wait) {
+  std::unique_lock lock(mutex_);
+  if (wait == Wait::Yes) answered_.wait(lock, [this] { return failure_ || !answers_.empty(); });
   if (failure_) std::rethrow_exception(failure_);
   if (answers_.empty()) return std::nullopt;
   PointAnswer answer = std::move(answers_.front());
@@ -51,6 +52,7 @@ void Lanes::work(std::size_t lane) {
       lock.lock();
       failure_ = std::current_exception();
     }
+    answered_.notify_one();
   }
 }
 
