@@ -149,9 +149,8 @@ class MatrixBuilder {
     }
     for (const auto& [from, to] : pairs) {
       for (std::int64_t p = 0; p < partitions_; ++p) {
-        LinearSum sum;
-        sum.add(1.0, entry_of(h_, to, p)).add(-1.0, entry_of(h_, from, p));
-        model_.add_row(fmt::format("order[{},{},{}]", name(from), name(to), p), sum, Sense::AtMost,
+        model_.add_row(fmt::format("order[{},{},{}]", name(from), name(to), p),
+                       {{1.0, entry_of(h_, to, p)}, {-1.0, entry_of(h_, from, p)}}, Sense::AtMost,
                        0.0);
       }
     }
@@ -189,10 +188,9 @@ class MatrixBuilder {
     for (std::int64_t p = 0; p < partitions_; ++p) {
       const Affine repeat = model_.add_continuous(fmt::format("R[{}]", p));
       for (std::size_t k = 0; k < kernels(); ++k) {
-        LinearSum sum;
-        sum.add(1.0, entry_of(a_, k, p)).add(repeats(k) ? -1.0 : 1.0, repeat);
-        model_.add_row(fmt::format("repeat[{},{}]", name(k), p), sum, Sense::AtMost,
-                       repeats(k) ? 0.0 : 1.0);
+        model_.add_row(fmt::format("repeat[{},{}]", name(k), p),
+                       {{1.0, entry_of(a_, k, p)}, {repeats(k) ? -1.0 : 1.0, repeat}},
+                       Sense::AtMost, repeats(k) ? 0.0 : 1.0);
       }
     }
   }
@@ -220,9 +218,9 @@ class MatrixBuilder {
           continue;
         }
         const Affine crossing = model_.add_continuous(fmt::format("D[{},{}]", tensor, p));
-        LinearSum sum;
-        sum.add(1.0, crossing).add(-1.0, from).add(-1.0, to).add(2.0, b_[t].back());
-        model_.add_row(fmt::format("crossing[{},{}]", tensor, p), sum, Sense::Equal, 0.0);
+        model_.add_row(fmt::format("crossing[{},{}]", tensor, p),
+                       {{1.0, crossing}, {-1.0, from}, {-1.0, to}, {2.0, b_[t].back()}},
+                       Sense::Equal, 0.0);
         d_[t].push_back(crossing);
       }
     }
@@ -231,13 +229,11 @@ class MatrixBuilder {
   Affine add_product(const std::string& tensor, std::int64_t p, Affine from, Affine to) {
     const Affine both = model_.add_continuous(fmt::format("B[{},{}]", tensor, p));
     for (const auto& [row, end] : {std::pair{"inside_from", from}, std::pair{"inside_to", to}}) {
-      LinearSum sum;
-      sum.add(1.0, both).add(-1.0, end);
-      model_.add_row(fmt::format("{}[{},{}]", row, tensor, p), sum, Sense::AtMost, 0.0);
+      model_.add_row(fmt::format("{}[{},{}]", row, tensor, p), {{1.0, both}, {-1.0, end}},
+                     Sense::AtMost, 0.0);
     }
-    LinearSum sum;
-    sum.add(1.0, both).add(-1.0, from).add(-1.0, to);
-    model_.add_row(fmt::format("inside[{},{}]", tensor, p), sum, Sense::AtLeast, -1.0);
+    model_.add_row(fmt::format("inside[{},{}]", tensor, p), {{1.0, both}, {-1.0, from}, {-1.0, to}},
+                   Sense::AtLeast, -1.0);
     return both;
   }
 
@@ -278,9 +274,8 @@ class MatrixBuilder {
       const Affine in_use = model_.add_continuous(fmt::format("U[{}]", p));
       model_.add_row(fmt::format("in_use[{}]", p), used.add(1.0, in_use), Sense::AtMost, 0.0);
       for (const std::size_t k : next) {
-        LinearSum sum;
-        sum.add(1.0, entry_of(a_, k, p + 1)).add(-1.0, in_use);
-        model_.add_row(fmt::format("compact[{},{}]", name(k), p + 1), sum, Sense::AtMost, 0.0);
+        model_.add_row(fmt::format("compact[{},{}]", name(k), p + 1),
+                       {{1.0, entry_of(a_, k, p + 1)}, {-1.0, in_use}}, Sense::AtMost, 0.0);
       }
     }
   }

@@ -30,7 +30,6 @@
 #include "milp/fusion_matrices.hpp"
 #include "milp/fusion_model.hpp"
 #include "milp/memory_rows.hpp"
-#include "milp/scale.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -215,9 +214,8 @@ class FusionModel {
     for (std::int64_t p = 0; p < partitions_; ++p) {
       const Affine moves = moves_.emplace_back(model_.add_continuous(fmt::format("M[{}]", p)));
       const auto row = [&](const std::string& of, Affine entry) {
-        LinearSum sum;
-        sum.add(1.0, entry).add(-1.0, moves);
-        model_.add_row(fmt::format("moves[{},{}]", of, p), sum, Sense::AtMost, 0.0);
+        model_.add_row(fmt::format("moves[{},{}]", of, p), {{1.0, entry}, {-1.0, moves}},
+                       Sense::AtMost, 0.0);
       };
       for (std::size_t k = 0; k < kernels(); ++k) {
         if (costs_.explicit_memory(KernelId(k)) > 0) row(name(k), entry_of(m_.a, k, p));

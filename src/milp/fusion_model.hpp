@@ -17,4 +17,7 @@ LinearModel fusion_model(const Problem& problem, const LayerDecisions& decisions
 
 inline constexpr std::int64_t kMostColumns = 5'000'000;
 
+/// The program of the sharding; its optimum times `unit` is the communicated bytes.
+LinearModel sharding_model(const Problem& problem);
+
 }  // namespace dfsearch

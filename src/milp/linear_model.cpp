@@ -1,6 +1,9 @@
 #include "milp/linear_model.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
 #include <utility>
 
 namespace dfsearch {
@@ -63,6 +66,25 @@ void LinearModel::add_row(std::string name, const LinearSum& left, Sense sense, 
     right = 1.0;
   }
   rows.push_back({.name = std::move(name), .sense = sense, .right = right, .terms = terms});
+}
+
+ByteScale::ByteScale(const std::vector<Bytes>& amounts, Bytes largest) {
+  // A word is a whole number of bits, so all amounts are eighths.
+  std::int64_t divisor = 0;
+  for (const Bytes bytes : amounts) {
+    const double eighths = 8.0 * bytes.in_base_units();
+    if (!(eighths < 0x1p53) || eighths != std::floor(eighths)) {
+      divisor = 1;
+      break;
+    }
+    divisor = std::gcd(divisor, static_cast<std::int64_t>(eighths));
+  }
+  unit_ = divisor_ = static_cast<double>(std::max<std::int64_t>(divisor, 1)) / 8.0;
+  while (std::abs(capacity(largest)) > 0x1p20) unit_ *= 2.0;
+}
+
+double ByteScale::capacity(Bytes bytes) const {
+  return std::floor(bytes.in_base_units() / divisor_) * (divisor_ / unit_);
 }
 
 }  // namespace dfsearch

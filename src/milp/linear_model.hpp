@@ -3,9 +3,13 @@
 // independent of mappings.
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "base/units.hpp"
 
 namespace dfsearch {
 
@@ -24,6 +28,11 @@ class LinearSum {
     std::int64_t column;
     double coefficient;
   };
+
+  LinearSum() = default;
+  LinearSum(std::initializer_list<std::pair<double, Affine>> summands) {
+    for (const auto& [coefficient, entry] : summands) add(coefficient, entry);
+  }
 
   LinearSum& add(double coefficient, Affine entry) {
     if (entry.column != Affine::kNone && coefficient != 0.0) {
@@ -75,6 +84,22 @@ struct LinearModel {
   /// and terms of one column are added up.  A row without terms is left out when it
   /// holds and makes the model infeasible when it does not.
   void add_row(std::string name, const LinearSum& left, Sense sense, double right);
+};
+
+/// A unit for the bytes of some rows, such that the amounts that rows add up are whole
+/// numbers as a rule and capacities at most about a million.
+class ByteScale {
+ public:
+  /// `amounts` are the summands of the rows, `largest` is their largest capacity, which is finite.
+  ByteScale(const std::vector<Bytes>& amounts, Bytes largest);
+
+  [[nodiscard]] double amount(Bytes bytes) const { return bytes.in_base_units() / unit_; }
+  /// The most that sums of amounts can use of a capacity.
+  [[nodiscard]] double capacity(Bytes bytes) const;
+
+ private:
+  double divisor_;  // of all amounts
+  double unit_;     // the divisor times a power of two
 };
 
 }  // namespace dfsearch

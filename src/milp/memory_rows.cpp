@@ -14,7 +14,6 @@
 
 #include <vector>
 
-#include "milp/scale.hpp"
 #include "model/layer/shard.hpp"
 #include "model/step/step_time.hpp"
 
@@ -111,9 +110,8 @@ class MemoryRows {
       const Affine placed = entry_of(m_.a, k, p);
       if (placed.column == Affine::kNone) continue;
       const Affine both = model_.add_continuous(fmt::format("Q[{},{}]", names_.of(id), p));
-      LinearSum sum;
-      sum.add(1.0, both).add(-1.0, placed);
-      model_.add_row(fmt::format("spill[{},{}]", names_.of(id), p), sum, Sense::AtMost, 0.0);
+      model_.add_row(fmt::format("spill[{},{}]", names_.of(id), p), {{1.0, both}, {-1.0, placed}},
+                     Sense::AtMost, 0.0);
       all.add(1.0, both);
       spill_.kernels[k][static_cast<std::size_t>(p)] = both;
     }
@@ -129,9 +127,8 @@ class MemoryRows {
       const Affine crossing = entry_of(m_.d, t, p);
       if (crossing.column == Affine::kNone) continue;
       const Affine both = model_.add_continuous(fmt::format("Q[{},{}]", names_.of(id), p));
-      LinearSum sum;
-      sum.add(1.0, both).add(-1.0, crossing).add(-1.0, spilled_);
-      model_.add_row(fmt::format("spill[{},{}]", names_.of(id), p), sum, Sense::AtLeast, -1.0);
+      model_.add_row(fmt::format("spill[{},{}]", names_.of(id), p),
+                     {{1.0, both}, {-1.0, crossing}, {-1.0, spilled_}}, Sense::AtLeast, -1.0);
       spill_.tensors[t][static_cast<std::size_t>(p)] = both;
     }
   }

@@ -17,7 +17,6 @@
 #include "engine/solve.hpp"
 #include "io/lp/lp_text.hpp"
 #include "milp/fusion_model.hpp"
-#include "milp/sharding_model.hpp"
 #include "model/layer/sharding.hpp"
 #include "support/machine_worlds.hpp"
 #include "support/plain_model.hpp"

@@ -28,7 +28,6 @@
 #include "io/text/read_file.hpp"
 #include "io/text/write_file.hpp"
 #include "milp/fusion_model.hpp"
-#include "milp/sharding_model.hpp"
 
 namespace dfsearch {
 namespace {
