@@ -9,8 +9,8 @@
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
+#include "cli/outputs.hpp"
 #include "cli/signals.hpp"
-#include "cli/standard_output.hpp"
 #include "io/text/input_messages.hpp"
 
 int main(int argc, char** argv) {

@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "cli/outputs.hpp"
-#include "cli/standard_output.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/foreign_file.hpp"
 #include "io/report/chip_text.hpp"

@@ -11,7 +11,6 @@
 #include "cli/option_rows.hpp"
 #include "cli/outputs.hpp"
 #include "cli/signals.hpp"
-#include "cli/standard_output.hpp"
 #include "io/config/config_schema.hpp"
 #include "io/config/foreign_file.hpp"
 #include "io/config/graph_text.hpp"

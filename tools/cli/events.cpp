@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "cli/standard_output.hpp"
+#include "cli/outputs.hpp"
 #include "io/result/event_text.hpp"
 #include "io/text/write_file.hpp"
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cli/outputs.hpp"
-#include "cli/standard_output.hpp"
 #include "io/text/json_text.hpp"
 #include "io/text/text_table.hpp"
 #include "io/text/write_file.hpp"

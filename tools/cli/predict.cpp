@@ -12,7 +12,6 @@
 #include "cli/outputs.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
-#include "cli/standard_output.hpp"
 #include "io/html/pages.hpp"
 #include "io/predict/fit_engine.hpp"
 #include "io/predict/prediction_table.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/units_text.hpp"
-#include "cli/standard_output.hpp"
+#include "cli/outputs.hpp"
 #include "study/figure.hpp"
 
 namespace dfsearch {

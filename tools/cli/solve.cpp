@@ -13,7 +13,6 @@
 #include "cli/outputs.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
-#include "cli/standard_output.hpp"
 #include "io/checkpoint/checkpoint_frame.hpp"
 #include "io/emit/emit_result.hpp"
 #include "io/result/event_text.hpp"

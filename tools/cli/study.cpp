@@ -8,9 +8,9 @@
 
 #include "base/error.hpp"
 #include "cli/option_values.hpp"
+#include "cli/outputs.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
-#include "cli/standard_output.hpp"
 #include "io/html/pages.hpp"
 #include "io/study/journal.hpp"
 #include "io/study/result_row.hpp"
@@ -70,13 +70,14 @@ int list_points(const StudyPoints& points, const Deadline& deadline) {
 }
 
 /// All files of a folder that has its results.
-void write_results(const fs::path& folder, const std::vector<StudyAxis>& axes, const Json& study,
-                   const Json& front) {
+void write_results(const fs::path& folder, const std::vector<StudyAxis>& axes,
+                   const StudyResults& found) {
   const fs::path rows = folder / "results.ndjson";
-  write_file(folder / "study.json", json_text(study));
-  write_file(folder / "front.json", json_text(front));
+  write_file(folder / "study.json", json_text(found.study));
+  write_file(folder / "front.json", json_text(found.front));
   write_file(folder / "results.csv", results_csv(rows, axes));
-  write_file(folder / "study.html", study_page(study, read_file(rows, kMostRows), front));
+  write_file(folder / "study.html",
+             study_page(found.study, read_file(rows, kMostRows), found.front));
 }
 
 int exit_status(const StudyState& state) {
@@ -184,7 +185,7 @@ class StudyRun {
 
   int finish(const Journal& journal) {
     const StudyResults found = results_of(study_, points_.grid(), state_, journal.answers());
-    write_results(folder_, study_.axes, found.study, found.front);
+    write_results(folder_, study_.axes, found);
     print(found.report + (state_.complete ? "" : "\nstopped: the same command goes on\n"));
     return exit_status(state_);
   }
@@ -241,9 +242,9 @@ int run_merge(const CommandLine& line) {
   StudyState state = merged.state;
   state.complete = true;
   write_file(folder / "results.ndjson", merged.rows);
-  write_results(folder, merged.study.axes, study_json(merged.study, state),
-                front_json(merged.study, grid, state, merged.front));
-  print(study_report(merged.study, grid, state, merged.front, merged.answers));
+  const StudyResults found = results_of(merged.study, grid, state, merged.answers);
+  write_results(folder, merged.study.axes, found);
+  print(found.report);
   return exit_status(state);
 }
 
