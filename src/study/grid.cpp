@@ -108,6 +108,13 @@ const std::string& Grid::label(std::size_t axis, const Choices& choices) const {
   return of.labels[static_cast<std::size_t>(choices[of.dimension])];
 }
 
+std::vector<std::pair<std::string, std::string>> Grid::labels(PointIndex index) const {
+  const Choices at = choices(index);
+  std::vector<std::pair<std::string, std::string>> labels;
+  for (std::size_t a = 0; a < axes_.size(); ++a) labels.emplace_back(axes_[a].name, label(a, at));
+  return labels;
+}
+
 PointIndex Grid::rank(const Choices& choices, const std::vector<Growth>& growth) const {
   PointIndex rank = 0;
   for (std::size_t d = 0; d < sizes_.size(); ++d) {

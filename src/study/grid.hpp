@@ -70,6 +70,8 @@ class Grid {
   [[nodiscard]] bool is_excluded(const Choices& choices) const;
   /// The label of an axis at a point.
   [[nodiscard]] const std::string& label(std::size_t axis, const Choices& choices) const;
+  /// The name of each axis and its label at a point.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> labels(PointIndex index) const;
 
   /// Numbers the points anew, so that earlier choices come first in dimensions of Growth::None and
   /// greater ones in others: the first of equal points in this order stands for all.

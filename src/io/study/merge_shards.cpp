@@ -163,15 +163,12 @@ MergedStudy merge_shards(const std::vector<std::filesystem::path>& folders) {
     throw InputError(fmt::format("part {} of {} is missing", part + 1, merged.state.part.of));
   }
   merged.state.part = {};
-  FrontOf front(merged.study, merged.state);
   for (const auto& [index, row] : rows) {
     merged.rows += row + "\n";
     study::PointAnswer answer = answer_of_row(row);
     answer.row.clear();
-    front.add(index, answer.figures);
     merged.answers.emplace(index, std::move(answer));
   }
-  merged.front = front.members();
   return merged;
 }
 

@@ -169,15 +169,11 @@ study::PointAnswer checked_answer_of(const std::string& row, const study::Grid& 
       throw InputError(
           fmt::format("index: expected 0 to {}, got {}", grid.count() - 1, line["index"].dump()));
     }
-    const study::Choices choices = grid.choices(answer.index);
-    const Json& point = line.at("point");
-    for (std::size_t a = 0; a < grid.axes().size(); ++a) {
-      const std::string& name = grid.axes()[a].name;
-      if (point.value(name, std::string()) != grid.label(a, choices)) {
-        throw InputError(fmt::format("point: expected {} {} of the index {}, got {}", name,
-                                     in_quotes(grid.label(a, choices)), answer.index,
-                                     in_quotes(point.value(name, std::string()))));
-      }
+    for (const auto& [axis, label] : grid.labels(answer.index)) {
+      const std::string found = line.at("point").value(axis, std::string());
+      if (found == label) continue;
+      throw InputError(fmt::format("point: expected {} {} of the index {}, got {}", axis,
+                                   in_quotes(label), answer.index, in_quotes(found)));
     }
     const std::string written = line.at("fingerprint").get<std::string>();
     line.erase("search");

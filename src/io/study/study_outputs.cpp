@@ -168,28 +168,26 @@ Json study_json(const Study& study, const StudyState& state) {
   return json;
 }
 
-FrontOf::FrontOf(const Study& study, const StudyState& state)
-    : goal_(study.goal), growth_(state.growth), grid_(grid_of(study)), front_(goal_) {}
-
-void FrontOf::add(study::PointIndex point, const study::Figures& figures) {
-  if (goal_.figures.empty()) return;
-  front_.add(point, grid_.rank(grid_.choices(point), growth_), figures);
+std::vector<study::Front::Member> front_of(const Study& study, const study::Grid& grid,
+                                           const StudyState& state,
+                                           const study::PointAnswers& answers) {
+  if (study.goal.figures.empty()) return {};
+  study::Front front(study.goal);
+  for (const auto& [index, answer] : answers) {
+    front.add(index, grid.rank(grid.choices(index), state.growth), answer.figures);
+  }
+  return front.members();
 }
 
-std::vector<study::Front::Member> FrontOf::members() const {
-  if (goal_.figures.empty()) return {};
-  return front_.members();
-}
+namespace {
 
+/// The members in their order.
 Json front_json(const Study& study, const study::Grid& grid, const StudyState& state,
                 const std::vector<study::Front::Member>& members) {
   Json points = Json::array();
   for (const study::Front::Member& member : members) {
-    const study::Choices choices = grid.choices(member.index);
     Json labels = Json::object();
-    for (std::size_t a = 0; a < study.axes.size(); ++a) {
-      labels[study.axes[a].name] = grid.label(a, choices);
-    }
+    for (const auto& [axis, label] : grid.labels(member.index)) labels[axis] = label;
     Json point = {{"index", member.index}, {"point", std::move(labels)}};
     for (const study::Figure figure : study::kFigures) {
       if (!member.figures.has(figure)) continue;
@@ -203,6 +201,8 @@ Json front_json(const Study& study, const study::Grid& grid, const StudyState& s
           {"exact", state.is_exact()},
           {"points", points}};
 }
+
+}  // namespace
 
 void for_each_row(const std::filesystem::path& ndjson,
                   const std::function<void(const std::string&)>& call) {
@@ -269,9 +269,7 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
 
 StudyResults results_of(const Study& study, const study::Grid& grid, StudyState& state,
                         const study::PointAnswers& answers) {
-  FrontOf found(study, state);
-  for (const auto& [index, answer] : answers) found.add(index, answer.figures);
-  const std::vector<study::Front::Member> front = found.members();
+  const std::vector<study::Front::Member> front = front_of(study, grid, state, answers);
   state.ratios = ratios_of(study, grid, answers);
   return {.study = study_json(study, state),
           .front = front_json(study, grid, state, front),

@@ -52,26 +52,6 @@ struct StudyState {
 
 Json study_json(const Study& study, const StudyState& state);
 
-/// The front of points that have answers.
-class FrontOf {
- public:
-  FrontOf(const Study& study, const StudyState& state);
-  void add(study::PointIndex point, const study::Figures& figures);
-  [[nodiscard]] const study::Grid& grid() const { return grid_; }
-  /// None where the study has no goal.
-  [[nodiscard]] std::vector<study::Front::Member> members() const;
-
- private:
-  const study::Goal& goal_;
-  const std::vector<study::Growth>& growth_;
-  const study::Grid grid_;
-  study::Front front_;
-};
-
-/// The members in their order.
-Json front_json(const Study& study, const study::Grid& grid, const StudyState& state,
-                const std::vector<study::Front::Member>& members);
-
 /// results.ndjson as comma-separated values, in the order of points, with units in the head: the
 /// labels of axes and their values in SI base units, figures, decisions, parts of time and memory.
 std::string results_csv(const std::filesystem::path& ndjson, const std::vector<StudyAxis>& axes);
@@ -79,6 +59,11 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
 /// Calls with each line of results.ndjson.
 void for_each_row(const std::filesystem::path& ndjson,
                   const std::function<void(const std::string&)>& call);
+
+/// The members of the front among the points that have answers; none if the study has no goal.
+std::vector<study::Front::Member> front_of(const Study& study, const study::Grid& grid,
+                                           const StudyState& state,
+                                           const study::PointAnswers& answers);
 
 /// The report for people: counts, the front or the best points, and their proofs; points whose
 /// rates differ in kind.  Aligned, with at most 100 columns except for long labels.
@@ -104,8 +89,7 @@ std::unique_ptr<study::PointSource> source_of(const Study& study, const study::G
 struct MergedStudy {
   Study study;  ///< without bases and changes
   StudyState state;
-  std::string rows;  ///< of results.ndjson, in the order of points
-  std::vector<study::Front::Member> front;
+  std::string rows;             ///< of results.ndjson, in the order of points
   study::PointAnswers answers;  ///< without their rows
 };
 

@@ -72,11 +72,9 @@ StudyPoints::StudyPoints(const Study& study, PointSearch search)
     : study_(study), search_(std::move(search)), grid_(grid_of(study)) {}
 
 std::string StudyPoints::name(PointIndex point) const {
-  const study::Choices choices = grid_.choices(point);
   std::string name;
-  for (std::size_t a = 0; a < study_.axes.size(); ++a) {
-    name += fmt::format("{}{}={}", name.empty() ? "" : ", ", study_.axes[a].name,
-                        grid_.label(a, choices));
+  for (const auto& [axis, label] : grid_.labels(point)) {
+    name += fmt::format("{}{}={}", name.empty() ? "" : ", ", axis, label);
   }
   return name;
 }
@@ -324,12 +322,10 @@ AnswerJson StudyPoints::answer_json(const AnyConfig& any, const study::PointEffo
 }
 
 study::PointAnswer StudyPoints::solve(PointIndex point, const study::PointEffort& effort) const {
-  ResultRow row{.index = point, .axes = {}, .reason = {}};
-  const study::Choices choices = grid_.choices(point);
-  for (std::size_t a = 0; a < study_.axes.size(); ++a) {
-    row.axes.emplace_back(study_.axes[a].name, grid_.label(a, choices));
-  }
-  row.tells_time = !search_.request.deterministic;
+  ResultRow row{.index = point,
+                .axes = grid_.labels(point),
+                .reason = {},
+                .tells_time = !search_.request.deterministic};
   bool stopped_by_effort = false;
   Json result;
   try {

@@ -29,13 +29,11 @@ std::string counts_text(const StudyState& state) {
 }
 
 /// "sram=64 KiB, link=slow", a word for each axis.
-std::vector<std::string> point_words(const Study& study, const study::Grid& grid,
-                                     study::PointIndex point) {
+std::vector<std::string> point_words(const study::Grid& grid, study::PointIndex point) {
   std::vector<std::string> words;
-  const study::Choices choices = grid.choices(point);
-  for (std::size_t a = 0; a < study.axes.size(); ++a) {
-    const char* comma = a + 1 < study.axes.size() ? "," : "";
-    words.push_back(fmt::format("{}={}{}", study.axes[a].name, grid.label(a, choices), comma));
+  for (const auto& [axis, label] : grid.labels(point)) {
+    words.push_back(
+        fmt::format("{}={}{}", axis, label, words.size() + 1 < grid.axes().size() ? "," : ""));
   }
   return words;
 }
@@ -52,10 +50,9 @@ std::map<study::Rates, std::int64_t> counts_of_rates(const study::PointAnswers& 
 class PointTable {
  public:
   /// If the answers have several rates, each row shows its own.
-  PointTable(const Study& study, const study::Grid& grid, std::vector<study::Figure> figures,
+  PointTable(const study::Grid& grid, std::vector<study::Figure> figures,
              const study::PointAnswers& answers)
-      : study_(study),
-        grid_(grid),
+      : grid_(grid),
         figures_(std::move(figures)),
         answers_(answers),
         tells_rates_(counts_of_rates(answers).size() > 1),
@@ -63,7 +60,7 @@ class PointTable {
 
   /// `remark` stands behind the point.
   void add(study::PointIndex point, const study::Figures& figures, const std::string& remark = "") {
-    std::vector<std::string> cells, words = point_words(study_, grid_, point);
+    std::vector<std::string> cells, words = point_words(grid_, point);
     for (const study::Figure figure : figures_) {
       cells.push_back(figures.has(figure) ? figure_text(figure, figures[figure]) : "none");
     }
@@ -92,7 +89,6 @@ class PointTable {
     return header;
   }
 
-  const Study& study_;
   const study::Grid& grid_;
   const std::vector<study::Figure> figures_;
   const study::PointAnswers& answers_;
@@ -103,7 +99,7 @@ class PointTable {
 std::string front_table(const Study& study, const study::Grid& grid,
                         const std::vector<study::Front::Member>& front,
                         const study::PointAnswers& answers) {
-  PointTable table(study, grid, study.goal.figures, answers);
+  PointTable table(grid, study.goal.figures, answers);
   for (std::size_t i = 0; i < front.size() && i < kMostRows; ++i) {
     table.add(front[i].index, front[i].figures);
   }
@@ -177,7 +173,7 @@ std::string points_table(const Study& study, const study::Grid& grid, const Stud
     return front.empty() ? "" : "\n" + front_table(study, grid, front, answers);
   const auto others = other_points(study, answers, front, lists_all);
   std::string text;
-  PointTable table(study, grid, figures, answers);
+  PointTable table(grid, figures, answers);
   if (single) {
     for (const auto& member : front) table.add(member.index, member.figures);
   } else if (!front.empty()) {

@@ -98,7 +98,7 @@ Figures front_of(const Study& study, const StudyPoints& points, bool all, int th
                  std::int64_t& solved) {
   StudyState state;
   state.growth = points.growth();
-  FrontOf front(study, state);
+  study::PointAnswers answers;
   const study::PointKnowledge knowledge{
       .growth = state.growth,
       .facts = [&](study::PointIndex point) { return points.facts(point); },
@@ -117,11 +117,11 @@ Figures front_of(const Study& study, const StudyPoints& points, bool all, int th
                            REQUIRE(answer.status != study::PointStatus::Failed);
                            REQUIRE(answer.exact);
                            ++solved;
-                           front.add(answer.index, answer.figures);
+                           answers.emplace(answer.index, answer);
                          }});
   REQUIRE(done);
   Figures figures;
-  for (const auto& member : front.members()) {
+  for (const auto& member : dfsearch::front_of(study, points.grid(), state, answers)) {
     figures.emplace_back(member.index, member.figures[study.goal.figures.front()]);
   }
   return figures;
