@@ -67,42 +67,27 @@ using Map = nlohmann::json;
 // Map, "finished", one of them, "point", a number: half of this.
 constexpr int kDeepest = 10;
 
-/// Builds the tree as the library's own handler does, down to a depth.
-class ShallowBuilder {
+/// The library's own handler, down to a depth: parsers call it by its type, so that functions of
+/// the same name take the place of those of the base.
+class ShallowBuilder : public nlohmann::detail::json_sax_dom_parser<Map> {
  public:
-  explicit ShallowBuilder(Map& root) : builder_(root) {}
-
-  bool null() { return builder_.null(); }
-  bool boolean(bool value) { return builder_.boolean(value); }
-  bool number_integer(std::int64_t value) { return builder_.number_integer(value); }
-  bool number_unsigned(std::uint64_t value) { return builder_.number_unsigned(value); }
-  bool number_float(double value, const std::string& text) {
-    return builder_.number_float(value, text);
-  }
-  bool string(std::string& value) { return builder_.string(value); }
-  bool binary(Map::binary_t& value) { return builder_.binary(value); }
-  bool key(std::string& value) { return builder_.key(value); }
+  using json_sax_dom_parser::json_sax_dom_parser;
 
   bool start_object(std::size_t size) {
     descend();
-    return builder_.start_object(size);
+    return json_sax_dom_parser::start_object(size);
   }
   bool end_object() {
     --depth_;
-    return builder_.end_object();
+    return json_sax_dom_parser::end_object();
   }
   bool start_array(std::size_t size) {
     descend();
-    return builder_.start_array(size);
+    return json_sax_dom_parser::start_array(size);
   }
   bool end_array() {
     --depth_;
-    return builder_.end_array();
-  }
-
-  template <class Error>
-  bool parse_error(std::size_t position, const std::string& token, const Error& error) {
-    return builder_.parse_error(position, token, error);
+    return json_sax_dom_parser::end_array();
   }
 
  private:
@@ -110,7 +95,6 @@ class ShallowBuilder {
     if (++depth_ > kDeepest) throw BadBytes();
   }
 
-  nlohmann::detail::json_sax_dom_parser<Map> builder_;
   int depth_ = 0;
 };
 

@@ -108,10 +108,6 @@ SearchState load_checkpoint(const std::filesystem::path& file, const Problem& pr
   return parse_checkpoint(read_file(file, kLargestCheckpoint), file.string(), problem);
 }
 
-void check_replaceable(const std::filesystem::path& file, const Problem& problem) {
-  check_replaceable(file, fingerprint_of(problem));
-}
-
 // Boxes are packed into a byte string, the least and the most steps of every share in turn.
 
 namespace {

@@ -22,10 +22,6 @@ SearchState load_checkpoint(const std::filesystem::path& file, const Problem& pr
 SearchState parse_checkpoint(const std::string& bytes, const std::string& name,
                              const Problem& problem);
 
-/// Throws InputError if the file holds something that a checkpoint of this problem
-/// must not replace: anything but one, or a checkpoint of another problem.
-void check_replaceable(const std::filesystem::path& file, const Problem& problem);
-
 /// Fingerprint of the problem and of the technology that its chips are derived from.
 Fingerprint fingerprint_of(const Problem& problem, const ChipDesign& design);
 

@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "engine/solve.hpp"
+#include "io/checkpoint/checkpoint_frame.hpp"
 #include "io/example_problem.hpp"
 #include "io/text/write_file.hpp"
 #include "support/children.hpp"
@@ -342,12 +343,14 @@ TEST_CASE("only a checkpoint of the same problem is replaced") {
   const Problem problem = example_problem();
   Problem other = problem;
   other.workload.layers += 1;
-  CHECK_NOTHROW(check_replaceable(folder.path() / "new.ck", problem));
-  CHECK_NOTHROW(check_replaceable(folder.write("empty.ck", ""), problem));
+  CHECK_NOTHROW(check_replaceable(folder.path() / "new.ck", fingerprint_of(problem)));
+  CHECK_NOTHROW(check_replaceable(folder.write("empty.ck", ""), fingerprint_of(problem)));
   const auto old = folder.write("old.ck", some_checkpoint(problem));
-  CHECK_NOTHROW(check_replaceable(old, problem));
-  CHECK_THROWS_AS(check_replaceable(old, other), InputError);
-  CHECK_THROWS_AS(check_replaceable(folder.write("c.yaml", "workload: {}"), problem), InputError);
+  CHECK_NOTHROW(check_replaceable(old, fingerprint_of(problem)));
+  CHECK_THROWS_AS(check_replaceable(old, fingerprint_of(other)), InputError);
+  CHECK_THROWS_AS(
+      check_replaceable(folder.write("c.yaml", "workload: {}"), fingerprint_of(problem)),
+      InputError);
   CHECK_THROWS_AS(load_checkpoint(folder.path() / "none.ck", problem), InputError);
 }
 
