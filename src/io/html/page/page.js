@@ -30,21 +30,7 @@ const page = (() => {
 
   // Numbers.
 
-  const PREFIXES = [
-    [1e24, "Y"],
-    [1e21, "Z"],
-    [1e18, "E"],
-    [1e15, "P"],
-    [1e12, "T"],
-    [1e9, "G"],
-    [1e6, "M"],
-    [1e3, "k"],
-    [1, ""],
-    [1e-3, "m"],
-    [1e-6, "u"],
-    [1e-9, "n"],
-    [1e-12, "p"]
-  ];
+  const PREFIXES = [..."YZEPTGMk", "", ..."munp"].map((name, i) => [Number(`1e${24 - 3 * i}`), name]);
 
   const WORDS = [
     [1e12, "trillion"],
