@@ -67,8 +67,8 @@ using Map = nlohmann::json;
 // Map, "finished", one of them, "point", a number: half of this.
 constexpr int kDeepest = 10;
 
-/// The library's own handler, down to a depth: parsers call it by its type, so that functions of
-/// the same name take the place of those of the base.
+/// A handler that builds the tree as the library does, down to a depth.  The parser calls it by its
+/// own type, so its functions hide those with their names in the base.
 class ShallowBuilder : public nlohmann::detail::json_sax_dom_parser<Map> {
  public:
   using json_sax_dom_parser::json_sax_dom_parser;
