@@ -215,6 +215,42 @@ class Onnx(unittest.TestCase):
         self.assertEqual(self.macs_of(of("ConvTranspose", "x w", group=2, strides=[2, 2]), data,
                                       [weight("w", 8, 5, 3, 3)]), 2 * 8 * 10 * 10 * 5 * 9)
 
+    def test_networks_have_the_products_that_the_shapes_of_onnx_give(self):
+        draw = random.Random(3)
+        for _ in range(12):
+            nodes, weights, channels = [], [], 8
+            for i in range(6):
+                kind = draw.choice(("Conv", "Conv", "ConvTranspose", "Relu"))
+                groups, side = draw.choice((1, 2, channels)), draw.choice((1, 3))
+                source = f"v{i - 1}" if i else "x"
+                if kind == "Relu":
+                    nodes.append(helper.make_node(kind, [source], [f"v{i}"], f"n{i}"))
+                    continue
+                turned, grown = kind == "ConvTranspose", channels * draw.choice((1, 2))
+                shape = ((channels, grown // groups) if turned else (grown, channels // groups))
+                weights.append(weight(f"w{i}", *shape, side, side))
+                nodes.append(helper.make_node(
+                    kind, [source, f"w{i}"], [f"v{i}"], f"n{i}", group=groups,
+                    strides=[draw.choice((1, 2))] * 2, pads=[side // 2] * 4))
+                channels = grown
+            nodes += [helper.make_node("GlobalAveragePool", ["v5"], ["mean"], "pool"),
+                      helper.make_node("Flatten", ["mean"], ["flat"], "flat"),
+                      helper.make_node("Gemm", ["flat", "w"], ["y"], "head", transB=1)]
+            weights.append(weight("w", 10, channels))
+            made = onnx.shape_inference.infer_shapes(
+                model(nodes, {"x": [2, 8, 20, 20]}, ["y"], weights))
+            sizes = {v.name: _product(d.dim_value for d in v.type.tensor_type.shape.dim)
+                     for v in [*made.graph.input, *made.graph.value_info, *made.graph.output]}
+            macs = 0
+            for node in made.graph.node:
+                if len(node.input) < 2:
+                    continue
+                heavy = next(w.dims for w in weights if w.name == node.input[1])
+                # Each output, or input of a transposed one, meets the weights of its channel.
+                ends = node.input if node.op_type == "ConvTranspose" else node.output
+                macs += sizes[ends[0]] * _product(heavy[1:])
+            self.assertEqual(flop(dfsearch.read_onnx(made)), 2 * macs)
+
     def test_a_recurrent_layer_has_the_products_of_its_gates(self):
         for kind, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
             for directions, layout in ((1, 0), (2, 0)):
