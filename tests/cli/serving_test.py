@@ -87,7 +87,7 @@ WRONG = [
     ("serving", SMALL["serving"] | {"objective": "front", "front": "cost", "pools": [FREE]},
      "front: needs a 'price' in the system of some pool"),
     ("serving", SMALL["serving"] | {"objective": "energy", "pools": [FREE]},
-     "objective: needs a 'power' in the system of some pool"),
+     "objective: needs a 'power' or an 'energy' in the system of some pool"),
     ("serving", SMALL["serving"] | {"limits": {"cost": 1}, "pools": [FREE]},
      "limits: cost needs a 'price' in the system of some pool"),
     ("workload.rounds", 0.5, "rounds: expected a number from 1 to"),

@@ -181,7 +181,9 @@ Task random_task(std::mt19937_64& random) {
     if (dice.one_in(2)) task.rounds = *task.concurrency < 50.0 ? 1.0 : 10.0;
   }
   if (dice.one_in(4)) task.length_spread = dice.of({0.11, 0.5});
-  task.objective = static_cast<serving::Objective>(dice.count(0, 8));
+  const std::int64_t drawn = dice.count(0, 8);
+  constexpr auto kEdp = static_cast<std::int64_t>(serving::Objective::Edp);  // has tests of its own
+  task.objective = static_cast<serving::Objective>(drawn < kEdp ? drawn : drawn + 1);
   if (dice.one_in(2)) task.front = FrontAxis::Cost;
   task.cache_reserve = dice.of({CacheReserve::Full, CacheReserve::Mean, CacheReserve::Max});
   task.wait = dice.one_in(4) ? Wait::None : Wait::Md1;
