@@ -28,7 +28,7 @@ enum class SearchStatus : std::uint8_t {
 };
 
 /// State of the proof of an answer of any kind: SearchStatus::Optimal within the gap asked for.
-struct Certainty {
+struct Proof {
   SearchStatus status = SearchStatus::NoSolution;
   StopReason stopped_by = StopReason::None;
   Score lower_bound{};
@@ -41,7 +41,7 @@ struct Certainty {
 };
 
 /// Report of every search beside its answers.
-struct SearchEnd {
+struct SearchReport {
   Scope scope;                         ///< decisions fixed beforehand, within which the proof holds
   bool alternatives_complete = false;  ///< it is proved that nothing beyond the answers fits
   SearchStats stats;
@@ -49,7 +49,7 @@ struct SearchEnd {
 };
 
 /// The best mapping found.  `mapping` and `cost` are there for Optimal and Feasible.
-struct BestMapping : Certainty {
+struct BestMapping : Proof {
   std::optional<Mapping> mapping;
   std::optional<Cost> cost;
   /// Bound of the mapping's network, tile and micro-batch, before any branching; nothing where the
@@ -58,7 +58,7 @@ struct BestMapping : Certainty {
 };
 
 /// The best answer with any framework, for a search that was restricted to one.
-struct AnyFramework {
+struct BestWithoutFramework {
   Score best = Score::infinity();  ///< the least objective known
   Score lower_bound{};
   ///< objective of the answer over `best`, less 1; for fronts, where that is greatest
@@ -87,7 +87,7 @@ struct FeasibleChange {
 };
 
 /// Result of `solve`: the best answer, and others with other parallelisms.
-struct SearchResult : BestMapping, SearchEnd {
+struct SearchResult : BestMapping, SearchReport {
   /// If asked for and the scope is not empty, the best mapping with nothing fixed beforehand that a
   /// fixed effort finds; nothing where the limits came first.  If it is not better, only its bound
   /// is kept.

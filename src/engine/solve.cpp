@@ -189,7 +189,7 @@ class Solver {
     const MappingProblem problem = search_.without(excluded_, options_.node_effort);
     std::function<void()> checkpoint;
     if (options_.on_checkpoint) checkpoint = [this] { tell_checkpoint(); };
-    const BestFound found =
+    const BestAnswer found =
         find_best(problem, options_, effort(options_.deterministic), monitor_, state_, checkpoint);
     state_is_lost_ = found.state_is_lost;
     const std::int64_t of_rank = rank();
@@ -229,7 +229,7 @@ class Solver {
         with_all_bounds().without(excluded_, {.steps = kStepsPerNextBestNode});
     BestEffort small = effort(true);
     small.limits.nodes = std::min(small.limits.nodes, kNextBestNodes);
-    const BestFound found = find_best(problem, options_, small, monitor_, state, nullptr);
+    const BestAnswer found = find_best(problem, options_, small, monitor_, state, nullptr);
     state_.stats = state.stats;
     add_answer(found);
     result.alternatives = std::vector(answers_.begin() + 1, answers_.end());
@@ -265,7 +265,7 @@ class Solver {
   /// A search that was stopped may have left the point of its mapping with a bound below the bound
   /// of its root, which is computed only now.  Mappings below nodes that are not open are no better
   /// than this one.
-  void raise_bound(const BestFound& found, BestMapping& answer) const {
+  void raise_bound(const BestAnswer& found, BestMapping& answer) const {
     if (found.stopped_by == StopReason::None || found.state_is_lost || !answer.root_bound) return;
     Score least = found.solution->cost;
     for (const auto& entry : state_.open) {
@@ -299,7 +299,7 @@ class Solver {
   }
 
   /// False unless the search for it came to its end with a mapping.
-  bool add_answer(const BestFound& found) {
+  bool add_answer(const BestAnswer& found) {
     BestMapping answer;
     answer.stopped_by = found.stopped_by;
     answer.lower_bound = found.lower_bound;
@@ -343,7 +343,7 @@ class Solver {
   const std::int64_t parallelisms_;      // to choose from
   std::vector<BestMapping> answers_;
   std::vector<Parallelism> excluded_;  // of the answers
-  bool state_is_lost_ = false;         // see BestFound
+  bool state_is_lost_ = false;         // see BestAnswer
   bool complete_ = false;              // no answer beyond them exists
 };
 

@@ -92,12 +92,13 @@ const Schema& schema_of(Rows<Execution>) {
   using E = Execution;
   static constexpr Field kFields[] = {
       field<&E::style>("style", "fuse the kernels of a partition, or run every kernel alone"),
-      field<&E::partitions>("partitions",
-                            "at most so many, in each stage if these divide the graph; without "
-                            "effect on kernel_by_kernel",
-                            {.limits = {1, kMostPartitions}, .preset = "one for each kernel"}),
+      field<&E::partitions>(
+          "partitions",
+          "the most partitions, of each stage if stages divide the graph; without "
+          "effect on kernel_by_kernel",
+          {.limits = {1, kMostPartitions}, .preset = "one for each kernel"}),
       field<&E::stages>("stages",
-                        "what the stages of the pipeline are made of: layers, each as many; or, of "
+                        "content of the stages of the pipeline: equal numbers of layers or, with "
                         "`kind: graph`, kernels, which are searched "
                         "([model.md](model.md#13-stages-that-divide-the-graph))"),
       field<&E::overlap>("overlap",

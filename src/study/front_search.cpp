@@ -159,7 +159,7 @@ std::optional<PointIndex> FrontSearch::next() {
       waits->second.push_back(std::move(node));
       continue;
     }
-    const Known* answer = answer_of(point);
+    const PointBounds* answer = answer_of(point);
     if (answer != nullptr && (answer->whole || is_beaten(node, answer->step_bound))) {
       proceed(std::move(node), *answer);
       continue;
@@ -171,17 +171,17 @@ std::optional<PointIndex> FrontSearch::next() {
 }
 
 /// The known answer of a point, by this run or one before.
-const FrontSearch::Known* FrontSearch::answer_of(PointIndex index) {
+const FrontSearch::PointBounds* FrontSearch::answer_of(PointIndex index) {
   const auto found = known_.find(index);
   if (found != known_.end()) return &found->second;
   const PointAnswer* answer = knowledge_.known(index);
   if (answer == nullptr) return nullptr;
   add(*answer);
-  return &known_.emplace(index, Known{answer->status, answer->step_bound}).first->second;
+  return &known_.emplace(index, PointBounds{answer->status, answer->step_bound}).first->second;
 }
 
 /// Continues a box with the known answer of its fastest point.
-void FrontSearch::proceed(Node node, const Known& answer) {
+void FrontSearch::proceed(Node node, const PointBounds& answer) {
   if (node.box.is_point() && answer.whole) return;
   // If the fastest point is infeasible, all are; a failure proves nothing about the others.
   if (answer.status == PointStatus::Infeasible) return;
@@ -214,7 +214,7 @@ void FrontSearch::take(const PointAnswer& answer) {
   waiting_.erase(waits);
   const bool whole = !answer.stopped_by_effort;
   if (whole) add(answer);
-  const Known known{answer.status, answer.step_bound, whole};
+  const PointBounds known{answer.status, answer.step_bound, whole};
   known_.insert_or_assign(answer.index, known);
   for (Node& node : nodes) {
     check(node, answer);

@@ -48,7 +48,7 @@ class FrontSearch : public PointSource {
   struct Later {
     bool operator()(const Node& a, const Node& b) const;
   };
-  struct Known {
+  struct PointBounds {
     PointStatus status = PointStatus::NoSolution;
     double step_bound = 0.0;
     bool whole = true;  ///< false: a bound was sufficient
@@ -56,13 +56,13 @@ class FrontSearch : public PointSource {
 
   void open(Box box, double step_bound, const Deadline& deadline);
   void split(const Node& node);
-  void proceed(Node node, const Known& answer);
+  void proceed(Node node, const PointBounds& answer);
   [[nodiscard]] bool is_beaten(const Node& node, double step_bound) const;
   [[nodiscard]] Choices fastest(const Box& box) const;
   [[nodiscard]] PointIndex cheapest(const Box& box) const;
   [[nodiscard]] std::size_t dimension_to_split(const Node& node) const;
   void add(const PointAnswer& answer);
-  const Known* answer_of(PointIndex index);
+  const PointBounds* answer_of(PointIndex index);
   void check(const Node& node, const PointAnswer& answer) const;
 
   const Grid& grid_;
@@ -72,7 +72,7 @@ class FrontSearch : public PointSource {
   Front front_;
   std::priority_queue<Node, std::vector<Node>, Later> open_;
   std::map<PointIndex, std::vector<Node>> waiting_;  // for the answer of a point
-  std::unordered_map<PointIndex, Known> known_;
+  std::unordered_map<PointIndex, PointBounds> known_;
   StudyCount count_;
 };
 

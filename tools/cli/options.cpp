@@ -65,7 +65,7 @@ void refuse_misspelt_command(const std::string& word) {
 }
 
 /// An option of a command, and its values in the command line; a flag has an empty one.
-struct Given {
+struct OptionValues {
   OptionRow row;
   std::vector<std::string> values = {};
 };
@@ -77,9 +77,9 @@ bool is_option(std::string_view word) {
 }
 
 [[noreturn]] void refuse_option(const CommandRow& command, const std::string& word,
-                                const std::vector<Given>& options) {
+                                const std::vector<OptionValues>& options) {
   std::vector<std::string> names = {"--help"};
-  for (const Given& given : options) names.push_back(given.row.name());
+  for (const OptionValues& given : options) names.push_back(given.row.name());
   const std::vector<std::string_view> known(names.begin(), names.end());
   usage_error(fmt::format("{} has no option {}{}", command.name, in_quotes(word),
                           suggestion(word.substr(0, word.find('=')), known)));
@@ -89,7 +89,7 @@ bool is_option(std::string_view word) {
 /// next word, unless that begins with '--'; all words behind '--' are inputs.  Returns whether help is
 /// asked for.
 bool split(const CommandRow& command, Words words, std::vector<std::string>& inputs,
-           std::vector<Given>& options) {
+           std::vector<OptionValues>& options) {
   bool asks_help = false;
   for (OptionRow& row : command.options()) options.push_back({row});
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -114,10 +114,11 @@ bool split(const CommandRow& command, Words words, std::vector<std::string>& inp
       asks_help = true;
       continue;
     }
-    const auto given = std::find_if(options.begin(), options.end(), [&](const Given& option) {
-      const std::vector<std::string> names = option.row.all_names();
-      return std::find(names.begin(), names.end(), name) != names.end();
-    });
+    const auto given =
+        std::find_if(options.begin(), options.end(), [&](const OptionValues& option) {
+          const std::vector<std::string> names = option.row.all_names();
+          return std::find(names.begin(), names.end(), name) != names.end();
+        });
     if (given == options.end()) refuse_option(command, word, options);
     if (given->row.is_flag()) {
       refuse_value();
@@ -141,8 +142,8 @@ bool split(const CommandRow& command, Words words, std::vector<std::string>& inp
   return asks_help;
 }
 
-void read_options(const std::vector<Given>& options, CommandLine& line) {
-  for (const Given& given : options) {
+void read_options(const std::vector<OptionValues>& options, CommandLine& line) {
+  for (const OptionValues& given : options) {
     if (given.values.size() > 1 && given.row.times != Times::Repeatable) {
       usage_error(
           fmt::format("{}: given {} times, expected once", given.row.name(), given.values.size()));
@@ -179,8 +180,8 @@ void take_inputs(const CommandRow& command, const std::vector<std::string>& inpu
   }
 }
 
-void require_options(const CommandRow& command, const std::vector<Given>& options) {
-  for (const Given& given : options) {
+void require_options(const CommandRow& command, const std::vector<OptionValues>& options) {
+  for (const OptionValues& given : options) {
     if (given.row.times != Times::Required || !given.values.empty()) continue;
     usage_error(fmt::format("{}: missing {} {}", command.name, given.row.name(), given.row.value));
   }
@@ -224,7 +225,7 @@ std::variant<CommandLine, HelpText> parse_command_line(int argc, const char* con
   const CommandRow& command = named ? *named : command_rows().front();
   line.command = &command;
   std::vector<std::string> inputs;
-  std::vector<Given> options;
+  std::vector<OptionValues> options;
   if (split(command, Words(words).subspan(named ? 1 : 0), inputs, options)) {
     return HelpText{named ? help_text(command) : help_text()};
   }

@@ -23,7 +23,7 @@ class BestSearch {
         state_(state),
         before_(state.stats) {}
 
-  BestFound run(const std::function<void()>& checkpoint) {
+  BestAnswer run(const std::function<void()>& checkpoint) {
     Tree tree(problem_, {.limits = effort_.limits,
                          .threads = options_.threads,
                          .deterministic = effort_.deterministic,
@@ -87,10 +87,10 @@ class BestSearch {
   }
 
   /// The contents of the state, without a search.
-  [[nodiscard]] BestFound as_resumed() const {
-    BestFound found{.lower_bound = least_open_bound(state_),
-                    .stopped_by = stop_reason(effort_.limits.deadline),
-                    .state_is_lost = true};
+  [[nodiscard]] BestAnswer as_resumed() const {
+    BestAnswer found{.lower_bound = least_open_bound(state_),
+                     .stopped_by = stop_reason(effort_.limits.deadline),
+                     .state_is_lost = true};
     if (!state_.incumbent) return found;
     // Of a mapping that was read its cost is not known yet.
     if (auto solution = problem_.solution(problem_.mapping(*state_.incumbent))) {
@@ -136,9 +136,9 @@ class BestSearch {
 
 }  // namespace
 
-BestFound find_best(const MappingProblem& problem, const SearchOptions& options,
-                    const BestEffort& effort, SearchMonitor& monitor, SearchState& state,
-                    const std::function<void()>& checkpoint) {
+BestAnswer find_best(const MappingProblem& problem, const SearchOptions& options,
+                     const BestEffort& effort, SearchMonitor& monitor, SearchState& state,
+                     const std::function<void()>& checkpoint) {
   return BestSearch(problem, options, effort, monitor, state).run(checkpoint);
 }
 

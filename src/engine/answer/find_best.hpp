@@ -13,7 +13,7 @@
 namespace dfsearch {
 
 /// Result of the search for one answer.
-struct BestFound {
+struct BestAnswer {
   std::shared_ptr<const MappingSolution> solution;  ///< null: none was found
   Score lower_bound{};
   StopReason stopped_by = StopReason::None;  ///< before the proof
@@ -34,8 +34,8 @@ struct BestEffort {
 /// incumbent and counters with which to continue.  `checkpoint`, if any, is called while it is up
 /// to date.  The deadlines of `problem` and `effort` are the same; once it has passed, the result
 /// has the answer found before.
-BestFound find_best(const MappingProblem& problem, const SearchOptions& options,
-                    const BestEffort& effort, SearchMonitor& monitor, SearchState& state,
-                    const std::function<void()>& checkpoint);
+BestAnswer find_best(const MappingProblem& problem, const SearchOptions& options,
+                     const BestEffort& effort, SearchMonitor& monitor, SearchState& state,
+                     const std::function<void()>& checkpoint);
 
 }  // namespace dfsearch

@@ -39,7 +39,7 @@ std::optional<Mapping> map_briefly(const Problem& problem, const Allowance& allo
   SearchMonitor monitor(listening(options), state.stats);
   const BestEffort effort{.limits = {.deadline = allowance.deadline, .nodes = kExplainingNodes},
                           .memory = allowance.memory};
-  const BestFound found = find_best(tree, options, effort, monitor, state, nullptr);
+  const BestAnswer found = find_best(tree, options, effort, monitor, state, nullptr);
   if (!found.solution) {
     allowance.deadline.check();
     return std::nullopt;

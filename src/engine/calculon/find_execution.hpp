@@ -45,7 +45,7 @@ struct NearestMisfit {
 std::optional<NearestMisfit> nearest_misfit(const Task& task, const Deadline& deadline);
 
 /// The best execution found.
-struct FoundExecution : Certainty {
+struct FoundExecution : Proof {
   std::optional<Execution> execution;
   std::optional<Cost> cost;
 };

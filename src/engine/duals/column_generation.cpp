@@ -155,8 +155,8 @@ void ColumnGeneration::price(Work& work) {
   const Duals duals = lower_duals();
   for (; priced_ < pricings_.size(); ++priced_) {
     const auto found = pricings_[priced_].find(duals, is_by_beam_ ? beam_ : 0, work);
-    if (found.end == LabelPricing::End::OutOfWork) return;
-    if (found.end == LabelPricing::End::TooMany) {
+    if (found.end == LabelPricing::Status::OutOfWork) return;
+    if (found.end == LabelPricing::Status::TooMany) {
       stage_ = Stage::Ended;
       return;
     }

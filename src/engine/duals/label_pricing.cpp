@@ -54,11 +54,11 @@ class LabelSearch {
         gains_(tables, path, duals) {}
 
   /// Goes on until `work`, which it counts down, is used up.
-  LabelPricing::Found go_on(Work& work) {
-    using End = LabelPricing::End;
-    if (!gains_.adds_up) return {.partitions = {}, .end = End::TooMany};
+  LabelPricing::Columns go_on(Work& work) {
+    using Status = LabelPricing::Status;
+    if (!gains_.adds_up) return {.partitions = {}, .end = Status::TooMany};
     if (mixtures_.empty()) {
-      if (!find_bounds(work)) return {.partitions = {}, .end = End::Complete};
+      if (!find_bounds(work)) return {.partitions = {}, .end = Status::Complete};
       Label nothing;
       nothing.excess.fill(kNoMatter);
       for (const std::size_t r : timed_) nothing.excess[r] = 0;
@@ -68,11 +68,12 @@ class LabelSearch {
     for (; step_ < path_.steps.size(); ++step_) {
       tables_.deadline().check();
       if (!is_step_decided_ && work > 0) decide_all(work);
-      if (!is_step_decided_ || !keep_best(work)) return {.partitions = {}, .end = End::OutOfWork};
-      if (decisions_.size() > kMostDecisions) return {.partitions = {}, .end = End::TooMany};
+      if (!is_step_decided_ || !keep_best(work))
+        return {.partitions = {}, .end = Status::OutOfWork};
+      if (decisions_.size() > kMostDecisions) return {.partitions = {}, .end = Status::TooMany};
       is_step_decided_ = false;
     }
-    return {.partitions = columns(), .end = End::Complete};
+    return {.partitions = columns(), .end = Status::Complete};
   }
 
  private:
@@ -373,14 +374,14 @@ FineTicks LabelPricing::noise(const Duals& duals) const {
   return sum + 1;
 }
 
-LabelPricing::Found LabelPricing::find(const Duals& duals, std::size_t beam, Work& work) {
+LabelPricing::Columns LabelPricing::find(const Duals& duals, std::size_t beam, Work& work) {
   std::vector<CompletionBound>& bounds = room_->bounds;
   if (!search_) {
     search_ = std::make_unique<LabelSearch>(tables_, path_, group_, timed_, duals, beam,
                                             noise(duals), bounds);
   }
-  Found found = search_->go_on(work);
-  if (found.end != End::OutOfWork) search_.reset();
+  Columns found = search_->go_on(work);
+  if (found.end != Status::OutOfWork) search_.reset();
   const auto bytes = [](std::size_t sum, const auto& bound) { return sum + bound.heap_bytes(); };
   room_->memory = tables_.allowance().charge(
       std::accumulate(bounds.begin(), bounds.end(), std::size_t{0}, bytes));

@@ -36,17 +36,17 @@ class LabelPricing {
   ~LabelPricing();
 
   /// TooMany: partial sets, so that more work would not help.
-  enum class End : std::uint8_t { Complete, OutOfWork, TooMany };
-  struct Found {
+  enum class Status : std::uint8_t { Complete, OutOfWork, TooMany };
+  struct Columns {
     std::vector<PartitionColumn> partitions;  ///< the one of the greatest excess first
-    End end = End::Complete;
+    Status end = Status::Complete;
   };
   /// Finds sets with more excess than the noise, first sets that share no kernels.  `beam` partial
   /// sets are kept for each state of the frontier; 0: all that matter.  Only one of several sets
   /// with equal SRAM, duals and times is found.  Complete without a beam and without sets: there
   /// are none.  Counts `work` down; OutOfWork: the next call, with the same duals and beam, goes
   /// on.  Throws Stopped by the deadline of the tables.
-  [[nodiscard]] Found find(const Duals& duals, std::size_t beam, Work& work);
+  [[nodiscard]] Columns find(const Duals& duals, std::size_t beam, Work& work);
 
   /// Sets whose duals exceed their cost by no more are not found: sets of reduced cost zero are
   /// many.

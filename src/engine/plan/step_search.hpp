@@ -68,13 +68,13 @@ struct StepSearch {
 };
 
 /// The best step found.
-struct StepAnswer : Certainty {
+struct StepAnswer : Proof {
   std::optional<Decisions> decisions;
   Score cost = Score::infinity();
 };
 
 /// The report of a search for steps beside its answers.
-struct StepSearchReport : SearchEnd {
+struct StepSearchReport : SearchReport {
   std::int64_t measured = 0;   ///< steps, up to their last decisions, whose memory was computed
   std::int64_t evaluated = 0;  ///< steps whose time was computed
   std::optional<std::int64_t> candidates;  ///< nothing where the limits came first
@@ -91,7 +91,7 @@ template <class Found, class Result, class Decide>
 void put_answers(StepAnswers answers, Result& result, const Decide& decide) {
   const auto typed = [&](const StepAnswer& answer) {
     Found found;
-    static_cast<Certainty&>(found) = static_cast<const Certainty&>(answer);
+    static_cast<Proof&>(found) = static_cast<const Proof&>(answer);
     if (answer.decisions) decide(answer, found);
     return found;
   };

@@ -408,7 +408,7 @@ void add_any_framework(Task task, const ServingSearch& search, ServingResult& re
   for (const FrontPoint& point : result.front) free.known.push_back(point.deployment);
   free.limits.nodes -= std::min(free.limits.nodes, result.stats.nodes);
   ServingResult best = Finder(task, free).run();
-  AnyFramework any{.best = best.cost, .lower_bound = best.lower_bound};
+  BestWithoutFramework any{.best = best.cost, .lower_bound = best.lower_bound};
   if (task.objective != Objective::Front) {
     any.gain = result.cost / best.cost - 1.0;
     result.of_any = {{*best.deployment, *best.figures}};

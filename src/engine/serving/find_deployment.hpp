@@ -51,7 +51,7 @@ struct ServingSearch {
 };
 
 /// The best deployment found and how sure it is.
-struct FoundDeployment : Certainty {
+struct FoundDeployment : Proof {
   std::optional<Deployment> deployment;
   std::optional<Figures> figures;  ///< of a given deployment without room none
   Score cost = Score::infinity();  ///< value_of
@@ -93,14 +93,14 @@ struct TenthMore {
 };
 
 /// A number of equal deployments of one model in a fleet.
-struct FleetPart {
+struct FleetMember {
   std::size_t model = 0;
   std::int64_t count = 1;
   Deployment deployment;
   Figures figures;  ///< of one, at its capacity
 };
 
-struct ServingResult : FoundDeployment, SearchEnd {
+struct ServingResult : FoundDeployment, SearchReport {
   bool is_given = false;  ///< the deployment was given, and nothing searched
   /// Deployments with other structures than earlier ones, best first.
   std::vector<FoundDeployment> alternatives;
@@ -112,12 +112,12 @@ struct ServingResult : FoundDeployment, SearchEnd {
   std::optional<FrontPoint> at_low;
   /// For Infeasible: limits that rule out deployments; each breaks one of them.
   std::vector<Broken> ruled_out_by;
-  std::vector<FleetPart> fleet;  ///< of several models, in their order
+  std::vector<FleetMember> fleet;  ///< of several models, in their order
   std::vector<FleetRemedy> fleet_remedies;
   std::vector<TenthMore> gains;  ///< if requested, for one objective
   /// For a task with a framework that has an answer: the best of any framework, and its deployment
   /// or front.
-  std::optional<AnyFramework> any_framework;
+  std::optional<BestWithoutFramework> any_framework;
   std::vector<FrontPoint> of_any;
   double deployments = 0.0;  ///< that the choices leave
   std::optional<std::int64_t> feasible;
@@ -144,6 +144,6 @@ ServingResult find_fleet(const Fleet& fleet, const ServingSearch& search);
 
 /// The mix with its cost and the figures of each part.  Adds a reason for each decision that its
 /// model does not allow, and for each limit, rate, pool and budget that the mix does not keep.
-ServingResult judged_fleet(const Fleet& fleet, std::vector<FleetPart> parts, RuledOut& reasons);
+ServingResult judged_fleet(const Fleet& fleet, std::vector<FleetMember> parts, RuledOut& reasons);
 
 }  // namespace dfsearch::serving

@@ -211,7 +211,7 @@ Sums added(const Sums& sums, const std::vector<std::size_t>& front, const Number
 }
 
 void add_parts(const Task& task, std::size_t model, std::size_t number, const Served& served,
-               std::vector<FleetPart>& fleet) {
+               std::vector<FleetMember>& fleet) {
   std::map<Deployment, std::int64_t> counts;
   while (number > 0) {
     const auto* choice = served.last[number];
@@ -467,7 +467,7 @@ ServingResult find_fleet(const Fleet& fleet, const ServingSearch& search) {
                                  .run();
   const bool is_known = !best.fleet.empty();
   const Score least = is_known ? std::min(best.cost, result.cost) : result.cost;
-  result.any_framework = AnyFramework{
+  result.any_framework = BestWithoutFramework{
       .best = least, .lower_bound = is_known ? least : Score{}, .gain = result.cost / least - 1.0};
   return result;
 }

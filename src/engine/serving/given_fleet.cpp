@@ -21,7 +21,7 @@ struct Totals {
   double price = 0.0, power = 0.0, all_chips = 0.0;
 };
 
-void check_part(const Task& task, const std::string& name, FleetPart& part, RuledOut& reasons) {
+void check_part(const Task& task, const std::string& name, FleetMember& part, RuledOut& reasons) {
   for (const std::string& reason : ruled_out(task, part.deployment)) {
     reasons.push_back(fmt::format("{}: {}", name, reason));
   }
@@ -55,7 +55,7 @@ void check_totals(const Fleet& fleet, const Totals& totals, RuledOut& reasons) {
 
 }  // namespace
 
-ServingResult judged_fleet(const Fleet& fleet, std::vector<FleetPart> parts, RuledOut& reasons) {
+ServingResult judged_fleet(const Fleet& fleet, std::vector<FleetMember> parts, RuledOut& reasons) {
   const std::vector<Pool>& pools = fleet.models.front().pools;
   Totals totals{.served = std::vector<double>(fleet.models.size()),
                 .chips = std::vector<double>(pools.size())};
@@ -69,7 +69,7 @@ ServingResult judged_fleet(const Fleet& fleet, std::vector<FleetPart> parts, Rul
     totals.power += chips * pools[s.pool].power.in_base_units();
     totals.all_chips += chips;
   };
-  for (FleetPart& part : parts) {
+  for (FleetMember& part : parts) {
     check_part(without_rate(fleet.models[part.model]), fleet.names[part.model], part, reasons);
     totals.served[part.model] += real(part.count) * part.figures.capacity;
     take(part.deployment.decode, part.count);

@@ -35,19 +35,19 @@ TensorTraits traits_of(const Tensor& tensor) { return {tensor.operand, tensor.va
 
 /// A neighbour, or its colour, and the number of the traits of the tensor to it: compared in this
 /// order.
-class End {
+class Neighbour {
  public:
-  End(std::size_t other, std::size_t traits)
+  Neighbour(std::size_t other, std::size_t traits)
       : both_(static_cast<std::uint64_t>(other) << 32U | traits) {}
 
   [[nodiscard]] std::size_t other() const { return both_ >> 32U; }
   [[nodiscard]] std::size_t traits() const { return both_ & 0xffffffffU; }
-  friend auto operator<=>(const End&, const End&) = default;
+  friend auto operator<=>(const Neighbour&, const Neighbour&) = default;
 
  private:
   std::uint64_t both_;
 };
-using Ends = std::vector<End>;
+using Neighbours = std::vector<Neighbour>;
 
 struct SignatureHash {
   std::size_t operator()(const std::vector<std::uint64_t>& signature) const {
@@ -104,8 +104,8 @@ class SymmetryFinder {
       inputs_[tensor.to.index()].emplace_back(tensor.from.index(), traits);
       outputs_[tensor.from.index()].emplace_back(tensor.to.index(), traits);
     }
-    for (Ends& ends : inputs_) std::sort(ends.begin(), ends.end());
-    for (Ends& ends : outputs_) std::sort(ends.begin(), ends.end());
+    for (Neighbours& ends : inputs_) std::sort(ends.begin(), ends.end());
+    for (Neighbours& ends : outputs_) std::sort(ends.begin(), ends.end());
   }
 
   /// All that a kernel costs, in an order of its own.
@@ -160,9 +160,9 @@ class SymmetryFinder {
     }
   }
 
-  void add_recoloured(const Ends& ends, std::vector<std::uint64_t>& signature) const {
+  void add_recoloured(const Neighbours& ends, std::vector<std::uint64_t>& signature) const {
     const auto begin = static_cast<std::ptrdiff_t>(signature.size());
-    for (const End& end : ends) {
+    for (const Neighbour& end : ends) {
       signature.push_back(std::uint64_t{colours_[end.other()]} << 32U | end.traits());
     }
     std::sort(signature.begin() + begin, signature.end());
@@ -204,15 +204,15 @@ class SymmetryFinder {
 
   /// Neighbours that both have stay; the others are exchanged in the order of
   /// the list.
-  bool pair_up(const Ends& x, const Ends& y) {
+  bool pair_up(const Neighbours& x, const Neighbours& y) {
     only_x_.clear();
     only_y_.clear();
     std::set_difference(x.begin(), x.end(), y.begin(), y.end(), std::back_inserter(only_x_));
     std::set_difference(y.begin(), y.end(), x.begin(), x.end(), std::back_inserter(only_y_));
     if (only_x_.size() != only_y_.size()) return false;
     for (std::size_t i = 0; i < only_x_.size(); ++i) {
-      const End& from = only_x_[i];
-      const End& to = only_y_[i];
+      const Neighbour& from = only_x_[i];
+      const Neighbour& to = only_y_[i];
       if (colours_[from.other()] != colours_[to.other()] || from.traits() != to.traits()) {
         return false;
       }
@@ -222,9 +222,9 @@ class SymmetryFinder {
   }
 
   [[nodiscard]] bool leaves_graph(const Partners& exchange) const {
-    const auto image = [&](const Ends& ends) {
-      Ends moved;
-      for (const End& end : ends) {
+    const auto image = [&](const Neighbours& ends) {
+      Neighbours moved;
+      for (const Neighbour& end : ends) {
         const std::size_t partner = partner_[end.other()];
         moved.emplace_back(partner == kNone ? end.other() : partner, end.traits());
       }
@@ -242,14 +242,14 @@ class SymmetryFinder {
   const DataflowGraph& graph_;
   const LoopSets& sharding_;
   const Deadline& deadline_;
-  std::vector<Ends> inputs_;   // of each kernel, ascending
-  std::vector<Ends> outputs_;  // the same
+  std::vector<Neighbours> inputs_;   // of each kernel, ascending
+  std::vector<Neighbours> outputs_;  // the same
   Colours colours_;
   // State of the exchange that is tried.
   std::vector<std::size_t> partner_;
   std::vector<std::size_t> moved_;
   std::vector<std::pair<std::size_t, std::size_t>> waiting_;
-  Ends only_x_, only_y_;  // scratch of pair_up()
+  Neighbours only_x_, only_y_;  // scratch of pair_up()
 };
 
 }  // namespace

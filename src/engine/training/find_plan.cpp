@@ -33,7 +33,7 @@ Seconds step_at(memory::Level end, Task task, const Blocks& blocks, const Plan& 
 }
 
 /// Searched from the plan that was found.
-AnyFramework step_of_any(Task task, const StepSearch& search, const PlanResult& known) {
+BestWithoutFramework step_of_any(Task task, const StepSearch& search, const PlanResult& known) {
   task.framework.reset();
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());
@@ -255,9 +255,9 @@ Seconds seconds(Score score) { return Seconds(score.in_base_units()); }
 
 }  // namespace
 
-const RobustPlan::Outcome& RobustPlan::worst_of_typical() const {
+const RobustPlan::ScenarioTimes& RobustPlan::worst_of_typical() const {
   return *std::max_element(outcomes.begin(), outcomes.end(),
-                           [](const Outcome& a, const Outcome& b) {
+                           [](const ScenarioTimes& a, const ScenarioTimes& b) {
                              return a.typical_best / a.best < b.typical_best / b.best;
                            });
 }
@@ -310,7 +310,7 @@ RobustPlan find_robust_plan(const Task& task, const StepSearch& search, const Pl
   }
   double most = 0.0;
   for (std::size_t s = 0; s < plans.size(); ++s) {
-    RobustPlan::Outcome& outcome = result.outcomes[s];
+    RobustPlan::ScenarioTimes& outcome = result.outcomes[s];
     const Score step = *plans[s]->rules.cost(*answer.decisions);
     outcome.best = seconds(std::min(plans[s]->best, step));
     outcome.least = seconds(std::min(least[s], plans[s]->best));

@@ -22,7 +22,7 @@
 namespace dfsearch::training {
 
 /// The best plan found.
-struct FoundPlan : Certainty {
+struct FoundPlan : Proof {
   std::optional<Plan> plan;
   std::optional<Cost> cost;
   Fusions fusions;  ///< of the plan; empty where kernels run one by one
@@ -87,19 +87,19 @@ struct StepInterval {
 /// The plan that loses least to the best of each scenario in the one where it loses most
 /// (docs/truth.md, section 6).  `cost` is the typical one; `lower_bound` and `gap` are of 1 + regret.
 struct RobustPlan : FoundPlan {
-  struct Outcome {
+  struct ScenarioTimes {
     std::string scenario;
     Seconds least{};         ///< proved: no plan is faster
     Seconds best{};          ///< of the plans known
     Seconds typical_best{};  ///< of the plan that is best with typical times
     Seconds robust{};        ///< of this one
   };
-  std::vector<Outcome> outcomes;  ///< the typical scenario first
-  double regret = 0.0;            ///< at most, proved; infinite if nothing is known
-  std::int64_t nodes = 0;         ///< of all its searches
+  std::vector<ScenarioTimes> outcomes;  ///< the typical scenario first
+  double regret = 0.0;                  ///< at most, proved; infinite if nothing is known
+  std::int64_t nodes = 0;               ///< of all its searches
 
   /// Where the best of the typical times loses most to the best known.
-  [[nodiscard]] const Outcome& worst_of_typical() const;
+  [[nodiscard]] const ScenarioTimes& worst_of_typical() const;
 };
 
 struct PlanResult : FoundPlan, StepSearchReport {
@@ -108,14 +108,14 @@ struct PlanResult : FoundPlan, StepSearchReport {
   memory::Level decided = memory::Level::Typical;
   /// The plan fits with these and not without, so its status is no proof.
   LeanOptions assumed;
-  std::optional<AnyFramework> any_framework;  ///< for a task with a framework, if requested
-  std::optional<Seconds> hint;                ///< its step; infinite: none of the plans searched
-  std::optional<StepInterval> interval;       ///< of the best plan; nothing without a stack
-  std::optional<RobustPlan> robust;           ///< if requested and there is a plan
-  std::vector<FoundPlan> alternatives;        ///< with other degrees, best first
-  std::optional<NearestMisfit> misfit;        ///< for Infeasible, unless there is no plan at all
-  std::optional<NoPlan> no_plan;              ///< for Infeasible, if there is none
-  std::int64_t fusions_searched = 0;          ///< passes of parts whose fusion was searched for
+  std::optional<BestWithoutFramework> any_framework;  ///< for a task with a framework, if requested
+  std::optional<Seconds> hint;           ///< its step; infinite: none of the plans searched
+  std::optional<StepInterval> interval;  ///< of the best plan; nothing without a stack
+  std::optional<RobustPlan> robust;      ///< if requested and there is a plan
+  std::vector<FoundPlan> alternatives;   ///< with other degrees, best first
+  std::optional<NearestMisfit> misfit;   ///< for Infeasible, unless there is no plan at all
+  std::optional<NoPlan> no_plan;         ///< for Infeasible, if there is none
+  std::int64_t fusions_searched = 0;     ///< passes of parts whose fusion was searched for
 };
 
 /// The winner is costed again by `evaluate`; a difference is an InternalError.  Only a task with a

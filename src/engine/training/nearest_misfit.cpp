@@ -139,18 +139,19 @@ class ShapeMemory {
   const std::int64_t micro_batches_;
 };
 
-struct Found {
+struct LeastNeed {
   Plan plan;
   ShapeMemory::Fullest fullest;
 };
 
 /// The plan of least need, or the first one that fits if `first_that_fits`.
-std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bool first_that_fits,
-                                  const Deadline& deadline, Measure measure = Measure::Fuller) {
+std::optional<LeastNeed> least_memory(const PlanSpace& space, LayoutShelf& shelf,
+                                      bool first_that_fits, const Deadline& deadline,
+                                      Measure measure = Measure::Fuller) {
   // The share itself still fits where it is 1.
   const double at_first =
       first_that_fits ? std::nextafter(1.0, 2.0) : std::numeric_limits<double>::infinity();
-  std::optional<Found> best;
+  std::optional<LeastNeed> best;
   for (const Degrees& inner : space.inner_degrees()) {
     for (const Degrees& degrees : space.degrees(inner)) {
       for (const TensorLayout layout : space.layouts(degrees, shelf, deadline)) {
@@ -164,7 +165,7 @@ std::optional<Found> least_memory(const PlanSpace& space, LayoutShelf& shelf, bo
             if (!layers) continue;
             const auto fullest = memory.fullest(*layers);
             plan.layers = std::move(*layers);
-            best = Found{.plan = std::move(plan), .fullest = fullest};
+            best = LeastNeed{.plan = std::move(plan), .fullest = fullest};
             if (first_that_fits) return best;
           }
         }
@@ -223,7 +224,7 @@ constexpr std::array kRemedies = {
 
 std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf& shelf,
                                             const Deadline& deadline) {
-  std::optional<Found> least = least_memory(space, shelf, false, deadline);
+  std::optional<LeastNeed> least = least_memory(space, shelf, false, deadline);
   if (!least) return std::nullopt;
   NearestMisfit nearest{
       .plan = std::move(least->plan), .misfit = least->fullest.stage, .remedies = {}};
@@ -253,7 +254,7 @@ std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf&
 std::optional<FittingPlan> fitting_plan(const Task& task, const Deadline& deadline) {
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());
-  std::optional<Found> found = least_memory(space, shelf, true, deadline);
+  std::optional<LeastNeed> found = least_memory(space, shelf, true, deadline);
   if (!found) return std::nullopt;
   return FittingPlan{.plan = std::move(found->plan), .needed = found->fullest.stage.memory.total()};
 }
@@ -262,7 +263,7 @@ std::optional<LeastMemory> least_of_memory(const Task& task, bool second,
                                            const Deadline& deadline) {
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());
-  std::optional<Found> found =
+  std::optional<LeastNeed> found =
       least_memory(space, shelf, false, deadline, second ? Measure::Second : Measure::First);
   if (!found) return std::nullopt;
   const MemoryUse& use = found->fullest.stage.memory;

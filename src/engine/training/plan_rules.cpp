@@ -321,12 +321,12 @@ std::vector<Score> PlanRules::inner_floors(const Degrees& inner, const Deadline&
 void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branching) const {
   const Blocks& blocks = space_.blocks();
   const Degrees inner = plan_of(node.taken, space_.task()).degrees;
-  struct Known {
+  struct CachedPasses {
     Profiles profiles;
     std::map<Recompute, Seconds> passes;
   };
   const std::vector<Recompute> recomputes = space_.recomputes();
-  std::map<std::pair<TensorLayout, std::int64_t>, Known> known;
+  std::map<std::pair<TensorLayout, std::int64_t>, CachedPasses> known;
   std::vector<PlanNode> children;
   const std::vector<TensorLayout> layouts = space_.layouts(inner, shelf_, branching.deadline);
   Plan plan;

@@ -50,7 +50,7 @@ ValueHash hash_of(const Machine& system) {
   if (system.memory[0].latency > Seconds{}) all.put(Json(number(system.memory[0].latency)));
   if (system.peaks.stated()) all.put(system.peaks);
   for (const NetworkDimension& dimension : system.network) {
-    all.put(DimensionText{.dimension = dimension, .ports = {}});
+    all.put(DimensionSection{.dimension = dimension, .ports = {}});
   }
   for (const auto& [name, share, bandwidth, latency] : system.levels) {
     all.put(Json{name_of(name), number(share), number(bandwidth), number(latency)});
@@ -83,7 +83,7 @@ Fingerprint fingerprint_of(const ChipDesign& design) {
   const auto& [technology, budget, given, dimensions, equations] = design;
   ValueHash chip(given, given.levels, given.memory_bandwidth, given.memory_capacity, equations);
   for (const DimensionPorts& ports : dimensions) {
-    chip.put(DimensionText{.dimension = {}, .ports = ports});
+    chip.put(DimensionSection{.dimension = {}, .ports = ports});
   }
   return {{"technology", ValueHash(technology)}, {"budget", ValueHash(budget)}, {"chip", chip}};
 }

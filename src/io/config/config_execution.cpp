@@ -66,9 +66,9 @@ void check_shardable(const YamlEntry& pin, const Problem& problem, const Kernel&
 }
 
 /// What a preset says of the problem, and of chips.
-void set_preset(const YamlEntry& entry, EquationsText& text, InputMessages& messages) {
+void set_preset(const YamlEntry& entry, EquationsSection& text, InputMessages& messages) {
   Preset preset = Preset::Physical;
-  if (!read_value(entry, schema_of<EquationsText>().fields.front(), &preset, messages)) return;
+  if (!read_value(entry, schema_of<EquationsSection>().fields.front(), &preset, messages)) return;
   if (preset != Preset::Published) return;
   text.equations = Equations::published();
   text.technology = TechnologyEquations::published();
@@ -82,8 +82,8 @@ constexpr Type kLoopPins = map_to(TypeOf<LoopPair>::type);
 
 }  // namespace
 
-const Schema& schema_of(Rows<ExecutionText>) {
-  using E = ExecutionText;
+const Schema& schema_of(Rows<ExecutionSection>) {
+  using E = ExecutionSection;
   static constexpr Field kFields[] = {
       keys_of<&E::execution>(),
       field<&E::launch_overhead>("launch_overhead",
@@ -94,23 +94,23 @@ const Schema& schema_of(Rows<ExecutionText>) {
   return schema<E, kFields>("execution");
 }
 
-const Schema& schema_of(Rows<ShardingText>) {
+const Schema& schema_of(Rows<ShardingSection>) {
   static constexpr Field kFields[] = {
-      field<&ShardingText::axes>(
+      field<&ShardingSection::axes>(
           "axes",
           "with 2 the tensor group is a grid: its innermost dimension of more than one chip is the "
           "first axis, all others the second, and a kernel is sharded on a loop along each",
           {.limits = {1, kTensorAxes}}),
       by_hand("pins", "the sharded loop of kernels", kLoopPins, {.preset = "none"})};
-  return schema<ShardingText, kFields>("sharding");
+  return schema<ShardingSection, kFields>("sharding");
 }
 
-const Schema& schema_of(Rows<EquationsText>) {
+const Schema& schema_of(Rows<EquationsSection>) {
   static constexpr Field kFields[] = {by_hand("preset", "what holds for all other switches",
                                               TypeOf<Preset>::type, {.preset = "physical"}),
-                                      keys_of<&EquationsText::equations>(),
-                                      keys_of<&EquationsText::technology>()};
-  return schema<EquationsText, kFields>("equations");
+                                      keys_of<&EquationsSection::equations>(),
+                                      keys_of<&EquationsSection::technology>()};
+  return schema<EquationsSection, kFields>("equations");
 }
 
 const Schema& schema_of(Rows<SearchSettings>) {
@@ -120,15 +120,15 @@ const Schema& schema_of(Rows<SearchSettings>) {
                      {.limits = {0, 1}}),
       field<&S::time_limit>("time_limit", "of the whole run, reading the config included",
                             {.limits = kTimeLimits, .preset = "none"}),
-      field<&S::memory_limit>("memory_limit",
-                              "near so many bytes kept by the search it goes on with less: depth "
-                              "first, and remembering nothing new",
-                              {.limits = kMemoryLimits, .preset = "half of the machine"})};
+      field<&S::memory_limit>(
+          "memory_limit",
+          "memory of the search; near it, the search goes depth first and remembers nothing more",
+          {.limits = kMemoryLimits, .preset = "half of the machine"})};
   return schema<S, kFields>("search");
 }
 
-const Schema& schema_of(Rows<SearchText>) {
-  using S = SearchText;
+const Schema& schema_of(Rows<SearchSection>) {
+  using S = SearchSection;
   static constexpr Field kFields[] = {
       field<&S::sharding>(
           "sharding",
@@ -146,10 +146,10 @@ const Schema& schema_of(Rows<SearchText>) {
   return schema<S, kFields>("search of mappings");
 }
 
-ExecutionText read_execution(const YamlEntry& section, InputMessages& messages) {
+ExecutionSection read_execution(const YamlEntry& section, InputMessages& messages) {
   MapReader reader(section, messages);
-  ExecutionText text;
-  read_keys(reader, schema_of<ExecutionText>(), &text);
+  ExecutionSection text;
+  read_keys(reader, schema_of<ExecutionSection>(), &text);
   pins_of(reader);
   reader.finish();
   return text;
@@ -173,8 +173,8 @@ std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const Da
 void read_sharding(const YamlEntry& section, const DataflowGraph* graph, Problem& problem,
                    InputMessages& messages) {
   MapReader reader(section, messages);
-  ShardingText text;
-  read_keys(reader, schema_of<ShardingText>(), &text);
+  ShardingSection text;
+  read_keys(reader, schema_of<ShardingSection>(), &text);
   problem.tensor_axes = text.axes;
   if (text.axes > 1 && problem.sharding == ShardingChoice::LeastBytes) {
     const YamlEntry* axes = section.value.find("axes");
@@ -204,13 +204,13 @@ void read_sharding(const YamlEntry& section, const DataflowGraph* graph, Problem
 
 void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquations& technology,
                     InputMessages& messages) {
-  EquationsText text;
+  EquationsSection text;
   if (section && section->value.type == YamlNode::Type::Scalar) {
     set_preset(*section, text, messages);
   } else if (section) {
     MapReader reader(*section, messages);
     if (const YamlEntry* preset = reader.optional("preset")) set_preset(*preset, text, messages);
-    read_keys(reader, schema_of<EquationsText>(), &text);
+    read_keys(reader, schema_of<EquationsSection>(), &text);
     reader.finish();
   }
   problem.equations = text.equations;
@@ -219,7 +219,7 @@ void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquati
 }
 
 SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages) {
-  SearchText text{.sharding = problem.sharding};
+  SearchSection text{.sharding = problem.sharding};
   read_object(section, text, messages);
   problem.sharding = text.sharding;
   problem.objective = text.objective;

@@ -13,11 +13,11 @@
 
 namespace dfsearch {
 
-struct ExecutionText {
+struct ExecutionSection {
   Execution execution;        ///< everything but the pins, which need the graph
   Seconds launch_overhead{};  ///< of a GEMM alone on a chip
 };
-struct ShardingText {
+struct ShardingSection {
   int axes = 1;  ///< Problem::tensor_axes
 };
 
@@ -28,24 +28,24 @@ constexpr auto words(Preset) {
                         // Named in messages; whoever reads a config has looked for it before.
                         {"calculon", Preset::Calculon}});
 }
-struct EquationsText {
+struct EquationsSection {
   Equations equations;
   TechnologyEquations technology;
   ShardingChoice sharding = ShardingChoice::Joint;
 };
-struct SearchText {
+struct SearchSection {
   ShardingChoice sharding = ShardingChoice::Joint;
   Objective objective = Objective::StepTime;
   SearchSettings settings = {};
 };
 
-const Schema& schema_of(Rows<ExecutionText>);
-const Schema& schema_of(Rows<ShardingText>);
-const Schema& schema_of(Rows<EquationsText>);
+const Schema& schema_of(Rows<ExecutionSection>);
+const Schema& schema_of(Rows<ShardingSection>);
+const Schema& schema_of(Rows<EquationsSection>);
 const Schema& schema_of(Rows<SearchSettings>);
-const Schema& schema_of(Rows<SearchText>);
+const Schema& schema_of(Rows<SearchSection>);
 
-ExecutionText read_execution(const YamlEntry& section, InputMessages& messages);
+ExecutionSection read_execution(const YamlEntry& section, InputMessages& messages);
 /// `execution: {pins: ...}`; reports kernels that `graph` does not have.
 std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const DataflowGraph& graph,
                                               InputMessages& messages);

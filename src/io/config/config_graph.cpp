@@ -80,7 +80,7 @@ void check_steps(const Kernel& kernel, Report& report) {
 /// Kernels by their names.
 class KernelNames {
  public:
-  KernelNames(const WorkloadText& text, Report& report) : text_(text), report_(report) {
+  KernelNames(const WorkloadSection& text, Report& report) : text_(text), report_(report) {
     for (std::size_t k = 0; k < text.kernels.size(); ++k) {
       const std::string& name = text.kernels[k].kernel.name;
       if (ids_.emplace(name, KernelId(k)).second) continue;
@@ -97,7 +97,7 @@ class KernelNames {
     std::string near;
     if (report_.wants_more()) {
       std::vector<std::string_view> known;
-      for (const KernelText& kernel : text_.kernels) known.push_back(kernel.kernel.name);
+      for (const KernelSection& kernel : text_.kernels) known.push_back(kernel.kernel.name);
       near = suggestion(name, known);
     }
     report_.inside(&list, index, &name, "unknown kernel " + in_quotes(name) + near);
@@ -105,7 +105,7 @@ class KernelNames {
   }
 
  private:
-  const WorkloadText& text_;
+  const WorkloadSection& text_;
   Report& report_;
   std::unordered_map<std::string_view, KernelId> ids_;
 };
@@ -115,11 +115,11 @@ struct TensorList {
   std::vector<Tensor> tensors, seams;
 };
 
-TensorList tensors_of(const WorkloadText& text, KernelNames& names, Report& report) {
+TensorList tensors_of(const WorkloadSection& text, KernelNames& names, Report& report) {
   TensorList made;
   std::vector<bool> has_input(text.kernels.size(), false);
   for (std::size_t t = 0; t < text.tensors.size(); ++t) {
-    const TensorText& tensor = text.tensors[t];
+    const TensorSection& tensor = text.tensors[t];
     const auto from = names.find(tensor.from, text.tensors, t);
     const auto to = names.find(tensor.to, text.tensors, t);
     if (!from || !to) continue;
@@ -165,7 +165,7 @@ void check_communication(void* object, Report& report) {
 }
 
 void resolve_defaults_of_kernel(void* object, Report& report) {
-  auto& text = *static_cast<KernelText*>(object);
+  auto& text = *static_cast<KernelSection*>(object);
   Kernel& kernel = text.kernel;
   kernel.mode = text.mode.value_or(is_elementwise(kernel.kind) ? Mode::Simd : Mode::Systolic);
   if (text.tiled) kernel.tiled = *text.tiled;
@@ -189,14 +189,14 @@ void resolve_defaults_of_kernel(void* object, Report& report) {
 }
 
 void resolve_defaults_of_graph(void* object, Report& report) {
-  auto& text = *static_cast<WorkloadText*>(object);
+  auto& text = *static_cast<WorkloadSection*>(object);
   Workload& workload = text.workload;
   workload.sequence = text.sequence.value_or(1);
   KernelNames names(text, report);
   if (report.count() > 0) return;
   std::vector<Kernel> kernels;
   for (std::size_t k = 0; k < text.kernels.size(); ++k) {
-    const KernelText& given = text.kernels[k];
+    const KernelSection& given = text.kernels[k];
     kernels.push_back(given.kernel);
     if (!given.tiled) kernels.back().tiled = text.sequence ? Loop::N : Loop::None;
     const auto refer = [&](const std::string& name) {

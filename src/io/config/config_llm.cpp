@@ -15,7 +15,7 @@ namespace dfsearch {
 namespace {
 
 /// Values at odds with another key of the model.
-bool agrees(const LlmText& text, Report& report) {
+bool agrees(const LlmSection& text, Report& report) {
   const Transformer& model = text.model;
   bool right = true;
   const auto refuse = [&](const void* member, const std::string& what) {
@@ -63,7 +63,7 @@ bool agrees(const LlmText& text, Report& report) {
 }
 
 /// Whether the extents of all kernels are whole numbers that can be computed with.
-bool is_of_a_size(const LlmText& text, Report& report) {
+bool is_of_a_size(const LlmSection& text, Report& report) {
   const Transformer& model = text.model;
   const double parameters = parameter_count(model);
   const double tokens = number(text.pass.tokens) + number(text.pass.context);
@@ -82,7 +82,7 @@ bool is_of_a_size(const LlmText& text, Report& report) {
 }
 
 /// The layer of the published runs, over a sequence or a context; heads * head_dim is hidden.
-bool generate_published(const LlmText& text, std::int64_t length, Workload& workload,
+bool generate_published(const LlmSection& text, std::int64_t length, Workload& workload,
                         Report& report) {
   const std::int64_t& hidden = text.model.hidden;
   const std::int64_t& heads = text.model.heads;
@@ -148,7 +148,7 @@ void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) 
 /// Several layers as one graph; the model then has fewer such graphs.  If layers alternate, the graph
 /// goes from a layer that sees all tokens to the next one, unless their number is no divisor: then
 /// the graph is one layer with a window.
-void unroll(const LlmText& text, Workload& workload, Report& report) {
+void unroll(const LlmSection& text, Workload& workload, Report& report) {
   const std::int64_t every = text.model.alternates() ? text.model.full_attention_every : 1;
   const bool is_given = report.given(&text.repeat_layers);
   const std::int64_t layers = is_given || workload.layers % every != 0 ? text.repeat_layers : every;
@@ -174,7 +174,7 @@ void unroll(const LlmText& text, Workload& workload, Report& report) {
 }
 
 /// Tokens of a sample, or before the one that is decoded; nothing, and a message, if none says.
-std::optional<std::int64_t> length_of(const WorkloadText& text, bool by_rule, Report& report) {
+std::optional<std::int64_t> length_of(const WorkloadSection& text, bool by_rule, Report& report) {
   if (text.workload.kind != WorkloadKind::LlmDecode) return text.sequence;
   if (!by_rule && text.sequence) {
     report.at_key(&text.sequence, "only a layer by rule has one, expected no such key");
@@ -209,9 +209,9 @@ void check_experts(void* object, Report& report) {
 }
 
 void resolve_defaults_of_llm(void* object, Report& report) {
-  auto& text = *static_cast<WorkloadText*>(object);
+  auto& text = *static_cast<WorkloadSection*>(object);
   Workload& workload = text.workload;
-  LlmText& llm = text.llm;
+  LlmSection& llm = text.llm;
   Transformer& model = llm.model;
   const bool decode = workload.kind == WorkloadKind::LlmDecode;
   const bool by_rule = report.given_any(kByRule);

@@ -32,7 +32,7 @@ constexpr Type kJoined{
     .form = Form::Choice,
     .put =
         [](void* object, std::int64_t value) {
-          auto& dimension = static_cast<DimensionText*>(object)->dimension;
+          auto& dimension = static_cast<DimensionSection*>(object)->dimension;
           if (value < kFirstMesh) {
             dimension.topology = static_cast<Topology>(value);
           } else {
@@ -41,7 +41,7 @@ constexpr Type kJoined{
           }
         },
     .get = [](const void* object) -> std::int64_t {
-      const auto& dimension = static_cast<const DimensionText*>(object)->dimension;
+      const auto& dimension = static_cast<const DimensionSection*>(object)->dimension;
       if (!dimension.mesh) return static_cast<std::int64_t>(dimension.topology);
       return kFirstMesh + static_cast<std::int64_t>(dimension.mesh->closed ? MeshTopology::Torus2d
                                                                            : MeshTopology::Mesh);
@@ -55,7 +55,7 @@ constexpr Type kJoined{
         }};
 
 /// The product of the sides of a mesh is its number of chips.
-void resolve_defaults_of_mesh(MapReader& reader, DimensionText& text) {
+void resolve_defaults_of_mesh(MapReader& reader, DimensionSection& text) {
   std::optional<Mesh>& mesh = text.dimension.mesh;
   for (const char* key : {"width", "height", "sharing"}) {
     const YamlEntry* entry = reader.optional(key);
@@ -82,10 +82,10 @@ void resolve_defaults_of_mesh(MapReader& reader, DimensionText& text) {
 }
 
 /// Without a technology all dimensions have a bandwidth of their own.
-DimensionText read_dimension(const YamlNode& item, const Technology* technology,
-                             InputMessages& messages) {
+DimensionSection read_dimension(const YamlNode& item, const Technology* technology,
+                                InputMessages& messages) {
   MapReader reader(item, "network", item.place, messages);
-  DimensionText text;
+  DimensionSection text;
   read_object(reader, text);
   const YamlEntry* link = reader.optional("link");
   if (link && !technology) {
@@ -159,7 +159,7 @@ std::vector<NetworkDimension> read_network(const YamlEntry& section, const Techn
   std::vector<NetworkDimension> network;
   if (!holds_list(section, "a list of dimensions, innermost first", messages)) return network;
   for (const YamlNode& item : section.value.items) {
-    const DimensionText text = read_dimension(item, technology, messages);
+    const DimensionSection text = read_dimension(item, technology, messages);
     network.push_back(text.dimension);
     ports.push_back(text.ports);
   }
@@ -261,13 +261,13 @@ void check_divisions(const Machine& machine, const std::vector<bool>& divided,
 }
 
 std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages) {
-  ParallelismText text;
+  ParallelismSection text;
   read_object(section, text, messages);
   return text.degrees;
 }
 
-const Schema& schema_of(Rows<DimensionText>) {
-  using D = DimensionText;
+const Schema& schema_of(Rows<DimensionSection>) {
+  using D = DimensionSection;
   static constexpr Field kFields[] = {
       whole("topology",
             "how its members are joined; on a `mesh` or `torus2d` a plan of training places them",
@@ -301,8 +301,8 @@ const Schema& schema_of(Rows<DimensionText>) {
   return schema<D, kFields>("dimension");
 }
 
-const Schema& schema_of(Rows<ParallelismText>) {
-  using P = ParallelismText;
+const Schema& schema_of(Rows<ParallelismSection>) {
+  using P = ParallelismSection;
   static constexpr Extra kAnyDegree{.preset = "any"};
   static constexpr Field kFields[] = {
       element<0, &P::degrees>("tensor", "degrees that the search may choose", kAnyDegree),

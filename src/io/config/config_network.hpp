@@ -17,21 +17,21 @@ inline constexpr const char* kBothWays =
     "whether it is an axis of a torus: collectives use its links in both directions, and "
     "neighbouring axes of this kind at once";
 
-struct DimensionText {
+struct DimensionSection {
   NetworkDimension dimension;
   DimensionPorts ports;
   std::optional<std::int64_t> width;  ///< of its mesh; the degree is width * height
   std::optional<std::int64_t> height;
   std::optional<MeshSharing> sharing;
 };
-struct ParallelismText {
+struct ParallelismSection {
   std::array<DegreeChoice, 3> degrees;  ///< by Strategy
 };
 
-const Schema& schema_of(Rows<DimensionText>);
-const Schema& schema_of(Rows<ParallelismText>);
+const Schema& schema_of(Rows<DimensionSection>);
+const Schema& schema_of(Rows<ParallelismSection>);
 
-inline constexpr Type kNetworkType = list_of(TypeOf<DimensionText>::type);
+inline constexpr Type kNetworkType = list_of(TypeOf<DimensionSection>::type);
 
 /// Fewer chips than the inner dimensions of a machine join are some of their members: 4 of the 8 chips
 /// of a node.  A part of a ring is a line.

@@ -51,14 +51,14 @@ struct TypeOf<EfficiencyCurve<Work>> {
 
 /// The key of a part of a chip that reaches a share of its peak.
 template <class Work>
-struct CurveText {
+struct CurveSection {
   EfficiencyCurve<Work> efficiency;
 };
 
 /// The amounts fall to zero.
 template <class Work>
 void check_curve(void* object, Report& report) {
-  const auto& efficiency = static_cast<const CurveText<Work>*>(object)->efficiency;
+  const auto& efficiency = static_cast<const CurveSection<Work>*>(object)->efficiency;
   const auto& steps = efficiency.steps;
   if (steps.empty()) return report.at({&efficiency}, "expected at least one step, got none");
   for (std::size_t i = 1; i < steps.size(); ++i) {
@@ -75,21 +75,21 @@ void check_curve(void* object, Report& report) {
 
 template <class Work>
 const Schema& curve_schema(std::string_view name) {
-  static constexpr Field kFields[] = {field<&CurveText<Work>::efficiency>(
+  static constexpr Field kFields[] = {field<&CurveSection<Work>::efficiency>(
       "efficiency", "share of the peak by the work of one kernel", {.flags = kRequired})};
-  return schema<CurveText<Work>, kFields>(name, &check_curve<Work>);
+  return schema<CurveSection<Work>, kFields>(name, &check_curve<Work>);
 }
-inline const Schema& schema_of(Rows<CurveText<Flops>>) {
+inline const Schema& schema_of(Rows<CurveSection<Flops>>) {
   return curve_schema<Flops>("efficiency of an engine");
 }
-inline const Schema& schema_of(Rows<CurveText<Bytes>>) {
+inline const Schema& schema_of(Rows<CurveSection<Bytes>>) {
   return curve_schema<Bytes>("efficiency of a memory");
 }
 
 template <class Work>
 EfficiencyCurve<Work> read_efficiency(MapReader& reader) {
-  CurveText<Work> text;
-  read_keys(reader, schema_of<CurveText<Work>>(), &text);
+  CurveSection<Work> text;
+  read_keys(reader, schema_of<CurveSection<Work>>(), &text);
   return std::move(text.efficiency);
 }
 

@@ -16,37 +16,37 @@ template <class T>
 constexpr const Type& kObject = TypeOf<T>::type;
 
 /// Configs of the other kinds.
-struct PlanConfigText {};
-struct ServingConfigText {};
-struct ExecutionConfigText {};
+struct PlanRoot {};
+struct ServingRoot {};
+struct ExecutionRoot {};
 
-constexpr Type kPresetOrSwitches = either(TypeOf<Preset>::type, kObject<EquationsText>);
+constexpr Type kPresetOrSwitches = either(TypeOf<Preset>::type, kObject<EquationsSection>);
 
 }  // namespace
 
-const Schema& schema_of(Rows<ConfigText>) {
+const Schema& schema_of(Rows<MappingRoot>) {
   static constexpr Field kFields[] = {
       by_hand("workload", "what is computed", kWorkloadType,
               {.flags = kRequired | kFromFile | kFromModel}),
       by_hand("system", "on which machine", kSystemType, {.flags = kRequired | kFromFile}),
       by_hand("execution", "how partitions run, and which decisions are already taken",
-              kObject<ExecutionText>),
+              kObject<ExecutionSection>),
       by_hand("price", "what the machine costs", kObject<Price>),
       by_hand("power", "what the machine draws", kObject<Power>),
       by_hand("energy", "what work, idling and links take", kObject<EnergyRates>),
       by_hand("equations", "which variant of the model holds", kPresetOrSwitches),
-      by_hand("search", "what is searched and minimised, and when to stop", kObject<SearchText>),
-      by_hand("sharding", "pins of sharded loops", kObject<ShardingText>),
-      by_hand("parallelism", "which degrees the search may choose", kObject<ParallelismText>)};
-  return schema<ConfigText, kFields>("config");
+      by_hand("search", "what is searched and minimised, and when to stop", kObject<SearchSection>),
+      by_hand("sharding", "pins of sharded loops", kObject<ShardingSection>),
+      by_hand("parallelism", "which degrees the search may choose", kObject<ParallelismSection>)};
+  return schema<MappingRoot, kFields>("config");
 }
 
-const Schema& schema_of(Rows<PlanConfigText>) {
+const Schema& schema_of(Rows<PlanRoot>) {
   static constexpr Field kFields[] = {
       by_hand("workload", "the model that is trained", kWorkloadType,
               {.flags = kRequired | kFromFile | kFromModel}),
       by_hand("system", "on which machine", kAny, {.flags = kRequired}),
-      by_hand("execution", "the rates of a chip", kObject<PlanExecutionText>),
+      by_hand("execution", "the rates of a chip", kObject<PlanExecutionSection>),
       by_hand("price", "what the machine costs", kObject<Price>),
       by_hand("power", "what the machine draws", kObject<Power>),
       by_hand("energy", "what work, idling and links take", kObject<EnergyRates>),
@@ -54,10 +54,10 @@ const Schema& schema_of(Rows<PlanConfigText>) {
       by_hand("training", "what of the plan is given", kObject<training::Task>,
               {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};
-  return schema<PlanConfigText, kFields>("config of a plan");
+  return schema<PlanRoot, kFields>("config of a plan");
 }
 
-const Schema& schema_of(Rows<ExecutionConfigText>) {
+const Schema& schema_of(Rows<ExecutionRoot>) {
   static constexpr Field kFields[] = {
       by_hand("workload", "the model", kObject<calculon::ModelShape>,
               {.flags = kRequired | kFromFile}),
@@ -66,24 +66,24 @@ const Schema& schema_of(Rows<ExecutionConfigText>) {
       by_hand("calculon", "what of the execution is given", kObject<calculon::ExecutionChoices>,
               {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};
-  return schema<ExecutionConfigText, kFields>("config of an execution");
+  return schema<ExecutionRoot, kFields>("config of an execution");
 }
 
-const Schema& schema_of(Rows<ServingConfigText>) {
+const Schema& schema_of(Rows<ServingRoot>) {
   static constexpr Field kFields[] = {
-      by_hand("workload", "the model and what is asked of it", kObject<ServedText>),
-      by_hand("fleet", "several models, in place of `workload`", kObject<FleetText>),
-      by_hand("serving", "the chips, and what of the deployment is given", kObject<ServingText>,
+      by_hand("workload", "the model and what is asked of it", kObject<ServedSection>),
+      by_hand("fleet", "several models, in place of `workload`", kObject<FleetSection>),
+      by_hand("serving", "the chips, and what of the deployment is given", kObject<ServingSection>,
               {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};
-  return schema<ServingConfigText, kFields>("config of a deployment");
+  return schema<ServingRoot, kFields>("config of a deployment");
 }
 
 std::string config_schema() {
   static constexpr Type kMappingOrPlan =
-      either(kObject<ConfigText>, kObject<PlanConfigText>, "training");
-  static constexpr Type kOthers = either(kMappingOrPlan, kObject<ExecutionConfigText>, "calculon");
-  static constexpr Type kConfig = either(kOthers, kObject<ServingConfigText>, "serving");
+      either(kObject<MappingRoot>, kObject<PlanRoot>, "training");
+  static constexpr Type kOthers = either(kMappingOrPlan, kObject<ExecutionRoot>, "calculon");
+  static constexpr Type kConfig = either(kOthers, kObject<ServingRoot>, "serving");
   return json_schema(kConfig, "dfsearch config");
 }
 

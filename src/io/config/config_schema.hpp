@@ -8,8 +8,8 @@
 namespace dfsearch {
 
 /// The sections of a config of a mapping.
-struct ConfigText {};
-const Schema& schema_of(Rows<ConfigText>);
+struct MappingRoot {};
+const Schema& schema_of(Rows<MappingRoot>);
 
 /// The JSON Schema of configs, whatever they ask for: `dfsearch schema`.
 std::string config_schema();

@@ -18,7 +18,7 @@ namespace {
 using serving::Number;
 
 /// `peak: 989 TFLOP/s` is the peak of bf16, and of each type without a peak of its own.
-void read_peak(const YamlEntry& entry, PeaksText& peaks, InputMessages& messages) {
+void read_peak(const YamlEntry& entry, PeaksSection& peaks, InputMessages& messages) {
   if (entry.value.type == YamlNode::Type::Map) {
     read_object(entry, peaks, messages);
     return;
@@ -29,7 +29,7 @@ void read_peak(const YamlEntry& entry, PeaksText& peaks, InputMessages& messages
 }
 
 /// Adds the peaks of a measured chip for number types without a given one.
-void add_peaks(const YamlEntry& entry, PeaksText& peaks, InputMessages& messages) {
+void add_peaks(const YamlEntry& entry, PeaksSection& peaks, InputMessages& messages) {
   const auto chip = load_measured_chip(entry.value.scalar, {}, entry.value.place, messages);
   if (!chip) return;
   const auto add = [&](Number number, FlopsPerSecond rate) {
@@ -44,7 +44,7 @@ void add_peaks(const YamlEntry& entry, PeaksText& peaks, InputMessages& messages
 }
 
 /// The keys that code reads, before the rules of the rows ask for them.
-void read_peaks(const YamlNode& root, std::vector<PoolText>& pools, InputMessages& messages) {
+void read_peaks(const YamlNode& root, std::vector<PoolSection>& pools, InputMessages& messages) {
   const YamlEntry* serving = root.find("serving");
   const YamlEntry* list = serving ? serving->value.find("pools") : nullptr;
   if (!list) return;
@@ -72,7 +72,7 @@ void read_formats(const YamlEntry& entry, serving::ModulePrecision& formats,
   }
 }
 
-void read_modules(const YamlNode& workload, PrecisionText& precision, InputMessages& messages) {
+void read_modules(const YamlNode& workload, PrecisionSection& precision, InputMessages& messages) {
   const YamlEntry* own = workload.find("precision");
   const YamlEntry* modules = own ? own->value.find("modules") : nullptr;
   if (!modules) return;
@@ -84,7 +84,7 @@ void read_modules(const YamlNode& workload, PrecisionText& precision, InputMessa
   reader.finish();
 }
 
-void read_modules(const YamlNode& root, FleetText& fleet, ServedText& served,
+void read_modules(const YamlNode& root, FleetSection& fleet, ServedSection& served,
                   InputMessages& messages) {
   if (const YamlEntry* workload = root.find("workload")) {
     read_modules(workload->value, served.precision, messages);
@@ -114,7 +114,7 @@ void read_utilization(const YamlNode& serving, serving::Utilization& utilization
 }
 
 /// The server of a pool, if its release is known, with the share of the memory that it takes.
-void add_server(const ServingText& text, serving::Pool& pool) {
+void add_server(const ServingSection& text, serving::Pool& pool) {
   serving::Engine& engine = pool.engine;
   const std::optional<serving::Release> release = text.engine ? text.engine : engine.release;
   if (text.task.utilization.memory) engine.usable = *text.task.utilization.memory;
@@ -139,7 +139,7 @@ constexpr std::pair<Number, Math> kMath[] = {{Number::Fp32, Math::Fp32}, {Number
                                              {Number::Mxfp4, Math::Fp4}, {Number::Fp4, Math::Fp4}};
 
 /// Adds the peaks that the chip states for number types without a given one.
-void add_peaks(const Peaks& peaks, PeaksText& given) {
+void add_peaks(const Peaks& peaks, PeaksSection& given) {
   for (const auto& [number, math] : kMath) {
     const auto peak = product_peak(peaks, math);
     auto& own = given.of[static_cast<std::size_t>(number)];
@@ -147,9 +147,9 @@ void add_peaks(const Peaks& peaks, PeaksText& given) {
   }
 }
 
-serving::Pool pool_of(const PoolText& text) {
-  const PoolSystemText& system = text.system;
-  PeaksText peak = system.peak;
+serving::Pool pool_of(const PoolSection& text) {
+  const PoolSystemSection& system = text.system;
+  PeaksSection peak = system.peak;
   add_peaks(system.peaks, peak);
   serving::Pool pool{.name = text.name,
                      .chips = text.chips,
@@ -165,7 +165,7 @@ serving::Pool pool_of(const PoolText& text) {
   if (system.accelerator) pool.machine.accelerator = system.accelerator->accelerator;
   pool.machine.memory = system.memory.tiers();
   pool.machine.energy = system.energy;
-  for (const PoolDimensionText& dimension : system.network) {
+  for (const PoolDimensionSection& dimension : system.network) {
     pool.machine.network.push_back(dimension.dimension);
   }
   return pool;
@@ -182,7 +182,7 @@ std::string engine_name(const YamlNode& root, std::size_t pool) {
   return file && file->kind == ShelfKind::Engines ? std::string(file->name) : std::string();
 }
 
-void take_workload(const ServedText& text, serving::Task& task) {
+void take_workload(const ServedSection& text, serving::Task& task) {
   task.model = text.model.model();
   task.requests = text.requests;
   task.rate = text.rate;
@@ -192,7 +192,7 @@ void take_workload(const ServedText& text, serving::Task& task) {
   task.length_spread = text.length_spread;
   if (text.popularity) task.popularity = text.popularity->zipf;
   task.precisions = text.precision.all();
-  const SpeculationText& speculation = text.speculation;
+  const SpeculationSection& speculation = text.speculation;
   task.speculation = {.kind = speculation.kind,
                       .depths = speculation.depths,
                       .acceptance = speculation.acceptance,
@@ -213,9 +213,9 @@ bool is_serving_config(const YamlNode& root) {
 ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                                   InputMessages& messages) {
   ServingConfig config;
-  FleetText fleet;
-  ServedText served;
-  ServingText text;
+  FleetSection fleet;
+  ServedSection served;
+  ServingSection text;
   MapReader reader(root, "", start, messages);
   const std::size_t before = messages.count();
   if (const YamlEntry* system = reader.optional("system")) {
@@ -244,7 +244,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
     config.measured = std::filesystem::path(*start.source).parent_path() / text.measured;
   }
   config.task = text.task;
-  for (const PoolText& pool : text.pools) {
+  for (const PoolSection& pool : text.pools) {
     config.task.pools.push_back(pool_of(pool));
     config.task.pools.back().engine.name = engine_name(root, config.task.pools.size() - 1);
     add_server(text, config.task.pools.back());
@@ -322,7 +322,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
   }
   const serving::Limits common = config.task.limits;
   config.fleet.budget = fleet.budget;
-  for (const FleetModelText& model : fleet.models) {
+  for (const FleetModelSection& model : fleet.models) {
     config.fleet.names.push_back(model.name);
     serving::Task& task = config.fleet.models.emplace_back(config.task);
     take_workload(model.workload, task);

@@ -24,9 +24,9 @@ constexpr double kMostUnits = 4611686018427387904.0;
 struct KnownSystem {};
 struct DerivedSystem {};
 
-constexpr Type kChip = either(TypeOf<GivenSram>::type, TypeOf<AcceleratorText>::type, "cores");
+constexpr Type kChip = either(TypeOf<GivenSram>::type, TypeOf<AcceleratorSection>::type, "cores");
 
-constexpr Field kMemoryLatency = field<&MemoryText::first, &MemoryTier::latency>(
+constexpr Field kMemoryLatency = field<&MemorySection::first, &MemoryTier::latency>(
     "latency", "of one access; a partition of a mapping that moves anything waits for it once",
     {.limits = kLatencyLimits});
 
@@ -44,7 +44,7 @@ void check_units(const Accelerator& accelerator, const Place& place, InputMessag
 
 Accelerator read_accelerator(const YamlEntry& section, std::int64_t& bundle,
                              InputMessages& messages) {
-  AcceleratorText text;
+  AcceleratorSection text;
   YamlEntry known = section;
   if (const YamlEntry* peak = section.value.find("peak")) {
     messages.add(peak->place, "accelerator",
@@ -60,7 +60,7 @@ Accelerator read_accelerator(const YamlEntry& section, std::int64_t& bundle,
   return text.accelerator;
 }
 
-void check_tiers(MapReader& reader, const MemoryText& memory, bool is_derived,
+void check_tiers(MapReader& reader, const MemorySection& memory, bool is_derived,
                  const YamlEntry& second) {
   const YamlEntry* capacity = reader.optional("capacity");
   if (!capacity && !is_derived) {
@@ -76,10 +76,10 @@ void check_tiers(MapReader& reader, const MemoryText& memory, bool is_derived,
   }
 }
 
-MemoryText read_memory(const YamlEntry& section, bool is_derived, InputMessages& messages) {
+MemorySection read_memory(const YamlEntry& section, bool is_derived, InputMessages& messages) {
   MapReader reader(section, messages);
-  MemoryText memory;
-  read_keys(reader, is_derived ? schema_of<GivenMemory>() : schema_of<MemoryText>(), &memory);
+  MemorySection memory;
+  read_keys(reader, is_derived ? schema_of<GivenMemory>() : schema_of<MemorySection>(), &memory);
   if (memory.second) check_tiers(reader, memory, is_derived, *reader.optional("second"));
   reader.finish();
   return memory;
@@ -182,11 +182,12 @@ ChipDesign read_design(MapReader& reader, const YamlEntry& technology,
 
 }  // namespace
 
-std::optional<SystemText> read_system(const YamlEntry& section, std::optional<std::int64_t> copies,
-                                      SystemUse use, InputMessages& messages) {
+std::optional<SystemSection> read_system(const YamlEntry& section,
+                                         std::optional<std::int64_t> copies, SystemUse use,
+                                         InputMessages& messages) {
   const std::size_t before = messages.count();
   MapReader reader(section, messages);
-  SystemText text;
+  SystemSection text;
   Machine& system = text.system;
   const bool whole = use == SystemUse::Whole;
   if (whole) reader.required("chips", section.value.place.is_override() ? "add --chips N" : "");
@@ -286,12 +287,12 @@ void resolve_defaults_of_chip(const ChipDesign& design, const Chip& chip, const 
   }
 }
 
-const Schema& schema_of(Rows<AcceleratorText>) {
+const Schema& schema_of(Rows<AcceleratorSection>) {
   static constexpr Field kFields[] = {
-      keys_of<&AcceleratorText::accelerator>(),
-      field<&AcceleratorText::bundle>("bundle",
-                                      "cores that share a memory of a level of scope `bundle`")};
-  return schema<AcceleratorText, kFields>("accelerator");
+      keys_of<&AcceleratorSection::accelerator>(),
+      field<&AcceleratorSection::bundle>("bundle",
+                                         "cores that share a memory of a level of scope `bundle`")};
+  return schema<AcceleratorSection, kFields>("accelerator");
 }
 
 const Schema& schema_of(Rows<GivenValues>) {
@@ -319,8 +320,8 @@ const Schema& schema_of(Rows<MemoryTier>) {
   return schema<MemoryTier, kFields>("second memory");
 }
 
-const Schema& schema_of(Rows<MemoryText>) {
-  using M = MemoryText;
+const Schema& schema_of(Rows<MemorySection>) {
+  using M = MemorySection;
   static constexpr Field kFields[] = {
       field<&M::first, &MemoryTier::bandwidth>("bandwidth", "of a chip",
                                                {.limits = kBandwidthLimits, .flags = kRequired}),
@@ -334,7 +335,7 @@ const Schema& schema_of(Rows<MemoryText>) {
 }
 
 const Schema& schema_of(Rows<GivenMemory>) {
-  using M = MemoryText;
+  using M = MemorySection;
   static constexpr Field kFields[] = {
       field<&M::first, &MemoryTier::bandwidth>("bandwidth", "of a chip",
                                                {.limits = kBandwidthLimits, .preset = "derived"}),
@@ -358,8 +359,8 @@ const Schema& schema_of(Rows<KnownSystem>) {
               "the one that serves 16 bits; where another file or `--set` changes some of their "
               "keys, all peaks change as theirs does, but for peaks that it states",
               TypeOf<Peaks>::type, {.preset = "the peak of the cores, for all formats"}),
-      by_hand("memory", "of a chip", TypeOf<MemoryText>::type, {.flags = kRequired}),
-      by_hand("levels", "on-chip memories, for `execution.levels`", TypeOf<LevelsText>::type,
+      by_hand("memory", "of a chip", TypeOf<MemorySection>::type, {.flags = kRequired}),
+      by_hand("levels", "on-chip memories, for `execution.levels`", TypeOf<LevelsSection>::type,
               {.preset = "none"}),
       by_hand("network", "dimensions, innermost first", kNetworkType,
               {.preset = "none, for one chip"}),
@@ -379,7 +380,7 @@ const Schema& schema_of(Rows<DerivedSystem>) {
               {.flags = kRequired | kFromFile}),
       by_hand("accelerator", "what is known of a chip", TypeOf<GivenValues>::type),
       by_hand("memory", "what is known of it", TypeOf<GivenMemory>::type),
-      by_hand("levels", "what is known of them", TypeOf<GivenLevelsText>::type),
+      by_hand("levels", "what is known of them", TypeOf<GivenLevelsSection>::type),
       by_hand("network", "dimensions, innermost first", kNetworkType),
       kEnergyOfSystem};
   return schema<DerivedSystem, kFields>("system of a technology");

@@ -15,7 +15,7 @@
 namespace dfsearch {
 
 /// A machine, and the design of its chips if they are to be derived from a technology.
-struct SystemText {
+struct SystemSection {
   Machine system;
   std::optional<ChipDesign> design;
 };
@@ -23,12 +23,12 @@ struct SystemText {
 /// The section `system`: with a `technology` in it the chips are derived.
 extern const Type kSystemType;
 
-struct AcceleratorText {
+struct AcceleratorSection {
   Accelerator accelerator;
   std::int64_t bundle = 1;  ///< cores that share a memory of scope bundle
 };
 /// The memories of a chip; `second` needs a finite capacity of the first.
-struct MemoryText {
+struct MemorySection {
   MemoryTier first;
   std::optional<MemoryTier> second;
 
@@ -43,10 +43,10 @@ struct GivenMemory;
 struct GivenSram {
   Bytes sram{};
 };
-const Schema& schema_of(Rows<AcceleratorText>);
+const Schema& schema_of(Rows<AcceleratorSection>);
 const Schema& schema_of(Rows<GivenValues>);
 const Schema& schema_of(Rows<MemoryTier>);
-const Schema& schema_of(Rows<MemoryText>);
+const Schema& schema_of(Rows<MemorySection>);
 const Schema& schema_of(Rows<GivenMemory>);
 const Schema& schema_of(Rows<GivenSram>);
 /// The parts of a config that a command uses.  With less than the whole the number of chips may be
@@ -55,8 +55,9 @@ enum class SystemUse : std::uint8_t { Whole, ChipAlone, MachineAlone };
 
 /// Nothing if anything in the section is wrong.  The degrees are checked if the copies of
 /// the workload are known.
-std::optional<SystemText> read_system(const YamlEntry& section, std::optional<std::int64_t> copies,
-                                      SystemUse use, InputMessages& messages);
+std::optional<SystemSection> read_system(const YamlEntry& section,
+                                         std::optional<std::int64_t> copies, SystemUse use,
+                                         InputMessages& messages);
 void read_price(const YamlEntry& section, Machine& system, InputMessages& messages);
 void read_power(const YamlEntry& section, Machine& system, InputMessages& messages);
 void read_energy(const YamlEntry& section, Machine& system, InputMessages& messages);

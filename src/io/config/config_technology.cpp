@@ -86,7 +86,7 @@ Budget read_budget(const YamlEntry& section, const Technology& technology,
 std::array<GivenLevel, kLevelNames.size()> read_given_levels(const YamlEntry& section,
                                                              const Technology& technology,
                                                              InputMessages& messages) {
-  GivenLevelsText text;
+  GivenLevelsSection text;
   read_object(section, text, messages);
   for (const YamlEntry& entry : section.value.entries) {
     for (const LevelName name : kLevelNames) {
@@ -99,11 +99,11 @@ std::array<GivenLevel, kLevelNames.size()> read_given_levels(const YamlEntry& se
 
 std::vector<OnChipLevel> read_levels(const YamlEntry& section, std::int64_t cores,
                                      std::int64_t bundle, InputMessages& messages) {
-  LevelsText text;
+  LevelsSection text;
   read_object(section, text, messages);
   std::vector<OnChipLevel> levels;
   for (const LevelName name : kLevelNames) {
-    const std::optional<LevelText>& level = text.levels[static_cast<std::size_t>(name)];
+    const std::optional<LevelSection>& level = text.levels[static_cast<std::size_t>(name)];
     if (!level) continue;
     std::int64_t owners = 1;
     if (level->scope == LevelScope::Core) owners = cores;
@@ -114,8 +114,8 @@ std::vector<OnChipLevel> read_levels(const YamlEntry& section, std::int64_t core
   return levels;
 }
 
-const Schema& schema_of(Rows<LevelText>) {
-  using L = LevelText;
+const Schema& schema_of(Rows<LevelSection>) {
+  using L = LevelSection;
   static constexpr Field kFields[] = {
       field<&L::scope>("scope", "who has one of its own", {.flags = kRequired}),
       field<&L::capacity>("capacity", "of all of them",
@@ -126,11 +126,11 @@ const Schema& schema_of(Rows<LevelText>) {
   return schema<L, kFields>("level");
 }
 
-const Schema& schema_of(Rows<LevelsText>) {
-  static constexpr Field kFields[] = {element<0, &LevelsText::levels>("registers", ""),
-                                      element<1, &LevelsText::levels>("L1", ""),
-                                      element<2, &LevelsText::levels>("L2", "")};
-  return schema<LevelsText, kFields>("levels");
+const Schema& schema_of(Rows<LevelsSection>) {
+  static constexpr Field kFields[] = {element<0, &LevelsSection::levels>("registers", ""),
+                                      element<1, &LevelsSection::levels>("L1", ""),
+                                      element<2, &LevelsSection::levels>("L2", "")};
+  return schema<LevelsSection, kFields>("levels");
 }
 
 const Schema& schema_of(Rows<GivenLevel>) {
@@ -142,11 +142,11 @@ const Schema& schema_of(Rows<GivenLevel>) {
   return schema<GivenLevel, kFields>("given level");
 }
 
-const Schema& schema_of(Rows<GivenLevelsText>) {
-  static constexpr Field kFields[] = {element<0, &GivenLevelsText::levels>("registers", ""),
-                                      element<1, &GivenLevelsText::levels>("L1", ""),
-                                      element<2, &GivenLevelsText::levels>("L2", "")};
-  return schema<GivenLevelsText, kFields>("given levels");
+const Schema& schema_of(Rows<GivenLevelsSection>) {
+  static constexpr Field kFields[] = {element<0, &GivenLevelsSection::levels>("registers", ""),
+                                      element<1, &GivenLevelsSection::levels>("L1", ""),
+                                      element<2, &GivenLevelsSection::levels>("L2", "")};
+  return schema<GivenLevelsSection, kFields>("given levels");
 }
 
 void check_design(const ChipDesign& design, const Machine& system, const YamlEntry& section,

@@ -15,22 +15,22 @@
 namespace dfsearch {
 
 /// A level of a chip that is written out: all memories of it.
-struct LevelText {
+struct LevelSection {
   LevelScope scope = LevelScope::Chip;
   Bytes capacity{};
   BytesPerSecond bandwidth{};
   Seconds latency{};
 };
-struct LevelsText {
-  std::array<std::optional<LevelText>, kLevelNames.size()> levels;
+struct LevelsSection {
+  std::array<std::optional<LevelSection>, kLevelNames.size()> levels;
 };
-struct GivenLevelsText {
+struct GivenLevelsSection {
   std::array<GivenLevel, kLevelNames.size()> levels;
 };
-const Schema& schema_of(Rows<LevelText>);
-const Schema& schema_of(Rows<LevelsText>);
+const Schema& schema_of(Rows<LevelSection>);
+const Schema& schema_of(Rows<LevelsSection>);
 const Schema& schema_of(Rows<GivenLevel>);
-const Schema& schema_of(Rows<GivenLevelsText>);
+const Schema& schema_of(Rows<GivenLevelsSection>);
 
 /// Without `speed_is_given` a core needs all that its frequency is derived from.
 Technology read_technology(const YamlEntry& section, bool speed_is_given, InputMessages& messages);

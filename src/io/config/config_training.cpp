@@ -46,7 +46,7 @@ void check_most(const YamlEntry& section, std::string_view key, std::int64_t cou
 
 /// Reads the layer by rule that the workload describes, and the size of its data.
 void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
-  const std::optional<WorkloadText> text = read_workload_keys(section, messages);
+  const std::optional<WorkloadSection> text = read_workload_keys(section, messages);
   if (!text) return;
   const Workload* const workload = &text->workload;
   if (workload->kind != WorkloadKind::LlmTraining) {
@@ -167,12 +167,12 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
   check_divisions(machine, divided, section, messages);
 }
 
-void set_engine(const EngineText& text, Engine& engine) {
+void set_engine(const EngineSection& text, Engine& engine) {
   engine.peak = text.peak.value_or(engine.peak);
   engine.efficiency = text.curve.efficiency;
 }
 
-void set_rates(const RatesText& rates, Machine& machine) {
+void set_rates(const RatesSection& rates, Machine& machine) {
   if (rates.matrix) set_engine(*rates.matrix, machine.matrix);
   if (rates.vector) {
     if (rates.vector->of_matrix) {
@@ -248,7 +248,7 @@ void set_capacity(const YamlEntry* system, const YamlEntry& execution, Task& tas
 }
 
 void read_execution_of(const YamlEntry& section, Task& task, InputMessages& messages) {
-  PlanExecutionText text;
+  PlanExecutionSection text;
   read_object(section, text, messages);
   refuse_keys_of_runs(section.value.find("chip"), schema_of<stack::MeasuredChip>(), messages);
   refuse_keys_of_runs(section.value.find("stack"), schema_of<stack::Stack>(), messages);

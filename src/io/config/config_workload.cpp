@@ -49,7 +49,7 @@ void check_size(const Workload& workload, Report& report) {
 
 }  // namespace
 
-void check_workload(const WorkloadText& text, Report& report) {
+void check_workload(const WorkloadSection& text, Report& report) {
   const Workload& workload = text.workload;
   // Sums of bytes are exact as long as all are multiples of a power of two.
   const double bits = 8.0 * workload.word.in_base_units();
@@ -66,7 +66,7 @@ void check_workload(const WorkloadText& text, Report& report) {
 }
 
 void resolve_defaults_of_dlrm(void* object, Report& report) {
-  auto& text = *static_cast<WorkloadText*>(object);
+  auto& text = *static_cast<WorkloadSection*>(object);
   auto& [shape, tables, pooled_rows, all_to_all, memory] = text.dlrm;
   if (!pooled_rows && !(all_to_all && memory)) return report.at_map("missing key 'pooled_rows'");
   Workload& workload = text.workload;
@@ -96,7 +96,7 @@ void set_out_of_core(Workload& workload, double elements) {
 }  // namespace
 
 void resolve_defaults_of_hpl(void* object, Report& report) {
-  auto& text = *static_cast<WorkloadText*>(object);
+  auto& text = *static_cast<WorkloadSection*>(object);
   const auto& [n, block, iterations] = text.hpl;
   if (iterations > n / block) {
     return report.at(
@@ -109,14 +109,14 @@ void resolve_defaults_of_hpl(void* object, Report& report) {
 }
 
 void resolve_defaults_of_fft(void* object, Report& report) {
-  auto& text = *static_cast<WorkloadText*>(object);
+  auto& text = *static_cast<WorkloadSection*>(object);
   set_out_of_core(text.workload, number(text.fft.length));
   text.workload.graph = fft_graph(text.fft.length, text.fft.radix, text.workload.word);
   check_workload(text, report);
 }
 
 void resolve_defaults_of_lstm(void* object, Report& report) {
-  auto& text = *static_cast<WorkloadText*>(object);
+  auto& text = *static_cast<WorkloadSection*>(object);
   const LstmShape& shape = text.lstm;
   Workload& workload = text.workload;
   workload.sequence = shape.steps * shape.local_batch;
@@ -125,8 +125,9 @@ void resolve_defaults_of_lstm(void* object, Report& report) {
   check_workload(text, report);
 }
 
-std::optional<WorkloadText> read_workload_keys(const YamlEntry& section, InputMessages& messages) {
-  WorkloadText text;
+std::optional<WorkloadSection> read_workload_keys(const YamlEntry& section,
+                                                  InputMessages& messages) {
+  WorkloadSection text;
   const Field row{.key = section.key, .type = &kWorkloadType};
   if (!read_value(section, row, &text, messages)) return std::nullopt;
   return text;
@@ -134,9 +135,9 @@ std::optional<WorkloadText> read_workload_keys(const YamlEntry& section, InputMe
 
 std::optional<Workload> read_workload(const YamlEntry& section, std::vector<PartitionPin>& pins,
                                       InputMessages& messages) {
-  std::optional<WorkloadText> found = read_workload_keys(section, messages);
+  std::optional<WorkloadSection> found = read_workload_keys(section, messages);
   if (!found) return std::nullopt;
-  WorkloadText& text = *found;
+  WorkloadSection& text = *found;
   if (text.llm.lora) {
     messages.add(section.value.find("lora")->place, "lora", "expected none but beside 'training'");
     return std::nullopt;

@@ -100,13 +100,13 @@ std::string dot_nodes(const DataflowGraph& graph, const Mapping* mapping) {
 /// `tiled` is always there: its default depends on the sequence, and a reader should not have to
 /// know.
 Json written_graph(const Workload& workload, unsigned left_out) {
-  WorkloadText text;
+  WorkloadSection text;
   text.workload = workload;
   text.workload.kind = WorkloadKind::Graph;
   if (workload.sequence != 1) text.sequence = workload.sequence;
   const DataflowGraph& graph = workload.graph;
   for (const Kernel& kernel : graph.kernels()) {
-    KernelText& own = text.kernels.emplace_back();
+    KernelSection& own = text.kernels.emplace_back();
     own.kernel = kernel;
     const Mode usual = is_elementwise(kernel.kind) ? Mode::Simd : Mode::Systolic;
     if (kernel.mode != usual) own.mode = kernel.mode;
@@ -119,7 +119,7 @@ Json written_graph(const Workload& workload, unsigned left_out) {
   }
   const auto add = [&](const std::vector<Tensor>& tensors, bool are_seams) {
     for (const Tensor& tensor : tensors) {
-      TensorText& own = text.tensors.emplace_back();
+      TensorSection& own = text.tensors.emplace_back();
       own = {.from = graph.kernel(tensor.from).name,
              .to = graph.kernel(tensor.to).name,
              .operand = tensor.operand,

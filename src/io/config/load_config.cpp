@@ -321,7 +321,7 @@ Config read_config(const YamlNode& root, const Place& start, SystemUse use,
   const YamlEntry* execution = reader.optional("execution");
   const std::size_t before_execution = messages.count();
   if (execution) {
-    const ExecutionText text = read_execution(*execution, messages);
+    const ExecutionSection text = read_execution(*execution, messages);
     problem.execution = text.execution;
     config.launch_overhead = text.launch_overhead;
     if (!chip_alone && config.launch_overhead > Seconds{}) {

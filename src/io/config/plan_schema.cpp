@@ -77,7 +77,8 @@ constexpr Type kKindOfLoss{
         },
     .get =
         [](const void* member) {
-          return static_cast<std::int64_t>((*static_cast<const OptionalLoss*>(member))->kind);
+          const auto& loss = *static_cast<const OptionalLoss*>(member);
+          return loss ? static_cast<std::int64_t>(loss->kind) : -1;
         },
     .choices = &choices_of<memory::LossKind>};
 constexpr Type kLossOrKind = either(kKindOfLoss, TypeOf<OptionalLoss>::type);
@@ -229,14 +230,14 @@ void check_plan(void* object, Report& report) {
 }
 
 void check_vector(void* object, Report& report) {
-  const auto& text = *static_cast<const VectorText*>(object);
+  const auto& text = *static_cast<const VectorSection*>(object);
   if (text.of_matrix && text.engine.peak) {
     report.at({&text.of_matrix}, "expected none, as 'peak' says what the engine reaches");
   }
 }
 
 void check_rates(void* object, Report& report) {
-  const auto& text = *static_cast<const PlanExecutionText*>(object);
+  const auto& text = *static_cast<const PlanExecutionSection*>(object);
   const auto& rates = text.efficiency;
   if (text.compute_utilization && rates && (rates->matrix || rates->vector)) {
     report.at({&text.compute_utilization},
@@ -367,50 +368,49 @@ const Schema& schema_of(Rows<training::Choices>) {
 
 const Field kRoleOfDimension{.key = "strategy", .type = &TypeOf<std::optional<Role>>::type};
 
-const Schema& schema_of(Rows<EngineText>) {
+const Schema& schema_of(Rows<EngineSection>) {
   static constexpr Field kFields[] = {
-      field<&EngineText::peak>("peak", "only where the machine's is not meant",
-                               {.limits = {1, 1e24}, .preset = "that of the machine"}),
-      keys_of<&EngineText::curve>()};
-  return schema<EngineText, kFields>("rates of an engine");
+      field<&EngineSection::peak>("peak", "only where the machine's is not meant",
+                                  {.limits = {1, 1e24}, .preset = "that of the machine"}),
+      keys_of<&EngineSection::curve>()};
+  return schema<EngineSection, kFields>("rates of an engine");
 }
 
-const Schema& schema_of(Rows<VectorText>) {
+const Schema& schema_of(Rows<VectorSection>) {
   static constexpr Field kFields[] = {
-      field<&VectorText::of_matrix>("of_matrix", "its peak over that of `matrix`",
-                                    {.limits = {1e-9, 1e3}, .preset = "0.5"}),
-      keys_of<&VectorText::engine>()};
-  return schema<VectorText, kFields>("rates of the vector engine", &check_vector);
+      field<&VectorSection::of_matrix>("of_matrix", "its peak, as a share of the peak of `matrix`",
+                                       {.limits = {1e-9, 1e3}, .preset = "0.5"}),
+      keys_of<&VectorSection::engine>()};
+  return schema<VectorSection, kFields>("rates of the vector engine", &check_vector);
 }
 
-const Schema& schema_of(Rows<RatesText>) {
+const Schema& schema_of(Rows<RatesSection>) {
   static constexpr Field kFields[] = {
-      field<&RatesText::matrix>(
+      field<&RatesSection::matrix>(
           "matrix",
           "products: share of the peak by the FLOP of a kernel; a peak only where the machine's is "
           "not meant",
           {.preset = "the peak of the accelerator"}),
-      field<&RatesText::vector>(
+      field<&RatesSection::vector>(
           "vector",
-          "all other kernels, with a peak of their own, or one that is so many times that of "
-          "`matrix`",
+          "all other kernels, with a peak of their own or a multiple of the peak of `matrix`",
           {.preset = "half the peak of `matrix`"}),
-      field<&RatesText::memory>("memory", "share of the bandwidth by the bytes of a kernel",
-                                {.preset = "the bandwidth"}),
-      field<&RatesText::second>("second", "the same of the second memory",
-                                {.preset = "the bandwidth"})};
-  return schema<RatesText, kFields>("rates of a chip");
+      field<&RatesSection::memory>("memory", "share of the bandwidth by the bytes of a kernel",
+                                   {.preset = "the bandwidth"}),
+      field<&RatesSection::second>("second", "the same of the second memory",
+                                   {.preset = "the bandwidth"})};
+  return schema<RatesSection, kFields>("rates of a chip");
 }
 
-const Schema& schema_of(Rows<PlanExecutionText>) {
-  using E = PlanExecutionText;
+const Schema& schema_of(Rows<PlanExecutionSection>) {
+  using E = PlanExecutionSection;
   static constexpr Field kFields[] = {
       field<&E::style>("style",
                        "kernels of a layer run one after the other, or are fused on the chip where "
                        "that is faster"),
       field<&E::partitions>(
           "partitions",
-          "at most so many of each pass of each part of the model, with `style: dataflow`",
+          "the most partitions of each pass of each part of the model, with `style: dataflow`",
           {.limits = {1, kLargestCount}, .preset = "one for each kernel"}),
       field<&E::overlap>(
           "overlap",

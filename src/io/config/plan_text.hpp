@@ -10,34 +10,34 @@
 
 namespace dfsearch {
 
-struct EngineText {
+struct EngineSection {
   std::optional<FlopsPerSecond> peak;
-  CurveText<Flops> curve;
+  CurveSection<Flops> curve;
 };
-struct VectorText {
-  EngineText engine;
+struct VectorSection {
+  EngineSection engine;
   std::optional<double> of_matrix;
 };
-struct RatesText {
-  std::optional<EngineText> matrix;
-  std::optional<VectorText> vector;
-  std::optional<CurveText<Bytes>> memory, second;
+struct RatesSection {
+  std::optional<EngineSection> matrix;
+  std::optional<VectorSection> vector;
+  std::optional<CurveSection<Bytes>> memory, second;
 };
-struct PlanExecutionText {
+struct PlanExecutionSection {
   Style style = Style::KernelByKernel;
   std::optional<std::int64_t> partitions;
   Overlap overlap = Overlap::None;
   std::optional<double> compute_utilization;
-  std::optional<RatesText> efficiency;
+  std::optional<RatesSection> efficiency;
   std::optional<stack::Stack> stack;
   std::optional<stack::MeasuredChip> chip;
   std::optional<stack::Precision> precision;
 };
 
-const Schema& schema_of(Rows<EngineText>);
-const Schema& schema_of(Rows<VectorText>);
-const Schema& schema_of(Rows<RatesText>);
-const Schema& schema_of(Rows<PlanExecutionText>);
+const Schema& schema_of(Rows<EngineSection>);
+const Schema& schema_of(Rows<VectorSection>);
+const Schema& schema_of(Rows<RatesSection>);
+const Schema& schema_of(Rows<PlanExecutionSection>);
 /// The section `training`, with what other sections said in the task.
 const Schema& schema_of(Rows<training::Task>);
 /// The section `parallelism`, a degree for every role.

@@ -20,7 +20,7 @@ constexpr double kMostLevels = 16;
 constexpr std::size_t kMostPrecisions = 1000;
 
 void check_speculation(void* object, Report& report) {
-  auto& text = *static_cast<SpeculationText*>(object);
+  auto& text = *static_cast<SpeculationSection*>(object);
   using serving::Drafting;
   if (report.given(&text.depth) && report.given(&text.depths)) {
     report.at_key(&text.depth, "expected none beside 'depths'");
@@ -37,7 +37,7 @@ void check_speculation(void* object, Report& report) {
 }
 
 void check_precision(void* object, Report& report) {
-  const auto& text = *static_cast<PrecisionText*>(object);
+  const auto& text = *static_cast<PrecisionSection*>(object);
   std::size_t choices = 1;
   for (const auto* list :
        {&text.weights, &text.cache, &text.products, &text.head, &text.activations, &text.attention,
@@ -53,7 +53,7 @@ void check_precision(void* object, Report& report) {
 }
 
 void check_model(void* object, Report& report) {
-  auto& text = *static_cast<ServingModelText*>(object);
+  auto& text = *static_cast<ServingModelSection*>(object);
   const Transformer model = text.model();
   const auto refuse = [&](const void* member, const std::string& what) {
     report.at({member}, what);
@@ -96,7 +96,7 @@ void check_model(void* object, Report& report) {
 /// hidden size unless said.
 const Schema& served_model_rows() {
   static const std::vector<Field> kFields = [] {
-    const Schema& rows = schema_of<LlmText>();
+    const Schema& rows = schema_of<LlmSection>();
     std::vector<Field> fields(rows.fields.begin(), rows.fields.end());
     std::erase_if(fields, [](const Field& row) {
       return row.key == "repeat_layers" || row.key == "encoder_sequence";
@@ -111,7 +111,7 @@ const Schema& served_model_rows() {
     return fields;
   }();
   static const Schema kSchema = [] {
-    Schema rows = schema_of<LlmText>();
+    Schema rows = schema_of<LlmSection>();
     rows.fields = kFields;
     return rows;
   }();
@@ -120,7 +120,7 @@ const Schema& served_model_rows() {
 
 }  // namespace
 
-Transformer ServingModelText::model() const {
+Transformer ServingModelSection::model() const {
   Transformer model = llm.model;
   if (model.head_dim == 0) model.head_dim = std::max<std::int64_t>(model.hidden / model.heads, 1);
   model.mlp = llm.mlp.value_or(4 * model.hidden);
@@ -130,14 +130,14 @@ Transformer ServingModelText::model() const {
   return model;
 }
 
-const Schema& schema_of(Rows<ServingModelText>) {
+const Schema& schema_of(Rows<ServingModelSection>) {
   static constexpr Type kModel{.form = Form::Object, .schema = &served_model_rows};
-  static constexpr Field kFields[] = {field<&ServingModelText::llm>("", "", {.type = &kModel})};
-  return schema<ServingModelText, kFields>("served model", &check_model);
+  static constexpr Field kFields[] = {field<&ServingModelSection::llm>("", "", {.type = &kModel})};
+  return schema<ServingModelSection, kFields>("served model", &check_model);
 }
 
 /// All combinations, the last key fastest.
-std::vector<serving::Precision> PrecisionText::all() const {
+std::vector<serving::Precision> PrecisionSection::all() const {
   std::vector<serving::Precision> list = {{}};
   const auto choose = [&](const std::vector<Number>& numbers, auto member) {
     if (numbers.empty()) return;
@@ -189,15 +189,15 @@ const Schema& module_rows() {
       by_hand("router", "which chooses them", kNumberOrFormats, kPreset),
       by_hand("embedding", "of tokens", kNumberOrFormats, {.preset = "as `head`"}),
       by_hand("head", "", kNumberOrFormats, {.preset = "as `head`"})};
-  static const Schema kSchema = schema<PrecisionText>("formats of modules", kFields);
+  static const Schema kSchema = schema<PrecisionSection>("formats of modules", kFields);
   return kSchema;
 }
 constexpr Type kModulesType{.form = Form::Object, .schema = &module_rows};
 
 }  // namespace
 
-const Schema& schema_of(Rows<PrecisionText>) {
-  using P = PrecisionText;
+const Schema& schema_of(Rows<PrecisionSection>) {
+  using P = PrecisionSection;
   static constexpr Type kNumbers = list_type<Number, Form::Values>({}, serving::kNumbers);
   static constexpr Extra kBf16{.type = &kNumbers, .preset = "bf16"};
   static constexpr Extra kWeights{.type = &kNumbers, .preset = "as `weights`"};
@@ -219,8 +219,8 @@ const Schema& schema_of(Rows<PrecisionText>) {
   return schema<P, kFields>("precision", &check_precision);
 }
 
-const Schema& schema_of(Rows<SpeculationText>) {
-  using S = SpeculationText;
+const Schema& schema_of(Rows<SpeculationSection>) {
+  using S = SpeculationSection;
   static constexpr Type kDepths = list_type<std::int64_t, Form::Values>({}, 32);
   static constexpr Field kFields[] = {
       field<&S::kind>("kind",

@@ -18,10 +18,10 @@ namespace dfsearch {
 namespace {
 
 constexpr Interval kHostTime{0.0, 1e3};
-constexpr Type kDimensionList = list_type<PoolDimensionText, Form::List>("dimensions", 8);
+constexpr Type kDimensionList = list_type<PoolDimensionSection, Form::List>("dimensions", 8);
 
 void check_pool_system(void* object, Report& report) {
-  const auto& text = *static_cast<PoolSystemText*>(object);
+  const auto& text = *static_cast<PoolSystemSection*>(object);
   if (!text.accelerator && !text.peak.of[static_cast<std::size_t>(serving::Number::Bf16)]) {
     report.at_map("missing key 'peak', with a rate for bf16, or 'accelerator'");
   }
@@ -48,12 +48,11 @@ void check_engine(void* object, Report& report) {
 
 }  // namespace
 
-const Schema& schema_of(Rows<PoolDimensionText>) {
-  using D = PoolDimensionText;
+const Schema& schema_of(Rows<PoolDimensionSection>) {
+  using D = PoolDimensionSection;
   static constexpr Field kFields[] = {
       field<&D::dimension, &NetworkDimension::topology>("topology", "how its members are joined"),
-      field<&D::dimension, &NetworkDimension::degree>("degree", "members",
-                                                      {.preset = "as many as there are"}),
+      field<&D::dimension, &NetworkDimension::degree>("degree", "members", {.preset = "all chips"}),
       field<&D::dimension, &NetworkDimension::bandwidth>(
           "bandwidth", "of one link, one way", {.limits = kBandwidthLimits, .flags = kRequired}),
       field<&D::dimension, &NetworkDimension::latency>("latency", "of one message over one link",
@@ -62,8 +61,8 @@ const Schema& schema_of(Rows<PoolDimensionText>) {
   return schema<D, kFields>("dimension of a pool");
 }
 
-const Schema& schema_of(Rows<PeaksText>) {
-  using P = PeaksText;
+const Schema& schema_of(Rows<PeaksSection>) {
+  using P = PeaksSection;
   static constexpr Extra kPeak{.limits = {1.0, 1e24}, .preset = "that of bf16"};
   static constexpr Field kFields[] = {
       element<0, &P::of>("fp32", "", kPeak),  element<1, &P::of>("bf16", "", kPeak),
@@ -79,13 +78,14 @@ const Schema& schema_of(Rows<serving::Shares>) {
   using S = serving::Shares;
   static constexpr Field kFields[] = {
       field<&S::matrix>("matrix", "of the peak, by products", {.limits = kServedShare}),
-      field<&S::matrix_8bit>("matrix_8bit", "by those of 8 bits",
+      field<&S::matrix_8bit>("matrix_8bit", "of the peak of 8 bits, by products in them",
                              {.limits = kServedShare, .preset = "as `matrix`"}),
-      field<&S::matrix_4bit>("matrix_4bit", "by those of 4 bits",
+      field<&S::matrix_4bit>("matrix_4bit", "of the peak of 4 bits, by products in them",
                              {.limits = kServedShare, .preset = "as `matrix`"}),
-      field<&S::experts>("experts", "by those of experts",
+      field<&S::experts>("experts", "of the peak, by products of experts",
                          {.limits = kServedShare, .preset = "as other products"}),
-      field<&S::experts_scale>("experts_scale", "of those, by products of many experts at once",
+      field<&S::experts_scale>("experts_scale",
+                               "as a share of `experts`, by products of many experts at once",
                                {.limits = kServedShare}),
       field<&S::experts_memory>("experts_memory", "of the memory bandwidth, by those",
                                 {.limits = kServedShare, .preset = "as `memory`"}),
@@ -143,7 +143,7 @@ const Schema& schema_of(Rows<serving::MeasuredClass>) {
   static constexpr Field kFields[] = {
       field<&M::kind>("kind", "of the model, or prefill apart from it", {.flags = kRequired}),
       field<&M::job>("job", "whether all requests come at once"),
-      field<&M::bits>("bits", "of a weight, of those of experts if there are some",
+      field<&M::bits>("bits", "of a weight, with experts of one of their weights",
                       {.limits = {4, 32}}),
       field<&M::ranks>("ranks", "whether ranks of requests share experts"),
       field<&M::wide>("wide", "whether a replica has more than eight chips"),
@@ -177,9 +177,9 @@ const Schema& schema_of(Rows<serving::LayerExecution>) {
   return schema<E, kFields>("execution of layers");
 }
 
-const Schema& schema_of(Rows<PoolSystemText>) {
-  using P = PoolSystemText;
-  static const Type kPeaks = either(TypeOf<FlopsPerSecond>::type, TypeOf<PeaksText>::type);
+const Schema& schema_of(Rows<PoolSystemSection>) {
+  using P = PoolSystemSection;
+  static const Type kPeaks = either(TypeOf<FlopsPerSecond>::type, TypeOf<PeaksSection>::type);
   static const Field kFields[] = {
       by_hand("peak", "of a chip in dense products: one rate, or one for each kind of number",
               kPeaks, {.preset = "that of the accelerator"}),
@@ -204,8 +204,8 @@ const Schema& schema_of(Rows<PoolSystemText>) {
   return schema<P, kFields>("system of a pool", &check_pool_system);
 }
 
-const Schema& schema_of(Rows<PoolText>) {
-  using P = PoolText;
+const Schema& schema_of(Rows<PoolSection>) {
+  using P = PoolSection;
   static constexpr Field kFields[] = {
       field<&P::name>("name", "different for each pool", {.flags = kRequired}),
       field<&P::chips>("chips", "of the pool", {.limits = {1, 16777216}, .flags = kRequired}),

@@ -26,8 +26,8 @@ const Type kServedOrNone = or_none(requests_per_second());
 const Type kPriceOrNone = or_none(price_per_hour());
 
 constexpr Type kRequestList = list_type<serving::RequestClass, Form::List>("classes of requests");
-constexpr Type kModelList = list_type<FleetModelText, Form::List>("models", 16);
-constexpr Type kPoolList = list_type<PoolText, Form::List>("pools", 16);
+constexpr Type kModelList = list_type<FleetModelSection, Form::List>("models", 16);
+constexpr Type kPoolList = list_type<PoolSection, Form::List>("pools", 16);
 
 void check_request(void* object, Report& report) {
   const auto& request = *static_cast<const serving::RequestClass*>(object);
@@ -38,7 +38,7 @@ void check_request(void* object, Report& report) {
 }
 
 void check_served(void* object, Report& report) {
-  auto& text = *static_cast<ServedText*>(object);
+  auto& text = *static_cast<ServedSection*>(object);
   const bool listed = report.given(&text.requests);
   if (listed) {
     for (const void* member :
@@ -71,10 +71,10 @@ void check_served(void* object, Report& report) {
 }
 
 void check_fleet(void* object, Report& report) {
-  const auto& text = *static_cast<FleetText*>(object);
+  const auto& text = *static_cast<FleetSection*>(object);
   if (text.models.empty()) report.at({&text.models}, "expected at least one model");
   for (std::size_t i = 0; i < text.models.size(); ++i) {
-    const FleetModelText& model = text.models[i];
+    const FleetModelSection& model = text.models[i];
     if (!model.workload.rate) {
       report.inside(&text.models, i, &model.workload, "missing key 'rate': a fleet serves rates");
     }
@@ -86,7 +86,7 @@ void check_fleet(void* object, Report& report) {
 }
 
 /// An objective or a limit of a quantity that no pool has would count for nothing.
-void check_prices(const ServingText& text, Report& report) {
+void check_prices(const ServingSection& text, Report& report) {
   using serving::Objective;
   const auto has = [&](const auto& given) {
     return std::any_of(text.pools.begin(), text.pools.end(), given);
@@ -95,12 +95,12 @@ void check_prices(const ServingText& text, Report& report) {
   const bool of_price = task.objective == Objective::Cost || task.front == serving::FrontAxis::Cost;
   const void* const by =
       task.objective == Objective::Front ? static_cast<const void*>(&task.front) : &task.objective;
-  if (!has([](const PoolText& pool) { return pool.system.price > 0.0; })) {
+  if (!has([](const PoolSection& pool) { return pool.system.price > 0.0; })) {
     constexpr const char* kNeeds = "needs a 'price' in the system of some pool";
     if (of_price) report.at({by}, kNeeds);
     if (task.limits.cost) report.at_key(&task.limits, std::string("cost ") + kNeeds);
   }
-  if (asks_energy(task.objective) && !has([](const PoolText& pool) {
+  if (asks_energy(task.objective) && !has([](const PoolSection& pool) {
         return pool.system.power > Watts{} || pool.system.energy.stated();
       })) {
     report.at({by}, "needs a 'power' or an 'energy' in the system of some pool");
@@ -108,7 +108,7 @@ void check_prices(const ServingText& text, Report& report) {
 }
 
 void check_serving(void* object, Report& report) {
-  const auto& text = *static_cast<ServingText*>(object);
+  const auto& text = *static_cast<ServingSection*>(object);
   if (text.pools.empty()) report.at({&text.pools}, "expected at least one pool");
   for (std::size_t i = 0; i < text.pools.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -130,8 +130,9 @@ void check_serving(void* object, Report& report) {
     report.at({&text.outside}, "expected sizes that rise from low to high");
   }
   const bool has_release =
-      text.engine || std::all_of(text.pools.begin(), text.pools.end(),
-                                 [](const PoolText& pool) { return pool.system.engine.release; });
+      text.engine || std::all_of(text.pools.begin(), text.pools.end(), [](const PoolSection& pool) {
+        return pool.system.engine.release;
+      });
   if (!has_release) {
     constexpr std::string_view kNeeds = "goes with 'engine', the release of a server";
     if (!text.outside.empty()) report.at({&text.outside}, std::string(kNeeds));
@@ -194,16 +195,16 @@ const Schema& schema_of(Rows<serving::RequestClass>) {
   return schema<R, kFields>("class of requests", &check_request);
 }
 
-const Schema& schema_of(Rows<PopularityText>) {
-  using P = PopularityText;
+const Schema& schema_of(Rows<PopularitySection>) {
+  using P = PopularitySection;
   static constexpr Field kFields[] = {field<&P::zipf>(
       "zipf", "the k-th expert is chosen in proportion to k to minus this; 0: all alike",
       {.limits = {0, 4}})};
   return schema<P, kFields>("popularity of experts");
 }
 
-const Schema& schema_of(Rows<ServedText>) {
-  using S = ServedText;
+const Schema& schema_of(Rows<ServedSection>) {
+  using S = ServedSection;
   static const Field kFields[] = {
       field<&S::kind>("kind", "llm_serving", {.flags = kRequired}),
       field<&S::model>("model",
@@ -219,7 +220,7 @@ const Schema& schema_of(Rows<ServedText>) {
       field<&S::rate>("rate", "requests a second that are to be served",
                       {.type = &kServedOrNone, .limits = {1e-9, 1e12}, .preset = "none"}),
       field<&S::concurrency>("concurrency", "users, who each ask again when they are answered",
-                             {.limits = kTokens, .preset = "as many as `batch` has room for"}),
+                             {.limits = kTokens, .preset = "all that `batch` has room for"}),
       field<&S::rounds>(
           "rounds",
           "requests of each of those, one after the other; aggregated replicas begin with a burst",
@@ -238,12 +239,12 @@ const Schema& schema_of(Rows<ServedText>) {
   return schema<S, kFields>("served workload", &check_served);
 }
 
-const Schema& schema_of(Rows<FleetModelText>) {
-  using M = FleetModelText;
+const Schema& schema_of(Rows<FleetModelSection>) {
+  using M = FleetModelSection;
   static constexpr Field kFields[] = {
       field<&M::name>("name", "different for each model", kNeeded),
       field<&M::workload>("workload", "the model and its rate", kNeeded),
-      field<&M::limits>("limits", "in place of those of all")};
+      field<&M::limits>("limits", "of this model, in place of the limits of the fleet")};
   return schema<M, kFields>("model of a fleet");
 }
 
@@ -257,8 +258,8 @@ const Schema& schema_of(Rows<serving::Budget>) {
   return schema<B, kFields>("budget of a fleet");
 }
 
-const Schema& schema_of(Rows<FleetText>) {
-  using F = FleetText;
+const Schema& schema_of(Rows<FleetSection>) {
+  using F = FleetSection;
   static constexpr Field kFields[] = {field<&F::budget>("budget", "of all models together"),
                                       field<&F::models>("models", "that share the pools",
                                                         {.type = &kModelList, .flags = kRequired})};
@@ -294,8 +295,8 @@ const Schema& schema_of(Rows<serving::Utilization>) {
   return schema<U, kFields>("utilization");
 }
 
-const Schema& schema_of(Rows<ServingText>) {
-  using S = ServingText;
+const Schema& schema_of(Rows<ServingSection>) {
+  using S = ServingSection;
   using T = serving::Task;
   static constexpr Type kModes = list_type<serving::Mode, Form::Values>({}, 2);
   static constexpr Type kSizes = list_type<Bytes, Form::Values>({}, 3);
@@ -336,7 +337,8 @@ const Schema& schema_of(Rows<ServingText>) {
                           "a table of measured deployments (section 8), whose points of the same "
                           "model, lengths and chips the chart of a front shows",
                           {.preset = "none"}),
-      by_hand("utilization", "shares of capacity that may be used; a number is that of the memory",
+      by_hand("utilization",
+              "shares of capacity that may be used; a number is the share of the memory",
               kShareOrShares, {.preset = "none"}),
       field<&S::engine>("engine",
                         "the release of the server, which decides the memory beside caches "
@@ -344,12 +346,12 @@ const Schema& schema_of(Rows<ServingText>) {
                         {.preset = "that of the pool's engine"}),
       field<&S::task, &T::max_seqs>("max_seqs", "requests of a rank at once, at most",
                                     {.preset = "those of the release"}),
-      field<&S::task, &T::batched_tokens>(
-          "batched_tokens",
-          "tokens of an iteration, at most; a `chunk` of as many is what those that decode leave",
-          {.preset = "`chunk` and `batch` together"}),
+      field<&S::task, &T::batched_tokens>("batched_tokens",
+                                          "the most tokens of an iteration; a `chunk` of this size "
+                                          "takes the tokens that decoding leaves",
+                                          {.preset = "`chunk` and `batch` together"}),
       field<&S::task, &T::chunked_prefill>(
-          "chunked_prefill", "parts of prompts fill iterations; false: whole ones, as many as fit"),
+          "chunked_prefill", "parts of prompts fill iterations; false: whole prompts that fit do"),
       field<&S::task, &T::max_model_len>("max_model_len",
                                          "tokens of the longest request that a report counts",
                                          {.preset = "those of the longest class"}),

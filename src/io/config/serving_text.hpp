@@ -13,17 +13,17 @@
 namespace dfsearch {
 
 /// A model alone: the keys of a transformer by rule.
-struct ServingModelText {
-  LlmText llm{.model = {.head_dim = 0}};
+struct ServingModelSection {
+  LlmSection llm{.model = {.head_dim = 0}};
 
   [[nodiscard]] Transformer model() const;
 };
 
-struct SpeculationText {
+struct SpeculationSection {
   serving::Drafting kind = serving::Drafting::None;
   std::vector<std::int64_t> depths, depth;
   std::vector<double> acceptance;
-  std::optional<ServingModelText> draft;
+  std::optional<ServingModelSection> draft;
 };
 
 /// The value of `workload.kind`.
@@ -33,7 +33,7 @@ constexpr auto words(ServedKind) {
 }
 
 /// Numbers to choose from; of products and the head, nothing: as the weights.
-struct PrecisionText {
+struct PrecisionSection {
   std::array<serving::ModulePrecision, serving::kModules> modules;
   std::vector<serving::Number> dispatch, combine;
   std::vector<serving::Number> weights = {serving::Number::Bf16}, cache = weights, products, head,
@@ -44,49 +44,49 @@ struct PrecisionText {
 };
 
 /// How often experts are chosen: the k-th in proportion to k to minus this.
-struct PopularityText {
+struct PopularitySection {
   double zipf = 0.0;
 };
 
 /// The section `workload`.
-struct ServedText {
+struct ServedSection {
   ServedKind kind = ServedKind::LlmServing;
-  ServingModelText model;
+  ServingModelSection model;
   std::optional<std::int64_t> input, output, prefix;
   std::vector<serving::RequestClass> requests;
   std::optional<double> rate, concurrency, rounds, num_requests;
-  std::optional<PopularityText> popularity;
+  std::optional<PopularitySection> popularity;
   double length_spread = 0.0;
-  PrecisionText precision;
-  SpeculationText speculation;
+  PrecisionSection precision;
+  SpeculationSection speculation;
 };
 
-struct FleetModelText {
+struct FleetModelSection {
   std::string name;
-  ServedText workload;
+  ServedSection workload;
   serving::Limits limits;
 };
 
 /// The section `fleet`, in place of `workload`.
-struct FleetText {
+struct FleetSection {
   serving::Budget budget;
-  std::vector<FleetModelText> models;
+  std::vector<FleetModelSection> models;
 };
 
-struct PoolDimensionText {
+struct PoolDimensionSection {
   NetworkDimension dimension{.topology = Topology::Switch, .degree = {}, .strategy = {}};
 };
 
-struct PeaksText {
+struct PeaksSection {
   std::array<std::optional<FlopsPerSecond>, serving::kNumbers> of;
 };
 
 /// The system of a pool.
-struct PoolSystemText {
-  std::optional<AcceleratorText> accelerator;
-  MemoryText memory;
-  std::vector<PoolDimensionText> network;
-  PeaksText peak;
+struct PoolSystemSection {
+  std::optional<AcceleratorSection> accelerator;
+  MemorySection memory;
+  std::vector<PoolDimensionSection> network;
+  PeaksSection peak;
   Peaks peaks;  ///< of the machine, for numbers without a peak in `peak`
   std::string chip;
   double price = 0.0;
@@ -97,15 +97,15 @@ struct PoolSystemText {
   serving::LayerExecution execution;
 };
 
-struct PoolText {
+struct PoolSection {
   std::string name;
   std::int64_t chips = 1;
-  PoolSystemText system;
+  PoolSystemSection system;
 };
 
 /// The section `serving`.
-struct ServingText {
-  std::vector<PoolText> pools;
+struct ServingSection {
+  std::vector<PoolSection> pools;
   serving::Task task;
   std::optional<serving::Release> engine;
   std::vector<Bytes> outside;  ///< one for all levels, or one for each
@@ -115,7 +115,7 @@ struct ServingText {
 
 const Schema& schema_of(Rows<serving::RequestClass>);
 const Schema& schema_of(Rows<serving::ModulePrecision>);
-const Schema& schema_of(Rows<PrecisionText>);
+const Schema& schema_of(Rows<PrecisionSection>);
 const Schema& schema_of(Rows<serving::Shares>);
 const Schema& schema_of(Rows<serving::ScanShares>);
 const Schema& schema_of(Rows<serving::Engine>);
@@ -124,18 +124,18 @@ const Schema& schema_of(Rows<serving::LayerExecution>);
 const Schema& schema_of(Rows<serving::RoleChoices>);
 const Schema& schema_of(Rows<serving::Limits>);
 const Schema& schema_of(Rows<serving::Utilization>);
-const Schema& schema_of(Rows<SpeculationText>);
-const Schema& schema_of(Rows<PoolDimensionText>);
-const Schema& schema_of(Rows<PeaksText>);
-const Schema& schema_of(Rows<PoolSystemText>);
-const Schema& schema_of(Rows<ServingModelText>);
-const Schema& schema_of(Rows<PopularityText>);
-const Schema& schema_of(Rows<ServedText>);
-const Schema& schema_of(Rows<FleetModelText>);
+const Schema& schema_of(Rows<SpeculationSection>);
+const Schema& schema_of(Rows<PoolDimensionSection>);
+const Schema& schema_of(Rows<PeaksSection>);
+const Schema& schema_of(Rows<PoolSystemSection>);
+const Schema& schema_of(Rows<ServingModelSection>);
+const Schema& schema_of(Rows<PopularitySection>);
+const Schema& schema_of(Rows<ServedSection>);
+const Schema& schema_of(Rows<FleetModelSection>);
 const Schema& schema_of(Rows<serving::Budget>);
-const Schema& schema_of(Rows<FleetText>);
-const Schema& schema_of(Rows<PoolText>);
-const Schema& schema_of(Rows<ServingText>);
+const Schema& schema_of(Rows<FleetSection>);
+const Schema& schema_of(Rows<PoolSection>);
+const Schema& schema_of(Rows<ServingSection>);
 
 /// Of a resource, that is used.
 inline constexpr Interval kServedShare{1e-6, 1.0};

@@ -24,7 +24,7 @@ constexpr Type kFieldsOfModel{};
 
 template <auto member>
 constexpr Field model(std::string_view key, std::string_view doc, const Extra& extra = {}) {
-  return field<&LlmText::model, member>(key, doc, extra);
+  return field<&LlmSection::model, member>(key, doc, extra);
 }
 
 }  // namespace
@@ -53,8 +53,8 @@ const Schema& schema_of(Rows<LatentAttention>) {
   return schema<L, kFields>("latent attention");
 }
 
-const Schema& schema_of(Rows<LlmText>) {
-  using L = LlmText;
+const Schema& schema_of(Rows<LlmSection>) {
+  using L = LlmSection;
   using T = Transformer;
   static constexpr Field kFields[] = {
       field<&L::family>(
@@ -102,7 +102,7 @@ const Schema& schema_of(Rows<LlmText>) {
                         {.preset = "all tokens", .flags = kByRule}),
       model<&T::full_attention_every>(
           "full_attention_every",
-          "layers of which the last one sees all tokens, the others `window`",
+          "length of a group of layers whose last one sees all tokens, the others `window`",
           {.limits = {2, kMostRepeated}, .preset = "none does", .flags = kByRule}),
       model<&T::dropout>("dropout", "in training", kRule),
       model<&T::layer_vectors>(
@@ -114,9 +114,9 @@ const Schema& schema_of(Rows<LlmText>) {
                              {.limits = kFromZero, .flags = kByRule}),
       model<&T::experts>(
           "experts",
-          "in place of the MLP: experts, those that a token uses, the width of one; further ones "
-          "that every token uses (0), rows of an expert over those of an even load (1), layers "
-          "before that have an MLP (0), a bias for each expert (false), elements of an expert "
+          "in place of the MLP: experts, the number that a token uses, the width of one; experts "
+          "that every token uses (0), rows of an expert over the rows of an even load (1), first "
+          "layers that have an MLP (0), a bias for each expert (false), elements of an expert "
           "beside "
           "its matrices (0), and when serving the tokens of the busiest rank over the mean (1)",
           kRule),
@@ -160,9 +160,10 @@ const Schema& schema_of(Rows<memory::Lora>) {
       field<&L::frozen>("frozen",
                         "the format of the linears: 16 bits, NF4 with its scales quantized again "
                         "or not, or 4 bits in groups of 128"),
-      field<&L::adapter_bytes>("adapter_bytes",
-                               "an element of an adapter; its gradient as many, moments twice that",
-                               {.limits = {1, 8}})};
+      field<&L::adapter_bytes>(
+          "adapter_bytes",
+          "bytes of an element of an adapter and of its gradient; its moments take twice these",
+          {.limits = {1, 8}})};
   return schema<L, kFields>("adapters", [](void* object, Report& report) {
     auto& lora = *static_cast<L*>(object);
     if (lora.targets.empty()) report.at({&lora.targets}, "expected at least one");

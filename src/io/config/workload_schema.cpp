@@ -10,8 +10,8 @@ namespace dfsearch {
 
 namespace {
 
-using W = WorkloadText;
-using K = KernelText;
+using W = WorkloadSection;
+using K = KernelSection;
 
 constexpr Interval kElements{1.0, kMostParameters};
 // Chains of generated kernels: more than any machine factors or any model has.
@@ -60,10 +60,11 @@ const Schema& schema_of(Rows<Communication>) {
       field<&C::type>("type", "", kNeeded),
       field<&C::bytes>("bytes", "none for gradients",
                        {.limits = kTraffic, .preset = "required, but none for gradients"}),
-      field<&C::group>("group",
-                       "of chips, for all_reduce, all_gather and all_to_all: from the inside of "
-                       "the machine out so many members, so many places until the next, and so on",
-                       {.type = &kGroup, .preset = "as the type says"})};
+      field<&C::group>(
+          "group",
+          "of chips, for all_reduce, all_gather and all_to_all: a list of pairs from the inside of "
+          "the machine out, each of members and the places from one to the next",
+          {.type = &kGroup, .preset = "as the type says"})};
   return schema<C, kFields>("communication", &check_communication);
 }
 
@@ -77,7 +78,7 @@ const Schema& schema_of(Rows<Attention>) {
   return schema<A, kFields>("attention of a kernel");
 }
 
-const Schema& schema_of(Rows<KernelText>) {
+const Schema& schema_of(Rows<KernelSection>) {
   static constexpr Field kFields[] = {
       own<&Kernel::name>("name", "different for each kernel", kNeeded),
       own<&Kernel::kind>(
@@ -111,8 +112,8 @@ const Schema& schema_of(Rows<KernelText>) {
       own<&Kernel::repeat>("repeat", "how often its inputs stream through"),
       own<&Kernel::steps>(
           "steps",
-          "one after the other, in which its columns are done, as many each; what a "
-          "step waits for comes with `next_step` ([model.md](model.md#14-steps))",
+          "steps one after the other, each with an equal share of the columns; `next_step` "
+          "states what a step waits for ([model.md](model.md#14-steps))",
           {.limits = {1, kMostKernelSteps}}),
       own<&Kernel::skip_weight>("skip_weight", "its weight takes no room on the chip"),
       own<&Kernel::spread>(
@@ -130,7 +131,8 @@ const Schema& schema_of(Rows<KernelText>) {
       own<&Kernel::math>("math",
                          "the number format of its arithmetic, where the chip states `peaks`",
                          {.preset = "as `execution.math`"}),
-      own<&Kernel::matrices>("matrices", "weights that are stored, of which a sample uses `outer`",
+      own<&Kernel::matrices>("matrices",
+                             "matrices of weights that are stored; a sample uses `outer` of them",
                              {.preset = "`outer`"}),
       own<&Kernel::parameters>("parameters", "elements stored beside the weight",
                                {.limits = kElements}),
@@ -157,8 +159,8 @@ const Schema& schema_of(Rows<KernelText>) {
   return schema<K, kFields>("kernel", &resolve_defaults_of_kernel);
 }
 
-const Schema& schema_of(Rows<TensorText>) {
-  using T = TensorText;
+const Schema& schema_of(Rows<TensorSection>) {
+  using T = TensorSection;
   static constexpr Field kFields[] = {
       field<&T::from>("from", "a kernel, by its name", kNeeded),
       field<&T::to>("to",
@@ -178,15 +180,15 @@ const Schema& schema_of(Rows<TensorText>) {
       field<&T::next_layer>("next_layer",
                             "it leads to a kernel of the next layer; between backward kernels to "
                             "one of the layer before"),
-      field<&T::next_step>("next_step",
-                           "it leads to the next step of a kernel, of as many `steps`")};
+      field<&T::next_step>(
+          "next_step", "it leads to the next step of a kernel with an equal number of `steps`")};
   return schema<T, kFields>("tensor");
 }
 
 namespace {
 
-constexpr Type kKernels = list_type<KernelText, Form::List>({}, kMostKernels);
-constexpr Type kTensors = list_type<TensorText, Form::List>({}, kMostKernels);
+constexpr Type kKernels = list_type<KernelSection, Form::List>({}, kMostKernels);
+constexpr Type kTensors = list_type<TensorSection, Form::List>({}, kMostKernels);
 
 const Schema& llm_schema() {
   static constexpr Field kFields[] = {
@@ -198,12 +200,12 @@ const Schema& llm_schema() {
       kBatch,
       kMicroBatch,
       keys_of<&W::llm>(),
-      field<&W::llm, &LlmText::pass, &TransformerPass::fused>(
+      field<&W::llm, &LlmSection::pass, &TransformerPass::fused>(
           "attention", "one kernel, or three", {.type = &kAttention, .flags = kByRule}),
-      field<&W::llm, &LlmText::pass, &TransformerPass::causal>(
+      field<&W::llm, &LlmSection::pass, &TransformerPass::causal>(
           "mask", "whether fused attention computes masked pairs",
           {.type = &kMask, .flags = kByRule}),
-      field<&W::llm, &LlmText::lora>(
+      field<&W::llm, &LlmSection::lora>(
           "lora", "adapters of low rank, all else frozen; of a plan with 'execution.stack'")};
   return schema<W, kFields>("llm", &resolve_defaults_of_llm);
 }
@@ -212,21 +214,21 @@ const Schema& decode_schema() {
   static constexpr Field kFields[] = {
       kKind,
       kWord,
-      field<&W::llm, &LlmText::context>(
+      field<&W::llm, &LlmSection::context>(
           "context", "tokens before the one that is computed, whose keys and values are cached",
           {.preset = "required; by rule `sequence`, if that is given"}),
       field<&W::sequence>("sequence", "of the model, for a layer by rule", {.preset = "`context`"}),
       kBatch,
       kMicroBatch,
       keys_of<&W::llm>(),
-      field<&W::llm, &LlmText::pass, &TransformerPass::tokens>(
+      field<&W::llm, &LlmSection::pass, &TransformerPass::tokens>(
           "batch", "samples whose tokens are computed together, as one of `global_batch`",
           {.flags = kByRule})};
   return schema<W, kFields>("llm decode", &resolve_defaults_of_llm);
 }
 
 const Schema& dlrm_schema() {
-  using D = DlrmText;
+  using D = DlrmSection;
   using E = EmbeddingTables;
   constexpr const char* kEmbeddings =
       "bytes that a chip exchanges, and moves to or from memory, for its embeddings";
@@ -261,11 +263,11 @@ const Schema& hpl_schema() {
   static constexpr Field kFields[] = {
       kKind,
       kWord,
-      field<&W::hpl, &HplText::n>("n", "rows of the matrix", kNeeded),
-      field<&W::hpl, &HplText::block>("block", "columns that are factored at a time", kNeeded),
-      field<&W::hpl, &HplText::iterations>("iterations",
-                                           "steps that are computed, at most `n` / `block`",
-                                           {.limits = {1, kMostSteps}, .flags = kRequired}),
+      field<&W::hpl, &HplSection::n>("n", "rows of the matrix", kNeeded),
+      field<&W::hpl, &HplSection::block>("block", "columns that are factored at a time", kNeeded),
+      field<&W::hpl, &HplSection::iterations>("iterations",
+                                              "steps that are computed, at most `n` / `block`",
+                                              {.limits = {1, kMostSteps}, .flags = kRequired}),
       kCopies};
   return schema<W, kFields>("hpl", &resolve_defaults_of_hpl);
 }
@@ -273,10 +275,10 @@ const Schema& hpl_schema() {
 const Schema& fft_schema() {
   static constexpr Field kFields[] = {
       kKind, kWord,
-      field<&W::fft, &FftText::length>(
+      field<&W::fft, &FftSection::length>(
           "length", "points, up to 2^60",
           {.limits = {1, static_cast<double>(kLongestFft)}, .flags = kRequired}),
-      field<&W::fft, &FftText::radix>(
+      field<&W::fft, &FftSection::radix>(
           "radix", "size of the butterflies",
           {.limits = {2, static_cast<double>(kLargestCount)}, .flags = kRequired}),
       kCopies};
@@ -346,7 +348,7 @@ constexpr std::array kSchemas = {&llm_schema,  &llm_schema,  &decode_schema,
                                  &fft_schema,  &lstm_schema, &graph_schema};
 
 std::int64_t kind_of(const void* text) {
-  return static_cast<std::int64_t>(static_cast<const WorkloadText*>(text)->workload.kind);
+  return static_cast<std::int64_t>(static_cast<const WorkloadSection*>(text)->workload.kind);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ inline constexpr Interval kFromZero{0.0, static_cast<double>(kLargestCount)};
 inline constexpr std::int64_t kMostLayers = 10'000;
 
 /// What is left out follows from the rest.
-struct LlmText {
+struct LlmSection {
   Transformer model;
   TransformerPass pass;
   std::optional<std::int64_t> mlp, kv_heads, value_dim, context;
@@ -39,18 +39,18 @@ struct LlmText {
   std::string family;
 };
 
-struct DlrmText {
+struct DlrmSection {
   DlrmShape shape;
   EmbeddingTables tables;
   std::optional<std::int64_t> pooled_rows;
   std::optional<Bytes> all_to_all, memory;
 };
 
-struct HplText {
+struct HplSection {
   std::int64_t n = 1, block = 1, iterations = 1;
 };
 
-struct FftText {
+struct FftSection {
   std::int64_t length = 1, radix = 2;
 };
 
@@ -58,7 +58,7 @@ constexpr bool is_elementwise(KernelKind kind) {
   return kind == KernelKind::Elementwise || kind == KernelKind::Elementwise2;
 }
 
-struct KernelText {
+struct KernelSection {
   Kernel kernel;
   std::optional<Mode> mode;
   std::optional<Loop> tiled;
@@ -67,7 +67,7 @@ struct KernelText {
   std::optional<std::int64_t> partition;
 };
 
-struct TensorText {
+struct TensorSection {
   std::string from, to;
   std::optional<std::int64_t> operand, value;
   std::int64_t rows = 0;
@@ -79,23 +79,23 @@ struct TensorText {
 inline constexpr std::int64_t kLongestFft = std::int64_t{1} << 60;
 
 /// Workloads of all kinds; each kind has rows for its keys, and makes the graph.
-struct WorkloadText {
+struct WorkloadSection {
   Workload workload;
   std::optional<std::int64_t> sequence;
-  LlmText llm;
-  DlrmText dlrm;
-  HplText hpl;
-  FftText fft;
+  LlmSection llm;
+  DlrmSection dlrm;
+  HplSection hpl;
+  FftSection fft;
   LstmShape lstm;
-  std::vector<KernelText> kernels;
-  std::vector<TensorText> tensors;
+  std::vector<KernelSection> kernels;
+  std::vector<TensorSection> tensors;
 };
 
 /// The keys of a workload as kernels and tensors by name, whatever generated it; none with a flag of
 /// `left_out`.
 Json written_graph(const Workload& workload, unsigned left_out = 0);
 
-const Schema& schema_of(Rows<LlmText>);
+const Schema& schema_of(Rows<LlmSection>);
 const Schema& schema_of(Rows<memory::Lora>);
 
 /// A workload, whose rows depend on the key `kind`.
@@ -122,7 +122,7 @@ void check_experts(void* experts, Report& report);
 /// Whether the layers that see all tokens are some of them, and norms behind an MLP; else says so.
 bool check_kinds(const Transformer& model, Report& report);
 /// Checks that all kinds share, once the graph is made.
-void check_workload(const WorkloadText& text, Report& report);
+void check_workload(const WorkloadSection& text, Report& report);
 
 /// A kernel that a config puts into a partition, whichever key said so.
 struct PartitionPin {
@@ -132,7 +132,8 @@ struct PartitionPin {
 };
 
 /// The section with its graph; nothing if anything in it is wrong.
-std::optional<WorkloadText> read_workload_keys(const YamlEntry& section, InputMessages& messages);
+std::optional<WorkloadSection> read_workload_keys(const YamlEntry& section,
+                                                  InputMessages& messages);
 
 /// A workload that is not trained by a plan, and so has no adapters.  `pins` receives the
 /// `partition` keys of `kind: graph`.

@@ -246,7 +246,7 @@ void SetupNode::refuse(const std::string& field, const std::string& why) const {
   if (has(field)) complain(field, "cannot be expressed: " + why);
 }
 
-SetupText::SetupText(const std::string& text, const std::string& name)
+SetupFile::SetupFile(const std::string& text, const std::string& name)
     : source_(text, name), message_(std::make_unique<dfmodel::Setup>()) {
   InputMessages messages;
   Errors errors(source_, messages);
@@ -258,7 +258,7 @@ SetupText::SetupText(const std::string& text, const std::string& name)
   messages.throw_if_any();
 }
 
-SetupNode SetupText::root(InputMessages& messages) const {
+SetupNode SetupFile::root(InputMessages& messages) const {
   return {*message_, &places_, source_, source_.place(0, 0), "setup", messages};
 }
 

@@ -40,7 +40,7 @@ class SetupSource {
   std::vector<std::size_t> lines_;  ///< where each begins
 };
 
-/// One message of a setup.  Valid as long as the SetupText it came from.
+/// One message of a setup.  Valid as long as the SetupFile it came from.
 class SetupNode {
  public:
   using Places = google::protobuf::TextFormat::ParseInfoTree;
@@ -108,12 +108,12 @@ class SetupNode {
 };
 
 /// A parsed setup.
-class SetupText {
+class SetupFile {
  public:
   /// Throws InputError for a text that is no protobuf text, a field the schema does not have, a
   /// field that stands twice and a value of the wrong type.  `name` stands for the file in
   /// messages.
-  SetupText(const std::string& text, const std::string& name);
+  SetupFile(const std::string& text, const std::string& name);
 
   [[nodiscard]] SetupNode root(InputMessages& messages) const;
 

@@ -285,7 +285,7 @@ void check_loads(const std::string& config, const std::string& name) {
 }  // namespace
 
 std::string import_dfmodel(const std::string& text, const std::string& name) {
-  const SetupText setup(text, name);
+  const SetupFile setup(text, name);
   InputMessages messages;
   const SetupNode root = setup.root(messages);
   const std::optional<SetupNode> graph_section = root.required_child("dataflow_graph");

@@ -45,7 +45,7 @@ std::vector<std::string> emit_result(const AnswerJson& result, const std::string
       write_step_traces(json, name, take);
       return {};
     }
-    EmittedText emitted = rows      ? EmittedText{.text = inferencex_rows(json)}
+    EmittedFile emitted = rows      ? EmittedFile{.text = inferencex_rows(json)}
                           : of_plan ? training_arguments(json, framework)
                                     : serving_arguments(json, framework);
     if (unrunnable == Unrunnable::Refuse && !emitted.refusals.empty()) return emitted.refusals;

@@ -45,7 +45,7 @@ struct Emitted {
 };
 
 /// A file, and the reasons for which the framework cannot run its plan; none if it can.
-struct EmittedText {
+struct EmittedFile {
   std::string text;
   std::vector<std::string> refusals;
 };
@@ -59,8 +59,8 @@ std::string command_text(const std::string& command, const Emitted& emitted);
 /// has several models.
 std::string number_of(const Json& result, const Json& deployment, const std::string& value);
 
-EmittedText training_arguments(const Json& result, Framework framework);
-EmittedText serving_arguments(const Json& result, Framework framework);
+EmittedFile training_arguments(const Json& result, Framework framework);
+EmittedFile serving_arguments(const Json& result, Framework framework);
 /// One row, or one of each point of a front, with the keys of files of results of InferenceX
 /// (SemiAnalysis; before InferenceMAX), in seconds and tokens a second.
 std::string inferencex_rows(const Json& result);

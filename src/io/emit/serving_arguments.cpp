@@ -211,7 +211,7 @@ std::string number_of(const Json& result, const Json& deployment, const std::str
   return "";
 }
 
-EmittedText serving_arguments(const Json& result, Framework framework) {
+EmittedFile serving_arguments(const Json& result, Framework framework) {
   const Json& best = result.at("serving").at("best");
   std::vector<std::string> numbers;
   for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
@@ -221,7 +221,7 @@ EmittedText serving_arguments(const Json& result, Framework framework) {
   if (const std::string line = benchmark_of(result); !line.empty()) {
     numbers.push_back("its load: " + line);
   }
-  EmittedText emitted{.text = comments(numbers)};
+  EmittedFile emitted{.text = comments(numbers)};
   std::string& all = emitted.text;
   const auto text = [&](const Json& given, const std::string& name) {
     LaunchedRole role = role_of(given, name);

@@ -270,7 +270,7 @@ void add_stages(const LaunchedPlan& plan, Emitted& emitted) {
   }
 }
 
-EmittedText megatron(const LaunchedPlan& plan) {
+EmittedFile megatron(const LaunchedPlan& plan) {
   Emitted emitted;
   check_plan(plan, Framework::Megatron, emitted);
   add_precision(plan, emitted);
@@ -336,7 +336,7 @@ std::string modules_text(const LaunchedPlan& plan) {
   return fmt::format("[{}]", fmt::join(chunks, ", "));
 }
 
-EmittedText torchtitan(const LaunchedPlan& plan) {
+EmittedFile torchtitan(const LaunchedPlan& plan) {
   Emitted emitted;
   check_plan(plan, Framework::Torchtitan, emitted);
   check_order(plan, Framework::Torchtitan, emitted);
@@ -385,7 +385,7 @@ EmittedText torchtitan(const LaunchedPlan& plan) {
 }
 
 /// JSON has no comments: the gaps are a key that DeepSpeed does not read.
-EmittedText deepspeed(const LaunchedPlan& plan) {
+EmittedFile deepspeed(const LaunchedPlan& plan) {
   Emitted emitted;
   check_plan(plan, Framework::Deepspeed, emitted);
   check_order(plan, Framework::Deepspeed, emitted);
@@ -419,7 +419,7 @@ EmittedText deepspeed(const LaunchedPlan& plan) {
 
 }  // namespace
 
-EmittedText training_arguments(const Json& result, Framework framework) {
+EmittedFile training_arguments(const Json& result, Framework framework) {
   const LaunchedPlan plan = plan_of(result);
   if (framework == Framework::Megatron) return megatron(plan);
   return framework == Framework::Torchtitan ? torchtitan(plan) : deepspeed(plan);

@@ -44,8 +44,8 @@ std::string stored_type(ModelFields& fields) {
 }
 
 /// The keys of a transformer; what a config leaves out is left out here.
-LlmText llm_of(const Transformer& model) {
-  LlmText llm{.model = model, .pass = {}};
+LlmSection llm_of(const Transformer& model) {
+  LlmSection llm{.model = model, .pass = {}};
   if (model.kv_heads != model.heads) llm.kv_heads = model.kv_heads;
   if (model.value_dim != model.head_dim) llm.value_dim = model.value_dim;
   if (!model.experts || model.experts->dense_layers > 0) llm.mlp = model.mlp;
@@ -157,7 +157,7 @@ std::string import_huggingface(const std::string& text, const std::string& name,
   std::string section;
   double parameters = counts_of(read.shape, 1).parameters;
   if (uniform.model && !uniform.model->mixed) {
-    WorkloadText workload;
+    WorkloadSection workload;
     workload.workload = {.kind = WorkloadKind::LlmTraining, .global_batch = kBatch};
     workload.sequence = sequence;
     workload.llm = llm_of(*uniform.model);
@@ -258,7 +258,7 @@ void resolve_family(YamlNode& section, InputMessages& messages) {
   if (const std::string parts = left_out_of(type, uniform); !parts.empty()) {
     messages.note(*place.source + ": " + std::string(kLeftOut) + parts + ".");
   }
-  const LlmText llm = llm_of(*uniform.model);
+  const LlmSection llm = llm_of(*uniform.model);
   YamlNode model =
       parse_yaml(section_yaml("m", written(llm)), *place.source, false).entries[0].value;
   const auto set_places = [&](const auto& self, YamlNode& node) -> void {

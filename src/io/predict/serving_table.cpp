@@ -26,10 +26,10 @@ using serving::Mode;
 using serving::Number;
 
 /// A name of tables, or a part of it, and the name on the shelf.
-struct Known {
+struct Alias {
   std::string_view name, shelf;
 };
-constexpr Known kModels[] = {{"Llama-3.1-8B", "llama3_8b"},
+constexpr Alias kModels[] = {{"Llama-3.1-8B", "llama3_8b"},
                              {"Llama-3.1-70B", "llama3_70b"},
                              {"Llama-3.3-70B", "llama3_70b"},
                              {"Qwen3-32B", "qwen3_32b"},
@@ -273,7 +273,7 @@ void read_load(const RowReader& row, MeasuredService& service) {
 std::string_view shelf_model(std::string_view name) {
   const auto known = std::find_if(
       std::begin(kModels), std::end(kModels),
-      [&](const Known& variant) { return name.find(variant.name) != std::string_view::npos; });
+      [&](const Alias& variant) { return name.find(variant.name) != std::string_view::npos; });
   if (known != std::end(kModels)) return known->shelf;
   const std::string place = fmt::format("huggingface.co/{}/", name);
   for (const ShelfFile& file : shelf(ShelfKind::Workloads)) {

@@ -13,7 +13,7 @@ Seconds seconds(Score score) { return Seconds(score.in_base_units()); }
 
 }  // namespace
 
-std::string result_text(const Certainty& certainty, const Scope& scope, const Sought& sought) {
+std::string result_text(const Proof& certainty, const Scope& scope, const AnswerNouns& sought) {
   const std::string gap = "gap " + percent(certainty.gap);
   const std::string stop = stop_text(certainty.stopped_by);
   const auto& [one, none, least, distance] = sought;
@@ -33,16 +33,17 @@ std::string result_text(const Certainty& certainty, const Scope& scope, const So
   return fmt::format("{} before {} was found; none takes less than {}", stop, one, least);
 }
 
-Sheet result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
+Sheet result_line(const Proof& certainty, const Scope& scope, std::string_view one,
                   std::string_view none, const std::string& least) {
-  const Sought sought{.one = one,
-                      .none = none,
-                      .least = least.empty() ? to_text(seconds(certainty.lower_bound)) : least};
+  const AnswerNouns sought{
+      .one = one,
+      .none = none,
+      .least = least.empty() ? to_text(seconds(certainty.lower_bound)) : least};
   return labelled("result", result_text(certainty, scope, sought)) + scope_line(scope);
 }
 
-Sheet step_lines(const Certainty& certainty, Seconds step_time, double utilization,
-                 FlopsPerSecond peak, bool by_time) {
+Sheet step_lines(const Proof& certainty, Seconds step_time, double utilization, FlopsPerSecond peak,
+                 bool by_time) {
   const Seconds bound = seconds(certainty.lower_bound);
   const Sheet step = labelled(
       "step time", fmt::format("{} ({} s); {} of the peak of {}", to_text(step_time),
@@ -69,7 +70,7 @@ Sheet energy_line(const std::optional<Energy>& energy, std::optional<double> tok
   return labelled("energy", text);
 }
 
-Sheet framework_line(Framework framework, const AnyFramework& any, Score found,
+Sheet framework_line(Framework framework, const BestWithoutFramework& any, Score found,
                      std::string_view one, const std::string& best) {
   std::string bound = ", proved";
   const bool is_proved =

@@ -25,7 +25,7 @@ namespace dfsearch {
 inline constexpr double kMostOfTies = 2.5 * serving::kTie;
 
 /// Nouns for the kind of answer.
-struct Sought {
+struct AnswerNouns {
   std::string_view one;    ///< "a plan"
   std::string_view none;   ///< "no plan"
   std::string least;       ///< the lower bound with its unit, in "no plan takes less than"
@@ -33,17 +33,17 @@ struct Sought {
 };
 
 /// The state of the proof, in a phrase.
-std::string result_text(const Certainty& certainty, const Scope& scope, const Sought& sought);
+std::string result_text(const Proof& certainty, const Scope& scope, const AnswerNouns& sought);
 
 /// The lines `result` and `scope` of a search for steps.
 /// `least` is the text of the lower bound; empty: seconds of a step.
-Sheet result_line(const Certainty& certainty, const Scope& scope, std::string_view one,
+Sheet result_line(const Proof& certainty, const Scope& scope, std::string_view one,
                   std::string_view none, const std::string& least = "");
 
 /// The lines `step time` and, unless something else was minimised, `lower bound`; `peak` is the sum
 /// over all chips.
-Sheet step_lines(const Certainty& certainty, Seconds step_time, double utilization,
-                 FlopsPerSecond peak, bool by_time = true);
+Sheet step_lines(const Proof& certainty, Seconds step_time, double utilization, FlopsPerSecond peak,
+                 bool by_time = true);
 
 /// The lines `price` and `power` of a machine that has them.
 template <class Cost>
@@ -66,7 +66,7 @@ Sheet energy_line(const std::optional<Energy>& energy, std::optional<double> tok
 
 /// The line `framework`: gain of the best answer with any framework over the answer found, which
 /// costs `found`; `one` is the noun of the answers, `best` the performance of the best.
-Sheet framework_line(Framework framework, const AnyFramework& any, Score found,
+Sheet framework_line(Framework framework, const BestWithoutFramework& any, Score found,
                      std::string_view one, const std::string& best);
 
 /// The line `rate`: tokens per second of all chips, of one, and per dollar if there are prices.

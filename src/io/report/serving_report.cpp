@@ -636,7 +636,7 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
     power += serving::real(chips) * pool.power.in_base_units();
   };
   Sheet parts;
-  for (const serving::FleetPart& part : result.fleet) {
+  for (const serving::FleetMember& part : result.fleet) {
     count(part.deployment.decode, part.count);
     if (part.deployment.mode == serving::Mode::Disaggregated) {
       count(part.deployment.prefill, part.count);

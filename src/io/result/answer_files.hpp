@@ -40,7 +40,7 @@ std::optional<GridPoint> load_split(const std::filesystem::path& file, const Chi
 std::vector<serving::Deployment> load_deployments(const std::filesystem::path& file,
                                                   const serving::Task& task);
 /// The `fleet` of a result, without figures.
-std::vector<serving::FleetPart> load_fleet(const std::filesystem::path& file,
-                                           const serving::Fleet& fleet);
+std::vector<serving::FleetMember> load_fleet(const std::filesystem::path& file,
+                                             const serving::Fleet& fleet);
 
 }  // namespace dfsearch

@@ -155,11 +155,11 @@ std::vector<Deployment> load_deployments(const std::filesystem::path& file, cons
   return deployments;
 }
 
-std::vector<serving::FleetPart> load_fleet(const std::filesystem::path& file,
-                                           const serving::Fleet& fleet) {
+std::vector<serving::FleetMember> load_fleet(const std::filesystem::path& file,
+                                             const serving::Fleet& fleet) {
   const YamlNode root = load_yaml(file);
   InputMessages messages;
-  std::vector<serving::FleetPart> parts;
+  std::vector<serving::FleetMember> parts;
   const YamlNode* list = found(root, {"serving", "fleet"});
   if (!list || list->items.empty()) {
     messages.add(root.place, "serving", "expected a result with a 'fleet' that is not empty");
@@ -168,7 +168,7 @@ std::vector<serving::FleetPart> load_fleet(const std::filesystem::path& file,
   const std::vector<std::string_view> names(fleet.names.begin(), fleet.names.end());
   for (const YamlNode& item : list->items) {
     MapReader reader(item, "fleet", item.place, messages);
-    serving::FleetPart part;
+    serving::FleetMember part;
     if (const YamlEntry* model = reader.required("model")) {
       part.model = read_choice(*model, names, messages).value_or(0);
     }

@@ -66,10 +66,10 @@ std::string stop_event(Seconds time, StopReason reason) {
   return line(json);
 }
 
-std::string done_event(const Certainty& certainty, std::optional<Score> objective,
+std::string done_event(const Proof& certainty, std::optional<Score> objective,
                        const SearchStats& stats) {
   Json json = event("done", stats.time);
-  put(json, DFSEARCH_KEYS(Certainty, status, stopped_by), &certainty);
+  put(json, DFSEARCH_KEYS(Proof, status, stopped_by), &certainty);
   json["nodes"] = stats.nodes;
   json["objective"] = or_null(objective);
   const bool bounded = certainty.status != SearchStatus::Infeasible;

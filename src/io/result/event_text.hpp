@@ -34,7 +34,7 @@ std::string checkpoint_event(const SearchStats& stats, const std::string& file,
 /// A limit or a signal has ended the search.
 std::string stop_event(Seconds time, StopReason reason);
 /// `objective` belongs to the best answer, if there is one.
-std::string done_event(const Certainty& certainty, std::optional<Score> objective,
+std::string done_event(const Proof& certainty, std::optional<Score> objective,
                        const SearchStats& stats);
 
 }  // namespace dfsearch

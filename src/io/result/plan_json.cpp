@@ -136,7 +136,7 @@ Json robust_json(const training::RobustPlan& robust) {
       {"lower_bound", json_number(std::max(robust.lower_bound.in_base_units() - 1.0, 0.0))},
       {"step_time", number(robust.cost->step_time)}};
   put(json, kPlanKeys, &*robust.plan);
-  using Outcome = training::RobustPlan::Outcome;
+  using Outcome = training::RobustPlan::ScenarioTimes;
   constexpr auto kOutcomeKeys = join(
       key<Outcome, &Outcome::scenario>("name"), DFSEARCH_KEYS(Outcome, best),
       key<Outcome, &Outcome::least>("lower_bound"), DFSEARCH_KEYS(Outcome, typical_best, robust));

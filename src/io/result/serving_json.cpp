@@ -208,7 +208,7 @@ Json asked_fleet_json(const serving::Fleet& fleet) {
 
 /// The deployments of each model, with the number of each.
 Json fleet_json(const serving::Fleet& fleet, const ServingResult& result) {
-  return json_list(result.fleet, [&](const serving::FleetPart& part) {
+  return json_list(result.fleet, [&](const serving::FleetMember& part) {
     const Task& task = fleet.models[part.model];
     Json json = {{"model", fleet.names[part.model]},
                  {"rate", json_number(*task.rate)},

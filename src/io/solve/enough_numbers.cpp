@@ -45,10 +45,10 @@ constexpr std::int64_t kMostTasks = 300;  // in place of the time, for the same 
 constexpr std::int64_t kMostTriedChips = 131'072;
 constexpr std::int64_t kShortestSequence = 64;
 
-class EnoughNumbers {
+class SufficientValueSearch {
  public:
-  EnoughNumbers(const TrainingConfig& config, const Deadline& deadline, bool deterministic,
-                NearestMisfit& nearest)
+  SufficientValueSearch(const TrainingConfig& config, const Deadline& deadline, bool deterministic,
+                        NearestMisfit& nearest)
       : config_(config),
         deadline_(deterministic ? deadline : deadline.within(kMostTime)),
         tasks_left_(deterministic ? kMostTasks : std::numeric_limits<std::int64_t>::max()),
@@ -234,7 +234,7 @@ void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline,
   if (config.source == nullptr) return;
   nearest.changes_complete = false;
   try {
-    EnoughNumbers(config, deadline, deterministic, nearest).find();
+    SufficientValueSearch(config, deadline, deterministic, nearest).find();
   } catch (const Stopped&) {
     // The results found so far stay.
   }

@@ -103,7 +103,7 @@ struct JudgedMapping {
 };
 
 /// Answers of a search, with their proof.
-struct Result : Certainty, SearchEnd {
+struct Result : Proof, SearchReport {
   std::optional<Score> objective;           ///< of the best answer, if there is one
   bool all_proved = true;                   ///< of several answers that were asked for
   StopReason last_stop = StopReason::None;  ///< of the search for the last of them

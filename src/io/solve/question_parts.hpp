@@ -53,8 +53,8 @@ void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline,
 template <class Found>
 Result result_of(const Found& found, std::optional<Score> objective) {
   Result result;
-  static_cast<Certainty&>(result) = static_cast<const Certainty&>(found);
-  static_cast<SearchEnd&>(result) = static_cast<const SearchEnd&>(found);
+  static_cast<Proof&>(result) = static_cast<const Proof&>(found);
+  static_cast<SearchReport&>(result) = static_cast<const SearchReport&>(found);
   result.objective = objective;
   result.last_stop =
       found.alternatives.empty() ? found.stopped_by : found.alternatives.back().stopped_by;

@@ -65,7 +65,7 @@ void check(const Study& study, const StudyState& state) {
     }
   }
   if (sizes.empty() || points > kMostPoints) throw InputError("axes: expected 1 to 1e12 points");
-  const StudyPart& part = state.part;
+  const StudySlice& part = state.part;
   if (part.of < 1 || part.of > kMostParts || part.part < 0 || part.part >= part.of) {
     throw InputError("shard: expected a part of at most 1000000");
   }

@@ -278,7 +278,7 @@ StudyResults results_of(const Study& study, const study::Grid& grid, StudyState&
 
 std::unique_ptr<study::PointSource> source_of(const Study& study, const study::Grid& grid,
                                               const study::PointKnowledge& knowledge,
-                                              const StudyPart& part, const Deadline& deadline) {
+                                              const StudySlice& part, const Deadline& deadline) {
   const study::PointIndex begin = part.begin(grid.count()), end = part.end(grid.count());
   if (study.solves_all) {
     return std::make_unique<study::AllPoints>(grid, begin, end, knowledge.known);

@@ -20,7 +20,7 @@
 namespace dfsearch {
 
 /// Part of a study, from 0; all of it by default.
-struct StudyPart {
+struct StudySlice {
   std::int64_t part = 0;
   std::int64_t of = 1;
 
@@ -40,7 +40,7 @@ struct StudyPart {
 struct StudyState {
   study::StudyCount count;
   bool complete = false;
-  StudyPart part;
+  StudySlice part;
   std::uint64_t fingerprint = 0;
   std::vector<study::Growth> growth;  ///< of each dimension
   std::vector<RatioResult> ratios;    ///< over the points that are known
@@ -84,7 +84,7 @@ StudyResults results_of(const Study& study, const study::Grid& grid, StudyState&
 /// The points of a part that are to be solved.  All arguments but the deadline must outlive it.
 std::unique_ptr<study::PointSource> source_of(const Study& study, const study::Grid& grid,
                                               const study::PointKnowledge& knowledge,
-                                              const StudyPart& part, const Deadline& deadline);
+                                              const StudySlice& part, const Deadline& deadline);
 
 struct MergedStudy {
   Study study;  ///< without bases and changes

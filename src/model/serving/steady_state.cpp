@@ -202,7 +202,8 @@ EnergyWork Decoder::least_work(std::int64_t batch) const {
                    decoding_work(requests, work(requests, 0.0, 0.0)));
   }
   if (chunk_ > 0) {
-    const EnergyWork prompt = energy_->of({.prefill = means_.work_of_pass(1, task_.model.window)});
+    const EnergyWork prompt =
+        energy_->of({.prefill = means_.work_of_pass(1, views_of(task_.model))});
     least.math += prompt.math / ranks;
     least.links += prompt.links / ranks;
   }

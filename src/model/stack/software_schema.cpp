@@ -41,10 +41,10 @@ const Schema& schema_of(Rows<stack::Software>) {
 const Schema& schema_of(Rows<stack::OpenSwitches>) {
   using O = stack::OpenSwitches;
   static constexpr Field kFields[] = {
-      field<&O::low>("low", "those of the fastest software", {.preset = "none"}),
-      field<&O::typical>("typical", "those that count", {.preset = "none"}),
-      field<&O::high>("high", "those of the slowest software", {.preset = "none"}),
-      field<&O::release>("release", "of whole steps, in place of that of `ranges`",
+      field<&O::low>("low", "switches of the fastest software", {.preset = "none"}),
+      field<&O::typical>("typical", "switches that decide the answer", {.preset = "none"}),
+      field<&O::high>("high", "switches of the slowest software", {.preset = "none"}),
+      field<&O::release>("release", "range of whole steps, in place of the release of `ranges`",
                          {.limits = {1e-3, 1e3}, .preset = "that of `ranges`"})};
   return schema<O, kFields>("open switches", [](void* object, Report& report) {
     stack::check_constants(schema_of<O>(), object, report);

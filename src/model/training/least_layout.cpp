@@ -27,7 +27,7 @@ constexpr std::int64_t kCombinationsBetweenLooks = 1'000;
 constexpr std::size_t kNoVariable = static_cast<std::size_t>(-1);
 
 /// A value that the graph hands on to the next layer, or back to the one before.
-struct End {
+struct BoundaryValue {
   KernelId producer;
   std::optional<KernelId> source;       ///< stands for the same, handed to this graph
   std::optional<ValueLayout> layout{};  ///< given, where there is no source
@@ -51,8 +51,8 @@ std::optional<KernelId> gradient_of(const DataflowGraph& graph, KernelId input) 
   return last;
 }
 
-std::vector<End> ends_of(const DataflowGraph& graph, const AxisRules& axis) {
-  std::vector<End> ends;
+std::vector<BoundaryValue> ends_of(const DataflowGraph& graph, const AxisRules& axis) {
+  std::vector<BoundaryValue> ends;
   const auto add = [&](std::optional<KernelId> producer, std::optional<KernelId> source,
                        std::optional<ValueLayout> layout) {
     if (producer && (source || layout)) ends.push_back({*producer, source, layout});
@@ -113,7 +113,7 @@ class LayoutProblem {
   void add_terms() {
     add_kernels();
     for (DeliveryFinder& finder : finders_) add_value(finder);
-    for (const End& end : ends_) add_end(end);
+    for (const BoundaryValue& end : ends_) add_end(end);
   }
 
   /// Adds the layout in which a value is kept as a variable, after all others: the layout of its
@@ -185,7 +185,7 @@ class LayoutProblem {
         kept_variable_.empty() ? kNoVariable : kept_variable_[value]);
   }
 
-  void add_end(const End& end) {
+  void add_end(const BoundaryValue& end) {
     std::vector<KernelId> kernels{end.producer};
     if (end.source) kernels.push_back(*end.source);
     add_term(kernels, [&] {
@@ -214,7 +214,7 @@ class LayoutProblem {
     return finder.deliver_kept(kept, made, wanted_, listed);
   }
 
-  [[nodiscard]] std::optional<Conversion> conversion_at(const End& end) const {
+  [[nodiscard]] std::optional<Conversion> conversion_at(const BoundaryValue& end) const {
     const ValueLayout from = rule(end.producer).output;
     const ValueLayout to = end.source ? rule(*end.source).output : *end.layout;
     const std::optional<Exchange> exchange = passage(from, to, HeadCopies::None).exchange;
@@ -248,7 +248,7 @@ class LayoutProblem {
     }
     std::stable_sort(result.conversions.begin(), result.conversions.end(),
                      [](const Conversion& a, const Conversion& b) { return a.phase < b.phase; });
-    for (const End& end : ends_) {
+    for (const BoundaryValue& end : ends_) {
       if (const auto conversion = conversion_at(end)) result.conversions.push_back(*conversion);
     }
     return result;
@@ -258,7 +258,7 @@ class LayoutProblem {
   const LayoutCosts& costs_;
   const Deadline& deadline_;
   PacedDeadline paced_;
-  std::vector<End> ends_;
+  std::vector<BoundaryValue> ends_;
   std::vector<std::vector<LayoutRule>> rules_;
   std::vector<std::size_t> variable_;  // of each kernel: the first that uses its weight
   std::vector<std::size_t> sizes_;     // of the variables; of other kernels of a weight 1

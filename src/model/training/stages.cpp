@@ -147,7 +147,7 @@ class SpreadSearch {
 
  private:
   /// Known contents that a stage can and cannot hold.
-  struct Asked {
+  struct ProbedContent {
     StageContent held{.layers = -1, .other_layers = -1};
     std::optional<StageContent> too_much;
   };
@@ -232,7 +232,7 @@ class SpreadSearch {
   /// Every pace repeats the checks of earlier paces: a stage that can hold some layers can hold
   /// fewer.
   bool holds(std::int64_t stage, const StageContent& content) {
-    Asked& asked = asked_[static_cast<std::size_t>(stage)];
+    ProbedContent& asked = asked_[static_cast<std::size_t>(stage)];
     if (is_within(content, asked.held)) return true;
     if (asked.too_much && is_within(*asked.too_much, content)) return false;
     const bool holds = limits_.holds(stage, content);
@@ -315,7 +315,7 @@ class SpreadSearch {
   const std::int64_t stages_, layers_;
   const LayerOrder order_;
   const StageLimits& limits_;
-  std::vector<Asked> asked_;  // by stage
+  std::vector<ProbedContent> asked_;  // by stage
   PacedDeadline deadline_;
   ByContent<std::optional<StageCost>> known_;
   std::vector<Bound> bounds_;

@@ -106,7 +106,7 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
       }
       std::int64_t steps = kEnoughLabels;
       const auto found = pricing.find(duals, 0, steps);
-      REQUIRE(found.end == LabelPricing::End::Complete);
+      REQUIRE(found.end == LabelPricing::Status::Complete);
       if (!most || *most <= 0) REQUIRE(found.partitions.empty());
       if (most && *most > pricing.noise(duals)) {
         REQUIRE(!found.partitions.empty());
@@ -131,7 +131,7 @@ TEST_CASE("the set that is overpaid most is found, if any is overpaid") {
       // Of a beam some, and no others.
       steps = kEnoughLabels;
       const auto some = pricing.find(duals, 2, steps);
-      REQUIRE(some.end == LabelPricing::End::Complete);
+      REQUIRE(some.end == LabelPricing::Status::Complete);
       for (const PartitionColumn& column : some.partitions) {
         REQUIRE(column.excess <= *most);
         REQUIRE(excess_of(tables, duals, pricing.group(), test::mask_of(column.kernels)) ==
@@ -162,18 +162,18 @@ TEST_CASE("bit by bit the same sets are found as at once") {
       const auto beam = static_cast<std::size_t>(pick(random, 0, 2));
       Work all = kEnoughLabels;
       const auto at_once = pricing.find(duals, beam, all);
-      REQUIRE(at_once.end == LabelPricing::End::Complete);
+      REQUIRE(at_once.end == LabelPricing::Status::Complete);
       const Work slice = pick(random, 1, 500);
       Work taken = 0;
-      LabelPricing::Found found{.partitions = {}, .end = LabelPricing::End::OutOfWork};
-      while (found.end == LabelPricing::End::OutOfWork) {
+      LabelPricing::Columns found{.partitions = {}, .end = LabelPricing::Status::OutOfWork};
+      while (found.end == LabelPricing::Status::OutOfWork) {
         Work work = slice;
         found = pricing.find(duals, beam, work);
         taken += slice - work;
         ++calls;
-        if (found.end == LabelPricing::End::OutOfWork) REQUIRE(work <= 0);
+        if (found.end == LabelPricing::Status::OutOfWork) REQUIRE(work <= 0);
       }
-      REQUIRE(found.end == LabelPricing::End::Complete);
+      REQUIRE(found.end == LabelPricing::Status::Complete);
       REQUIRE(taken == kEnoughLabels - all);
       REQUIRE(std::equal(found.partitions.begin(), found.partitions.end(),
                          at_once.partitions.begin(), at_once.partitions.end(),

@@ -188,7 +188,7 @@ TEST_CASE("the cheapest fleet is that of all mixes of deployments") {
     }
     CHECK(found.cost.in_base_units() == doctest::Approx(best).epsilon(1e-12));
     std::vector<double> served(models.size());
-    for (const FleetPart& part : found.fleet) {
+    for (const FleetMember& part : found.fleet) {
       Task task = models[part.model];
       task.rate.reset();
       CHECK(evaluate(task, part.deployment).feasible());

@@ -219,7 +219,7 @@ TEST_CASE("a fleet keeps the budget and the rates that are its own") {
     REQUIRE(within.status == SearchStatus::Optimal);
     CHECK(within.cost == found.cost);
     std::vector<double> served(models.size());
-    for (const FleetPart& part : found.fleet) {
+    for (const FleetMember& part : found.fleet) {
       served[part.model] += real(part.count) * part.figures.capacity;
     }
     for (std::size_t m = 0; m < models.size(); ++m) models[m].rate = served[m];

@@ -39,17 +39,17 @@ void check_config(const Config& config) {
   const Problem& problem = config.problem;
   check_written(problem.execution);
   check_written(problem.equations);
-  check_written(ParallelismText{problem.parallelism});
+  check_written(ParallelismSection{problem.parallelism});
   check_written(config.search);
   if (config.design) return;  // a chip that is derived has no keys
   check_written(problem.system.accelerator);
   const Machine& machine = problem.system;
   const MemoryTier* second = machine.second_memory();
-  MemoryText memory{.first = machine.memory.front(), .second = std::nullopt};
+  MemorySection memory{.first = machine.memory.front(), .second = std::nullopt};
   if (second != nullptr) memory.second = *second;
   check_written(memory);
   for (const NetworkDimension& dimension : problem.system.network) {
-    check_written(DimensionText{.dimension = dimension, .ports = {}});
+    check_written(DimensionSection{.dimension = dimension, .ports = {}});
   }
   Price price;
   price.link.resize(problem.system.network.size());

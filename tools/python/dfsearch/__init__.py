@@ -139,11 +139,11 @@ def solve(config: Config, *, changes: Mapping[str, Any] | Iterable[str] | None =
     config         a file, a text in YAML, or a dictionary; a file may be a model of Hugging Face or
                    ONNX or a trace of Chakra, with the machine in `changes`
     changes        values in place of its own: {"system.chips": 64}
-    threads        as many as the process may use, unless given
+    threads        all that the process may use, unless given
     time_limit     seconds, of the search; the best answer so far is returned
     gap            stop once (objective - bound) / objective is at most this
-    nodes          stop after so many nodes of the search
-    top            so many of the best parallelisms, each with its best answer
+    nodes          stop after this number of nodes of the search
+    top            number of best parallelisms, each with its best answer
     deterministic  the same nodes for any number of threads
     count          of plans of Calculon and deployments: how many fit
     robust         of plans with a stack: the plan of least regret, too
