@@ -194,7 +194,8 @@ class ServingPredict(CliTest):
             self.assertGreater(len(far), 2)
             for row in far:
                 self.assertTrue(row["caution"], row["id"])
-            share = 0.5 if table == TABLE else 0.7
+            # One far row of Llama 4 Maverick gives all eight of its class on Hopper a caution.
+            share = 0.5 if table == TABLE else 0.8
             self.assertLess(sum(bool(row["caution"]) for row in rows), share * len(rows))
         done = subprocess.run([sys.executable, CONFIGS.parent / "tools/dev/serving_classes.py",
                                self.program], capture_output=True, text=True, check=False)

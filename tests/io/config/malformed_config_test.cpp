@@ -88,7 +88,7 @@ TEST_CASE("LLM workloads") {
            "c.yaml:4:3: duplicate key 'hidden', first in line 3"},
           {"hidden: 64", "hidden: 64\n  context: 64",
            "c.yaml:4:3: workload: unknown key 'context', expected kind, word, sequence, tile, "
-           "global_batch, micro_batch, family, fields, encoder_sequence, encoder_sequence, hidden, "
+           "global_batch, micro_batch, family, fields, encoder_sequence, hidden, "
            "heads, head_dim, mlp, layers, "
            "repeat_layers, "
            "vocabulary, kv_heads, value_dim, gated, norm, bias, qk_norm, post_norm, positions, "
