@@ -1,5 +1,6 @@
 """The tables of docs/truth.md: errors, fitted constants, and errors without one mechanism each."""
 
+import csv
 import json
 import os
 import pathlib
