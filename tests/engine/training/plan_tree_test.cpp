@@ -227,8 +227,8 @@ TEST_CASE("the search finds the plan of least energy, and of least energy times 
     CHECK(value >= best.cost);
     other += value > best.cost;
     const Blocks blocks = blocks_of(task);
-    const StepModel model(task, *found.plan, profiles_of(task, blocks, *found.plan, {}),
-                          blocks.order);
+    const Profiles profiles = profiles_of(task, blocks, *found.plan, {});
+    const StepModel model(task, *found.plan, profiles, blocks.order);
     CHECK(model.work(true).sum() <= model.work().sum() * (1.0 + 1e-12));
   }
   CHECK(feasible > 60);
