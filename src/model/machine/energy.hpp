@@ -39,6 +39,13 @@ struct EnergyWork {
   Joules links{};
 
   [[nodiscard]] Joules sum() const { return math + memory + links; }
+
+  friend EnergyWork operator+(const EnergyWork& a, const EnergyWork& b) {
+    return {a.math + b.math, a.memory + b.memory, a.links + b.links};
+  }
+  friend EnergyWork operator*(double factor, const EnergyWork& work) {
+    return {factor * work.math, factor * work.memory, factor * work.links};
+  }
 };
 
 /// The energy of a run, with the time that the cap leaves it.

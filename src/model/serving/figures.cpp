@@ -28,20 +28,13 @@ struct RoleChips {
   EnergyWork work;
 };
 
-EnergyWork scaled(double factor, const EnergyWork& work) {
-  return {factor * work.math, factor * work.memory, factor * work.links};
-}
-EnergyWork sum(const EnergyWork& a, const EnergyWork& b) {
-  return {a.math + b.math, a.memory + b.memory, a.links + b.links};
-}
-
 /// Adds the energy for a token: of work and idling, or the constant power of a pool.
 // docs/energy.md (9)
 void add_energy(const Means& means, std::initializer_list<RoleChips> roles, Figures& figures) {
   double power = 0.0;
   for (const RoleChips& role : roles) {
     const Energy one = energy_of_token(role.pool, role.chips, figures.tokens_per_s,
-                                       scaled(1.0 / means.output, role.work));
+                                       (1.0 / means.output) * role.work);
     if (!counts_energy(role.pool)) {
       power += role.chips * role.pool.power.in_base_units();
       continue;
@@ -50,7 +43,7 @@ void add_energy(const Means& means, std::initializer_list<RoleChips> roles, Figu
     all.clock = std::min(all.clock, one.clock);
     all.time = std::max(all.time, one.time);
     all.idle += one.idle;
-    all.work = sum(all.work, one.work);
+    all.work = all.work + one.work;
   }
   figures.joule_per_token = power / figures.tokens_per_s + figures.energy.sum().in_base_units();
   figures.edp = figures.joule_per_token * means.output * figures.e2e;

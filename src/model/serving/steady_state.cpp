@@ -163,7 +163,7 @@ PartTimes Decoder::parts(const Decoding& decoding, bool mixed) const {
 
 /// Joules of all chips of the ranks for an iteration.
 EnergyWork Decoder::decoding_work(double requests, const PassWork& work) const {
-  return sum(energy_->of(work), energy_->drafts(requests));
+  return energy_->of(work) + energy_->drafts(requests);
 }
 
 EnergyWork Decoder::work_of_request(const Decoding& decoding, double rate, double users) const {
@@ -171,22 +171,21 @@ EnergyWork Decoder::work_of_request(const Decoding& decoding, double rate, doubl
   const double ranks = real(structure_.attention_data);
   if (chunk_ == 0) {
     const double passes = means_.steps / gain_.gained;
-    return scaled(passes / (users * ranks), decoding_work(users, work(users, 0.0, 0.0)));
+    return (passes / (users * ranks)) * decoding_work(users, work(users, 0.0, 0.0));
   }
   const LoopMix& mix = decoding.mix;
   const double p = real(structure_.pipeline);
   const double seconds = p * ((1.0 - mix.share) * decoding.iteration + mix.share * decoding.mixed);
   EnergyWork all =
-      scaled(1.0 - mix.share, decoding_work(decoding.beside(false), work_of(decoding, false)));
+      (1.0 - mix.share) * decoding_work(decoding.beside(false), work_of(decoding, false));
   if (mix.share > 0.0) {
     // Ranks with iterations of their own do not all have a chunk at once.
     const double filling = loop_.ranks > 1.0 ? std::min(mix.ranks / loop_.ranks, 1.0) : 1.0;
     const double beside = decoding.beside(true);
-    all = sum(all, scaled(mix.share * filling, decoding_work(beside, work_of(decoding, true))));
-    all = sum(all,
-              scaled(mix.share * (1.0 - filling), decoding_work(beside, work(beside, 0.0, 0.0))));
+    all = all + (mix.share * filling) * decoding_work(beside, work_of(decoding, true));
+    all = all + (mix.share * (1.0 - filling)) * decoding_work(beside, work(beside, 0.0, 0.0));
   }
-  return scaled(decoding.busy / (ranks * seconds * rate), all);
+  return (decoding.busy / (ranks * seconds * rate)) * all;
 }
 
 /// Arithmetic and exchanges of a request are the same in any batch; its share of the weights is
@@ -198,8 +197,8 @@ EnergyWork Decoder::least_work(std::int64_t batch) const {
   const double requests = real(batch);
   EnergyWork least;
   if (means_.steps > 0.0) {
-    least = scaled(means_.steps / gain_.gained / (requests * ranks),
-                   decoding_work(requests, work(requests, 0.0, 0.0)));
+    least = (means_.steps / gain_.gained / (requests * ranks)) *
+            decoding_work(requests, work(requests, 0.0, 0.0));
   }
   if (chunk_ > 0) {
     const EnergyWork prompt =
@@ -207,7 +206,7 @@ EnergyWork Decoder::least_work(std::int64_t batch) const {
     least.math += prompt.math / ranks;
     least.links += prompt.links / ranks;
   }
-  return scaled(1.0 - kRounding, least);
+  return (1.0 - kRounding) * least;
 }
 
 /// The figures of a replica, whose micro-batches are alike.
@@ -434,7 +433,7 @@ Prefilling Prefiller::at(std::int64_t batch) const {
   found.capacity = found.least_capacity =
       real(structure_.attention_data) * real(batch) / found.period;
   if (energy_) {
-    found.work = scaled(1.0 / (real(structure_.attention_data) * real(batch)), energy_->of(work));
+    found.work = (1.0 / (real(structure_.attention_data) * real(batch))) * energy_->of(work);
   }
   return found;
 }
@@ -447,7 +446,7 @@ Prefilling Prefiller::between(const Prefilling& low, const Prefilling& high) con
   least.most_latency = high.latency;
   least.margin = kRounding;
   least.capacity = high.capacity;
-  least.work = scaled(1.0 - kRounding, high.work);
+  least.work = (1.0 - kRounding) * high.work;
   return least;
 }
 

@@ -7,13 +7,6 @@
 
 namespace dfsearch::training {
 
-inline EnergyWork operator+(const EnergyWork& a, const EnergyWork& b) {
-  return {a.math + b.math, a.memory + b.memory, a.links + b.links};
-}
-inline EnergyWork operator*(double factor, const EnergyWork& work) {
-  return {factor * work.math, factor * work.memory, factor * work.links};
-}
-
 /// The value that the task minimises, of a step of this time and work.  It never falls if one of
 /// both rises, but for rounding.
 Score objective_value(const Task& task, Seconds step, const EnergyWork& work);
