@@ -49,10 +49,6 @@ BestWithoutFramework step_of_any(Task task, const StepSearch& search, const Plan
   return {.best = least, .lower_bound = best.lower_bound, .gain = found / least - 1.0};
 }
 
-}  // namespace
-
-namespace {
-
 PlanResult find_at_level(const Task& task, const StepSearch& search) {
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());
@@ -108,10 +104,6 @@ PlanResult find_at_level(const Task& task, const StepSearch& search) {
   return result;
 }
 
-}  // namespace
-
-namespace {
-
 /// Whether a task in which nothing fits at the low ends cannot run: it has a known stack that may
 /// compute all again, or as much as is given.
 bool is_proof(const Task& task, const PlanSpace& space) {
@@ -122,10 +114,6 @@ bool is_proof(const Task& task, const PlanSpace& space) {
   const bool is_told = !task.choices.recomputes.empty() && !has(Recompute::Unknown);
   return task.stack->is_known && (is_told || has(Recompute::Full));
 }
-
-}  // namespace
-
-namespace {
 
 /// What is left of the limits for a search for a plan that is no proof.
 StepSearch search_again(const StepSearch& search, const PlanResult& before) {

@@ -1,5 +1,5 @@
-// The report of a plan: the question, the proof, the plan, the parts of its time, the memory of the
-// fullest stage, and the effort of the search.
+// The report of a plan: the proof, the plan, the parts of its time, the memory of the fullest stage,
+// and the effort of the search.
 
 #include "io/report/report.hpp"
 
@@ -15,13 +15,10 @@
 #include <vector>
 
 #include "base/units_text.hpp"
-#include "graph/workloads/blocks/layer_summary.hpp"
-#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"
 #include "io/result/plan_lack.hpp"
-#include "io/result/unused_keys.hpp"
 #include "io/text/joined.hpp"
 #include "model/names.hpp"
 #include "model/training/fused_part.hpp"
@@ -59,11 +56,6 @@ std::string degrees_text(const Plan& plan) {
     text += fmt::format(" of which expert {}", degrees[Role::Expert]);
   }
   return text;
-}
-
-std::string extent_text(const NetworkDimension& dimension) {
-  if (!dimension.mesh) return std::to_string(*dimension.degree);
-  return fmt::format("{} x {}", dimension.mesh->width, dimension.mesh->height);
 }
 
 constexpr const char* fill_text(MeshFill fill) {
@@ -450,115 +442,7 @@ Sheet robust_lines(const Task& task, const PlanResult& result) {
          plan_lines(task, *robust.plan);
 }
 
-/// Memory and links have the rates that were measured on a chip and its node: the machine's own
-/// figures count for capacity and topology alone.
-Sheet other_links_line(const Task& task) {
-  constexpr double kSame = 0.15;
-  constexpr double kSameInNode = 0.5;  // `bus` is the rate of collectives
-  const stack::MeasuredChip& chip = task.stack->chip;
-  const auto differs = [](BytesPerSecond a, BytesPerSecond b, double most) {
-    return std::abs(a / b - 1.0) > most;
-  };
-  std::vector<std::string> unused;
-  const BytesPerSecond memory = task.machine.memory[0].bandwidth;
-  if (chip.memory > BytesPerSecond{} && differs(memory, chip.memory, kSame)) {
-    unused.push_back(fmt::format("memory at {}, not {}", to_text(chip.memory), to_text(memory)));
-  }
-  std::int64_t within = 1;
-  for (const NetworkDimension& dimension : task.machine.network) {
-    const bool is_node = within < chip.domain;
-    const BytesPerSecond measured = !is_node           ? chip.nic
-                                    : chip.bus.empty() ? BytesPerSecond{}
-                                                       : chip.bus.back();
-    if (dimension.degree) within *= *dimension.degree;
-    if (dimension.degree == 1 || !(measured > BytesPerSecond{})) continue;
-    if (!differs(dimension.bandwidth, measured, is_node ? kSameInNode : kSame)) continue;
-    unused.push_back(fmt::format("links {} at {}, not {}", is_node ? "in a node" : "between nodes",
-                                 to_text(measured), to_text(dimension.bandwidth)));
-  }
-  if (unused.empty()) return "";
-  return labelled("caution", fmt::format("times are those of the measured {}: {}", chip.name,
-                                         fmt::join(unused, "; ")));
-}
-
-/// Where the measured rates are of an accelerator with another peak than the machine's.
-Sheet other_chip_line(const Task& task) {
-  constexpr double kSame = 0.05;  // data sheets round, and print boost clocks or base ones
-  const stack::MeasuredChip& chip = task.stack->chip;
-  const FlopsPerSecond own = task.machine.matrix.peak;
-  const auto differs = [&](FlopsPerSecond peak) { return std::abs(own / peak - 1.0) > kSame; };
-  // A machine may be described by the products of the precision that is used.
-  const FlopsPerSecond peak = chip.peak[static_cast<std::size_t>(stack::Bits::Sixteen)];
-  const FlopsPerSecond used = chip.peak[static_cast<std::size_t>(task.stack->bits())];
-  if (!differs(peak) || !differs(used)) return "";
-  return labelled(
-      "caution",
-      fmt::format("the rates are measured on {}, whose peak is {}, and this machine's "
-                  "chips have one of {}: times are those of the measured chip, unless "
-                  "execution.chip is the machine's",
-                  chip.name.empty() ? "a chip" : chip.name, to_text(peak), to_text(own)));
-}
-
-Sheet unused_lines(const Task& task) {
-  Sheet text;
-  for (const UnusedKey& unused : unused_keys(task)) text += labelled("not modelled", unused.why);
-  return text;
-}
-
-Sheet rates_line(const Task& task) {
-  if (!task.stack) {
-    const bool is_ideal = task.machine.matrix.efficiency.steps.empty();
-    return labelled("rates", std::string(is_ideal ? "ideal, the peaks of the chip"
-                                                  : "of kernels alone, by the curve of efficiency "
-                                                    "that the config gives") +
-                                 ": no stack given (docs/truth.md)");
-  }
-  return labelled("rates",
-                  fmt::format("{}, with the software of a stack; linear layers in {}",
-                              task.stack->chip.scaled
-                                  ? "scaled from those measured on another chip (docs/systems.md)"
-                                  : "measured",
-                              name_of(task.stack->precision))) +
-         other_chip_line(task) + other_links_line(task) +
-         (task.model.mixed ? guessed_line(*task.model.mixed) : "");
-}
-
 }  // namespace
-
-Sheet asked_text(const Task& task) {
-  const Transformer& model = task.model;
-  std::string shape = fmt::format("llm_training: {}, hidden {}, {} of {}, sequence {}",
-                                  plural(model.layers, "layer"), model.hidden,
-                                  plural(model.heads, "head"), model.head_dim, task.pass.tokens);
-  if (model.mixed) shape += ", " + layer_summary(model.mixed->shape.stacks.front());
-  if (model.experts) {
-    shape += fmt::format(", {} experts of which a token uses {}", model.experts->count,
-                         model.experts->used);
-  }
-  const Bytes capacity = task.machine.memory[0].capacity;
-  std::string machine = fmt::format("{} of {}, {} memory at {}", plural(task.machine.chips, "chip"),
-                                    to_text(task.machine.matrix.peak),
-                                    capacity < Bytes::infinity() ? to_text(capacity) : "unlimited",
-                                    to_text(task.machine.memory[0].bandwidth));
-  if (const MemoryTier* second = task.machine.second_memory()) {
-    machine += fmt::format(", second memory {} at {}", to_text(second->capacity),
-                           to_text(second->bandwidth));
-  }
-  for (const NetworkDimension& dimension : task.machine.network) {
-    machine +=
-        fmt::format("; {} of {}{} at {}", topology_name(dimension), extent_text(dimension),
-                    dimension.whole ? fmt::format(" (in place of {})", *dimension.whole) : "",
-                    to_text(dimension.bandwidth));
-  }
-  return labelled("workload", shape) + model_line(count(model, task.pass.tokens, task.pass.word)) +
-         labelled("machine", machine) + rates_line(task) +
-         (task.style == Style::Dataflow
-              ? labelled("style", fmt::format("dataflow: kernels are fused in {} of SRAM where "
-                                              "that is faster; exchanges are waited for",
-                                              to_text(task.machine.accelerator.sram)))
-              : "") +
-         unused_lines(task);
-}
 
 std::string reason_text(const Task& task, const PlanResult& result) {
   if (!result.misfit) return "";

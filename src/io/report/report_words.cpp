@@ -102,4 +102,9 @@ Sheet model_line(const ModelCounts& counts) {
   return labelled("model", text);
 }
 
+std::string extent_text(const NetworkDimension& dimension) {
+  if (!dimension.mesh) return std::to_string(*dimension.degree);
+  return fmt::format("{} x {}", dimension.mesh->width, dimension.mesh->height);
+}
+
 }  // namespace dfsearch

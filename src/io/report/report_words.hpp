@@ -38,6 +38,9 @@ std::string parallelism_text(const Parallelism& degrees);
 /// A caution that names the blocks whose rates are guessed; nothing where there are none.
 Sheet guessed_line(const MixedLayers& layers);
 
+/// The members of a dimension: "8", or "4 x 2" of a mesh.  Its degree is given.
+std::string extent_text(const NetworkDimension& dimension);
+
 /// The line `model`: how large it is, and what a token takes.
 Sheet model_line(const ModelCounts& counts);
 
