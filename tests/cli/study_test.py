@@ -412,9 +412,9 @@ axes: [{{name: gap, key: search.gap, values: [0, 0.5]}}]
             done = self.run_tool("study", study, *words, status=2)
             self.assertRegex(done.stderr,
                              r"(?m)plans\.yaml:1:41: price: a point has none \(base=plan, gap=0\), "
-                             r"expected step_time, utilization, tokens_per_second or "
-                             r"tokens_per_s_per_chip, or a config with 'price: \{accelerator: "
-                             r"DOLLARS\}'$")
+                             r"expected step_time, utilization, tokens_per_second, "
+                             r"tokens_per_s_per_chip, joules, edp or joule_per_token, or a config "
+                             r"with 'price: \{accelerator: DOLLARS\}'$")
             self.assertRegex(done.stderr, r"(?m)plans\.yaml:1:\d+: time_to_first_token: a point has")
         self.assertFalse(self.folder_of("plans").exists())
         # Without prices a mapping has none either, nor any quotient of it.
