@@ -177,7 +177,7 @@ def left_out_rows(program):
 def energy_rows(program):
     """Joules of a token, measured and as the program finds them with its own times."""
     rows = []
-    with open(tables.CONFIGS / "measured" / "energy.csv", newline="") as measured:
+    with open(tables.ROOT / "tests/data/measured_energy.csv", newline="") as measured:
         for run in csv.DictReader(measured):
             kind = run["weights"]
             found = tables.solve(program, {
