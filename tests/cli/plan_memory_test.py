@@ -263,5 +263,35 @@ training: {zero: 3, recompute: full}
                 self.assertEqual(second in re.sub(r"\s+", " ", report), is_advised)
 
 
+    def test_experts_that_may_not_fit_have_other_switches(self):
+        config = self.write("experts.yaml", """\
+workload: {model: qwen3_30b_a3b, sequence: 4096, global_batch: 64, mask: causal}
+system: {from: h100_dgx, chips: 8, memory: {capacity: 70 GB}}
+execution: {stack: te, chip: h100_80gb}
+training: {}
+""")
+        found = self.result(config, status=4)
+        self.assertEqual(found["memory"]["judgement"]["verdict"], "may not fit")
+        self.assertTrue(found["switches"])
+        # They decide times, and no time depends on the memory.
+        large = self.result(config, "--set", "system.memory.capacity=1 TB",
+                            *changes(*(f"parallelism.{role}={degree}" for role, degree
+                                       in found["parallelism"].items()),
+                                     "training.recompute=" + found["plan"]["recompute"]))
+        self.assertEqual([(one["switch"], one["value"]) for one in found["switches"]],
+                         [(one["switch"], one["value"]) for one in large["switches"]])
+
+    def test_no_part_of_memory_is_negative_by_rounding(self):
+        config = self.write("rounded.yaml", """\
+workload: {kind: llm_training, hidden: 256, heads: 8, kv_heads: 1, head_dim: 32, layers: 8,
+           vocabulary: 1000, sequence: 2048, global_batch: 4}
+system: {from: h100_dgx, chips: 16}
+training: {loss: {kind: chunked, chunk: 256}, objective: edp, framework: deepspeed}
+execution: {stack: fsdp_hf, chip: h100_80gb}
+parallelism: {context: 1}
+""")
+        self.assertGreaterEqual(self.result(config)["memory"]["gradients"], 0.0)
+
+
 if __name__ == "__main__":
     support.main()

@@ -384,7 +384,8 @@ Sheet switch_lines(const Task& task, const PlanResult& result) {
                                          result.interval->high / result.interval->low));
   }
   std::string changes;
-  for (const training::SwitchTime& time : training::switch_times(task, *result.plan)) {
+  for (const training::SwitchTime& time :
+       training::switch_times(task, result.assumed, *result.plan)) {
     const double more = time.step / result.cost->step_time - 1.0;
     if (std::abs(more) < 0.01) continue;
     changes +=

@@ -303,11 +303,12 @@ Json infeasible_json(const training::Task& task, const PlanResult& result) {
 /// The step with each other value of the switches of experts.
 Json switches_json(const training::Task& task, const PlanResult& result) {
   if (!task.stack || !result.plan) return {};
-  return json_list(
-      training::switch_times(task, *result.plan), [](const training::SwitchTime& time) -> Json {
-        return {
-            {"switch", time.to.key}, {"value", time.to.value}, {"step_time", number(time.step)}};
-      });
+  return json_list(training::switch_times(task, result.assumed, *result.plan),
+                   [](const training::SwitchTime& time) -> Json {
+                     return {{"switch", time.to.key},
+                             {"value", time.to.value},
+                             {"step_time", number(time.step)}};
+                   });
 }
 
 }  // namespace

@@ -189,7 +189,11 @@ MemoryUse use_of(const memory::StageMemory& held, const StageContent& content) {
   use.runtime = Bytes(held.resident + held.fragments + held.context);
   // Gradients that are yet to be made, activations that count twice and the input of the loss.
   const Bytes rest = Bytes(held.device()) - use.total();
-  (rest < Bytes{} ? use.gradients : use.activations) += rest;
+  if (rest < Bytes{}) {
+    use.gradients = std::max(use.gradients + rest, Bytes{});  // no less by rounding
+  } else {
+    use.activations += rest;
+  }
   return use;
 }
 

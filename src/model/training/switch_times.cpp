@@ -55,14 +55,16 @@ std::vector<SwitchValue> other_switch_values(const Task& task) {
   return others;
 }
 
-std::vector<SwitchTime> switch_times(const Task& task, const Plan& plan) {
+std::vector<SwitchTime> switch_times(const Task& task, const LeanOptions& assumed,
+                                     const Plan& plan) {
   std::vector<SwitchTime> times;
   const std::vector<SwitchValue> values = other_switch_values(task);
   if (values.empty()) return times;
   const Blocks blocks = blocks_of(task);
-  Task changed = task;
+  Task changed = with(assumed, task);
+  changed.decide = memory::Level::Low;  // where each plan of a search fits
   for (const SwitchValue& value : values) {
-    changed.stack = task.stack;
+    changed.stack->stack.software = task.stack->stack.software;
     value.set(changed.stack->stack.software);
     const auto verdict = evaluate(changed, blocks, plan);
     const Cost* cost = std::get_if<Cost>(&verdict);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "model/training/memory.hpp"
 #include "model/training/plan.hpp"
 #include "model/training/task.hpp"
 
@@ -26,7 +27,9 @@ struct SwitchTime {
   Seconds step{};
 };
 
-/// Returns the step of a plan with each other value of its switches; the plan stays, and fits.
-std::vector<SwitchTime> switch_times(const Task& task, const Plan& plan);
+/// Returns the step of a plan with each other value of its switches.  The plan stays, and fits at
+/// the low ends of memory with the options `assumed`.
+std::vector<SwitchTime> switch_times(const Task& task, const LeanOptions& assumed,
+                                     const Plan& plan);
 
 }  // namespace dfsearch::training
