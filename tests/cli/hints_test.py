@@ -253,5 +253,21 @@ class ReadBack(CliTest):
         self.assertEqual((again["status"], again["objective"]), ("feasible", objective))
 
 
+    def test_plans_of_layers_of_several_kinds_are_read_back(self):
+        config = self.write("c.yaml", """\
+workload: {from: qwen3_next_80b, sequence: 4096, global_batch: 4}
+system: {from: h100_dgx, chips: 32}
+training: {}
+execution: {stack: megatron, chip: h100_80gb}
+""")
+        found = self.result(config)
+        self.write("r.json", json.dumps(found))
+        again = self.result(config, "--hint", "r.json")
+        self.assertEqual(again["objective"], found["objective"])
+        self.run_tool("evaluate", config, "--mapping", "r.json", "--json", "again.json")
+        again = json.loads((self.folder / "again.json").read_text())
+        self.assertEqual(again["objective"], found["objective"])
+
+
 if __name__ == "__main__":
     support.main()

@@ -128,6 +128,11 @@ ReadModel read_model(ModelFields& fields, std::string& notes) {
   return model;
 }
 
+/// Whether a key `family` has the fields of a model in place of its type.
+bool is_resolved(const std::string& family) {
+  return family.starts_with('{') && nlohmann::json::accept(family);
+}
+
 }  // namespace
 
 bool is_huggingface_config(std::string_view text, std::string_view name) {
@@ -233,6 +238,8 @@ void resolve_family(YamlNode& section, InputMessages& messages) {
   }
   nlohmann::json config = given ? json_of(given->value) : nlohmann::json::object();
   const Place place = family->value.place;
+  // A config that was changed is read again.
+  if (!given && is_resolved(family->value.scalar)) return;
   if (!config.is_object()) {
     messages.add(given->value.place, "fields", "expected a map, the config.json of a model");
     config = nlohmann::json::object();
@@ -281,7 +288,7 @@ void resolve_family(YamlNode& section, InputMessages& messages) {
 }
 
 std::shared_ptr<const MixedLayers> mixed_layers_of(const std::string& family) {
-  if (family.empty() || family.front() != '{') return nullptr;
+  if (!is_resolved(family)) return nullptr;
   InputMessages messages;
   const ModelShape shape =
       read_family(known_families(), nlohmann::json::parse(family), {}, messages);
