@@ -236,5 +236,44 @@ training: {}
         self.assertEqual(wrong.count("torchtitan runs none of these"), 3)
 
 
+    def test_each_second_product_is_recomputed_by_torchtitan_alone(self):
+        config = self.write("c.yaml", """\
+workload: {kind: llm_training, hidden: 256, heads: 8, head_dim: 32, layers: 4, vocabulary: 1000,
+           mask: causal, sequence: 2048, global_batch: 4}
+system: {from: h100_dgx, chips: 4}
+execution: {stack: titan, chip: h100_80gb}
+training: {recompute: op_sac}
+""")
+        self.result(config, *changes("training.framework=torchtitan"))
+        for framework in ("megatron", "deepspeed"):
+            report = self.run_tool(config, *changes(f"training.framework={framework}"),
+                                   status=3).stdout
+            self.assertIn("op_sac, each second product", " ".join(report.split()))
+
+    def test_expert_ranks_that_include_tensor_ranks_need_a_stack(self):
+        # Megatron runs it, with expert tensor parallelism of one.
+        config = self.write("c.yaml", """\
+workload: {model: qwen3_30b_a3b, sequence: 4096, global_batch: 256, mask: causal}
+system: {from: h100_dgx, chips: 32}
+parallelism: {tensor: 4, expert: 8, pipeline: 2}
+training: {framework: megatron}
+""")
+        self.assertIn("layout whole_experts", self.result(config, status=3)["no_plan"])
+        found = self.result(config, *changes("execution={stack: te, chip: h100_80gb}"))
+        self.assertEqual(found["plan"]["layout"], "whole_experts")
+
+
+    def test_a_workload_that_cannot_be_read_is_not_compared_with_a_stack(self):
+        config = self.write("c.yaml", """\
+workload: {model: llama3_70b, global_batch: nan, mask: causal}
+system: {from: h100_dgx, chips: 64}
+execution: {stack: te, chip: h100_80gb}
+training: {}
+""")
+        wrong = self.run_tool(config, status=2).stderr
+        self.assertIn("global_batch", wrong)
+        self.assertNotIn("mask", wrong)
+
+
 if __name__ == "__main__":
     support.main()

@@ -331,6 +331,7 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
   refuse_sections(root, messages);
   MapReader reader(root, "", start, messages);
   if (const YamlEntry* section = reader.required("workload")) read_model(*section, task, messages);
+  const bool has_workload = messages.count() == before;
   if (const YamlEntry* section = reader.required("system")) read_machine(*section, task, messages);
   if (const YamlEntry* section = reader.optional("price")) {
     read_price(*section, task.machine, messages);
@@ -365,7 +366,7 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
                              layer_summary(task.model.mixed->shape.stacks.front())));
   }
   if (task.stack) {
-    refuse_beside_stack(task, *reader.optional("workload"), messages);
+    if (has_workload) refuse_beside_stack(task, *reader.optional("workload"), messages);
     const YamlEntry* system = reader.optional("system");
     set_capacity(system, *reader.optional("execution"), task, messages);
     if (system) refuse_meshes(task.machine, *system, messages);

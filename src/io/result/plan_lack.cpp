@@ -38,8 +38,14 @@ std::string no_plan_text(const training::Task& task, const training::NoPlan& why
     if (std::find(why.pins.begin(), why.pins.end(), word.value) == why.pins.end()) continue;
     keys += (keys.empty() ? "" : ", or ") + std::string(word.name);
   }
-  const std::string text = "no plan has all that is given";
-  return keys.empty() ? text + ", nor with any one of it left open" : text + "; leave out " + keys;
+  std::string text = "no plan has all that is given";
+  text += keys.empty() ? ", nor with any one of it left open" : "; leave out " + keys;
+  if (task.model.experts && !task.stack) {
+    text +=
+        ". The ranks of an expert are chips of each tensor rank here: plans whose expert ranks "
+        "include the tensor ranks (layout whole_experts) need execution.stack";
+  }
+  return text;
 }
 
 std::vector<std::string> assumed_keys(const training::LeanOptions& options) {

@@ -51,7 +51,9 @@ class Lacks {
     const bool is_plain = plan.schedule == Schedule::OneForwardOneBackward;
     const bool is_interleaved = plan.schedule == Schedule::Interleaved;
     const bool sends_least = tensor_ > 1 && plan.layout == TensorLayout::LeastSent;
+    const bool is_op_sac = plan.recompute == Recompute::EverySecondProduct;
     if (framework == Framework::Megatron) {
+      lack(is_op_sac, "op_sac, each second product, is recomputation of torchtitan");
       lack(!is_plain && !is_interleaved, "schedules are 1f1b and interleaved");
       lack(plan.offload.weights, "weights stay on the chip");
       lack(plan.offload.activations && (pipeline_ > 1 || plan.recompute != Recompute::None),
@@ -75,6 +77,7 @@ class Lacks {
       lack(plan.zero == 0 && replicas_ > 1 && (tensor_ > 1 || pipeline_ > 1),
            "replicas beside tensor ranks or stages divide the weights, ZeRO 2 or 3");
     } else if (framework == Framework::Deepspeed) {
+      lack(is_op_sac, "op_sac, each second product, is recomputation of torchtitan");
       lack(!is_plain, "pipelines run 1f1b");
       lack(plan.zero > 1 && pipeline_ > 1, "a pipeline goes with ZeRO 0 and 1");
       lack(plan.zero > 2 && tensor_ > 1, "tensor ranks go with ZeRO 0 to 2");
