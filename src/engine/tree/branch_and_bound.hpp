@@ -35,6 +35,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -114,16 +115,15 @@ class BranchAndBound {
       first.push_back({.bound = problem_.bound(root), .sequence = 0, .node = std::move(root)});
       open_.push(first);
     }
-    tbb::task_arena arena(workers_);
+    if (!options_.deterministic) work_alone();
+    std::optional<tbb::task_arena> arena;
     for (;;) {
-      arena.execute([this] {
-        if (options_.deterministic) {
-          DeterministicRounds(*this).run();
-        } else {
-          run_tasks(static_cast<std::size_t>(workers_),
-                    [this](std::size_t worker) { work(static_cast<int>(worker)); });
-        }
-      });
+      if (workers_ == 1) {
+        work_with_others();
+      } else if (options_.deterministic || open_.size() > 0) {
+        if (!arena) arena.emplace(workers_);
+        arena->execute([this] { work_with_others(); });
+      }
       pruned_.fetch_add(open_.discard_above(cutoff()), std::memory_order_relaxed);
       if (has_ended() || open_.size() == 0) return result();
       show_checkpoint();
@@ -176,6 +176,7 @@ class BranchAndBound {
   /// Whether equal solutions have an order.
   static constexpr bool kFindsFirst = OrderedProblem<P>;
   static constexpr Seconds kFirstCheckpoint{0.1};
+  static constexpr Seconds kAlone{0.005};  ///< twice what the start of threads takes
 
   /// The incumbent at the beginning of a round.
   struct Snapshot {
@@ -429,6 +430,29 @@ class BranchAndBound {
     } catch (...) {
       open_.close();
       throw;
+    }
+  }
+
+  void work_with_others() {
+    if (options_.deterministic) return DeterministicRounds(*this).run();
+    run_tasks(static_cast<std::size_t>(workers_),
+              [this](std::size_t worker) { work(static_cast<int>(worker)); });
+  }
+
+  /// Expands nodes on this thread alone.  Most searches end here, before TBB would have loaded its
+  /// libraries and started its threads.
+  void work_alone() {
+    Sink sink(*this);
+    while (elapsed() < kAlone && !must_stop()) {
+      auto entry = open_.pop();
+      if (!entry) return;
+      if (!drop_all_from(*entry) && !drop_outdated(entry->node)) {
+        expand(std::move(*entry), sink);
+        admit_children(sink);
+        count(sink);
+      }
+      open_.push(sink.children);
+      open_.release();
     }
   }
 
