@@ -12,6 +12,7 @@
 
 #include "io/emit/argument_text.hpp"
 #include "io/emit/launch_flags.hpp"
+#include "model/memory/trained.hpp"
 
 namespace dfsearch {
 namespace {

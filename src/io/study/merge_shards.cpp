@@ -121,7 +121,9 @@ MergedStudy merge_shards(const std::vector<std::filesystem::path>& folders) {
   std::set<std::int64_t> parts;
   std::map<study::PointIndex, std::string> rows;
   for (const std::filesystem::path& folder : folders) {
-    auto [study, state] = load_study_json(folder / "study.json");
+    auto loaded = load_study_json(folder / "study.json");
+    Study& study = loaded.first;
+    const auto& state = loaded.second;
     const auto refuse = [&](const std::string& what) {
       throw InputError(folder.string() + ": " + what);
     };

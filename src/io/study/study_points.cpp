@@ -68,8 +68,8 @@ PointFacts facts_of(const Problem& problem) {
 
 }  // namespace
 
-StudyPoints::StudyPoints(const Study& study, PointSearch search)
-    : study_(study), search_(std::move(search)), grid_(grid_of(study)) {}
+StudyPoints::StudyPoints(const Study& study, const PointSearch& search)
+    : study_(study), search_(search), grid_(grid_of(study)) {}
 
 std::string StudyPoints::name(PointIndex point) const {
   std::string name;

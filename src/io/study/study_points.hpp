@@ -30,7 +30,7 @@ struct PointSearch {
 /// Refers to the study.  `config`, `facts` and `solve` may be called from any thread.
 class StudyPoints {
  public:
-  StudyPoints(const Study& study, PointSearch search);
+  StudyPoints(const Study& study, const PointSearch& search);
 
   [[nodiscard]] const study::Grid& grid() const { return grid_; }
   /// "sram=320 MiB, link=pcie"

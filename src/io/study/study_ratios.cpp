@@ -76,8 +76,8 @@ class RatiosReader {
       messages_.add(map.place, "times", "expected {of: {AXIS: LABEL}, FIGURE: FACTOR}");
       return;
     }
-    auto& [points, factors] =
-        ratio.times.emplace_back(selection(of->value, "of"), std::map<Figure, double>());
+    auto& factors =
+        ratio.times.emplace_back(selection(of->value, "of"), std::map<Figure, double>()).second;
     for_each_figure(map, "of", messages_, [&](Figure figure, const YamlEntry& entry) {
       const auto factor = read_number(entry, {1e-300, 1e300}, messages_);
       factors.emplace(figure, factor.value_or(1.0));
