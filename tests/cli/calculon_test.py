@@ -12,7 +12,6 @@ import re
 import signal
 import subprocess
 import sys
-import unittest
 
 import support
 from support import CliTest
@@ -301,17 +300,6 @@ class Search(CliTest):
         self.assertEqual(two["infeasible"]["limit"], "network size")
         self.assertIn(two["infeasible"]["network"], (0, 1))
 
-    def test_values_that_no_degrees_allow_are_errors(self):
-        config = CONFIGS / "calculon_22b_h100.yaml"  # 48 blocks, at most 256 samples
-        for changes, message in (
-                (["calculon.micro_batch=3", "calculon.maximum_batch=1024", "calculon.data=8"],
-                 "micro_batch: no degrees allow it, expected one of 1, 2, 4, 8, 16, 32, 64, 128, "
-                 "got 3"),
-                (["calculon.chunks=7"],
-                 "chunks: no degrees allow it, expected one of 1, 2, 3, 4, 6, 8, 12, 24, got 7")):
-            words = [word for change in changes for word in ("--set", change)]
-            self.assertIn(message, self.run_tool(config, *words, status=2).stderr)
-
     def test_limits(self):
         config = CONFIGS / "calculon_1t.yaml"
         stopped = self.result(config, "--node-limit", "1", status=5)
@@ -340,22 +328,6 @@ class Search(CliTest):
         out, err = process.communicate(timeout=60)
         self.assertIn(process.returncode, (0, 4, 5), err)
         self.assertIn("status", json.loads(out))
-
-    def test_options_that_do_not_apply(self):
-        config = CONFIGS / "calculon_1t.yaml"
-        self.write("small.yaml", support.SMALL)
-        done = self.run_tool(config, "--no-bound", "memory", status=2)
-        self.assertEqual(done.stderr, "--no-bound: a config with 'equations: calculon' has 'floors' "
-                                      "alone, got 'memory'\n")
-        for words in (["graph", config], ["export", config]):
-            with self.subTest(words):
-                self.assertRegex(self.run_tool(*words, status=2).stderr,
-                                 r"calculon_1t\.yaml:\d+:12: equations: expected physical or pub")
-        self.assertIn("m.json", self.run_tool("evaluate", config, "--mapping", "m.json",
-                                              status=2).stderr)
-        self.assertIn("unknown key 'objective'",
-                      self.run_tool(config, "--objective", "step_time", status=2).stderr)
-        self.assertEqual(self.files(), ["small.yaml"])
 
     def test_outputs(self):
         config = CONFIGS / "calculon_1t.yaml"

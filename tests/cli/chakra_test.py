@@ -8,7 +8,6 @@ import collections
 import json
 import re
 import struct
-import unittest
 
 import support
 from support import CliTest

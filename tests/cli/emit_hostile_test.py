@@ -11,7 +11,6 @@ import random
 import re
 import subprocess
 import tomllib
-import unittest
 
 import support
 from support import CliTest

@@ -11,7 +11,6 @@ import pathlib
 import re
 import shlex
 import tomllib
-import unittest
 
 import support
 from support import CliTest
@@ -190,19 +189,6 @@ class Emit(CliTest):
         for name in names:
             self.assertEqual((self.folder / f"t{name}").read_bytes(),
                              (self.folder / f"u{name}").read_bytes())
-
-    def test_a_search_that_cannot_emit_does_not_begin(self):
-        for config, words, said in (
-                (SERVING, "megatron=a", "expected a config with 'training'"),
-                (PLAN, "vllm=a", "expected a config of kind llm_serving"),
-                (PLAN, "megatron", "expected FRAMEWORK=FILE"),
-                (PLAN, "megatron=-", "expected FRAMEWORK=FILE"),
-                (PLAN, "megatorn=a", "megatron"), (PLAN, "megatron=none/a", "none/a")):
-            with self.subTest(words):
-                self.assertIn(said, self.run_tool(config, "--emit", words, status=2).stderr)
-        self.assertEqual(list(self.folder.iterdir()), [])
-        shared = self.run_tool(PLAN, "--emit", "megatron=a", "--json", "a", status=2).stderr
-        self.assertIn("both go to 'a'", shared)
 
     def test_a_result_is_not_written_over(self):
         text = json.dumps(self.plan())
@@ -433,26 +419,6 @@ class Emit(CliTest):
         broken = copy.deepcopy(plan)
         del broken["plan"]["zero"]
         self.assertIn("r.json: is no whole result", self.emit(broken, "megatron", status=2).stderr)
-
-    def test_wrong_command_lines(self):
-        self.write("r.json", "{}")
-        for words, message in ((["emit", "r.json"], "emit: missing --for FRAMEWORK"),
-                               (["emit", "r.json", "--for", "megatrn"],
-                                "--for: expected megatron, torchtitan, deepspeed, vllm"),
-                               (["emit", "--for", "vllm"], "emit: missing RESULT"),
-                               (["emit", "none.json", "--for", "vllm"], "none.json"),
-                               (["emit", "r.json", "--for", "vllm"], "llm_serving")):
-            with self.subTest(words):
-                self.assertIn(message, self.run_tool(*words, status=2).stderr)
-
-    def test_a_file_without_a_result(self):
-        for text, message in (("", "r.json: is empty, expected a JSON object, as --json FILE"),
-                              (" \n", "r.json: is empty"), ("[]", "r.json: is no result"),
-                              ("{", "r.json: is no JSON")):
-            with self.subTest(text):
-                self.write("r.json", text)
-                self.assertIn(message, self.run_tool("emit", "r.json", "--for", "vllm",
-                                                     status=2).stderr)
 
     def test_arguments_go_to_a_file(self):
         self.write("r.json", json.dumps(self.plan()))

@@ -8,7 +8,6 @@ import json
 import math
 import os
 import subprocess
-import unittest
 
 import support
 from support import SMALL, CliTest, random_graph

@@ -49,17 +49,6 @@ class Usage(CliTest):
         self.run_tool("c.yaml", "--mapping", "m.json")
         self.run_tool("export", "c.yaml", "--mapping", "m.json", "-o", "f.mps")
 
-    def test_wrong_usage(self):
-        for words, message in (
-            (["export", "c.yaml", "--format", "xml"], "expected mps or lp"),
-            (["export", "c.yaml", "--part", "all"], "expected fusion or sharding"),
-            (["export", "c.yaml", "--json", "x"], "export has no option '--json'"),
-            (["evaluate", "c.yaml"], "missing --mapping FILE or --solution FILE"),
-            (["evaluate", "c.yaml", "--solution", "no.sol"], "no.sol: cannot read"),
-            (["export", "c.yaml", "--set", "workload.tile=16", "-o", "no/f.mps"], "no"),
-        ):
-            self.assertIn(message, self.run_tool(*words, status=2).stderr)
-
     def test_a_solution_that_does_not_fit_is_judged(self):
         self.write("f.sol", "A[Down,0] 1\nA[In,1] 1\nA[Up,1] 1\nA[Act,1] 1\n")
         words = ("evaluate", "c.yaml", "--set", "workload.tile=16", "--solution", "f.sol")

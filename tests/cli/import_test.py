@@ -11,7 +11,6 @@ usage: import_test.py DFSEARCH [TEST ...]
 import json
 import pathlib
 import re
-import unittest
 
 import support
 from support import TRAINING, CliTest

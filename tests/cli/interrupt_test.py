@@ -15,7 +15,6 @@ import struct
 import subprocess
 import termios
 import time
-import unittest
 
 import support
 from support import CliTest, random_graph

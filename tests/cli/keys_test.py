@@ -14,7 +14,6 @@ import os
 import pathlib
 import re
 import subprocess
-import unittest
 import urllib.parse
 
 from support import CliTest, main

@@ -66,16 +66,6 @@ class ListTest(CliTest):
         self.assertEqual(json.loads((self.folder / "s.json").read_text()),
                          {"systems": lists["systems"]})
 
-    def test_wrong_words_are_told(self):
-        for words, message in (
-            (["sytems"], "list: expected systems, workloads, studies or configs, got 'sytems', did you "
-                         "mean 'systems'?"),
-            (["systems", "workloads"], "list: one kind is enough, got also 'workloads'"),
-            (["--set", "a=b"], "list has no option '--set'"),
-        ):
-            with self.subTest(words):
-                self.assertIn(message, self.run_tool("list", *words, status=2).stderr)
-
     def test_names_work_from_any_folder(self):
         self.write("c.yaml", "workload: {from: gpt3_1t_training}\nsystem: {from: sn30_2d_torus}\n"
                              "execution: {style: kernel_by_kernel, compute_utilization: 0.9}\n")

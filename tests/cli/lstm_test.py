@@ -157,47 +157,6 @@ execution: {compute_utilization: 0.8}
         folded = self.result("lstm_wave", "--set=workload.folded=true")
         self.assertLess(result["step_time"], folded["step_time"])
 
-    def test_what_is_wrong_is_said_with_its_place(self):
-        good = config(10**6)
-        cases = [
-            (good.replace("  steps: 5\n", ""), "c.yaml:1:1: workload: missing key 'steps'"),
-            (good.replace("steps: 5", "steps: 0"), "c.yaml:7:10: steps: expected"),
-            (good.replace("hidden: 256", "heads: 3"), "c.yaml:4:3: workload: unknown key 'heads'"),
-        ]
-        graph = """workload:
-  kind: graph
-  sequence: 8
-  global_batch: 1
-  kernels:
-    - {name: A, kind: weight_gemm, M: 4, K: 4, N: 8, steps: 4}
-    - {name: B, kind: elementwise, M: 4, N: 8, steps: 4}
-  tensors:
-    - {from: A, to: B}
-    - {from: B, to: A, next_step: true}
-""" + SYSTEM.format(sram=10**6, latency="")
-        self.step_time(graph)
-        cases += [
-            (graph.replace("N: 8, steps: 4}\n    - {name: B", "N: 8, steps: 3}\n    - {name: B"),
-             "steps: expected a divisor of N = 8, got 3"),
-            (graph.replace("M: 4, N: 8, steps: 4", "M: 4, N: 8, steps: 2"),
-             "c.yaml:8:3: tensors: B -> A: a step hands the next one something, expected kernels "
-             "of as many steps, at least 2"),
-            (graph.replace("next_step: true", "next_step: true, next_layer: true"),
-             "c.yaml:10:35: next_step: a tensor leads to the next layer or to the next step"),
-            (graph.replace("K: 4, N: 8, steps: 4", "K: 4, N: 8, steps: 4, matrices: 3"),
-             "steps: only GEMMs and elementwise kernels without"),
-            (graph.replace("M: 4, N: 8, steps: 4", "M: 4, N: 8, steps: 4, tiled: M"),
-             "steps: a kernel with steps is tiled on N or not at all"),
-        ]
-        for text, message in cases:
-            with self.subTest(message):
-                self.write("c.yaml", text)
-                done = self.run_tool("check", "c.yaml", status=2)
-                self.assertIn(message, done.stderr)
-        self.write("c.yaml", graph)
-        self.assertIn("steps of kernels are not part",
-                      self.run_tool("export", "c.yaml", "-o", "x.mps", status=2).stderr)
-
 
 if __name__ == "__main__":
     main()

@@ -22,19 +22,6 @@ def without_search(result):
 class Names(CliTest):
     """Every test runs in an empty folder."""
 
-    def test_unknown_values_come_with_a_near_one(self):
-        self.write("c.yaml", "workload: {model: llama3_8b, global_batch: 64}\n"
-                   "system: {from: h100_dgx, chips: 8}\ntraining: {}\n")
-        for change, near in (("workload.model=llama4", "llama4_scout"),
-                             ("workload.model=mixtral", "mixtral_8x7b"),
-                             ("execution={stack: t, chip: h100_80gb}", "te"),
-                             ("execution={stack: te, chip: h100_80}", "h100_80gb")):
-            with self.subTest(change):
-                error = self.run_tool("c.yaml", "--set", change, status=2).stderr
-                self.assertTrue(error.endswith(f", did you mean '{near}'?\n"), error)
-        error = self.run_tool("c.yaml", "--set", "workload.model=quux", status=2).stderr
-        self.assertNotIn("did you mean", error)
-
     def test_the_command_of_the_readme_runs_anywhere(self):
         # Several threads may find another one of equal mappings.
         by_path = self.result("--config", CONFIGS / "gpt3_1t.yaml", "--threads", "1",
@@ -111,23 +98,6 @@ class Names(CliTest):
                 self.assertEqual(found, expected)
         self.write("none.yaml", text % ("v101", "v100"))
         self.assertIn("did you mean 'v100'?", self.run_tool("chip", "none.yaml", status=2).stderr)
-
-    def test_a_name_that_is_not_there_is_an_error_with_the_nearest(self):
-        for words, message in (
-            (["gpt3_1t.json"], "no config of this name on the shelf"),
-            (["gpt_1t"], "did you mean 'gpt3_1t'?"),
-            (["check", "missing/gpt3_1.yaml"], "'missing/gpt3_1.yaml': there is no such file"),
-            (["check", "h100_dgx"], "'h100_dgx' is a system, for 'system: {from: h100_dgx}'"),
-            (["check", "fft_1t"], "is a workload, for 'workload: {from: fft_1t}'"),
-            (["check", "serving"], "'serving' is a study, for 'dfsearch study serving -o DIR'"),
-            (["study", "gpt3_1t"], "no study of this name on the shelf; 'gpt3_1t' is a config"),
-            (["study", "servin"], "did you mean 'serving'?"),
-            (["check", "training/megatron_1t_ful"], "did you mean 'training/megatron_1t_full'?"),
-        ):
-            with self.subTest(words):
-                self.assertIn(message, self.run_tool(*words, status=2).stderr)
-        self.write("c.yaml", SMALL.replace("system:\n  chips: 2", "system:\n  from: h100\n  chips: 2"))
-        self.assertIn("did you mean 'h100_dgx'?", self.run_tool("c.yaml", status=2).stderr)
 
     def test_the_name_of_a_model_is_a_config_that_wants_a_machine(self):
         error = self.run_tool("llama3_70b", status=2).stderr

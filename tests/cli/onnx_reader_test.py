@@ -12,7 +12,6 @@ import pathlib
 import signal
 import subprocess
 import time
-import unittest
 
 import support
 from support import CliTest, random_graph

@@ -135,38 +135,17 @@ class Predict(CliTest):
         self.assertGreater(count, 1000)
         self.assertEqual(far, [])
 
-    def test_what_is_wrong_with_a_table_is_told_with_row_and_column(self):
-        def message(text):
-            return self.run_tool("predict", self.write("runs.csv", text), status=2).stderr
-        self.assertIn("1 runs", self.run_tool("predict", self.write("runs.csv", HEADER + ROW)).stdout)
-        for old, new, place, what in (
-                ("h100_80gb", "h1000", "2:3", "there is no measured chip 'h1000'"),
-                ("megatron23", "megatron24", "2:", "there is no stack 'megatron24'"),
-                ("bf16", "int3", "2:", "expected bf16, fp16, fp8"),
-                ("bf16", "nvfp4", "2:", "no measured products of this precision"),
-                ("8,4096", "9,4096", "2:13", "expected tensor 2 x pipeline 1"),
-                ("4096,32", "4096.5,32", "2:15", "expected a whole number from 1"),
-                ("4096,32", "x,32", "2:15", "expected a number from 0, got 'x'")):
-            with self.subTest(new):
-                error = message(HEADER + ROW.replace(old, new, 1))
-                self.assertIn(f"runs.csv:{place}", error)
-                self.assertIn(what, error)
-        # Expert ranks over context ranks are counted on fewer, and the row says so.
+    def test_rows_that_are_counted_otherwise_or_left_out_say_why(self):
+        # Expert ranks over context ranks are counted on fewer.
         header = HEADER[:-1] + ",context,experts,experts_used,expert_mlp,expert\n"
-        row = ROW[:-1].replace("a,h100_80gb,8", "a,h100_80gb,16") + ",4,8,2,1024,"
-        self.run_tool("predict", self.write("r.csv", header + row + "8\n"), "-o", "o.csv")
+        row = ROW[:-1].replace("a,h100_80gb,8", "a,h100_80gb,16") + ",4,8,2,1024,8\n"
+        self.run_tool("predict", self.write("r.csv", header + row), "-o", "o.csv")
         self.assertIn("experts counted on 4 ranks in place of 8", (self.folder / "o.csv").read_text())
-        self.assertIn("of the 8 experts and of the 16 chips of a stage, got 16",
-                      message(header + row + "16\n"))
-        # Beside a row that describes a plan it is left out, with the reason.
+        # Beside a row that describes a plan one that does not is left out.
         both = HEADER + ROW + ROW.replace("a,", "b,", 1).replace("bf16", "nvfp4")
         report = self.run_tool("predict", self.write("two.csv", both), "-o", "o.csv").stdout
         self.assertIn("1 runs left out, as they describe no plan, b first: precision: the chip", report)
         self.assertIn('"precision: the chip has no', (self.folder / "o.csv").read_text())
-        self.assertIn("micro_batch: this column is missing",
-                      message(HEADER.replace("micro_batch,", "") + ROW))
-        self.assertIn("expected 17 cells, got 16", message(HEADER + ROW.replace("a,", "", 1)))
-        self.assertIn("expected a line with the names of columns", message(""))
 
     def test_switches_are_columns_and_change_the_time(self):
         header = HEADER[:-1] + (",experts,experts_used,expert_mlp,expert,graphs,dispatcher,"
@@ -188,11 +167,6 @@ class Predict(CliTest):
         self.assertNotEqual(hybrid, overlap)
         self.assertGreater(more, plain)
         self.assertLess(told, plain)
-        wrong = self.write("r.csv", header + row + "all,ring,2,te,0\n")
-        error = self.run_tool("predict", wrong, status=2).stderr
-        for what in ("graphs: expected none, layer", "dispatcher: expected alltoall, deepep",
-                     "expert_overlap: expected a whole number"):
-            self.assertIn(what, error)
 
     def test_the_report_says_what_would_explain_the_error_of_a_run(self):
         header, row = HEADER[:-1] + ",step_s\n", ROW[:-1]
@@ -217,10 +191,6 @@ class Predict(CliTest):
 
     def test_pages_are_written_whole_or_not_at_all(self):
         table = self.write("runs.csv", HEADER + ROW)
-        for words in (("--html", "-"), ("--html", "a", "-o", "a"), ("--html", "none/page.html"),
-                      ("--by", "chip"), ("--worst", "0"), ("--threads", "0")):
-            self.assertIn(words[0], self.run_tool("predict", table, *words, status=2).stderr +
-                          " --html" * ("none" in words[1]))
         self.write("page.html", "before")
         self.write("wrong.csv", HEADER + ROW.replace("bf16", "int3"))
         self.run_tool("predict", "wrong.csv", "--html", "page.html", status=2)
@@ -362,40 +332,6 @@ class Predict(CliTest):
             rows = list(csv.DictReader(file))
         self.assertEqual([row["fits"] for row in rows], ["yes", "no"])
         self.assertEqual([row["verdict"] for row in rows], ["fits", "infeasible"])
-
-    def test_what_is_wrong_with_a_fit_is_told_and_nothing_written(self):
-        table = self.write("runs.csv", HEADER + ROW)
-        timed = self.write("timed.csv", HEADER[:-1] + ",step_s,model\n" + ROW[:-1] + ",1,m\n" +
-                           ROW[:-1].replace("a,", "b,", 1).replace("megatron23", "te") + ",1,m\n")
-        for words, what in (
-                ((table, "--fit", "f"), "no run was timed"),
-                ((timed, "--fit", "f"), "runs have several stacks, expected --stack megatron23 or te"),
-                ((timed, "--fit", "f", "--stack", "tea"), "did you mean 'te'?"),
-                ((timed, "--fit", "f", "--stack", "megatron23"), "marks no constant"),
-                ((timed, "--fit", "f", "--stack", "te", "--holdout", "1"), "expected a share between"),
-                ((timed, "--fit", "f", "--stack", "te", "--holdout", "id=b"), "leaves no run"),
-                ((timed, "--fit", "f", "--stack", "te", "--holdout", "id=c"), "none of the runs"),
-                ((timed, "--fit", "f", "--stack", "te", "--holdout", "colour=c"),
-                 "colour: this column is missing"),
-                ((timed, "--fit", "-"), "--fit: expected a file"),
-                ((timed, "--fit", "f", "--html", "f"), "both go to 'f'"),
-                ((timed, "--fit", "none/f"), "none"),
-                ((timed, "--stack", "te"), "--stack: only with --fit"),
-                ((timed, "--holdout", "0.5"), "--holdout: only with --fit"),
-                ((timed, "--leave-out", "model", "--fit", "f"), "--leave-out: not with --fit"),
-                ((timed, "--leave-out", "model", "--stack", "te"), "all runs of 'te' have one model"),
-                ((timed, "--leave-out", "colour", "--stack", "te"), "colour: this column is missing"),
-                ((timed, "--stacks", "none"), "there is no folder 'none'")):
-            with self.subTest(words):
-                self.assertIn(what, self.run_tool("predict", *words, status=2).stderr)
-                self.assertFalse((self.folder / "f").exists())
-        for key, what in (("colour", "there is no constant 'colour'"),
-                          ("host_step", "host_step has no range"),
-                          ("exposed", "exposed has no value")):
-            self.write("s.yaml", f"from: te\nhost_step: 0 s\nfitted: [{key}]\n")
-            row = ROW[:-1].replace("megatron23", "s.yaml") + ",1\n"
-            one = self.write("one.csv", HEADER[:-1] + ",step_s\n" + row)
-            self.assertIn(what, self.run_tool("predict", one, "--fit", "f", status=2).stderr)
 
     @unittest.skipUnless(reference_stack, "python3-yaml is not installed")
     def test_a_fit_that_is_stopped_writes_nothing(self):

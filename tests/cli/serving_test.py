@@ -13,7 +13,6 @@ import pathlib
 import random
 import re
 import sys
-import unittest
 
 import support
 from support import CliTest
@@ -40,113 +39,7 @@ SMALL = {
             "price": "1 $/h", "power": "500 W"}}],
         "tensor": [1, 2, 4], "pipeline": 1, "attention_data": 1, "batch": [1, 4, 16, 64],
         "chunk": [512], "prefill": {"batch": 1}}}
-FREE = SMALL["serving"]["pools"][0] | {
-    "system": {key: value for key, value in SMALL["serving"]["pools"][0]["system"].items()
-               if key not in ("price", "power")}}
 EXPERTS = {"count": 6, "used": 2, "mlp": 1024}
-# What is changed in SMALL, and what is said of it.
-WRONG = [
-    ("workload.kind", "serving", "kind: expected llm_serving, got 'serving'"),
-    ("workload.model.hidden", 0, "hidden: expected a whole number from 1 to 2^40, got '0'"),
-    ("workload.model.heads", None, "model: missing key 'heads'"),
-    ("workload.model.layers", 1 << 40, "layers: expected a whole number from 1 to 10000, got"),
-    ("workload.model.kv_heads", 3, "kv_heads: expected a divisor of the heads, 16, got 3"),
-    ("workload.model.vocabulary", None, "model: missing key 'vocabulary'"),
-    ("workload.model.mlp", 0, "mlp: expected a width"),
-    ("workload.model.wings", 2, "model: unknown key 'wings'"),
-    ("workload.model.repeat_layers", 2, "model: unknown key 'repeat_layers'"),
-    ("workload.model.experts", {"count": 4, "used": 8, "mlp": 64}, "used: expected at most"),
-    ("workload.model.experts", {"count": 4, "used": 2, "mlp": 64},
-     "mlp: expected none, as all layers have experts, whose width is 'experts.mlp'"),
-    ("workload.model.value_dim", 32, "value_dim: expected head_dim, "),
-    ("serving.decode", {"chunk": 512}, "unknown key 'chunk', expected tensor, "),
-    ("serving.pools.0.system.memory.latency", "1 us",
-     "memory: expected neither 'second' nor 'latency', which do not count here"),
-    ("workload.model.experts", {"count": 4, "used": 2, "mlp": 64, "imbalance": 0.5},
-     "imbalance: expected a number from 1"),
-    ("workload.model.experts", {"count": 4, "used": 2, "mlp": 64, "dense_layers": 8},
-     "experts: expected fewer dense layers"),
-    ("workload.model.latent_attention", {"key_value_rank": 64, "rope_dim": 64},
-     "latent_attention: expected a rope_dim of less than head_dim"),
-    ("workload.model", "no_such_model", "there is no workload 'no_such_model' on the shelf"),
-    ("workload.input", None, "missing key 'input'"),
-    ("workload.output", None, "missing key 'output'"),
-    ("serving.outside", "1 GB", "outside: goes with 'engine', the release of a server"),
-    ("serving.decide", "low", "decide: goes with 'engine', the release of a server"),
-    ("serving.engine", "vllm_9", "engine: expected vllm_0.6.3, "),
-    ("serving.utilization", 1.5, "utilization: expected a number from"),
-    ("workload.precision", {"modules": {"experts": "fp7"}}, "experts: expected fp32, bf16"),
-    ("workload.precision", {"modules": {"wings": "fp8"}}, "modules: unknown key 'wings'"),
-    ("workload.prefix", 500, "prefix: expected less than the input, 500, got 500"),
-    ("workload.requests", [{"input": 5, "output": 5}], "input: expected none beside 'requests'"),
-    ("workload.rate", "50", "rate: expected a number with the unit /s"),
-    ("workload.rate", "-1 /s", "rate: expected a quantity from"),
-    ("workload.rounds", 10, "rounds: goes with 'concurrency'"),
-    ("serving", SMALL["serving"] | {"objective": "cost", "pools": [FREE]},
-     "objective: needs a 'price' in the system of some pool"),
-    ("serving", SMALL["serving"] | {"objective": "front", "front": "cost", "pools": [FREE]},
-     "front: needs a 'price' in the system of some pool"),
-    ("serving", SMALL["serving"] | {"objective": "energy", "pools": [FREE]},
-     "objective: needs a 'power' or an 'energy' in the system of some pool"),
-    ("serving", SMALL["serving"] | {"limits": {"cost": 1}, "pools": [FREE]},
-     "limits: cost needs a 'price' in the system of some pool"),
-    ("workload.rounds", 0.5, "rounds: expected a number from 1 to"),
-    ("workload.precision", {"weights": "fp7"}, "weights: expected fp32, bf16"),
-    ("workload.precision", {"wheels": "fp8"}, "precision: unknown key 'wheels'"),
-    ("workload.precision", {"cache": ["fp8", "fp8"]}, "cache: a number stands twice in the list"),
-    ("workload.precision", {key: ["fp8", "bf16", "int8", "fp32"] for key in
-                            ("weights", "cache", "products", "head", "attention")},
-     "precision: expected at most 1000 combinations, got 1024"),
-    ("workload.speculation", {"kind": "mtp"}, "missing key 'acceptance'"),
-    ("workload.speculation", {"kind": "tree", "acceptance": 0.5}, "missing key 'draft'"),
-    ("workload.speculation", {"kind": "mtp", "acceptance": 1.5}, "acceptance: expected a number"),
-    ("workload.speculation", {"depths": [1]}, "depths: needs a kind of speculation"),
-    ("workload.speculation", {"kind": "mtp", "acceptance": 0.5, "depth": 1, "depths": [1]},
-     "depth: expected none beside 'depths'"),
-    ("serving", None, "missing key 'serving'"),
-    ("serving.pools", None, "missing key 'pools'"),
-    ("serving.pools", [], "pools: expected at least one pool"),
-    ("serving.pools.0.name", None, "missing key 'name'"),
-    ("serving.pools.0.chips", 0, "chips: expected a whole number"),
-    ("serving.pools.0.system.peak", None, "missing key 'peak'"),
-    ("serving.pools.0.system.peak", {"fp8": "1 PFLOP/s"}, "missing key 'peak'"),
-    ("serving.pools.0.system.peak", "1 PB/s", "peak: "),
-    ("serving.pools.0.system.memory", None, "missing key 'memory'"),
-    ("serving.pools.0.system.network.0.degree", None, "needs a degree: only the last"),
-    ("serving.pools.0.system.network.0.topology", "star", "topology: expected"),
-    ("serving.pools.0.system.price", "1 $", "price: expected a number with the unit $/h"),
-    ("serving.pools.0.system.engine", {"usable": 2}, "usable: expected a number from"),
-    ("serving.pools.0.system.engine", "no_such_engine", "there is no engine 'no_such_engine'"),
-    ("serving.pools.0.system.execution", {"style": "dataflow"}, "dataflow needs an accelerator"),
-    ("serving.pools.0.system.execution", {"overlap": "some"}, "overlap: expected perfect, none"),
-    ("serving.modes", ["mixed"], "modes: expected aggregated or disaggregated, got 'mixed'"),
-    ("serving.modes", ["aggregated", "aggregated"], "a mode stands twice"),
-    ("serving.tensor", [0], "tensor: expected a whole number from 1"),
-    ("serving.tensor", "3..2", "tensor: expected a range like '2..8'"),
-    ("serving.batch", {"from": 5, "to": 2}, "to: expected no less than 'from'"),
-    ("serving.tensor", [3], "leave no deployment: tensor: 3 does not divide the heads, 16"),
-    ("serving.tensor", [32], "leave no deployment: tensor: 32 is more than the chips of pool x, 8"),
-    ("serving.pipeline", [9], "pipeline: 9 is more than the chips of pool x, 8"),
-    ("serving.expert", [2], "leave no deployment: expert: 2 of a model without experts"),
-    ("serving.attention_data", [5],
-     "a stage: a group of 5 chips does not fill the dimensions of the network of x"),
-    ("serving.replicas", [9], "tensor 1, pipeline 1, attention_data 1 and replicas 9 need 9 chips, "
-     "pool x has 8"),
-    ("serving.limits", {"ttft": "fast"}, "ttft: "),
-    ("serving.limits", {"p99": "1 s"}, "limits: unknown key 'p99'"),
-    ("serving.objective", "speed", "objective: expected throughput"),
-    ("serving.front", "cost", "front: goes with the objective 'front'"),
-    ("serving.cache_reserve", "half", "cache_reserve: expected full, mean or max"),
-    ("serving.utilization", {"prefill": 0}, "prefill: expected a number from"),
-    ("serving.measured", "x.csv", "measured: goes with the objective 'front'"),
-    ("workload.num_requests", 0, "num_requests: expected a number from 1"),
-    ("serving.chunked_prefill", "some", "chunked_prefill: expected"),
-    ("serving.sub_batches", [3], "sub_batches: expected a whole number from 1 to 2"),
-    ("serving.sub_batches", [2], "sub_batches: 2 go with experts that ranks of attention_data"),
-    ("serving.pools.0.system.engine", {"graph_sizes": [4, 2]}, "graph_sizes: expected sizes that rise"),
-    ("training", {}, "unknown key 'training'"),
-    ("execution", {}, "unknown key 'execution'"),
-]
 
 
 def changed(config, path, value):
@@ -268,22 +161,6 @@ class ServingTest(CliTest):
                     got = self.evaluate(config, deployment)["figures"]
                     self.assertGreater(got["makespan"], 0)
                     self.agree(got, want, 1e-9)
-
-    def test_wrong_inputs(self):
-        for path, value, message in WRONG:
-            with self.subTest(path=path, value=value):
-                self.write("c.json", json.dumps(changed(SMALL, path, value)))
-                done = self.run_tool("c.json", status=2)
-                self.assertEqual(done.stdout, "")
-                self.assertIn(message, done.stderr)
-
-    def test_a_table_of_measured_deployments_that_is_none(self):
-        front = changed(SMALL, "serving.objective", "front")
-        self.write("c.json", json.dumps(changed(front, "serving.measured", "none.csv")))
-        self.assertIn("none.csv: ", self.run_tool("c.json", status=2).stderr)
-        self.write("points.csv", "id,isl\nx,1\n")
-        self.write("c.json", json.dumps(changed(front, "serving.measured", "points.csv")))
-        self.assertIn("this column is missing", self.run_tool("c.json", status=2).stderr)
 
     def test_deployment_files(self):
         good = {"mode": "aggregated", "pool": "x", "tensor": 2, "batch": 4, "chunk": 512}
@@ -574,11 +451,6 @@ class ServingTest(CliTest):
         self.assertIn("leave no deployment: sglang: a pipeline takes no chunks of prefill along",
                       self.run_tool("c.json", status=2).stderr)
 
-    def test_options_that_deployments_do_not_take(self):
-        done = self.run_tool(CONFIG, "--no-bound", "duals", status=2)
-        self.assertEqual(done.stderr, "--no-bound: a config of kind llm_serving has 'floors' alone, "
-                                      "got 'duals'\n")
-
     def test_a_search_goes_on_from_its_checkpoint(self):
         front = ["--set", "serving.objective=front", "--quiet", "--json", "-"]
         whole = json.loads(self.run_tool(CONFIG, *front).stdout)
@@ -684,24 +556,6 @@ class ServingTest(CliTest):
                                            | {"objective": "chips"}})["objective"]
         self.solve(self.fleet(chips=int(chips)))
         self.solve(self.fleet(chips=int(chips) - 1), status=3)
-
-    def test_wrong_fleets(self):
-        for path, value, message in (
-                ("workload", SMALL["workload"], "unknown key 'workload'"),
-                ("fleet.models", [], "models: expected at least one model"),
-                ("fleet.models.0.workload.rate", None, "missing key 'rate'"),
-                ("fleet.models.0.workload.hidden", 4, "unknown key 'hidden'"),
-                ("fleet.models.1.name", "a", "name: is the name of another model"),
-                ("fleet.models.1.limits", {"p99": "1 s"}, "limits: unknown key 'p99'"),
-                ("fleet.budget", {"price": "1 W"}, "price: expected a number with the unit $/h"),
-                ("fleet.budget", {"watts": 1}, "budget: unknown key 'watts'"),
-                ("serving.objective", "throughput", "goes with the objectives cost, energy and"),
-                ("serving.pools.0.chips", 1000000, "more than 1048576 numbers of chips")):
-            with self.subTest(path=path, value=value):
-                self.write("c.json", json.dumps(changed(self.fleet(), path, value)))
-                self.assertIn(message, self.run_tool("c.json", status=2).stderr)
-        self.write("c.json", json.dumps(self.fleet()))
-        self.assertIn("a fleet does not take it", self.run_tool("c.json", "--count", status=2).stderr)
 
 
 class Waiting(CliTest):

@@ -7,7 +7,6 @@ usage: solve_test.py DFSEARCH [TEST ...]
 import json
 import pathlib
 import re
-import unittest
 
 import support
 from support import SMALL, TRAINING, CliTest, random_graph

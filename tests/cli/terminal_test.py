@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import re
-import unittest
 
 import support
 from support import SMALL, CliTest

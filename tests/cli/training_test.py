@@ -36,14 +36,6 @@ class Solve(PlanCase):
                 self.check_whole(result, chips, layers)
                 self.assertIn(f"model         {result['model']['parameters']} parameters", head)
 
-    def test_what_is_not_timed_with_a_stack_is_refused(self):
-        config = CONFIGS / "training" / "llama3_70b_64_h100.yaml"
-        second = "system.memory.second={bandwidth: 100 GB/s, capacity: 500 GB}"
-        for key, value in (("schedule", "[1f1b, zb_h1]"), ("offload", "[weights]")):
-            done = self.run_tool("check", config, "--set", second, "--set",
-                                 f"training.{key}={value}", status=2)
-            self.assertRegex(done.stderr, rf"{key}: expected .* not timed with a stack")
-
     def test_the_table_of_measured_steps_is_planned_with_its_degrees(self):
         # Korthikanti et al., arXiv 2205.05198, table 3: tensor, pipeline and micro-batch.
         for size, tensor, pipeline, micro_batch in (("22b", 8, 1, 4), ("175b", 8, 8, 1),
@@ -167,19 +159,6 @@ class Solve(PlanCase):
                 self.assertIn(process.returncode, (4, 5), err)
                 self.assertEqual(json.loads(out)["stopped_by"], "signal")
 
-    def test_options_that_do_not_apply(self):
-        self.assertEqual(self.run_tool(self.config, "--no-bound", "memory", status=2).stderr,
-                         "--no-bound: a config with 'training' has 'floors' alone, got 'memory'\n")
-        self.assertIn("unknown key 'objective'",
-                      self.run_tool(self.config, "--objective", "step_time", status=2).stderr)
-        for words in (["graph", "c.yaml"], ["export", "c.yaml"], ["chip", "c.yaml"],
-                      ["gemm", "c.yaml", "--shape", "8x8x8"]):
-            with self.subTest(words):
-                self.assertEqual(self.run_tool(*words, status=2).stderr,
-                                 "c.yaml:12:1: training: a plan of training steps has no mapping: "
-                                 "only solve, evaluate and check take it\n")
-        self.assertEqual(self.files(), ["c.yaml"])
-
     def test_a_given_plan_is_evaluated(self):
         self.run_tool(self.config, "--quiet", "--json", "r.json", "--top", "3")
         best = json.loads((self.folder / "r.json").read_text())
@@ -199,27 +178,6 @@ class Solve(PlanCase):
         self.assertIn("infeasible", done.stdout)
         self.assertIn("none.json", self.run_tool("evaluate", self.config, "--mapping",
                                                  "none.json", status=2).stderr)
-
-    def test_all_errors_are_told_at_once(self):
-        self.write("wrong.yaml", SMALL.replace("chips: 16", "chips: many").replace(
-            "training: {}", "training: {zero: 4, recompute: some, chunk: 2}"))
-        error = self.run_tool("wrong.yaml", status=2).stderr
-        for message in ("chips: expected", "zero: expected", "recompute: expected",
-                        "unknown key 'chunk'"):
-            self.assertIn(message, error)
-        calculon = (CONFIGS / "calculon_22b_h100.yaml").read_text()
-        wrong = calculon.replace("{maximum_batch: 256}", "{maximum_batch: 0, tensr: 8}")
-        self.write("wrong.yaml", wrong.replace("from: systems/", f"from: {CONFIGS}/systems/"))
-        error = self.run_tool("wrong.yaml", "--set", "workload.heads=none", status=2).stderr
-        for message in ("heads: expected", "maximum_batch: expected", "unknown key 'tensr'"):
-            self.assertIn(message, error)
-
-    def test_a_machine_that_is_derived_is_refused(self):
-        done = self.run_tool("check", CONFIGS / "v100_prefill.yaml", *changes(
-            "workload={model: gpt2_xl, global_batch: 64}", "training={}",
-            "system.network.0.strategy=null"), status=2)
-        self.assertRegex(done.stderr, r"v100_prefill\.yaml:6:3: technology: expected no such key "
-                                      "beside 'training', but 'accelerator' and 'memory'")
 
     def test_outputs(self):
         done = self.run_tool(self.config, "--json", "r.json", "--top", "2")

@@ -119,51 +119,6 @@ class WrongUsage(CliTest):
         super().setUp()
         self.write("c.yaml", SMALL)
 
-    def test_wrong_flags_get_a_hint(self):
-        for words, message in (
-            ([], "usage: dfsearch CONFIG"),
-            (["c.yaml", "--thread", "2"], "did you mean '--threads'?"),
-            (["c.yaml", "--time-limt=2 s"], "did you mean '--time-limit'?"),
-            (["check", "c.yaml", "--gap", "0"], "check has no option '--gap'"),
-            (["evaluate", "c.yaml"], "missing --mapping"),
-            (["solve"], "missing CONFIG"),
-            (["c.yaml", "d.yaml"], "one config is enough"),
-            (["c.yaml", "--config", "d.yaml"], "one config is enough"),
-            (["evalute", "c.yaml"], "did you mean 'evaluate'?"),
-            (["serve"], "'dfsearch report DIR -o DIR/index.html' writes a page"),
-            (["import"], "import: missing MODEL"),
-            (["import", "a.txt", "b.txt"], "import: one setup is enough, got also 'b.txt'"),
-            (["import", "a.txt", "--set", "workload.word=4 B"], "import has no option '--set'"),
-            (["imprt", "setup.txt"], "did you mean 'import'?"),
-            (["c.yaml", "--quiet", "--verbose"], "exclude each other"),
-            (["c.yaml", "--mapping", "-"], "expected a file"),
-            (["graph", "c.yaml", "--format", "svg"], "expected yaml, json or dot"),
-            (["c.yaml", "--checkpoint", "-"], "--checkpoint: expected a file"),
-            (["c.yaml", "--resume", "-"], "--resume: expected a file"),
-            (["c.yaml", "--resume"], "--resume"),
-            (["c.yaml", "--json", "-", "--events", "-"], "--json and --events: both go to '-'"),
-            (["c.yaml", "--checkpoint", "x", "--mapping", "x"], "both go to 'x'"),
-            (["graph", "c.yaml", "--mapping", "m.json"], "only --format dot"),
-            (["c.yaml", "--json"], "--json: expected FILE|- behind it"),
-            (["c.yaml", "--gap="], "--gap: expected G behind it"),
-            (["c.yaml", "--gap", "0", "--gap", "1"], "--gap: given 2 times, expected once"),
-            (["c.yaml", "--quiet=false"], "--quiet: is a flag, expected no value"),
-            (["c.yaml", "--", "d.yaml"], "one config is enough, got also 'd.yaml'"),
-            (["c.yaml", "--json", "--quiet"],
-             "--json: expected FILE|- behind it, got --quiet; a value like that goes behind '='"),
-            (["c.yaml", "-hx"], "-h: is a flag, expected no value"),
-            (["c.yaml", "--help=foo"], "--help: is a flag, expected no value"),
-            (["--version", "c.yaml"], "--version: expected no words behind it"),
-            (["help", "solve", "study"], "help: one command is enough, got also 'study'"),
-            (["linpack", "c.yaml", "--n", "64", "--lookahead", "--no-lookahead"],
-             "--lookahead and --no-lookahead exclude each other"),
-            (["c.yaml", "-x"], "solve has no option '-x'"),
-            (["c.yaml", "-1"], "one config is enough, got also '-1'"),
-        ):
-            with self.subTest(words):
-                self.assertIn(message, self.complaint(*words))
-                self.assertIn("--help", self.complaint(*words))
-
     def test_no_option_takes_an_empty_value(self):
         for command in Help.commands(self):
             text = self.run_tool(command, "--help").stdout
@@ -172,53 +127,6 @@ class WrongUsage(CliTest):
                     with self.subTest(command=command, words=words):
                         self.assertRegex(self.complaint(command, *words),
                                          rf"^{option}: expected .* behind it")
-
-    def test_words_behind_two_dashes_are_inputs(self):
-        self.write("--quiet", SMALL)
-        self.assertIn(": valid", self.run_tool("check", "--", "--quiet").stdout)
-        self.run_tool("c.yaml", "--json=--r.json", "--quiet", "--")
-        self.assertIn("--r.json", self.files())
-        self.assertIn("--quiet: valid", self.run_tool("check", "--", "--quiet").stdout)
-
-    def test_an_empty_file_has_a_place(self):
-        self.write("empty", "")
-        for words in (["evaluate", "c.yaml", "--mapping"], ["c.yaml", "--hint"],
-                      ["graph", "c.yaml", "--format", "dot", "--mapping"]):
-            for file in ("empty", "/dev/null"):
-                with self.subTest(words=words, file=file):
-                    self.assertEqual(self.complaint(*words, file),
-                                     f"{file}:1:1: expected a map, got nothing\n")
-
-    def test_wrong_values_say_what_was_expected(self):
-        for words, message in (
-            (["--threads", "0"], "--threads: expected a whole number from 1 to 1024, got '0'"),
-            (["--threads=-1"], "expected a whole number from 1 to 1024, got '-1'"),
-            (["--threads", "100000"], "expected a whole number from 1 to 1024"),
-            (["--threads", "2.5"], "expected a whole number"),
-            (["--top", "0"], "--top: expected a whole number from 1 to 1000000, got '0'"),
-            (["--threads", "many"], "expected a whole number"),
-            (["--time-limit", "20"], "--time-limit: "),
-            (["--time-limit", "20 B"], "--time-limit: "),
-            (["--time-limit=-1 s"], "--time-limit: "),
-            (["--gap", "2"], "--gap: expected a number from 0 to 1, got '2'"),
-            (["--gap", "small"], "--gap: "),
-            (["--node-limit", "0"], "--node-limit: expected a whole number from 1"),
-            (["--objective", "speed"],
-             "expected step_time, cost_efficiency, power_efficiency or bottleneck"),
-            (["--set", "system.chips"], "--set"),
-            (["--set", "system.chip=4"], "did you mean 'chips'?"),
-        ):
-            with self.subTest(words):
-                self.assertIn(message, self.complaint("c.yaml", *words))
-
-    def test_input_errors_have_a_place(self):
-        self.assertIn("missing.yaml", self.complaint("missing.yaml"))
-        self.assertIn("c.yaml:", self.complaint("c.yaml", "--hint", "c.yaml"))
-        self.write("wrong.yaml", SMALL.replace("chips: 2", "chips: two"))
-        self.assertRegex(self.complaint("wrong.yaml"), r"(?m)^wrong\.yaml:\d+:\d+: chips: ")
-        self.write("no_unit.yaml", SMALL.replace("100 GB/s", "100"))
-        self.assertRegex(self.complaint("check", "no_unit.yaml"), r"no_unit\.yaml:\d+:\d+: bandw")
-        self.assertIn("is a directory", self.complaint("."))
 
     def test_the_config_may_follow_its_options(self):
         words = ["--set", "workload.layers=2", "--threads=1", "--objective", "step_time", "c.yaml"]
