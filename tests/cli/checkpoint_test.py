@@ -162,33 +162,14 @@ class Checkpoints(CliTest):
         self.assertEqual(self.files(), ["c.ck", "endless.yaml", "hard.yaml"])
         self.run_tool(self.config, "--checkpoint", "/dev/full", "--node-limit", "50", status=2)
 
-    def test_what_cannot_be_written_or_read_is_told_before_the_search(self):
+    def test_a_checkpoint_that_is_damaged_is_refused(self):
         small = self.write("small.yaml", SMALL)
         self.run_tool(small, "--checkpoint", "small.ck")
         whole = (self.folder / "small.ck").read_bytes()
-        (self.folder / "cut.ck").write_bytes(whole[:-7])
-        (self.folder / "changed.ck").write_bytes(whole[:-7] + b"x" + whole[-6:])
-        (self.folder / "folder").mkdir()
-        for words, message in (
-            (["--checkpoint", "missing/c.ck"], "missing/c.ck: cannot be written: No such file"),
-            (["--checkpoint", "folder"], "folder: cannot be written: Is a directory"),
-            (["--checkpoint", "hard.yaml"],
-             "hard.yaml: is no checkpoint of dfsearch; it is not overwritten"),
-            (["--checkpoint", "small.ck"], "is a checkpoint of another config: another workload"),
-            (["--resume", "none.ck"], "none.ck: cannot read: No such file or directory"),
-            (["--resume", "folder"], "folder: is a directory"),
-            (["--resume", "hard.yaml"], "hard.yaml: is no checkpoint of dfsearch"),
-            (["--resume", "small.ck"], "small.ck: is a checkpoint of another config"),
-            (["--resume", "small.ck", "--checkpoint", "small.ck"], "of another config"),
-            (["--resume", "cut.ck"], "cut.ck: is a checkpoint that was cut short or damaged"),
-            (["--resume", "changed.ck"], "changed.ck: is a checkpoint that was cut short"),
-        ):
-            with self.subTest(words):
-                done = self.run_tool(self.config, *words, status=2)
-                self.assertIn(message, done.stderr)
-                self.assertEqual(done.stdout, "")
-        self.assertEqual((self.folder / "small.ck").read_bytes(), whole)
-        self.assertEqual((self.folder / "hard.yaml").read_text(), HARD)
+        for wrong in (whole[:-7], whole[:-7] + b"x" + whole[-6:]):
+            (self.folder / "small.ck").write_bytes(wrong)
+            self.assertEqual(self.run_tool(small, "--resume", "small.ck", status=2).stderr,
+                             "small.ck: is a checkpoint that was cut short or damaged\n")
 
     def test_threads_and_limits_are_no_part_of_the_problem(self):
         self.config = self.write("endless.yaml", ENDLESS)

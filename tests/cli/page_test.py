@@ -433,16 +433,6 @@ class Report(CliTest):
         done = self.run_tool("c.yaml", "--json", "a", "--html", "a", status=2)
         self.assertIn("--json and --html: both go to", done.stderr)
 
-    def test_what_is_no_result_is_refused(self):
-        for text, wrong in (("{", "is no JSON"), ("[]", "expected a JSON object"),
-                            ("{}", "has no key 'dfsearch'"),
-                            ('{"a":' * 99 + "1" + "}" * 99, "nested too deep")):
-            self.write("r.json", text)
-            done = self.run_tool("report", "r.json", "-o", "page.html", status=2)
-            self.assertIn("r.json: ", done.stderr)
-            self.assertIn(wrong, done.stderr)
-            self.assertFalse((self.folder / "page.html").exists())
-
     def test_what_is_no_study_is_refused(self):
         folder = self.folder / "study"
         study_folder.write(folder)

@@ -93,7 +93,8 @@ class Serving(PageTest):
                 if each["type"] == "scatter" and each["name"] != "measured"]
 
     def test_a_front_is_a_stair_with_a_table_below(self):
-        result = self.served("serving.objective=front", "serving.limits={tpot: 5 ms}")
+        result = self.served("serving.objective=front", "serving.limits={tpot: 5 ms}",
+                             "serving.batch={from: 1, to: 64}")
         self.check_front(result, "tokens_per_s_per_chip")
         front = result["serving"]["front"]
         option = "echarts.getInstanceByDom(document.querySelector('[data-chart=front]')).getOption()"
@@ -144,7 +145,8 @@ class Serving(PageTest):
                           for m in measured])
 
     def test_a_front_of_dollars_and_one_made_later(self):
-        self.check_front(self.served("serving.objective=front", "serving.front=cost"),
+        self.check_front(self.served("serving.objective=front", "serving.front=cost",
+                                     "serving.batch={from: 1, to: 64}"),
                          "dollars_per_mtoken")
         self.run_tool("report", "r.json", "-o", "page.html")
         self.page("page.html")

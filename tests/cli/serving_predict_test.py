@@ -284,33 +284,6 @@ class ServingPredict(CliTest):
                         tpot(**load | {"gemm_quant_mode": ""}))
         self.assertEqual(tpot(**load | {"pp_size": "0"}), tpot(**load | {"pp_size": "1"}))
 
-    def test_wrong_tables_exit_2_with_row_and_column(self):
-        for changes, what in (
-                ({"tp_size": "x"}, "2:{}: tp_size: expected a number from 0, got 'x'"),
-                ({"batch_size": "1.5"}, "2:{}: batch_size: expected a whole number from 0 to 1000000000, got '1.5'"),
-                ({"tp_size": "1000000"},
-                 "2:{}: tp_size: expected a whole number from 0 to 10000, got '1000000'"),
-                ({"isl": "0"}, "2:{}: isl: expected a whole number from 1 to 1000000000000, got '0'"),
-                ({"osl": "1"}, "2:{}: osl: expected a whole number from 2 to 1000000000000, got '1'"),
-                ({"mode": "both"}, "2:{}: mode: expected agg or disagg, got 'both'"),
-                ({"gemm_quant_mode": "int3"}, "2:{}: gemm_quant_mode: expected bf16, bfloat16, fp8"),
-                ({"silicon_tpot_ms": "-1"}, "2:{}: silicon_tpot_ms: expected a number from 0")):
-            path = self.table("wrong.csv", changes)
-            (name,) = changes
-            head, row = path.read_text().splitlines()
-            at = head.split(",").index(name)
-            column = len(",".join(row.split(",")[:at])) + 2
-            error = self.run_tool("predict", path, "-o", "none.csv", status=2).stderr
-            self.assertIn(f"wrong.csv:{what.format(column)}", error)
-            self.assertFalse((self.folder / "none.csv").exists())
-        path = self.table("short.csv", drop=("tp_size", "decode_num_workers"))
-        error = self.run_tool("predict", path, status=2).stderr
-        for column in ("tp_size", "decode_num_workers"):
-            self.assertIn(f"short.csv:1:1: {column}: this column is missing", error)
-        for words in (("--html", "a.html"), ("--stacks", ".")):
-            error = self.run_tool("predict", TABLE, *words, status=2).stderr
-            self.assertIn("only with a table of training runs", error)
-
 
 if __name__ == "__main__":
     main()

@@ -162,35 +162,6 @@ class ServingTest(CliTest):
                     self.assertGreater(got["makespan"], 0)
                     self.agree(got, want, 1e-9)
 
-    def test_deployment_files(self):
-        good = {"mode": "aggregated", "pool": "x", "tensor": 2, "batch": 4, "chunk": 512}
-        self.assertEqual(self.evaluate(SMALL, good)["status"], "feasible")
-        self.write("c.json", json.dumps(SMALL))
-        for change, message in (({"mode": "both"}, "mode: expected aggregated or disaggregated"),
-                                ({"pool": "y"}, "pool: expected x, got 'y'"),
-                                ({"batch": None}, "missing key 'batch'"),
-                                ({"chunk": None}, "missing key 'chunk'"),
-                                ({"tensor": 3}, "no room for such degrees"),
-                                ({"expert": 1 << 39}, "no room for such degrees"),
-                                ({"batch": 1 << 39}, "batch: expected a whole number from 1 to"),
-                                ({"mode": "disaggregated"}, "missing key 'prefill'"),
-                                ({"size": 3}, "unknown key 'size'")):
-            with self.subTest(change):
-                file = {k: v for k, v in (good | change).items() if v is not None}
-                self.write("d.json", json.dumps(file))
-                done = self.run_tool("evaluate", "c.json", "--mapping", "d.json", status=2)
-                self.assertIn(message, done.stderr)
-        # A possible deployment that is not among the choices is ruled out.
-        for change, message in (({"replicas": 5}, "needs 10 chips, the pool has 8"),
-                                ({"tensor": 1 << 39, "pipeline": 1 << 39, "replicas": 1 << 39},
-                                 "chips, the pool has 8"),
-                                ({"batch": 5}, "batch: expected 1, 4, 16 or 64 as in the config"),
-                                ({"chunk": 513}, "chunk: expected 512 as in the config, got 513")):
-            with self.subTest(change):
-                self.write("d.json", json.dumps(good | change))
-                done = self.run_tool("evaluate", "c.json", "--mapping", "d.json", status=3)
-                self.assertIn(message, " ".join(done.stdout.split()))
-
     def test_precisions_are_a_choice_like_others(self):
         every = {"weights": ["bf16", "fp8"], "cache": ["fp8", "bf16"]}
         config = changed(SMALL, "workload.precision", every)
@@ -206,13 +177,6 @@ class ServingTest(CliTest):
         done = self.run_tool("evaluate", "c.json", "--mapping", "m.json", "--json", "-")
         self.assertEqual(json.loads(done.stdout)["serving"]["value"], best["serving"]["value"])
         self.assertIn("# weights in fp8\n", self.run_tool("emit", "m.json", "--for", "vllm").stdout)
-        given = {k: v for k, v in best["serving"]["best"].items() if k != "precision"}
-        for precision, message in ((None, "missing key 'precision'"),
-                                   ({"weights": "int4"}, "is none that the config leaves"),
-                                   ({"wheels": "fp8"}, "unknown key 'wheels'")):
-            self.write("d.json", json.dumps(given | ({"precision": precision} if precision else {})))
-            done = self.run_tool("evaluate", "c.json", "--mapping", "d.json", status=2)
-            self.assertIn(message, done.stderr)
 
     def test_a_pool_takes_the_machine_of_a_file_that_says_chips_and_strategies(self):
         for name in ("sn40l_16x1_ring", "sn10_8x1_ring"):
@@ -447,9 +411,6 @@ class ServingTest(CliTest):
         self.write("c.json", json.dumps(changed(open_, "serving.framework", "sglang")))
         dropped = self.run_tool("c.json", "--quiet", "--hint", "m.json")
         self.assertIn("is dropped: sglang does not run it", dropped.stderr)
-        self.write("c.json", json.dumps(changed(pinned, "serving.framework", "sglang")))
-        self.assertIn("leave no deployment: sglang: a pipeline takes no chunks of prefill along",
-                      self.run_tool("c.json", status=2).stderr)
 
     def test_a_search_goes_on_from_its_checkpoint(self):
         front = ["--set", "serving.objective=front", "--quiet", "--json", "-"]

@@ -225,11 +225,6 @@ class Graph(CliTest):
         self.assertEqual(text.count("subgraph cluster_"), len(found["partitions"]))
         self.assertEqual(text.count(" -> "), 53)
 
-    def test_an_unwritable_target_is_an_error(self):
-        config = self.write("c.yaml", SMALL)
-        done = self.run_tool("graph", config, "-o", "missing/graph.yaml", status=2)
-        self.assertIn("missing/graph.yaml: cannot be written", done.stderr)
-
 
 class ExitStatus(CliTest):
     def test_valid_configs_check(self):

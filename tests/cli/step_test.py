@@ -45,7 +45,7 @@ class Steps(CliTest):
         self.assertEqual(hinted["parallelism"]["pipeline"], 8)
         self.assertEqual(hinted["plan"]["zero"], 1)
 
-    def test_hints_that_do_not_fit_or_make_no_sense(self):
+    def test_hints_that_do_not_fit_are_dropped_for_the_reason_of_evaluate(self):
         self.write("large.yaml", "parallelism: {tensor: 1, pipeline: 1}\nplan: {zero: 0}\n")
         done = self.run_tool(PLAN, "--hint", "large.yaml", "--quiet", "--json", "r.json")
         reason = re.fullmatch(r"large.yaml: the hint does not fit and is dropped: (.*)\n",
@@ -54,13 +54,6 @@ class Steps(CliTest):
         told = self.run_tool("evaluate", PLAN, "--mapping", "large.yaml", status=3).stdout
         self.assertRegex(reason, r"^a chip.* needs .* of memory, and has .* too much$")
         self.assertIn(reason, " ".join(told.split()))
-        self.write("wrong.yaml", "plan: {zero: 7}\n")
-        self.assertRegex(self.run_tool(PLAN, "--hint", "wrong.yaml", status=2).stderr,
-                         r"^wrong.yaml:1:14: zero: expected .*7.\n$")
-        self.write("none.yaml", "zero: 1\n")
-        self.assertIn("expected a result with a plan",
-                      self.run_tool(PLAN, "--hint", "none.yaml", status=2).stderr)
-        self.assertIn("missing.json", self.run_tool(PLAN, "--hint", "missing.json", status=2).stderr)
 
     def test_what_a_tenth_more_brings(self):
         changes = {

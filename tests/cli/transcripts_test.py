@@ -5,7 +5,7 @@ Each file is run line by line in an empty folder:
 
   # TEXT             a comment
   ==== NAME          the file NAME of the folder: the lines up to the next ====
-  ==== NAME = SMALL  the same of a text or file: SMALL, TRAINING, a kind in kinds.py, configs/...
+  ==== NAME = SMALL  the same of a text or file: SMALL, TRAINING, endless, a kind in kinds.py, configs/...
   $ WORDS            a command, split into words as a shell does; its exit status is 0
   2$ WORDS           a command of exit status 2
   ?$ WORDS           words that are refused: exit status 2, and a last line that names --help
@@ -37,7 +37,8 @@ import support
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = pathlib.Path(__file__).resolve().parent / "transcripts"
-TEXTS = {"SMALL": support.SMALL, "TRAINING": support.TRAINING, **kinds.KINDS}
+TEXTS = {"SMALL": support.SMALL, "TRAINING": support.TRAINING, "endless": support.random_graph(),
+         **kinds.KINDS}
 COMMAND = re.compile(r"([0-9?]?)\$ ?(.*)")
 CHANGE = re.compile(r"([0-9]?)([~+]) (.*)")
 
@@ -64,15 +65,15 @@ class Transcripts(support.CliTest):
     def printed(self, words, status):
         """Lines of a command, without the folders of this run."""
         words = [str(ROOT / word) if re.match("(configs|tests)/", word) else word for word in words]
-        before = self.files()
+        before = self.contents()
         done = self.run_tool(*words, status=status)
         if done.returncode == 2:
-            self.assertEqual(self.files(), before, "a command that is refused leaves no file")
+            self.assertEqual(self.contents(), before, "a command that is refused changes no file")
         text = (done.stdout + done.stderr).replace(f"{self.folder}/", "").replace(f"{ROOT}/", "")
         return [line for line in text.splitlines() if line.strip()]
 
-    def command(self, *words):
-        return [self.program, *map(str, words)]
+    def contents(self):
+        return {file: file.read_bytes() for file in self.folder.iterdir() if file.is_file()}
 
     def of_command(self, line, expected):
         status, words = COMMAND.fullmatch(line).groups()
