@@ -12,7 +12,6 @@ namespace dfsearch {
 namespace {
 
 using test::config_of;
-using test::message;
 using test::Overrides;
 using training::Task;
 
@@ -65,42 +64,6 @@ TEST_CASE("states of more bytes never need less memory beside a stack") {
       }
     }
   }
-}
-
-TEST_CASE("what a stack decides is refused beside it, with the way out") {
-  REQUIRE(message(kWithStack) == "accepted");
-  CHECK(message(kWithStack, {"training.data_overlap=no"}) ==
-        "--set training.data_overlap=no: data_overlap: expected none beside 'execution.stack', "
-        "which has a 'data_overlap' of its own; --set execution.stack.data_overlap=none hides "
-        "nothing");
-  CHECK(message(kWithStack, {"execution.stack.data_overlap=none"}) == "accepted");
-  CHECK(message(kWithStack, {"workload.word=4 B"}) ==
-        "--set workload.word=4 B: word: expected 2 B beside 'execution.stack', which keeps weights "
-        "and values in 16 bits, got 4 B; 'execution.precision' is that of linear layers");
-  CHECK(message(kWithStack, {"workload.word=16 bit"}) == "accepted");
-  for (const std::string key : {"chip.domain=16", "stack.placement=by_cost"}) {
-    const std::size_t dot = key.find('.');
-    CHECK(message(kWithStack, {"execution." + key}) ==
-          "--set execution." + key + ": " + key.substr(dot + 1, key.find('=') - dot - 1) +
-              ": only tables of runs read it; the degrees of 'system.network' and "
-              "'training.layers' are those of a plan");
-  }
-  CHECK(message(kWithStack, {"workload.mask=causal", "workload.attention=fused"}) == "accepted");
-  CHECK(
-      message(kWithStack, {"workload.mask=full"}) ==
-      "--set workload.mask=full: mask: expected causal beside a stack whose 'attention' is cudnn");
-  CHECK(message(kWithStack, {"workload.attention=unfused"}) ==
-        "--set workload.attention=unfused: attention: expected fused beside a stack whose "
-        "'attention' is cudnn");
-  CHECK(message(kWithStack, {"execution.stack=megatron21", "workload.attention=unfused"}) ==
-        "accepted");
-  CHECK(message(kWithStack, {"execution.chip.nic=10 GB/s"}) == "accepted");
-  CHECK(message(kWithStack, {"training.states={moments: -1}"}).find("moments: expected a number") !=
-        std::string::npos);
-  CHECK(message(kWithStack, {"training.loss=foak"}) ==
-        "--set training.loss=foak: loss: the stack has no 'logits' of this kind, foak");
-  CHECK(message(kWithStack, {"training.loss=fused"}) == "accepted");
-  CHECK(message(kWithStack, {"training.loss={kind: fused_linear, chunk: 2048}"}) == "accepted");
 }
 
 TEST_CASE("a list of modules is one choice, and of other words one of each") {

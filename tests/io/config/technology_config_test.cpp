@@ -1,11 +1,9 @@
-// Configs with a technology and a budget: what they give, and every way to get one wrong
-// with the message it must give.
+// Configs with a technology and a budget: what they give.  Wrong ones are in
+// tests/cli/transcripts/technologies.txt.
 
 #include <doctest/doctest.h>
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "io/config/config_messages.hpp"
 #include "support/temporary_directory.hpp"
@@ -37,18 +35,6 @@ std::string with_replaced(std::string text, const std::string& what, const std::
 }
 
 Config chip_config(const std::string& text) { return parse_config(text, "c.yaml"); }
-
-/// All messages about a text, or "accepted".
-std::string complaint(const std::string& text) {
-  try {
-    chip_config(text);
-    return "accepted";
-  } catch (const InputError& error) {
-    std::string all;
-    for (const std::string& message : error.messages()) all += (all.empty() ? "" : "\n") + message;
-    return all;
-  }
-}
 
 TEST_CASE("a technology and a budget make a machine") {
   const Config config = chip_config(kChip);
@@ -148,114 +134,6 @@ TEST_CASE("a chip alone needs neither a workload nor a number of chips") {
   const Config config = load_chip_config(directory.path() / "c.yaml", {});
   CHECK(config.chip.has_value());
   CHECK(config.problem.system.chips == 8);
-}
-
-TEST_CASE("a technology or budget that is wrong is told in one message") {
-  REQUIRE(complaint(kChip) == "accepted");
-  const std::vector<std::pair<std::pair<const char*, const char*>, const char*>> cases = {
-      {{"area: 0.38 mm2", "area: -0.38 mm2"},
-       "c.yaml:5:50: area: expected a quantity like '815 mm2', got '-0.38 mm2', which is negative"},
-      {{"area: 0.38 mm2", "area: 0 mm2"},
-       "c.yaml:5:50: area: expected a quantity from 1e-18 mm2 to 1e+12 mm2, got '0 mm2'"},
-      {{"area: 0.38 mm2", "area: 0.38"},
-       "c.yaml:5:50: area: expected a quantity like '815 mm2', got '0.38'"},
-      {{"area: 0.38 mm2, ", ""}, "c.yaml:5:5: core: missing key 'area'"},
-      {{"power: 0.13 W", "power: 0 W"},
-       "c.yaml:5:67: power: expected a quantity from 1e-15 W to 1 TW, got '0 W'"},
-      {{"power: 0.13 W, ", ""},
-       "c.yaml:5:5: core: missing key 'power': needed unless accelerator.frequency is given"},
-      {{"frequency: 1.33 GHz, ", ""},
-       "c.yaml:5:5: core: missing key 'frequency': needed unless accelerator.frequency is given"},
-      {{"voltage: 0.8 V, ", ""},
-       "c.yaml:5:5: core: missing key 'voltage': needed unless accelerator.frequency is given"},
-      {{"threshold: 0.2 V, ", ""},
-       "c.yaml:5:5: core: missing key 'threshold': it goes with 'voltage'"},
-      {{"voltage: 0.8 V", "voltage: 0.2 V"},
-       "c.yaml:5:105: voltage: expected more than the threshold, 0.2 V, got 0.2 V"},
-      {{"maximum_voltage: 1.2 V", "maximum_voltage: 0.5 V"},
-       "c.yaml:5:163: maximum_voltage: expected at least threshold + margin, 0.55 V, got 0.5 V"},
-      {{"utilization: 0.85", "utilization: 1.5"},
-       "c.yaml:5:183: utilization: expected a number from 1e-09 to 1, got '1.5'"},
-      {{"lanes: 8", "lanes: 0"},
-       "c.yaml:5:19: lanes: expected a whole number from 1 to 1048576, got '0'"},
-      {{"bundle: 8", "bundle: -1"},
-       "c.yaml:5:41: bundle: expected a whole number from 1 to 2^40, got '-1'"},
-      {{"scope: chip", "scope: cores"},
-       "c.yaml:6:17: scope: expected core, bundle or chip, got 'cores', did you mean 'core'?"},
-      {{"overhead: 0.2", "overhead: 1"},
-       "c.yaml:6:73: overhead: expected a number from 0 to 0.999, got '1'"},
-      {{"cell_area: 0.064 um2/bit", "cell_area: 0.064 um2"},
-       "c.yaml:6:48: cell_area: expected a quantity like '0.08 um2/bit', got '0.064 um2': the unit "
-       "'um2' is not one of um2/bit, mm2/bit, cm2/bit"},
-      {{"energy: 130 fJ/bit", "energy: 0 fJ/bit"},
-       "c.yaml:6:108: energy: expected a quantity from 0.001 aJ/bit to 1000 J/bit, got '0 fJ/bit'"},
-      {{"leakage: 8.4 pW/bit", "leakage: 8.4 pJ/bit"},
-       "c.yaml:6:129: leakage: expected a quantity like '9 pW/bit', got '8.4 pJ/bit': the unit "
-       "'pJ/bit' is not one of W/bit, mW/bit, uW/bit, nW/bit, pW/bit, fW/bit"},
-      {{"links_per_mm: 400 /mm", "links_per_mm: 400"},
-       "c.yaml:7:110: links_per_mm: expected a quantity like '400 /mm', got '400'"},
-      {{"stack: 4 GiB, ", ""}, "c.yaml:7:5: memory: missing key 'stack'"},
-      {{"    L2: {scope", "    L3: {scope"},
-       "c.yaml:6:5: technology: unknown key 'L3', did you mean 'L1'?\n"
-       "c.yaml:10:56: L2: the technology has no 'L2' to spend it on\n"
-       "c.yaml:11:38: L2: the technology has no 'L2' to spend it on"},
-      {{"core: 0.3,", "core: 1.3,"},
-       "c.yaml:10:51: core: expected a number from 0 to 1, got '1.3'"},
-      {{"core: 0.3,", "core: 300 W,"},
-       "c.yaml:10:51: core: expected a quantity like '815 mm2', got '300 W': the unit 'W' is not "
-       "one of mm2, um2, cm2"},
-      {{"core: 0.3,", "intra: 0.1, core: 0.3,"},
-       "c.yaml:10:45: intra: the technology has no 'intra' to spend it on"},
-      {{"package: 1230 mm2", "package: 600 mm2"},
-       "c.yaml:10:21: package: expected at least the area of the die, 815 mm2, got 600 mm2"},
-      {{"die: 815 mm2, ", ""}, "c.yaml:10:5: area: missing key 'die'"},
-      {{"total: 300 W", "total: 0 W"},
-       "c.yaml:11:20: total: expected a quantity from 1e-15 W to 1 TW, got '0 W'"},
-      {{"total: 300 W, ", ""}, "c.yaml:11:5: power: missing key 'total'"},
-      {{"    edge: {memory: 0.5, inter: 0.5}", "    edge: {core: 0.5, memory: 0.5, inter: 0.5}"},
-       "c.yaml:12:12: edge: unknown key 'core', expected memory, intra or inter"},
-      {{"    edge: {memory: 0.5, inter: 0.5}\n", ""},
-       "c.yaml:4:3: budget: missing key 'edge.memory': what is left out is searched, which needs a "
-       "'step'\n"
-       "c.yaml:4:3: budget: missing key 'edge.inter': what is left out is searched, which needs a "
-       "'step'"},
-      {{", link: inter", ""}, "c.yaml:14:7: network: missing key 'bandwidth'"},
-      {{"link: inter", "link: intra"},
-       "c.yaml:4:3: technology: missing key 'intra', which dimension 0 of the network has as link"},
-      {{"link: inter", "link: outer"},
-       "c.yaml:14:41: link: expected intra or inter, got 'outer', did you mean 'inter'?"},
-      {{"link: inter", "link: inter, ports: 0"},
-       "c.yaml:14:55: ports: expected a whole number from 1 to 2^40, got '0'"},
-      {{"ring, degree: 8, link", "fully_connected, link"},
-       "c.yaml:4:3: network: dimension 0: fully_connected with a link needs its degree or its "
-       "ports"},
-      {{"  network:", "  accelerator: {lanes: 8}\n  network:"},
-       "c.yaml:13:17: accelerator: unknown key 'lanes', expected cores, frequency or sram"},
-      {{"  network:", "  accelerator: {cores: 4}\n  network:"},
-       "c.yaml:4:3: technology: a bundle has 8 cores, expected at most the 4 that "
-       "accelerator.cores gives"},
-      {{"  network:", "  levels: {L1: {capacity: 1 MB}}\n  network:"},
-       "c.yaml:13:12: L1: the technology has no 'L1'"},
-      {{"  budget:", "  budgets:"},
-       "c.yaml:2:1: system: missing key 'budget': it goes with 'technology'\n"
-       "c.yaml:9:3: system: unknown key 'budgets', did you mean 'budget'?"},
-  };
-  for (const auto& [change, message] : cases) {
-    CAPTURE(change.first);
-    CAPTURE(change.second);
-    CHECK(complaint(with_replaced(kChip, change.first, change.second)) == message);
-  }
-  CHECK(complaint(std::string(kChip) + "equations: {link_ports: ring}\n") ==
-        "c.yaml:15:25: link_ports: expected topology or four_and_one, got 'ring'");
-}
-
-TEST_CASE("a budget without a technology, and links without one, are refused") {
-  std::string text = test::kGood;
-  text = with_replaced(text, "  network:\n    - {topology: ring, degree: 4, bandwidth: 1 GB/s",
-                       "  budget: {}\n  network:\n    - {topology: ring, degree: 4, link: inter");
-  CHECK(complaint(text).find("budget: needs a 'technology' to be spent on") != std::string::npos);
-  CHECK(complaint(text).find("link: needs a 'technology' of the system, expected 'bandwidth'") !=
-        std::string::npos);
 }
 
 TEST_CASE("a chip that cannot be built is told by budget and by how much") {
