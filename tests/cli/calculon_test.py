@@ -317,10 +317,8 @@ class Search(CliTest):
         changes = ["calculon.maximum_batch=963761198400", "calculon.tensor=1",
                    "system.chips=735134400", "workload.layers=735134400", "workload.hidden=160",
                    "system.networks.1.size=1000000000000", "system.memory.capacity=1 EB"]
-        words = [CONFIGS / "calculon_1t.yaml", "--count", "--json", "-",
-                 *(word for change in changes for word in ("--set", change))]
-        process = subprocess.Popen(self.command(*words), stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
+        process = self.start(CONFIGS / "calculon_1t.yaml", "--count", "--json", "-",
+                             *(word for change in changes for word in ("--set", change)))
         try:
             process.wait(timeout=1.5)
         except subprocess.TimeoutExpired:

@@ -9,7 +9,6 @@ import os
 import random
 import resource
 import signal
-import subprocess
 import time
 import unittest
 
@@ -35,20 +34,6 @@ class Checkpoints(CliTest):
         super().setUp()
         self.config = self.write("hard.yaml", HARD)
 
-    def start(self, *words, **options):
-        process = subprocess.Popen(
-            self.command(self.config, *words), cwd=self.folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL), **options,
-        )
-        self.addCleanup(self.end, process)
-        return process
-
-    @staticmethod
-    def end(process):
-        process.kill()
-        process.communicate()
-
     def test_killed_at_ten_random_moments_the_answer_is_the_same(self):
         begin = time.monotonic()
         straight = self.result(self.config, "--threads", "2", "--quiet")
@@ -58,7 +43,7 @@ class Checkpoints(CliTest):
         draw = random.Random(seed)
         resume = []
         for moment in range(10):
-            process = self.start("--threads", "2", "--quiet", "--checkpoint", "c.ck", *resume)
+            process = self.start(self.config, "--threads", "2", "--quiet", "--checkpoint", "c.ck", *resume)
             time.sleep(draw.uniform(0.05, 0.4) * needed)
             process.kill()
             process.communicate()
@@ -78,7 +63,7 @@ class Checkpoints(CliTest):
 
     def test_sigterm_leaves_a_file_to_go_on_from(self):
         self.config = self.write("endless.yaml", ENDLESS)
-        process = self.start("--checkpoint", "c.ck", "--json", "r.json")
+        process = self.start(self.config, "--checkpoint", "c.ck", "--json", "r.json")
         time.sleep(0.4)
         process.send_signal(signal.SIGTERM)
         stdout, stderr = process.communicate(timeout=60)

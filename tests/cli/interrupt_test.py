@@ -12,7 +12,6 @@ import pty
 import resource
 import signal
 import struct
-import subprocess
 import termios
 import time
 
@@ -22,37 +21,16 @@ from support import CliTest, random_graph
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def with_default_signals():
-    # Whoever runs the tests in the background may have had them ignored.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
 class Interrupt(CliTest):
     def setUp(self):
         super().setUp()
         self.config = self.write("hard.yaml", random_graph())
 
-    def start(self, *words, **options):
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
-                   "preexec_fn": with_default_signals, **options}
-        process = subprocess.Popen(
-            self.command(self.config, *words), cwd=self.folder, stdin=subprocess.DEVNULL,
-            text=True, **options,
-        )
-        self.addCleanup(self.end, process)
-        return process
-
-    @staticmethod
-    def end(process):
-        process.kill()
-        process.communicate()
-
     def test_the_best_mapping_so_far_is_kept(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number):
-                process = self.start("--json", "r.json", "--mapping", "m.json", "--threads", "2")
+                process = self.start(self.config, "--json", "r.json", "--mapping", "m.json",
+                                     "--threads", "2")
                 time.sleep(0.5)
                 process.send_signal(number)
                 stdout, stderr = process.communicate(timeout=60)
@@ -67,7 +45,7 @@ class Interrupt(CliTest):
 
     def test_the_end_of_processor_time_is_one_of_them(self):
         # The signal comes every second after the first one: the report is written all the same.
-        process = self.start("--json", "r.json", "--threads", "2",
+        process = self.start(self.config, "--json", "r.json", "--threads", "2",
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, 30)))
         stdout, stderr = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 4, (stdout, stderr))
@@ -83,7 +61,7 @@ class Interrupt(CliTest):
         self.assertEqual(json.loads((self.folder / "r.json").read_text())["stopped_by"], "time")
 
     def test_ignored_signals_stay_ignored(self):
-        process = self.start("--time-limit", "1 s", "--json", "-",
+        process = self.start(self.config, "--time-limit", "1 s", "--json", "-",
                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
@@ -101,7 +79,7 @@ class Interrupt(CliTest):
         except BlockingIOError:
             pass
         os.set_blocking(write_end, True)
-        process = self.start("--json", "r.json", stdout=write_end)
+        process = self.start(self.config, "--json", "r.json", stdout=write_end)
         os.close(write_end)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)

@@ -10,7 +10,6 @@ usage: limits_test.py DFSEARCH [TEST ...]
 import json
 import resource
 import signal
-import subprocess
 import time
 
 import support
@@ -191,10 +190,7 @@ class Limits(CliTest):
         self.check_ends(ROOT / "configs" / "serving" / "fleet.yaml", *chips)
 
     def test_a_signal_ends_an_explanation(self):
-        process = subprocess.Popen(
-            self.command(*dlrm(600)), cwd=self.folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)
+        process = self.start(*dlrm(600))
         time.sleep(1)
         process.send_signal(signal.SIGTERM)
         begin = time.monotonic()

@@ -10,7 +10,6 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
 import time
 
 import support
@@ -62,13 +61,7 @@ class OnnxReader(CliTest):
     def test_it_ends_with_signals(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with self.subTest(number):
-                process = subprocess.Popen(
-                    self.command("m.onnx"), cwd=self.folder, stdout=subprocess.PIPE, text=True,
-                    stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                    preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in (
-                        signal.SIGTERM, signal.SIGINT, signal.SIGHUP)],
-                    **self.reader(ASLEEP))
-                self.addCleanup(process.kill)
+                process = self.start("m.onnx", **self.reader(ASLEEP))
                 for _ in range(200):
                     if (self.folder / "asleep").exists():
                         break

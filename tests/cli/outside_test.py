@@ -10,32 +10,13 @@ import os
 import pathlib
 import resource
 import signal
-import subprocess
 import time
 
 import support
 from support import SMALL, CliTest, random_graph
 
 
-def with_default_signals():
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
 class OutsideTest(CliTest):
-    def start(self, *words, **options):
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
-                   "preexec_fn": with_default_signals, **options}
-        process = subprocess.Popen(self.command(*words), cwd=self.folder,
-                                   stdin=subprocess.DEVNULL, text=True, **options)
-        self.addCleanup(self.end, process)
-        return process
-
-    @staticmethod
-    def end(process):
-        process.kill()
-        process.communicate()
-
     def wait_for(self, condition, seconds=20):
         end = time.monotonic() + seconds
         while not condition():

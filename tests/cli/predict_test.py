@@ -11,7 +11,6 @@ import json
 import pathlib
 import re
 import signal
-import subprocess
 import sys
 import time
 import unittest
@@ -339,12 +338,11 @@ class Predict(CliTest):
         rows = self.planted("megatron_ds", 800, self.PLANTED)
         table = self.write_rows("planted.csv", [row | {"id": f"{k}{row['id']}"} for row in rows
                                                 for k in range(10)])
-        run = subprocess.Popen([self.program, "predict", str(table), "--fit", "f.yaml"],
-                               cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        run = self.start("predict", table, "--fit", "f.yaml")
         time.sleep(2)
         run.send_signal(signal.SIGINT)
         _, error = run.communicate(timeout=30)
-        self.assertEqual((run.returncode, error.decode()),
+        self.assertEqual((run.returncode, error),
                          (5, "dfsearch: the fit was stopped by a signal, nothing is written\n"))
         self.assertFalse((self.folder / "f.yaml").exists())
 

@@ -7,15 +7,12 @@ usage: serving_page_test.py DFSEARCH [TEST ...]
 import bisect
 import json
 
+import kinds
 import support
 from page_test import CHARTS, HOSTILE, PageTest, ROOT, TABLES, TEXT
 
 SERVING = {
-    "workload": {
-        "kind": "llm_serving",
-        "model": {"hidden": 1024, "layers": 8, "heads": 16, "kv_heads": 4, "head_dim": 64,
-                  "mlp": 4096, "vocabulary": 32000},
-        "input": 500, "output": 100},
+    "workload": kinds.DEPLOYMENT["workload"],
     "serving": {
         "pools": [{"name": name, "chips": 8, "system": {
             "peak": "1 PFLOP/s", "memory": {"bandwidth": bandwidth, "capacity": "64 GB"},

@@ -14,6 +14,7 @@ import random
 import re
 import sys
 
+import kinds
 import support
 from support import CliTest
 from training_test import RESULTS, keys, tables
@@ -24,21 +25,9 @@ import reference_serving as twin  # noqa: E402
 
 CONFIG = str(ROOT / "configs" / "serving" / "llama3_70b_16_h100.yaml")
 CASES = json.loads((ROOT / "tests" / "golden" / "serving_cases.json").read_text())["cases"]
-SMALL = {
-    "workload": {
-        "kind": "llm_serving",
-        "model": {"hidden": 1024, "layers": 8, "heads": 16, "kv_heads": 4, "head_dim": 64,
-                  "mlp": 4096, "vocabulary": 32000},
-        "input": 500, "output": 100},
-    "serving": {
-        "pools": [{"name": "x", "chips": 8, "system": {
-            "peak": {"bf16": "1 PFLOP/s", "fp8": "2 PFLOP/s"},
-            "memory": {"bandwidth": "2 TB/s", "capacity": "64 GB"},
-            "network": [{"degree": 4, "bandwidth": "100 GB/s", "latency": "1 us"},
-                        {"bandwidth": "10 GB/s", "latency": "5 us"}],
-            "price": "1 $/h", "power": "500 W"}}],
-        "tensor": [1, 2, 4], "pipeline": 1, "attention_data": 1, "batch": [1, 4, 16, 64],
-        "chunk": [512], "prefill": {"batch": 1}}}
+SMALL = kinds.DEPLOYMENT | {"serving": {
+    "pools": kinds.DEPLOYMENT["serving"]["pools"], "tensor": [1, 2, 4], "pipeline": 1,
+    "attention_data": 1, "batch": [1, 4, 16, 64], "chunk": [512], "prefill": {"batch": 1}}}
 EXPERTS = {"count": 6, "used": 2, "mlp": 1024}
 
 

@@ -9,7 +9,6 @@ import pathlib
 import random
 import re
 import signal
-import subprocess
 import time
 
 import support
@@ -86,9 +85,6 @@ training: {{}}
                     self.assertLessEqual(row["objective"], found["step_time"] * (1 + 1e-9))
         text = self.run_tool(mapping, "--what-if").stdout
         self.assertIn("change of the objective with a tenth more of one quantity", text)
-        serving = CONFIGS / "serving" / "own_chip.yaml"
-        self.assertIn("says what a tenth more brings",
-                      self.run_tool(serving, "--what-if", status=2).stderr)
 
     def test_robust(self):
         stack = ("--set", "execution={stack: te, chip: h100_80gb}")
@@ -110,9 +106,6 @@ training: {{}}
         few = self.result(PLAN, *stack, "--robust", "--node-limit", "1", status=4)["robust"]
         self.assertEqual(few["status"], "feasible")
         self.assertIsNone(few["regret"])
-        self.assertIn("set 'execution'", self.run_tool(PLAN, "--robust", status=2).stderr)
-        self.assertIn("only a config with 'training'",
-                      self.run_tool(EXECUTION, "--robust", status=2).stderr)
 
     def test_events(self):
         for config in (PLAN, EXECUTION):
@@ -146,9 +139,7 @@ training: {{}}
         draw = random.Random(5)
         resume = []
         for _ in range(4):
-            process = subprocess.Popen(
-                self.command(PLAN, "--top", "2", "--checkpoint", "c", *resume), cwd=self.folder,
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = self.start(PLAN, "--top", "2", "--checkpoint", "c", *resume)
             time.sleep(draw.uniform(0.1, 0.6))
             process.send_signal(signal.SIGKILL)
             process.wait()

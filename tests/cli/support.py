@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -98,6 +99,12 @@ def random_graph(kernels=60, seed=7, partitions=None):
     )
 
 
+def with_default_signals():
+    """Whoever runs the tests in the background may have had them ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class CliTest(unittest.TestCase):
     """Runs the program in an empty directory that goes away with the test."""
 
@@ -128,6 +135,15 @@ class CliTest(unittest.TestCase):
         expected = (status,) if isinstance(status, int) else status
         self.assertIn(done.returncode, expected, (words, done.stdout, done.stderr))
         return done
+
+    def start(self, *words, **options):
+        """The running process, which is killed when the test ends."""
+        process = subprocess.Popen(self.command(*words), cwd=self.folder, text=True, **{
+            "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+            "preexec_fn": with_default_signals, **options})
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
 
     def result(self, *words, status=0):
         """The JSON that `--json -` prints."""

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import time
 import unittest
 
@@ -54,10 +53,6 @@ class Solve(PlanCase):
         self.assertIn("\nmodel ", text)
         self.assertIn("\nmachine       16 chips of 102.4 TFLOP/s, 2 GB memory at 1 TB/s; switch",
                       text)
-        self.assertEqual(self.run_tool("check", self.config, "--set", "training.zero=4",
-                                       status=2).stderr,
-                         "--set training.zero=4: zero: expected a whole number from 0 to 3, "
-                         "got '4'\n")
 
     def test_any_number_of_threads_finds_the_same(self):
         expected = without_effort(self.result(self.config, "--threads", "1"))
@@ -146,12 +141,7 @@ class Solve(PlanCase):
     def test_a_signal_stops_a_long_search(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number):
-                process = subprocess.Popen(
-                    self.command(self.config, *changes(*LARGE), "--json", "-"),
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                    preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL)
-                                        for s in (signal.SIGINT, signal.SIGTERM)])
-                self.addCleanup(process.kill)
+                process = self.start(self.config, *changes(*LARGE), "--json", "-")
                 time.sleep(1)
                 self.assertIsNone(process.poll(), "the search is too short to be stopped")
                 process.send_signal(number)
@@ -176,8 +166,6 @@ class Solve(PlanCase):
         tight = ["--set", "system.memory.capacity=1 MB"]
         done = self.run_tool("evaluate", self.config, "--mapping", "r.json", *tight, status=3)
         self.assertIn("infeasible", done.stdout)
-        self.assertIn("none.json", self.run_tool("evaluate", self.config, "--mapping",
-                                                 "none.json", status=2).stderr)
 
     def test_outputs(self):
         done = self.run_tool(self.config, "--json", "r.json", "--top", "2")

@@ -120,8 +120,8 @@ class Arguments(unittest.TestCase):
 
     def test_numbers_out_of_range(self):
         for key, value in (("threads", 0), ("threads", 1025), ("nodes", 0), ("nodes", 10**30),
-                           ("top", 10**30), ("time_limit", -1), ("time_limit", float("nan")),
-                           ("gap", 2), ("gap", float("nan")), ("time_limit", 10**400)):
+                           ("top", 0), ("top", 10**30), ("time_limit", -1),
+                           ("time_limit", float("nan")), ("gap", 2), ("gap", float("nan")), ("time_limit", 10**400)):
             with self.subTest(key=key, value=value):
                 with self.assertRaisesRegex(dfsearch.InputError, f"^{key}: expected"):
                     dfsearch.solve(GRAPH, **{key: value})
