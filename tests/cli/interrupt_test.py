@@ -83,9 +83,7 @@ class Interrupt(CliTest):
         os.close(write_end)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        deadline = time.monotonic() + 60
-        while not (self.folder / "r.json").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        self.wait_for((self.folder / "r.json").exists)
         time.sleep(0.1)
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGTERM)

@@ -62,10 +62,7 @@ class OnnxReader(CliTest):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with self.subTest(number):
                 process = self.start("m.onnx", **self.reader(ASLEEP))
-                for _ in range(200):
-                    if (self.folder / "asleep").exists():
-                        break
-                    time.sleep(0.05)
+                self.wait_for((self.folder / "asleep").exists)
                 process.send_signal(number)
                 _, errors = process.communicate(timeout=30)
                 self.assertEqual(process.returncode, 5)

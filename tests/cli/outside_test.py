@@ -16,15 +16,7 @@ import support
 from support import SMALL, CliTest, random_graph
 
 
-class OutsideTest(CliTest):
-    def wait_for(self, condition, seconds=20):
-        end = time.monotonic() + seconds
-        while not condition():
-            self.assertLess(time.monotonic(), end, "waited in vain")
-            time.sleep(0.01)
-
-
-class Pipes(OutsideTest):
+class Pipes(CliTest):
     def setUp(self):
         super().setUp()
         self.write("c.yaml", SMALL)
@@ -69,7 +61,7 @@ class Pipes(OutsideTest):
         self.assertIn("pipe: is a pipe, expected a file", done.stderr)
 
 
-class LongInput(OutsideTest):
+class LongInput(CliTest):
     def test_the_time_limit_holds_while_a_config_is_read(self):
         kernels = "\n".join(f"    - {{name: k{i}, kind: elementwise, M: 2, N: 2}}"
                             for i in range(200_000))
@@ -80,7 +72,7 @@ class LongInput(OutsideTest):
         self.assertIn("stopped by the time limit before the search began", done.stderr)
 
 
-class LimitsOfTheShell(OutsideTest):
+class LimitsOfTheShell(CliTest):
     def test_a_file_that_may_not_grow_is_like_a_full_disk(self):
         self.write("c.yaml", SMALL)
         self.write("old.json", "old")
@@ -97,7 +89,7 @@ class LimitsOfTheShell(OutsideTest):
         self.assertEqual(self.files(), ["c.yaml", "old.json"])
 
 
-class Graphviz(OutsideTest):
+class Graphviz(CliTest):
     """With a `dot` that never ends."""
 
     def setUp(self):

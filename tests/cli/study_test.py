@@ -227,15 +227,14 @@ charts:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True)
         rows = folder / "results.ndjson"
-        while not (rows.exists() and rows.stat().st_size > 0):
-            time.sleep(0.01)
+        self.wait_for(lambda: rows.exists() and rows.stat().st_size > 0)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate()
         self.assertEqual(process.returncode, 4)
         self.assertIn("the same command goes on", out)
         self.assertFalse(self.json_of("stopped", "study.json")["complete"])
         before = len(self.rows("stopped"))
-        again = self.run_tool("study", study, "-o", folder, "--all", "--time-limit", "1.5 s",
+        again = self.run_tool("study", study, "-o", folder, "--all", "--time-limit", "3 s",
                               status=range(6))
         self.assertIn(again.returncode, (0, 4))
         self.assertGreater(len(self.rows("stopped")), before)
@@ -304,8 +303,7 @@ charts:
         process = subprocess.Popen(self.ranks(3, *words), stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)
         rows = folder / "results.ndjson"
-        while not (rows.exists() and rows.stat().st_size > 0):
-            time.sleep(0.005)
+        self.wait_for(lambda: rows.exists() and rows.stat().st_size > 0)
         children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True,
                                   text=True, check=True).stdout.split()
         os.kill(int(children[-1]), signal.SIGKILL)
@@ -329,10 +327,7 @@ axes: [{name: sram, key: system.accelerator.sram, values: [2 MiB, 3 MiB, 4 MiB, 
             self.ranks(2, study, "-o", self.folder_of("told"), "--threads", "1",
                        "--time-limit", "4 s"),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        end = time.monotonic() + 60
-        while not (self.folder_of("told") / "study.json").exists():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)
+        self.wait_for((self.folder_of("told") / "study.json").exists)
         time.sleep(1)
         children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True,
                                   text=True, check=True).stdout.split()

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 # Four kernels of a forward pass, two chips; solved in no time.
@@ -144,6 +145,12 @@ class CliTest(unittest.TestCase):
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
+
+    def wait_for(self, condition, seconds=60):
+        end = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), end, "waited in vain")
+            time.sleep(0.005)
 
     def result(self, *words, status=0):
         """The JSON that `--json -` prints."""

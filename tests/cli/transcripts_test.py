@@ -5,21 +5,23 @@ Each file is run line by line in an empty folder:
 
   # TEXT             a comment
   ==== NAME          the file NAME of the folder: the lines up to the next ====
-  ==== NAME = SMALL  the same of a text or file: SMALL, TRAINING, endless, a kind in kinds.py, configs/...
+  ==== NAME = SMALL  the same of a text or file: SMALL, TRAINING, endless, a kind of kinds.py, or a
+                     path from the root
   $ WORDS            a command, split into words as a shell does; its exit status is 0
   2$ WORDS           a command of exit status 2
   ?$ WORDS           words that are refused: exit status 2, and a last line that names --help
   @ NAME: WORDS      changes below are of the file NAME, each tried by this command
-  ~ OLD -> NEW       a change: the file, where OLD stands once, with NEW (\n ends a line, \xNN is a byte)
+  ~ OLD -> NEW       a change: the file, where OLD stands once, with NEW (\n ends a line, \xNN is a
+                     byte)
   + KEY=VALUE        a change by `--set`; changes in lines one below the other are one
 
 A file that is made is the one that changes are of, tried by `check NAME`.  A change is refused with
 status 2 if it prints anything, else accepted; 3~ and 3+ expect another status.
 
-Lines that begin with two spaces are what is printed, standard output before standard error: all of
-it but the output of commands that succeed where none stands below them.  `...` is any text, in
-a line by itself any lines.  A place in the changed file begins behind its name, and `--set
-KEY=VALUE: ` of a single change is left out.
+Lines that begin with two spaces are what is printed, all of it but the output of commands that
+succeed where none stands below them.  `...` is any text, in a line by itself any lines.  A place in
+the changed file begins behind its name, and `--set KEY=VALUE: ` of a single change is left out.
+What is refused is told on standard error alone and changes no file.
 
 With --update the printed lines are replaced by those of the program, but for lines with `...` that
 are right.  Read the change before you keep it.
@@ -69,6 +71,7 @@ class Transcripts(support.CliTest):
         done = self.run_tool(*words, status=status)
         if done.returncode == 2:
             self.assertEqual(self.contents(), before, "a command that is refused changes no file")
+            self.assertEqual(done.stdout, "", "what is wrong is told on standard error")
         text = (done.stdout + done.stderr).replace(f"{self.folder}/", "").replace(f"{ROOT}/", "")
         return [line for line in text.splitlines() if line.strip()]
 
