@@ -43,7 +43,8 @@ class Checkpoints(CliTest):
         draw = random.Random(seed)
         resume = []
         for moment in range(10):
-            process = self.start(self.config, "--threads", "2", "--quiet", "--checkpoint", "c.ck", *resume)
+            process = self.start(self.config, "--threads", "2", "--quiet", "--checkpoint", "c.ck",
+                                 *resume)
             time.sleep(draw.uniform(0.05, 0.4) * needed)
             process.kill()
             process.communicate()
