@@ -170,9 +170,20 @@ Axes axes_of(const Degrees& degrees) {
   return axes;
 }
 
-bool no_worse(const MeshLoads& a, const MeshLoads& b) {
-  return std::equal(a.own.begin(), a.own.end(), b.own.begin(), std::less_equal<>()) &&
-         std::equal(a.hops.begin(), a.hops.end(), b.hops.begin(), std::less_equal<>());
+/// A way to place a division, the loads of its roles, and the order of the roles that share groups:
+/// each gathers what those further in have gathered (docs/model.md (13)).
+struct Placed {
+  Division division;
+  MeshLoads loads;
+  std::vector<Role> replicas = {};
+};
+
+bool no_worse(const Placed& a, const Placed& b) {
+  return a.replicas == b.replicas &&
+         std::equal(a.loads.own.begin(), a.loads.own.end(), b.loads.own.begin(),
+                    std::less_equal<>()) &&
+         std::equal(a.loads.hops.begin(), a.loads.hops.end(), b.loads.hops.begin(),
+                    std::less_equal<>());
 }
 
 }  // namespace
@@ -188,18 +199,24 @@ MeshLoads loads_of(const Mesh& mesh, const Division& division) {
 }
 
 std::vector<Division> unbeaten_divisions(const Mesh& mesh, const Degrees& degrees) {
-  std::vector<std::pair<Division, MeshLoads>> unbeaten;
+  std::vector<Placed> unbeaten;
   for (const MeshPlacement& placement : mesh_placements(mesh, axes_of(degrees))) {
-    Division division{degrees, {}, placement.fill};
-    for (const std::size_t role : placement.order) division.order.push_back(kRoles[role]);
-    const MeshLoads loads = loads_of(mesh, division);
-    const auto beats = [&](const auto& other) { return no_worse(other.second, loads); };
+    Placed placed{.division = {degrees, {}, placement.fill}, .loads = {}};
+    for (const std::size_t r : placement.order) {
+      const Role role = kRoles[r];
+      placed.division.order.push_back(role);
+      if (role == Role::Context || role == Role::Expert || role == Role::Data) {
+        placed.replicas.push_back(role);
+      }
+    }
+    placed.loads = loads_of(mesh, placed.division);
+    const auto beats = [&](const Placed& other) { return no_worse(other, placed); };
     if (std::any_of(unbeaten.begin(), unbeaten.end(), beats)) continue;
-    std::erase_if(unbeaten, [&](const auto& other) { return no_worse(loads, other.second); });
-    unbeaten.emplace_back(std::move(division), loads);
+    std::erase_if(unbeaten, [&](const Placed& other) { return no_worse(placed, other); });
+    unbeaten.push_back(std::move(placed));
   }
   std::vector<Division> divisions;
-  for (auto& [division, loads] : unbeaten) divisions.push_back(std::move(division));
+  for (Placed& placed : unbeaten) divisions.push_back(std::move(placed.division));
   return divisions;
 }
 

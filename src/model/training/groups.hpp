@@ -69,8 +69,8 @@ struct Groups {
 /// that one of them crosses.
 MeshLoads loads_of(const Mesh& mesh, const Division& division);
 
-/// The placements of a division that no other one beats in any link or hop of any role, and of
-/// equal ones the first: some best step has one of them.
+/// The placements of a division that no other one with context, expert and data in the same order
+/// beats in any link or hop of any role, and of equal ones the first: some best step has one of them.
 std::vector<Division> unbeaten_divisions(const Mesh& mesh, const Degrees& degrees);
 
 }  // namespace dfsearch::training
