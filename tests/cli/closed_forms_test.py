@@ -75,6 +75,50 @@ class ClosedFormsTest(CliTest):
             given.pop("config"), own.pop("config")
             self.assertEqual(given, own)
 
+    def test_a_config_holds_options_as_keys(self):
+        for command, section, words in (
+            ("linpack", "{n: 20000, block: [128, 256], grid: 4x2, lookahead: false,"
+             " rate: 40 TFLOP/s}",
+             ("--n", 20000, "--block", 128, "--block", 256, "--grid", "4x2", "--no-lookahead",
+              "--rate", "40 TFLOP/s")),
+            ("fourier", "{points: 256x256x256, element: c128, real: true, transposed: false,"
+             " layout: pencil, repack: 2}",
+             ("--points", "256x256x256", "--element", "c128", "--real", "--layout", "pencil",
+              "--repack", 2)),
+            ("collective", "{bytes: 1 MB, operation: all_to_all}",
+             ("--bytes", "1 MB", "--operation", "all_to_all"))):
+            with self.subTest(command):
+                held = self.write("held.yaml", "system: {from: h100_dgx, chips: 8}\n"
+                                  f"{command}: {section}\n")
+                keys, flags = self.answer(command, held), self.answer(
+                    command, self.system("h100_dgx", 8), *words)
+                keys.pop("config"), flags.pop("config")
+                self.assertEqual(keys, flags)
+                self.assertIn(f"held.yaml:2:1: {command}: expected none, as 'dfsearch {command}'",
+                              self.run_tool("solve", held, status=2).stderr)
+        held = self.write("held.yaml", "system: {from: h100_dgx, chips: 8}\n"
+                          "linpack: {n: 20000, block: 128, lookahead: true}\n")
+        over = self.answer("linpack", held, "--block", 256, "--no-lookahead")
+        self.assertEqual([over["block"], over["lookahead"]], [256, False])
+        changed = self.answer("linpack", held, "--set", "linpack.block=512")
+        self.assertEqual([changed["n"], changed["block"], changed["lookahead"]], [20000, 512, True])
+
+    def test_wrong_keys_are_refused_where_they_are(self):
+        for section, message in (
+            ("{n: 0}", "c.yaml:2:14: n: expected a whole number from 1 to 1000000000, got '0'"),
+            ("{n: [1, 2]}", "c.yaml:2:14: n: expected one value, got a list"),
+            ("{n: 64, blocks: 8}", "unknown key 'blocks'"),
+            ("{n: 64, json: a}", "unknown key 'json'"),
+            ("{n: 64, no-lookahead: true}", "unknown key 'no-lookahead'"),
+            ("{n: 64, lookahead: 2}", "c.yaml:2:29: lookahead: expected true"),
+            ("{block: 64}", "linpack: missing --n N"),
+            ("{n: {}}", "c.yaml:2:14: n: expected"),
+            ("[]", "linpack: expected a map"),
+        ):
+            with self.subTest(section):
+                config = self.write("c.yaml", f"system: {{from: h100_dgx}}\nlinpack: {section}\n")
+                done = self.run_tool("linpack", config, "--chips", 8, status=2)
+                self.assertIn(message, done.stderr)
 
 if __name__ == "__main__":
     main()

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
+#include "cli/config_section.hpp"
 #include "cli/option_rows.hpp"
 #include "cli/option_values.hpp"
 #include "io/config/load_config.hpp"
@@ -63,12 +64,6 @@ void refuse_misspelt_command(const std::string& word) {
   if (find_on_shelf(ShelfKind::Configs, word)) return;
   usage_error("unknown command " + in_quotes(word) + near);
 }
-
-/// An option of a command, and its values in the command line; a flag has an empty one.
-struct OptionValues {
-  OptionRow row;
-  std::vector<std::string> values = {};
-};
 
 /// Words that begin like -o or --output; '-' and numbers below 0 are none.
 bool is_option(std::string_view word) {
@@ -231,6 +226,7 @@ std::variant<CommandLine, HelpText> parse_command_line(int argc, const char* con
   }
   read_options(options, line);
   take_inputs(command, inputs, line);
+  read_section(command, options, line);
   require_options(command, options);
   if (command.finish != nullptr) command.finish(line);
   if (command.takes_config) find_configs(line);

@@ -1,5 +1,6 @@
 #include "io/config/config_schema.hpp"
 
+#include "io/config/closed_forms.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_training.hpp"
@@ -19,6 +20,7 @@ constexpr const Type& kObject = TypeOf<T>::type;
 struct PlanRoot {};
 struct ServingRoot {};
 struct ExecutionRoot {};
+struct ClosedFormRoot {};
 
 constexpr Type kPresetOrSwitches = either(TypeOf<Preset>::type, kObject<EquationsSection>);
 
@@ -79,11 +81,24 @@ const Schema& schema_of(Rows<ServingRoot>) {
   return schema<ServingRoot, kFields>("config of a deployment");
 }
 
+const Schema& schema_of(Rows<ClosedFormRoot>) {
+  static constexpr Field kFields[] = {
+      by_hand("system", "on which machine", kSystemType, {.flags = kRequired | kFromFile}),
+      by_hand(kClosedForms[0], "options of `dfsearch linpack` as keys", kAny),
+      by_hand(kClosedForms[1], "options of `dfsearch fourier` as keys", kAny),
+      by_hand(kClosedForms[2], "options of `dfsearch collective` as keys", kAny)};
+  return schema<ClosedFormRoot, kFields>("config of a closed form");
+}
+
 std::string config_schema() {
   static constexpr Type kMappingOrPlan =
       either(kObject<MappingRoot>, kObject<PlanRoot>, "training");
   static constexpr Type kOthers = either(kMappingOrPlan, kObject<ExecutionRoot>, "calculon");
-  static constexpr Type kConfig = either(kOthers, kObject<ServingRoot>, "serving");
+  static constexpr Type kSearches = either(kOthers, kObject<ServingRoot>, "serving");
+  static constexpr const Type& kClosed = kObject<ClosedFormRoot>;
+  static constexpr Type kHpl = either(kSearches, kClosed, kClosedForms[0]);
+  static constexpr Type kFft = either(kHpl, kClosed, kClosedForms[1]);
+  static constexpr Type kConfig = either(kFft, kClosed, kClosedForms[2]);
   return json_schema(kConfig, "dfsearch config");
 }
 

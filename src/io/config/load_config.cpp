@@ -18,6 +18,7 @@
 #include "base/error.hpp"
 #include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
+#include "io/config/closed_forms.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_training.hpp"
@@ -290,6 +291,7 @@ Config read_machine_alone(const YamlNode& root, const Place& start, InputMessage
                             "search", "sharding", "parallelism"}) {
     reader.optional(other);
   }
+  for (const std::string_view question : kClosedForms) reader.optional(question);
   reader.finish();
   return config;
 }
@@ -413,6 +415,13 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Kinds kinds, SystemUse u
   const Place start{
       .source = std::make_shared<const std::string>(file.string()), .line = 1, .column = 1};
   AnyConfig config;
+  for (const std::string_view question : kClosedForms) {
+    const YamlEntry* section = root.find(question);
+    if (!section || use == SystemUse::MachineAlone) continue;
+    messages.add(section->place, question,
+                 fmt::format("expected none, as 'dfsearch {}' alone answers it", question));
+    messages.throw_if_any();
+  }
   const YamlNode* calculon = calculon_preset(root);
   const YamlEntry* workload = root.find("workload");
   const YamlEntry* plan = root.find("training");

@@ -1,0 +1,91 @@
+#include "cli/config_section.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "base/error.hpp"
+#include "io/config/closed_forms.hpp"
+#include "io/config/config_tree.hpp"
+#include "io/config/shelf.hpp"
+#include "io/text/map_reader.hpp"
+
+namespace dfsearch {
+namespace {
+
+constexpr std::string_view kNo = "--no-";
+
+/// Options of closed forms have one name each.
+bool is_key(const OptionRow& row) {
+  const std::string_view name = row.names;
+  return !name.starts_with(kNo) && name != "--json";
+}
+
+/// The text of a list or of a single value; nothing, and a message, for a map.
+std::vector<std::string> texts_of(const YamlEntry& entry, const OptionRow& row,
+                                  InputMessages& messages) {
+  const bool is_list = entry.value.type == YamlNode::Type::Sequence;
+  if (is_list && row.times != Times::Repeatable) {
+    messages.add(entry.value.place, entry.key, "expected one value, got a list");
+    return {};
+  }
+  std::vector<std::string> texts;
+  for (const YamlNode& value :
+       is_list ? std::span(entry.value.items) : std::span(&entry.value, 1)) {
+    if (auto word = read_word({entry.key, entry.place, value}, messages)) texts.push_back(*word);
+  }
+  return texts;
+}
+
+/// Reads one value; a message names the key in place of the option.
+void read_text(const YamlEntry& entry, const OptionRow& row, const std::string& text,
+               CommandLine& line, InputMessages& messages) {
+  try {
+    row.read(line, row, text);
+  } catch (const InputError& error) {
+    std::string what = error.messages().front();
+    const std::string name = row.name() + ": ";
+    if (what.starts_with(name)) what.erase(0, name.size());
+    messages.add(entry.value.place, entry.key, what);
+  }
+}
+
+}  // namespace
+
+void read_section(const CommandRow& command, std::vector<OptionValues>& options,
+                  CommandLine& line) {
+  if (std::ranges::find(kClosedForms, command.name) == kClosedForms.end()) return;
+  const std::filesystem::path file = find_input(line.config, ShelfKind::Configs);
+  InputMessages messages;
+  const SourceFile source = config_text(file);
+  const YamlNode root =
+      complete_tree(parse_yaml(source.text, source.source, true), file, line.overrides, messages);
+  messages.throw_if_any();
+  const YamlEntry* section = root.find(command.name);
+  if (!section) return;
+  const auto option = [&](const std::string& name) -> OptionValues* {
+    const auto found =
+        std::ranges::find_if(options, [&](const auto& o) { return o.row.name() == name; });
+    return found == options.end() ? nullptr : &*found;
+  };
+  MapReader reader(*section, messages);
+  for (const OptionRow& row : command.own_options) {
+    if (!is_key(row)) continue;
+    const char* const key = row.names + std::string_view("--").size();
+    const YamlEntry* entry = reader.optional(key);
+    OptionValues* given = option(row.names);
+    OptionValues* negative = option(std::string(kNo) + key);
+    if (!entry || !given->values.empty() || (negative && !negative->values.empty())) continue;
+    if (row.is_flag()) {
+      const std::optional<bool> yes = read_flag(*entry, messages);
+      if (yes && !*yes) given = negative;
+      if (yes && given) given->row.read(line, given->row, "");
+      continue;
+    }
+    given->values = texts_of(*entry, row, messages);
+    for (const std::string& text : given->values) read_text(*entry, row, text, line, messages);
+  }
+  reader.finish();
+  messages.throw_if_any();
+}
+
+}  // namespace dfsearch

@@ -1,0 +1,22 @@
+#pragma once
+// Options of a command as keys of its section in a config.
+
+#include <string>
+#include <vector>
+
+#include "cli/option_rows.hpp"
+
+namespace dfsearch {
+
+/// An option of a command, and its values in the command line; a flag has an empty one.
+struct OptionValues {
+  OptionRow row;
+  std::vector<std::string> values = {};
+};
+
+/// Reads the section with the name of the command, if its config has one.  Each key is an option
+/// without its dashes, each flag true or false.  Options of the command line override keys; a key
+/// sets the values of its option.  Throws one InputError with all that is wrong.
+void read_section(const CommandRow& command, std::vector<OptionValues>& options, CommandLine& line);
+
+}  // namespace dfsearch
