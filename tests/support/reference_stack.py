@@ -328,7 +328,8 @@ class Run:
                 bytes_ = 2
             gather = self.collective(size * bytes_ / 2, self.t, 1) if self.sp else 0.0
             tensor = halves * (sum_ + gather) * (1 - self.hidden_share)
-            tensor_backward = halves * (sum_ + 2 * gather) * (1 - self.hidden_share)
+            again = min(halves, 1) * gather
+            tensor_backward = (halves * (sum_ + gather) + again) * (1 - self.hidden_share)
         ring = ring_backward = 0.0
         if self.c > 1:
             keys = 2 * self.tokens * self.c * max(self.g / self.t, 1) * (self.d + self.dv)

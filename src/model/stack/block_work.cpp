@@ -17,6 +17,10 @@ namespace {
 /// A scan goes back with twice its products, and once forward again, as kernels keep inputs and no
 /// states.
 constexpr double kScanBackward = 3.0;
+/// Gathers of a layer that are waited for as gradients of weights need the inputs again.  Libraries
+/// start one for each half of a layer beside the product for the gradient of that input, which hides
+/// one of the two (docs/truth.md, section 3).
+constexpr double kGatheredAgain = 1.0;
 
 /// A linear layer of one chip.
 struct Product {
@@ -411,7 +415,7 @@ class Counter {
       if (division_.sequence_parallel) {
         work_.tensor_gathered = work_.tensor_whole * gathered_share(setup_);
         work_.tensor_gathers_forward = parts;
-        work_.tensor_gathers_backward = 2.0 * parts;  // the input is gathered again
+        work_.tensor_gathers_backward = parts + std::min(parts, kGatheredAgain);
         if (form_ != nullptr && form_->cross) {
           work_.tensor_gathers_forward += encoded_ratio();
           work_.tensor_gathers_backward += 2.0 * encoded_ratio();

@@ -94,7 +94,8 @@ EnergyWork StepModel::stack_block_work(const BlockProfile& block, Recompute reco
   const Degrees& degrees = shape_.degrees;
   const double sums = work.tensor_passes == stack::Passes::Two ? 2.0 : 1.0;
   const double wholes = sums * work.tensor_sums * (2.0 + again);
-  const double gathers = work.tensor_gathers_forward * (1.0 + again) + work.tensor_gathers_backward;
+  // Backward gradients of outputs are gathered, and inputs once more.
+  const double gathers = work.tensor_gathers_forward * (3.0 + again);
   const Bytes bytes =
       (work.tensor_whole * wholes + work.tensor_gathered * gathers) * part(degrees[Role::Tensor]) +
       (work.ring * (3.0 + again) + work.shifted * (2.0 + again)) * part(degrees[Role::Context]) +
