@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/counts.hpp"
+#include "model/stack/exposed_exchanges.hpp"
 #include "model/stack/kernel_times.hpp"
 #include "model/stack/link_times.hpp"
 #include "model/training/step.hpp"
@@ -327,7 +328,7 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
   const double least_exposed = least.empty() ? stack::kLeastExposed : stack::typical(least);
   double hiding = 0.0;
   const auto exposed = [&](Seconds exchanges, Seconds pass) {
-    return std::max(exchanges - pass * hiding, exchanges * least_exposed);
+    return stack::exposed_beside(exchanges, pass, hiding, least_exposed);
   };
   if (shape_.zero == 0) {
     hiding = stack::kHidingPass;
@@ -400,7 +401,7 @@ Seconds StepModel::bucketed_exchanges(const Groups& groups, double all, double e
   const double least = std::max(1.0 / buckets(mean.shared + mean.experts),
                                 given.empty() ? 0.0 : stack::typical(given));
   const auto exposed = [&](Seconds exchanges, Seconds pass) {
-    return std::max(exchanges - pass * stack::kHidingPass, exchanges * least);
+    return stack::exposed_beside(exchanges, pass, stack::kHidingPass, least);
   };
   const double sent = task_.bytes.sent, word = task_.pass.word.in_base_units();
   const Seconds reduced = exposed(reduction_of(dense, all * sent, ring(mean.shared)) +

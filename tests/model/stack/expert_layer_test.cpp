@@ -7,6 +7,7 @@
 
 #include "model/stack/block_work.hpp"
 #include "model/stack/expert_layer.hpp"
+#include "model/stack/exposed_exchanges.hpp"
 #include "model/stack/link_times.hpp"
 #include "support/training_worlds.hpp"
 
@@ -154,6 +155,52 @@ TEST_CASE("tensor ranks gather inputs in the bits that products read") {
   CHECK(gathered_share(eager) == 1.0);
 }
 
+TEST_CASE("tensor ranks wait for four sums, four gathers, and one of inputs again") {
+  struct Case {
+    Links links;
+    double width;
+    Precision precision;
+    double forward, backward;
+  };
+  const Case cases[] = {
+      {kGb200, 16384, Precision::Nvfp4, 0.000967806652631579, 0.0010828254315789474},
+      {kH100, 8192, Precision::Fp8CurrentScaling, 0.0009664956553846153, 0.0011306862646153846}};
+  for (const Case& one : cases) {
+    CAPTURE(one.width);
+    Setup setup = on(one.links);
+    const LinkTimes links(setup);
+    Setup counted = test::round_setup();
+    counted.precision = one.precision;
+    counted.stack.quantized_gathers = true;
+    const Transformer model{.hidden = static_cast<std::int64_t>(one.width),
+                            .layers = 1,
+                            .heads = 64,
+                            .kv_heads = 8,
+                            .head_dim = 128,
+                            .value_dim = 128,
+                            .mlp = 4096,
+                            .vocabulary = 32000};
+    const Division division{.sequence = 8192, .tensor = 4, .sequence_parallel = true};
+    const BlockWork work = layer_work(counted, model, division, false);
+    const Seconds sum = links.collective(work.tensor_whole, {4, 1}, work.tensor_passes);
+    const Seconds gather = links.collective(work.tensor_gathered, {4, 1}, Passes::One);
+    const Seconds sums = sum * work.tensor_sums;
+    CHECK(seconds(sums + gather * work.tensor_gathers_forward) == near(one.forward));
+    CHECK(seconds(sums + gather * work.tensor_gathers_backward) == near(one.backward));
+  }
+}
+
+TEST_CASE("the last bucket of gradients and the first of weights hide behind nothing") {
+  const auto waited = [](double reduced, double gathered, double backward, double forward,
+                         double buckets) {
+    return seconds(exposed_beside(Seconds(reduced), Seconds(backward), 0.8, 1.0 / buckets) +
+                   exposed_beside(Seconds(gathered), Seconds(forward), 0.8, 1.0 / buckets));
+  };
+  CHECK(waited(0.75, 0.75, 0.5, 0.25, 375.0) == near(0.9));
+  CHECK(waited(0.02, 0.02, 0.3, 0.15, 50.0) == near(0.0008));
+  CHECK(waited(0.02, 0.02, 0.3, 0.15, 1.0) == near(0.04));
+}
+
 TEST_CASE("sinks, heads of multi-token prediction and the fullest chip take longer") {
   Setup setup = test::round_setup();
   const Transformer model{.hidden = 1024,
@@ -181,6 +228,22 @@ TEST_CASE("sinks, heads of multi-token prediction and the fullest chip take long
   setup.stack.software = {.mtp = 1};
   CHECK(seconds(last_work(setup, model, division).forward.products) ==
         near(2.0 * seconds(end.forward.products)));
+  // On a GB300: 16,384 tokens and 64 heads, at 0.62 of 8 TB/s.
+  setup.chip.memory = BytesPerSecond(8e12);
+  setup.chip.elementwise.share.back() = 0.62;
+  const Transformer wide{.hidden = 2880,
+                         .layers = 2,
+                         .heads = 64,
+                         .kv_heads = 8,
+                         .head_dim = 64,
+                         .value_dim = 64,
+                         .mlp = 2880,
+                         .vocabulary = 32000};
+  const auto backward = [&](Sinks kind) {
+    setup.stack.software = {.sinks = kind};
+    return seconds(layer_work(setup, wide, {.sequence = 16384}, false).backward.elementwise);
+  };
+  CHECK(backward(Sinks::Part) - backward(Sinks::Fused) == near(0.012261574193548386));
 }
 
 TEST_CASE("open switches of experts are those of the level, told ones stay") {
