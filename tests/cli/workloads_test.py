@@ -94,7 +94,7 @@ class WorkloadsTest(unittest.TestCase):
         self.assertEqual(json.loads(written)["workload"], unrolled(layer, 4))
 
     def test_written_out_graphs_give_the_same_result(self):
-        for name in PUBLISHED:
+        for name in (*PUBLISHED, "transformers/qwen3_next_80b_prefill"):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 config = CONFIGS / f"{name}.yaml"
                 rest = [line for line in config.read_text(encoding="utf-8").splitlines()
@@ -107,6 +107,8 @@ class WorkloadsTest(unittest.TestCase):
                 written, generated = solved(again), solved(config)
                 self.assertEqual(written["workload"].pop("kind"), "graph")
                 del generated["workload"]["kind"]
+                # The blocks of a model are named where it is known.
+                generated["notes"] = [n for n in generated["notes"] if "the blocks" not in n]
                 self.assertEqual(written, generated)
 
 

@@ -52,7 +52,7 @@ void check_keys_of_kind(const Kernel& kernel, Report& report) {
        "weight_gemm kernels store matrices");
   only(&kernel.coupled, elementwise, "elementwise kernels couple their rows");
   only(&kernel.tokens, is_gemm(kernel.kind), "GEMMs have empty rows");
-  if (elementwise && kernel.k != 1) {
+  if (elementwise && kernel.mode == Mode::Simd && kernel.k != 1) {
     report.at({&kernel.k},
               fmt::format("an elementwise kernel has none, expected 1, got {}", kernel.k));
   }

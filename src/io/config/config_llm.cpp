@@ -6,6 +6,7 @@
 #include "base/units_text.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
 #include "graph/workloads/generators.hpp"
+#include "graph/workloads/llm/layer_list_graph.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/huggingface/import_huggingface.hpp"
@@ -112,9 +113,10 @@ bool generate_published(const LlmSection& text, std::int64_t length, Workload& w
 /// Keys and values of all requests of a step, which are in memory together.
 Bytes cached_bytes(const Workload& workload, const Transformer& model,
                    const TransformerPass& pass) {
+  const double samples = number(pass.tokens) * number(workload.global_batch);
+  if (model.mixed) return samples * kept_of_sequence(*model.mixed, pass.context, workload.word);
   const double seen = model.seen_in_layers(pass.context) / number(model.layers);
-  return seen * number(pass.tokens) * number(workload.global_batch) *
-         workload.counts->cache_bytes_per_token;
+  return seen * samples * workload.counts->cache_bytes_per_token;
 }
 
 DataflowGraph layer_by_rule(WorkloadKind kind, const Transformer& model,
@@ -128,7 +130,7 @@ void generate_by_rule(Workload& workload, const Transformer& model, const Transf
                       std::int64_t sequence) {
   workload.transformer = model;
   workload.counts = count(model, sequence, workload.word);
-  workload.graph = layer_by_rule(workload.kind, model, pass);
+  if (!model.mixed) workload.graph = layer_by_rule(workload.kind, model, pass);
   if (workload.kind == WorkloadKind::LlmDecode)
     workload.stored = cached_bytes(workload, model, pass);
 }
@@ -171,6 +173,28 @@ void unroll(const LlmSection& text, Workload& workload, Report& report) {
     if ((i + 1) % static_cast<std::size_t>(every) == 0) graphs[i] = &full;
   }
   workload.graph = unrolled_layers(graphs);
+}
+
+/// Sets the graph of one period of a list of layers, or of `repeat_layers` layers.  Plans and
+/// deployments do without a graph, so that a model may have none.
+void set_layer_list(const LlmSection& text, Workload& workload, Report& report) {
+  const bool is_given = report.given(&text.repeat_layers);
+  const std::int64_t period = period_of(*text.model.mixed);
+  if (is_given && (text.repeat_layers % period != 0 || workload.layers % text.repeat_layers != 0)) {
+    report.at({&text.repeat_layers},
+              fmt::format("expected a multiple of the period of the layers, {}, and a divisor of "
+                          "their number, {}, got {}",
+                          period, workload.layers, text.repeat_layers));
+    return;
+  }
+  const PassKind kind = workload.kind == WorkloadKind::LlmTraining  ? PassKind::Training
+                        : workload.kind == WorkloadKind::LlmPrefill ? PassKind::Prefill
+                                                                    : PassKind::Decode;
+  LayerListGraph found =
+      layer_list_graph(text.model, text.pass, kind, is_given ? text.repeat_layers : 0);
+  if (!found.why.empty()) return;
+  workload.graph = std::move(found.graph);
+  workload.layers /= found.layers;
 }
 
 /// Tokens of a sample, or before the one that is decoded; nothing, and a message, if none says.
@@ -230,7 +254,7 @@ void resolve_defaults_of_llm(void* object, Report& report) {
   } else if (!generate_published(llm, *length, workload, report)) {
     return;
   }
-  unroll(llm, workload, report);
+  model.mixed ? set_layer_list(llm, workload, report) : unroll(llm, workload, report);
   set_boundary(workload, model.hidden, decode ? llm.pass.tokens : *length);
   check_workload(text, report);
 }

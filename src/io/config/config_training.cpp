@@ -79,12 +79,10 @@ void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
   task.lora = text->llm.lora;
   task.global_batch = workload->global_batch;
   if (workload->micro_batch) task.choices.micro_batches = {*workload->micro_batch};
-  task.pass = {.tokens = workload->sequence, .word = workload->word, .fused = false};
-  for (const Kernel& kernel : workload->graph.kernels()) {
-    if (!kernel.attention) continue;
-    task.pass.fused = true;
-    task.pass.causal = kernel.attention->causal;
-  }
+  task.pass = {.tokens = workload->sequence,
+               .word = workload->word,
+               .fused = text->llm.pass.fused,
+               .causal = text->llm.pass.causal};
 }
 
 /// Adapters need a stack and linears that it counts by themselves.

@@ -18,6 +18,7 @@
 #include "base/error.hpp"
 #include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
+#include "graph/workloads/llm/layer_list_graph.hpp"
 #include "io/config/closed_forms.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
@@ -37,10 +38,18 @@ namespace fs = std::filesystem;
 void check_one_kind(const Workload& workload, const YamlEntry& section, InputMessages& messages) {
   const auto& model = workload.transformer;
   if (model && model->mixed) {
-    messages.add(section.place, "family",
-                 fmt::format("mappings have no graphs of the layers {}; 'training' with "
-                             "'execution.stack' plans a step, and llm_serving a deployment",
-                             layer_summary(model->mixed->shape.stacks.front())));
+    const std::string layers = layer_summary(model->mixed->shape.stacks.front());
+    if (workload.graph.kernel_count() == 0) {
+      messages.add(section.place, "family",
+                   fmt::format("mappings have no graphs of the layers {}: {}; 'training' with "
+                               "'execution.stack' plans a step, and llm_serving a deployment",
+                               layers, layer_list_graph(*model, {}, PassKind::Prefill, 0).why));
+    } else if (const std::string blocks = model->mixed->unmeasured(); !blocks.empty()) {
+      messages.note(fmt::format(
+          "scans of the blocks {} take the time of matrix products and elementwise work as large, "
+          "which no run measured",
+          blocks));
+    }
     return;
   }
   if (!model || !model->alternates() || workload.layers < model->layers) return;

@@ -91,7 +91,7 @@ const Schema& schema_of(Rows<KernelSection>) {
                       {.preset = "simd for elementwise kernels, systolic for others"}),
       own<&Kernel::outer>("outer", "products or heads side by side"),
       own<&Kernel::m>("M", "rows of an output"),
-      own<&Kernel::k>("K", "what is summed over; 1 for elementwise kernels"),
+      own<&Kernel::k>("K", "what is summed over; 1 for elementwise kernels in SIMD mode"),
       own<&Kernel::n>("N", "columns; the product of all four, times `repeat`, is below 2^62"),
       field<&K::tiled>("tiled", "the loop that is cut into tiles",
                        {.preset = "N if the workload has a `sequence`, else none"}),

@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "graph/workloads/blocks/transformer_of.hpp"
+#include "graph/workloads/llm/layer_list_graph.hpp"
 #include "io/config/load_config.hpp"
 #include "io/huggingface/expression.hpp"
 #include "io/huggingface/family_file.hpp"
@@ -169,6 +170,41 @@ TEST_CASE("a transformer of equal layers has the counts of the blocks") {
   for (const json& line : lines_of("random.ndjson")) compare(line["config"]);
   for (const json& line : lines_of("cases.ndjson")) compare(line["config"]);
   CHECK(uniform > 300);
+}
+
+TEST_CASE("graphs of worked cases have their parameters and FLOP") {
+  constexpr std::int64_t kSequence = 4096;
+  std::size_t graphs = 0;
+  for (const json& worked : lines_of("cases.ndjson")) {
+    CAPTURE(worked["name"].get<std::string>());
+    const ModelShape shape = shape_of(worked["config"]);
+    const UniformTransformer found = transformer_of(shape);
+    if (!found.model || !found.model->mixed || shape.stacks.size() > 1) continue;
+    const Transformer& model = *found.model;
+    const TransformerPass pass{.tokens = kSequence, .causal = true};
+    const LayerListGraph list = layer_list_graph(model, pass, PassKind::Prefill, model.layers);
+    if (!list.why.empty()) continue;
+    ++graphs;
+    double stored = 0.0;
+    for (const Kernel& k : list.graph.kernels()) {
+      stored += static_cast<double>(k.parameters);
+      if (!k.has_weight()) continue;
+      stored += static_cast<double>((k.matrices > 0 ? k.matrices : k.outer) * k.m) *
+                static_cast<double>(k.k);
+    }
+    const json& expect = worked["expect"];
+    const Stack& stack = shape.stacks.front();
+    const auto table = static_cast<double>(stack.vocabulary * stack.hidden);
+    const double ends = (stack.tied ? 1.0 : 2.0) * table + stack.vectors +
+                        static_cast<double>(stack.positions * stack.position_width);
+    CHECK(stored == expect["parameters"].get<double>() - ends);
+    CHECK(list.graph.flops().in_base_units() / static_cast<double>(kSequence) ==
+          doctest::Approx(2.0 * (expect["matmul"].get<double>() - table) +
+                          expect["attention_flop_causal_4096"].get<double>() +
+                          expect["scan_flop"].get<double>())
+              .epsilon(1e-13));
+  }
+  CHECK(graphs > 12);
 }
 
 TEST_CASE("expressions") {
@@ -343,10 +379,16 @@ TEST_CASE("the key `family` of a workload is its transformer, or is refused by t
   CHECK(oss.counts->parameters == 116'829'156'672);
   CHECK(oss.transformer->experts->vectors == 3 * 2880);
   const auto refused = [&](const std::string& keys) { return refusal_of([&] { loaded(keys); }); };
-  CHECK(refused("family: nemotron_h")
-            .find("family: mappings have no graphs of the layers 1 mamba2, 1 moe") !=
+  const Workload hybrid = loaded("family: qwen3_next");
+  CHECK(hybrid.graph.kernels().front().name == "L1.INPUT");
+  CHECK(hybrid.layers == 12);
+  CHECK(loaded("family: qwen3_next, repeat_layers: 8").layers == 6);
+  CHECK(refused("family: qwen3_next, repeat_layers: 3")
+            .find("repeat_layers: expected a multiple of the period of the layers, ") !=
         std::string::npos);
-  CHECK(refused("family: deepseek_v32").find("3 mla+dense, 58 mla+moe") != std::string::npos);
+  CHECK(refused("family: deepseek_v32")
+            .find("3 mla+dense, 58 mla+moe: scores of an index, in layers mla+dense") !=
+        std::string::npos);
   CHECK(refused("family: t5").find("mappings have no graphs of the layers 6 encoder attention") !=
         std::string::npos);
   CHECK(refused("family: albert")

@@ -167,6 +167,9 @@ struct Pairs {
   Sight sight;
 };
 
+/// Tokens that kernels of the delta rule take together.
+inline constexpr std::int64_t kDeltaChunk = 64;
+
 /// Counts of a block.  Those of FLOP are for a token of a forward pass.
 struct BlockCounts {
   std::vector<Linear> linears;

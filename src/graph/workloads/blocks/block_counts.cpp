@@ -11,9 +11,6 @@ namespace {
 
 using R = LinearRole;
 
-/// Tokens that kernels of the delta rule take together.
-constexpr double kDeltaChunk = 64.0;
-
 /// A block whose counts are added up, and the width of its input.
 struct Counter {
   const Block& block;
@@ -165,7 +162,7 @@ struct Counter {
   /// The chunked delta rule: products within a chunk, an inverse of its triangle, and three products
   /// with the state.
   void delta_rule(std::int64_t heads, std::int64_t k_dim, std::int64_t v_dim) {
-    const double k = number(k_dim), v = number(v_dim), c = kDeltaChunk;
+    const double k = number(k_dim), v = number(v_dim), c = number(kDeltaChunk);
     counts.scan =
         number(heads) * (c * (6.0 * k + 4.0 * v) + 6.0 * k * v + std::floor(2.0 * c * c / 3.0));
     counts.state = number(heads) * k * v;

@@ -145,6 +145,10 @@ LayerWriter::ValueId LayerWriter::attention_half(ValueId normed) {
     const Heads heads = model_.latent ? latent_heads(normed) : plain_heads(normed);
     mixed = pass_.fused ? fused(heads, model_.head_dim, model_.value_dim) : unfused(heads);
   }
+  if (gate_rows_ > 0) {
+    mixed =
+        gated("GATED_HEADS", mixed, weight_gemm("HEAD_GATE", 1, gate_rows_, model_.hidden, normed));
+  }
   const ValueId out =
       weight_gemm("PROJ", 1, model_.hidden, model_.heads * model_.value_dim, mixed,
                   (model_.bias == Bias::All ? model_.hidden : 0) + model_.layer_vectors);

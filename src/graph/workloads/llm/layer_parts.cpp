@@ -92,6 +92,15 @@ LayerWriter::ValueId LayerWriter::dropout(const std::string& name, std::int64_t 
   return out;
 }
 
+LayerWriter::ValueId LayerWriter::gated(const std::string& name, ValueId of, ValueId gate) {
+  Kernel kernel = elementwise(name, 1, graph_.rows(of), kGatedActivation.forward);
+  kernel.kind = KernelKind::Elementwise2;
+  return graph_.add({.kernel = kernel,
+                     .inputs = {{.value = of}, {.value = gate, .operand = 2}},
+                     .saved = {of, gate},
+                     .backward_flops = kGatedActivation.backward});
+}
+
 LayerWriter::ValueId LayerWriter::mlp(const std::string& prefix, std::int64_t width, bool bias,
                                       ValueId normed) {
   const std::int64_t h = model_.hidden;
@@ -147,7 +156,7 @@ LayerWriter::ValueId LayerWriter::expert_gemm(const std::string& name, std::int6
 
 LayerWriter::ValueId LayerWriter::expert_mlps(ValueId sent) {
   const Experts& shape = *model_.experts;
-  const std::int64_t h = model_.hidden;
+  const std::int64_t h = expert_width();
   std::vector<ValueId> wide;
   if (model_.gated) wide.push_back(expert_gemm("EXPERT_GATE", shape.mlp, h, sent));
   wide.push_back(expert_gemm("EXPERT_UP", shape.mlp, h, sent));
@@ -157,10 +166,10 @@ LayerWriter::ValueId LayerWriter::expert_mlps(ValueId sent) {
 
 std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
   const Experts& shape = *model_.experts;
-  const std::int64_t h = model_.hidden;
-  const ValueId logits = graph_.part(
-      weight_gemm("ROUTER", 1, shape.count, h, normed, shape.router_bias ? shape.count : 0),
-      rows_of_bits(shape.count, kLogitBits));
+  const std::int64_t h = expert_width();
+  const ValueId logits = graph_.part(weight_gemm("ROUTER", 1, shape.count, model_.hidden, normed,
+                                                 shape.router_bias ? shape.count : 0),
+                                     rows_of_bits(shape.count, kLogitBits));
   Kernel choose = elementwise("TOPK", 1, shape.count, kTopK.forward);
   choose.coupled = rows_of_bits(shape.used, kLogitBits);  // the best of each part
   const ValueId top = graph_.add({.kernel = choose,
@@ -168,10 +177,13 @@ std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
                                   .saved = {logits},
                                   .backward_flops = kTopK.backward});
   const ValueId choice = graph_.part(top, shape.used);
+  const bool has_latents = shape.latent > 0;
+  const ValueId given =
+      has_latents ? weight_gemm("LATENT_IN", 1, h, model_.hidden, normed) : normed;
   // The two kernels are backward kernels of each other.
   const ValueId sent = graph_.add(
       {.kernel = of_experts(elementwise("DISPATCH", 1, h, 1)),
-       .inputs = {{.value = normed}, {.value = choice, .operand = 2, .has_gradient = false}},
+       .inputs = {{.value = given}, {.value = choice, .operand = 2, .has_gradient = false}},
        .saved = {choice},
        .reversed = elementwise("", 1, h, 1),
        .backward_flops = shape.used});
@@ -185,6 +197,7 @@ std::vector<LayerWriter::ValueId> LayerWriter::experts(ValueId normed) {
                   .saved = {choice},
                   .reversed = of_experts(elementwise("", 1, h, 1)),
                   .backward_flops = 3})};
+  if (has_latents) sums[0] = weight_gemm("LATENT_OUT", 1, model_.hidden, h, sums[0]);
   if (shape.shared > 0) {
     sums.push_back(mlp("SHARED_", shape.shared * shape.mlp, false, normed));
   }

@@ -36,6 +36,11 @@ class LayerWriter {
   ValueId sum(const std::string& name, const std::vector<ValueId>& values);
   ValueId dropout(const std::string& name, std::int64_t heads, ValueId of);
 
+  /// Sets the rows of the gates that the outputs of attention are multiplied by; 0: there are none.
+  void gate_attention(std::int64_t rows) { gate_rows_ = rows; }
+  /// The product of two values.
+  ValueId gated(const std::string& name, ValueId of, ValueId gate);
+
   ValueId weight_gemm(const std::string& name, std::int64_t outer, std::int64_t m, std::int64_t k,
                       ValueId of, std::int64_t biases = 0);
   /// An elementwise kernel of the shape of a layer.
@@ -43,6 +48,8 @@ class LayerWriter {
                                    std::int64_t flops) const;
   /// Rows, in words, of a value of `bits` for each of `elements`.
   [[nodiscard]] std::int64_t rows_of_bits(std::int64_t elements, double bits) const;
+  [[nodiscard]] bool decodes() const { return decode_; }
+  [[nodiscard]] Bytes word() const { return pass_.word; }
 
  private:
   /// Values that attention reads, by operand.
@@ -51,6 +58,10 @@ class LayerWriter {
   };
 
   [[nodiscard]] std::int64_t tokens() const { return pass_.tokens; }
+  /// Elements of a token that experts work at.
+  [[nodiscard]] std::int64_t expert_width() const {
+    return model_.experts->latent > 0 ? model_.experts->latent : model_.hidden;
+  }
   [[nodiscard]] std::int64_t keys() const;
   [[nodiscard]] Loop tiled() const { return decode_ ? Loop::None : Loop::N; }
   ValueId rope(const std::string& name, std::int64_t heads, std::int64_t width, ValueId of);
@@ -71,6 +82,11 @@ class LayerWriter {
   const Transformer& model_;
   const TransformerPass& pass_;
   bool decode_;
+  std::int64_t gate_rows_ = 0;
 };
+
+/// Adds what a decode pass reads from memory to each kernel: weights, of experts those touched, and
+/// keys and values of all samples.
+void read_from_memory(ValueGraph& graph, const Transformer& model, const TransformerPass& pass);
 
 }  // namespace dfsearch

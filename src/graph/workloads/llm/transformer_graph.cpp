@@ -68,12 +68,6 @@ Bytes read_bytes(const Kernel& kernel, const Transformer& model, const Transform
   return pass.word * elements;
 }
 
-void read_from_memory(ValueGraph& graph, const Transformer& model, const TransformerPass& pass) {
-  for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
-    graph.kernel(k).sharded_memory = read_bytes(graph.kernel(k), model, pass);
-  }
-}
-
 /// Inference drops nothing.
 Transformer without_dropout(Transformer model) {
   model.dropout = false;
@@ -83,6 +77,12 @@ Transformer without_dropout(Transformer model) {
 constexpr std::int64_t kLoss = 5, kLossBackward = 8;
 
 }  // namespace
+
+void read_from_memory(ValueGraph& graph, const Transformer& model, const TransformerPass& pass) {
+  for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
+    graph.kernel(k).sharded_memory += read_bytes(graph.kernel(k), model, pass);
+  }
+}
 
 DataflowGraph transformer_forward_graph(const Transformer& model, const TransformerPass& pass) {
   ValueGraph graph;
@@ -146,72 +146,71 @@ namespace {
 class Unrolling {
  public:
   explicit Unrolling(const std::vector<const DataflowGraph*>& layers)
-      : graphs_(layers), layer_(*layers.front()), layers_(std::ssize(layers)) {}
+      : graphs_(layers), places_(layers.size()) {}
 
   DataflowGraph run() {
-    places_.resize(static_cast<std::size_t>(layers_) * layer_.kernel_count());
-    for (std::int64_t i = 0; i < layers_; ++i) add_kernels(i, Phase::Forward);
-    for (std::int64_t i = layers_; i-- > 0;) add_kernels(i, Phase::Backward);
-    for (std::int64_t i = 0; i < layers_; ++i) refer_to_kernels(i);
-    for (std::int64_t i = 0; i < layers_; ++i) {
-      for (const Tensor& tensor : graph(i).tensors()) tensors_.push_back(between(tensor, i, i));
-      for (const Tensor& seam : layer_.seams()) add_seam(seam, i);
+    for (std::size_t i = 0; i < graphs_.size(); ++i) {
+      places_[i].resize(graphs_[i]->kernel_count());
+      add_kernels(i, Phase::Forward);
+    }
+    for (std::size_t i = graphs_.size(); i-- > 0;) add_kernels(i, Phase::Backward);
+    for (std::size_t i = 0; i < graphs_.size(); ++i) refer_to_kernels(i);
+    for (std::size_t i = 0; i < graphs_.size(); ++i) {
+      for (const Tensor& tensor : graphs_[i]->tensors()) {
+        tensors_.push_back(between(tensor, i, tensor.to, i));
+      }
+      for (std::size_t seam = 0; seam < graphs_[i]->seams().size(); ++seam) add_seam(seam, i);
     }
     return {std::move(kernels_), std::move(tensors_), std::move(seams_)};
   }
 
  private:
-  [[nodiscard]] const DataflowGraph& graph(std::int64_t layer) const {
-    return *graphs_[static_cast<std::size_t>(layer)];
-  }
-
-  /// The place of a kernel of `layer` among all.
-  std::size_t& place(std::int64_t layer, std::size_t kernel) {
-    return places_[static_cast<std::size_t>(layer) * layer_.kernel_count() + kernel];
-  }
-
-  void add_kernels(std::int64_t layer, Phase phase) {
-    for (std::size_t k = 0; k < layer_.kernel_count(); ++k) {
-      const Kernel& kernel = graph(layer).kernels()[k];
+  void add_kernels(std::size_t layer, Phase phase) {
+    for (std::size_t k = 0; k < graphs_[layer]->kernel_count(); ++k) {
+      const Kernel& kernel = graphs_[layer]->kernels()[k];
       if (kernel.phase != phase) continue;
-      place(layer, k) = kernels_.size();
+      places_[layer][k] = kernels_.size();
       kernels_.push_back(kernel);
       kernels_.back().name = "L" + std::to_string(layer + 1) + "." + kernel.name;
     }
   }
 
-  void refer_to_kernels(std::int64_t layer) {
-    for (std::size_t k = 0; k < layer_.kernel_count(); ++k) {
+  void refer_to_kernels(std::size_t layer) {
+    for (std::size_t k = 0; k < graphs_[layer]->kernel_count(); ++k) {
       for (const auto member : {&Kernel::weight_of, &Kernel::backward_of}) {
-        const std::optional<KernelId> other = layer_.kernels()[k].*member;
-        if (other) kernels_[place(layer, k)].*member = KernelId(place(layer, other->index()));
+        const std::optional<KernelId> other = graphs_[layer]->kernels()[k].*member;
+        if (!other) continue;
+        kernels_[places_[layer][k]].*member = KernelId(places_[layer][other->index()]);
       }
     }
   }
 
-  Tensor between(Tensor tensor, std::int64_t from, std::int64_t to) {
-    tensor.from = KernelId(place(from, tensor.from.index()));
-    tensor.to = KernelId(place(to, tensor.to.index()));
+  /// The tensor of a kernel of layer `from` to the kernel `to` of another layer.
+  Tensor between(Tensor tensor, std::size_t from, KernelId to, std::size_t layer) {
+    tensor.from = KernelId(places_[from][tensor.from.index()]);
+    tensor.to = KernelId(places_[layer][to.index()]);
     return tensor;
   }
 
-  /// Forward from each layer to the next one, backward to the one before.
-  void add_seam(const Tensor& seam, std::int64_t layer) {
+  /// Forward from each layer to the next one, backward to the one before.  Seams of the same number
+  /// belong together.
+  void add_seam(std::size_t number, std::size_t layer) {
+    const Tensor& seam = graphs_[layer]->seams()[number];
     if (seam.next_step) {
-      seams_.push_back(between(seam, layer, layer));
+      seams_.push_back(between(seam, layer, seam.to, layer));
       return;
     }
-    const bool is_last = layer + 1 == layers_;
-    const std::int64_t next = is_last ? 0 : layer + 1;
-    const bool forward = layer_.kernel(seam.from).phase == Phase::Forward;
+    const bool is_last = layer + 1 == graphs_.size();
+    const std::size_t next = is_last ? 0 : layer + 1;
+    const Tensor& other = graphs_[next]->seams()[number];
+    const bool forward = graphs_[layer]->kernel(seam.from).phase == Phase::Forward;
     (is_last ? seams_ : tensors_)
-        .push_back(forward ? between(seam, layer, next) : between(seam, next, layer));
+        .push_back(forward ? between(seam, layer, other.to, next)
+                           : between(other, next, seam.to, layer));
   }
 
   const std::vector<const DataflowGraph*>& graphs_;
-  const DataflowGraph& layer_;  // has the kernels, phases and seams of all
-  const std::int64_t layers_;
-  std::vector<std::size_t> places_;  // by layer and kernel
+  std::vector<std::vector<std::size_t>> places_;  // among all, by layer and kernel
   std::vector<Kernel> kernels_;
   std::vector<Tensor> tensors_;
   std::vector<Tensor> seams_;

@@ -38,8 +38,8 @@ DataflowGraph transformer_first_graph(const Transformer& model, const Transforme
 DataflowGraph transformer_last_graph(const Transformer& model, const TransformerPass& pass,
                                      bool training);
 
-/// Layers of llm_training_graph or of this header, one after the other, alike but for the tokens
-/// that their attention sees: kernels of layer 2 are named L2.Q and so on, forward ones of the
+/// Layers of llm_training_graph or of the graphs of a transformer, one after the other, with equal
+/// numbers of seams: kernels of layer 2 are named L2.Q and so on, forward ones of the
 /// first layer come first, backward ones of the last.  Seams join them.
 DataflowGraph unrolled_layers(const std::vector<const DataflowGraph*>& layers);
 /// `layers` copies of one layer.
