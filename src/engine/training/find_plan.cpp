@@ -49,7 +49,8 @@ BestWithoutFramework step_of_any(Task task, const StepSearch& search, const Plan
   return {.best = least, .lower_bound = best.lower_bound, .gain = found / least - 1.0};
 }
 
-PlanResult find_at_level(const Task& task, const StepSearch& search) {
+/// Without `explains` the result has no reason where nothing fits.
+PlanResult find_at_level(const Task& task, const StepSearch& search, bool explains) {
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());
   const PlanRules rules(space, shelf);
@@ -93,7 +94,7 @@ PlanResult find_at_level(const Task& task, const StepSearch& search) {
   } catch (const Stopped&) {
     // Numbers that were not counted stay unknown.
   }
-  if (result.status == SearchStatus::Infeasible) {
+  if (explains && result.status == SearchStatus::Infeasible) {
     try {
       result.misfit = nearest_misfit(space, shelf, deadline);
       if (!result.misfit) result.no_plan = why_no_plan(task, deadline);
@@ -135,12 +136,35 @@ void take_no_proof(PlanResult& result) {
   for (FoundPlan& other : result.alternatives) take(other);
 }
 
-/// The best plan with options of software that hold less, or the misfit.
+/// The search at the level that the task decides by, or at the low ends if nothing fits at the
+/// typical ones.
+PlanResult find_at_levels(const Task& task, const StepSearch& search, bool explains) {
+  const bool has_low_end = task.stack && task.decide == memory::Level::Typical;
+  PlanResult result = find_at_level(task, search, explains && !has_low_end);
+  if (!has_low_end || result.status != SearchStatus::Infeasible) return result;
+  Task low = task;
+  low.decide = memory::Level::Low;
+  PlanResult at_low = find_at_level(low, search_again(search, result), explains);
+  take_no_proof(at_low);
+  if (at_low.no_plan) {  // whatever memory holds
+    at_low.decided = task.decide;
+    at_low.hint = result.hint;
+  }
+  return at_low;
+}
+
+/// The best plan with options of software that hold less, or the misfit, which proves nothing if a
+/// limit ended the search.
 PlanResult with_lean_options(const Task& task, const StepSearch& search, PlanResult misfit) {
   const LeanOptions lean = lean_options(task);
   if (!lean.any()) return misfit;
-  PlanResult found = find_plan(with(lean, task), search_again(search, misfit));
-  if (!found.plan) return misfit;
+  PlanResult found = find_at_levels(with(lean, task), search_again(search, misfit), false);
+  if (!found.plan) {
+    if (found.status == SearchStatus::Infeasible) return misfit;
+    misfit.status = SearchStatus::NoSolution;
+    misfit.stopped_by = found.stopped_by;
+    return misfit;
+  }
   take_no_proof(found);
   found.assumed = lean;
   return found;
@@ -149,16 +173,14 @@ PlanResult with_lean_options(const Task& task, const StepSearch& search, PlanRes
 }  // namespace
 
 PlanResult find_plan(const Task& task, const StepSearch& search) {
-  PlanResult result = find_at_level(task, search);
-  if (!task.stack || !result.misfit) return result;
-  Task low = task;
-  low.decide = memory::Level::Low;
-  if (task.decide == memory::Level::Typical) {
-    // Only the low ends of all constants prove that nothing runs.
-    result = find_at_level(low, search_again(search, result));
-    take_no_proof(result);
+  PlanResult result = find_at_levels(task, search, true);
+  // Only the low ends of all constants prove that nothing runs.
+  if (!task.stack || result.status != SearchStatus::Infeasible || result.no_plan) return result;
+  if (!result.misfit) {
+    result.status = SearchStatus::NoSolution;
+    result.stopped_by = stop_reason(search.limits.deadline);
+    return result;
   }
-  if (!result.misfit) return result;
   if (task.decide == memory::Level::High || !is_proof(task, PlanSpace(task))) {
     result.status = SearchStatus::NoSolution;
   }

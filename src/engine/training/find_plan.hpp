@@ -102,12 +102,23 @@ struct RobustPlan : FoundPlan {
   [[nodiscard]] const ScenarioTimes& worst_of_typical() const;
 };
 
+/// Software of the shelf that holds some plan of a task without a stack.
+struct FittingSoftware {
+  std::string stack;
+  memory::Verdict verdict = memory::Verdict::Fits;
+  Bytes needed{};  ///< of a plan that fits: typical, or at the low end if it may not fit
+};
+
 struct PlanResult : FoundPlan, StepSearchReport {
   /// The ends of the constants of memory at which plans had to fit.  Low, if another was required:
   /// none fits at the typical ones, so the status of a plan is no proof.
   memory::Level decided = memory::Level::Typical;
   /// The plan fits with these and not without, so its status is no proof.
   LeanOptions assumed;
+  /// For a misfit without a stack, if any stack can take the place of the bytes of textbooks: all
+  /// software of the shelf that holds some plan, least first.  The status is Infeasible only if it
+  /// is empty.  `find_plan` leaves it out (io/solve/try_software.cpp).
+  std::optional<std::vector<FittingSoftware>> software;
   std::optional<BestWithoutFramework> any_framework;  ///< for a task with a framework, if requested
   std::optional<Seconds> hint;           ///< its step; infinite: none of the plans searched
   std::optional<StepInterval> interval;  ///< of the best plan; nothing without a stack
@@ -119,7 +130,7 @@ struct PlanResult : FoundPlan, StepSearchReport {
 };
 
 /// The winner is costed again by `evaluate`; a difference is an InternalError.  Only a task with a
-/// stack has a robust plan.
+/// stack has a robust plan.  Infeasible without a stack is proved for the bytes of textbooks alone.
 PlanResult find_plan(const Task& task, const StepSearch& search);
 
 /// The decisions that the choices or the framework of the task do not allow.

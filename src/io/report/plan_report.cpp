@@ -263,6 +263,25 @@ std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) 
                      to_text(lack.needed - lack.available));
 }
 
+/// The software that holds what textbooks do not.
+Sheet software_lines(const PlanResult& result) {
+  if (!result.software || result.software->empty()) return "";
+  Sheet lines;
+  for (const bool is_sure : {true, false}) {
+    std::string all;
+    for (const training::FittingSoftware& one : *result.software) {
+      if (is_sure != (one.verdict != memory::Verdict::MayNotFit)) continue;
+      all += fmt::format("{}{} ({})", all.empty() ? "" : ", ", one.stack, to_text(one.needed));
+    }
+    if (all.empty()) continue;
+    lines += labelled("what helps", fmt::format("execution.stack, with which some plan {}: {}",
+                                                is_sure ? "fits at typical constants"
+                                                        : "may fit, at the low ends of constants",
+                                                all));
+  }
+  return lines;
+}
+
 Sheet reason_lines(const Task& task, const PlanResult& result) {
   if (result.no_plan) return labelled("reason", no_plan_text(task, *result.no_plan));
   if (!result.misfit) {
@@ -272,6 +291,7 @@ Sheet reason_lines(const Task& task, const PlanResult& result) {
   const Plan& plan = result.misfit->plan;
   Sheet text =
       labelled("reason", lack_text(task, plan, misfit) + ", in the plan that needs least:");
+  text += software_lines(result);
   return text + plan_remedy_lines(task, *result.misfit) + "\n" + plan_lines(task, plan) +
          memory_lines(task, plan, misfit.memory, misfit.stage, misfit.judgement);
 }
@@ -337,16 +357,28 @@ Sheet objective_lines(const Task& task, const PlanResult& result) {
                          fmt::format("{}; gap {}", least_text(task, result), percent(result.gap)));
 }
 
+/// Without a stack nothing fits by the bytes of textbooks, which prove nothing of software.
+Sheet textbook_lines(const PlanResult& result) {
+  const auto& software = result.software;
+  if (software && !software->empty()) {
+    return labelled("result", "nothing found to fit, by the bytes of textbooks");
+  }
+  const char* by = software ? "" : " by the bytes of textbooks";
+  return labelled("result", nothing_fits_text(result.scope, kNone, by)) + scope_line(result.scope) +
+         labelled("", software
+                          ? "neither by the bytes of textbooks nor with any stack of the shelf "
+                            "at the low ends of its memory constants"
+                          : "software may hold less: a config with execution.stack counts "
+                            "what it holds");
+}
+
 /// The words of a search with a stack are proofs at the low ends of memory alone.
 Sheet found_line(const Task& task, const PlanResult& result) {
+  const bool fits_nothing =
+      result.misfit || (result.status == SearchStatus::Infeasible && !result.no_plan);
+  if (!task.stack && fits_nothing) return textbook_lines(result);
   if (!task.stack) {
-    Sheet line = result_line(result, result.scope, kOne, kNone, least_text(task, result));
-    if (result.misfit) {
-      line += labelled("",
-                       "by the bytes of textbooks: software may hold less, and a config with "
-                       "execution.stack counts what it holds");
-    }
-    return line;
+    return result_line(result, result.scope, kOne, kNone, least_text(task, result));
   }
   if (may_not_fit(task, result)) return may_not_fit_lines(result);
   if (!result.misfit) {
@@ -355,6 +387,10 @@ Sheet found_line(const Task& task, const PlanResult& result) {
   if (result.status == SearchStatus::Infeasible) {
     return result_line(result, result.scope, kOne, kNone, least_text(task, result)) +
            labelled("", "no plan fits even under the low ends of all memory constants");
+  }
+  if (result.stopped_by != StopReason::None) {
+    return labelled("result", fmt::format("{} before all options of the software were tried",
+                                          stop_text(result.stopped_by)));
   }
   const char* why = "with constants of memory that are guessed";
   if (task.stack->is_known) {

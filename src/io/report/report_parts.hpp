@@ -41,7 +41,7 @@ Sheet ranking_text(Objective objective, const SearchResult& result);
 std::string optimal_text(const Scope& scope);
 
 /// "infeasible, proved: no plan fits", or proved within the scope.
-std::string nothing_fits_text(const Scope& scope, std::string_view none);
+std::string nothing_fits_text(const Scope& scope, std::string_view none, std::string_view by = "");
 
 /// The line `scope`; nothing where it is empty.
 Sheet scope_line(const Scope& scope);

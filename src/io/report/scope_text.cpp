@@ -39,8 +39,8 @@ std::string optimal_text(const Scope& scope) {
   return fmt::format("optimal, proved{}: gap 0", proved_for(scope));
 }
 
-std::string nothing_fits_text(const Scope& scope, std::string_view none) {
-  return fmt::format("infeasible, proved{}: {} fits", proved_for(scope), none);
+std::string nothing_fits_text(const Scope& scope, std::string_view none, std::string_view by) {
+  return fmt::format("infeasible, proved{}{}: {} fits", proved_for(scope), by, none);
 }
 
 Sheet scope_line(const Scope& scope) { return scope.empty() ? "" : line(scope, untried(scope)); }

@@ -274,6 +274,13 @@ Json changes_json(const std::vector<training::NumberChange>& changes) {
   });
 }
 
+Json software_json(const std::vector<training::FittingSoftware>& software) {
+  return json_list(software, [](const training::FittingSoftware& one) -> Json {
+    return {
+        {"stack", one.stack}, {"verdict", name_of(one.verdict)}, {"needed", number(one.needed)}};
+  });
+}
+
 Json infeasible_json(const training::Task& task, const PlanResult& result) {
   if (!result.misfit) return {};
   Json remedies = json_list(result.misfit->remedies, [](const training::Remedy& remedy) {
@@ -293,6 +300,7 @@ Json infeasible_json(const training::Task& task, const PlanResult& result) {
                {"available", number(lack.available)},
                {"memory", memory_json(misfit.memory, misfit.stage, misfit.judgement)}};
   put(json, kPlanKeys, &result.misfit->plan);
+  json["software"] = result.software ? software_json(*result.software) : Json();
   json["remedies"] = std::move(remedies);
   const std::optional<bool>& complete = result.misfit->changes_complete;
   json["changes"] = complete ? changes_json(result.misfit->changes) : Json();

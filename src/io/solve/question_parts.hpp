@@ -49,6 +49,11 @@ void check_bounds(const SolveOptions& asked, std::string_view whose);
 void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline, bool deterministic,
                          training::NearestMisfit& nearest);
 
+/// For a misfit without a stack: tries the software of the shelf on the task, and takes the proof
+/// back if some holds a plan (docs/truth.md, section 5).
+void try_software(const TrainingConfig& config, const Deadline& deadline,
+                  training::PlanResult& result);
+
 /// The proof of an answer, as a result; `objective` belongs to the best one, if there is one.
 template <class Found>
 Result result_of(const Found& found, std::optional<Score> objective) {

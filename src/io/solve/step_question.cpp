@@ -209,6 +209,7 @@ class StepQuestion final : public Question {
     }
     typename Kind::Found found = Kind::find(config_.task, search);
     if constexpr (std::is_same_v<typename Kind::Config, TrainingConfig>) {
+      try_software(config_, search.limits.deadline, found);
       if (asked.explain && found.misfit) {
         TrainingConfig decided = config_;
         decided.task.decide = found.decided;
