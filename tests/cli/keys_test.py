@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Every key of every kind of question counts, is refused, or is listed as one without effect.
 
-Of each kind some configs are changed key by key, to values of its JSON Schema, until the answer is
-another one.  The keys that change no answer of any config of the kind must be those of the table
-"Keys without effect" of docs/formats.md, and these must not.
+Of each kind some configs are changed key by key, to values of its JSON Schema, until the worth of
+their best answer is another one.  Values that change no worth are then set together, one of each
+key, and a search shows whether they change the answer.  The keys that change no answer of any
+config of the kind must be those of the table "Keys without effect" of docs/formats.md, and these
+must not.
 
 usage: keys_test.py DFSEARCH [TEST ...]
 """
@@ -70,6 +72,8 @@ GRAPH = [
     "system={chips: 4, accelerator: {cores: 4, lanes: 8, stages: 8, frequency: 1 GHz, sram: 1 MB}, "
     "memory: {bandwidth: 100 GB/s, capacity: 1 GB}, network: [%s, %s]}"
     % (2 * ("{topology: ring, degree: 2, bandwidth: 2 GB/s}",)), "execution={partitions: 4}"]
+FEW = ["serving.modes=aggregated", "serving.limits=null", "serving.pipeline=1",
+       "workload.concurrency=16"]
 KINDS = {
     "plan": ("config of a plan", "configs/training/qwen3_30b_16_h100.yaml", [
         ["execution=null", *PLAN],
@@ -119,8 +123,21 @@ KINDS = {
         ["serving.pools.0.system={from: h100_dgx, execution: {style: dataflow}}",
          "workload.model=llama3_8b"],
         ["serving.objective=front", "serving.tensor=[2, 4]"],
-        ["serving.modes=aggregated", "serving.objective=cost", "workload.rate=20 /s",
-         "workload.precision={weights: nvfp4}", "serving.pipeline=1", "serving.tensor=[2, 4]"]]),
+        ["serving.modes=aggregated", "serving.objective=cost", "workload.rate=5 /s",
+         "workload.precision={weights: nvfp4}", "serving.pipeline=1", "serving.tensor=[2, 4]"],
+        ([], "configs/serving/qwen3_next_80b_8_h200.yaml"),
+        (["serving.modes=aggregated", "serving.objective=throughput", "serving.limits=null",
+          "workload.concurrency=512", "serving.tensor=1", "serving.pipeline=1",
+          "serving.attention_data=64", "serving.expert=64",
+          "serving.pools.0.system.engine.dispatch=per_node"],
+         "configs/serving/deepseek_v3_64_h200.yaml"),
+        [*FEW, "workload.precision={weights: nvfp4, products: nvfp4}", "serving.tensor=[2, 4]",
+         "serving.pools.0.system={from: b200_dgx, engine: {from: typical}, "
+         "peak: {bf16: 2.25 PFLOP/s, nvfp4: 9 PFLOP/s}}"],
+        [*FEW, "workload.precision={weights: bf16}", "serving.tensor=16",
+         "serving.pools.0.system={from: tpu_v5e}", "workload.model=llama3_8b"],
+        [*FEW, "serving.engine=vllm_v1", "serving.tensor=4", "serving.utilization=0.95",
+         "serving.pools.0.system.engine={from: vllm_h200}"]]),
     "execution": ("config of an execution", "configs/calculon_22b_h100.yaml", [
         ["system.chips=16"], ["system.chips=16", "workload.kind=llm_prefill"]]),
     "mapping": ("config", "configs/gpt3_1t.yaml", [
@@ -215,38 +232,82 @@ def listed(kind):
 STOPPED = {"stopped": True}
 
 
+class Base:
+    """A config, the changes to it, and its answers before any other change."""
+
+    def __init__(self, file, changes):
+        self.file, self.changes = file, changes
+        self.solved = self.evaluated = self.mapping = None
+        self.hits = {}  # by section: the keys that count here
+
+
 class Keys(CliTest):
-    def answer(self, config, changes):
-        """What the program answers; None if it refuses."""
-        words = [str(ROOT / config), "--json", "-", "--quiet", "--threads", "1", "--time-limit", "60s"]
-        for change in changes:
+    def answer(self, base, changes, mapping=None):
+        """What the program answers, and how it refuses; with a mapping what that is worth."""
+        words = [str(ROOT / base.file), "--json", "-", "--quiet"]
+        if mapping:
+            words = ["evaluate", *words, "--mapping", mapping]
+        else:
+            words += ["--threads", "1", "--time-limit", "60s"]
+        for change in (*base.changes, *changes):
             words += ["--set", change]
         done = subprocess.run(self.command(*words), capture_output=True, text=True, timeout=300,
                               check=False, cwd=ROOT)
         if done.returncode == 2:
-            return None
+            return None, done.stderr
         self.assertIn(done.returncode, (0, 3, 4, 5), (words, done.stderr))
         if done.returncode == 5 and not done.stdout:  # the machine was too busy to read it in time
-            return STOPPED
+            return STOPPED, ""
         found = json.loads(done.stdout)
-        if found["stopped_by"] is None:
-            return {key: value for key, value in found.items() if key not in REPEATED}
-        return STOPPED
+        if found["stopped_by"] is not None:
+            return STOPPED, ""
+        return {key: value for key, value in found.items() if key not in REPEATED}, done.stdout
 
-    def has_effect(self, config, changes, before, path, schemas):
-        """Whether a value of a key changes the answer; None if all are refused."""
-        accepted = 0
-        values = list(SAMPLES.get(path, ()))
-        for schema in schemas:
-            values += [value for value in values_of(schema) if value not in values]
+    def prepare(self, base, name):
+        """The answers of the config itself."""
+        base.solved, text = self.answer(base, ())
+        self.assertNotIn(base.solved, (None, STOPPED), text)
+        mapping = self.write(name, text)
+        base.evaluated, _ = self.answer(base, (), mapping)
+        if base.evaluated is not None:  # where nothing fits there is no mapping
+            base.mapping = mapping
+
+    def tried(self, base, path, values):
+        """Whether a value changes the worth of the best answer, and the values that do not."""
+        same, refused = [], []
         for value in values:
-            after = self.answer(config, [*changes, f"{path}={json.dumps(value)}"])
-            if after is None or after == STOPPED:  # which shows nothing
-                continue
-            if after != before:
-                return True
-            accepted += 1
-        return False if accepted > 1 else None  # a word alone that is accepted is the config's
+            change = f"{path}={json.dumps(value)}"
+            after, text = self.answer(base, [change], base.mapping)
+            plain = base.evaluated if base.mapping else base.solved
+            if after is None and base.mapping and f"{base.mapping}:" in text:
+                # The workload has other kernels, for which this mapping is none.
+                (after, text), plain = self.answer(base, [change]), base.solved
+            if after is None:
+                refused.append(text.replace(change, ""))
+                if refused.count(refused[-1]) > 2:
+                    break  # whatever its value
+            if after is not None and after != STOPPED:
+                if after != plain:
+                    return True, []
+                same.append(change)
+        return False, same
+
+    def counting(self, base, round_of):
+        """The keys of a map to changes that change the answer of a search.
+
+        All changes are made at once, and halves of them only where the answer is another one.
+        """
+        if not round_of:
+            return []
+        after, _ = self.answer(base, list(round_of.values()))
+        if after == base.solved:
+            return []
+        if len(round_of) == 1:
+            return list(round_of) if after is not None and after != STOPPED else []
+        keys = list(round_of)
+        half = len(keys) // 2
+        return [key for some in (keys[:half], keys[half:])
+                for key in self.counting(base, {key: round_of[key] for key in some})]
 
     def check_kind(self, kind):
         root, config, many = KINDS[kind]
@@ -256,26 +317,44 @@ class Keys(CliTest):
                 for path, schemas in keys_of(DEFINITIONS[name], ("system",)).items():
                     keys.setdefault(path, []).extend(schemas)
         keys = {path: schemas for path, schemas in keys.items() if not path.startswith("search.")}
-        effects = {}
-        many = [changes if isinstance(changes, tuple) else (changes, config) for changes in many]
-        before = [self.answer(file, changes) for changes, file in many]
-        self.assertNotIn(None, before)
-        self.assertNotIn(STOPPED, before)
+        bases = [Base(*(reversed(one) if isinstance(one, tuple) else (config, one)))
+                 for one in many]
+        for i, base in enumerate(bases):
+            self.prepare(base, f"{i}.json")
 
         def of_key(path):
-            found = []
-            for (changes, file), plain in zip(many, before):
-                found.append(self.has_effect(file, changes, plain, path, keys[path]))
-                if found[-1]:
-                    break
-            return path, found
+            """Whether the key changes the worth of an answer, else by config what changes none."""
+            values = list(SAMPLES.get(path, ()))
+            for schema in keys[path]:
+                values += [value for value in values_of(schema) if value not in values]
+            same = []
+            section = path.rsplit(".", 1)[0]
+            for base in sorted(bases, key=lambda base: -base.hits.get(section, 0)):
+                has_effect, accepted = self.tried(base, path, values)
+                if has_effect:
+                    base.hits[section] = base.hits.get(section, 0) + 1
+                    return path, True, []
+                same.append((base, accepted))
+            return path, False, same
 
+        effects, rest = {}, {}
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            for path, found in pool.map(of_key, keys):
-                if any(found):
+            for path, has_effect, same in pool.map(of_key, keys):
+                # A word alone that is accepted is the config's.
+                if has_effect:
                     effects[path] = True
-                elif False in found:
+                elif any(len(accepted) > 1 for _, accepted in same):
                     effects[path] = False
+                for base, accepted in same:
+                    if accepted:
+                        rest.setdefault(base, {})[path] = accepted
+            # What does not change the worth of the answer may have another one be the best.
+            for base, changes in rest.items():
+                for k in range(max(map(len, changes.values()))):
+                    left = {path: given[k] for path, given in changes.items()
+                            if k < len(given) and not effects.get(path)}
+                    for path in self.counting(base, left) if base.mapping else ():
+                        effects[path] = True
         patterns = listed(kind)
         silent = sorted(path for path, effect in effects.items() if not effect)
         unlisted = [path for path in silent
