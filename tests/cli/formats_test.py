@@ -77,7 +77,11 @@ class FormatsTest(CliTest):
             self.assertCountEqual(documented, self.expected(path))
 
     def test_the_top(self):
-        self.assert_keys("", keys(rows("## Configuration")))
+        # A command of its own reads each of these.
+        closed_forms = {"linpack", "fourier", "collective"}
+        listed = keys(rows("## Configuration"))
+        self.assertLess(closed_forms, set(listed))
+        self.assert_keys("", [key for key in listed if key not in closed_forms])
 
     def test_graphs(self):
         workload = rows("### `workload`")

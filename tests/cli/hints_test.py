@@ -12,6 +12,7 @@ import random
 
 import support
 from kinds import KINDS, deployment
+from plan_case import CONFIGS
 from support import CliTest
 
 ROLES = ("tensor", "pipeline", "attention_data", "expert", "replicas", "batch", "chunk")
@@ -254,12 +255,7 @@ class ReadBack(CliTest):
 
 
     def test_plans_of_layers_of_several_kinds_are_read_back(self):
-        config = self.write("c.yaml", """\
-workload: {from: qwen3_next_80b, sequence: 4096, global_batch: 4}
-system: {from: h100_dgx, chips: 32}
-training: {}
-execution: {stack: megatron, chip: h100_80gb}
-""")
+        config = CONFIGS / "training/nemotron_3_nano_8_gb200.yaml"
         found = self.result(config)
         self.write("r.json", json.dumps(found))
         again = self.result(config, "--hint", "r.json")

@@ -172,22 +172,14 @@ def load(text):
     return yaml.load(text, Loader)  # noqa: S506
 
 
-def text_of(literals):
-    """Of C++ string literals side by side."""
-    return "".join(json.loads(f'"{part}"') for part in re.findall(r'"((?:[^"\\]|\\.)*)"', literals))
-
-
 def broken_configs():
-    """Text and message of the cases of the tests of messages, for the sections with rows."""
-    good = re.search(r'kGood = R"\((.*?)\)"',
-                     (ROOT / "tests/io/config/config_messages.hpp").read_text(), re.DOTALL)
-    good = good[1].lstrip("\n")
-    source = (ROOT / "tests/io/config/malformed_config_test.cpp").read_text()
-    literal = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
-    for name in ("systems", "execution, sharding, equations and search"):
-        body = source.partition(f'TEST_CASE("{name}")')[2].partition("TEST_CASE")[0]
-        for what, by, message in re.findall(rf"{{{literal},\s*{literal},\s*{literal}}}", body):
-            what, by, message = text_of(what), text_of(by), text_of(message)
+    """Text and message of the wrong values of the transcript, for the sections with rows."""
+    source = (ROOT / "tests/cli/transcripts/malformed.txt").read_text()
+    good = source.partition("==== c.yaml\n")[2].partition("====\n")[0]
+    for name in ("Systems", "Execution, sharding, equations and search"):
+        body = source.partition(f"# {name}\n")[2].partition("\n# ")[0]
+        for what, by, message in re.findall(r"^~ (.*) -> (.*)\n  (.*)", body, re.MULTILINE):
+            what, by = (piece.replace("\\n", "\n") for piece in (what, by))
             yield good.replace(what, by, 1), message
 
 
