@@ -69,18 +69,18 @@ constexpr Type kElement = [] {
 }();
 
 using OptionalLoss = std::optional<memory::Loss>;
-constexpr Type kKindOfLoss{
-    .form = Form::Choice,
-    .put =
-        [](void* member, std::int64_t value) {
-          static_cast<OptionalLoss*>(member)->emplace().kind = static_cast<memory::LossKind>(value);
-        },
-    .get =
-        [](const void* member) {
-          const auto& loss = *static_cast<const OptionalLoss*>(member);
-          return loss ? static_cast<std::int64_t>(loss->kind) : -1;
-        },
-    .choices = &choices_of<memory::LossKind>};
+constexpr Type kKindOfLoss{.form = Form::Choice,
+                           .put =
+                               [](void* member, std::int64_t value) {
+                                 static_cast<OptionalLoss*>(member)->emplace().kind =
+                                     static_cast<memory::LossKind>(value);
+                               },
+                           .get =
+                               [](const void* member) {
+                                 const auto& loss = *static_cast<const OptionalLoss*>(member);
+                                 return loss ? static_cast<std::int64_t>(loss->kind) : -1;
+                               },
+                           .choices = &choices_of<memory::LossKind>};
 constexpr Type kLossOrKind = either(kKindOfLoss, TypeOf<OptionalLoss>::type);
 
 constexpr Type kOverlapOfKernels = kOneOf<Overlap, [](Overlap overlap) {
