@@ -115,14 +115,14 @@ class BranchAndBound {
       first.push_back({.bound = problem_.bound(root), .sequence = 0, .node = std::move(root)});
       open_.push(first);
     }
-    if (!options_.deterministic) work_alone();
+    if (!options_.deterministic) expand_alone();
     std::optional<tbb::task_arena> arena;
     for (;;) {
       if (workers_ == 1) {
-        work_with_others();
+        run_workers();
       } else if (options_.deterministic || open_.size() > 0) {
         if (!arena) arena.emplace(workers_);
-        arena->execute([this] { work_with_others(); });
+        arena->execute([this] { run_workers(); });
       }
       pruned_.fetch_add(open_.discard_above(cutoff()), std::memory_order_relaxed);
       if (has_ended() || open_.size() == 0) return result();
@@ -433,7 +433,8 @@ class BranchAndBound {
     }
   }
 
-  void work_with_others() {
+  /// Expands nodes until none is left, a limit is met or a checkpoint is due.
+  void run_workers() {
     if (options_.deterministic) return DeterministicRounds(*this).run();
     run_tasks(static_cast<std::size_t>(workers_),
               [this](std::size_t worker) { work(static_cast<int>(worker)); });
@@ -441,7 +442,7 @@ class BranchAndBound {
 
   /// Expands nodes on this thread alone.  Most searches end here, before TBB would have loaded its
   /// libraries and started its threads.
-  void work_alone() {
+  void expand_alone() {
     Sink sink(*this);
     while (elapsed() < kAlone && !must_stop()) {
       auto entry = open_.pop();
