@@ -42,7 +42,7 @@ std::string no_plan_text(const training::Task& task, const training::NoPlan& why
   text += keys.empty() ? ", nor with any one of it left open" : "; leave out " + keys;
   if (task.model.experts && !task.stack) {
     text +=
-        ". The ranks of an expert are chips of each tensor rank here: plans whose expert ranks "
+        ". Without a stack each tensor rank has expert ranks of its own; plans whose expert ranks "
         "include the tensor ranks (layout whole_experts) need execution.stack";
   }
   return text;

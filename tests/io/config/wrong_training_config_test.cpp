@@ -38,7 +38,7 @@ TEST_CASE("values that do not go together are for the search, which names those 
   CHECK(reason({"parallelism={tensor: 4, data: 8}"}) == text + "parallelism");
   const std::string of_experts =
       reason({experts, "parallelism={tensor: 4, expert: 4, pipeline: 2}"});
-  CHECK(of_experts.starts_with(text + "parallelism. The ranks of an expert are chips"));
+  CHECK(of_experts.starts_with(text + "parallelism. Without a stack each tensor rank"));
   CHECK(reason({"training.schedule=interleaved", "workload.micro_batch=64"}) ==
         text + "training.schedule and .chunks, or workload.micro_batch");
   CHECK(reason({"training.chunks=5"}) == text + "training.schedule and .chunks");
