@@ -32,7 +32,8 @@ TIME_LIMIT = 10  # seconds of a search
 MUTATIONS = 900
 COMMANDS = ("solve", "evaluate", "check", "graph", "import", "export", "chip", "gemm", "mesh",
             "predict", "emit", "study", "list", "schema", "report", "completion")
-FRAMEWORKS = ("megatron", "torchtitan", "deepspeed", "vllm", "sglang", "trtllm", "inferencex")
+FRAMEWORKS = ("megatron", "torchtitan", "deepspeed", "vllm", "sglang", "trtllm", "inferencex",
+              "dynamo", "llm-d")
 # Keys and columns of a search whose values differ from run to run.
 VOLATILE = re.compile(r"^(time|seconds|.*_incumbent|.*kept.*|memory_used|search_time|candidates|total)$")
 PROGRESS = re.compile(r"^ +(?:\d[\d.]* (?:s|min)  |time +nodes ).*\n", re.M)

@@ -20,7 +20,7 @@ PLAN = ROOT / "configs/training/qwen3_30b_16_h100.yaml"
 SERVING = ROOT / "configs/serving/llama3_70b_16_h100.yaml"
 STACK = "execution={stack: te, chip: h100_80gb}"
 FRAMEWORKS = ("megatron", "torchtitan", "deepspeed", "vllm", "sglang", "trtllm", "chakra",
-              "inferencex")
+              "inferencex", "dynamo", "llm-d")
 TOUCH = "/usr/bin/touch pwned"
 # Pieces that end a word, a string or a comment in some language, or begin a command.
 PIECES = ("\n", "\r\n", "'", '"', "`", "$(", ")", "#", "%", "\\", "\0", ";", "|", "&", " ", "\x1b[31m",
@@ -77,6 +77,10 @@ class HostileResults(CliTest):
         elif framework == "torchtitan":
             self.assertLessEqual(set(tomllib.loads(text)),
                                  {"training", "parallelism", "activation_checkpoint"})
+        elif framework in ("dynamo", "llm-d"):
+            for line in text.splitlines():
+                self.assertRegex(line, r'^(#.*| *(- )?"(\\.|[^"\\])*"| *(- )?[\w./]+:'
+                                 r'( ([\w./:${}-]+|"\d+"|\[python3, -m, dynamo\.\w+\]))?)$')
         elif framework != "chakra":
             self.write("script.sh", text)
             shell = ["/bin/bash", "--norc", "--noprofile"]

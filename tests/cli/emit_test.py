@@ -346,6 +346,53 @@ class Emit(CliTest):
                               "trtllm": "--max_seq_len"}[framework]
                     self.assertEqual(int(found[length]), 2000 + 500)
 
+    def test_manifests_have_the_arguments_of_the_server(self):
+        """Each service of a manifest has the words of the command of that role, and its chips."""
+        for framework, manifest, modes, own in (
+                ("vllm", "dynamo", "disaggregated", {"--disaggregation-mode"}),
+                ("vllm", "llm-d", "disaggregated", set()), ("vllm", "dynamo", "aggregated", set()),
+                ("sglang", "dynamo", "disaggregated", {"--disaggregation-transfer-backend"}),
+                ("vllm", "llm-d", "aggregated", set())):
+            with self.subTest(framework=framework, manifest=manifest, modes=modes):
+                result = self.deployment(f"serving.modes=[{modes}]",
+                                         f"serving.framework={framework}")
+                best = result["serving"]["best"]
+                roles = [best] if modes == "aggregated" else [best["prefill"], best["decode"]]
+                commands = self.emit(result, framework).stdout.split("\n\n")
+                text = self.emit(result, manifest).stdout
+                self.assertEqual(text.count("# weights in"), commands[0].count("# weights in"))
+                blocks = re.split(r" +args:\n", text)[1:]
+                self.assertEqual(len(blocks), len(roles))
+                for role, command, block, before in zip(roles, commands, blocks,
+                                                        re.split(r" +args:\n", text)):
+                    words = [json.loads(word) for word in re.findall(r"(?m)^ +- (\".*\")$", block)]
+                    asked, found = arguments(command), arguments(shlex.join(words))
+                    self.assertEqual({key: value for key, value in found.items()
+                                      if key not in own | {"--model", "--model-path"}},
+                                     {key: value for key, value in asked.items()
+                                      if key != "--model-path"})
+                    self.assertEqual(set(found) & own, own)
+                    chips = role["tensor"] * role["attention_data"] * role["pipeline"]
+                    self.assertIn(f"replicas: {role['replicas']}\n", before)
+                    self.assertIn(f'gpu: "{chips}"', before if manifest == "dynamo" else block)
+
+    def test_manifests_of_servers_over_several_nodes(self):
+        result = self.deployment("serving.modes=[aggregated]")
+        best = result["serving"]["best"]
+        best["tensor"], best["pipeline"], best["attention_data"] = 8, 2, 1
+        text = self.emit(result, "dynamo").stdout
+        self.assertIn("multinode:\n        nodeCount: 2\n", text)
+        self.assertIn('gpu: "8"\n', text)
+        self.assertIn("a server of 16 chips on nodes of 8",
+                      self.emit(result, "llm-d", status=3).stderr)
+        result["pools"][0]["network"][0]["degree"] = 5
+        best["pipeline"] = 1
+        best["tensor"] = 7
+        self.assertIn("a server of 7 chips, which nodes of 5 do not share evenly",
+                      self.emit(result, "dynamo", status=3).stderr)
+        result["framework"] = {"name": "trtllm"}
+        self.assertIn("use --for trtllm", self.emit(result, "dynamo", status=3).stderr)
+
     def test_a_server_that_does_both(self):
         result = self.deployment("serving.modes=[aggregated]")
         best = result["serving"]["best"]

@@ -327,7 +327,8 @@ constexpr OptionRow kPredict[] = {
 constexpr OptionRow kEmit[] = {
     {"--for", "FRAMEWORK",
      "arguments of megatron, torchtitan or deepspeed, or of vllm, sglang or trtllm; chakra: traces "
-     "of the step of a plan; inferencex: rows of a deployment or a front",
+     "of the step of a plan; inferencex: rows of a deployment or a front; dynamo or llm-d: a "
+     "manifest for Kubernetes",
      set<&Line::emit_for>, kRequired},
     {"-o,--output", "FILE|-",
      "the file to write (-: standard output); comments list the decisions without an argument. For "

@@ -12,7 +12,7 @@ namespace dfsearch {
 
 bool emits_plans(EmitFormat format) {
   if (format == EmitFormat::Chakra) return true;
-  return format != EmitFormat::InferenceX && trains(static_cast<Framework>(format));
+  return format < EmitFormat::Chakra && trains(static_cast<Framework>(format));
 }
 
 std::vector<std::string> emit_result(const AnswerJson& result, const std::string& name,
@@ -45,9 +45,11 @@ std::vector<std::string> emit_result(const AnswerJson& result, const std::string
       write_step_traces(json, name, take);
       return {};
     }
-    EmittedFile emitted = rows      ? EmittedFile{.text = inferencex_rows(json)}
-                          : of_plan ? training_arguments(json, framework)
-                                    : serving_arguments(json, framework);
+    EmittedFile emitted = rows                           ? EmittedFile{.text = inferencex_rows(json)}
+                          : format == EmitFormat::Dynamo ? dynamo_manifest(json)
+                          : format == EmitFormat::LlmD   ? llm_d_values(json)
+                          : of_plan                      ? training_arguments(json, framework)
+                                                         : serving_arguments(json, framework);
     if (unrunnable == Unrunnable::Refuse && !emitted.refusals.empty()) return emitted.refusals;
     take("", emitted.text);
     return {};
@@ -64,7 +66,8 @@ std::vector<std::string> refusal_notes(const std::string& name, EmitFormat forma
   }
   notes.push_back(fmt::format(
       "{}: nothing is written: search with '{}: {}', or emit --anyway", name,
-      emits_plans(format) ? "training.framework" : "serving.framework", name_of(format)));
+      emits_plans(format) ? "training.framework" : "serving.framework",
+      format < EmitFormat::Chakra ? name_of(format) : name_of(Framework::Vllm)));
   return notes;
 }
 

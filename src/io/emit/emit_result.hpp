@@ -2,6 +2,7 @@
 // A result as other programs read it: launch arguments of frameworks that train and serve, traces
 // for simulators, rows of benchmarks.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,15 +17,23 @@ namespace dfsearch {
 struct AnswerJson;
 
 /// The formats: the frameworks, then these.
-enum class EmitFormat : std::uint8_t { Chakra = words(Framework{}).size(), InferenceX };
+enum class EmitFormat : std::uint8_t {
+  Chakra = words(Framework{}).size(),
+  InferenceX,
+  Dynamo,
+  LlmD
+};
 constexpr auto words(EmitFormat) {
   constexpr auto kFrameworks = words(Framework{});
-  std::array<Word<EmitFormat>, kFrameworks.size() + 2> all{};
+  constexpr auto kOthers = std::to_array<Word<EmitFormat>>({{"chakra", EmitFormat::Chakra},
+                                                            {"inferencex", EmitFormat::InferenceX},
+                                                            {"dynamo", EmitFormat::Dynamo},
+                                                            {"llm-d", EmitFormat::LlmD}});
+  std::array<Word<EmitFormat>, kFrameworks.size() + kOthers.size()> all{};
   for (std::size_t i = 0; i < kFrameworks.size(); ++i) {
     all[i] = {kFrameworks[i].name, static_cast<EmitFormat>(kFrameworks[i].value)};
   }
-  all[kFrameworks.size()] = {"chakra", EmitFormat::Chakra};
-  all[kFrameworks.size() + 1] = {"inferencex", EmitFormat::InferenceX};
+  std::copy(kOthers.begin(), kOthers.end(), all.begin() + kFrameworks.size());
   return all;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <sstream>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -32,6 +33,15 @@ std::string shell_word(const std::string& text) {
 
 std::string toml_string(const std::string& text) { return json_string(text); }
 
+std::vector<std::string> Argument::words() const {
+  std::vector<std::string> all;
+  for (std::istringstream text(flags); text >> all.emplace_back();) {
+  }
+  all.pop_back();
+  if (value) all.push_back(*value);
+  return all;
+}
+
 std::string comments(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += "# " + escaped(line) + "\n";
@@ -40,7 +50,7 @@ std::string comments(const std::vector<std::string>& lines) {
 
 std::string command_text(const std::string& command, const Emitted& emitted) {
   std::string text = comments(emitted.comments()) + command;
-  for (const std::string& argument : emitted.arguments) text += " \\\n  " + argument;
+  for (const Argument& argument : emitted.arguments) text += " \\\n  " + argument.text();
   return text + "\n";
 }
 

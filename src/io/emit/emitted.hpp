@@ -2,6 +2,7 @@
 // Parts that the arguments of all frameworks share.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,18 +17,26 @@ std::string shell_word(const std::string& text);
 /// A string of TOML.
 std::string toml_string(const std::string& text);
 
+/// `flags` is text of the program itself, with values or without; `value` comes from an answer.
+struct Argument {
+  std::string flags;
+  std::optional<std::string> value;
+
+  /// As a shell reads it.
+  [[nodiscard]] std::string text() const { return value ? flags + " " + shell_word(*value) : flags; }
+  /// As a program receives it.
+  [[nodiscard]] std::vector<std::string> words() const;
+};
+
 /// Arguments one by one, and their gaps: `lacks` is left to the user, `refusals` lists features
 /// that the framework cannot run.
 struct Emitted {
-  std::vector<std::string> arguments;
+  std::vector<Argument> arguments;
   std::vector<std::string> lacks;
   std::vector<std::string> refusals;
 
-  /// Text of the program itself: flags, with values or without.
-  void add(const std::string& flags) { arguments.push_back(flags); }
-  void add(const std::string& key, const std::string& value) {
-    arguments.push_back(key + " " + shell_word(value));
-  }
+  void add(const std::string& flags) { arguments.push_back({flags, {}}); }
+  void add(const std::string& key, const std::string& value) { arguments.push_back({key, value}); }
   void add(const std::string& key, std::int64_t value) { add(key, std::to_string(value)); }
   void lack(std::string what) { lacks.push_back(std::move(what)); }
   /// All of several reasons are kept.
@@ -48,6 +57,10 @@ struct Emitted {
 struct EmittedFile {
   std::string text;
   std::vector<std::string> refusals;
+
+  void add_refusals(const Emitted& emitted) {
+    refusals.insert(refusals.end(), emitted.refusals.begin(), emitted.refusals.end());
+  }
 };
 
 /// `# ...` for each, in the shell, TOML and YAML.
@@ -61,6 +74,23 @@ std::string number_of(const Json& result, const Json& deployment, const std::str
 
 EmittedFile training_arguments(const Json& result, Framework framework);
 EmittedFile serving_arguments(const Json& result, Framework framework);
+
+/// A server of one role of a deployment.
+struct Server {
+  std::string role;  ///< prefill or decode; empty: both
+  std::int64_t replicas = 1;
+  std::int64_t chips = 1;
+  std::int64_t node_chips = 0;  ///< chips that share the innermost network; 0: not known
+  Emitted arguments;            ///< those of the framework without the model and the role
+};
+/// The number types and the load of the best deployment of a result, a line each.
+std::vector<std::string> deployment_notes(const Json& result);
+/// The servers of the best deployment of a result.
+std::vector<Server> servers_of(const Json& result, Framework framework);
+/// Manifests for Kubernetes: a DynamoGraphDeployment of NVIDIA Dynamo (docs.nvidia.com/dynamo), or
+/// values of the chart llm-d-modelservice (github.com/llm-d-incubation).
+EmittedFile dynamo_manifest(const Json& result);
+EmittedFile llm_d_values(const Json& result);
 /// One row, or one of each point of a front, with the keys of files of results of InferenceX
 /// (SemiAnalysis; before InferenceMAX), in seconds and tokens a second.
 std::string inferencex_rows(const Json& result);

@@ -36,6 +36,14 @@ LaunchedRole role_of(const Json& json, const std::string& name) {
   return role;
 }
 
+/// Chips that share the innermost network of the pool of a role; 0: not known.
+std::int64_t node_chips_of(const Json& pool) {
+  const Json network = pool.value("network", Json::array());
+  if (!network.is_array() || network.empty()) return 0;
+  const Json degree = network[0].value("degree", Json());
+  return degree.is_number_integer() ? degree.get<std::int64_t>() : 0;
+}
+
 /// Notes that the arguments of every framework begin with.
 Emitted begin(const LaunchedRole& role, Framework framework) {
   Emitted emitted;
@@ -49,7 +57,7 @@ Emitted begin(const LaunchedRole& role, Framework framework) {
   return emitted;
 }
 
-std::string vllm(const LaunchedRole& role) {
+Emitted vllm(const LaunchedRole& role) {
   const serving::Structure& s = role.structure;
   Emitted emitted = begin(role, Framework::Vllm);
   emitted.add("--tensor-parallel-size", s.tensor);
@@ -77,10 +85,10 @@ std::string vllm(const LaunchedRole& role) {
     emitted.add("--kv-transfer-config",
                 json_line({{"kv_connector", "NixlConnector"}, {"kv_role", kind}}));
   }
-  return command_text("vllm serve MODEL", emitted);
+  return emitted;
 }
 
-std::string sglang(const LaunchedRole& role) {
+Emitted sglang(const LaunchedRole& role) {
   const serving::Structure& s = role.structure;
   Emitted emitted = begin(role, Framework::Sglang);
   emitted.add("--tp-size", s.stage_chips());
@@ -106,10 +114,10 @@ std::string sglang(const LaunchedRole& role) {
     emitted.add("--chunked-prefill-size", role.chunk);
   }
   if (!role.name.empty()) emitted.add("--disaggregation-mode", role.name);
-  return command_text("python3 -m sglang.launch_server --model-path MODEL", emitted);
+  return emitted;
 }
 
-std::string trtllm(const LaunchedRole& role) {
+Emitted trtllm(const LaunchedRole& role) {
   const serving::Structure& s = role.structure;
   Emitted emitted = begin(role, Framework::Trtllm);
   emitted.add("--tp_size", s.stage_chips());
@@ -135,12 +143,13 @@ std::string trtllm(const LaunchedRole& role) {
     for (const std::string& line : extra) emitted.lack("  " + line);
     emitted.add("--extra_llm_api_options extra.yaml");
   }
-  return command_text("trtllm-serve MODEL", emitted);
+  return emitted;
 }
 
-std::string text_of(const LaunchedRole& role, Framework framework) {
-  if (framework == Framework::Vllm) return vllm(role);
-  return framework == Framework::Sglang ? sglang(role) : trtllm(role);
+std::string_view program_of(Framework framework) {
+  if (framework == Framework::Vllm) return "vllm serve MODEL";
+  return framework == Framework::Sglang ? "python3 -m sglang.launch_server --model-path MODEL"
+                                        : "trtllm-serve MODEL";
 }
 
 /// Servers take room for the longest request, which models otherwise set far beyond it.
@@ -153,18 +162,22 @@ std::int64_t longest_request(const Json& result) {
   return longest;
 }
 
-/// The share of the memory that the pool of a role may use; 1: all, or not known.
-double utilization_of(const Json& result, const Json& role) {
+/// The pool of a role; null if the result has none.
+Json pool_of(const Json& result, const Json& role) {
   for (const Json& pool : result.value("pools", Json::array())) {
-    if (!pool.is_object() || pool.value("name", Json()) != role.value("pool", Json())) continue;
-    const Json memory = pool.value("memory", Json::object());
-    const Json capacity = memory.is_object() ? memory.value("capacity", Json()) : Json();
-    const Json usable = pool.value("usable", Json());
-    if (!capacity.is_number() || !usable.is_number()) continue;
-    const double share = usable.get<double>() / capacity.get<double>();
-    if (share > 0.0 && share < 1.0) return share;
+    if (pool.is_object() && pool.value("name", Json()) == role.value("pool", Json())) return pool;
   }
-  return 1.0;
+  return Json::object();
+}
+
+/// The share of its memory that a pool may use; 1: all, or not known.
+double utilization_of(const Json& pool) {
+  const Json memory = pool.value("memory", Json::object());
+  const Json capacity = memory.is_object() ? memory.value("capacity", Json()) : Json();
+  const Json usable = pool.value("usable", Json());
+  if (!capacity.is_number() || !usable.is_number()) return 1.0;
+  const double share = usable.get<double>() / capacity.get<double>();
+  return share > 0.0 && share < 1.0 ? share : 1.0;
 }
 
 /// The benchmark of vLLM with the load of the answer, for requests of one class; else empty.
@@ -211,34 +224,54 @@ std::string number_of(const Json& result, const Json& deployment, const std::str
   return "";
 }
 
-EmittedFile serving_arguments(const Json& result, Framework framework) {
+std::vector<Server> servers_of(const Json& result, Framework framework) {
   const Json& best = result.at("serving").at("best");
-  std::vector<std::string> numbers;
-  for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
-    const std::string number = number_of(result, best, std::string(of.name));
-    if (!number.empty()) numbers.push_back(fmt::format("{} in {}", of.name, number));
-  }
-  if (const std::string line = benchmark_of(result); !line.empty()) {
-    numbers.push_back("its load: " + line);
-  }
-  EmittedFile emitted{.text = comments(numbers)};
-  std::string& all = emitted.text;
-  const auto text = [&](const Json& given, const std::string& name) {
+  std::vector<Server> servers;
+  const auto add = [&](const Json& given, const std::string& name) {
+    const Json pool = pool_of(result, given);
     LaunchedRole role = role_of(given, name);
     role.has_fp8_weights = number_of(result, best, "weights") == "fp8";
     role.has_fp8_cache = number_of(result, best, "cache") == "fp8";
     role.longest = longest_request(result);
-    role.utilization = utilization_of(result, given);
-    for (const std::string_view lack : lacks(framework, role, serving::Drafting::Sequence)) {
-      emitted.refusals.emplace_back(lack);
-    }
-    return text_of(role, framework);
+    role.utilization = utilization_of(pool);
+    servers.push_back({.role = name,
+                       .replicas = role.replicas,
+                       .chips = role.structure.chips(),
+                       .node_chips = node_chips_of(pool),
+                       .arguments = framework == Framework::Vllm     ? vllm(role)
+                                    : framework == Framework::Sglang ? sglang(role)
+                                                                     : trtllm(role)});
   };
   if (best.at("mode") == "aggregated") {
-    all += text(best, "");
+    add(best, "");
   } else {
-    all += text(best.at("prefill"), "prefill") + "\n";
-    all += text(best.at("decode"), "decode");
+    add(best.at("prefill"), "prefill");
+    add(best.at("decode"), "decode");
+  }
+  return servers;
+}
+
+std::vector<std::string> deployment_notes(const Json& result) {
+  const Json& best = result.at("serving").at("best");
+  std::vector<std::string> notes;
+  for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
+    const std::string number = number_of(result, best, std::string(of.name));
+    if (!number.empty()) notes.push_back(fmt::format("{} in {}", of.name, number));
+  }
+  if (const std::string line = benchmark_of(result); !line.empty()) {
+    notes.push_back("its load: " + line);
+  }
+  return notes;
+}
+
+EmittedFile serving_arguments(const Json& result, Framework framework) {
+  EmittedFile emitted{.text = comments(deployment_notes(result))};
+  bool is_first = true;
+  for (const Server& server : servers_of(result, framework)) {
+    if (!is_first) emitted.text += "\n";
+    is_first = false;
+    emitted.text += command_text(std::string(program_of(framework)), server.arguments);
+    emitted.add_refusals(server.arguments);
   }
   return emitted;
 }
