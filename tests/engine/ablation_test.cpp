@@ -109,7 +109,8 @@ TEST_CASE("every bound has one name, in the order of the enumeration") {
   CHECK_FALSE(without_any().use_all());
 }
 
-TEST_CASE("without one bound or any the answer of a layer is the same") {
+TEST_CASE("without one bound or any the answer of a layer is the same" *
+          doctest::test_suite("slow")) {
   require(search_without_each(320,
                               [](std::uint64_t seed) {
                                 return test::random_problem(seed,
@@ -131,7 +132,8 @@ TEST_CASE("without one bound or any the answer of a machine is the same") {
           {"point", "partitions", "segments", "duals"});
 }
 
-TEST_CASE("without one bound or any the answer of symmetric graphs is the same") {
+TEST_CASE("without one bound or any the answer of symmetric graphs is the same" *
+          doctest::test_suite("slow")) {
   require(search_without_each(450, test::symmetric_problem), {"symmetry", "transpositions"});
 }
 

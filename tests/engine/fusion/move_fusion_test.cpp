@@ -216,7 +216,8 @@ TEST_CASE("moves never make a fusion worse, mostly the best, and always the same
   CHECK(best * 10 > searched * 9);
 }
 
-TEST_CASE("slices of moves find the same, never less than before, until none is left") {
+TEST_CASE("slices of moves find the same, never less than before, until none is left" *
+          doctest::test_suite("slow")) {
   int better = 0;
   int ended = 0;
   for (std::uint64_t seed = 0; seed < 1'200; ++seed) {

@@ -232,7 +232,8 @@ void check_stopped(const Task& task, const Enumerated& all, const ServingResult&
 }
 
 TEST_CASE(
-    "a hint changes no answer, a stopped search tells a true bound, a resumed one the answer") {
+    "a hint changes no answer, a stopped search tells a true bound, a resumed one the answer" *
+    doctest::test_suite("slow")) {
   std::mt19937_64 random(2);
   int stopped_fronts = 0;
   for (int world = 0; world < 500; ++world) {
@@ -315,7 +316,8 @@ TEST_CASE("further structures come in the order of their best deployments") {
   }
 }
 
-TEST_CASE("of an infeasible question each remedy helps, and less of it does not") {
+TEST_CASE("of an infeasible question each remedy helps, and less of it does not" *
+          doctest::test_suite("slow")) {
   std::mt19937_64 random(4);
   int remedies = 0;
   std::array<int, kBroken> of_limit{};

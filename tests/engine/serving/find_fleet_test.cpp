@@ -100,7 +100,7 @@ void check_least(const Asked& asked, const FleetRemedy& remedy) {
   }
 }
 
-TEST_CASE("the cheapest fleet is that of all mixes of deployments") {
+TEST_CASE("the cheapest fleet is that of all mixes of deployments" * doctest::test_suite("slow")) {
   std::mt19937_64 random(9);
   int with_answer = 0;
   std::size_t remedies = 0;
