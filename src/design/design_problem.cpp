@@ -5,12 +5,12 @@
 // compared as they are.
 //
 // Before a box is halved, both halves along every share are bounded.  A half that holds no answer
-// is cut off, which is most of the work: this finds the least need of a part, and the rest for the
-// others.  Then the box is halved along the share whose better half has the greatest bound.
+// is cut off, which is most of the work: this finds the least share that a part needs, and so the
+// most that is left to the others.  Then the box is halved along the share whose better half has
+// the greatest bound.
 //
-// Bounds need not be exact: the search inside ends as soon as its own lower bound proves that the
-// half holds no answer, or a mapping proves that its exact bound would not, with a lower bound near
-// that.
+// Bounds need not be exact: the search inside ends as soon as its lower bound proves that the half
+// holds no answer, or as soon as a mapping below the cutoff is near its lower bound.
 //
 // The point in the middle of every box is tried, which gives good splits early.  Many splits give
 // one machine, since things are counted in whole numbers: answers are remembered by machine.
@@ -93,7 +93,7 @@ std::optional<DesignProblem::Node> DesignProblem::bounded(SplitBox box, Score pa
   return Node{.box = std::move(box), .bound = std::max(parent, best / slack)};
 }
 
-/// Halves of a box along one share, the lower first; nothing: it holds no answer.
+/// Halves of a box along one share, the lower first; an empty one holds no answer.
 DesignProblem::Halves DesignProblem::halves(const SplitBox& box, std::size_t share, Score parent,
                                             Score cutoff) const {
   const std::int32_t middle = box.least[share] + (box.most[share] - box.least[share]) / 2;

@@ -13,7 +13,7 @@
 namespace dfsearch {
 namespace {
 
-/// All that a mapping's time depends on of the derived part of a machine.
+/// The derived quantities of a machine that determine the time of a mapping.
 std::vector<double> key_of(const Machine& system, bool levels_count) {
   std::vector<double> key = {
       static_cast<double>(system.accelerator.cores), system.accelerator.frequency.in_base_units(),
@@ -48,8 +48,8 @@ void check_stop(const SearchResult& result) {
   }
 }
 
-/// The search for one machine, until it is done or its lower bound is useless.  Which of equal
-/// optima is found does not matter, and a search that has proved its optimum soon ends so.
+/// The search for one machine, until it is done or its lower bound is useless.  Any of several
+/// equal optima will do.
 SearchResult search(const Problem& machine, SearchOptions options,
                     const std::shared_ptr<const Mapping>& hint, const UselessAbove& useless) {
   if (hint) options.hint = *hint;

@@ -299,7 +299,7 @@ void MovingParts::renumber(std::size_t from, std::size_t to) {
   for (std::size_t place = from; place < to; ++place) parts_[order_[place]].place = place;
 }
 
-/// Puts those chosen from one list into the other.
+/// Moves the chosen kernels from one list to the other.
 void MovingParts::transfer(std::size_t from, std::size_t to) {
   for (const std::uint32_t p : chosen_) {
     std::vector<std::uint32_t>& list = parts_[from].kernels;

@@ -203,8 +203,7 @@ class Completion {
     }
   }
 
-  /// The undecided kernel whose loop, and whose values, cost the most more than
-  /// the least that is possible for each alone.
+  /// The undecided kernel whose loop and values cost most above the least that each may cost alone.
   [[nodiscard]] std::size_t most_unseen(const std::vector<LoopPair>& sharding) const {
     const LoopSets& sets = decisions_.sharding;
     std::vector<double> unseen(sets.size(), 0.0);

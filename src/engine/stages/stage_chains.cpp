@@ -4,9 +4,9 @@
 // its stages.  Every stage has a time that is exact or a floor, so the best chain by these times is
 // a lower bound of all.  A stage matters only if the best chain through it, by these times, may
 // cost less than the best known; the others are dropped.  Among the stages that matter the ones
-// with the least bounds are priced, some more each time, until the best chain has none that is not
-// priced: then it is the optimum.  This is a shortest path with lazy weights (Dellin and Srinivasa,
-// 2016) of two criteria. docs/search.md, section 17.  Against brute force:
+// with the least bounds are priced, some more each time, until all of the best chain are priced:
+// then it is the optimum.  This is a shortest path with lazy weights (Dellin and Srinivasa, 2016)
+// of two criteria. docs/search.md, section 17.  Against brute force:
 // tests/engine/stages/find_stages_test.cpp.
 
 #include "engine/stages/stage_chains.hpp"
@@ -34,7 +34,7 @@ StageChains::StageChains(const StagePricing& pricing, const StageOrder& order,
       edges_(count_) {
   PacedDeadline paced(deadline, 1'000);
   for (std::size_t i = 0; i < count_; ++i) {
-    // A single stage has all kernels, and of several the first and the last border are apart.
+    // A stage has all kernels if it is the only one, and only then.
     for (std::size_t j = i + 1; j < count_; ++j) {
       paced.check();
       const bool all = i == 0 && j + 1 == count_;
