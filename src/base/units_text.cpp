@@ -299,7 +299,7 @@ std::string_view detail::base_unit(const Exponents& exponents) { return row_of(e
 std::string to_small_text(Watts value) { return shown(value.in_base_units(), "W", Shown::Small); }
 
 std::string to_exact_text(double value) {
-  // Positional up to 20 digits, which any size anyone writes has.
+  // Positional up to 20 digits, enough for any size in a config.
   const double size = std::abs(value);
   const bool positional = size == 0.0 || (size >= 1e-9 && size < 1e20);
   std::array<char, 64> buffer{};

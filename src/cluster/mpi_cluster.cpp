@@ -60,7 +60,7 @@ class Desk {
     free = whole ? places : std::min(free + 1, places);  // none after its retirement
     --at_work_;
   }
-  /// Of a rank that gave back a point: it has no place any more.
+  /// Takes all places from a rank that gave back a point.
   void retire(int rank) {
     places_[static_cast<std::size_t>(rank)] = free_[static_cast<std::size_t>(rank)] = 0;
     --at_work_;
@@ -141,7 +141,7 @@ std::optional<Message> receive(bool wait) {
   return message;
 }
 
-/// Parts of an answer that its line does not contain.
+/// The end of a point's search, which the line of its answer does not contain.
 enum Ending : char { kWhole = '0', kByEffort = '1', kCutShort = '2' };
 
 std::string packed(const PointAnswer& answer, bool cut_short, const std::string& text) {

@@ -170,8 +170,8 @@ class KernelSet {
     return *this;
   }
 
-  /// How many: where no instruction tells, in pairs, in fours, in bytes and all bytes together
-  /// (Warren 2002), as std::popcount would be a call for each word.
+  /// The number of bits.  Without an instruction for it, pairs, fours, bytes and the word are added
+  /// up (Warren 2002), as std::popcount would be a call for each word.
   static constexpr std::size_t bits_of(std::uint64_t word) {
 #ifdef __POPCNT__
     return static_cast<std::size_t>(std::popcount(word));
@@ -199,8 +199,8 @@ struct KernelSetHash {
   std::size_t operator()(const KernelSet& set) const { return set.hash(); }
 };
 
-/// Some kernels, ascending: of a large graph they take less room than a set.  Up to eight live inside
-/// the object; more take one allocation.
+/// Some kernels, ascending, which in a large graph take less memory than a set.  Up to eight live
+/// inside the object; more take one allocation.
 class KernelList {
  public:
   KernelList() = default;

@@ -20,7 +20,7 @@ constexpr FixedBeforehand kLeastBytesSharding{
     .searched_by = "search.sharding: joint",
 };
 
-/// Stages that divide the graph have no other way to choose it.
+/// Stages that divide the graph have no other choice of sharding.
 constexpr FixedBeforehand kLoopsOfStages{
     .name = kLeastBytesSharding.name,
     .proved_for = kLeastBytesSharding.proved_for,

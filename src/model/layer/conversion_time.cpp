@@ -68,8 +68,8 @@ class Passage {
     std::array<bool, kTensorAxes> is_done{};
   };
 
-  /// The bytes of a tile on one chip.  What the consumer splits is dealt out in whole units: tokens
-  /// as columns, heads, rows of a sum, or rows.
+  /// The bytes of a tile on one chip.  The consumer splits a tensor into whole units: columns (also
+  /// for tokens), heads, rows of a sum, or rows.
   // docs/model.md (37)
   [[nodiscard]] Bytes bytes(const State& state) const {
     const ChipGrid& grid = context_.machine.grid();

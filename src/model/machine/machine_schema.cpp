@@ -32,7 +32,7 @@ template <class Amount>
 constexpr Type kPerLink = list_type<decltype(Amount() / BytesPerSecond()), Form::Each,
                                     &kPerBandwidth<Amount>>("dimensions of the network");
 
-/// A number, or a map of the values that give it; both find their members in the object.
+/// A number, or a map from which it is computed: two members of the same object.
 template <class Units>
 constexpr Type kFixed{.form = Form::Number,
                       .put_real =
@@ -95,7 +95,7 @@ constexpr Type kOfTflops{.form = Form::Choice,
                                return std::vector<Choice>{{"tflops", 0}};
                              }};
 
-/// A fit is a polynomial from here on.
+/// Replaces a fit by its polynomial.
 void settle_rate(void* object, Report& report) {
   auto& rate = *static_cast<RateByPeak*>(object);
   if (rate.polynomial.empty() == rate.chips.empty()) {

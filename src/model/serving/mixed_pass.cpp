@@ -28,7 +28,8 @@ Module module_of(LinearRole role) {
   }
 }
 
-/// Elements of the outputs and inputs that scans repeat on chips beyond their groups.
+/// Elements that chips repeat if they are more than the groups of a scan: convolved inputs and
+/// outputs of its state.
 double repeated(const LayerForm& form, double t) {
   double channels = 0.0;
   for (const Block& scan : form.scans) {

@@ -39,8 +39,8 @@ std::size_t most_rings(const Machine& machine, std::size_t d) {
   return d < machine.network.size() && machine.network[d].mesh ? kMostRolesOfGroup : 1;
 }
 
-/// Adds the places of `chips` more chips in the dimensions from `d` on; `open` chips of it are left
-/// for `rings` more rings.  On a mesh no ring shares a link, and all are between neighbours.
+/// Adds the places of `chips` more chips in the dimensions from `d` on; `open` chips of `d` are
+/// left for `rings` more rings.  On a mesh no ring shares a link, and all are between neighbours.
 void add_places(const Machine& machine, std::size_t d, std::int64_t open, std::size_t rings,
                 std::int64_t chips, std::vector<Collectives::Dimension>& links,
                 std::vector<Collectives>& places) {

@@ -1,10 +1,10 @@
 // The legal assignment of layouts of least cost.
 //
-// A variable for each weight, whose kernels are split alike, and for each other kernel: its
-// rules.  A term for each kernel, for each value (value_delivery.hpp: its conversions and how it is
-// kept, at their best for the layouts at its ends) and for each end of the graph.  The sum is
-// minimised by bucket elimination (base/least_sum.hpp), which is exact, also in its ties.
-// Against all assignments, by rules written once more: tests/model/training/least_layout_test.cpp.
+// Each weight, whose kernels are split alike, and each other kernel has a variable: its rule.  Each
+// kernel, each end of the graph and each value has a term; a value's is the least for the layouts
+// at its ends, over conversions and kept layouts (value_delivery.hpp).  The sum is minimised by
+// bucket elimination (base/least_sum.hpp), which is exact, also in its ties.  Against all
+// assignments, by rules written once more: tests/model/training/least_layout_test.cpp.
 
 #include <algorithm>
 #include <map>
@@ -136,8 +136,8 @@ class LayoutProblem {
     }
   }
 
-  /// Adds a term over the variables of some kernels and another one, with its value for all their
-  /// rules, which `chosen_` has meanwhile.
+  /// Adds a term over the variables of some kernels and `more`.  `cost` computes its value for each
+  /// combination of rules, which `chosen_` holds.
   template <class Cost>
   void add_term(const std::vector<KernelId>& kernels, const Cost& cost,
                 std::size_t more = kNoVariable) {
@@ -261,7 +261,7 @@ class LayoutProblem {
   std::vector<BoundaryValue> ends_;
   std::vector<std::vector<LayoutRule>> rules_;
   std::vector<std::size_t> variable_;  // of each kernel: the first that uses its weight
-  std::vector<std::size_t> sizes_;     // of the variables; of other kernels of a weight 1
+  std::vector<std::size_t> sizes_;     // of the variables; 1 for other kernels of a weight
   std::vector<DeliveryFinder> finders_;
   std::vector<std::size_t> kept_variable_;  // of each value; empty: not a choice of its own
   std::map<std::size_t, std::vector<ValueLayout>> kept_layouts_;  // by variable

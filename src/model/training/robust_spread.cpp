@@ -1,12 +1,11 @@
 // The spread of the least ratio: for each scenario a sum of three maxima over the stages.
 //
-//
 // A class of spreads has, for each scenario and term, a floor of its maximum over the stages and a
 // ceiling of every stage.  The term of a stage and the floors of the other terms must add up to
 // less than the ratio looked for; within such limits each stage takes its most layers, which finds
 // a spread if there is one.  If its sums exceed the ratio all the same, some maximum is above its
 // floor: the class is divided at it, into spreads below that maximum and spreads at or above it,
-// and the spread found is in neither again.  docs/search.md, section 15.
+// and neither contains the spread found.  docs/search.md, section 15.
 
 #include <algorithm>
 #include <array>
@@ -158,7 +157,7 @@ class RobustSearch {
     }
   }
 
-  /// At a maximum of a scenario whose step is too much.
+  /// Divides a class at a maximum of a scenario whose step is too long.
   void divide(const std::vector<std::int64_t>& layers, Class& less, Class& more) {
     const auto contents = contents_of(layers, 1, order_);
     for (std::size_t s = 0; s < scenarios_.size(); ++s) {

@@ -2,7 +2,6 @@
 // of the other stages for one micro-batch.  GPipe goes through the stages twice, each way at the
 // pace of its slowest stage.
 //
-//
 // With equal stages of F, B and W this is (p - 1)(F + B + W) for 1F1B and GPipe, a v-th of it with
 // v chunks, and (p - 1)(F + B - W) for ZB-H1, where gradients of weights fill both ends.
 
@@ -35,7 +34,7 @@ Pipeline::Pipeline(Schedule schedule, std::int64_t chunks, std::int64_t micro_ba
   }
   layers += times.hops * stages_;
   sum_ = layers + times.first.total() + times.last.total();
-  // A chunk is waited for; of two ends the shorter one, by a round of micro-batches.
+  // Each stage waits for a chunk, and each micro-batch of a round for the shorter end.
   const Seconds shorter = std::min(times.first.total(), times.last.total());
   interleaving_ = layers * others_ / number(chunks);
   if (stages > 1) interleaving_ += shorter * stages_;
@@ -109,7 +108,7 @@ Pipeline::Pace Pipeline::pace(const StageContent& stage,
                                  unfilled(stage, !(overlapped.backward_hidden > Seconds{})))};
 }
 
-// A stage is idle while the others have a single micro-batch, which hides its waiting.
+// A single micro-batch hides its exchanges while other stages have it and this one is idle.
 Seconds Pipeline::single_stage_time(const StageContent& stage,
                                     const OverlappedExchanges& overlapped, Seconds once) const {
   const Seconds work = (passes(stage).total() + overlapped.exposed()) * micro_batches_;

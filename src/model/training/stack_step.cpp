@@ -1,6 +1,6 @@
-// The parts of a step with a stack.  Each grows, or stays, if a kernel, an exchange or the host
-// takes longer: the work that hides an exchange is part of a maximum with it, so least times of
-// groups give a floor of the step (docs/truth.md, sections 3 to 7).
+// The parts of a step with a stack.  None falls if a kernel, an exchange or the host takes longer,
+// as an exchange and the work that hides it stand in one maximum.  So least times of groups give a
+// floor of the step (docs/truth.md, sections 3 to 7).
 
 #include <bit>
 #include <initializer_list>
@@ -32,7 +32,7 @@ GroupReach together(const Groups& groups, std::initializer_list<Role> roles) {
   return sum;
 }
 
-/// The time where the members are, the least of all places if that is not decided.
+/// The time at the place of the group, the least of all places if the place is undecided.
 template <class Time>
 Seconds in_place(const GroupReach& group, const Time& time) {
   const auto at = [&](std::int64_t inside) {
@@ -60,8 +60,7 @@ GroupReach expert_replicas(const Groups& groups) {
   return together(groups, {Role::Context, Role::Data});
 }
 
-/// The members of a group that divide states, in the nearest places, and those that have the same part
-/// of them.
+/// The nearest members of a group, which divide states, and the members that have the same part.
 struct SharedGroup {
   GroupReach sharing, alike;
 };
@@ -128,7 +127,7 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
   const stack::Switches switches = setup.switches(task_.model.experts.has_value());
   const Seconds dispatched = 2.0 * dispatch_time(work.dispatched, groups, switches.dispatcher);
   const double hidden = overlaps_experts(switches) ? stack::typical(software.expert_hidden) : 0.0;
-  // All but the first piece of attention hides the next piece's way.
+  // A piece of attention hides the transfer of the next one, so all pieces but one hide some.
   const double pieces = 1.0 - 1.0 / number(shape_.degrees[Role::Context]);
 
   struct Direction {
@@ -214,7 +213,7 @@ BlockTime StepModel::stack_block_time(const BlockProfile& block, const Groups& g
                 .host = pass_forward - device_forward + (pass_backward - device_backward)}};
 }
 
-/// The kernels of tensor ranks that exchange as they multiply.
+/// Whether kernels of tensor ranks exchange while they multiply.
 bool StepModel::uses_buffers() const {
   const stack::Setup& setup = *task_.stack;
   const bool has_them = !task_.model.experts && setup.bits() != stack::Bits::Four;
@@ -245,7 +244,7 @@ double StepModel::copied_factor() const {
   return 1.0 + kSlowed * std::min(1.0, layers / number(task_.model.layers));
 }
 
-/// One way of the tokens of a chip, the fastest if places are not decided.
+/// The tokens of a chip sent one way, in the fastest place if places are undecided.
 Seconds StepModel::dispatch_time(Bytes sent, const Groups& groups,
                                  stack::Dispatcher dispatcher) const {
   if (!(sent > Bytes{})) return {};
@@ -336,7 +335,7 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
         overlap == DataOverlap::Ddp ? exposed(summed_whole, backward) : summed_whole;
     return once_per_step;
   }
-  // DDP reduces gradients without hooks whole on every replica.
+  // DDP with divided states has no hooks: every replica reduces whole gradients.
   const bool is_whole = overlap == DataOverlap::Ddp && shape_.zero < 3;
   const SharedGroup dense = shared_group(replicas(groups), setup.stack.software.shard_group);
   const SharedGroup of_experts =
@@ -373,9 +372,9 @@ StepModel::StageElements StepModel::mean_elements() const {
   return sum;
 }
 
-/// The exchanges of a distributed optimizer: gradients bucket by bucket beside the last backward pass,
-/// weights beside the first forward one.  The last bucket of the ones and the first of the others
-/// hide behind nothing.
+/// The exchanges of a distributed optimizer: gradients bucket by bucket beside the last backward
+/// pass, weights beside the first forward one.  Nothing hides the last bucket of gradients and the
+/// first of weights.
 // docs/truth.md (21)
 Seconds StepModel::bucketed_exchanges(const Groups& groups, double all, double experts,
                                       const PassTime& layers) const {

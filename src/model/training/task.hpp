@@ -78,10 +78,10 @@ struct Task {
   /// Kernels, exchanges and memory as measured, with the software that runs them; without it the
   /// rates of the machine hold (docs/truth.md).
   std::optional<stack::Setup> stack;
-  /// In place of what the stack does, key by key.
+  /// Overrides of the stack, key by key.
   StackChanges changes;
   std::optional<memory::Lora> lora;
-  /// The ends of the constants of memory that a plan has to fit at, with a stack.
+  /// The level of the memory constants at which a plan has to fit, with a stack.
   memory::Level decide = memory::Level::Typical;
   Choices choices;
   std::optional<Framework> framework;  ///< that is to run the plan; left out: any
@@ -95,7 +95,7 @@ struct Task {
             .experts = model.experts.has_value(),
             .tied = model.tied};
   }
-  /// Of a task with a stack, in bytes of an element.
+  /// States of a task with a stack, in bytes of an element.
   [[nodiscard]] memory::States states() const {
     memory::States states = stack->stack.states;
     states.weight = changes.weight.value_or(states.weight);

@@ -1,10 +1,10 @@
-// A value is made once and read in the layouts that its consumers want.
+// A value is made once and read in the layouts that its consumers require.
 //
-// Forward consumers are served from the layout in which it was made.  Of a forward value that
-// backward kernels read one layout is kept: the one in which it was made, or one that a forward
-// consumer had made; backward consumers are served from this one.  Each phase pays once for each
-// layout, along the cheapest tree of conversions (value_conversions.hpp), and there are at most
-// five layouts, so all that is to be chosen is tried.
+// Forward consumers are served from the layout in which it was made.  A forward value that backward
+// kernels read is kept in one layout: the one in which it was made, or one that a forward consumer
+// read; backward consumers are served from this one.  Each phase pays once for each layout, along
+// the cheapest tree of conversions (value_conversions.hpp), and there are at most five layouts, so
+// all choices are tried.
 
 #include "model/training/value_delivery.hpp"
 
