@@ -68,7 +68,7 @@ std::string lines_of(const std::vector<std::pair<std::string, std::string>>& row
   return text;
 }
 
-/// All grids of the chips, the squarest ones of a few chips fewer among them.
+/// All grids of the chips, and the squarest one of a few chips fewer.
 std::vector<HplGrid> grids_of(const HpcLine& asked, std::int64_t chips) {
   if (asked.grid) return {*asked.grid};
   std::vector<HplGrid> grids = {squarest_grid(chips)};

@@ -53,8 +53,8 @@ constexpr std::size_t kMostOfTable = std::size_t{64} << 20;
 
 using Listener = std::function<void(const std::string&)>;
 
-/// Runs `work` on another thread.  What a signal handler of Python throws raises the flag that the
-/// work is given, and is thrown once the work is over, unless it still has an answer.
+/// Runs `work` on another thread.  An exception of a signal handler of Python sets the flag of
+/// `work`, and is thrown again when the work ends without an answer.
 template <class Work>
 auto interruptible(const Work& work) {
   using Answer = std::invoke_result_t<Work, std::atomic<bool>&>;
@@ -88,7 +88,7 @@ struct Loaded {
   std::string title, text;
 };
 
-/// What is no file may be one of the shelf.
+/// A name that is no file is looked up on the shelf.
 Loaded load_file(const std::string& name, const std::vector<std::string>& changes) {
   const std::filesystem::path file = find_input(name, ShelfKind::Configs);
   return {load_any_config(file, changes), file.stem().string(), config_text(file).text};
@@ -102,7 +102,7 @@ Loaded load_text(const std::string& text, const std::filesystem::path& name,
 struct Answer {
   std::string json, report, title, config;
   std::string facts;               ///< of the report, as JSON, for the page
-  std::vector<std::string> notes;  ///< on how files were taken
+  std::vector<std::string> notes;  ///< on how files were read
   bool has_answer = false;
 
   /// Made when it is asked for, as it is large.
@@ -160,7 +160,7 @@ Answer solve(const Loaded& loaded, const SearchRequest& request, const std::stri
       try {
         on_event(event);
       } catch (...) {
-        stop = true;  // who listens has had enough
+        stop = true;  // the listener threw
         throw;
       }
     };
@@ -208,7 +208,7 @@ struct StudyAnswer {
   }
 };
 
-/// `text` goes before `file`.
+/// `text` replaces `file`.
 StudyAnswer run_study(const std::string& file, const std::string& text, int threads,
                       std::optional<double> time_limit, bool all,
                       const std::vector<std::string>& only, const Listener& on_row) {
@@ -252,7 +252,7 @@ StudyAnswer run_study(const std::string& file, const std::string& text, int thre
   });
 }
 
-/// The table of a run of `dfsearch predict`, and what to say of columns that are not read.
+/// The table of a run of `dfsearch predict`, and a note on columns that are not read.
 std::pair<std::string, std::string> predict(const std::filesystem::path& file,
                                             const std::filesystem::path& stacks) {
   const py::gil_scoped_release unlocked;

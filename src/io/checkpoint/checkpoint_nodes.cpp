@@ -1,7 +1,7 @@
 // Packed nodes:
 //
-//   chain    each closed partition once, after the one before it: nodes share
-//            their beginnings, and share them again when they are read
+//   chain    each closed partition once, after its predecessor; nodes share
+//            these chains in memory, before and after
 //   loops    each set of shardings that nodes have left, once
 //   nodes    bound, outer point, sharding, and where the fusion has got to
 //
@@ -65,7 +65,7 @@ enum NodeKind : std::uint64_t { kRoot, kNetwork, kPoint, kFusion, kOpenedFusion 
 
 std::int32_t get_index(ByteReader& in) {
   const std::int64_t value = in.integer();
-  // Partitions are at most a million (docs/formats.md), indices far fewer than that.
+  // Partitions are at most a million (docs/formats.md), far fewer than the limit.
   if (value < 0 || value > (1 << 30)) throw BadBytes();
   return static_cast<std::int32_t>(value);
 }

@@ -18,7 +18,7 @@
 namespace dfsearch {
 namespace {
 
-/// Layers are one graph, or graphs of several layers each that are alike.
+/// The graph stands for one layer, or for several that the model repeats.
 void check_one_kind(const Workload& workload, const YamlEntry& section, InputMessages& messages) {
   const auto& model = workload.transformer;
   if (model && model->mixed) {
@@ -45,7 +45,7 @@ void check_one_kind(const Workload& workload, const YamlEntry& section, InputMes
                   model->layers, model->full_attention_every));
 }
 
-/// Some workloads know what all dimensions serve; a config may say the same.
+/// Some workloads fix the strategy of all dimensions; a config may name the same one.
 void resolve_defaults_of_strategies(const Workload& workload, Machine& system,
                                     const YamlEntry& section, InputMessages& messages) {
   if (workload.network_use == NetworkUse::Free) return;
@@ -123,7 +123,7 @@ std::vector<std::optional<std::int64_t>> join_pins(const Problem& problem,
   return joined;
 }
 
-/// What an objective weighs the step time with must be there.
+/// An objective requires the price or power that it multiplies the step time with.
 void check_objective(Objective objective, const YamlEntry& search, const YamlEntry* price,
                      const YamlEntry* power, InputMessages& messages) {
   const auto missing = [&](const char* what) {
@@ -153,7 +153,7 @@ void add_small_levels(const Problem& problem, Chip& chip) {
   }
 }
 
-/// Levels that are to take time must be there, and those that are given must be of use.
+/// Levels that take time must be given, hold a tile, and have one dataflow.
 void check_levels(const Config& config, const YamlEntry& execution, InputMessages& messages) {
   const Problem& problem = config.problem;
   if (!problem.execution.levels || config.design) return;
@@ -171,7 +171,7 @@ void check_levels(const Config& config, const YamlEntry& execution, InputMessage
   }
 }
 
-/// Products of one format at the peak of another one.
+/// Notes products of one format at the peak of another one.
 void note_peak_of_cores(const Problem& problem, InputMessages& messages) {
   const Bytes word = problem.workload.word;
   if (word == Bytes(2.0)) return;
@@ -190,7 +190,7 @@ void note_parts_left_out(const Problem& problem, InputMessages& messages) {
       "linpack' times whole runs");
 }
 
-/// Returns whether the framework, which chooses formats of words of 4 B alone, decides one.
+/// Whether the framework decides the format of a kernel, which has words of 4 B then.
 bool framework_decides(Problem problem) {
   return std::ranges::any_of(problem.workload.graph.kernels(), [&](const Kernel& kernel) {
     problem.execution.library = MathLibrary::Torch;
@@ -200,7 +200,7 @@ bool framework_decides(Problem problem) {
   });
 }
 
-/// A format, or a framework that chooses one, must count.
+/// A format, or a framework that chooses one, must change a kernel.
 void refuse_formats_without_effect(const Problem& problem, const YamlEntry* math,
                                    const YamlEntry* framework, InputMessages& messages) {
   const bool all_have_own =

@@ -54,8 +54,8 @@ std::string command_text(const std::string& command, const Emitted& emitted) {
   return text + "\n";
 }
 
-// A row for each value that a result has of a fixed set, by the end of the way to it, as plans and
-// deployments stand in several places of a result.
+// Rows of the values that come from a fixed set.  A row has the last keys of a path alone, as plans
+// and deployments stand in several places of a result.
 
 namespace {
 
@@ -84,7 +84,7 @@ KnownWords offloads() {
   return all;
 }
 
-/// The last keys of ways; `*` is any key, and a value of no such type is not of the row.
+/// The last keys of a path, where `*` is any key; the row is for strings only.
 struct WordRow {
   std::vector<std::string_view> end;
   KnownWords known;
@@ -190,7 +190,7 @@ void collect(const Json& value, KeyPath& way, std::vector<WrongValue>& mistakes)
   }
 }
 
-/// The place of the value at the end of a way, as far as the tree has it.
+/// The place of the value at a path, or of its last ancestor in the tree.
 Place place_of_value(const YamlNode& root, const KeyPath& way) {
   const YamlNode* node = &root;
   for (const std::string& key : way) {

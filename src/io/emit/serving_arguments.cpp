@@ -152,7 +152,7 @@ std::string_view program_of(Framework framework) {
                                         : "trtllm-serve MODEL";
 }
 
-/// Servers take room for the longest request, which models otherwise set far beyond it.
+/// Servers reserve memory for this request; their default, the model's limit, is far longer.
 std::int64_t longest_request(const Json& result) {
   std::int64_t longest = 0;
   for (const Json& request : result.at("workload").value("requests", Json::array())) {

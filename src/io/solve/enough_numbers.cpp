@@ -65,8 +65,8 @@ class SufficientValueSearch {
   }
 
  private:
-  /// Puts a plan that fits with another value, or with that value and a degree of a role if one is
-  /// given.  Returns whether any plan makes sense with that value.
+  /// Sets `change` to a plan that fits with another value, or with that value and one given degree
+  /// left open.  Returns whether the config makes sense with that value.
   bool try_value(const std::string& key, std::int64_t value, NumberChange& change) {
     using training::Role;
     const std::string changed = fmt::format("{}={}", key, value);
@@ -134,8 +134,8 @@ class SufficientValueSearch {
     return std::nullopt;
   }
 
-  /// A bound of the weights, gradients and states of the optimizer in all chips together, whatever
-  /// the plan.
+  /// A lower bound, for any plan, of the weights, gradients and states of the optimizer in all
+  /// chips.
   [[nodiscard]] double least_states() const {
     const Task& task = config_.task;
     if (task.machine.second_memory()) return 0.0;

@@ -36,7 +36,7 @@ using Hint = std::variant<std::monostate, Mapping, Decisions, std::vector<servin
 struct LoadedHint {
   Hint hint;
   std::string dropped;                  ///< why the search will not use it; empty if it will
-  std::vector<std::string> notes = {};  ///< on how the file was taken
+  std::vector<std::string> notes = {};  ///< on how the file was read
 };
 
 /// The message for the user who gave the file.
@@ -80,7 +80,7 @@ struct SolveOptions {
   bool robust = false;  ///< the plan of least regret, too, of a config with a stack
   SearchBounds bounds{};
   Hint hint;
-  SavedState* resume = nullptr;  ///< used up; null: the search begins
+  SavedState* resume = nullptr;  ///< consumed; null: a new search
 
   std::function<void(const Progress&)> on_progress = nullptr;
   Seconds progress_interval{1.0};
@@ -107,8 +107,8 @@ struct Result : Proof, SearchReport {
   std::optional<Score> objective;           ///< of the best answer, if there is one
   bool all_proved = true;                   ///< of several answers that were asked for
   StopReason last_stop = StopReason::None;  ///< of the search for the last of them
-  std::vector<std::string> notes;           ///< on how a given answer was taken
-  RuledOut ruled_out;                       ///< reasons why a given answer is none to choose from
+  std::vector<std::string> notes;           ///< on how a given answer was read
+  RuledOut ruled_out;                       ///< reasons why the search rules out a given answer
   std::string dropped;                      ///< reason why the search dropped the hint, or empty
   std::variant<SearchResult, JudgedMapping, DesignResult, training::PlanResult,
                calculon::ExecutionResult, serving::ServingResult>
