@@ -105,8 +105,8 @@ PlanResult find_at_level(const Task& task, const StepSearch& search, bool explai
   return result;
 }
 
-/// Whether a task in which nothing fits at the low ends cannot run: it has a known stack that may
-/// compute all again, or as much as is given.
+/// Whether no fit at the low ends proves that the task cannot run: its stack is known, and the
+/// search allowed full recomputation or the given one.
 bool is_proof(const Task& task, const PlanSpace& space) {
   const std::vector<Recompute> recomputes = space.recomputes();
   const auto has = [&](Recompute recompute) {
@@ -116,7 +116,7 @@ bool is_proof(const Task& task, const PlanSpace& space) {
   return task.stack->is_known && (is_told || has(Recompute::Full));
 }
 
-/// What is left of the limits for a search for a plan that is no proof.
+/// A further search, for a plan without proof, within the rest of the limits.
 StepSearch search_again(const StepSearch& search, const PlanResult& before) {
   StepSearch again{.limits = search.limits,
                    .threads = search.threads,
@@ -221,7 +221,7 @@ RuledOut ruled_out(const Task& task, const Plan& plan) {
   check_list(
       "recompute", choices.recomputes, plan.recompute,
       [](Recompute recompute) { return name_of(recompute); }, reasons);
-  // One chip with the same weights divides them with none: all of ZeRO is then the same.
+  // A chip without replicas shares no states, so all values of ZeRO are alike.
   if (sharing_chips(task, plan.degrees, false) > 1.0) {
     check_list("zero", choices.zeros, plan.zero, number_text, reasons);
   }

@@ -26,7 +26,7 @@
 namespace dfsearch::training {
 namespace {
 
-// How many decisions are taken at each level but the first; then come the layers of each stage and, for each
+// Number of decisions taken down to each level.  Then come the layers of each stage and, for each
 // dimension of the network, the degree of each role in it and the place of all on a mesh.
 constexpr std::size_t kTensorDecisions = 1;
 constexpr std::size_t kInnerDecisions = 3;
@@ -41,7 +41,7 @@ constexpr std::size_t kDimensionDecisions = kRoles.size() + 1;
 /// The number of degrees that are tried for a first plan, the least floors first.
 constexpr std::size_t kSeeds = 64;
 
-/// Less than this share of the best step is much less.
+/// A shape is tried at once if its bound is below this share of the best step.
 constexpr double kMuch = 0.95;
 
 bool by_bound(const PlanNode& a, const PlanNode& b) { return a.bound < b.bound; }
@@ -174,7 +174,7 @@ std::optional<Score> PlanRules::cost(const Decisions& decisions) const {
   return cost->objective;
 }
 
-/// No plan has less: of its time the products of the model, and of its work their energy.
+/// A bound on the objective of every plan, from the time and the energy of the model's products.
 Score PlanRules::least_value() const {
   const Task& task = space_.task();
   const Math math = math_of_word(task.pass.word, MathLibrary::Torch, task.machine.peaks);
@@ -184,7 +184,7 @@ Score PlanRules::least_value() const {
 
 PlanNode PlanRules::root() const {
   PlanNode root;
-  // A stack may multiply in fewer bits than the peak of the machine is of.
+  // A stack may multiply in fewer bits than the format of the machine's peak has.
   if (!space_.task().stack) root.bound = least_value();
   return root;
 }
@@ -417,13 +417,13 @@ void PlanRules::seed(const PlanBranching& branching) const {
                            space_.task(), model.average_floor(anywhere, model.passes(anywhere)),
                            searched_work(space_.task(), model, true))});
     }
-    // Something at once, in case there is no time for more.
+    // A first plan at once, in case there is no time for more.
     if (is_first) dive(seeds, branching);
   }
   dive(std::move(seeds), branching);
 }
 
-/// Straight down from the least bounds, as long as they promise something better.
+/// Straight down from the least bounds, as long as they are below the cutoff.
 void PlanRules::dive(std::vector<PlanNode> nodes, const PlanBranching& branching) const {
   std::stable_sort(nodes.begin(), nodes.end(), by_bound);
   if (nodes.size() > kSeeds) nodes.resize(kSeeds);
