@@ -164,7 +164,7 @@ class OrderFinder {
       drop(tables_[t], most);
       live_entries_ += static_cast<double>(table_size(tables_[t]));
     }
-    // A step has a result, if an empty one, so that numbers of tables stay simple.
+    // Every step adds a table, this one an empty one, so that tables are numbered by steps.
     tables_.emplace_back();
     is_merged_.push_back(true);
     order_.steps.push_back({.variable = most, .is_tried = true, .neighbours = {}, .merged = {}});

@@ -50,7 +50,7 @@ std::string shell_text(Words words) {
   return text;
 }
 
-/// A word where a config is expected that looks like a misspelt command.
+/// Refuses a word in place of a config that looks like a misspelt command.
 void refuse_misspelt_command(const std::string& word) {
   if (word.find_first_of("./-") != std::string::npos) return;
   std::error_code error;
@@ -212,7 +212,7 @@ std::variant<CommandLine, HelpText> parse_command_line(int argc, const char* con
     words = {words[1], "--help"};
   }
 
-  // A command is the first word or it is none: a config may have any name.
+  // Only the first word may be a command: a config may have any name.
   CommandLine line;
   line.words = shell_text(words);
   const CommandRow* const named = command_named(words[0]);

@@ -40,8 +40,8 @@ constexpr auto words(RunGroup) {
 bool is_timed(const MeasuredRun& run);
 /// Errors of times, as shares of the measured ones.
 double error_of(const MeasuredRun& run, const Prediction& prediction);
-/// The GiB that the allocator gives away on the stage that was measured, and with fragments those
-/// that it reserves, unless the former were measured.
+/// The GiB that the allocator reserves on the measured stage, fragments included, or hands out if
+/// the allocated ones were measured.
 double allocator_gib(const MeasuredRun& run, const Prediction& prediction,
                      memory::Level level = memory::Level::Typical);
 /// The file or paper of a run without version and place in it.
@@ -62,13 +62,13 @@ inline constexpr std::array<std::pair<std::string_view, Seconds training::StepPa
 /// The greatest of them and its share.
 std::pair<std::string_view, double> largest_part(const training::RunTime& time);
 
-/// Shares; `held` of intervals.
+/// Errors as shares; `held` is the share of runs within their intervals.
 struct GroupErrors {
   std::string name;
   std::size_t runs = 0;
   double error = 0.0, median = 0.0, bias = 0.0, worst = 0.0, held = 0.0;
 };
-/// First of all runs; empty if none was timed.
+/// Errors of all runs, then of each group; empty if none was timed.
 std::vector<GroupErrors> errors_by(const std::vector<MeasuredRun>& runs,
                                    const Predictions& predictions, RunGroup group);
 
@@ -82,8 +82,8 @@ std::vector<GroupErrors> errors_of_guesses(const std::vector<MeasuredRun>& runs,
 std::vector<GroupErrors> errors_without_a_source(const std::vector<MeasuredRun>& runs,
                                                  const Predictions& predictions);
 
-/// Plans of one model with one batch on one machine, pair by pair, each with the mean time of its
-/// runs; `regret` is what the plan predicted best takes more than the best one.
+/// Pairs of plans of one model, batch and machine, each with the mean time of its runs: the share
+/// ordered right, and the excess time of the plan predicted best over the best one.
 struct PlanOrder {
   std::string name;
   std::size_t pairs = 0;
@@ -92,8 +92,9 @@ struct PlanOrder {
 std::vector<PlanOrder> orders_of_plans(const std::vector<MeasuredRun>& runs,
                                        const Predictions& predictions);
 
-/// Runs that ran and that ran out of memory, and the ones refused at each level; of `measured` ones
-/// the peak is known, whose error and bias are shares, and `within` the low and the high end.
+/// Runs that ran, runs out of memory, and how many of them each level refuses.  `measured` runs
+/// have a known peak, `within` of them between the low and the high end; `error` and `bias` are
+/// shares.
 struct MemoryErrors {
   struct Refused {
     std::size_t runs = 0;

@@ -12,7 +12,7 @@
 namespace dfsearch::serving {
 namespace {
 
-/// The time to the first token that 99 of 100 requests keep: the wait in the queue replaces its mean.
+/// The time to the first token that 99 of 100 requests keep: their wait replaces the mean wait.
 /// Only requests that arrive at random, in an open loop, wait so.
 double ttft_of_99(const Task& task, const Means& means, double ttft, double mean,
                   std::int64_t servers, double load, double service) {
@@ -65,7 +65,7 @@ double fullness_of(const Pool& pool, double memory) {
   return memory / pool.usable().in_base_units();
 }
 
-/// In the order of Broken, but for limits that only one mode has.
+/// Adds broken limits in the order of Broken, except limits that only one mode has.
 void add_broken(const Task& task, bool memory_fits, double margin, Figures& figures) {
   const auto check = [&](bool broken, Broken what) {
     if (broken) figures.broken.add(what);

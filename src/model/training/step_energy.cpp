@@ -107,8 +107,8 @@ EnergyWork StepModel::stack_block_work(const BlockProfile& block, Recompute reco
   return sum;
 }
 
-/// Gradients and weights of `all` elements of every replica of a chip, and of `experts`, as replicas
-/// exchange them in a step.
+/// The exchanges of replicas in a step, of gradients and weights: `all` elements of a chip, and
+/// `experts` among the replicas of experts.
 EnergyWork StepModel::replica_work(double all, double experts) const {
   const Degrees& degrees = shape_.degrees;
   const std::int64_t alike = degrees[Role::Context] * degrees[Role::Data];
@@ -199,7 +199,7 @@ Seconds longest_step(const Task& task, const EnergyWork& work, Score most) {
   if (task.objective == Objective::StepTime || !(most < Score::infinity())) {
     return Seconds(most.in_base_units());
   }
-  // The work may be nearly all of it, and then a rounding of the value much of the rest.
+  // If the work is nearly all of the value, a rounding is much of the rest.
   const double limit = most.in_base_units() * kMoreRoundings;
   const EnergyRates& rates = task.machine.energy;
   const double chips = number(task.machine.chips);
