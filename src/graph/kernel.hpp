@@ -84,8 +84,8 @@ constexpr bool may_have_group(CommunicationType type) {
 struct Communication {
   CommunicationType type = CommunicationType::AllReduce;
   Bytes bytes{};  ///< not used by gradients
-  /// A group of chips, whatever their dimensions serve, as counts from the inside out: members,
-  /// places until the next member, and so on; empty: by the type.
+  /// A group of chips across dimensions, as counts from the inside out: 1, 8, 4 are one of each 8
+  /// chips, four times; empty: by the type.
   std::vector<std::int64_t> group = {};
 
   friend bool operator==(const Communication&, const Communication&) = default;
@@ -131,8 +131,8 @@ struct Kernel {
   std::int64_t matrices = 0;
   /// Elements stored beside the matrices: the weight of a norm, biases.
   std::int64_t parameters = 0;
-  /// Tokens that the loops `outer` and N hold together (K where tokens are what is summed
-  /// over) if they have room for more, as experts have; 0: they are full.
+  /// Tokens in the loops `outer` and N together (in K if that sums over tokens) if these have room
+  /// for more, as for experts; 0: they are full.
   std::int64_t tokens = 0;
   /// The kernel whose weight it uses as well, or computes the gradient of: stored there.
   std::optional<KernelId> weight_of = std::nullopt;

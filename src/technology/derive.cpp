@@ -219,7 +219,7 @@ std::int64_t Derivation::ports_of(LinkKind kind) const {
   if (any && !given && design_.equations.link_ports == LinkPorts::FourAndOne) {
     return kind == LinkKind::Intra ? 4 : 1;
   }
-  // Dimensions of one member each need no port, but they are there.
+  // At least one, also if all dimensions have a single member, which needs no port.
   return any ? std::max<std::int64_t>(ports, 1) : 0;
 }
 
@@ -293,7 +293,7 @@ namespace {
 
 constexpr BytesPerSecond kSlowestBandwidth{1.0};
 
-/// `most` with the areas of the core, or of all else that shares or leaks, from `least`.
+/// `most` with the area of the cores from `least`, for at least one bundle.
 Split few_cores(const ChipDesign& design, const Split& least, const Split& most) {
   Split split = most;
   const CoreTechnology& core = design.technology.core;
@@ -349,7 +349,7 @@ std::optional<Chip> optimistic_chip(const ChipDesign& design, const Split& least
                         nominal, design.equations.voltage_floor);
     memory.raw_bandwidth = wires * memory.point.frequency;
     memory.bandwidth = of.utilization * memory.raw_bandwidth;
-    // The bandwidth of the most stacks, which their leakage may have turned off.
+    // The most stacks; `derive` gives none if their leakage leaves no bandwidth.
     const std::int64_t stacks =
         std::min(whole_part((design.budget.package - design.budget.die) / of.stack_area),
                  whole_part(most.area[Component::Memory] / of.controller_area));

@@ -235,7 +235,8 @@ class StageSearch {
     }
   }
 
-  /// Too many stages; a kernel that does not fit even with the smallest tile; or all together.
+  /// Too many stages; a kernel that does not fit even with the smallest tile; or all kernels
+  /// together.
   [[nodiscard]] Infeasible reason() const {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (const NetworkChoice& network : networks_) {
@@ -263,7 +264,7 @@ class StageSearch {
   std::unique_ptr<const StageOrder> order_;
   std::vector<LoopPair> sharding_;
   std::vector<Point> points_;         // that are open, the least bound last
-  Score closed_ = Score::infinity();  // the least bound of the others, with a gap that is enough
+  Score closed_ = Score::infinity();  // the least bound of points closed within the gap
   SearchResult result_;
   char found_by_ = ' ';
   std::mutex mutex_;  // guards the members below, which the thread of the listener reads

@@ -165,7 +165,7 @@ std::vector<std::int64_t> layers_by_cost(const Transformer& model, std::int64_t 
   return layers;
 }
 
-/// Divides layers as Megatron-LM does: evenly, and where that cannot be, embedding and loss count as
+/// Divides layers as Megatron-LM does: evenly or, if that is impossible, with embedding and loss as
 /// layers of the first and the last stage (--account-for-embedding-in-pipeline-split and -loss-).
 std::vector<std::int64_t> layers_by_slots(std::int64_t layers, std::int64_t stages,
                                           std::int64_t chunks) {
