@@ -233,8 +233,8 @@ std::optional<Seconds> published_gemm_time(const Technology& technology, const C
 
 namespace {
 
-/// Words that a tile of a x b of the left and b x c of the right operand moves, with each of the
-/// three operands staying until it is done with: the result, the left one, the right one.
+/// Adds FLOP per word of tiles of a x b of the left and b x c of the right operand, where the
+/// result, the left or the right one stays until it is done with.
 void add_tile(const Shard& gemm, std::int64_t a, std::int64_t b, std::int64_t c,
               std::vector<double>& intensities) {
   const auto m = static_cast<double>(gemm.m);

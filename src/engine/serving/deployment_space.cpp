@@ -49,8 +49,8 @@ constexpr auto kAnyValue = [](std::int64_t) { return true; };
 const DegreeChoice kChunks{
     .values = {16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}};
 
-/// Whether replicas do all that ranks do: nothing is shared among these without experts, and stages of
-/// more chips send over a dimension that is no faster.
+/// Whether replicas do the same as ranks: without experts ranks share nothing, and larger stages
+/// send over a dimension that is no faster.
 bool ranks_are_replicas(const Task& task, const RoleChoices& role) {
   if (task.model.experts || role.replicas || task.all.replicas) return false;
   return std::all_of(task.pools.begin(), task.pools.end(), [](const Pool& pool) {
@@ -67,7 +67,7 @@ DegreeChoice choice_of(const Task& task, const RoleChoices& role,
   const bool of_prefill = &role == &task.prefill && key == &RoleChoices::batch;
   if (role.*key) return *(role.*key);
   if (task.all.*key && !of_prefill) return *(task.all.*key);
-  // All that those that decode leave of an iteration.
+  // All that decoding requests leave of an iteration.
   if (key == &RoleChoices::chunk && task.batched_tokens) return {.values = {*task.batched_tokens}};
   if (key == &RoleChoices::chunk) return kChunks;
   if (key == &RoleChoices::batch) return {.values = {}, .least = 1, .most = 1024};

@@ -1,6 +1,6 @@
 #pragma once
 
-// The search for the best deployment, or for the front: the one public entry of this room.
+// The search for the best deployment, or for the front: the one public entry of this folder.
 
 #include <array>
 #include <cstdint>
@@ -23,8 +23,8 @@
 
 namespace dfsearch::serving {
 
-/// The resolution of values and of times per token.  Deployments within it are equally good: the
-/// fewest chips, then the first count.  The gap of an answer is the true one, and may be as much.
+/// The resolution of values and of times per token.  Among deployments within it the answer has the
+/// fewest chips and is the first, so its true gap may be as large as this.
 inline constexpr double kTie = 1e-9;
 
 struct ServingSearch {
@@ -53,7 +53,7 @@ struct ServingSearch {
 /// The best deployment found and how sure it is.
 struct FoundDeployment : Proof {
   std::optional<Deployment> deployment;
-  std::optional<Figures> figures;  ///< of a given deployment without room none
+  std::optional<Figures> figures;  ///< none if a given deployment has no room
   Score cost = Score::infinity();  ///< value_of
 };
 
@@ -71,8 +71,8 @@ constexpr auto words(Closed) { return named<Closed>("bound", "rate", "chips", "c
 struct Remedy {
   Broken limit = Broken::Memory;
   double given = 0.0;
-  /// The least value of the limit with which something fits, to the last bit, of memory to the byte;
-  /// a rate that can be served, where one nearer to the given one by a millionth cannot.
+  /// The least value of the limit with which something fits, to the last bit, of memory to the
+  /// byte; a rate that can be served, while one nearer to the given rate by a millionth cannot.
   double enough = 0.0;
   Deployment deployment;  ///< that fits then
 };
@@ -110,7 +110,7 @@ struct ServingResult : FoundDeployment, SearchReport {
   std::vector<Remedy> remedies;  ///< for Infeasible
   /// Nothing fits at the level asked for, but this does at the low end: NoSolution.
   std::optional<FrontPoint> at_low;
-  /// For Infeasible: limits that rule out deployments; each breaks one of them.
+  /// For Infeasible: the limits that deployments break; each breaks one of them.
   std::vector<Broken> ruled_out_by;
   std::vector<FleetMember> fleet;  ///< of several models, in their order
   std::vector<FleetRemedy> fleet_remedies;

@@ -192,7 +192,7 @@ Json columns_json(const Json& study, const Json& front, const std::vector<Json>&
     if (is_nothing && !is_asked) continue;
     std::string text = rows.size() > kMostExact ? packed<float, std::uint32_t>(values)
                                                 : packed<double, std::uint64_t>(values);
-    // A column with the values of a figure of the study is left out, such as a bound that was met.
+    // A column that equals an earlier one is left out, such as a bound that was met.
     const bool is_known =
         !is_asked && !study.at("figures").contains(name) && contains(columns["figures"], text);
     if (!is_known) columns["figures"][name] = std::move(text);

@@ -67,7 +67,7 @@ Extents KernelShares::extents(KernelId id) const {
     const Kernel& forward = graph_.kernel(*kernel.weight_of);
     if (forward.outer > 1) extents.k = ceil_div(forward.outer, tensor_) * forward.m;
   }
-  // Samples are divided already; of experts a chip has fewer, with the rows of all chips.
+  // Samples are divided already; a chip has fewer experts, with the rows of all chips.
   if (is_of_experts(id)) extents.divide(Loop::Outer, expert_);
   return extents;
 }
