@@ -1,12 +1,10 @@
 // The least kernel-by-kernel time as one sum.
 //
-//
 // Each kernel is a partition.  Its time depends on its own loop, on the loops of the kernels before
 // it, whose outputs it loads, and of the kernels after it, to whose layouts it converts.  So the
 // layer is a sum of terms over few kernels each, in whole ticks, and its least sharding is found
 // exactly (base/least_sum.hpp).  The clock belongs to the layer with all loops left; no sharding
 // has longer ticks.
-//
 //
 // Against all shardings: tests/engine/sharding/lone_kernels_test.cpp.
 

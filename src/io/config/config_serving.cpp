@@ -43,7 +43,7 @@ void add_peaks(const YamlEntry& entry, PeaksSection& peaks, InputMessages& messa
   }
 }
 
-/// The keys that code reads, before the rules of the rows ask for them.
+/// Reads the keys that code reads, before the rules of the rows use them.
 void read_peaks(const YamlNode& root, std::vector<PoolSection>& pools, InputMessages& messages) {
   const YamlEntry* serving = root.find("serving");
   const YamlEntry* list = serving ? serving->value.find("pools") : nullptr;

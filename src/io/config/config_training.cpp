@@ -36,7 +36,7 @@ using training::Task;
 // More than any machine has; up to there a search is stopped in time.
 constexpr std::int64_t kMostChips = std::int64_t{1} << 24;
 
-/// A count that other configs may have.
+/// Refuses a count that only other configs may have.
 void check_most(const YamlEntry& section, std::string_view key, std::int64_t count,
                 std::int64_t most, InputMessages& messages) {
   if (count <= most) return;
@@ -184,7 +184,8 @@ void set_rates(const RatesSection& rates, Machine& machine) {
   }
 }
 
-/// The file that a measured chip comes from: a file that adds to another one has fewer keys left.
+/// The file that a measured chip comes from: the one of fewest keys, as files on top of others
+/// have.
 std::string chip_name(const YamlEntry& chip) {
   std::map<std::string, int> keys;
   for (const YamlEntry& entry : chip.value.entries) {
@@ -206,7 +207,7 @@ bool has_shelf_keys(const YamlEntry& section) {
   });
 }
 
-/// What a config says of a chip or a stack beside its file must count.
+/// Refuses keys beside the file of a chip or a stack that only runs have.
 void refuse_keys_of_runs(const YamlEntry* section, const Schema& schema, InputMessages& messages) {
   if (section == nullptr) return;
   const auto is_own = [&](const YamlEntry& entry) {
@@ -267,7 +268,7 @@ void read_execution_of(const YamlEntry& section, Task& task, InputMessages& mess
                                     .precision = text.precision.value_or(stack::Precision::Bf16),
                                     .scenario = {}});
     task.stack->chip.name = chip_name(*section.value.find("chip"));
-    // How much of a layer is copied away is guessed, as all is of a stack that lacks `full`.
+    // The memory of offloaded layers is guessed, and all memory of a stack without `full`.
     const stack::Stack& stack = task.stack->stack;
     const stack::Software& software = stack.software;
     const auto& again = stack.recompute;
@@ -279,7 +280,7 @@ void read_execution_of(const YamlEntry& section, Task& task, InputMessages& mess
   }
 }
 
-/// Against a model or a machine that is wrong nothing is checked.
+/// Checks nothing if the model or the machine is wrong.
 void read_plan_choices(const YamlEntry& section, bool others_are_right, Task& task,
                        InputMessages& messages) {
   MapReader reader(section, messages);
@@ -289,8 +290,8 @@ void read_plan_choices(const YamlEntry& section, bool others_are_right, Task& ta
   reader.finish();
 }
 
-/// With a stack only the inputs of linear layers have another word, and its kernel of attention is
-/// fused or not, and then leaves masked pairs out or not.
+/// A stack fixes the word of all but the inputs of linear layers.  Its kernel of attention fixes
+/// whether attention is fused, and then skips masked pairs.
 void refuse_beside_stack(const Task& task, const YamlEntry& section, InputMessages& messages) {
   const auto refuse = [&](std::string_view key, bool is_wrong, const std::string& what) {
     const YamlEntry* entry = section.value.find(key);
@@ -310,7 +311,7 @@ void refuse_beside_stack(const Task& task, const YamlEntry& section, InputMessag
                      is_fused ? "causal" : "full", name_of(kernel)));
 }
 
-/// Sections of other configs that a plan has no use for.
+/// Refuses sections that only other configs may have.
 void refuse_sections(YamlNode& root, InputMessages& messages) {
   std::erase_if(root.entries, [&](const YamlEntry& section) {
     constexpr std::array<std::string_view, 2> kOthers = {"equations", "sharding"};

@@ -76,8 +76,7 @@ void check_conversion(const SetupGraph& graph, const SetupTensor& item) {
                      "kernels asks for");
 }
 
-/// The first connection that leads back to where earlier ones come from; for
-/// the message, where there is one.
+/// The first connection that closes a cycle with earlier ones, for the message; there is one.
 Place place_of_cycle(const SetupGraph& graph) {
   std::vector<std::vector<std::size_t>> next(graph.kernels.size());
   for (const SetupTensor& item : graph.tensors) {

@@ -1,5 +1,5 @@
-// The fit of an engine, as the one of a stack: absolute values of logarithms count, so that a few rows
-// with another cause do not decide, and numbers change one by one and along the change of a round.
+// Fits an engine as a stack is fitted: by absolute logarithms, so that a few rows with another
+// cause do not decide, along one constant after the other and along the change of a round.
 
 #include "io/predict/fit_engine.hpp"
 
@@ -82,8 +82,8 @@ constexpr FittedRow kFitted[] = {
 #undef DFSEARCH_SHARE
 
 constexpr double kFirstTokens = 0.03;  // weight of the time to the first token
-constexpr double kMostOff = 3.0;       // logarithm of one that counts
-constexpr std::size_t kFewRows = 20;   // which no half of is fitted
+constexpr double kMostOff = 3.0;       // greatest logarithm that one adds
+constexpr std::size_t kFewRows = 20;   // with fewer, halves are not fitted
 
 void put(const Values& values, MeasuredService& row) {
   Engine& engine = row.task->pools[0].engine;
@@ -96,7 +96,7 @@ double rounded(double value) {
   return value;
 }
 
-/// The mean over rows of what one of them counts.
+/// The mean of `count` over the rows.
 template <class Count>
 double mean_of(const ServiceRows& rows, const Values& values, const Count& count) {
   Values terms(rows.size());

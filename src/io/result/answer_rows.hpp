@@ -27,7 +27,7 @@ namespace dfsearch {
 struct AnswerRow {
   std::string_view key;
   Json (*json)(const void* object) = nullptr;
-  bool only_above_zero = false;  ///< else the key is left out
+  bool only_above_zero = false;  ///< whether the key is left out unless the value is above zero
 };
 using AnswerRows = std::span<const AnswerRow>;
 

@@ -45,7 +45,7 @@ class LayerCosts {
   /// machine, or is null.
   LayerCosts(const Problem& problem, LayerDecisions decisions, int coarser = 0,
              CoreOptionsCache* cache = nullptr);
-  /// In the ticks of another layer.
+  /// Uses the clock of another layer.
   LayerCosts(const Problem& problem, LayerDecisions decisions, const Clock& clock,
              CoreOptionsCache* cache);
 
@@ -69,8 +69,8 @@ class LayerCosts {
   /// The time that the kernel's traffic out of each level takes, over all tiles; those that
   /// the chip does not have take none.
   [[nodiscard]] LevelTicks level_times(KernelId kernel) const;
-  /// The time of each level for a partition whose traffic there takes so long: with the latency of
-  /// the level, where there is any traffic.
+  /// The time of each level for a partition with this traffic, with the latency of the level where
+  /// there is any.
   [[nodiscard]] LevelTicks with_latency(LevelTicks traffic) const;
   /// Memory traffic with its latency.  It never falls when the traffic grows.
   [[nodiscard]] Ticks with_latency(Ticks traffic) const {

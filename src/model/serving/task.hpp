@@ -341,8 +341,8 @@ struct Task {
   std::optional<double> concurrency;  ///< users, who each ask again when they are answered
   std::optional<double> rounds;       ///< requests of each of them; spreads the burst of the start
   std::optional<double> num_requests = {};  ///< of a job, all at once; nothing: a load without end
-  /// The k-th of the experts is chosen in proportion to k to minus this; 0: all alike, so that chance
-  /// alone loads a rank more than others.  Nothing: `imbalance` of the model.
+  /// The k-th expert is chosen in proportion to k^-popularity; 0: all alike, and chance alone loads
+  /// some ranks more.  Nothing: `imbalance` of the model.
   std::optional<double> popularity;
   double length_spread = 0.0;  ///< lengths are even in (1 - spread .. 1 + spread) of the mean
   std::vector<Precision> precisions = {{}};  ///< to choose from, one for all of a deployment

@@ -7,7 +7,7 @@
 namespace dfsearch::training {
 namespace {
 
-/// How many times the n-th part of a value a chip has.
+/// The number of n-th parts of a value that a chip has.
 double held_parts(ValueLayout layout, HeadCopies copies, const AxisRules& axis) {
   const double chips = static_cast<double>(axis.chips);
   if (layout == ValueLayout::Replicated || layout == ValueLayout::Partial) return chips;
@@ -15,7 +15,7 @@ double held_parts(ValueLayout layout, HeadCopies copies, const AxisRules& axis) 
   return is_copied ? chips / static_cast<double>(axis.kv_heads) : 1.0;
 }
 
-/// How many times (n-1)/n^2 of a value each chip sends.
+/// The amount that each chip sends, in (n-1)/n^2 of a value.
 double sent_parts(Exchange exchange, double chips) {
   switch (exchange) {
     case Exchange::AllGather:
@@ -45,7 +45,7 @@ std::vector<Parts> value_parts(const DataflowGraph& graph, const AxisRules& axis
   return kept;
 }
 
-/// The inputs and outputs of a kernel: each value with its number among them.
+/// The inputs and outputs of a kernel; an output has the number of its value.
 struct Streams {
   std::vector<Parts> inputs;
   std::vector<std::pair<int, Parts>> outputs;

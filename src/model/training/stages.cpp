@@ -10,13 +10,11 @@
 
 // The spread of the least step: a sum of three maxima over the stages, or one maximum by itself.
 //
-//
 // One maximum: at a given pace each stage, from the first on, takes its most layers within the pace
 // and the limits.  A stage that goes further leaves fewer layers to the rest, and fewer never cost
 // more nor take more room.  If layers are left over, nothing changes until the pace lets some stage
 // take one more; the least such pace is the next to try.  At the pace found the spread is made from
 // the last stage on: the first one holds most micro-batches.
-//
 //
 // A sum of maxima: the least of all but the last maximum is known to be no more than in any spread
 // left, so a spread that is better than the best has less of the last one.  This becomes a limit,

@@ -1,6 +1,5 @@
 // A micro-batch passes through the stages, then the replicas add up its gradients.
 //
-//
 // Exchanges among tensor and expert ranks are waited for; a ring of keys and values runs beside the
 // attention that works on earlier ones, and gradients are added up while the last micro-batch goes
 // back through the layers behind.  A copy to or from the second memory runs beside work that does
@@ -81,7 +80,7 @@ BlockTime StepModel::block_time(const BlockProfile& block, const Groups& groups,
       sum.expert += groups.expert.time(exchange.exchange, exchange.whole);
     }
   }
-  // All but the first piece of attention hides the next piece's way.
+  // A piece of attention hides the transfer of the next one, so all pieces but one hide some.
   const double hidden = 1.0 - 1.0 / number(groups.context.members());
   waits[0].context += positive_part(rings[0].context - block.attention_forward * hidden);
   waits[1].context += positive_part(rings[1].context - block.attention_backward * hidden);
@@ -157,7 +156,7 @@ void StepModel::add_optimizer(const BlockProfile& block, BlockTime& time) const 
   }
 }
 
-/// Each tensor rank has a part of the vocabulary: they agree on the maximum and the sum.
+/// Each tensor rank has a part of the vocabulary; they exchange the maximum and the sum.
 Seconds StepModel::loss_exchanges(const Groups& groups) const {
   if (task_.model.vocabulary == 0 || task_.stack) return {};
   const double tokens = number(task_.pass.tokens) / number(shape_.degrees[Role::Context]) *
@@ -262,7 +261,7 @@ StepModel::OncePerStep StepModel::once_per_step(const Times& times, const Groups
   const Seconds reduced =
       exchange(shape_.zero == 0 ? Exchange::AllReduce : Exchange::ReduceScatter, task_.bytes.sent);
   const Seconds gathered = shape_.zero == 0 ? Seconds{} : exchange(Exchange::AllGather, word);
-  // Behind the work of all layers of the stage but one, which leaves the links alone.
+  // The kernels of all layers of the stage but the longest hide exchanges.
   const auto hidden = [&](Seconds BlockTime::*kernels) {
     if (!task_.data_overlap) return Seconds{};
     const Seconds plain = content.layers > 0 ? times.layer.*kernels : Seconds{};
@@ -411,7 +410,7 @@ StepModel::Detail StepModel::detail(const Groups& groups,
     detail.judgement = judgement(task_, shape_, profiles_, contents, micro_batches_);
   }
   detail.step = sum.step();
-  // The stage that is last, behind the one that sets the pace or by itself.
+  // The stage that ends last, after the pace of the slowest one or by its time alone.
   const auto ends = [&](const StageCost& stage) {
     return std::max(sum.pace() + stage.after_last_backward, stage.single_stage_time);
   };

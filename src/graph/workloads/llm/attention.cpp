@@ -72,7 +72,7 @@ LayerWriter::ValueId LayerWriter::latent_decode(ValueId normed) {
   const LatentAttention& latent = *model_.latent;
   const std::int64_t a = model_.heads, r = latent.key_value_rank;
   Heads heads = latent_heads(normed);
-  // One query after the other meets the weight of its head.
+  // Each query is multiplied with the weight of its head.
   heads.queries[0] =
       weight_gemm("Q_ABSORB", a, r, model_.head_dim - latent.rope_dim, heads.queries[0]);
   const ValueId mixed = fused(heads, r + latent.rope_dim, r);

@@ -99,7 +99,7 @@ class BackwardRules {
   }
 
  private:
-  /// The gradient of each part that kernel k computes and that anyone has a gradient for.
+  /// The gradients of the parts that kernel k computes, where some consumer has handed one back.
   std::vector<Input> gradients_of(std::size_t k) {
     std::vector<Input> gradients;
     for (ValueId v = 0; v < parts_.size(); ++v) {
