@@ -1,6 +1,5 @@
-// A greedy path decomposition: a kernel that two or three others feed, or a hub that all experts hang on, is taken as
-// soon as it makes the frontier no wider than anything else would.  Trees come out with a frontier
-// as wide as the way from a leaf to the root at the most, hubs add one each.
+// A greedy path decomposition: the next kernel is one that widens the frontier least.  In a tree
+// the frontier is at most as wide as the way from a leaf to the root; each hub adds one.
 
 #include "engine/duals/path_decomposition.hpp"
 

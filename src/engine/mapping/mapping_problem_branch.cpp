@@ -1,12 +1,11 @@
 // The tree above the fusions (mapping_problem_fusion.cpp).
 //
-// root -> one node per network, twice: without a bound, then with the least of its
-// points' -> one per outer point, each with a closed-form bound that needs no graph
-// work beyond a sum over kernels -> where the sharding is searched, one more kernel's
-// loop at a time -> the empty fusion of the point, once its tables are built ->
-// fusions.  All of them share one queue and one incumbent, so a point is only opened
-// while its bound is the least of all, and a good mapping of one point prunes the
-// others.
+// root -> one node per network, at first without a bound, then with the least bound of its points
+// -> one per outer point, each with a closed-form bound that needs no graph work beyond a sum over
+// kernels -> where the sharding is searched, one more kernel's loop at a time -> the empty fusion
+// of the point, once its tables are built -> fusions.  All of them share one queue and one
+// incumbent, so a point is only opened while its bound is the least of all, and a good mapping of
+// one point prunes the others.
 
 #include <algorithm>
 #include <tuple>
@@ -67,8 +66,8 @@ void MappingProblem::branch_root(Sink& expansion) const {
       continue;
     }
     auto known = known_bounds(network);
-    // A later tree finds them known, unless the first one was resumed: its nodes must not depend on
-    // that.
+    // Later trees know the bounds from the first.  After a resume they are found again here, so
+    // that the nodes are the same.
     if (!known && !excluded_.empty()) known = find_bounds(outer_points(problem_, network));
     expansion.child(of_network(network, known ? *known : std::vector{Score{}}));
   }
@@ -95,8 +94,8 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
       return;
     }
   }
-  // The queue takes the last of equal bounds first: the largest tile, unless the smallest may replace
-  // all others.
+  // The queue takes the last of equal bounds first: the largest tile, unless the smallest may
+  // replace all others.
   const bool smallest_first = !shared_->replacing_tiles.empty() && !fewer_tiles_replace(problem_);
   std::size_t first = 0;
   for (std::size_t i = 1; i < points.size(); ++i) {
@@ -119,8 +118,8 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
   }
 }
 
-/// Whether some other tiles take no more of anything.  All that replace lie on one side, so that
-/// none is replaced by itself in the end.
+/// Whether some other tiles take no more of anything.  Only one side is tried, so that no two
+/// points replace each other.
 bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
   if (shared_->replacing_tiles.empty()) return false;
   const auto costs = [this](OuterPoint of) {
@@ -252,9 +251,9 @@ void MappingProblem::offer(OuterPoint point, std::vector<LoopPair>&& sharding,
                      found_by);
 }
 
-/// The best fusion if every kernel had the best of each cost that its loops
-/// left allow; tightens the child's bound.  Nothing when no mapping within the cutoff is
-/// below.  Without SearchBound::Relaxation there is no fusion and nothing is known.
+/// The best fusion if every kernel had the least of each cost that its loops left allow; tightens
+/// the child's bound.  Nothing if no mapping below the child is within the cutoff.  Without
+/// SearchBound::Relaxation the result has no fusion and no bound.
 std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided,
                                                    const StepTime& step, Node& child,
                                                    const Sink& expansion) const {

@@ -32,8 +32,7 @@ std::optional<std::vector<KernelSet>> order_ideals(const Before& before, const K
     kernels.for_each([&](std::size_t k) {
       paced.check();
       if (ideals[i].contains(k)) return;
-      // The kernel, with kernels that come before and after it, too, is next if all others are
-      // there.
+      // Adds the kernel and those both before and after it, if all others before it are there.
       KernelSet next = ideals[i];
       before[k].for_each_common(kernels, [&](std::size_t other) {
         if (before[other].contains(k)) next.insert(other);

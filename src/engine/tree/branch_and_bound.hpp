@@ -391,8 +391,8 @@ class BranchAndBound {
     pruned_.fetch_add(std::exchange(sink.pruned, 0), std::memory_order_relaxed);
   }
 
-  /// Whether the node, which was the least of the open ones, is above the cutoff.  Then so
-  /// are they all and are dropped, unless a worker has handed in lesser ones since.
+  /// Whether the node, which was the least of the open ones, is above the cutoff.  Then all are,
+  /// and are dropped, unless a worker has handed in lesser ones since.
   bool drop_all_from(const Entry& least) {
     const Score limit = cutoff();  // which only falls
     if (!(least.bound > limit)) return false;
