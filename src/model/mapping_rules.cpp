@@ -100,7 +100,7 @@ MaybeInfeasible check_phases(const Problem& problem, const std::vector<std::int6
   return std::nullopt;
 }
 
-/// Checks that each stage holds kernels, and of both phases together.
+/// Checks that each stage holds kernels, and backward kernels beside their forward ones.
 MaybeInfeasible check_stage_members(const Problem& problem, const Mapping& mapping) {
   const DataflowGraph& graph = problem.workload.graph;
   const std::int64_t stages = degree_of(mapping.network, Strategy::Pipeline);

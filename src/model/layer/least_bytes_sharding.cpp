@@ -77,8 +77,8 @@ class Choices {
   }
 
  private:
-  /// Adds a term over some kernels, with its value for all their loops, which `bytes` finds in
-  /// `sharding_`.  One that is the same for all of them decides nothing.
+  /// Adds a term over some kernels.  `bytes` computes its value for each combination of their
+  /// loops, which `sharding_` holds.  A constant term is left out.
   template <class Bytes>
   void add_term(std::vector<std::size_t> kernels, const Bytes& bytes) {
     std::sort(kernels.begin(), kernels.end());
@@ -105,7 +105,7 @@ class Choices {
     }
   }
 
-  /// The tensors of a value, which take together: each layout once.
+  /// Adds the tensors of a value, which pays for each layout once.
   void add_value(const std::vector<TensorId>& value) {
     std::vector<std::size_t> ends{graph_.tensor(value.front()).from.index()};
     double combinations = static_cast<double>(sizes_[ends.front()]);

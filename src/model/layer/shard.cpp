@@ -103,8 +103,7 @@ Shard shard_of(const Extents& whole, LoopPair sharding, const ChipGrid& grid, st
   return shard;
 }
 
-// Chips begin at multiples of the number of heads held, so only few numbers of heads can precede
-// the first one in its group.
+// The first head of a chip is a multiple of `held`, so it has few possible places in its group.
 // docs/model.md (33)
 std::int64_t heads_held(std::int64_t outer, std::int64_t shared, std::int64_t chips) {
   const std::int64_t sharing = outer / shared;
@@ -182,7 +181,7 @@ Bytes explicit_bytes(const Kernel& kernel, LoopPair sharding, const ChipGrid& gr
   }
   const auto held = [&kernel](const Shard& shard) {
     const double rows = product(shard.m, shard.k);
-    // Chips that share a weight among them share its columns alone.
+    // A weight is m x k; Spread::Machine divides n alone, of a weight too.
     const bool is_weight = kernel.has_weight() && kernel.spread != Spread::Machine;
     return is_weight ? rows : rows * static_cast<double>(shard.n);
   };

@@ -82,7 +82,7 @@ struct StageContent {
   std::int64_t other_layers = 0;
   bool first = false;
   bool last = false;
-  /// Of a model of more kinds: those from the third on.
+  /// Layers of the third kind and of later ones.
   std::array<std::int64_t, kMostForms - 2> further{};
 
   [[nodiscard]] std::int64_t all_layers() const {
@@ -107,7 +107,7 @@ struct LayerOrder {
   std::int64_t layers = 0;  ///< Part::Layer
   std::int64_t other_layers = 0;
   std::int64_t every = 0;  ///< every how many layers one is of the other kind; 0: those come last
-  /// Of a model of several kinds, whose order has the place of each layer; `layers` are all then.
+  /// The kind of each layer in a model of several kinds; `layers` then counts all layers.
   const MixedLayers* mixed = nullptr;
 
   [[nodiscard]] std::int64_t all() const { return layers + other_layers; }

@@ -60,7 +60,7 @@ struct OptimizerWork {
 };
 OptimizerWork optimizer_work(const Task& task, const Plan& plan, const BlockProfile& block);
 
-/// The step of a plan but for its network and the layers of its stages.
+/// The step of a plan without its network and the layers of its stages.
 class StepModel {
  public:
   /// `shape` has everything but `layers` and `network`.  Refers to the task and the profiles.
@@ -99,7 +99,7 @@ class StepModel {
   [[nodiscard]] Detail detail(const Groups& groups, const std::vector<std::int64_t>& layers) const;
   /// Energy of the operations of all chips in a step at the full clock, whatever the network and
   /// the layers of the stages; nothing without energies.  `least`: of the passes alone, without
-  /// recomputation, which no completion of degrees, micro-batch and layout does with less.
+  /// recomputation: a lower bound for all completions of degrees, micro-batch and layout.
   /// docs/energy.md (6)
   [[nodiscard]] EnergyWork work(bool least = false) const;
   [[nodiscard]] std::int64_t micro_batches() const { return micro_batches_; }
@@ -142,7 +142,7 @@ class StepModel {
   };
   [[nodiscard]] OncePerStep once_per_step(const Times& times, const Groups& groups,
                                           const StageContent& content) const;
-  // Of a chip, for a micro-batch in a block, and for a step.
+  // Work of a chip, for a micro-batch in a block, and for a step.
   [[nodiscard]] EnergyWork block_work(const BlockProfile& block, Recompute recompute) const;
   [[nodiscard]] EnergyWork stack_block_work(const BlockProfile& block, Recompute recompute) const;
   [[nodiscard]] EnergyWork replica_work(double all, double experts) const;
