@@ -14,7 +14,7 @@
 
 namespace dfsearch {
 
-/// Says why two lists make no graph; the messages of the error are the list's name and the fault.
+/// Says why two lists make no graph: each message is the name of a list and its fault.
 class InvalidGraph : public InputError {
  public:
   enum class List : std::uint8_t { Kernels, Tensors };
@@ -39,13 +39,12 @@ class DataflowGraph {
   DataflowGraph() = default;
 
   /// `seams` are tensors between layers, from a kernel to one of the next layer, or from a backward
-  /// kernel to one of the layer before.  Throws InvalidGraph if there is no kernel, a name is empty
-  /// or stands twice, a tensor dangles or joins a kernel to itself, an operand is named that its
-  /// consumer has not, the tensors form a cycle, or a tensor leads from a backward to a forward
-  /// kernel; if tensors of one value differ in their rows, if just one of the kind and the extents
-  /// of fused attention is there, or if `weight_of` is not a kernel with a weight of its own, or
-  /// `backward_of` not one of a backward kernel that names a forward one; if a seam joins kernels
-  /// of two phases.
+  /// kernel to one of the layer before.  Throws InvalidGraph for: no kernel; an empty or repeated
+  /// name; a tensor that dangles, joins a kernel to itself, or leads from a backward to a forward
+  /// kernel; an operand that the consumer does not have; a cycle; tensors of one value with
+  /// different rows; only one of the kind and the extents of fused attention; a `weight_of` that is
+  /// no kernel with a weight of its own; a `backward_of` that does not lead from a backward to a
+  /// forward kernel; a seam between the phases.
   DataflowGraph(std::vector<Kernel> kernels, std::vector<Tensor> tensors,
                 std::vector<Tensor> seams = {});
 
@@ -82,14 +81,14 @@ class DataflowGraph {
   [[nodiscard]] std::int64_t rows(const Tensor& tensor) const;
 
   [[nodiscard]] bool has_backward() const { return has_backward_; }
-  /// A kernel with steps and a weight may take turns with the kernel that a seam to the next step
-  /// joins it with.  This is the tensor between the two: if it crosses partitions, the weight is read
-  /// again at each step.
+  /// A kernel with steps and a weight may take turns with the other end of a seam to the next step.
+  /// This is their tensor within a step: if it crosses partitions, the weight is read again at each
+  /// step.
   [[nodiscard]] std::optional<TensorId> turn(KernelId kernel) const {
     return turns_.empty() ? std::nullopt : turns_[kernel.index()];
   }
-  /// The number of steps that all kernels have, but for gradients that are summed up: one may
-  /// follow the other from stage to stage.  1 if there is none.
+  /// The steps that all kernels have, except sums of gradients: they may follow each other from
+  /// stage to stage.  1 if kernels differ.
   [[nodiscard]] std::int64_t wave_steps() const;
   /// FLOP of one layer for one sample.
   [[nodiscard]] Flops flops() const;
@@ -105,9 +104,9 @@ class DataflowGraph {
   std::vector<KernelId> topological_order_;
   std::vector<std::int64_t> levels_;
   std::vector<std::vector<TensorId>> values_;
+  std::vector<std::optional<TensorId>> turns_;  // per kernel; empty: none
   // Compressed adjacency: the inputs of kernel k are
   // input_tensors_[input_begin_[k] .. input_begin_[k + 1]).
-  std::vector<std::optional<TensorId>> turns_;  // per kernel; empty: none
   std::vector<TensorId> input_tensors_;
   std::vector<TensorId> output_tensors_;
   std::vector<std::uint32_t> input_begin_;
@@ -125,8 +124,8 @@ enum class RowUse : std::uint8_t {
 /// `tensor` is one of the graph, or a seam.
 RowUse row_use(const DataflowGraph& graph, const Tensor& tensor);
 
-/// How many heads the tensor has for the heads of its consumer: of keys and values that several
-/// heads of queries share fewer than `outer`.
+/// How many heads the tensor has: fewer than `outer` of its consumer if several heads of queries
+/// share keys and values.
 std::int64_t shared_heads(const DataflowGraph& graph, const Tensor& tensor);
 
 /// The fault in the shapes of all tensors that a kernel reads as one operand, whose first is

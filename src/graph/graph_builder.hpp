@@ -64,8 +64,8 @@ class GraphBuilder {
   void connect(const Pairs& pairs) {
     for (const auto& [from, to] : pairs) connect(from, to);
   }
-  /// Connects `rows` rows of a value that several kernels read; 0: the whole output.  The third is
-  /// another part of operand 2.
+  /// Connects `rows` rows of a value that several kernels read; 0: the whole output.  The third
+  /// tensor into a kernel is another part of operand 2.
   void connect_value(std::int64_t from, std::int64_t to, std::int64_t rows) {
     connect(from, to);
     tensors_.back().operand = std::min(tensors_.back().operand, 2);

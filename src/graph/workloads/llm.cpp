@@ -82,8 +82,8 @@ void add_backward(GraphBuilder& layer, const LlmShape& shape) {
   for (const char* name : {"Q", "K", "V", "PROJ_GEMM", "FFN0", "FFN1"}) {
     layer.share_weight(name, std::string(name) + "_bwd");
   }
-  // 26-27 before 5-27 and 26-28 before 8-28: the gradient is operand 1; so it
-  // is of 32 and 33, where 31 comes first.
+  // The gradient comes first, so it is operand 1: 26-27 before 5-27, 26-28 before 8-28, 31 of 32
+  // and 33.
   layer.connect(std::to_array<std::pair<int, int>>(
       {{19, 20}, {20, 21}, {21, 22}, {22, 23}, {23, 24}, {24, 25}, {25, 26}, {26, 27},
        {5, 27},  {26, 28}, {8, 28},  {27, 30}, {28, 29}, {30, 31}, {31, 32}, {31, 33},
@@ -133,8 +133,8 @@ void add_decode(GraphBuilder& layer, const LlmShape& shape, Bytes word) {
 
 }  // namespace
 
-// Rows of sums that make the rows of a column one: mean and variance, the maximum and the sum of
-// exponentials, and what their derivatives sum up.
+// Rows of sums over columns: mean and variance, the maximum and the sum of exponentials, and the
+// sums in their derivatives.
 std::int64_t llm_coupled_rows(std::string_view kernel) {
   constexpr std::int64_t kNorm = 2, kSoftmax = 2, kSoftmaxBackward = 1;
   if (kernel == "SOFTMAX") return kSoftmax;

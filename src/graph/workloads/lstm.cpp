@@ -140,7 +140,7 @@ class LstmBuilder {
     for (const Value& input : inputs) read(input, update);
   }
 
-  /// Adds the updates of the gates' weights for the layer below and for the step before at once.
+  /// Adds the updates of the weights: one kernel for W and U of a layer.
   void add_updates() {
     add_update("Output", shape_.vocabulary, softmax_bwd_, {top_});
     for (std::int64_t i = shape_.layers; i >= 1; --i) {
