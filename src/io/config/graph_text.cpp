@@ -18,7 +18,7 @@
 namespace dfsearch {
 namespace {
 
-/// True for words that every YAML reader takes for themselves.
+/// Whether every YAML reader reads the word as text.
 bool is_plain_word(const std::string& word) {
   static constexpr std::array kReserved = {"y",   "n",    "yes",   "no",  "on",
                                            "off", "true", "false", "null"};

@@ -28,7 +28,7 @@ class SetupSource {
 
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] Place place(int line, int column) const { return at(offset(line, column)); }
-  /// Where the word stands that ends last before a place.
+  /// The place of the last `word` that ends before a place.
   [[nodiscard]] Place word_before(int line, int column, const std::string& word) const;
 
  private:

@@ -1,6 +1,6 @@
-// Options of Megatron-LM (core 0.13: megatron/training/arguments.py) and sections of torchtitan
-// (torchtitan/config/job_config.py): their values of a plan.  Rows with one count each are shared
-// with the writer (launch_flags.hpp).
+// Reads a plan from options of Megatron-LM (core 0.13: megatron/training/arguments.py) and sections
+// of torchtitan (torchtitan/config/job_config.py).  Rows with one count each are shared with the
+// writer (launch_flags.hpp).
 
 #include "io/emit/read_arguments.hpp"
 
@@ -17,8 +17,8 @@
 namespace dfsearch {
 namespace {
 
-/// Whether a name differs by two letters, or lacks a word: frameworks have many more flags, so a
-/// nearest one means little.
+/// Whether a name differs by two letters, or lacks a word.  The nearest of the flags known here
+/// means little: frameworks have many more.
 bool is_nearly(std::string_view given, std::string_view known) {
   constexpr std::size_t kMost = 2;
   if (edit_distance(given, known) <= kMost) return true;
@@ -42,7 +42,7 @@ class PlanTree {
     const auto found = flags_.find(flag);
     return found == flags_.end() ? nullptr : &found->second;
   }
-  /// The preset for a flag that is not there.
+  /// The value of a flag, or `preset`.
   std::int64_t count(const std::string& flag, std::int64_t preset) {
     const FlagValue* said = find(flag);
     if (!said) return preset;
@@ -156,7 +156,7 @@ std::vector<std::int64_t> layers_of(std::string_view layout) {
   return layers;
 }
 
-/// A key of the arguments that divide layers among stages.
+/// Arguments that divide layers among stages.
 constexpr const char* kOfRank = "--num-virtual-stages-per-pipeline-rank";
 constexpr const char* kOfStage = "--num-layers-per-virtual-pipeline-stage";
 constexpr const char* kLayout = "--pipeline-model-parallel-layout";
@@ -165,9 +165,8 @@ constexpr const char* kLoss = "--account-for-loss-in-pipeline-split";
 constexpr const char* kFirst = "--decoder-first-pipeline-num-layers";
 constexpr const char* kLast = "--decoder-last-pipeline-num-layers";
 
-/// Layers of each stage where the embedding and the loss may take slots of layers, or the ends have
-/// layers of their own; empty where the layers cannot be divided so, are not known, or are in a
-/// layout.
+/// Layers of each stage: the embedding and the loss may count as a layer each, or the ends have
+/// their own numbers.  Empty if a layout says them, or they are unknown or do not divide.
 std::vector<std::int64_t> megatron_layers(PlanTree& tree, std::int64_t stages,
                                           std::int64_t layers) {
   constexpr std::int64_t kMostStages = std::int64_t{1} << 20;
@@ -297,7 +296,7 @@ void put_megatron_memory(PlanTree& tree) {
   tree.put_list("plan.offload", offload);
 }
 
-/// Whether `ranks` that divide the experts have them whole, as `inside` tensor ranks divide each.
+/// Whether experts are whole on `ranks` expert ranks, with `inside` tensor ranks for each expert.
 bool has_whole_experts(PlanTree& tree, const std::string& flag, std::int64_t inside,
                        std::int64_t tensor, std::int64_t ranks) {
   if (inside == tensor) return false;

@@ -1,5 +1,5 @@
-// Weights of 4 or 8 bits are multiplied in the bits of the activations, which are quantized as well
-// or of 16 bits.  Modules are not quantized where the checkpoint says so.
+// Products have the number format of the activations, which are quantized as well or have 16 bits.
+// Modules are not quantized where the checkpoint says so.
 
 #include "io/huggingface/model_fields.hpp"
 
@@ -116,7 +116,7 @@ std::string by_algorithm(ModelFields& fields) {
   return way ? text_of(*way, kept, cache) : std::string();
 }
 
-/// Of a scheme of compressed-tensors: weights, activations or the cache.
+/// The number format in a scheme of compressed-tensors for weights, activations or the cache.
 std::optional<Number> number_of(std::optional<ModelFields> scheme) {
   if (!scheme) return std::nullopt;
   const bool is_float = scheme->word("type") == "float";

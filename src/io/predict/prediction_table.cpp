@@ -282,7 +282,7 @@ std::string worst_services(const std::vector<MeasuredService>& services,
   for (const std::size_t i : order) {
     const MeasuredService& service = services[i];
     const serving::Figures& figures = predictions[i]->figures;
-    // Of a job the chip-seconds of a token.
+    // For a job, chip-seconds of a token.
     const double measured = service.rate ? 1.0 / *service.rate : *service.tpot;
     table.add({fmt::format("{:.4g}", 1e3 * measured),
                fmt::format("{:.4g}", 1e3 * measured * service.time_ratio(figures)),

@@ -31,7 +31,7 @@ bool may_grow(const Problem& problem, Strategy strategy) {
   return false;
 }
 
-/// Whether more chips would have a part each of the kernel.
+/// Whether the kernel could be divided among more chips.
 bool may_split(const Kernel& kernel) { return shardable_loops(kernel).back() != Loop::None; }
 
 /// Whether SRAM would limit nothing with each kernel in a partition of its own: then kernels stream.

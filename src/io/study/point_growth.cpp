@@ -1,6 +1,6 @@
-// A key of a quantity means the same wherever the other axes stand, so two configs that differ in
-// such keys alone compare as their values do.  A choice that leaves such a key to the base compares
-// with the base's value, which must then be the same for all points.
+// The meaning of a quantity does not depend on the other axes, so two configs that differ in
+// quantities alone compare as the quantities do.  A choice that does not set a quantity has the
+// value of the base, which must then be the same for all points.
 
 #include "io/study/point_facts.hpp"
 
@@ -53,8 +53,7 @@ bool has_other_sources(const Study& study) {
   });
 }
 
-/// The problem with nothing left of the quantities that only make a step slower when they shrink,
-/// and of prices and powers.
+/// The problem without prices, powers and the quantities that make a step slower when they shrink.
 Problem without_quantities(Problem problem) {
   Machine& system = problem.system;
   system.accelerator.cores = 1;
