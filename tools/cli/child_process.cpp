@@ -60,7 +60,7 @@ struct Start {
   _exit(Ended::kNotFound);
 }
 
-/// How it ends, or how one does that took too long and was killed.
+/// How the process ends, or that it took too long and was killed.
 Ended wait_for(pid_t process, const Deadline& end) {
   int status = 0;
   while (waitpid(process, &status, WNOHANG) == 0) {

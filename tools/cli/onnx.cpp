@@ -39,7 +39,7 @@ std::string python_path() {
   return path;
 }
 
-/// Each line that the reader prints is a message; of an interpreter that failed, the last one.
+/// Each line that the reader prints is a message; if the interpreter failed, only the last one is.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {

@@ -56,7 +56,7 @@ void drop_bound(CommandLine& line, const OptionRow& row, const std::string& valu
   refuse_word(row.name(), value, names);
 }
 
-/// The whole section; a file of the user counts from here.
+/// Replaces the whole section; the path of a file is relative to the current folder.
 void system_name(CommandLine& line, const OptionRow&, const std::string& value) {
   const std::filesystem::path file = find_input(value, ShelfKind::Systems);
   const std::string from =
