@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kStepsWhenTight = 500;
 constexpr std::int64_t kNodesOfLongSearch = 20'000;
-// In smaller graphs the tree has a first mapping as soon.
+// In smaller graphs the tree finds a first mapping as fast.
 constexpr std::size_t kManyKernels = 256;
 // In a graph of at least this size each child takes a while, and most of them wait for ever.
 constexpr std::size_t kLargeGraph = 512;
@@ -71,14 +71,14 @@ class Adapter final : public FusionSink {
   mutable Ticks limit_ = 0;
 };
 
-/// Puts a node from before these duals back into the queue if its bound is higher now.
+/// Puts a node that was bounded without these duals back into the queue if they raise its bound.
 bool requeue_if_tighter(const MappingProblem::Node& node, const PartitionDuals& duals,
                         Expansion<MappingProblem::Node, MappingSolution>& expansion) {
   if (&duals == node.fusion.duals) return false;
   FusionNode again = node.fusion;
   const FusionTree& search = node.context->search;
   const auto is_later = [&] { return node.context->score(again.bound) > node.bound; };
-  // The bound of the ideal alone takes a sum: it is enough for most of thousands of nodes.
+  // The bound of the ideal alone is one sum, and enough for most of thousands of nodes.
   again.bound = search.bound(node.fusion, duals);
   if (!is_later()) again.bound = search.bound_anew(node.fusion, &duals);
   if (!is_later()) return false;

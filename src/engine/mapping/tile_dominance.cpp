@@ -1,9 +1,9 @@
 // Compares one layer with another, number by number and loop by loop.
 //
-// More tiles have smaller buffers; times are the same, except for extents that the tiles do not
-// divide, or higher if a tensor passes through memory once for each tile.  So neither is better in
-// general.  Mostly more tiles are better if the SRAM may bind, and one tile if no tile has to fit.
-// Quantities that do not depend on the tiles, such as weights, are ignored.
+// More tiles have smaller buffers.  Their times are higher if a tensor passes through memory once
+// for each tile, and otherwise equal but for extents that the tiles do not divide.  So neither is
+// better in general.  Mostly more tiles are better if the SRAM may bind, and one tile if no tile
+// has to fit.  Quantities that do not depend on the tiles, such as weights, are ignored.
 //
 // Numbers are compared as the model computes them, not in exact arithmetic, so that the monotone
 // operations of the model keep their order.
@@ -139,7 +139,7 @@ bool TileCosts::no_more_than(const TileCosts& other) const {
   }
   const auto tiles = static_cast<double>(tiles_);
   const auto other_tiles = static_cast<double>(other.tiles_);
-  // Products with a power of two are exact, and so is the order of sums of them.
+  // Products with a power of two are exact, so sums of them keep their order.
   const double margin = is_doubled(tiles_, other.tiles_)
                             ? 1.0
                             : less_roundings(2 * (tile_sums_.size() + kRoundingsOfTileSum));

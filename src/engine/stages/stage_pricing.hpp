@@ -46,8 +46,7 @@ class StagePricing {
   /// The partitions that take it, in order.
   [[nodiscard]] std::vector<KernelSet> partitions(std::size_t from, std::size_t to) const;
 
-  /// The resource that a kernel alone in its partition lacks: the first kernel that does not fit,
-  /// if any.
+  /// The first kernel that does not fit alone in its partition, and the resource that it lacks.
   [[nodiscard]] std::optional<Infeasible> misfit() const;
 
   [[nodiscard]] const Clock& clock() const { return costs_.clock(); }
