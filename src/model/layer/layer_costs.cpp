@@ -268,7 +268,7 @@ Ticks LayerCosts::step_latency(KernelId kernel) const {
                       problem_.system.memory[0].latency);
 }
 
-// The least weights of the loops left exceed it only if the weights of every decision do.
+// Compares the least weights of the loops left: they exceed the SRAM only if all others do.
 // docs/model.md (38)
 bool LayerCosts::weights_exceed_sram() const {
   const StepTime step = step_time(problem_, decisions_.network, decisions_.micro_batch);

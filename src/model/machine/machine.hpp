@@ -101,9 +101,10 @@ struct NetworkDimension {
   std::optional<Mesh> mesh = std::nullopt;
   /// In place of the topology, in Calculon's equations.
   std::optional<MeasuredNetwork> measured = std::nullopt;
-  /// The members that the machine has, where fewer of them are used.
+  /// The members that the machine has, if fewer are used.
   std::optional<std::int64_t> whole = std::nullopt;
-  /// An axis of a torus: collectives use both directions of its links, and work on neighbouring axes
+  /// An axis of a torus: collectives use both directions of its links, and work on neighbouring
+  /// axes
   /// of this kind at once.
   bool both_ways = false;
 };

@@ -15,8 +15,7 @@
 
 namespace dfsearch::memory {
 
-/// Bytes of an element of a weight that is trained.  Each is divided by itself, so one never changes
-/// another.
+/// Bytes of an element of a weight that is trained.  Each is divided among ranks separately.
 struct States {
   double weight = 2.0;
   double gradient = 4.0;
@@ -71,7 +70,7 @@ enum class Recompute : std::uint8_t {
   Selective = 1,  ///< the scores of attention that is not fused, or what else is in core_attn
   Full = 1 << kModules,
   EverySecondProduct,
-  Unknown,  ///< not told: all but for the high end of memory, where it is nothing
+  Unknown,  ///< not told: as Full, at the high end of memory as None
 };
 constexpr Recompute listed(Module module) {
   return static_cast<Recompute>(1U << static_cast<unsigned>(module));

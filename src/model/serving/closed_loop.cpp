@@ -1,6 +1,7 @@
-// Little's law makes a closed loop of the times of two iterations, one without and one with prefill
-// (Little, Operations Research 1961); the share of the second is a fixed point without times.
-// Continuous batching: Yu et al., Orca, OSDI 2022; chunks of prefill: Agrawal et al., Sarathi, 2023.
+// Little's law gives the figures of a closed loop from the times of two iterations, without and
+// with prefill (Little, Operations Research 1961).  The share of the second is a fixed point that
+// does not depend on times.  Continuous batching: Yu et al., Orca, OSDI 2022; chunks of prefill:
+// Agrawal et al., Sarathi, 2023.
 
 #include "model/serving/closed_loop.hpp"
 
@@ -98,9 +99,9 @@ double Loop::turns(double of_chunk) const {
 LoopMix mix_of(const Loop& loop, double users) {
   LoopMix mix{.decoding = users};
   const double steps = loop.steps();
-  // The share that follows from a share, less the one that it is.
+  // The share that follows from `share`, less `share` itself.
   const auto excess_of = [&](const Share& share) {
-    // With a budget those that decode leave the chunk, and that decides how many they are.
+    // With a budget the chunk depends on how many decode, and that on the chunk.
     constexpr int kMost = 200;
     for (int i = 0; i < kMost; ++i) {
       const double before = mix.decoding;
@@ -155,7 +156,7 @@ LoopFigures served_loop(const Loop& loop, const LoopTimes& times, double users) 
     found.tpot = std::max(mean, times.padded(1.0, loop.padding(1.0)) / loop.gained);
     longer = loop.means->steps * (found.tpot - mean);
   }
-  // Little's law, (18), for those in prefill: without the difference of two long times.
+  // Little's law, (18), for those in prefill, which avoids a difference of two long times.
   found.ttft = cost * (users - decoding) * found.mixed - longer;
   return found;
 }
@@ -218,7 +219,7 @@ LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std
     found.decode = times.decode(found.users);
     double cost = 0.0;
     if (turns > 1.0) {
-      // A chunk that a prompt leaves room in is shared where another one waits.
+      // The last chunk of a prompt is shared if another prompt waits.
       const double waits = std::min(rate * least * found.mixed, 1.0);
       cost = turns + waits * (least - turns);
     } else {

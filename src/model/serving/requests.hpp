@@ -93,8 +93,8 @@ struct Means {
 
   /// The view in a layer where a query sees `window` tokens at most; 0: all.
   [[nodiscard]] Seen seen(std::int64_t window) const;
-  /// Mixed iterations of a request with chunks of `chunk` tokens; several requests share one that
-  /// holds them.
+  /// Mixed iterations of a request with chunks of `chunk` tokens; requests share an iteration whose
+  /// chunk holds them.
   [[nodiscard]] double iterations(std::int64_t chunk) const;
   /// Mixed iterations if each request has its own.
   [[nodiscard]] double whole_iterations(double chunk) const;

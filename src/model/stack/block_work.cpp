@@ -14,12 +14,12 @@
 namespace dfsearch::stack {
 namespace {
 
-/// A scan goes back with twice its products, and once forward again, as kernels keep inputs and no
-/// states.
+/// The backward pass of a scan has twice its products, and the forward ones again, as kernels keep
+/// inputs and no states.
 constexpr double kScanBackward = 3.0;
-/// Gathers of a layer that are waited for as gradients of weights need the inputs again.  Libraries
-/// start one for each half of a layer beside the product for the gradient of that input, which hides
-/// one of the two (docs/truth.md, section 3).
+/// Gathers of a layer that the backward pass waits for: gradients of weights need the inputs again.
+/// Libraries start one for each half of a layer beside the product for the gradient of the input,
+/// which hides one of the two (docs/truth.md, section 3).
 constexpr double kGatheredAgain = 1.0;
 
 /// A linear layer of one chip.
@@ -120,7 +120,8 @@ class Counter {
   [[nodiscard]] bool is_unfused() const { return setup_.stack.attention == Attention::Unfused; }
   /// Ranks that divide the weights of an expert.
   [[nodiscard]] double expert_tensor() const { return division_.experts_whole ? 1.0 : tensor_; }
-  /// Products of the backward pass for each linear layer: a frozen one has no gradient of its weight.
+  /// Products of the backward pass for each linear layer: a frozen one has no gradient of its
+  /// weight.
   [[nodiscard]] double backward_products() const { return lora_ == nullptr ? 2.0 : 1.0; }
   void set_trained(double adapters) {
     work_.trained_parameters = lora_ == nullptr ? work_.parameters : adapters;
@@ -400,7 +401,8 @@ class Counter {
     const bool is_dense = !of_experts || !division_.experts_whole || model_.experts->shared > 0 ||
                           (form_ != nullptr && form_->has_shared);
     if (division_.tensor > 1) {
-      // One half of the layer is attention; of experts that lie whole on ranks the other has none.
+      // Attention is one half of the layer; the other has no sums if its experts are whole on
+      // ranks.
       const double parts = halves() - (is_dense ? 0.0 : 1.0);
       work_.tensor_whole = Bytes(kWord * tokens_ * hidden_);
       work_.tensor_passes = division_.sequence_parallel ? Passes::One : Passes::Two;

@@ -70,8 +70,8 @@ constexpr Ticks stage_time(Overlap overlap, Ticks work, Ticks transfer) {
   return overlap == Overlap::Perfect ? std::max(work, transfer) : capped_sum(work, transfer);
 }
 
-/// The factors from the times of the stages for a sample, whose sum and greatest alone count, to
-/// the time of a step.
+/// The factors from the sum and the greatest of the times of the stages for a sample to the time of
+/// a step.
 struct StagedStep {
   double samples = 1.0;        ///< that follow each other through the stages
   double steps = 1.0;          ///< of each, which follow each other likewise
@@ -104,8 +104,8 @@ struct ChargedTime {
   ChargedTime& operator+=(const ChargedTime& other);
 };
 
-/// The parts of `overlapped` of model/step/step_time.hpp.  Where two are equally long
-/// the one behind which the other hides is compute before memory before network.
+/// The parts of `overlapped`.  Of parts that are equally long and overlap, the first of compute,
+/// memory and network is charged.
 ChargedTime charged_time(Overlap overlap, Ticks compute, Ticks memory, Ticks network);
 
 /// The largest part of the step time.

@@ -44,7 +44,7 @@ class Degrees {
   std::array<std::int64_t, kRoles.size()> values_{1, 1, 1, 1, 1};
 };
 
-/// How a dimension of the network is divided among the roles, and on a mesh where they are.
+/// How a dimension of the network is divided among the roles, and their places on a mesh.
 struct Division : Degrees {
   std::vector<Role> order;  ///< on a mesh: roles of more than one chip, innermost first
   MeshFill fill = MeshFill::Straight;
@@ -80,7 +80,8 @@ constexpr int place_in_front(TensorLayout layout) {
 }
 constexpr TensorLayout front_layout(int place) { return static_cast<TensorLayout>(place + 2); }
 
-/// The ranks over which the experts are divided, as frameworks count them: whole experts are divided
+/// The ranks over which the experts are divided, as frameworks count them: whole experts are
+/// divided
 /// over the ranks of the expert role and the tensor ranks together (docs/training.md, section 1).
 inline std::int64_t expert_ranks(const Degrees& degrees, TensorLayout layout) {
   return degrees[Role::Expert] * (layout == TensorLayout::WholeExperts ? degrees[Role::Tensor] : 1);
