@@ -1,5 +1,5 @@
-// A shape is refused unless heads may be rows, samples columns, a head shared by several, or tokens
-// fewer in a window or dealt out to experts.
+// A shape is refused unless one of these explains it: heads as rows, samples as columns, shared
+// heads, fewer tokens in a window, tokens dealt out to experts.
 
 #include "graph/dataflow_graph.hpp"
 
@@ -42,7 +42,7 @@ bool is_elementwise(const Kernel& kernel) {
   return kernel.kind == KernelKind::Elementwise || kernel.kind == KernelKind::Elementwise2;
 }
 
-/// Whether `count` elements are `one` for each of `outer`, or for several of them together.
+/// Whether `count` is `one` times `outer`, or times a divisor of it, as several may share one.
 bool is_for_each(double count, double one, std::int64_t outer) {
   const std::int64_t shared_by = multiple(number(outer) * one, count);
   return shared_by > 0 && outer % shared_by == 0;

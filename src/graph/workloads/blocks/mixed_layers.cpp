@@ -242,7 +242,8 @@ void add_to_layer(Stack& stack, std::size_t at, Block block) {
   stack.kinds.push_back(std::move(layer));
 }
 
-/// The stack with nothing beside its layers but an embedding and a head for tokens: further matrices
+/// The stack with nothing beside its layers but an embedding and a head for tokens: further
+/// matrices
 /// are work of the last layer, and a table without a head is stored by the first one.  All counts
 /// stay.
 Stack with_ends_in_layers(Stack stack) {
@@ -268,7 +269,7 @@ Stack with_ends_in_layers(Stack stack) {
   return stack;
 }
 
-/// Whether images are no input of the text, whose tokens nothing decodes (Radford et al., CLIP, 2021).
+/// Whether images and text meet in no layer, and no text is decoded (Radford et al., CLIP, 2021).
 bool is_two_towers(const std::vector<Stack>& stacks) {
   const Stack& text = stacks.front();
   if (stacks.size() == 1 || stacks[1].name == "encoder" || text.has_head) return false;

@@ -1,6 +1,6 @@
 // A layer of each form is written by itself, and the layers of a period are then joined at their
-// seams.  A form has parts that a transformer has, which LayerWriter writes, and further matrices
-// and scans; elements of its vectors that no kernel has by then are stored beside its first matrix.
+// seams.  LayerWriter writes the parts that a transformer has, too; a form may have further
+// matrices and scans.  Elements of its vectors that no kernel stores are added to its first matrix.
 
 #include "graph/workloads/llm/layer_list_graph.hpp"
 
