@@ -160,7 +160,7 @@ class StateReader {
   }
 
  private:
-  /// A split within the sums.
+  /// A split whose steps are within the limits of the problem.
   [[nodiscard]] GridPoint split(const Map& list) const {
     GridPoint point;
     for (const Map& steps : list) point.push_back(get_integer<std::int32_t>(steps));

@@ -187,8 +187,8 @@ void check_unique(const SetupGraph& graph) {
   }
 }
 
-/// A kernel with and one without a given `num_input` share no partition, also
-/// when it is 1; here that is so above 1 only.
+/// Refuses a `num_input` of 1 beside kernels without one: DFModel keeps them in other partitions,
+/// dfsearch does so only for numbers above 1.
 void check_repeats(const SetupGraph& graph) {
   const bool all = std::all_of(graph.kernels.begin(), graph.kernels.end(),
                                [](const SetupKernel& k) { return k.body.has("num_input"); });
@@ -267,8 +267,8 @@ std::vector<std::string> input_size_fields(KernelKind kind) {
 
 namespace {
 
-/// Setups do not contain this, but generators name a backward kernel with the weight of a forward
-/// one after that.
+/// Setups do not say which kernels share a weight, but generators name the backward kernel after
+/// the forward one.
 void share_weights(std::vector<SetupKernel>& kernels) {
   const auto elements = [](const Kernel& k) {
     return static_cast<double>(k.outer) * static_cast<double>(k.m) * static_cast<double>(k.k);
@@ -285,7 +285,7 @@ void share_weights(std::vector<SetupKernel>& kernels) {
   }
 }
 
-/// Nor which rows are coupled.  That costs nothing before the equations are others than DFModel's.
+/// Nor do they say which rows are coupled, which costs nothing in the equations of DFModel.
 void couple_rows(std::vector<SetupKernel>& kernels) {
   for (SetupKernel& item : kernels) {
     if (item.kernel.kind == KernelKind::Elementwise) {

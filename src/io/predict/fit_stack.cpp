@@ -1,6 +1,6 @@
-// A run is prepared once: a try puts constants into its task and times it again.  A constant that is
-// wrong makes times wrong by a factor, so logarithms count; and their absolute values, so that a few
-// runs that something else made slow do not decide.
+// A run is prepared once: a try puts constants into its task and times it again.  A wrong constant
+// makes times wrong by a factor, so logarithms of errors count; and their absolute values, so that
+// a few runs that are slow for other reasons do not decide.
 
 #include "io/predict/fit_stack.hpp"
 
@@ -61,7 +61,7 @@ double middle_of(const FitRange& range) {
   return range.low > 0.0 ? std::sqrt(range.low * range.high) : (range.low + range.high) / 2.0;
 }
 
-/// Four digits, which is more than measurements have, so that a file has the same.
+/// Four digits, more than measurements have, so that a file has the same value.
 double rounded(double value, const FitRange& range) {
   const std::string text = fmt::format("{:.4g}", value);
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -377,8 +377,8 @@ std::string fitted_stack_file(const StackFit& fit, const std::string& table) {
   return text;
 }
 
-// Coordinate descent: golden sections along one number after the other, all as shares of their
-// ranges, and then along what a round of them changed, which follows a valley between two numbers
+// Coordinate descent: golden sections along one number after the other, each as a share of its
+// range, and then along the change of the whole round, which follows a valley between two numbers
 // (Powell, The Computer Journal 7, 1964).  Sections become shorter as rounds gain less.
 
 namespace {
