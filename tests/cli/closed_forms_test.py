@@ -5,6 +5,7 @@ usage: closed_forms_test.py DFSEARCH [TEST ...]
 """
 
 import json
+import re
 
 from support import CliTest, main
 
@@ -119,6 +120,21 @@ class ClosedFormsTest(CliTest):
                 config = self.write("c.yaml", f"system: {{from: h100_dgx}}\nlinpack: {section}\n")
                 done = self.run_tool("linpack", config, "--chips", 8, status=2)
                 self.assertIn(message, done.stderr)
+
+    def test_the_schema_has_the_keys_that_the_reader_expects(self):
+        definitions = json.loads(self.run_tool("schema").stdout)["definitions"]
+        for section, flags in (("linpack", {"lookahead"}), ("fourier", {"real", "transposed"}),
+                               ("collective", set())):
+            with self.subTest(section):
+                file = self.write("c.yaml", f"system: {{from: h100_dgx}}\n{section}: {{absent: 1}}\n")
+                text = self.run_tool(section, file, status=2).stderr
+                expected = re.search("unknown key 'absent', expected (.*)", text)[1]
+                keys = definitions[section]["properties"]
+                self.assertCountEqual(keys, expected.replace(" or ", ", ").split(", "))
+                self.assertEqual({key for key in keys if "type" in keys[key]}, flags)
+                self.assertIs(definitions[section]["additionalProperties"], False)
+                self.assertTrue(all(keys[key]["description"] for key in keys))
+
 
 if __name__ == "__main__":
     main()

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "cli/config_section.hpp"
 #include "cli/option_rows.hpp"
 #include "cli/outputs.hpp"
 #include "cli/signals.hpp"
@@ -179,7 +180,7 @@ int run_completion(const CommandLine& line) {
 }
 
 int run_schema(const CommandLine&) {
-  print(config_schema());
+  print(config_schema(closed_form_config()));
   return kProved;
 }
 

@@ -1,10 +1,12 @@
 #include "cli/config_section.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <span>
 
 #include "base/error.hpp"
 #include "io/config/closed_forms.hpp"
+#include "io/config/config_system.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/shelf.hpp"
 #include "io/text/map_reader.hpp"
@@ -18,6 +20,41 @@ constexpr std::string_view kNo = "--no-";
 bool is_key(const OptionRow& row) {
   const std::string_view name = row.names;
   return !name.starts_with(kNo) && name != "--json";
+}
+
+std::string_view key_of(const OptionRow& row) {
+  return std::string_view(row.names).substr(std::string_view("--").size());
+}
+
+/// Options take many notations, which the schema has as words in front of the meaning.
+template <std::size_t form>
+const Schema& section_schema() {
+  static std::deque<std::string> docs;
+  static const std::vector<Field> fields = [] {
+    const auto command = std::ranges::find(command_rows(), kClosedForms[form], &CommandRow::name);
+    std::vector<Field> keys;
+    for (const OptionRow& row : command->own_options) {
+      if (!is_key(row)) continue;
+      docs.push_back(row.is_flag() ? row.meaning : std::string(row.value) + ": " + row.meaning);
+      keys.push_back(by_hand(key_of(row), docs.back(), row.is_flag() ? TypeOf<bool>::type : kAny));
+    }
+    return keys;
+  }();
+  static const Schema schema{.name = kClosedForms[form], .fields = fields};
+  return schema;
+}
+
+template <std::size_t form>
+constexpr Type kSection{.form = Form::Object, .schema = &section_schema<form>};
+
+const Schema& closed_form_schema() {
+  static constexpr Field kFields[] = {
+      by_hand("system", "on which machine", kSystemType, {.flags = kRequired | kFromFile}),
+      by_hand(kClosedForms[0], "options of `dfsearch linpack` as keys", kSection<0>),
+      by_hand(kClosedForms[1], "options of `dfsearch fourier` as keys", kSection<1>),
+      by_hand(kClosedForms[2], "options of `dfsearch collective` as keys", kSection<2>)};
+  static constexpr Schema kSchema{.name = "config of a closed form", .fields = kFields};
+  return kSchema;
 }
 
 /// The text of a list or of a single value; nothing, and a message, for a map.
@@ -70,10 +107,10 @@ void read_section(const CommandRow& command, std::vector<OptionValues>& options,
   MapReader reader(*section, messages);
   for (const OptionRow& row : command.own_options) {
     if (!is_key(row)) continue;
-    const char* const key = row.names + std::string_view("--").size();
+    const std::string_view key = key_of(row);
     const YamlEntry* entry = reader.optional(key);
     OptionValues* given = option(row.names);
-    OptionValues* negative = option(std::string(kNo) + key);
+    OptionValues* negative = option(std::string(kNo) + std::string(key));
     if (!entry || !given->values.empty() || (negative && !negative->values.empty())) continue;
     if (row.is_flag()) {
       const std::optional<bool> yes = read_flag(*entry, messages);
@@ -86,6 +123,11 @@ void read_section(const CommandRow& command, std::vector<OptionValues>& options,
   }
   reader.finish();
   messages.throw_if_any();
+}
+
+const Type& closed_form_config() {
+  static constexpr Type kConfig{.form = Form::Object, .schema = &closed_form_schema};
+  return kConfig;
 }
 
 }  // namespace dfsearch

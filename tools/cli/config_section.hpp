@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/option_rows.hpp"
+#include "schema/schema.hpp"
 
 namespace dfsearch {
 
@@ -18,5 +19,8 @@ struct OptionValues {
 /// without its dashes, each flag true or false.  Options of the command line override keys; a key
 /// sets the values of its option.  Throws one InputError with all that is wrong.
 void read_section(const CommandRow& command, std::vector<OptionValues>& options, CommandLine& line);
+
+/// The type of a config with such a section.
+const Type& closed_form_config();
 
 }  // namespace dfsearch

@@ -20,7 +20,6 @@ constexpr const Type& kObject = TypeOf<T>::type;
 struct PlanRoot {};
 struct ServingRoot {};
 struct ExecutionRoot {};
-struct ClosedFormRoot {};
 
 constexpr Type kPresetOrSwitches = either(TypeOf<Preset>::type, kObject<EquationsSection>);
 
@@ -81,25 +80,14 @@ const Schema& schema_of(Rows<ServingRoot>) {
   return schema<ServingRoot, kFields>("config of a deployment");
 }
 
-const Schema& schema_of(Rows<ClosedFormRoot>) {
-  static constexpr Field kFields[] = {
-      by_hand("system", "on which machine", kSystemType, {.flags = kRequired | kFromFile}),
-      by_hand(kClosedForms[0], "options of `dfsearch linpack` as keys", kAny),
-      by_hand(kClosedForms[1], "options of `dfsearch fourier` as keys", kAny),
-      by_hand(kClosedForms[2], "options of `dfsearch collective` as keys", kAny)};
-  return schema<ClosedFormRoot, kFields>("config of a closed form");
-}
-
-std::string config_schema() {
+std::string config_schema(const Type& closed_form) {
   static constexpr Type kMappingOrPlan =
       either(kObject<MappingRoot>, kObject<PlanRoot>, "training");
   static constexpr Type kOthers = either(kMappingOrPlan, kObject<ExecutionRoot>, "calculon");
   static constexpr Type kSearches = either(kOthers, kObject<ServingRoot>, "serving");
-  static constexpr const Type& kClosed = kObject<ClosedFormRoot>;
-  static constexpr Type kHpl = either(kSearches, kClosed, kClosedForms[0]);
-  static constexpr Type kFft = either(kHpl, kClosed, kClosedForms[1]);
-  static constexpr Type kConfig = either(kFft, kClosed, kClosedForms[2]);
-  return json_schema(kConfig, "dfsearch config");
+  const Type hpl = either(kSearches, closed_form, kClosedForms[0]);
+  const Type fft = either(hpl, closed_form, kClosedForms[1]);
+  return json_schema(either(fft, closed_form, kClosedForms[2]), "dfsearch config");
 }
 
 }  // namespace dfsearch
