@@ -45,7 +45,7 @@ std::vector<std::string> emit_result(const AnswerJson& result, const std::string
       write_step_traces(json, name, take);
       return {};
     }
-    EmittedFile emitted = rows                           ? EmittedFile{.text = inferencex_rows(json)}
+    EmittedFile emitted = rows ? EmittedFile{.text = inferencex_rows(json)}
                           : format == EmitFormat::Dynamo ? dynamo_manifest(json)
                           : format == EmitFormat::LlmD   ? llm_d_values(json)
                           : of_plan                      ? training_arguments(json, framework)
@@ -64,10 +64,10 @@ std::vector<std::string> refusal_notes(const std::string& name, EmitFormat forma
   for (const std::string& refusal : refusals) {
     notes.push_back(fmt::format("{}: {} cannot run this: {}", name, name_of(format), refusal));
   }
-  notes.push_back(fmt::format(
-      "{}: nothing is written: search with '{}: {}', or emit --anyway", name,
-      emits_plans(format) ? "training.framework" : "serving.framework",
-      format < EmitFormat::Chakra ? name_of(format) : name_of(Framework::Vllm)));
+  notes.push_back(
+      fmt::format("{}: nothing is written: search with '{}: {}', or emit --anyway", name,
+                  emits_plans(format) ? "training.framework" : "serving.framework",
+                  format < EmitFormat::Chakra ? name_of(format) : name_of(Framework::Vllm)));
   return notes;
 }
 

@@ -23,7 +23,9 @@ struct Argument {
   std::optional<std::string> value;
 
   /// As a shell reads it.
-  [[nodiscard]] std::string text() const { return value ? flags + " " + shell_word(*value) : flags; }
+  [[nodiscard]] std::string text() const {
+    return value ? flags + " " + shell_word(*value) : flags;
+  }
   /// As a program receives it.
   [[nodiscard]] std::vector<std::string> words() const;
 };

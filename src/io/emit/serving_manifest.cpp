@@ -70,8 +70,7 @@ EmittedFile dynamo_manifest(const Json& result) {
         "TensorRT-LLM, whose arguments Dynamo reads from a file of the image; use --for trtllm");
   }
   const std::string name = framework == Framework::Sglang ? "sglang" : "vllm";
-  const std::string image =
-      fmt::format("nvcr.io/nvidia/ai-dynamo/{}-runtime:${{VERSION}}", name);
+  const std::string image = fmt::format("nvcr.io/nvidia/ai-dynamo/{}-runtime:${{VERSION}}", name);
   file.text += fmt::format(R"(apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
 metadata:
@@ -90,12 +89,14 @@ spec:
   for (const Server& server : servers) {
     const std::int64_t nodes = nodes_of(server);
     if (nodes == 0) {
-      file.refusals.push_back(fmt::format("a server of {} chips, which nodes of {} do not share evenly",
-                                          server.chips, server.node_chips));
+      file.refusals.push_back(
+          fmt::format("a server of {} chips, which nodes of {} do not share evenly", server.chips,
+                      server.node_chips));
       continue;
     }
     std::vector<std::string> words = words_of(server);
-    words.insert(words.begin(), {framework == Framework::Sglang ? "--model-path" : "--model", "MODEL"});
+    words.insert(words.begin(),
+                 {framework == Framework::Sglang ? "--model-path" : "--model", "MODEL"});
     if (!server.role.empty()) {
       const std::vector<std::string> more =
           framework == Framework::Sglang
@@ -136,9 +137,9 @@ routing:
   if (servers.size() == 1) file.text += "prefill:\n  create: false\n";
   for (const Server& server : servers) {
     if (nodes_of(server) != 1) {
-      file.refusals.push_back(fmt::format(
-          "a server of {} chips on nodes of {}, whose ranks llm-d numbers by itself", server.chips,
-          server.node_chips));
+      file.refusals.push_back(
+          fmt::format("a server of {} chips on nodes of {}, whose ranks llm-d numbers by itself",
+                      server.chips, server.node_chips));
     }
     file.text += fmt::format(R"({}:
   create: true
