@@ -216,9 +216,9 @@ class Predict(CliTest):
         self.run_tool("predict", table, "--html", "page.html")
         self.assertTrue((self.folder / "page.html").read_text().endswith("</html>\n"))
 
-    def planted(self, stack, most, changes, *, every=1, **cells):
+    def planted(self, stack, most, changes, *, every=1, table="training", **cells):
         """A table of runs of one stage, timed by the second writing with other constants."""
-        with open(MEASURED / "training.csv", newline="") as file:
+        with open(MEASURED / f"{table}.csv", newline="") as file:
             rows = [row for row in csv.DictReader(file)
                     if row["stack"] == stack and row["pipeline"] == "1"][::every][:most]
         for row in rows:
@@ -274,6 +274,17 @@ class Predict(CliTest):
         (self.folder / "mine" / "megatron_ds.yaml").write_text(first)
         self.run_tool("predict", table, "-o", "c.csv", "--stacks", "mine")
         self.assertEqual((self.folder / "a.csv").read_text(), (self.folder / "c.csv").read_text())
+
+    @unittest.skipUnless(reference_stack, "python3-yaml is not installed")
+    def test_a_fit_finds_how_much_of_a_pass_hides_exchanges_of_replicas(self):
+        stack = self.write("mine.yaml", "from: nanotron\nfitted: [data_hidden, host_step]\n")
+        planted = {"data_hidden": 0.55, "host_step": "0.1 s"}
+        rows = self.planted("nanotron", 1000, planted, table="nanotron")
+        for row in rows:
+            row["stack"] = str(stack)
+        found, _ = self.fitted(self.write_rows("planted.csv", rows))
+        self.assertAlmostEqual(found["data_hidden"], 0.55, delta=0.005)
+        self.assertAlmostEqual(found["host_step"], 0.1, delta=0.001)
 
     @unittest.skipUnless(reference_stack, "python3-yaml is not installed")
     def test_runs_held_out_never_change_a_fit(self):

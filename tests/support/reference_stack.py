@@ -16,7 +16,8 @@ UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "FLOP/s": 1.0, "TFLOP/s": 1e12, "B/s"
 DEFAULTS = {"expert_launch": 0.13e-3, "launch_16bit": 0.2, "dispatch_host": 0.65e-3,
             "router_host": 0.3e-3, "attention_host": 0.6, "overlap_host": 1.4, "module_host": 0.1e-3,
             "expert_hidden": 0.75, "hybridep_words": 1.3, "natural_load": 1.25, "sink_bytes": 58e3,
-            "alltoall_nic": 0.95, "hop_out": 8e-6, "nic_share": 0.8, "links_in_training": 1.4}
+            "alltoall_nic": 0.95, "data_hidden": 0.8, "hop_out": 8e-6, "nic_share": 0.8,
+            "links_in_training": 1.4}
 
 
 def value(text):
@@ -379,7 +380,8 @@ class Run:
             if of_experts:
                 both += self.ring(size * of_experts, others, self.e * self.c,
                                   max(1, of_experts / bucket))
-            waited += max(both / max(1, (weights + of_experts) / bucket), both - 0.8 * work)
+            waited += max(both / max(1, (weights + of_experts) / bucket),
+                          both - self.constant("data_hidden") * work)
         return waited
 
     def step(self):
@@ -436,7 +438,7 @@ class Run:
         if self.zero == 0:
             once = self.exchange(weights, of_experts, self.wire, 2)
             if overlap == "ddp":
-                once = exposed(once, hiding[1], 0.8)
+                once = exposed(once, hiding[1], self.constant("data_hidden"))
         elif self.zero < 3 and overlap == "distributed_optimizer":
             once = self.bucketed(weights, of_experts, beside_layers)
         elif self.zero < 3:

@@ -57,11 +57,8 @@ class KernelTimes {
 inline constexpr double kOptimizerBytes = 34.0, kOptimizerShare = 0.7;
 /// The exposed share of the hops of every micro-batch; as the pipeline fills all are.
 inline constexpr double kExposedHops = 0.3;
-/// A distributed optimizer: the share of a pass that hides its exchanges, and the least share of
-/// them that is exposed.
-inline constexpr double kHidingPass = 0.8, kLeastExposed = 0.1;
-/// Dispatch across domains: the share of the pass of a layer that hides it.
-inline constexpr double kHidingDispatch = 0.7;
+/// The least share of the exchanges of replicas that is exposed.
+inline constexpr double kLeastExposed = 0.1;
 
 /// At least the greater of both, at most their sum, and never less if one of them is more.  The
 /// greater the exponent, the better each hides the other.

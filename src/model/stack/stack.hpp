@@ -231,6 +231,7 @@ struct Stack {
   Constant<double> four_bit_words{1.0};            ///< more, of an input of 4 bits
   Constant<double> tensor_overlap{0.0};            ///< share of tensor exchanges that is hidden
   DataOverlap data_overlap = DataOverlap::None;
+  Constant<double> data_hidden{0.8};           ///< of a pass that hides exchanges of replicas
   Constant<double> gather_interference{0.45};  ///< of exchanges of weights beside kernels
   /// The least share of exchanges of replicas that is waited for; left out: a tenth, or with a
   /// distributed optimizer a bucket.

@@ -254,6 +254,8 @@ const Schema& schema_of(Rows<stack::Stack>) {
       field<&S::tensor_overlap>("tensor_overlap", "share of exchanges among tensor ranks hidden",
                                 {.limits = kPart, .preset = "0"}),
       field<&S::data_overlap>("data_overlap", "what hides the exchanges of replicas"),
+      field<&S::data_hidden>("data_hidden", "of a pass that hides them, the share that does",
+                             {.limits = kPart, .preset = "0.8"}),
       field<&S::gather_interference>("gather_interference",
                                      "of gathers of weights beside kernels, what kernels lose",
                                      {.limits = kPart, .preset = "0.45"}),

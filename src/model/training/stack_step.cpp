@@ -330,7 +330,7 @@ StepModel::OncePerStep StepModel::stack_once_per_step(const Times& times, const 
     return stack::exposed_beside(exchanges, pass, hiding, least_exposed);
   };
   if (shape_.zero == 0) {
-    hiding = stack::kHidingPass;
+    hiding = stack::typical(setup.stack.data_hidden);
     once_per_step.once =
         overlap == DataOverlap::Ddp ? exposed(summed_whole, backward) : summed_whole;
     return once_per_step;
@@ -400,7 +400,7 @@ Seconds StepModel::bucketed_exchanges(const Groups& groups, double all, double e
   const double least = std::max(1.0 / buckets(mean.shared + mean.experts),
                                 given.empty() ? 0.0 : stack::typical(given));
   const auto exposed = [&](Seconds exchanges, Seconds pass) {
-    return stack::exposed_beside(exchanges, pass, stack::kHidingPass, least);
+    return stack::exposed_beside(exchanges, pass, stack::typical(setup.stack.data_hidden), least);
   };
   const double sent = task_.bytes.sent, word = task_.pass.word.in_base_units();
   const Seconds reduced = exposed(reduction_of(dense, all * sent, ring(mean.shared)) +
