@@ -349,15 +349,14 @@ class Counter {
     add_sinks();
   }
 
-  /// The gradient of sinks is summed by kernels of their own.
+  /// The gradient of sinks is summed by kernels of their own, which belong to attention's class.
   // docs/truth.md (22)
   void add_sinks() {
     const auto& sinks = setup_.stack.software.sinks;
     if (!sinks || *sinks == Sinks::Fused) return;
     const Bytes moved = typical(setup_.stack.sink_bytes) * (tokens_ * query_heads());
     const double share = setup_.chip.elementwise.share.back();
-    work_.backward.elementwise +=
-        moved / (setup_.chip.memory * share) * setup_.scenario.elementwise;
+    work_.backward.elementwise += moved / (setup_.chip.memory * share) * setup_.scenario.attention;
   }
 
   /// Matrices that a transformer lacks; several with one input and one division are one product.
