@@ -135,23 +135,27 @@ class Predict(CliTest):
         self.assertEqual(far, [])
 
     def test_steps_are_near_those_of_another_program(self):
-        """It shares no code, has the same equations and constants, and counts passes over memory
-        and the layers of stages on its own: step, low and high end in seconds."""
-        others = {"bridge_305": (9.60284, 7.44690, 12.81705),
-                  "bridge_310": (32.93572, 25.43350, 43.61925),
-                  "bridge_262": (6.09289, 4.73966, 8.06128),
-                  "bridge_342": (24.19718, 19.34049, 31.10581),
-                  "bridge_296": (21.43892, 16.98385, 28.20064),
-                  "bridge_427": (10.02248, 7.78645, 13.43105),
-                  "bridge_253": (46.26674, 37.86397, 58.29670),
-                  "bridge_463": (13.09550, 10.75358, 16.46994)}
+        """Step, low and high end in seconds, and the greatest difference in percent.
+
+        The other program shares no code and has the same equations and constants.  Exchanges, the
+        host, passes and casts of dense layers agree.  Its curves of products have other steps, its
+        attention falls to short sequences backward as it does forward, and a logit costs it more.
+        It gives each stage an even part of the layers and 0.65 of the head, where layers are placed
+        one by one here, which is most of the difference where a stage has one chunk.
+        """
+        others = {"bridge_305": (9.60284, 7.44690, 12.81705, 1.7),
+                  "bridge_310": (32.93572, 25.43350, 43.61925, 3.4),
+                  "bridge_262": (6.09289, 4.73966, 8.06128, 2.1),
+                  "bridge_342": (24.19718, 19.34049, 31.10581, 4.6),
+                  "bridge_296": (21.43892, 16.98385, 28.20064, 0.5),
+                  "bridge_427": (10.02248, 7.78645, 13.43105, 1.8),
+                  "bridge_253": (46.26674, 37.86397, 58.29670, 1.5),
+                  "bridge_463": (13.09550, 10.75358, 16.46994, 1.3)}
         predicted = {row["id"]: row for _, row in self.predicted("training")[1]}
-        for name, (step, *ends) in others.items():
-            with self.subTest(name):
-                row = predicted[name]
-                self.assertLess(abs(float(row["predicted_s"]) / step - 1), 0.04)
-                for end, key in zip(ends, ("low_s", "high_s")):
-                    self.assertLess(abs(float(row[key]) / end - 1), 0.05)
+        for name, (*times, most) in others.items():
+            for time, key in zip(times, ("predicted_s", "low_s", "high_s")):
+                with self.subTest(name, key=key):
+                    self.assertLess(100 * abs(float(predicted[name][key]) / time - 1), most)
 
     def test_rows_that_are_counted_otherwise_or_left_out_say_why(self):
         # Expert ranks over context ranks are counted on fewer.
