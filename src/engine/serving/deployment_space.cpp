@@ -163,7 +163,7 @@ std::int64_t most_requests(const Task& task, const Structure& structure, std::in
 }
 
 /// The number of values of an ascending list up to `most`.
-std::size_t count_up_to(const std::vector<std::int64_t>& list, std::int64_t most) {
+std::size_t count_up_to(std::span<const std::int64_t> list, std::int64_t most) {
   return static_cast<std::size_t>(std::upper_bound(list.begin(), list.end(), most) - list.begin());
 }
 
@@ -171,7 +171,7 @@ std::size_t count_up_to(const std::vector<std::int64_t>& list, std::int64_t most
 
 /// Keeps the batches up to the first that breaks a limit by more than rounding (kRounding).
 template <class AnyChain, class Breaks>
-void DeploymentSpace::cut(AnyChain& chain, const std::vector<std::int64_t>& batches,
+void DeploymentSpace::cut(AnyChain& chain, std::span<const std::int64_t> batches,
                           const Breaks& breaks) {
   const auto first = std::partition_point(batches.begin(), batches.end(),
                                           [&](std::int64_t batch) { return !breaks(batch); });
@@ -180,16 +180,16 @@ void DeploymentSpace::cut(AnyChain& chain, const std::vector<std::int64_t>& batc
       cut_[static_cast<std::size_t>(*limit)] += batches.end() - first;
     }
   }
-  chain.batches.assign(batches.begin(), first);
+  chain.batches = batches.first(static_cast<std::size_t>(first - batches.begin()));
   if (chain.batches.empty()) return;
   chain.at_first = chain.at(0);
   chain.at_last = chain.at(chain.batches.size() - 1);
 }
 
-void DeploymentSpace::add_chains(const std::vector<Structures>& structures, const RoleChoices& role,
+void DeploymentSpace::add_chains(const std::vector<Structures>& structures, Side side,
                                  const Deadline& deadline, std::vector<Chain>& chains) {
   const Limits& limits = task_.limits;
-  const auto batches = values(choice_of(task_, role, &RoleChoices::batch), kMostTokens, kAnyValue);
+  const std::span<const std::int64_t> batches = batches_[static_cast<std::size_t>(side)];
   for (const Structures& s : structures) {
     for (const auto& [chunk, depth] : s.ways) {
       deadline.check();
@@ -197,30 +197,29 @@ void DeploymentSpace::add_chains(const std::vector<Structures>& structures, cons
       chain.replicas = s.replicas;
       chain.decoder = std::make_unique<const Decoder>(task_, means_, s.structure, depth, chunk,
                                                       asks_energy(task_.objective));
-      std::vector<std::int64_t> own = batches;
-      own.resize(count_up_to(own, most_requests(task_, s.structure, chunk, depth)));
-      cut(chain, own, [&](std::int64_t batch) -> std::optional<Broken> {
-        const Decoder& decoder = *chain.decoder;
-        if (decoder.memory(batch) * kLess > decoder.room()) return Broken::Memory;
-        // Other limits depend on the share of a replica in the users.
-        if (decoder.is_loaded() || task_.concurrency) return std::nullopt;
-        const Decoding found = decoder.at(batch);
-        const bool grows = decoder.is_steady();
-        if (grows && found.mix.share * kLess > task_.utilization.mixed) return Broken::Prefill;
-        const double tpot = decoder.least_tpot(found), ttft = decoder.least_ttft(found);
-        if (above(tpot * kLess, limits.tpot)) return Broken::Tpot;
-        if (above(ttft * kLess, limits.ttft)) return Broken::Ttft;
-        const double e2e = ttft + means_.steps * tpot;
-        return above(e2e * kLess, limits.e2e) ? std::optional(Broken::E2e) : std::nullopt;
-      });
+      const std::int64_t most = most_requests(task_, s.structure, chunk, depth);
+      cut(chain, batches.first(count_up_to(batches, most)),
+          [&](std::int64_t batch) -> std::optional<Broken> {
+            const Decoder& decoder = *chain.decoder;
+            if (decoder.memory(batch) * kLess > decoder.room()) return Broken::Memory;
+            // Other limits depend on the share of a replica in the users.
+            if (decoder.is_loaded() || task_.concurrency) return std::nullopt;
+            const Decoding found = decoder.at(batch);
+            const bool grows = decoder.is_steady();
+            if (grows && found.mix.share * kLess > task_.utilization.mixed) return Broken::Prefill;
+            const double tpot = decoder.least_tpot(found), ttft = decoder.least_ttft(found);
+            if (above(tpot * kLess, limits.tpot)) return Broken::Tpot;
+            if (above(ttft * kLess, limits.ttft)) return Broken::Ttft;
+            const double e2e = ttft + means_.steps * tpot;
+            return above(e2e * kLess, limits.e2e) ? std::optional(Broken::E2e) : std::nullopt;
+          });
     }
   }
 }
 
 void DeploymentSpace::add_prefillers(const std::vector<Structures>& structures,
                                      const Deadline& deadline) {
-  const auto batches =
-      values(choice_of(task_, task_.prefill, &RoleChoices::batch), kMostTokens, kAnyValue);
+  const std::span<const std::int64_t> batches = batches_[static_cast<std::size_t>(Side::Prefill)];
   for (const Structures& s : structures) {
     deadline.check();
     PrefillChain& chain = prefillers_.emplace_back();
@@ -247,10 +246,12 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
   const auto has = [&](Mode mode) {
     return std::find(task.modes.begin(), task.modes.end(), mode) != task.modes.end();
   };
-  const auto batches_of = [&](const RoleChoices& role) {
-    return values(choice_of(task, role, &RoleChoices::batch), kMostTokens, kAnyValue);
+  const auto find_batches = [&](Side side, const RoleChoices& role) {
+    std::vector<std::int64_t>& batches = batches_[static_cast<std::size_t>(side)];
+    batches = values(choice_of(task, role, &RoleChoices::batch), kMostTokens, kAnyValue);
+    return std::span<const std::int64_t>(batches);
   };
-  const auto count_ways = [&](const Structures& of, const std::vector<std::int64_t>& batches) {
+  const auto count_ways = [&](const Structures& of, std::span<const std::int64_t> batches) {
     double count = 0.0;
     for (const auto& [chunk, depth] : of.ways) {
       const std::int64_t most = most_requests(task, of.structure, chunk, depth);
@@ -263,18 +264,18 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
     const auto chunks =
         values(choice_of(task, task.aggregated, &RoleChoices::chunk), kMostTokens, kAnyValue);
     const auto structures = structures_of(task.aggregated, chunks, depths, deadline);
-    const auto batches = batches_of(task.aggregated);
+    const auto batches = find_batches(Side::Aggregated, task.aggregated);
     for (const Structures& s : structures) {
       deployments_ += static_cast<double>(s.replicas.size()) * count_ways(s, batches);
     }
-    add_chains(structures, task.aggregated, deadline, aggregated_);
+    add_chains(structures, Side::Aggregated, deadline, aggregated_);
   }
   deadline.check();
   if (!has(Mode::Disaggregated)) return;
   const auto prefill = structures_of(task.prefill, {0}, {0}, deadline);
   const auto decode = structures_of(task.decode, {0}, depths, deadline);
   double pairs = 0.0;
-  const auto batches = batches_of(task.decode);
+  const auto batches = find_batches(Side::Decode, task.decode);
   std::vector<double> ways;
   for (const Structures& b : decode) ways.push_back(count_ways(b, batches));
   for (const Structures& a : prefill) {
@@ -292,9 +293,9 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
     }
     deadline.check();
   }
-  deployments_ += pairs * static_cast<double>(batches_of(task.prefill).size());
+  deployments_ += pairs * static_cast<double>(find_batches(Side::Prefill, task.prefill).size());
   add_prefillers(prefill, deadline);
-  add_chains(decode, task.decode, deadline, decoders_);
+  add_chains(decode, Side::Decode, deadline, decoders_);
 }
 
 namespace {

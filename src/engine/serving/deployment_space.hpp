@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,9 +23,9 @@ namespace dfsearch::serving {
 /// worse as the batch rises: the memory, the share of mixed iterations, the times.
 struct Chain {
   std::unique_ptr<const Decoder> decoder;
-  std::vector<std::int64_t> replicas;  ///< ascending
-  std::vector<std::int64_t> batches;   ///< ascending
-  Decoding at_first, at_last;          ///< both ends, if there are batches
+  std::vector<std::int64_t> replicas;     ///< ascending
+  std::span<const std::int64_t> batches;  ///< ascending
+  Decoding at_first, at_last;             ///< both ends, if there are batches
 
   [[nodiscard]] Decoding at(std::size_t batch) const { return decoder->at(batches[batch]); }
   [[nodiscard]] Role role(std::size_t batch, std::int64_t count) const {
@@ -40,9 +41,9 @@ struct Chain {
 /// time.
 struct PrefillChain {
   std::unique_ptr<const Prefiller> prefiller;
-  std::vector<std::int64_t> replicas;  ///< ascending
-  std::vector<std::int64_t> batches;   ///< ascending
-  Prefilling at_first, at_last;        ///< both ends, if there are batches
+  std::vector<std::int64_t> replicas;     ///< ascending
+  std::span<const std::int64_t> batches;  ///< ascending
+  Prefilling at_first, at_last;           ///< both ends, if there are batches
 
   [[nodiscard]] Prefilling at(std::size_t batch) const { return prefiller->at(batches[batch]); }
   [[nodiscard]] Role role(std::size_t batch, std::int64_t count) const {
@@ -53,6 +54,8 @@ struct PrefillChain {
 /// The choice of a role of the task: its own, else the one of all roles, else the preset.
 DegreeChoice choice_of(const Task& task, const RoleChoices& role,
                        std::optional<DegreeChoice> RoleChoices::*key);
+
+enum class Side : std::uint8_t { Aggregated, Prefill, Decode };
 
 /// All that the choices of a task leave.  Refers to the task.
 class DeploymentSpace {
@@ -74,11 +77,11 @@ class DeploymentSpace {
 
  private:
   struct Structures;
-  void add_chains(const std::vector<Structures>& structures, const RoleChoices& role,
-                  const Deadline& deadline, std::vector<Chain>& chains);
+  void add_chains(const std::vector<Structures>& structures, Side side, const Deadline& deadline,
+                  std::vector<Chain>& chains);
   void add_prefillers(const std::vector<Structures>& structures, const Deadline& deadline);
   template <class AnyChain, class Breaks>
-  void cut(AnyChain& chain, const std::vector<std::int64_t>& batches, const Breaks& breaks);
+  void cut(AnyChain& chain, std::span<const std::int64_t> batches, const Breaks& breaks);
   [[nodiscard]] std::vector<Structures> structures_of(const RoleChoices& role,
                                                       const std::vector<std::int64_t>& chunks,
                                                       const std::vector<std::int64_t>& depths,
@@ -86,6 +89,7 @@ class DeploymentSpace {
 
   const Task& task_;
   const Means means_;
+  std::array<std::vector<std::int64_t>, 3> batches_;  // that chains have parts of, by Side
   std::vector<Chain> aggregated_, decoders_;
   std::vector<PrefillChain> prefillers_;
   double deployments_ = 0.0;
@@ -94,8 +98,6 @@ class DeploymentSpace {
 
 /// The greatest batch and chunk that is searched.
 inline constexpr std::int64_t kMostTokens = 1 << 16;
-
-enum class Side : std::uint8_t { Aggregated, Prefill, Decode };
 
 /// The choices of a side, every one with a value.
 RoleChoices choices_of(const Task& task, Side side);

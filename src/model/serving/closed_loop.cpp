@@ -152,8 +152,11 @@ LoopFigures served_loop(const Loop& loop, const LoopTimes& times, double users) 
     found.throughput = share / (cost * ((1.0 - any) * found.decode + any * found.mixed));
     const double alone = others * found.decode + (1.0 - others) * found.mixed;
     const double mean = ((1.0 - beside) * alone + beside * found.mixed) / loop.gained;
+    found.tpot = mean;
     // An iteration that gives a request a token decodes that request at least.
-    found.tpot = std::max(mean, times.padded(1.0, loop.padding(1.0)) / loop.gained);
+    if (mean < found.decode / loop.gained) {
+      found.tpot = std::max(mean, times.padded(1.0, loop.padding(1.0)) / loop.gained);
+    }
     longer = loop.means->steps * (found.tpot - mean);
   }
   // Little's law, (18), for those in prefill, which avoids a difference of two long times.
@@ -173,8 +176,16 @@ LoopFigures closed_loop(const Loop& loop, const LoopTimes& times, double users, 
     high.ttft += (users - most) / high.throughput;  // for a slot, and outside of the engine
     return high;
   }
-  LoopFigures low = served_loop(loop, times, 1.0);
-  if (1.0 + low.throughput * answer >= users) {
+  const auto excess_of = [&](const LoopFigures& of) {
+    return of.users + of.throughput * answer - users;
+  };
+  const double tolerance = 4e-16 * users;
+  // All that are served have the most throughput, unless iterations are recorded; so no fewer users
+  // are inside than these.
+  const double least = loop.graphs ? 1.0 : std::max(users - high.throughput * answer, 1.0);
+  LoopFigures low = served_loop(loop, times, least);
+  if (least > 1.0 && excess_of(low) > tolerance) low = served_loop(loop, times, 1.0);
+  if (low.users == 1.0 && excess_of(low) >= 0.0) {
     low.throughput = users / (1.0 / low.throughput + answer);
     return with_answer(low);
   }
@@ -186,13 +197,16 @@ LoopFigures closed_loop(const Loop& loop, const LoopTimes& times, double users, 
     low = served_loop(plain, times, 1.0);
     high = served_loop(plain, times, most);
   }
-  const auto excess_of = [&](const LoopFigures& of) {
-    return of.users + of.throughput * answer - users;
-  };
-  const double inside =
-      rising_root(low.users, excess_of(low), high.users, excess_of(high), 4e-16 * users,
-                  [&](double served) { return excess_of(served_loop(plain, times, served)); });
-  LoopFigures found = served_loop(loop, times, inside);
+  LoopFigures found = low;
+  double inside = low.users;
+  if (excess_of(low) < -tolerance) {
+    inside = rising_root(low.users, excess_of(low), high.users, excess_of(high), tolerance,
+                         [&](double served) {
+                           found = served_loop(plain, times, served);
+                           return excess_of(found);
+                         });
+  }
+  if (loop.graphs || found.users != inside) found = served_loop(loop, times, inside);
   if (!loop.graphs) return with_answer(found);
   // Little's law: padded iterations serve less, and the others wait for a slot or read.
   found.ttft += (users - inside) / found.throughput;

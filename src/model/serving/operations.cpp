@@ -125,9 +125,10 @@ void Pass::add_operations(const Layer& layer, double count, std::size_t sight, c
 std::vector<Operation> Pass::operations(const PassWork& work) const {
   const Stage* slowest = &stages_.front();
   double most = 0.0;
+  LayerTimes known;
   for (const Stage& stage : stages_) {
     PartTimes parts{};
-    put(stage, work, parts);
+    put(stage, work, known, parts);
     double sum = 0.0;
     for (const double part : parts) sum += part;
     if (sum <= most) continue;

@@ -118,6 +118,11 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
     }
     stages_.push_back(stage);
   }
+  for (std::size_t s = 1; s < stages_.size(); ++s) {
+    const Stage &stage = stages_[s], &before = stages_[s - 1];
+    stages_[s].repeats = !stage.is_last && stage.dense == before.dense &&
+                         stage.expert == before.expert && stage.forms == before.forms;
+  }
   const double width = model.dense_layers() > 0
                            ? real(model.mlp)
                            : real(model.experts->used) * real(model.experts->mlp);
@@ -337,12 +342,14 @@ void Pass::put(const Layer& layer, std::size_t sight, const PassWork& work,
   if (model_.mixed) put_scan(layer.scan, work, parts);
 }
 
-void Pass::put(const Stage& stage, const PassWork& work, PartTimes& parts) const {
+void Pass::put(const Stage& stage, const PassWork& work, LayerTimes& known,
+               PartTimes& parts) const {
+  auto next = known.begin();
   for_each_layer(stage, [&](const Layer& layer, double count, std::size_t sight) {
+    std::optional<PartTimes>& one = *next++;
     if (count == 0.0) return;
-    PartTimes one{};
-    put(layer, sight, work, one);
-    for (std::size_t i = 0; i < kParts; ++i) parts[i] += count * one[i];
+    if (!one) put(layer, sight, work, one.emplace());
+    for (std::size_t i = 0; i < kParts; ++i) parts[i] += count * (*one)[i];
   });
   const Engine& engine = pool_.engine;
   of(parts, Part::Host) +=
@@ -371,13 +378,14 @@ PassWork half_of(PassWork work) {
 }  // namespace
 
 /// (8), or (8a): halves of the batch take turns.
-PartTimes Pass::parts_of(const Stage& stage, const PassWork& work) const {
+PartTimes Pass::parts_of(const Stage& stage, const PassWork& work, LayerTimes& known,
+                         LayerTimes& of_half) const {
   PartTimes parts{};
-  put(stage, work, parts);
+  put(stage, work, known, parts);
   if (structure_.sub_batches == 1) return parts;
   const double network = of(parts, Part::Network);
   PartTimes half{};
-  put(stage, half_of(work), half);
+  put(stage, half_of(work), of_half, half);
   of(half, Part::Network) = 0.0;
   const double compute = sum(half);
   for (double& part : half) part *= 2.0;
@@ -389,13 +397,9 @@ PartTimes Pass::parts_of(const Stage& stage, const PassWork& work) const {
 PassTime Pass::time(const PassWork& work) const {
   PassTime time;
   double before = -1.0;
-  for (std::size_t s = 0; s < stages_.size(); ++s) {
-    const Stage& stage = stages_[s];
-    // Stages of the same layers take the same time.
-    const bool like_last = s > 0 && !stage.is_last && stage.dense == stages_[s - 1].dense &&
-                           stage.expert == stages_[s - 1].expert &&
-                           stage.forms == stages_[s - 1].forms;
-    if (!like_last) before = sum(parts_of(stage, work));
+  LayerTimes known, of_half;
+  for (const Stage& stage : stages_) {
+    if (!stage.repeats) before = sum(parts_of(stage, work, known, of_half));
     time.period = std::max(time.period, before);
     time.latency += before;
   }
@@ -404,8 +408,9 @@ PassTime Pass::time(const PassWork& work) const {
 
 PartTimes Pass::parts(const PassWork& work, bool of_all) const {
   PartTimes slowest{}, all{};
+  LayerTimes known, of_half;
   for (const Stage& stage : stages_) {
-    const PartTimes parts = parts_of(stage, work);
+    const PartTimes parts = parts_of(stage, work, known, of_half);
     for (std::size_t i = 0; i < kParts; ++i) all[i] += parts[i];
     if (sum(parts) > sum(slowest)) slowest = parts;
   }

@@ -2,8 +2,10 @@
 // One pass of the model through the stages of a replica: its time and its memory, as functions of
 // the batch whose coefficients are found once for a structure.
 
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -183,7 +185,10 @@ class Pass {
     double weights = 0.0;  ///< bytes
     double held = 0.0;     ///< bytes that a server holds for them
     FormCounts forms{};    ///< layers of a model of several kinds
+    bool repeats = false;  ///< takes the time of the stage before
   };
+  /// Times of a layer of each kind that some stage has, found once for all stages.
+  using LayerTimes = std::array<std::optional<PartTimes>, 2 * kSights + kMostForms>;
 
   /// Seconds of products and of the cache in attention of a layer.
   struct Scoring {
@@ -237,8 +242,9 @@ class Pass {
                  PartTimes& parts) const;
   [[nodiscard]] std::vector<FusedKernel> chain_of(const Layer& layer, std::size_t sight,
                                                   const PassWork& work) const;
-  void put(const Stage& stage, const PassWork& work, PartTimes& parts) const;
-  [[nodiscard]] PartTimes parts_of(const Stage& stage, const PassWork& work) const;
+  void put(const Stage& stage, const PassWork& work, LayerTimes& known, PartTimes& parts) const;
+  [[nodiscard]] PartTimes parts_of(const Stage& stage, const PassWork& work, LayerTimes& known,
+                                   LayerTimes& of_half) const;
   [[nodiscard]] Operation operation(const Product& product, double count, double tokens) const;
   void add_operations(const Layer& layer, double count, std::size_t sight, const PassWork& work,
                       std::vector<Operation>& list) const;
