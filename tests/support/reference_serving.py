@@ -488,10 +488,13 @@ class Loop:
                 g = pd / (1 - pm + pd)
                 k = max(k0, g / (rate * ((1 - g) * Td + g * Tm)))
             load = rate * max(k, k0) * Tm
-            if load >= 1:
+            full = Tm if J else self.iteration(0, k0)
+            service = k0 * full  # of M/D/1
+            if max(load, rate * service) >= 1:
                 return never
-            service = k0 * Tm  # of M/D/1
             wait = rate * service ** 2 / (2 * (1 - rate * service))
+            if not J:
+                wait -= rate * service * min(service, full) / 2
             if not J:
                 before, f, Tm = Tm, load, self.iteration(0, k)
                 if abs(Tm - before) <= 1e-15 * Tm:

@@ -245,10 +245,13 @@ LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std
       cost = std::max(least, mixed / (rate * mean));
     }
     const double load = rate * std::max(cost, least) * found.mixed;
-    if (!(load < 1.0)) return never();
     // Prompts that wait fill their iterations, and each takes its least part of one.
-    const double served = least * found.mixed, busy = rate * served;
+    const double filled = steps > 0.0 ? found.mixed : times.mixed(0.0, least, chunk, loop.ranks);
+    const double served = least * filled, busy = rate * served;
+    if (!(std::max(load, busy) < 1.0)) return never();
     found.wait = busy / (2.0 * (1.0 - busy)) * served;
+    // The rest of a full iteration that runs is a part of the time below if nothing decodes.
+    if (steps == 0.0) found.wait -= busy / 2.0 * std::min(served, filled);
     double next = pass, decoding = 0.0;
     if (steps > 0.0) {
       decoding = running * std::max(0.0, 1.0 - (turns + 1.0) / (2.0 * steps)) +

@@ -212,5 +212,24 @@ TEST_CASE("first tokens of an open loop come as those of a rank that is played")
   CHECK(errors / tried < 0.06);
 }
 
+TEST_CASE("first tokens of prompts that decode nothing come as those of a rank that is played") {
+  std::mt19937_64 random(37);
+  int tried = 0;
+  double errors = 0.0;
+  while (tried < 60) {
+    const World w(random);
+    const double load = std::uniform_real_distribution<double>(0.05, 0.9)(random);
+    if (w.loop.ranks > 1.0 || w.means.steps > 0.0) continue;
+    CAPTURE(tried);
+    ++tried;
+    const double rate = load * served_loop(w.loop, w.times, 1e4).throughput;
+    const double ttft = open_loop(w.loop, w.times, rate, 100'000, 0.0).ttft;
+    const double error = std::abs(ttft / played_ttft(w, rate, 20'000) - 1.0);
+    CHECK(error < 0.3);
+    errors += error;
+  }
+  CHECK(errors / tried < 0.06);
+}
+
 }  // namespace
 }  // namespace dfsearch
