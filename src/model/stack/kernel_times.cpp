@@ -83,7 +83,8 @@ Seconds KernelTimes::scan(double products, double delta_rule, double elementwise
                       elementwise / typical(rates.elementwise)) /
                      peak);
   if (!(work > Seconds{})) return {};
-  return std::max(work, typical(rates.start)) * setup_.scenario.scans;
+  const Seconds start = typical(delta_rule > 0.0 ? rates.delta_start : rates.start);
+  return std::max(work, start) * setup_.scenario.scans;
 }
 
 Seconds KernelTimes::index(double flop) const {

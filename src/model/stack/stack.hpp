@@ -163,12 +163,14 @@ struct StackMemory {
 /// Rates of blocks with a state and of scores of indexes, which no run of the tables decided: low,
 /// typical and high from single kernels (docs/truth.md, section 1).
 struct ScanRates {
-  // Shares of the peak of 16 bits, but for the last two.
+  // Shares of the peak of 16 bits, but for the last three.
   Constant<double> products{0.037, 0.09, 0.26};    ///< of state spaces and linear attention
   Constant<double> delta_rule{0.02, 0.05, 0.12};   ///< the same of delta rules
   Constant<double> elementwise{0.01, 0.02, 0.04};  ///< FLOP that are no products
   Constant<double> index{0.1, 0.53, 0.58};         ///< of the peak of 8 bits, if there is one
-  Constant<Seconds> start{Seconds(0.05e-3), Seconds(0.35e-3), Seconds(0.84e-3)};  ///< at least
+  // At least, whatever the length.
+  Constant<Seconds> start{Seconds(0.26e-3), Seconds(0.84e-3), Seconds(0.84e-3)};
+  Constant<Seconds> delta_start{Seconds(0.05e-3), Seconds(0.35e-3), Seconds(0.84e-3)};
 };
 
 /// Times of the classes of work beside the typical ones.

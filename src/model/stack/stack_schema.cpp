@@ -307,7 +307,9 @@ const Schema& schema_of(Rows<stack::ScanRates>) {
       field<&R::index>("index", "scores of an index, of the peak of 8 bits",
                        {.limits = kShare, .preset = "0.1, 0.53, 0.58"}),
       field<&R::start>("start", "of the kernels of a scan at least",
-                       {.limits = kHost, .preset = "0.05 ms, 0.35 ms, 0.84 ms"})};
+                       {.limits = kHost, .preset = "0.26 ms, 0.84 ms, 0.84 ms"}),
+      field<&R::delta_start>("delta_start", "the same of delta rules",
+                             {.limits = kHost, .preset = "0.05 ms, 0.35 ms, 0.84 ms"})};
   return schema<R, kFields>("rates of scans", [](void* object, Report& report) {
     stack::check_constants(schema_of<R>(), object, report);
   });
