@@ -525,8 +525,13 @@ class Waiting(CliTest):
         ahead = 100.0 * (alone[0] / alone[1] - 1.0)
         self.assertAlmostEqual(float(told[5]), ahead, delta=0.01)
         self.assertEqual(told[6], "less" if ahead < int(told[2]) else "more")
-        self.assertNotIn("caution", self.run_tool(
-            config, "--set", "serving.modes=aggregated").stdout)
+        aggregated = self.run_tool(config, "--set", "serving.modes=aggregated").stdout
+        self.assertNotIn("prefill is apart", aggregated)
+        caution = "no deployment was measured with typical"  # which is fitted to nothing
+        self.assertIn(caution, aggregated)
+        self.assertNotIn(caution, self.run_tool(
+            config, "--set", "serving.modes=aggregated", "--set",
+            "serving.pools.0.system.engine=vllm_h100").stdout)
 
     def test_requests_of_one_token_have_no_speed(self):
         one = changed(SMALL, "workload.output", 1)

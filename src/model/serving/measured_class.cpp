@@ -107,8 +107,10 @@ std::string text_of(const MeasuredClass& of) {
 
 std::string doubt_of(const Engine& engine, const MeasuredClass& of) {
   const MeasuredClass* nearest = nearest_class(engine, of);
-  if (nearest == nullptr) return {};
   const std::string name = engine.name.empty() ? "this engine" : engine.name;
+  if (nearest == nullptr) {
+    return engine.is_ideal() ? "" : "guessed: no deployment was measured with " + name;
+  }
   if (!is_same_class(*nearest, of)) {
     return fmt::format(
         "guessed: no deployment of this kind was measured with {} ({}); of the nearest ones, {}, "
