@@ -42,9 +42,8 @@ constexpr std::array kAlgorithms = {
 };
 /// `quant_method` of quantization_config where it says all; the others have `bits`.
 constexpr std::array kMethods = {
-    Way{"fp8", Number::Fp8, Number::Fp8},
-    Way{"mxfp4", Number::Mxfp4, Number::Bf16},
-    Way{"gptq", Number::Int4, Number::Bf16},
+    Way{"fp8", Number::Fp8, Number::Fp8},      Way{"fbgemm_fp8", Number::Fp8, Number::Fp8},
+    Way{"mxfp4", Number::Mxfp4, Number::Bf16}, Way{"gptq", Number::Int4, Number::Bf16},
     Way{"awq", Number::Int4, Number::Bf16},
 };
 

@@ -353,6 +353,13 @@ TEST_CASE("how a checkpoint is quantized stands in a comment") {
                            "re:.*mlp\\.(gate|up|gate_up|down)_proj.*", "re:.*mlp.gate$"]})")) ==
         "{weights: int4_g32, head: bf16, modules: {attention: bf16, dense: bf16, shared: bf16, "
         "router: bf16}}");
+  CHECK(
+      precision(quantized(
+          R"({"quant_method": "fbgemm_fp8", "activation_scale_ub": 1200.0, "modules_to_not_convert":
+                ["model.layers.0.mlp.down_proj", "model.layers.1.self_attn.q_proj",
+                 "model.layers.1.self_attn.k_proj", "model.layers.1.self_attn.v_proj",
+                 "model.layers.3.mlp.down_proj", "lm_head"]})")) ==
+      "{weights: fp8, head: bf16, modules: {attention: bf16}}");
   CHECK(precision(quantized(R"({"quant_method": "gptq", "bits": 8})")) ==
         "{weights: int8, products: bf16, head: bf16}");
   CHECK(precision(quantized(
@@ -393,7 +400,8 @@ TEST_CASE("how a checkpoint is quantized stands in a comment") {
   CHECK(message_of(quantized(R"({"quant_method": "gptq", "bits": 3})")) ==
         "config.json: bits: expected 4 or 8, got 3");
   CHECK(message_of(quantized(R"({"quant_method": "hqq"})"))
-            .starts_with("config.json: quant_method: expected fp8, mxfp4, gptq or awq, got 'hqq'"));
+            .starts_with("config.json: quant_method: expected fp8, fbgemm_fp8, mxfp4, gptq or awq, "
+                         "got 'hqq'"));
   CHECK(message_of(quantized("7")) == "config.json: quantization_config: expected a map, got '7'");
 }
 
