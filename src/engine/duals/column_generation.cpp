@@ -1,6 +1,7 @@
 // Column generation (Gilmore and Gomory 1961).  A linear program covers the kernels with the
 // partitions known so far and proposes its duals; partitions of positive excess at these duals are
-// found by pricing and join the program.  When there is none, the sum of the duals is a bound of all
+// found by pricing and join the program.  When there is none, the sum of the duals is a bound of
+// all
 // fusions.
 //
 // There are two relaxations.  Sets may have gaps, so all are found by labels (label_pricing.hpp).
@@ -33,8 +34,8 @@ constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
 constexpr Work kWordsOfKernel = 3'000;  // to find its class and its place in a path
 
-/// Gives tensors between kernels of the same two classes the least SRAM of any: else hardly two sets
-/// of experts would need the same where the ways of their outputs differ in length.
+/// Gives tensors between kernels of the same two classes the least SRAM of any: else sets of
+/// experts, whose outputs have ways of different lengths, would hardly ever need the same.
 void make_alike(const std::vector<std::uint32_t>& classes, PathDecomposition& path) {
   std::map<std::tuple<std::uint32_t, std::uint32_t, bool, Ticks, Bytes>, Bytes> least;
   const auto key = [&](const DecompositionStep& step, const DecompositionStep::Link& link) {

@@ -235,7 +235,7 @@ class Finder {
     return found;
   }
 
-  /// Unless the last one is not so long ago.
+  /// Does nothing soon after the last one.
   void tell_checkpoint(const DeploymentSearch& tree, Seconds interval) {
     if (!search_.on_checkpoint) return;
     const std::lock_guard lock(checkpoint_mutex_);
@@ -433,7 +433,8 @@ void add_any_framework(Task task, const ServingSearch& search, ServingResult& re
 
 namespace {
 
-/// Nothing fits: the best of what fits at the low end of the memory, which is no proof that it does.
+/// Nothing fits: the best of what fits at the low end of the memory, which is no proof that it
+/// does.
 void add_at_low(Task task, const ServingSearch& search, ServingResult& result) {
   const bool may =
       has_low_end(task) && std::find(result.ruled_out_by.begin(), result.ruled_out_by.end(),

@@ -150,7 +150,7 @@ class LoneSum {
     return std::min(kNever, time + (loads_weights_ ? own.weight_load(kernel) : 0));
   }
 
-  /// How much more the worst of a kernel's loops makes it take at least than the best.
+  /// The least time of a kernel under its worst loop, less that under its best one.
   [[nodiscard]] double width_of(const SumTerm& term, std::size_t kernel) const {
     std::size_t stride = 1;
     for (std::size_t i = term.variables.size(); term.variables[--i] != kernel;) {

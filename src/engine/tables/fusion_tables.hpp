@@ -35,8 +35,8 @@ using OnChipTimes = std::array<Ticks, 1 + kLevelNames.size()>;
 
 /// Costs that a kernel adds to a partition or to the rest that is still to be mapped.
 struct KernelCosts {
-  /// At a given utilization; else a lower bound from its core-cycles.  Where all kernels
-  /// together take longer in a level of the chip, their times there, which bound as well.
+  /// At a given utilization; else a lower bound from its core-cycles.  If all kernels together take
+  /// longer in a level of the chip, the time there, which is a bound, too.
   Ticks compute = 0;
   Ticks network = 0;
   Ticks explicit_memory = 0;
