@@ -111,9 +111,10 @@ struct ValueShares {
                                 ValueLayout on_context) const;
 };
 
-/// Each conversion of each axis with the length that its value has then on the others.  A value
-/// that is converted on several axes takes the way on which least is sent; of equal ones the one
-/// that sends least among context and expert ranks, whose groups lie further apart.
+/// The conversions on each axis, whose bytes depend on the layout that the value has then on the
+/// others.  A value that is converted on several axes is converted in the order that sends least;
+/// of equal ones in the one that sends least among context and expert ranks, whose groups lie
+/// further apart.
 std::vector<BlockExchange> exchanges_of(const Block& block, const BlockLayouts& layouts,
                                         const ValueShares& shares, Bytes word);
 
