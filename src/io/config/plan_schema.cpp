@@ -122,7 +122,7 @@ void check_framework(const Task& task, Report& report) {
   }
 }
 
-/// The software has constants of its own for what keys of other plans are about.
+/// Refuses keys for which the software has constants of its own, or lacks some.
 void check_beside_stack(const Task& task, Report& report) {
   if (report.given(&task.data_overlap)) {
     report.at_key(&task.data_overlap,

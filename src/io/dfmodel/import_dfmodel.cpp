@@ -25,7 +25,7 @@ namespace {
 
 // ---- execution --------------------------------------------------------------
 
-/// The message under whichever of its three names.
+/// The message, which has one of three names.
 std::optional<SetupNode> find_execution(const SetupNode& root) {
   std::optional<SetupNode> found;
   for (const char* name : {"execution", "miscellany", "training"}) {

@@ -1,5 +1,5 @@
-// The words of a shell script as far as flags need them: quotes, comments, variables and their
-// defaults; of TOML sections with keys and values of one line.
+// Reads as much of a shell script as flags need: words, quotes, comments, variables and their
+// defaults; and of TOML, sections with keys and values of one line.
 
 #include "io/emit/argument_text.hpp"
 

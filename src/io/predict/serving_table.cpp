@@ -43,7 +43,7 @@ constexpr Alias kModels[] = {{"Llama-3.1-8B", "llama3_8b"},
 struct KnownSystem {
   std::string_view name, system, chip, engine;
   std::string_view most;  ///< load: the name of the engines for jobs
-  std::int64_t node;      ///< chips of one, which replicas that do both stay in
+  std::int64_t node;      ///< its chips; aggregated replicas stay in one
 };
 constexpr KnownSystem kSystems[] = {{"h100_sxm", "h100_dgx", "h100", "h100", "hopper", 8},
                                     {"h200_sxm", "h200_dgx", "h200", "h200", "hopper", 8},
@@ -212,8 +212,8 @@ std::string doubt_of_both(const RowReader& row, const MeasuredService& service,
   return is_limit || waits ? std::string(kIsLimit) : "";
 }
 
-/// Experts are stored as their column has it.  Checkpoints in 4 bits keep attention in 16, those in
-/// integers and mxfp4 all but the experts.
+/// Experts have the format of their column.  Checkpoints in 4 bits keep attention in 16 bits, those
+/// in integers and mxfp4 everything but the experts.
 serving::Precision precision_of(const RowReader& row, const MeasuredService& service) {
   constexpr std::pair<std::string_view, Number> kStored[] = {
       {"bf16", Number::Bf16},         {"bfloat16", Number::Bf16},

@@ -1,4 +1,5 @@
-// The report of a plan: the proof, the plan, the parts of its time, the memory of the fullest stage,
+// The report of a plan: the proof, the plan, the parts of its time, the memory of the fullest
+// stage,
 // and the effort of the search.
 
 #include "io/report/report.hpp"
@@ -357,7 +358,7 @@ Sheet objective_lines(const Task& task, const PlanResult& result) {
                          fmt::format("{}; gap {}", least_text(task, result), percent(result.gap)));
 }
 
-/// Without a stack nothing fits by the bytes of textbooks, which prove nothing of software.
+/// Without a stack, nothing fits by the bytes of textbooks, which proves nothing about software.
 Sheet textbook_lines(const PlanResult& result) {
   const auto& software = result.software;
   if (software && !software->empty()) {

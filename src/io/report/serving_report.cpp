@@ -252,7 +252,8 @@ Sheet iteration_lines(const Task& task, const Deployment& deployment, const Figu
   return text;
 }
 
-/// The kernels of an iteration, the share of the roofline that they reach, and the key of the engine
+/// The kernels of an iteration, the share of the roofline that they reach, and the key of the
+/// engine
 /// that decides it.
 Sheet operation_tables(const Task& task, const Deployment& deployment, const Figures& figures) {
   const serving::Means means(task.requests);
@@ -318,7 +319,7 @@ Sheet cache_lines(const Task& task, const Deployment& deployment) {
   return lines;
 }
 
-/// A deployment that fits at the low end alone, and how much it is beyond the rest.
+/// A deployment that fits at the low end alone, and its excess with typical constants.
 Sheet at_low_lines(const Task& task, const serving::FrontPoint& point) {
   const serving::CacheRoom room = serving::cache_room(task, point.deployment);
   const Bytes usable = task.pools[point.deployment.decode.structure.pool].usable();
@@ -356,7 +357,8 @@ Sheet cost_line(const Figures& figures) {
   return cost + labelled("energy", text);
 }
 
-/// Lead of the answer over the best one of the other mode, as a share; 0 over one that costs nothing.
+/// Lead of the answer over the best one of the other mode, as a share; 0 over one that costs
+/// nothing.
 double ahead_of(const Task& task, const serving::ServingResult& result, const Figures& other) {
   const double own = value_of(task.objective, task.front, *result.figures);
   const double theirs = value_of(task.objective, task.front, other);
@@ -377,7 +379,7 @@ Sheet modes_lines(const Task& task, const serving::ServingResult& result) {
   return text;
 }
 
-/// How far off such deployments are, where they are what is recommended.
+/// The error of predictions for disaggregated deployments.
 Sheet apart_line(const Task& task, const serving::ServingResult& result) {
   // docs/serving.md, section 8; a test compares it with the table there.
   constexpr double kOff = 0.18, kBias = -0.024;

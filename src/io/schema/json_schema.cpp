@@ -115,7 +115,7 @@ class SchemaWriter {
     return {{"if", {{"required", {type.name}}}}, {"then", second}, {"else", first}};
   }
 
-  /// In part it may leave its word to the rest.
+  /// In part, the key that chooses the variant may be missing.
   Json variant(const Type& type, Extent extent) {
     Json ways = Json::array();
     for (const Choice& choice : type.choices()) {

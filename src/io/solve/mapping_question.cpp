@@ -42,7 +42,7 @@ class MappingQuestion final : public Question {
     }
   }
 
-  /// Stages that divide the graph have one answer, and floors alone can be left out.
+  /// With stages that divide the graph a search gives one answer, and only floors can be left out.
   void check(const SolveOptions& asked) const override {
     Question::check(asked);
     if (!config_.problem.divides_graph()) return;
