@@ -5,11 +5,11 @@
 // eliminated before follow from it, table by table.
 //
 // Ties: the result is the first of all equal sums, variable by variable.  So equal sums of two
-// values are compared by what they entail for all variables eliminated into the tables, and that is
-// the first of the best, by induction: choices made in different tables are independent, and the
-// first of a combination of independent choices is the combination of their firsts, whatever their
-// places in the list.  So one pass suffices, in any order of elimination.  What two entries of a
-// small table entail is compared once and for all, since ties are common; for a large one on
+// values are compared by what they entail for all variables eliminated into the tables.  By
+// induction that gives the first of the best: choices made in different tables are independent, and
+// the first of a combination of independent choices is the combination of their firsts, whatever
+// their places in the list.  So one pass suffices, in any order of elimination.  What two entries
+// of a small table entail is compared once and for all, since ties are common; for a large one on
 // demand.
 //
 // The values need only + and <, so tuples in lexicographic order serve as well as numbers.
