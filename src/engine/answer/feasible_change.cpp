@@ -1,10 +1,11 @@
 // The least changes that make a problem feasible.
 //
-// The search itself decides whether a changed problem has a mapping; it stops at the first.  More memory or SRAM, and more partitions while the phases are separate, never take a
-// mapping away, so the least value that suffices lies between one that does not and one that does:
-// halve the distance, or try just below the need of the last mapping, in turn.  The second ends
-// most searches after a few steps, since needs are few; the first keeps the others short.  Degrees,
-// and partitions in halves, are not monotone: they are tried one by one.
+// The search itself decides whether a changed problem has a mapping; it stops at the first.  More
+// memory or SRAM, and more partitions while the phases are separate, never take a mapping away, so
+// the least value that suffices lies between one that does not and one that does: halve the
+// distance, or try just below the need of the last mapping, in turn.  The second ends most searches
+// after a few steps, since needs are few; the first keeps the others short.  Degrees, and
+// partitions in halves, are not monotone: they are tried one by one.
 
 #include "engine/answer/explanations.hpp"
 

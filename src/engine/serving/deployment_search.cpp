@@ -91,7 +91,7 @@ void DeploymentSearch::add_root(const Chain& chain, const PrefillChain* prefill)
   roots_.push_back({&chain, prefill, quick_value({space_, chain, prefill})});
 }
 
-/// Joules for a request, at any clock: its share of the time of chips, and work.
+/// The least joules for a request at any clock, from its share of the time of chips and its work.
 // docs/energy.md (11)
 double DeploymentSearch::least_energy(const DeploymentBox& box) const {
   const auto of_role = [](const Pool& pool, double chip_seconds, const EnergyWork& work) {

@@ -98,7 +98,7 @@ class Domination {
     return false;
   }
 
-  /// Whether nothing is converted later for a, whose own costs are no worse.
+  /// Whether no conversion takes longer with a, whose own costs are no worse.
   [[nodiscard]] bool dominates(KernelId kernel, LoopPair a, LoopPair b) const {
     for (const TensorId t : graph_.outputs(kernel)) {
       if (!leaves_no_later(graph_.tensor(t), a, b)) return false;
@@ -120,7 +120,7 @@ class Domination {
     return true;
   }
 
-  /// Whether the inputs of the kernel are converted as soon for a as for b, and take as little
+  /// Whether an input of the kernel is converted for a in no more time than for b, and in no more
   /// room: a value that is gathered along an axis takes more.
   [[nodiscard]] bool arrives_no_later(const Tensor& tensor, LoopPair producer, LoopPair a,
                                       LoopPair b) const {
@@ -137,8 +137,8 @@ class Domination {
            conversion_time(context_, tensor, producer, b);
   }
 
-  /// Whether the output of the kernel is converted as soon with a as with b, whatever layout is
-  /// required.
+  /// Whether the output of the kernel is converted with a in no more time than with b, whatever
+  /// layout is required.
   [[nodiscard]] bool leaves_no_later(const Tensor& tensor, LoopPair a, LoopPair b) const {
     for (const LoopPair consumer : sets_[tensor.to.index()]) {
       if (conversion_time(context_, tensor, a, consumer) >

@@ -55,7 +55,8 @@ struct FittingPlan {
   Bytes needed{};
 };
 
-/// A number of the config with which, changed alone, some plan fits, or as far as none does.
+/// A number of the config that, changed alone, makes some plan fit, or the range in which none
+/// fits.
 struct NumberChange {
   enum class Kind : std::uint8_t { Memory, SecondMemory, Chips, Sequence, Batch };
   Kind kind;
@@ -84,8 +85,9 @@ struct StepInterval {
   Seconds high{};
 };
 
-/// The plan that loses least to the best of each scenario in the one where it loses most
-/// (docs/truth.md, section 6).  `cost` is the typical one; `lower_bound` and `gap` are of 1 + regret.
+/// The plan of least regret: the greatest loss over all scenarios, against the best plan of each,
+/// is least (docs/truth.md, section 6).  `cost` is the typical one; `lower_bound` and `gap` are of
+/// 1 + regret.
 struct RobustPlan : FoundPlan {
   struct ScenarioTimes {
     std::string scenario;
@@ -98,7 +100,7 @@ struct RobustPlan : FoundPlan {
   double regret = 0.0;                  ///< at most, proved; infinite if nothing is known
   std::int64_t nodes = 0;               ///< of all its searches
 
-  /// Where the best of the typical times loses most to the best known.
+  /// The scenario in which the plan of the typical times loses most to the best known one.
   [[nodiscard]] const ScenarioTimes& worst_of_typical() const;
 };
 
