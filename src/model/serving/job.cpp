@@ -1,4 +1,5 @@
-// Generations of requests fill the slots one after the other, each as fast as its prompts pass; while
+// Generations of requests fill the slots one after the other, each as fast as its prompts pass;
+// while
 // one fills them the one before drains.  What runs is then piecewise linear in the iterations, and
 // the time of a piece is the mean of a few of its iterations (a midpoint rule).
 
@@ -13,7 +14,7 @@
 namespace dfsearch::serving {
 namespace {
 
-/// Generations that are written out: of more, those in the middle are alike.
+/// Generations that are written out; if there are more, one in the middle stands for the rest.
 constexpr std::size_t kWritten = 5;
 constexpr std::size_t kRepeated = 2;  ///< the one that stands for these
 constexpr int kPoints = 5;            ///< of a piece

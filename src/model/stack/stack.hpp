@@ -125,8 +125,8 @@ struct MeasuredChip {
   Curve<Bytes> elementwise;                 ///< of the bandwidth of the memory
   BytesPerSecond memory{};
   Bytes visible{};                  ///< of the memory, as the driver shows it
-  Constant<double> cpu{1.0};        ///< times of its host in layers of experts, of a fast one's
-  Constant<Bytes> dispatch_row;     ///< a row costs kernels that send it once as much more
+  Constant<double> cpu{1.0};        ///< times of its host with experts, over those of a fast one
+  Constant<Bytes> dispatch_row;     ///< more of a row that is sent once to each chip
   bool scaled = false;              ///< kernels belong to another chip, by the peaks
   std::vector<std::string> fitted;  ///< keys whose values runs decided
   // A domain is a group of chips that one switch joins.
@@ -154,7 +154,7 @@ struct StackMemory {
   Constant<Bytes> context{Bytes(0.35e9), Bytes(0.7e9), Bytes(1.5e9)};
   Constant<Bytes> group{Bytes(0.0), Bytes(0.15e9), Bytes(0.5e9)};
   Constant<double> spread{0.88, 1.0, 1.12}, imbalance{1.0, 1.1, 2.5};
-  double eager_widths = 0.0;         ///< of the model's width, kept beside what fused kernels keep
+  double eager_widths = 0.0;         ///< kept beside fused kernels, in widths of the model
   double gathered_layers = 2.0;      ///< at once, where replicas divide weights
   bool eight_bit_inputs = false;     ///< linears of 8 bits keep them so
   bool twice_with_adapters = false;  ///< activations, where replicas divide weights
@@ -229,7 +229,7 @@ struct Stack {
   Constant<double> natural_load{1.25};             ///< rows of the fullest chip, of an even load
   Constant<Bytes> sink_bytes{Bytes(58e3)};         ///< of a token and head, backward
   Constant<double> cast_words{3.2};                ///< for each element of an input of 8 bits
-  Constant<double> scan_words{0.5};                ///< more, where its maximum is looked for first
+  Constant<double> scan_words{0.5};                ///< more, where its maximum is found first
   Constant<double> four_bit_words{1.0};            ///< more, of an input of 4 bits
   Constant<double> tensor_overlap{0.0};            ///< share of tensor exchanges that is hidden
   DataOverlap data_overlap = DataOverlap::None;

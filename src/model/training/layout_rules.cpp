@@ -126,7 +126,7 @@ class KernelRules {
     return {whole(), alike(F, Loop::M, R), tokens()};
   }
 
-  /// A sum of rows with weights is linear in the rows: the last input is the weights.
+  /// A weighted sum of rows is linear in the rows; the last input is the weights.
   [[nodiscard]] List collect() const {
     if (axis_.axis == Axis::Expert) return {tokens()};
     List rules{whole(), tokens()};

@@ -84,8 +84,8 @@ constexpr double kBuffers = 2.0;
 /// Layers that switches of the software compute again whole, or copy to the memory of the host.
 class SwitchedLayers {
  public:
-  /// Layers that are copied leave the device wholly at the low end, but for those on their way at the
-  /// typical one; at the high end nothing counts as gone, as no run was measured.
+  /// At the low end all copied layers leave the device; at the typical one, all but those under
+  /// way; at the high end none, as no run was measured.
   SwitchedLayers(const Task& task, const Plan& plan, double layers, memory::Recompute recompute,
                  memory::Level level)
       : recompute_(recompute), copies_(level != memory::Level::Low) {
@@ -295,7 +295,7 @@ MemoryUse stage_memory(const Task& task, const Plan& plan, const Profiles& profi
                    });
   }
   if (content.first && task.model.dropout) {
-    // A byte for each element that the embedding drops or does not.
+    // The mask of dropout behind the embedding: a byte for each element.
     const Part layer = content.layers > 0 ? Part::Layer : Part::OtherLayer;
     use.ends += of(profiles, layer).input * (alive / word);
   }
@@ -320,8 +320,8 @@ bool fits(const Machine& machine, const MemoryUse& use) {
   return use.total() <= machine.memory[0].capacity && use.second <= second;
 }
 
-// A stage holds no more of the layers than would fit if it could have any part of one, of the
-// smaller kind, with the fewest micro-batches in flight and all states as divided as can be.
+// A bound on the layers of a stage: the number, not rounded, that fits with layers of the smaller
+// kind, the fewest micro-batches in flight and the most divided states.
 
 namespace {
 

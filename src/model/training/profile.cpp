@@ -149,7 +149,7 @@ class ExchangeFinder {
   }
 
  private:
-  /// Whether the block hands it on; then its producer, else the value; the phase.
+  /// Whether the block hands the value on; if so its producer, else its index; the phase.
   using Key = std::tuple<bool, std::size_t, Phase>;
 
   [[nodiscard]] bool is_at_end(const Conversion& conversion) const {
@@ -161,7 +161,7 @@ class ExchangeFinder {
     return {at_end, at_end ? conversion.producer.index() : conversion.value, conversion.phase};
   }
 
-  /// The layout on each axis, of one that divides nothing Replicated.
+  /// The layout on each axis; Replicated on an axis that divides nothing.
   template <class OfAxis>
   [[nodiscard]] JointLayout joint(const OfAxis& of_axis) const {
     JointLayout layout{};
@@ -171,7 +171,8 @@ class ExchangeFinder {
     return layout;
   }
 
-  /// Who takes it over is the kernel that stands for it there, or takes it as it is converted.
+  /// The layout that is wanted at the end of the block: that of the kernel which stands for the
+  /// value there, or the last one that it is converted to.
   void find_end(KernelId producer, Delivery& delivery) const {
     delivery.root =
         joint([&](const AxisLayout& axis) { return axis.rules[producer.index()].output; });

@@ -67,12 +67,13 @@ class SpreadCost {
 /// Limit and cost of a stage.  Neither falls with a layer more.
 struct StageLimits {
   std::function<StageCost(const StageContent& content)> cost;
-  /// Whether a stage can hold that; never again with more layers once it cannot.
+  /// Whether a stage can hold that; if not, it cannot hold more layers, either.
   std::function<bool(std::int64_t stage, const StageContent& content)> holds;
   Deadline deadline{};
 };
 
-/// A value for each content of a stage that was asked for: in a table where there are few, else in a
+/// A value for each content of a stage that was asked for: in a table where there are few, else in
+/// a
 /// map, since the contents of layers of several kinds are a product.
 template <class Value>
 class ByContent {
@@ -114,8 +115,9 @@ struct Spread {
   Seconds step{};
 };
 
-/// The spread of the least step, exactly, if that is at most `most`: nothing if none that fits is.
-/// Among spreads alike in pace and tail it gives the later stages most.  Throws Stopped.
+/// The spread of the least step, exactly; nothing if no spread that fits has a step of at most
+/// `most`.  Of spreads equal in pace and tail, the one with most layers in the later stages.
+/// Throws Stopped.
 /// docs/search.md, section 15
 std::optional<Spread> spread_layers(std::int64_t stages, const LayerOrder& order,
                                     const StageLimits& limits, Seconds most = Seconds::infinity());
@@ -131,9 +133,9 @@ struct RobustSpread {
   double ratio = 0.0;  ///< step / best, the greatest of all scenarios
 };
 
-/// The spread of the least ratio, exactly, if that is at most `most`: nothing if none that fits is.
-/// The division found of several does not depend on `most`.  If layers are `given` no other division
-/// is tried; stages of several chunks have layers of stages.hpp.  Throws Stopped after the
+/// The spread of the least ratio, exactly; nothing if no spread that fits has a ratio of at most
+/// `most`.  Which of several is found does not depend on `most`.  If layers are `given` no other
+/// division is tried; stages of several chunks have layers of stages.hpp.  Throws Stopped after the
 /// deadline of the limits.
 std::optional<RobustSpread> spread_robustly(std::int64_t stages, const LayerOrder& order,
                                             const std::vector<SpreadScenario>& scenarios,
