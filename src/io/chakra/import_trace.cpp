@@ -29,8 +29,8 @@ namespace {
 
 constexpr std::int64_t kMostCount = std::int64_t{1} << 40;
 constexpr std::size_t kMostTensors = 1'000'000;
-// Bytes of a column where large kernels are cut into tiles, which then have SRAM enough, and of one
-// so small that its kernel is not cut.
+// The most bytes of a column, so that tiles of large kernels fit into the SRAM; kernels with
+// columns of less than the least are not cut.
 constexpr std::int64_t kMostOfColumn = 1 << 16, kLeastOfColumn = 1 << 10;
 constexpr std::int64_t kMostColumns = 1 << 20;
 
@@ -331,7 +331,7 @@ class TraceGraph {
              "dfsearch import MODEL.onnx, dfsearch.read_torch, or its kernels as 'kind: graph' "
              "(docs/formats.md)");
     }
-    // FLOP of a byte.
+    // FLOP for each byte.
     const std::int64_t each = flop / bytes;
     Kernel kernel{.name = fmt::format("{}_{}", escaped(nodes_[i].name()), nodes_[i].id())};
     kernel.n = bytes / columns_ < kLeastOfColumn ? 1 : columns_;
@@ -372,8 +372,8 @@ std::string import_trace(const std::string& bytes, const std::string& name,
 
 namespace {
 
-/// Sorted chips as members and places between, from the inside out.  A group that is no such
-/// lattice is taken as a row of neighbours of the same size.
+/// Sorted chips as a lattice: by level, the members and the places between them, from the inside
+/// out.  A group that is no lattice is taken as a row of neighbours of the same size.
 std::vector<std::int64_t> counts_of(const std::vector<std::int64_t>& chips) {
   std::vector<std::int64_t> counts;
   std::int64_t members = 1, filled = 1;  // of the innermost level that is open; places below it

@@ -115,8 +115,8 @@ void check_origin(const Map& map, const std::string& name, const Fingerprint& pr
   }
 }
 
-/// Turns exceptions of a library at bytes that pass the checksum and still make no sense into
-/// InputError.
+/// Turns exceptions of a library into InputError, for bytes with a right checksum that make no
+/// sense.
 template <class Read>
 auto with_clear_errors(const std::string& name, Read read) {
   try {

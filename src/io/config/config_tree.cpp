@@ -148,8 +148,8 @@ fs::path folder_of(const YamlEntry& entry, const fs::path& config_folder) {
   return fs::path(*entry.value.place.source).parent_path();
 }
 
-/// The files of the shelf that a technology, a budget or a part of a technology may be, by their names
-/// without folders.
+/// The files of the shelf that a technology, a budget or a part of a technology may be, by their
+/// names without folders.
 std::map<std::string_view, const ShelfFile*> parts_on_shelf(std::string_view section) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kFolders = {
       {{"technology", "technologies"},
@@ -247,8 +247,9 @@ void strip_run_keys(YamlNode& model) {
   });
 }
 
-/// Leaves out of a machine's file what a pool says itself, which degrees go where, as groups fill
-/// from the inside, and what deployments have no equations for.  In the config itself it is wrong.
+/// Drops from a machine's file the number of chips, which a pool has itself, the strategies, as
+/// groups fill from the inside, and what deployments have no equations for.  In the config itself
+/// these keys are errors.
 void strip_pool_keys(YamlEntry& system) {
   const auto leave_out = [&](YamlNode& map, std::initializer_list<std::string_view> keys) {
     std::erase_if(map.entries, [&](const YamlEntry& entry) {
@@ -347,7 +348,7 @@ const ShelfFile* model_of(const fs::path& file) {
   return found != nullptr && found->is_model() ? found : nullptr;
 }
 
-/// A model has none of its own.
+/// Refuses a model without a machine.
 void check_has_machine(const YamlNode& root, const fs::path& file) {
   if (root.find("system")) return;
   if (const ShelfFile* model = model_of(file)) {

@@ -91,7 +91,8 @@ struct WorkloadSection {
   std::vector<TensorSection> tensors;
 };
 
-/// The keys of a workload as kernels and tensors by name, whatever generated it; none with a flag of
+/// The keys of a workload as kernels and tensors by name, whatever generated it; none with a flag
+/// of
 /// `left_out`.
 Json written_graph(const Workload& workload, unsigned left_out = 0);
 
@@ -119,7 +120,7 @@ void resolve_defaults_of_graph(void* text, Report& report);
 void resolve_defaults_of_kernel(void* text, Report& report);
 void check_communication(void* communication, Report& report);
 void check_experts(void* experts, Report& report);
-/// Whether the layers that see all tokens are some of them, and norms behind an MLP; else says so.
+/// Checks that `full_attention_every` has a window and at most all layers, and `post_norm` an MLP.
 bool check_kinds(const Transformer& model, Report& report);
 /// Checks that all kinds share, once the graph is made.
 void check_workload(const WorkloadSection& text, Report& report);
@@ -140,7 +141,8 @@ std::optional<WorkloadSection> read_workload_keys(const YamlEntry& section,
 std::optional<Workload> read_workload(const YamlEntry& section, std::vector<PartitionPin>& pins,
                                       InputMessages& messages);
 
-/// Reports tensors whose shapes cannot agree with what their kernels read; `section` is the workload
+/// Reports tensors whose shapes cannot agree with what their kernels read; `section` is the
+/// workload
 /// that the graph was read from.
 void check_shapes(const YamlNode& section, const DataflowGraph& graph, InputMessages& messages);
 

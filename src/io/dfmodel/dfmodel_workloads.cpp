@@ -90,7 +90,7 @@ void check_stated(const SetupNode& block, const std::string& field, std::int64_t
 
 std::int64_t copies(const SetupNode& block) { return block.count("num_copy").value_or(1); }
 
-/// Under whichever of its two names.
+/// The value of a field that has one of two names.
 std::optional<std::int64_t> either(const SetupNode& node, const std::string& name,
                                    const std::string& older) {
   if (node.has(older)) {

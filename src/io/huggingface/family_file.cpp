@@ -162,7 +162,7 @@ Families::Families(const std::vector<File>& files) {
     std::erase_if(base.entries, [](const YamlEntry& entry) {
       return entry.key == "types" || entry.key == "classes";
     });
-    // A field of its own is no other name of one.
+    // A field that the family defines itself is not renamed.
     YamlEntry* renames = base.find("rename");
     const YamlEntry* fields = tree.find("fields");
     if (renames && fields) {

@@ -256,7 +256,7 @@ class ValueReader {
     const Type key{.form = Form::Choice,
                    .put = [](void* to, std::int64_t of) { *static_cast<std::int64_t*>(to) = of; },
                    .choices = type.choices};
-    // Which keys there are depends on it.
+    // The word decides which keys there are.
     if (!word || !read(*word, key, &value)) return false;
     read_keys(reader, type.schema_for(value), member);
     reader.finish();
