@@ -1,8 +1,7 @@
 // Column generation (Gilmore and Gomory 1961).  A linear program covers the kernels with the
 // partitions known so far and proposes its duals; partitions of positive excess at these duals are
 // found by pricing and join the program.  When there is none, the sum of the duals is a bound of
-// all
-// fusions.
+// all fusions.
 //
 // There are two relaxations.  Sets may have gaps, so all are found by labels (label_pricing.hpp).
 // And if most kernels are alike, with their neighbours, kernels of one colour have the same dual,

@@ -106,8 +106,8 @@ class StepFinder {
     if (!is_proved || is_last) return false;
     const StepAnswer& last = answers_.list.back();
     if (last.stopped_by != StopReason::None) {
-      // Good enough, but equal costs were still to be compared: its tree stays the one to go on
-      // with, and of the next answer nothing is known.
+      // The answer is good enough, but equal costs are not all compared: a resumed search continues
+      // its tree, and nothing is known of the next answer.
       answers_.list.push_back({{.stopped_by = last.stopped_by, .lower_bound = last.lower_bound}});
       return false;
     }

@@ -439,8 +439,8 @@ Task without_rate(Task task) {
 
 namespace {
 
-/// No fleet serves all rates at the level of the memory asked for, which proves nothing if one may
-/// at the low end.
+/// If no fleet serves all rates at the requested level of the memory, tries the low end: one that
+/// does there leaves nothing proved.
 void check_low_end(Fleet fleet, const ServingSearch& search, ServingResult& result) {
   if (std::none_of(fleet.models.begin(), fleet.models.end(), has_low_end)) return;
   for (Task& task : fleet.models) task.level = memory::Level::Low;

@@ -55,7 +55,7 @@ bool Incumbents::add(const Candidate& candidate) {
   const bool better = candidate.value < best_value();
   if (better) best_.store(candidate.value, std::memory_order_relaxed);
   if (!front_) return better;
-  // Steps that are slower and no better go.
+  // Drops steps that are slower and no better.
   auto next = staircase_.lower_bound(tpot);
   while (next != staircase_.end() && next->second >= candidate.value) next = staircase_.erase(next);
   if (step_at(tpot) <= candidate.value) return false;

@@ -66,7 +66,8 @@ StagePricing::StagePricing(const Problem& problem, const StageOrder& order, Mapp
   }
 }
 
-/// Kernels that share the cores take no less than their cores times their time, over all cores.
+/// Kernels that share the cores take no less than their sum of core-seconds over the number of
+/// cores.
 Ticks StagePricing::least_compute(KernelId kernel) const {
   if (problem_.execution.compute_utilization) return costs_.compute_at_utilization(kernel);
   const std::int64_t cores = problem_.system.accelerator.cores;
