@@ -45,8 +45,8 @@ enum class Conversion : std::uint8_t { Free, AllGather, AllToAll };
 /// to shard: then the weight is replicated.  A kernel that is spread over the grid or
 /// the machine has `none` and nothing else.
 std::vector<Loop> shardable_loops(const Kernel& kernel);
-/// The pairs of them, or of one and none, that a kernel may have over the tensor axes of the
-/// problem: a kernel that must be sharded is along one axis at least.
+/// The pairs of these loops, or of one and none, that a kernel may have over the tensor axes: a
+/// kernel that must be sharded has a loop along at least one axis.
 LoopSet shardable_pairs(const Problem& problem, const Kernel& kernel);
 /// The pairs that differ for a tensor group of one axis: pairs that leave the second axis alone, or
 /// all if none does.
@@ -56,8 +56,8 @@ Layout produced_layout(Loop sharding);
 Layout consumed_layout(const Kernel& consumer, Loop sharding, int operand);
 Conversion conversion(Layout from, Layout to);
 
-/// Whether whole values are converted, not shards of tensors: then each value of the graph is
-/// converted once to each layout, and heads that share an input read all of it.
+/// Whether values are converted, not tensors one by one: then each value of the graph is converted
+/// once to each layout, and heads that share an input read all of it.
 bool converts_values(const Problem& problem);
 /// The layout that the consumer of a tensor requires, along an axis with this loop, and along both.
 Layout wanted_layout(const Problem& problem, const Tensor& tensor, Loop consumer);

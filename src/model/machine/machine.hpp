@@ -104,8 +104,7 @@ struct NetworkDimension {
   /// The members that the machine has, if fewer are used.
   std::optional<std::int64_t> whole = std::nullopt;
   /// An axis of a torus: collectives use both directions of its links, and work on neighbouring
-  /// axes
-  /// of this kind at once.
+  /// axes of this kind at once.
   bool both_ways = false;
 };
 

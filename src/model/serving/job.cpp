@@ -1,7 +1,6 @@
 // Generations of requests fill the slots one after the other, each as fast as its prompts pass;
-// while
-// one fills them the one before drains.  What runs is then piecewise linear in the iterations, and
-// the time of a piece is the mean of a few of its iterations (a midpoint rule).
+// while one fills them the one before drains.  What runs is then piecewise linear in the
+// iterations, and the time of a piece is the mean of a few of its iterations (a midpoint rule).
 
 #include "model/serving/job.hpp"
 

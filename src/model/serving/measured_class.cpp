@@ -9,7 +9,7 @@
 namespace dfsearch::serving {
 namespace {
 
-/// Requests of a replica up to which deployments are alike; beyond the last all are.
+/// Greatest requests of a replica in each class of load; larger loads are in the last.
 constexpr std::int64_t kRequests[] = {64, 256, 1'000'000'000};
 constexpr std::int64_t kNode = 8;  ///< chips
 constexpr std::int64_t kFew = 3;   ///< rows that say little

@@ -39,7 +39,7 @@ struct Operation {
   std::string name;
   double count = 0.0;     ///< of kernels
   double seconds = 0.0;   ///< of all
-  double reached = 0.0;   ///< the time that the peaks allow over this one; 0: of no chip's resource
+  double reached = 0.0;   ///< share of the roofline; 0: no work of a chip
   std::string rate = {};  ///< the key of the engine that the time comes from
 };
 
@@ -70,8 +70,8 @@ class Pass {
   /// product that joins the token and the last output of the model: multi-token prediction.
   [[nodiscard]] double prediction_layer(double requests) const;
 
-  /// Bytes of the fullest chip, (14): `cached` of each of `requests`, `tokens` in work, `drafts` of the
-  /// passes that draft.
+  /// Bytes of the fullest chip, (14): `cached` of each of `requests`, `tokens` in work, `drafts` of
+  /// the passes that draft.
   [[nodiscard]] double memory(double requests, const Cached& cached, double tokens,
                               double drafts) const;
   /// Its parts; the cache is the room for it.
@@ -79,12 +79,12 @@ class Pass {
                                              double drafts) const;
   /// Needs a structure of one chip.
   [[nodiscard]] LeastTimes least_times() const;
-  /// Bytes of the weights of a stage, and of such a layer with the product before it.
+  /// Bytes of the weights of a stage, and of a prediction layer.
   [[nodiscard]] double weights(std::size_t stage) const { return stages_[stage].weights; }
   [[nodiscard]] double prediction_weights() const { return prediction_weights_; }
   /// Whether some layer has to be cut into partitions, whose cuts may change with the work.
   [[nodiscard]] bool is_cut() const;
-  /// Bytes of the cache of a request on a chip that has all layers, and in one more like the last.
+  /// Bytes of the cache of a request on a chip that has all layers, and in a prediction layer.
   [[nodiscard]] double cached_bytes(const Cached& cached) const;
   [[nodiscard]] double prediction_cached_bytes(const Cached& cached) const {
     const Layer& last = last_layer();

@@ -87,9 +87,9 @@ ServerMemory Decoder::parts_of_memory(std::int64_t batch) const {
 /// A micro-batch passes all stages in an iteration.
 class Decoder::Times final : public LoopTimes {
  public:
-  /// `busy`: the share of micro-batches with a user; below 1 an iteration takes all stages one after
-  /// the other, and experts see the tokens of the ranks that are not empty.  Ranks with iterations of
-  /// their own go on with a token of nobody.
+  /// `busy`: the share of micro-batches with a user; below 1 an iteration takes all stages one
+  /// after the other, and experts see the tokens of the ranks that are not empty.  Ranks with
+  /// iterations of their own go on with an empty token.
   Times(const Decoder& decoder, double busy)
       : decoder_(decoder),
         is_alone_(busy < 1.0),
@@ -380,7 +380,7 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
   least.margin = kRounding;
   least.capacity = high.capacity;
   least.least_work = high.least_work;
-  // All of them have a slot for each user.
+  // All of these deployments have a slot for each user.
   const bool has_users = task_.concurrency || task_.num_requests;
   if (is_loaded() && has_users && low.users == high.users) return least;
   if (chunk_ == 0) return least;

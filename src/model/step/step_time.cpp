@@ -51,7 +51,7 @@ Seconds sent(const Problem& problem, const std::vector<Mapping::Dimension>& netw
   return link.point_to_point(handed * static_cast<double>(samples));
 }
 
-/// When they have all arrived.
+/// The time until all of them have arrived.
 Seconds hop(const Problem& problem, const std::vector<Mapping::Dimension>& network,
             std::int64_t samples) {
   const Collectives link(problem.system, network, Strategy::Pipeline, problem.equations);

@@ -86,9 +86,9 @@ struct Conversion {
   Phase phase = Phase::Forward;  ///< of the consumers
   double elements = 0.0;         ///< rows x columns of the whole value, of one sample
   KernelId producer{};
-  /// The first in the list that wants it.  What the last kernel of the layer hands on is wanted
-  /// by INPUT, and its gradient by GRADIENT, and `value` is theirs; without these kernels by
-  /// the producer itself.
+  /// The first in the list that requires it.  At the ends of the graph this is INPUT for the output
+  /// of the layer and GRADIENT for its gradient, and `value` is theirs; without these kernels it is
+  /// the producer.
   KernelId consumer{};
 
   friend bool operator==(const Conversion&, const Conversion&) = default;

@@ -81,8 +81,8 @@ constexpr int place_in_front(TensorLayout layout) {
 constexpr TensorLayout front_layout(int place) { return static_cast<TensorLayout>(place + 2); }
 
 /// The ranks over which the experts are divided, as frameworks count them: whole experts are
-/// divided
-/// over the ranks of the expert role and the tensor ranks together (docs/training.md, section 1).
+/// divided over the ranks of the expert role and the tensor ranks together (docs/training.md,
+/// section 1).
 inline std::int64_t expert_ranks(const Degrees& degrees, TensorLayout layout) {
   return degrees[Role::Expert] * (layout == TensorLayout::WholeExperts ? degrees[Role::Tensor] : 1);
 }

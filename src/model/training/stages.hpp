@@ -73,8 +73,7 @@ struct StageLimits {
 };
 
 /// A value for each content of a stage that was asked for: in a table where there are few, else in
-/// a
-/// map, since the contents of layers of several kinds are a product.
+/// a map, since the contents of layers of several kinds are a product.
 template <class Value>
 class ByContent {
   struct HashOfContent {
