@@ -243,9 +243,8 @@ void add_to_layer(Stack& stack, std::size_t at, Block block) {
 }
 
 /// The stack with nothing beside its layers but an embedding and a head for tokens: further
-/// matrices
-/// are work of the last layer, and a table without a head is stored by the first one.  All counts
-/// stay.
+/// matrices are work of the last layer, and a table without a head is stored by the first one.  All
+/// counts stay.
 Stack with_ends_in_layers(Stack stack) {
   if (stack.layers.empty()) no_form("a model without layers");
   if (!stack.linears.empty()) {
