@@ -25,7 +25,7 @@ bool is_small(const Kernel& kernel) {
          stored < kMostIterations;
 }
 
-/// More tokens than there is room for would be work that takes no time.
+/// Refuses more tokens than there is room for, whose work would take no time.
 void check_tokens(const Kernel& kernel, Report& report) {
   if (kernel.tokens == 0) return;
   const bool summed = kernel.tiled == Loop::K;
@@ -58,7 +58,7 @@ void check_keys_of_kind(const Kernel& kernel, Report& report) {
   }
 }
 
-/// Steps are of columns, and as large as each other.
+/// Checks that steps divide the columns, of a kernel that may have steps.
 void check_steps(const Kernel& kernel, Report& report) {
   if (kernel.steps == 1) return;
   if (kernel.n % kernel.steps != 0) {

@@ -99,8 +99,8 @@ Accelerator chip_of_peaks(const YamlEntry& section, const Peaks& peaks, InputMes
   return {.frequency = Hertz(0.5 * peak->rate.in_base_units()), .sram = given.sram};
 }
 
-/// The cores have the peak that serves 16 bits, and another one is refused.  Where another file or an
-/// override changes some keys of the cores, all peaks beside it in its file change as theirs does.
+/// The cores have the peak that serves 16 bits, and another one is refused.  If another file or an
+/// override changes some keys of the cores, the peaks of the first file change by the same factor.
 void match_peaks_to_cores(const YamlEntry& accelerator, const YamlEntry& section, Machine& system,
                           InputMessages& messages) {
   const auto stated = product_peak(system.peaks, Math::Bf16);

@@ -14,7 +14,7 @@
 namespace dfsearch {
 namespace {
 
-/// A part that is not there has nothing, and nothing can be spent on it.
+/// Gives parts that are not there a share of 0; refuses any other.
 template <class Q>
 void settle_shares(const YamlEntry* section, const PerComponent<bool>& is_there,
                    PerComponent<std::optional<Share<Q>>>& shares, InputMessages& messages) {
@@ -36,7 +36,7 @@ bool is_from_file(const YamlEntry& part, const YamlEntry& technology) {
   return of_part && own && *of_part != *own;
 }
 
-/// A technology of the wrong kind is not asked for the rest.
+/// The parts that a technology has.
 PerComponent<bool> parts_of(const Technology& technology) {
   PerComponent<bool> is_there;
   is_there[Component::Core] = true;

@@ -85,7 +85,7 @@ void check_fleet(void* object, Report& report) {
   }
 }
 
-/// An objective or a limit of a quantity that no pool has would count for nothing.
+/// Refuses an objective or a limit of a quantity that no pool has.
 void check_prices(const ServingSection& text, Report& report) {
   using serving::Objective;
   const auto has = [&](const auto& given) {

@@ -92,8 +92,7 @@ struct WorkloadSection {
 };
 
 /// The keys of a workload as kernels and tensors by name, whatever generated it; none with a flag
-/// of
-/// `left_out`.
+/// of `left_out`.
 Json written_graph(const Workload& workload, unsigned left_out = 0);
 
 const Schema& schema_of(Rows<LlmSection>);
@@ -142,8 +141,7 @@ std::optional<Workload> read_workload(const YamlEntry& section, std::vector<Part
                                       InputMessages& messages);
 
 /// Reports tensors whose shapes cannot agree with what their kernels read; `section` is the
-/// workload
-/// that the graph was read from.
+/// workload that the graph was read from.
 void check_shapes(const YamlNode& section, const DataflowGraph& graph, InputMessages& messages);
 
 }  // namespace dfsearch

@@ -179,8 +179,8 @@ std::string placement_text(const std::vector<training::Division>& network) {
   return text;
 }
 
-/// Whether the usual order of ranks is to be used; says where no order of the framework has them as
-/// they are in the network of the plan.
+/// Whether to use the usual order of ranks; reports a plan whose places in the network no order of
+/// the framework has.
 bool check_order(const LaunchedPlan& plan, Framework framework, Emitted& emitted) {
   const std::vector<training::Division> network = network_of(plan.result);
   if (training::can_number(framework, network, searched_plan(plan).layout)) {
@@ -306,7 +306,7 @@ EmittedFile megatron(const LaunchedPlan& plan) {
     emitted.add("--cpu-offloading-num-layers", plan.all_layers() - 1);
   }
   if (!check_order(plan, Framework::Megatron, emitted)) emitted.add(std::string(kStagesInsideFlag));
-  // Its arguments.py asks for the one with FSDP, and for the other with tensor or context ranks.
+  // Its arguments.py refuses 1 with FSDP, and requires it with tensor or context ranks.
   const int connections = plan.zero > 1 ? 8 : 1;
   const std::string command = torchrun(plan, emitted);
   return {command_text(fmt::format("CUDA_DEVICE_MAX_CONNECTIONS={} {} pretrain_gpt.py", connections,

@@ -161,8 +161,9 @@ Transformer model_of(const RowReader& row) {
   return model;
 }
 
-/// Experts are whole on tensor ranks wherever their degree allows it.  Of a degree that plans do not
-/// have, as one over context ranks, the greatest divisor counts that they have, and a note says so.
+/// Experts are whole on tensor ranks wherever their degree allows it.  Of a degree that plans do
+/// not have, as one over context ranks, the greatest divisor counts that they have, and a note says
+/// so.
 std::string set_expert(const RowReader& row, const Transformer& model, training::Plan& plan,
                        std::int64_t replicas, Unfit& unfit, std::string& reason) {
   Degrees& degrees = plan.degrees;
@@ -199,7 +200,7 @@ std::string set_expert(const RowReader& row, const Transformer& model, training:
   return {};
 }
 
-/// Modules are those that a recipe computes again, or more than another one does.
+/// A list of modules is what a recipe computes again, or what it adds to another recipe.
 void set_recompute(const RowReader& row, training::Plan& plan) {
   const std::string_view recompute = row.text("recompute");
   const std::string_view modules = row.text("recompute_modules");
@@ -426,7 +427,7 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, Unfit& unfit, InputMe
   add_prediction_layers(task.model, task.stack->stack.software.mtp);
   const auto overlap = row.number("tensor_overlap");
   if (overlap && *overlap > 1.0) row.complain("tensor_overlap", "expected a share from 0 to 1");
-  // A share that a row guesses gives way to the stack's where its switch is given.
+  // A guessed share of a row gives way to that of the stack if the row has its switch.
   if (overlap && row.text("user_buffers").empty()) {
     task.stack->stack.tensor_overlap = {*overlap};
     run.says_overlap = true;

@@ -1,6 +1,5 @@
 // The report of a plan: the proof, the plan, the parts of its time, the memory of the fullest
-// stage,
-// and the effort of the search.
+// stage, and the effort of the search.
 
 #include "io/report/report.hpp"
 

@@ -253,8 +253,7 @@ Sheet iteration_lines(const Task& task, const Deployment& deployment, const Figu
 }
 
 /// The kernels of an iteration, the share of the roofline that they reach, and the key of the
-/// engine
-/// that decides it.
+/// engine that decides it.
 Sheet operation_tables(const Task& task, const Deployment& deployment, const Figures& figures) {
   const serving::Means means(task.requests);
   const Role& role = deployment.decode;
