@@ -134,7 +134,7 @@ class Run {
                     emits_plans(*line_.emit_for) ? "with 'training'" : "of kind llm_serving"));
   }
 
-  /// What is there would be replaced by less.
+  /// Goes on from a file that is there, as a new search would replace it by less.
   void go_on_from(const std::string& file) {
     state_ = question_->load_state(file);
     print_notes(

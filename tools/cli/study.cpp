@@ -159,7 +159,7 @@ class StudyRun {
   }
 
  private:
-  /// A folder that nobody named is one that there was not, or has results of studies.
+  /// A folder that the command line does not name must be new, or have results of studies.
   void refuse_other_files() const {
     std::error_code error;
     if (!fs::exists(folder_, error) || fs::exists(folder_ / "study.json", error)) return;
