@@ -11,9 +11,9 @@
 #include "model/serving/framework.hpp"
 #include "model/serving/steady_state.hpp"
 
-// A limit is taken away and the least of its quantity is looked for, which is enough and the least
-// that is: all deployments that keep the other limits have no less of it.  Memory is such a quantity
-// as well.  A rate changes the waits, so there it is bisection.
+// A search without a limit finds the least value of its quantity.  That value is enough, and
+// nothing less is, as no deployment that keeps the other limits has less.  Memory is such a
+// quantity as well.  A rate changes the waits, so it is found by bisection.
 
 namespace dfsearch::serving {
 
