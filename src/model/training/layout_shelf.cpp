@@ -25,7 +25,7 @@ ValueLayout output_of(const DataflowGraph& graph, const AxisLayout& layout, std:
   return layout.rules[static_cast<std::size_t>(found - kernels.begin())].output;
 }
 
-/// So many are left at most of a front that is too long: plans take every one.
+/// The most members that are left of a front that is too long, since plans try all of them.
 constexpr std::size_t kThinned = 8;
 
 bool is_layer(Part part) { return part == Part::Layer || part == Part::OtherLayer; }
@@ -149,7 +149,7 @@ BlockLayouts LayoutShelf::layouts(Part part, const Degrees& degrees, TensorLayou
                          ? on_front(part, tensor, place, deadline)
                          : beside_layers({part, Role::Tensor, tensor, order, 1, {}}, deadline);
   }
-  // These two axes have one layout that anyone would take.
+  // On these two axes one layout is best for all.
   constexpr TensorLayout kOne = TensorLayout::LeastSent;
   if (degrees[Role::Context] > 1) {
     layouts.context =

@@ -16,16 +16,17 @@
 // take one more; the least such pace is the next to try.  At the pace found the spread is made from
 // the last stage on: the first one holds most micro-batches.
 //
-// A sum of maxima: the least of all but the last maximum is known to be no more than in any spread
-// left, so a spread that is better than the best has less of the last one.  This becomes a limit,
+// A sum of maxima: the least sum of all but the last maximum is known for the spreads that are
+// left, so a spread better than the best one has a smaller last maximum.  This becomes a limit,
 // until no spread is within it.  docs/search.md, section 15, has the proof.
 
 namespace dfsearch::training {
 
 // Megatron-LM divides layers so (core: get_num_layers_to_build): embedding and loss count as layers
-// with --account-for-embedding-in-pipeline-split and --account-for-loss-in-pipeline-split, or the ends
-// have their own layers with --decoder-first-pipeline-num-layers and -last-, and virtual stages divide
-// what each rank has.  Against plain enumeration: tests/model/training/chunked_stages_test.cpp.
+// with --account-for-embedding-in-pipeline-split and --account-for-loss-in-pipeline-split, or the
+// ends have their own layers with --decoder-first-pipeline-num-layers and -last-, and virtual
+// stages divide what each rank has.  Against plain enumeration:
+// tests/model/training/chunked_stages_test.cpp.
 
 namespace {
 
