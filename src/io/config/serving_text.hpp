@@ -137,7 +137,7 @@ const Schema& schema_of(Rows<FleetSection>);
 const Schema& schema_of(Rows<PoolSection>);
 const Schema& schema_of(Rows<ServingSection>);
 
-/// Of a resource, that is used.
+/// Limits of the share of a resource that is used.
 inline constexpr Interval kServedShare{1e-6, 1.0};
 
 /// "2 $/h"

@@ -288,8 +288,8 @@ class StepQuestion final : public Question {
     }
   }
 
-  /// Selective recomputation computes scores again, which fused attention never keeps: frameworks
-  /// then compute nothing again.
+  /// With fused attention selective recomputation computes nothing again in frameworks: there are
+  /// no kept scores.
   void take_scores(PlanHint& hint) const {
     if (Kind::has_scores(config_.task)) return;
     for (HintChange& change : hint.changes) {
