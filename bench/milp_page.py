@@ -224,9 +224,9 @@ def large_section(whole):
         "", "## Large graphs", "",
         "Graphs of 50 to 100 kernels, of `bench/scale_instances.py`"
         " ([bench/README.md](../bench/README.md) says what they are), by the same rules, and with"
-        f" {milp_rivals.MEMORY >> 30} GiB of memory for each solver. Where dfsearch has a proof it"
-        " goes on to choose among equal optima, which no other solver does: its time has both, and"
-        " of it the proof is what it is by the clock.",
+        f" {milp_rivals.MEMORY >> 30} GiB of memory for each solver. The version of these runs went"
+        " on after its proof, to choose among equal optima, which dfsearch does no longer: its time"
+        " has both.",
         "", conditions(facts, rows) + (
             f" Limits are by the clock; those that it stopped had {span(stopped)} s of a processor."
             if stopped else ""),
