@@ -99,13 +99,12 @@ class MatrixBuilder {
     return {first, last};
   }
 
-  /// Kernels that overflow SRAM by themselves.  With a weight, alone in a
-  /// partition, they may still fit (docs/model.md (32)).
+  /// Kernels that overflow SRAM by themselves and fit alone in a partition (docs/model.md (32)).
   void find_lonely() {
     lonely_.assign(kernels(), false);
     const Bytes sram = problem_.system.accelerator.sram;
     for (std::size_t k = 0; k < kernels(); ++k) {
-      lonely_[k] = lone_kernel(graph_, costs_, KernelId(k)).may_split_weight(sram);
+      lonely_[k] = lone_kernel(problem_, costs_, KernelId(k)).fits_in_pieces(sram);
     }
   }
 

@@ -95,7 +95,7 @@ enum class PipelineTime : std::uint8_t {
   Schedule,  ///< the time of the schedule, however few the micro-batches, with the hops of one
   Bubble,    ///< a share for the bubble, as if micro-batches were equal to stages in number
 };
-/// The content of the SRAM when kernels run one by one.
+/// The content of the SRAM while a kernel runs alone.
 enum class LoneKernels : std::uint8_t {
   Streamed,  ///< pieces of whatever size fits
   Whole,     ///< all of a tile's inputs, and its output unless the weight is cut
@@ -261,6 +261,11 @@ struct Problem {
   /// Whether pieces of a weight take time: none is cut where kernels stream through the SRAM.
   [[nodiscard]] bool charges_pieces() const {
     return equations.weight_pieces != WeightPieces::Free && !streams_kernels();
+  }
+
+  /// Whether the SRAM limits no kernel that has a partition to itself, as none does one by one.
+  [[nodiscard]] bool streams_lone_kernels() const {
+    return equations.lone_kernels == LoneKernels::Streamed && !charges_pieces();
   }
 
   /// Whether stages of the pipeline are made of kernels; the graph is then all of the model.

@@ -60,7 +60,7 @@ const Schema& schema_of(Rows<Equations>) {
       field<&E::latency>("latency", "which exchanges pay the latencies of links"),
       field<&E::links>("links", "which links and ports are paid for"),
       field<&E::pipeline>("pipeline", "how long the pipeline of a step takes"),
-      field<&E::lone_kernels>("lone_kernels", "what is in the SRAM when kernels run one by one"),
+      field<&E::lone_kernels>("lone_kernels", "what is in the SRAM while a kernel runs alone"),
       field<&E::weight_pieces>(
           "weight_pieces",
           "what the pieces of a weight that is cut load again: nothing; each the inputs, and every "

@@ -103,7 +103,8 @@ class Checkpoints(CliTest):
         again = self.result(config, "--top", "3", "--resume", "c.ck", "--checkpoint", "c.ck")
         self.assertEqual(without_search(again), without_search(first))
         self.assertEqual(again["search"]["nodes"], first["search"]["nodes"])
-        infeasible = ["--set", "system.accelerator.sram=64 B", "--checkpoint", "i.ck"]
+        infeasible = ["--set", "system.accelerator.sram=64 B", "--set",
+                      "equations.lone_kernels=whole", "--checkpoint", "i.ck"]
         first = self.result(config, *infeasible, status=3)
         again = self.result(config, *infeasible, "--resume", "i.ck", status=3)
         self.assertEqual(without_search(again), without_search(first))

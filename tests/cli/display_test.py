@@ -67,7 +67,7 @@ class Display(CliTest):
                     self.assertEqual((again.stdout, again.stderr), ("", ""))
 
     def test_quiet_keeps_exit_status_and_errors(self):
-        nothing = self.write("c.yaml", support.SMALL.replace("1 MiB", "1 KiB"))
+        nothing = self.write("c.yaml", support.WHOLE_KERNELS.replace("1 MiB", "1 KiB"))
         done = self.run_tool(nothing, "--quiet", "--json", "r.json", status=3)
         self.assertEqual(done.stdout, "")
         self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "infeasible")

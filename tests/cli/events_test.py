@@ -10,7 +10,7 @@ import os
 import subprocess
 
 import support
-from support import SMALL, CliTest, random_graph
+from support import SMALL, WHOLE_KERNELS, CliTest, random_graph
 
 
 class Events(CliTest):
@@ -40,7 +40,8 @@ class Events(CliTest):
         self.assertEqual(found[-1]["parallelism"], result["parallelism"])
         self.assertAlmostEqual(found[-1]["time"], result["search"]["best_incumbent"], delta=0.1)
         self.assertAlmostEqual(found[0]["time"], result["search"]["first_incumbent"], delta=0.1)
-        infeasible = self.events(self.small, "--set", "system.accelerator.sram=64 B", status=3)
+        infeasible = self.events(self.write("whole.yaml", WHOLE_KERNELS), "--set",
+                                 "system.accelerator.sram=64 B", status=3)
         self.assertEqual(infeasible[-1]["status"], "infeasible")
         self.assertIsNone(infeasible[-1]["objective"])
 

@@ -9,7 +9,7 @@ import pathlib
 import re
 
 import support
-from support import SMALL, TRAINING, CliTest, random_graph
+from support import SMALL, TRAINING, WHOLE_KERNELS, CliTest, random_graph
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -234,7 +234,7 @@ class ExitStatus(CliTest):
         self.assertIn("4 kernels", done.stdout)
 
     def test_infeasible_is_three_with_the_reason(self):
-        config = self.write("c.yaml", SMALL)
+        config = self.write("c.yaml", WHOLE_KERNELS)
         for change, resource in (("system.memory.capacity=1 kB", "memory"),
                                  ("system.accelerator.sram=64 B", "sram")):
             with self.subTest(change):
@@ -247,7 +247,7 @@ class ExitStatus(CliTest):
                 self.assertIn("would fit", report)
 
     def test_what_would_help_does_and_a_byte_less_does_not(self):
-        config = self.write("c.yaml", SMALL)
+        config = self.write("c.yaml", WHOLE_KERNELS)
         for key, value in (("system.memory.capacity", "1 kB"),
                            ("system.accelerator.sram", "64 B")):
             changes = self.result(config, "--set", f"{key}={value}",

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 
-from study_case import STUDY, StudyCase
+from study_case import STUDY, TIGHT, StudyCase
 from support import main
 
 
@@ -136,7 +136,7 @@ class StudyFolderTest(StudyCase):
         # A part that has no points has nothing left to prove.
         self.run_study("empty", "--all", "--shard", "7/1000")
         self.run_study("cut", "--all", "--point-time-limit", "0 s", status=5)
-        tight = self.write("tight.yaml", STUDY.replace("[64 KiB, 512 KiB, 2 MiB]", "[1 KiB, 2 KiB]")
+        tight = self.write("tight.yaml", TIGHT.replace("[64 KiB, 512 KiB, 2 MiB]", "[1 KiB, 2 KiB]")
                            .replace("except: [{link: fast, sram: 64 KiB}]\n", ""))
         self.run_study("tight", study=tight, status=3)
         self.run_tool("study", "merge", self.folder_of("tight"), "-o", self.folder_of("m"), status=3)

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import time
 
-from study_case import STUDY, StudyCase
+from study_case import STUDY, TIGHT, StudyCase
 from support import SMALL, main, random_graph
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -213,7 +213,7 @@ charts:
         self.assertIn("25 points", dry)
 
     def test_a_point_that_fits_nowhere_or_has_no_config_is_a_row(self):
-        text = STUDY.replace("values: [64 KiB, 512 KiB, 2 MiB]", "values: [1 KiB, 2 MiB]")
+        text = TIGHT.replace("values: [64 KiB, 512 KiB, 2 MiB]", "values: [1 KiB, 2 MiB]")
         text = text.replace("except: [{link: fast, sram: 64 KiB}]\n", "")
         self.run_study("tight", "--all", study=self.write("tight.yaml", text))
         reasons = {json.loads(line)["reason"] for line in self.rows("tight")
@@ -463,7 +463,7 @@ axes:
             self.assertEqual(len(labels), 5, text)
             self.assertEqual(len(set(labels)), 5)
             self.assertEqual(text.count("(outside the limits)"), 5 if folder == "limits" else 0)
-        none = self.write("none.yaml", STUDY.replace("[64 KiB,", "[1 B, 64 KiB,"))
+        none = self.write("none.yaml", TIGHT.replace("[64 KiB,", "[1 B, 64 KiB,"))
         text = self.run_study("none", "--only", "sram=1 B,512 KiB", "--only", "link=slow",
                               "--all", study=none).stdout
         self.assertEqual(len(re.findall("none +none  sram=1 B, ", text)), 5, text)

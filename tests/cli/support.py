@@ -35,6 +35,9 @@ price: {accelerator: 1000, memory: 1.0, link: 2.0, switch: 24.0}
 power: {accelerator: 100, memory: 0.1, link: 0.05, switch: 0.05}
 """
 
+# Its kernels need an SRAM even alone.
+WHOLE_KERNELS = SMALL + "equations: {lone_kernels: whole}\n"
+
 # A layer of GPT-2 size with its backward pass: 41 kernels, cores allocated.
 TRAINING = """\
 workload:

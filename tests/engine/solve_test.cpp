@@ -175,6 +175,29 @@ TEST_CASE("a grid of one axis gives what a group of one axis gives") {
   CHECK(solved > 100);
 }
 
+TEST_CASE("kernel by kernel is never faster than a dataflow with a partition for each kernel") {
+  int slower = 0;
+  int solved = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    CAPTURE(seed);
+    Problem problem = test::random_problem(seed, {.kernels = 5, .assignments = 10'000});
+    problem.equations = Equations::physical();
+    problem.execution.partitions.reset();
+    problem.execution.style = Style::KernelByKernel;
+    problem.system.accelerator.sram = 0.5 * problem.system.accelerator.sram;
+    const SearchResult alone = solve(problem, {.threads = 1});
+    if (!alone.mapping) continue;
+    problem.execution.style = Style::Dataflow;
+    const SearchResult fused = solve(problem, {.threads = 1});
+    REQUIRE(fused.mapping.has_value());
+    CHECK(fused.cost->objective <= alone.cost->objective);
+    ++solved;
+    slower += fused.cost->objective < alone.cost->objective;
+  }
+  CHECK(solved > 200);
+  CHECK(slower > 20);
+}
+
 TEST_CASE("what pieces of a weight load again is part of every cost and above every bound") {
   int slower = 0;
   for (std::uint64_t seed = 0; seed < 900; ++seed) {

@@ -102,6 +102,10 @@ TEST_CASE("inputs that fill the SRAM leave no room for a piece of weight") {
   problem.system.accelerator.sram = Bytes(49.0);
   CHECK(cost_of(problem, mapping).partitions[1].pieces > 1.0);
   problem.system.accelerator.sram = Bytes(48.0);
+  const PartitionCost streamed = cost_of(problem, mapping).partitions[1];
+  CHECK(streamed.pieces == 1.0);
+  CHECK(streamed.sram == Bytes(48.0));
+  problem.equations.lone_kernels = LoneKernels::Whole;
   const Infeasible wrong = infeasible_of(problem, mapping);
   CHECK(wrong.resource == Resource::Sram);
   CHECK(wrong.where == "B");
@@ -110,6 +114,7 @@ TEST_CASE("inputs that fill the SRAM leave no room for a piece of weight") {
 
 TEST_CASE("a weight with company or a kernel without weight cannot be cut") {
   Problem problem = example();
+  problem.equations.lone_kernels = LoneKernels::Whole;
   problem.system.accelerator.sram = Bytes(159.0);
   CHECK(infeasible_of(problem, example_mapping({0, 0, 1})).resource == Resource::Sram);
   CHECK(infeasible_of(problem, example_mapping({0, 1, 1})).resource == Resource::Sram);

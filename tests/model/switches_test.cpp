@@ -366,7 +366,7 @@ TEST_CASE("weights of a transformer that trains are those of its forward pass") 
   CHECK(cost_of(problem, plain_mapping_of_phases(problem)).weights == Bytes(2.0 * 12 * 64));
 }
 
-TEST_CASE("lone_kernels: one by one they stream through the SRAM, whatever its size") {
+TEST_CASE("lone_kernels: alone they stream through the SRAM, whatever its size and the style") {
   Problem problem = example();
   problem.execution.style = Style::KernelByKernel;
   problem.equations.weight_traffic = WeightTraffic::Resident;
@@ -377,9 +377,12 @@ TEST_CASE("lone_kernels: one by one they stream through the SRAM, whatever its s
   for (const PartitionCost& partition : tight.partitions) CHECK(partition.sram == Bytes(10.0));
   problem.equations.lone_kernels = LoneKernels::Whole;
   CHECK(infeasible_of(problem, example_mapping({0, 1, 2})).resource == Resource::Sram);
-  // Partitions of a dataflow hold what they hand on, if it is one kernel, too.
   problem.equations.lone_kernels = LoneKernels::Streamed;
   problem.execution.style = Style::Dataflow;
+  CHECK(cost_of(problem, example_mapping({0, 1, 2})).step_time == roomy.step_time);
+  // Kernels that hand each other tiles on the chip must fit, and pieces that take time are whole.
+  CHECK(infeasible_of(problem, example_mapping({0, 0, 1})).resource == Resource::Sram);
+  problem.equations.weight_pieces = WeightPieces::Published;
   CHECK(infeasible_of(problem, example_mapping({0, 1, 2})).resource == Resource::Sram);
 }
 

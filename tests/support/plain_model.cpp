@@ -546,8 +546,12 @@ class PlainModel {
     const bool can_be_cut = members.size() == 1 &&
                             kernels_[members.front()].kind == KernelKind::WeightGemm &&
                             inputs < available;
-    if (sum > available && !can_be_cut) return std::nullopt;
-    return sum;
+    if (sum <= available || can_be_cut) return sum;
+    // The SRAM limits no kernel alone where pieces of any size may stream through it for nothing.
+    const bool limits_alone = problem_.equations.lone_kernels == LoneKernels::Whole ||
+                              problem_.equations.weight_pieces != WeightPieces::Free;
+    if (members.size() > 1 || limits_alone) return std::nullopt;
+    return available;
   }
 
   double longest_path_to(KernelId kernel) const {

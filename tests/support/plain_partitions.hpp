@@ -118,9 +118,11 @@ class PlainPartitions {
       parts.memory += costs_.transfer(t);
       (to ? inputs : others) += costs_.streamed_buffer(t);
     }
-    const bool cut =
-        list.size() == 1 && graph_.kernel(list.front()).has_pieces() && inputs < tables_.sram();
-    if (inputs + others + weights > tables_.sram() && !cut) return std::nullopt;
+    const bool streams = problem_.equations.lone_kernels == LoneKernels::Streamed &&
+                         problem_.equations.weight_pieces == WeightPieces::Free;
+    const bool cut = graph_.kernel(list.front()).has_pieces() && inputs < tables_.sram();
+    const bool fits_alone = list.size() == 1 && (streams || cut);
+    if (inputs + others + weights > tables_.sram() && !fits_alone) return std::nullopt;
     const auto compute = compute_of(list);
     if (!compute) return std::nullopt;
     parts.compute = *compute;

@@ -1153,6 +1153,9 @@ class _Evaluation:
             if p.kernel_by_kernel and p.lone_kernels == "streamed":
                 return p.sram
             if len(members) != 1 or weights == 0 or inputs >= p.sram:
+                streams = p.lone_kernels == "streamed" and p.weight_pieces == "free"
+                if len(members) == 1 and streams:
+                    return p.sram
                 raise Infeasible("sram", f"{need} of {p.sram}")
         return need
 

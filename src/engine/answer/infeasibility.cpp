@@ -63,12 +63,11 @@ std::int64_t partitions_needed(const Problem& roomy, const Mapping& mapping) {
 
 /// A kernel that overflows SRAM by itself.
 std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
-  if (tables.problem().streams_kernels()) return std::nullopt;
   for (std::size_t p = 0; p < tables.size(); ++p) {
     const KernelCosts& kernel = tables.kernel(p);
     if (!kernel.lonely || kernel.escapes) continue;
     const DataflowGraph& graph = tables.problem().workload.graph;
-    const LoneKernel lone = lone_kernel(graph, tables.costs(), tables.id(p));
+    const LoneKernel lone = lone_kernel(tables.problem(), tables.costs(), tables.id(p));
     return of_bytes(Resource::Sram, lone.least(), tables.sram(), graph.kernel(tables.id(p)).name);
   }
   return std::nullopt;

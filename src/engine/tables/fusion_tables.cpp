@@ -155,9 +155,9 @@ void FusionTables::bound_by_slowest_level() {
 void FusionTables::find_lonely_kernels() {
   for (std::size_t p = 0; p < size(); ++p) {
     KernelCosts& kernel = kernels_[p];
-    const LoneKernel lone = lone_kernel(problem_.workload.graph, *costs_, id(p));
+    const LoneKernel lone = lone_kernel(problem_, *costs_, id(p));
     kernel.lonely = lone.must_be_alone(sram());
-    kernel.escapes = lone.may_split_weight(sram());
+    kernel.escapes = lone.fits_in_pieces(sram());
   }
 }
 

@@ -48,7 +48,7 @@ struct KernelCosts {
   bool backward = false;
   bool repeats = false;
   bool lonely = false;   ///< with any other kernel SRAM overflows
-  bool escapes = false;  ///< alone, it may cut its weight into pieces
+  bool escapes = false;  ///< alone, it fits in pieces
 };
 
 /// Settings that the tables of a problem have in common.

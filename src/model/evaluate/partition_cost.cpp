@@ -190,18 +190,18 @@ std::optional<Infeasible> PartitionEvaluator::check_sram(const PartitionMembers&
   cost.sram = inside + inputs + outputs + weights;
   const Bytes available = problem_.system.accelerator.sram;
   if (cost.sram <= available) return std::nullopt;
-  // Kernel by kernel nothing waits on the chip for another kernel: pieces stream through.
-  if (problem_.streams_kernels()) {
-    cost.sram = available;
-    return std::nullopt;
-  }
-  // A weight alone on the chip may be cut into pieces, and its output with it; so may a sum.
+  // A weight alone on the chip may be cut into pieces, and its output with it; so may a sum.  Where
+  // a kernel streams nothing waits on the chip for another one, so all of it may.
   const bool alone = members.kernels.size() == 1;
   const Kernel& first = graph_.kernel(members.kernels.front());
   const LoneKernel lone{
       .inputs = inputs, .outputs = outputs, .weight = weights, .has_pieces = first.has_pieces()};
-  if (alone && lone.may_split_weight(available)) {
+  if (alone && !problem_.streams_kernels() && lone.may_split_weight(available)) {
     cost.pieces = lone.pieces(available);
+    return std::nullopt;
+  }
+  if (alone && problem_.streams_lone_kernels()) {
+    cost.sram = available;
     return std::nullopt;
   }
   return Infeasible{.resource = Resource::Sram,

@@ -430,7 +430,7 @@ void LayerCosts::charge_pieces() {
   const bool all = problem_.equations.weight_pieces == WeightPieces::Published;
   for (std::size_t i = 0; i < of_kernel_.size(); ++i) {
     const KernelId id(i);
-    const double pieces = lone_kernel(graph_, *this, id).pieces(problem_.system.accelerator.sram);
+    const double pieces = lone_kernel(problem_, *this, id).pieces(problem_.system.accelerator.sram);
     if (pieces <= 1.0) continue;
     Bytes again{};
     const auto add = [&](std::span<const TensorId> tensors) {
@@ -510,12 +510,14 @@ Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs) {
   return sum;
 }
 
-LoneKernel lone_kernel(const DataflowGraph& graph, const LayerCosts& costs, KernelId kernel) {
+LoneKernel lone_kernel(const Problem& problem, const LayerCosts& costs, KernelId kernel) {
+  const DataflowGraph& graph = problem.workload.graph;
   const LayerCosts::Held held = costs.held(kernel);
   LoneKernel lone{.inputs = held.inputs,
                   .outputs = held.outputs,
                   .weight = costs.resident_weight(kernel),
-                  .has_pieces = graph.kernel(kernel).has_pieces()};
+                  .has_pieces = graph.kernel(kernel).has_pieces(),
+                  .streams = problem.streams_lone_kernels()};
   for (const TensorId t : graph.inputs(kernel)) lone.inputs += costs.streamed_buffer(t);
   for (const TensorId t : graph.outputs(kernel)) lone.outputs += costs.streamed_buffer(t);
   return lone;

@@ -201,10 +201,15 @@ struct LoneKernel {
   Bytes outputs{};
   Bytes weight{};
   bool has_pieces = false;
+  bool streams = false;  ///< in pieces of whatever size fits
 
   /// Whether it overflows the SRAM, so that no other kernel can ever share its partition.
   [[nodiscard]] bool must_be_alone(Bytes sram) const { return inputs + outputs + weight > sram; }
-  /// Whether it fits all the same, its weight cut into pieces: docs/model.md (32).
+  /// Whether it fits all the same: docs/model.md (32).
+  [[nodiscard]] bool fits_in_pieces(Bytes sram) const {
+    return must_be_alone(sram) && (streams || may_split_weight(sram));
+  }
+  /// Whether a cut of its weight, and of its output with it, is enough.
   [[nodiscard]] bool may_split_weight(Bytes sram) const {
     return must_be_alone(sram) && has_pieces && inputs < sram;
   }
@@ -212,10 +217,10 @@ struct LoneKernel {
   [[nodiscard]] double pieces(Bytes sram) const {
     return may_split_weight(sram) ? std::ceil((outputs + weight) / (sram - inputs)) : 1.0;
   }
-  /// Bytes that must fit however the weight, and the output with it, is cut.
+  /// Bytes that must fit however the weight, and the output with it, is cut, unless it streams.
   [[nodiscard]] Bytes least() const { return has_pieces ? inputs : inputs + outputs; }
 };
 
-LoneKernel lone_kernel(const DataflowGraph& graph, const LayerCosts& costs, KernelId kernel);
+LoneKernel lone_kernel(const Problem& problem, const LayerCosts& costs, KernelId kernel);
 
 }  // namespace dfsearch

@@ -81,6 +81,7 @@ TEST_CASE("weights alone exceed the memory") {
 
 TEST_CASE("the buffers of a single kernel exceed SRAM at the smallest tile") {
   Problem problem = chain();
+  problem.equations.lone_kernels = LoneKernels::Whole;
   problem.system.accelerator.sram = Bytes(11.0);  // a needs 12 B for its output
   check_reason(problem, Resource::Sram, 12.0, 11.0, "a");
   problem.workload.tile = 4;
@@ -90,6 +91,7 @@ TEST_CASE("the buffers of a single kernel exceed SRAM at the smallest tile") {
 
 TEST_CASE("a weight may be cut into pieces, its inputs may not") {
   Problem problem = chain();
+  problem.equations.lone_kernels = LoneKernels::Whole;
   // b takes 12 + 16 + 48 B; alone it needs more than its inputs.  a takes 12 B.
   problem.workload.graph = DataflowGraph({elementwise("a", 2, 4), elementwise("b", 2, 4),
                                           elementwise("c", 2, 4), weight_gemm("d", 8, 6, 4)},

@@ -78,12 +78,10 @@ class PlainPass {
     const DataflowGraph& graph = problem.workload.graph;
     for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
       const KernelId id(k);
-      const Kernel& kernel = graph.kernel(id);
-      kernels_.push_back({.compute = costs.compute_at_utilization(id),
-                          .memory = costs.explicit_memory(id),
-                          .inputs = costs.held(id).inputs,
-                          .others = costs.held(id).outputs + costs.resident_weight(id),
-                          .has_pieces = kernel.has_weight() || kernel.accumulated > Bytes{}});
+      kernels_.push_back(
+          {.compute = costs.compute_at_utilization(id),
+           .memory = costs.explicit_memory(id),
+           .sram = costs.held(id).inputs + costs.held(id).outputs + costs.resident_weight(id)});
     }
     for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
       const TensorId t(i);
@@ -97,35 +95,31 @@ class PlainPass {
 
   [[nodiscard]] std::optional<Ticks> time_of(Mask kernels) const {
     Ticks compute = 0, memory = 0;
-    Bytes inputs{}, others{};
+    Bytes sram{};
     std::int64_t count = 0;
-    bool has_pieces = false;
     for (std::size_t k = 0; k < kernels_.size(); ++k) {
       if ((kernels >> k & 1) == 0) continue;
       ++count;
       compute += kernels_[k].compute;
       memory += kernels_[k].memory;
-      inputs += kernels_[k].inputs;
-      others += kernels_[k].others;
-      has_pieces = kernels_[k].has_pieces;
+      sram += kernels_[k].sram;
     }
     for (const Edge& t : tensors_) {
       const bool from = (kernels & t.from) != 0, to = (kernels & t.to) != 0;
-      if (from && to) others += t.inside;
+      if (from && to) sram += t.inside;
       if (from == to) continue;
       memory += t.transfer;
-      (to ? inputs : others) += t.crossing;
+      sram += t.crossing;
     }
-    const bool in_pieces = count == 1 && has_pieces && inputs < sram_;
-    if (count > cores_ || (inputs + others > sram_ && !in_pieces)) return std::nullopt;
+    // A kernel alone streams.
+    if (count > cores_ || (sram > sram_ && count > 1)) return std::nullopt;
     return overlapped(overlap_, compute, memory, 0);
   }
 
  private:
   struct OneKernel {
     Ticks compute, memory;
-    Bytes inputs, others;
-    bool has_pieces;
+    Bytes sram;
   };
   struct Edge {
     Mask from, to;

@@ -47,7 +47,7 @@ TEST_CASE("a kernel alone takes what the model says, and fits or not for the sam
     if (wrong != nullptr && wrong->resource != Resource::Sram) continue;
     bool overflow = false;
     for (const KernelId kernel : graph.topological_order()) {
-      const LoneKernel lone = lone_kernel(graph, costs, kernel);
+      const LoneKernel lone = lone_kernel(problem, costs, kernel);
       if (lone.must_be_alone(sram) && !lone.may_split_weight(sram)) {
         // The first that does not fit is the one that the model names.
         REQUIRE(wrong != nullptr);
