@@ -23,6 +23,7 @@
 #include "io/text/objective_text.hpp"
 #include "io/text/text_table.hpp"
 #include "model/kernel_rates.hpp"
+#include "model/layer/layer_costs.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/names.hpp"
@@ -324,6 +325,28 @@ Sheet intensity_line(const Cost& cost) {
   return text.empty() ? text : labelled("intensity", text);
 }
 
+/// The most bytes of a partition of several kernels and of all weights, where these stay in the
+/// SRAM from step to step; a kernel alone streams through what they leave.
+// docs/model.md, section 12
+Bytes sram_beside_weights(const Outcome& outcome) {
+  const Problem& problem = *outcome.problem;
+  const Mapping& mapping = *outcome.mapping;
+  const LayerCosts costs(problem, {.network = mapping.network,
+                                   .sharding = loop_sets(mapping.sharding),
+                                   .micro_batch = mapping.micro_batch,
+                                   .tile = mapping.tile});
+  const bool stay = problem.equations.weight_traffic == WeightTraffic::PerStep &&
+                    !problem.divides_graph() && !costs.loads_weights();
+  Bytes most{};
+  for (const PartitionCost& partition : outcome.cost->partitions) {
+    if (!stay || partition.kernels.size() < 2) continue;
+    Bytes beside = partition.sram;
+    for (const KernelId k : partition.kernels) beside -= costs.resident_weight(k);
+    most = std::max(most, beside + outcome.cost->weights);
+  }
+  return most;
+}
+
 Sheet capacity_lines(const Outcome& outcome) {
   const Cost& cost = *outcome.cost;
   const Machine& system = outcome.problem->system;
@@ -338,6 +361,12 @@ Sheet capacity_lines(const Outcome& outcome) {
   if (in_pieces > Bytes{}) {
     held += fmt::format("; of partitions with * up to {}, in pieces that take turns",
                         to_text(in_pieces));
+  }
+  if (const Bytes all = sram_beside_weights(outcome); all > chip) {
+    held += fmt::format(
+        "; {} with the weights of other partitions and layers, which stay there "
+        "although they are not booked",
+        to_text(all));
   }
   Sheet text = labelled("SRAM", held);
   const Bytes used = cost.weights + cost.activations + cost.stored;
