@@ -14,6 +14,7 @@
 #include "engine/training/plan_rules.hpp"
 #include "engine/training/plan_space.hpp"
 #include "engine/training/robust_rules.hpp"
+#include "model/training/decisions.hpp"
 #include "model/training/framework.hpp"
 #include "model/training/layout_shelf.hpp"
 #include "model/training/memory.hpp"
@@ -108,7 +109,7 @@ PlanResult find_at_level(const Task& task, const StepSearch& search, bool explai
 /// Whether no fit at the low ends proves that the task cannot run: its stack is known, and the
 /// search allowed full recomputation or the given one.
 bool is_proof(const Task& task, const PlanSpace& space) {
-  const std::vector<Recompute> recomputes = space.recomputes();
+  const std::vector<Recompute> recomputes = recomputes_of(space.task());
   const auto has = [&](Recompute recompute) {
     return std::find(recomputes.begin(), recomputes.end(), recompute) != recomputes.end();
   };
@@ -189,8 +190,6 @@ PlanResult find_plan(const Task& task, const StepSearch& search) {
 
 namespace {
 
-std::string number_text(std::int64_t number) { return std::to_string(number); }
-
 void check_network(const Task& task, const Plan& plan, RuledOut& reasons) {
   const auto& pins = task.choices.network;
   for (std::size_t d = 0; d < pins.size() && d < plan.network.size(); ++d) {
@@ -212,25 +211,13 @@ RuledOut ruled_out(const Task& task, const Plan& plan) {
                                                        : plan.degrees[role];
     check_choice(name_of(role), choices.degrees[static_cast<std::size_t>(role)], degree, reasons);
   }
-  check_list("micro_batch", choices.micro_batches, plan.micro_batch, number_text, reasons);
-  if (plan.degrees[Role::Tensor] > 1) {
-    check_list(
-        "layout", choices.layouts, plan.layout, [](TensorLayout layout) { return name_of(layout); },
-        reasons);
-  }
   check_list(
-      "recompute", choices.recomputes, plan.recompute,
-      [](Recompute recompute) { return name_of(recompute); }, reasons);
-  // A chip without replicas shares no states, so all values of ZeRO are alike.
-  if (sharing_chips(task, plan.degrees, false) > 1.0) {
-    check_list("zero", choices.zeros, plan.zero, number_text, reasons);
-  }
-  check_list(
-      "schedule", choices.schedules, plan.schedule,
-      [](Schedule schedule) { return name_of(schedule); }, reasons);
-  check_list("chunks", choices.chunks, plan.chunks, number_text, reasons);
-  if (choices.offload && *choices.offload != plan.offload) {
-    reasons.emplace_back("offload: it is another one than that of the config");
+      "micro_batch", choices.micro_batches, plan.micro_batch,
+      [](std::int64_t samples) { return std::to_string(samples); }, reasons);
+  for (const Decision& decision : decisions()) {
+    if (decision.matters && !decision.matters(task, plan.degrees)) continue;
+    check_list(decision.given.key, decision.allowed(choices), decision.get(plan), decision.text,
+               reasons);
   }
   if (!choices.layers.empty() && choices.layers != plan.layers) {
     add_reason("layers", fmt::format("{}", choices.layers), fmt::format("{}", plan.layers),

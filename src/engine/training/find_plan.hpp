@@ -6,6 +6,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
@@ -30,19 +31,8 @@ struct FoundPlan : Proof {
 
 /// A given choice that, left open, makes some plan fit.
 struct Remedy {
-  enum class Kind : std::uint8_t {
-    Recompute,
-    Zero,
-    Offload,
-    Pipeline,
-    Tensor,
-    Context,
-    Expert,
-    Layers,
-    MicroBatch,
-    Schedule
-  };
-  Kind kind;
+  std::string_view key;         ///< in `parallelism`, `workload` or `training`
+  std::optional<Role> role;     ///< of a degree
   Plan plan;                    ///< a plan that fits
   Bytes needed{};               ///< by its fullest stage
   bool with_data = false;       ///< with other replicas than are given, too

@@ -1,13 +1,14 @@
 #include "engine/training/nearest_misfit.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <utility>
 
 #include "base/counts.hpp"
+#include "model/training/decisions.hpp"
 #include "model/training/evaluate.hpp"
 #include "model/training/memory.hpp"
 #include "model/training/stages.hpp"
@@ -198,27 +199,28 @@ bool open_degree(Choices& choices, Role role) {
 
 /// A choice that may be left open, and a function that does so and returns whether it was given.
 struct Opening {
-  Remedy::Kind kind;
-  bool (*open)(Choices& choices);
+  std::string_view key;
+  std::function<bool(Choices& choices)> open;
+  std::optional<Role> role = std::nullopt;
 };
 
-using RemedyKind = Remedy::Kind;
-constexpr std::array kRemedies = {
-    Opening{RemedyKind::Recompute, [](Choices& c) { return open_lists(c.recomputes); }},
-    Opening{RemedyKind::Zero, [](Choices& c) { return open_lists(c.zeros); }},
-    Opening{RemedyKind::Offload,
-            [](Choices& c) { return std::exchange(c.offload, {}).has_value(); }},
-    Opening{RemedyKind::Pipeline,
-            [](Choices& c) {
-              c.layers.clear();
-              return open_degree(c, Role::Pipeline);
-            }},
-    Opening{RemedyKind::Tensor, [](Choices& c) { return open_degree(c, Role::Tensor); }},
-    Opening{RemedyKind::Context, [](Choices& c) { return open_degree(c, Role::Context); }},
-    Opening{RemedyKind::Expert, [](Choices& c) { return open_degree(c, Role::Expert); }},
-    Opening{RemedyKind::MicroBatch, [](Choices& c) { return open_lists(c.micro_batches); }},
-    Opening{RemedyKind::Layers, [](Choices& c) { return open_lists(c.layers); }},
-    Opening{RemedyKind::Schedule, [](Choices& c) { return open_lists(c.schedules, c.chunks); }}};
+std::vector<Opening> openings() {
+  std::vector<Opening> all;
+  for (const Decision& decision : decisions()) {
+    if (decision.open) all.push_back({decision.given.key, decision.open});
+  }
+  for (const Role role : {Role::Pipeline, Role::Tensor, Role::Context, Role::Expert}) {
+    all.push_back({name_of(role),
+                   [role](Choices& choices) {
+                     if (role == Role::Pipeline) choices.layers.clear();
+                     return open_degree(choices, role);
+                   },
+                   role});
+  }
+  all.push_back({"micro_batch", [](Choices& c) { return open_lists(c.micro_batches); }});
+  all.push_back({"layers", [](Choices& c) { return open_lists(c.layers); }});
+  return all;
+}
 
 }  // namespace
 
@@ -231,22 +233,20 @@ std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf&
   if (space.task().stack) {
     nearest.misfit.judgement = judgement_of(space, shelf, nearest.plan, deadline);
   }
-  for (const auto& [kind, open] : kRemedies) {
+  for (const auto& [key, open, role] : openings()) {
     Task task = space.task();
     if (!open(task.choices)) continue;
     std::optional<FittingPlan> found = fitting_plan(task, deadline);
     if (!found) continue;
     const Choices& given = space.task().choices;
-    const bool of_degrees = kind == RemedyKind::Pipeline || kind == RemedyKind::Tensor ||
-                            kind == RemedyKind::Context || kind == RemedyKind::Expert;
     const std::int64_t replicas = found->plan.degrees.replicas();
     const DegreeChoice& data = given.degrees[static_cast<std::size_t>(Role::Data)];
-    nearest.remedies.push_back(
-        {.kind = kind,
-         .plan = std::move(found->plan),
-         .needed = found->needed,
-         .with_data = of_degrees && !data.allows(replicas),
-         .without_layers = kind == RemedyKind::Pipeline && !given.layers.empty()});
+    nearest.remedies.push_back({.key = key,
+                                .role = role,
+                                .plan = std::move(found->plan),
+                                .needed = found->needed,
+                                .with_data = role && !data.allows(replicas),
+                                .without_layers = role == Role::Pipeline && !given.layers.empty()});
   }
   return nearest;
 }

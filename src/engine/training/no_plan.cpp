@@ -1,10 +1,10 @@
 #include "engine/training/no_plan.hpp"
 
 #include <algorithm>
-#include <array>
-#include <optional>
+#include <string>
 #include <utility>
 
+#include "model/training/decisions.hpp"
 #include "model/training/layout_shelf.hpp"
 
 namespace dfsearch::training {
@@ -39,12 +39,6 @@ bool has_plans(const Task& task, const Deadline& deadline) {
   return found;
 }
 
-/// A choice that may be left open, and a function that does so and returns whether it was given.
-struct OpenPin {
-  NoPlan::Pin pin;
-  bool (*open)(Choices& choices);
-};
-
 bool open_degrees(Choices& choices) {
   const bool was_given =
       std::any_of(choices.degrees.begin(), choices.degrees.end(), [](const DegreeChoice& each) {
@@ -54,14 +48,20 @@ bool open_degrees(Choices& choices) {
   return was_given;
 }
 
-constexpr std::array kPins = {
-    OpenPin{NoPlan::Pin::Degrees, open_degrees},
-    OpenPin{NoPlan::Pin::Network, [](Choices& c) { return open_lists(c.network); }},
-    OpenPin{NoPlan::Pin::Schedule, [](Choices& c) { return open_lists(c.schedules, c.chunks); }},
-    OpenPin{NoPlan::Pin::Layout, [](Choices& c) { return open_lists(c.layouts); }},
-    OpenPin{NoPlan::Pin::Recompute, [](Choices& c) { return open_lists(c.recomputes); }},
-    OpenPin{NoPlan::Pin::MicroBatch, [](Choices& c) { return open_lists(c.micro_batches); }},
-    OpenPin{NoPlan::Pin::Layers, [](Choices& c) { return open_lists(c.layers); }}};
+/// Keys whose values may be left open, and functions that do so and return whether they were given.
+using OpenPin = std::pair<std::string, bool (*)(Choices& choices)>;
+
+std::vector<OpenPin> open_pins() {
+  std::vector<OpenPin> all = {
+      {"parallelism", open_degrees},
+      {"the strategies of system.network", [](Choices& c) { return open_lists(c.network); }}};
+  for (const Decision& decision : decisions()) {
+    if (decision.open) all.emplace_back("training." + std::string(decision.pin), decision.open);
+  }
+  all.emplace_back("workload.micro_batch", [](Choices& c) { return open_lists(c.micro_batches); });
+  all.emplace_back("training.layers", [](Choices& c) { return open_lists(c.layers); });
+  return all;
+}
 
 }  // namespace
 
@@ -80,9 +80,9 @@ NoPlan why_no_plan(const Task& task, const Deadline& deadline) {
     });
     if (!first) return why;
   }
-  for (const auto& [pin, open] : kPins) {
+  for (const auto& [key, open] : open_pins()) {
     Task opened = task;
-    if (open(opened.choices) && has_plans(opened, deadline)) why.pins.push_back(pin);
+    if (open(opened.choices) && has_plans(opened, deadline)) why.pins.push_back(key);
   }
   return why;
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Why a task has no plan at all, whatever memory holds.
 
-#include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,17 +11,8 @@
 namespace dfsearch::training {
 
 struct NoPlan {
-  /// Something given without which, alone, there are plans.
-  enum class Pin : std::uint8_t {
-    Degrees,
-    Network,
-    Schedule,
-    Layout,
-    Recompute,
-    MicroBatch,
-    Layers
-  };
-  std::vector<Pin> pins;
+  /// Keys without whose values, each alone left out, there are plans.
+  std::vector<std::string> pins;
   /// All that keeps the framework from the plan that it lacks least of; only if there are plans
   /// without a framework.
   std::vector<std::string_view> lacks;

@@ -18,6 +18,7 @@
 
 #include "base/counts.hpp"
 #include "engine/training/nearest_misfit.hpp"
+#include "model/training/decisions.hpp"
 #include "model/training/evaluate.hpp"
 #include "model/training/memory.hpp"
 #include "model/training/step.hpp"
@@ -32,7 +33,7 @@ constexpr std::size_t kTensorDecisions = 1;
 constexpr std::size_t kInnerDecisions = 3;
 constexpr std::size_t kMicroBatchDecisions = kRoles.size() + 1;
 constexpr std::size_t kLayoutDecisions = kMicroBatchDecisions + 1;
-constexpr std::size_t kShapeDecisions = kLayoutDecisions + 7;
+std::size_t shape_decisions() { return kMicroBatchDecisions + decisions().size(); }
 
 constexpr std::int64_t kPlaceDigits = kRoles.size() + 1;
 constexpr std::int64_t kFills = kMeshFills.size();
@@ -79,17 +80,11 @@ Decisions first_of(const Plan& plan, std::size_t count) {
 
 Decisions decisions_of(const Plan& plan) {
   Decisions decisions;
-  decisions.reserve(kShapeDecisions + plan.layers.size() +
+  decisions.reserve(shape_decisions() + plan.layers.size() +
                     kDimensionDecisions * plan.network.size());
   for (const Role role : kRoles) decisions.push_back(plan.degrees[role]);
-  const Offload& offload = plan.offload;
-  for (const std::int64_t decision :
-       {plan.micro_batch, static_cast<std::int64_t>(plan.layout),
-        static_cast<std::int64_t>(plan.recompute), std::int64_t{plan.zero},
-        static_cast<std::int64_t>(plan.schedule), plan.chunks, std::int64_t{offload.weights},
-        std::int64_t{offload.activations}, std::int64_t{offload.optimizer}}) {
-    decisions.push_back(decision);
-  }
+  decisions.push_back(plan.micro_batch);
+  for (const Decision& decision : training::decisions()) decisions.push_back(decision.get(plan));
   decisions.insert(decisions.end(), plan.layers.begin(), plan.layers.end());
   for (const Division& dimension : plan.network) {
     for (const Role role : kRoles) decisions.push_back(dimension[role]);
@@ -107,13 +102,8 @@ Plan plan_of(const Decisions& decisions, const Task& task) {
   };
   for (const Role role : kRoles) plan.degrees[role] = take(plan.degrees[role]);
   plan.micro_batch = take(plan.micro_batch);
-  plan.layout = take(plan.layout);
-  plan.recompute = take(plan.recompute);
-  plan.zero = take(plan.zero);
-  plan.schedule = take(plan.schedule);
-  plan.chunks = take(plan.chunks);
-  for (bool* part : {&plan.offload.weights, &plan.offload.activations, &plan.offload.optimizer}) {
-    *part = take(std::int64_t{*part}) != 0;
+  for (const Decision& decision : training::decisions()) {
+    decision.set(plan, take(decision.get(plan)));
   }
   if (next == decisions.size()) return plan;
   const std::size_t dimensions = task.machine.network.size();
@@ -217,13 +207,13 @@ bool PlanRules::has(Level level, const Plan& plan) const {
 }
 
 bool PlanRules::has(const PlanNode& node) const {
-  constexpr std::size_t kDecided[] = {0,
-                                      kTensorDecisions,
-                                      kInnerDecisions,
-                                      kMicroBatchDecisions,
-                                      kLayoutDecisions,
-                                      kShapeDecisions};
-  if (node.level < kRoot || node.level > kShape || node.taken.size() != kDecided[node.level]) {
+  const std::size_t decided[] = {0,
+                                 kTensorDecisions,
+                                 kInnerDecisions,
+                                 kMicroBatchDecisions,
+                                 kLayoutDecisions,
+                                 shape_decisions()};
+  if (node.level < kRoot || node.level > kShape || node.taken.size() != decided[node.level]) {
     return false;
   }
   const Plan plan = plan_of(node.taken, space_.task());
@@ -325,7 +315,7 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
     Profiles profiles;
     std::map<Recompute, Seconds> passes;
   };
-  const std::vector<Recompute> recomputes = space_.recomputes();
+  const std::vector<Recompute> recomputes = recomputes_of(space_.task());
   std::map<std::pair<TensorLayout, std::int64_t>, CachedPasses> known;
   std::vector<PlanNode> children;
   const std::vector<TensorLayout> layouts = space_.layouts(inner, shelf_, branching.deadline);
@@ -480,7 +470,7 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Score most,
         model.floor(anywhere, longest_step(space_.task(), work, most));
     if (!floor) continue;
     shapes.push_back({.level = kShape,
-                      .taken = first_of(shape, kShapeDecisions),
+                      .taken = first_of(shape, shape_decisions()),
                       .bound = std::max(node.bound, objective_floor(space_.task(), *floor, work))});
   }
   measured_.fetch_add(measured, std::memory_order_relaxed);

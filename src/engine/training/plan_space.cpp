@@ -7,6 +7,7 @@
 
 #include "base/counts.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
+#include "model/training/decisions.hpp"
 #include "model/training/framework.hpp"
 #include "model/training/groups.hpp"
 #include "model/training/memory.hpp"
@@ -19,16 +20,6 @@ namespace {
 
 // Some milliseconds.
 constexpr std::int64_t kDivisionsBetweenLooks = 10'000;
-
-template <class Value>
-std::vector<Value> allowed(std::vector<Value> all, const std::vector<Value>& chosen) {
-  if (!chosen.empty()) {
-    std::erase_if(all, [&](const Value& value) {
-      return std::find(chosen.begin(), chosen.end(), value) == chosen.end();
-    });
-  }
-  return all;
-}
 
 /// Divides dimension after dimension, role after role.
 class NetworkEnumeration {
@@ -157,7 +148,7 @@ std::vector<Degrees> PlanSpace::degrees(const Degrees& inner) const {
 }
 
 std::vector<std::int64_t> PlanSpace::micro_batches(const Degrees& degrees) const {
-  return allowed(divisors(task_.global_batch / degrees.replicas()), task_.choices.micro_batches);
+  return within(divisors(task_.global_batch / degrees.replicas()), task_.choices.micro_batches);
 }
 
 std::vector<TensorLayout> PlanSpace::layouts(const Degrees& degrees, LayoutShelf& shelf,
@@ -165,15 +156,15 @@ std::vector<TensorLayout> PlanSpace::layouts(const Degrees& degrees, LayoutShelf
   if (degrees[Role::Tensor] == 1) return {TensorLayout::LeastSent};
   const std::vector<TensorLayout>& chosen = task_.choices.layouts;
   if (task_.stack) {
-    std::vector<TensorLayout> layouts = allowed(stack_layouts(degrees), chosen);
+    std::vector<TensorLayout> layouts = within(stack_layouts(degrees), chosen);
     std::erase_if(layouts, [&](TensorLayout each) { return !task_.allows_experts(degrees, each); });
     return layouts;
   }
   const bool is_named =
       task_.framework ||
       (!chosen.empty() && std::none_of(chosen.begin(), chosen.end(), place_in_front));
-  if (is_named) return allowed({TensorLayout::LeastSent, TensorLayout::LeastKept}, chosen);
-  return allowed(shelf.tensor_layouts(degrees, deadline), chosen);
+  if (is_named) return within({TensorLayout::LeastSent, TensorLayout::LeastKept}, chosen);
+  return within(shelf.tensor_layouts(degrees, deadline), chosen);
 }
 
 std::vector<TensorLayout> PlanSpace::stack_layouts(const Degrees& degrees) const {
@@ -186,99 +177,32 @@ std::optional<TensorLayout> PlanSpace::first_layout(const Degrees& degrees) cons
   if (degrees[Role::Tensor] == 1) return TensorLayout::LeastSent;
   if (!task_.allows_experts(degrees, TensorLayout::LeastSent)) return std::nullopt;
   const std::vector<TensorLayout> named =
-      allowed({TensorLayout::LeastKept, TensorLayout::LeastSent}, task_.choices.layouts);
+      within({TensorLayout::LeastKept, TensorLayout::LeastSent}, task_.choices.layouts);
   if (named.empty()) return std::nullopt;
   return named.front();
 }
 
-std::vector<Recompute> PlanSpace::recomputes() const {
-  if (task_.stack) return stack_recomputes();
-  std::vector<Recompute> all{Recompute::None, Recompute::Full};
-  if (!task_.pass.fused && task_.style == Style::KernelByKernel) {
-    all.insert(all.begin() + 1, Recompute::Selective);
-  }
-  return allowed(all, task_.choices.recomputes);
-}
-
-/// The given recomputations, or the stack's for the parts of this model.
-std::vector<Recompute> PlanSpace::stack_recomputes() const {
-  if (!task_.choices.recomputes.empty()) return task_.choices.recomputes;
-  std::vector<Recompute> all = task_.stack->stack.recompute;
-  if (all.empty()) all = {Recompute::None, Recompute::Selective, Recompute::Full};
-  using memory::Module;
-  std::erase_if(all, [&](Recompute each) {
-    return (!task_.model.experts &&
-            (has(each, Module::Experts) || has(each, Module::ExpertActivation))) ||
-           (!task_.model.latent && has(each, Module::LatentUp)) ||
-           (task_.model.experts && has(each, Module::Mlp));
-  });
-  return all;
-}
-
 std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_batch,
                                     TensorLayout layout) const {
-  const Choices& choices = task_.choices;
-  const std::int64_t stages = degrees[Role::Pipeline];
-  const std::int64_t micro_batches = task_.global_batch / (degrees.replicas() * micro_batch);
-  // One chip with the same weights divides them with none: all of ZeRO is then the same.
-  std::vector<int> zeros{0};
-  if (sharing_chips(task_, degrees, false) > 1.0) zeros = allowed({0, 1, 2, 3}, choices.zeros);
-  std::vector<Offload> offloads{{}};
-  if (task_.machine.second_memory() && !task_.stack) {
-    offloads.clear();
-    for (const bool weights : {false, true}) {
-      for (const bool activations : {false, true}) {
-        for (const bool optimizer : {false, true}) {
-          offloads.push_back({weights, activations, optimizer});
-        }
-      }
-    }
-  }
-  if (choices.offload) offloads = {*choices.offload};
-  // GPipe keeps more than 1F1B and takes as long: it is used only where the config requires it.
-  std::vector<Schedule> schedules{Schedule::OneForwardOneBackward};
-  if (stages > 1) {
-    schedules.push_back(Schedule::Interleaved);
-    if (!task_.stack) schedules.push_back(Schedule::ZeroBubble);
-  }
-  if (!choices.schedules.empty()) {
-    schedules = allowed(std::vector(kSchedules.begin(), kSchedules.end()), choices.schedules);
-  }
-  // Each chunk has a slot, and both ends may have one (stages.hpp).
-  std::vector<std::int64_t> chunk_counts(
-      static_cast<std::size_t>(std::max<std::int64_t>((blocks_.layers() + 2) / stages, 1)));
-  std::iota(chunk_counts.begin(), chunk_counts.end(), 1);
-  chunk_counts = allowed(std::move(chunk_counts), choices.chunks);
-  const auto may_have = [&](Schedule schedule, std::int64_t chunks) {
-    return choices.layers.empty()
-               ? is_possible(schedule, chunks, micro_batches, stages, blocks_.layers())
-               : is_possible(schedule, chunks, micro_batches, choices.layers);
-  };
   const ModelFacts facts = task_.facts();
   std::vector<Plan> found;
   Plan plan;
   plan.degrees = degrees;
   plan.micro_batch = micro_batch;
   plan.layout = layout;
-  for (const Recompute recompute : recomputes()) {
-    plan.recompute = recompute;
-    for (const int zero : zeros) {
-      plan.zero = zero;
-      for (const Schedule schedule : schedules) {
-        plan.schedule = schedule;
-        for (const std::int64_t chunks : chunk_counts) {
-          if (!may_have(schedule, chunks)) continue;
-          plan.chunks = chunks;
-          for (const Offload& offload : offloads) {
-            plan.offload = offload;
-            if (!task_.framework || lacks(*task_.framework, facts, plan).empty()) {
-              found.push_back(plan);
-            }
-          }
-        }
-      }
+  const auto decide = [&](const auto& next, std::size_t i) -> void {
+    if (i == decisions().size()) {
+      if (!task_.framework || lacks(*task_.framework, facts, plan).empty()) found.push_back(plan);
+      return;
     }
-  }
+    const Decision& decision = decisions()[i];
+    if (!decision.values) return next(next, i + 1);
+    for (const std::int64_t value : decision.values({task_, plan, blocks_.layers()})) {
+      decision.set(plan, value);
+      next(next, i + 1);
+    }
+  };
+  decide(decide, 0);
   return found;
 }
 

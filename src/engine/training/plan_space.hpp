@@ -19,14 +19,6 @@
 
 namespace dfsearch::training {
 
-/// Leaves choices open; true if one of them was given.
-template <class... Lists>
-bool open_lists(Lists&... lists) {
-  const bool was_given = (!lists.empty() || ...);
-  (lists.clear(), ...);
-  return was_given;
-}
-
 /// The domains of all decisions, one after the other, within the choices of the task.  Lists are in
 /// the order of ties.  Any thread may call it; refers to the task.
 class PlanSpace {
@@ -46,9 +38,6 @@ class PlanSpace {
                                                   const Deadline& deadline = {}) const;
   /// A layout that is found without the front, if the choices leave one.
   [[nodiscard]] std::optional<TensorLayout> first_layout(const Degrees& degrees) const;
-  /// The ways of recomputation that shapes may have, the fastest first.
-  [[nodiscard]] std::vector<Recompute> recomputes() const;
-  [[nodiscard]] std::vector<Recompute> stack_recomputes() const;
   /// All plans with these degrees, micro-batch and layout, without layers and network.
   [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch,
                                          TensorLayout layout) const;

@@ -15,7 +15,7 @@
 #include "io/config/config_rates.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/read_schema.hpp"
-#include "io/text/offload_names.hpp"
+#include "model/machine/offload_names.hpp"
 
 namespace dfsearch {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "io/config/plan_text.hpp"
 #include "io/config/stack_files.hpp"
-#include "io/text/offload_names.hpp"
 #include "model/problem_schema.hpp"
+#include "model/training/decisions.hpp"
 #include "model/training/memory.hpp"
 #include "model/training/plan.hpp"
 
@@ -22,41 +22,6 @@ using training::Role;
 using training::StateBytes;
 using training::Task;
 using training::TensorLayout;
-
-/// Layouts with a name, and the places of the front.
-std::vector<Choice> layout_names() {
-  static const auto kNames = [] {
-    std::array<std::string, training::kMostFrontLayouts + 3> names;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      names[i] = training::name_of(static_cast<TensorLayout>(i));
-    }
-    return names;
-  }();
-  std::vector<Choice> choices;
-  for (const std::string& name : kNames) {
-    choices.push_back({name, static_cast<std::int64_t>(choices.size())});
-  }
-  return choices;
-}
-
-}  // namespace
-
-template <>
-struct TypeOf<TensorLayout> {
-  static constexpr Type type{
-      .form = Form::Choice,
-      .put =
-          [](void* member, std::int64_t value) {
-            *static_cast<TensorLayout*>(member) = static_cast<TensorLayout>(value);
-          },
-      .get =
-          [](const void* member) {
-            return static_cast<std::int64_t>(*static_cast<const TensorLayout*>(member));
-          },
-      .choices = &layout_names};
-};
-
-namespace {
 
 constexpr Type kLayersOfStages = list_type<std::int64_t, Form::List>({}, kLargestCount);
 
@@ -90,35 +55,24 @@ constexpr Type kOverlapOfKernels = kOneOf<Overlap, [](Overlap overlap) {
 /// What is given must leave the framework something that it can run.
 void check_framework(const Task& task, Report& report) {
   using training::Plan;
-  const training::Choices& choices = task.choices;
-  const auto none_runs = [&](const auto& values, const auto& put) {
-    return !values.empty() && std::none_of(values.begin(), values.end(), [&](const auto& value) {
-      // Some of what is offloaded goes with some of ZeRO.
-      Plan plan;
-      for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
-        Plan tried = plan;
-        put(tried, value);
-        if (lacks(*task.framework, {}, tried).empty()) return true;
-      }
-      return false;
-    });
+  const auto runs = [&](const training::Decision& decision, std::int64_t value) {
+    // Some of what is offloaded goes with some of ZeRO.
+    Plan plan;
+    for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
+      Plan tried = plan;
+      decision.set(tried, value);
+      if (lacks(*task.framework, {}, tried).empty()) return true;
+    }
+    return false;
   };
-  const auto complain = [&](const void* member) {
-    report.at({member}, fmt::format("{} runs none of these", name_of(*task.framework)));
-  };
-  if (none_runs(choices.layouts, [](Plan& plan, TensorLayout value) { plan.layout = value; })) {
-    complain(&choices.layouts);
-  }
-  if (none_runs(choices.zeros, [](Plan& plan, int value) { plan.zero = value; })) {
-    complain(&choices.zeros);
-  }
-  if (none_runs(choices.schedules,
-                [](Plan& plan, training::Schedule value) { plan.schedule = value; })) {
-    complain(&choices.schedules);
-  }
-  if (none_runs(choices.offload ? std::vector{*choices.offload} : std::vector<Offload>(),
-                [](Plan& plan, Offload value) { plan.offload = value; })) {
-    complain(&choices.offload);
+  for (const training::Decision& decision : training::decisions()) {
+    const training::Values values = decision.allowed(task.choices);
+    if (values.empty() || std::any_of(values.begin(), values.end(),
+                                      [&](std::int64_t value) { return runs(decision, value); })) {
+      continue;
+    }
+    report.at({decision.given.in(const_cast<Task*>(&task))},
+              fmt::format("{} runs none of these", name_of(*task.framework)));
   }
 }
 
@@ -269,9 +223,8 @@ void check_rates(void* object, Report& report) {
 const Schema& schema_of(Rows<Task>) {
   using C = training::Choices;
   using S = StateBytes;
-  static constexpr Extra kOpen{.preset = "searched"};
   static constexpr Extra kBytes{.type = &kElement, .limits = {0.125, 1024}};
-  static constexpr Field kFields[] = {
+  static constexpr Field kOthers[] = {
       field<&Task::framework>(
           "framework",
           "plans that it can run, and what that costs ([training.md](training.md), section 6)",
@@ -280,37 +233,11 @@ const Schema& schema_of(Rows<Task>) {
                               "what is minimised: the step time, the energy of a step or the "
                               "product of both, by the energies of a chip "
                               "([energy.md](energy.md))"),
-      field<&Task::choices, &C::layouts>(
-          "layout",
-          "how values lie among tensor ranks: so that least is sent, so that least is kept, or as "
-          "a place of the front of both ([training.md](training.md), section 2); degrees whose "
-          "front is shorter have no plan",
-          kOpen),
-      field<&Task::choices, &C::recomputes>(
-          "recompute",
-          "what is computed again in the backward pass: nothing, the scores of `attention: "
-          "unfused`, or all of a layer; with a stack also every second product, or modules, of "
-          "which a list is one choice ([truth.md](truth.md), section 5)",
-          kOpen),
-      field<&Task::choices, &C::zeros>(
-          "zero",
-          "what the replicas divide among themselves: nothing, the states of the optimizer, "
-          "gradients as well, weights as well",
-          {.limits = {0, 3}, .preset = "searched"}),
-      field<&Task::choices, &C::schedules>("schedule",
-                                           "in which order a stage works on its micro-batches",
-                                           {.preset = "searched, but for `gpipe`"}),
-      field<&Task::choices, &C::chunks>(
-          "chunks", "of the layers of an interleaved stage, at least 2; 1 for other schedules",
-          kOpen),
       field<&Task::choices, &C::layers>(
           "layers", "the layers of each stage, from the first on; one list, which is one value",
           {.type = &kLayersOfStages,
            .limits = {0, static_cast<double>(kLargestCount)},
            .preset = "searched"}),
-      field<&Task::choices, &C::offload>(
-          "offload",
-          "what has its place in the second memory: all of the list. Needs `memory.second`", kOpen),
       field<&Task::changes>("states",
                             "bytes of an element of a weight that is trained, in place of those "
                             "of the stack, each by itself",
@@ -335,7 +262,17 @@ const Schema& schema_of(Rows<Task>) {
           "sent_gradient", "an element of the gradients that replicas send each other", kBytes),
       field<&Task::bytes, &S::optimizer>(
           "optimizer", "the states of an element: master weight and both moments", kBytes)};
-  return schema<Task, kFields>("training", &check_plan);
+  static const auto kFields = [] {
+    std::vector<Field> fields(std::begin(kOthers), std::end(kOthers));
+    for (const training::Decision& decision : training::decisions()) {
+      fields.insert(std::find_if(fields.begin(), fields.end(),
+                                 [](const Field& each) { return each.key == "layers"; }),
+                    decision.given);
+    }
+    return fields;
+  }();
+  static const Schema kSchema = schema<Task>("training", kFields, &check_plan);
+  return kSchema;
 }
 
 const Schema& schema_of(Rows<training::StackChanges>) {

@@ -11,11 +11,10 @@
 
 #include "base/error.hpp"
 #include "io/text/input_messages.hpp"
-#include "io/text/offload_names.hpp"
 #include "io/text/yaml_tree.hpp"
 #include "model/serving/task.hpp"
 #include "model/stack/stack.hpp"
-#include "model/training/plan.hpp"
+#include "model/training/decisions.hpp"
 #include "schema/types.hpp"
 
 namespace dfsearch {
@@ -70,40 +69,32 @@ KnownWords words_of() {
   return all;
 }
 
-KnownWords layouts() {
-  KnownWords all;
-  for (std::size_t i = 0; i < training::kMostFrontLayouts + 3; ++i) {
-    all.push_back(training::name_of(static_cast<training::TensorLayout>(i)));
-  }
-  return all;
-}
-
-KnownWords offloads() {
-  KnownWords all;
-  for (const auto& [name, member] : kOffloads) all.emplace_back(name);
-  return all;
-}
-
 /// The last keys of a path, where `*` is any key; the row is for strings only.
 struct WordRow {
   std::vector<std::string_view> end;
   KnownWords known;
 };
 const std::vector<WordRow>& word_rows() {
-  static const std::vector<WordRow> kRows = {
-      {{"plan", "layout"}, layouts()},
-      {{"plan", "recompute"}, words_of<training::Recompute>()},
-      {{"plan", "schedule"}, words_of<training::Schedule>()},
-      {{"plan", "offload", "*"}, offloads()},
-      {{"workload", "precision"}, words_of<stack::Precision>()},
-      {{"precision", "*"}, words_of<serving::Number>()},
-      {{"framework", "name"}, words_of<Framework>()},
-      {{"best", "mode"}, words_of<serving::Mode>()},
-      {{"deployment", "mode"}, words_of<serving::Mode>()},
-      {{"exchanges", "*", "role"}, words_of<training::Role>()},
-      {{"exchanges", "*", "exchange"},
-       {"all_gather", "reduce_scatter", "all_reduce", "all_to_all"}},
-      {{"exchanges", "*", "pass"}, {"forward", "backward"}}};
+  static const std::vector<WordRow> kRows = [] {
+    std::vector<WordRow> rows = {{{"workload", "precision"}, words_of<stack::Precision>()},
+                                 {{"precision", "*"}, words_of<serving::Number>()},
+                                 {{"framework", "name"}, words_of<Framework>()},
+                                 {{"best", "mode"}, words_of<serving::Mode>()},
+                                 {{"deployment", "mode"}, words_of<serving::Mode>()},
+                                 {{"exchanges", "*", "role"}, words_of<training::Role>()},
+                                 {{"exchanges", "*", "exchange"},
+                                  {"all_gather", "reduce_scatter", "all_reduce", "all_to_all"}},
+                                 {{"exchanges", "*", "pass"}, {"forward", "backward"}}};
+    for (const training::Decision& decision : training::decisions()) {
+      const Type& type = *decision.taken.type;
+      if (!type.choices) continue;
+      KnownWords known;
+      for (const Choice& choice : type.choices()) known.emplace_back(choice.name);
+      rows.push_back({{"plan", decision.given.key, "*"}, known});
+      if (type.form == Form::Choice) rows.push_back({{"plan", decision.given.key}, known});
+    }
+    return rows;
+  }();
   return kRows;
 }
 
@@ -116,8 +107,6 @@ const std::vector<CountRow>& count_rows() {
     std::vector<CountRow> rows = {{{"parallelism", "*"}},
                                   {{"micro_batch"}},
                                   {{"micro_batches"}},
-                                  {{"plan", "chunks"}},
-                                  {{"plan", "zero"}, 0, 3},
                                   {{"plan", "layers", "*"}, 0},
                                   {{"workload", "global_batch"}},
                                   {{"workload", "sequence"}},
@@ -128,6 +117,14 @@ const std::vector<CountRow>& count_rows() {
                                   {{"machine", "network", "*", "degree"}},
                                   {{"parts", "*", "count"}, 0},
                                   {{"work", "full_attention_every"}}};
+    for (const training::Decision& decision : training::decisions()) {
+      if (decision.taken.type->form != Form::Count) continue;
+      CountRow& row = rows.emplace_back(CountRow{{"plan", decision.given.key}});
+      const Interval& limits = decision.given.limits;
+      if (!limits.given()) continue;
+      row.least = static_cast<std::int64_t>(limits.least);
+      row.most = static_cast<std::int64_t>(limits.most);
+    }
     for (const auto& role : words(training::Role{})) rows.push_back({{"network", "*", role.name}});
     for (const char* part : {"best", "deployment", "prefill", "decode"}) {
       for (const char* key :

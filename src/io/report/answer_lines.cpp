@@ -4,7 +4,6 @@
 
 #include "io/report/report_parts.hpp"
 #include "io/text/joined.hpp"
-#include "io/text/offload_names.hpp"
 
 namespace dfsearch {
 namespace {
@@ -96,13 +95,6 @@ Sheet rate_line(double tokens, std::int64_t chips, Dollars price) {
     text += fmt::format(", {:.4g} for a dollar", tokens / price.in_base_units());
   }
   return labelled("rate", text);
-}
-
-std::string offload_text(const Offload& offload) {
-  const std::string text = joined(kOffloads, ", ", [&](const auto& of) {
-    return offload.*of.second ? of.first : std::string_view();
-  });
-  return text.empty() ? "nothing" : text;
 }
 
 Sheet space_line(const StepSearchReport& end, std::string_view one) {

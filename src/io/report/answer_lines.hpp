@@ -98,7 +98,4 @@ Sheet top_lines(const Result& result, std::string_view one, std::string_view non
   return text;
 }
 
-/// "weights, optimizer", or "nothing".
-std::string offload_text(const Offload& offload);
-
 }  // namespace dfsearch

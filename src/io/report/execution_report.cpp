@@ -10,6 +10,7 @@
 #include "base/units_text.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/report_words.hpp"
+#include "model/machine/offload_names.hpp"
 
 namespace dfsearch {
 namespace {

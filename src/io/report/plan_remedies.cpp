@@ -7,7 +7,7 @@
 #include "base/units_text.hpp"
 #include "io/report/answer_lines.hpp"
 #include "io/report/report_words.hpp"
-#include "model/training/plan.hpp"
+#include "model/training/decisions.hpp"
 
 namespace dfsearch {
 namespace {
@@ -19,41 +19,19 @@ std::string degree_text(const training::Plan& plan, training::Role role) {
 
 std::string plan_remedy_text(const training::Remedy& remedy) {
   const training::Plan& plan = remedy.plan;
-  const auto degree = [&](training::Role role) { return degree_text(plan, role); };
   std::string what;
-  switch (remedy.kind) {
-    case training::Remedy::Kind::Recompute:
-      what = fmt::format("recompute {}", training::name_of(plan.recompute));
-      break;
-    case training::Remedy::Kind::Zero:
-      what = fmt::format("ZeRO {}", plan.zero);
-      break;
-    case training::Remedy::Kind::Offload:
-      what = fmt::format("offloading {}", offload_text(plan.offload));
-      break;
-    case training::Remedy::Kind::Pipeline:
-      what = degree(training::Role::Pipeline);
-      break;
-    case training::Remedy::Kind::Tensor:
-      what = degree(training::Role::Tensor);
-      break;
-    case training::Remedy::Kind::Context:
-      what = degree(training::Role::Context);
-      break;
-    case training::Remedy::Kind::Expert:
-      what = fmt::format("expert {}", training::expert_ranks(plan.degrees, plan.layout));
-      break;
-    case training::Remedy::Kind::Layers:
-      what = "other layers for the stages";
-      break;
-    case training::Remedy::Kind::MicroBatch:
-      what = fmt::format("micro-batches of {}", plan.micro_batch);
-      break;
-    case training::Remedy::Kind::Schedule:
-      what = fmt::format("schedule {}", training::name_of(plan.schedule));
-      break;
+  if (const training::Decision* decision = training::decision_of(remedy.key)) {
+    what = fmt::format("{} {}", decision->remedy, decision->text_of(plan));
+  } else if (remedy.key == "layers") {
+    what = "other layers for the stages";
+  } else if (remedy.key == "micro_batch") {
+    what = fmt::format("micro-batches of {}", plan.micro_batch);
+  } else if (remedy.role == training::Role::Expert) {
+    what = fmt::format("expert {}", training::expert_ranks(plan.degrees, plan.layout));
+  } else {
+    what = degree_text(plan, *remedy.role);
   }
-  if (remedy.with_data) what += " with " + degree(training::Role::Data);
+  if (remedy.with_data) what += " with " + degree_text(plan, training::Role::Data);
   if (remedy.without_layers) what += ", with other layers for the stages,";
   return fmt::format("{} would fit: {} on the fullest stage", what, to_text(remedy.needed));
 }

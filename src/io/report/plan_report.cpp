@@ -21,6 +21,7 @@
 #include "io/result/plan_lack.hpp"
 #include "io/text/joined.hpp"
 #include "model/names.hpp"
+#include "model/training/decisions.hpp"
 #include "model/training/fused_part.hpp"
 #include "model/training/layout_shelf.hpp"
 #include "model/training/plan.hpp"
@@ -156,9 +157,10 @@ Sheet plan_lines(const Task& task, const Plan& plan) {
                fmt::format("{}{}", training::name_of(plan.schedule),
                            plan.chunks > 1 ? fmt::format(", {} chunks a stage", plan.chunks) : ""));
   if (!plan.layers.empty()) text += labelled("layers", layers_text(plan.layers));
-  text += labelled("recompute", training::name_of(plan.recompute)) +
-          labelled("ZeRO", std::to_string(plan.zero));
-  if (task.machine.second_memory()) text += labelled("offloaded", offload_text(plan.offload));
+  for (const training::Decision& decision : training::decisions()) {
+    if (decision.label.empty() || (decision.is_reported && !decision.is_reported(task))) continue;
+    text += labelled(decision.label, decision.text_of(plan));
+  }
   return text;
 }
 

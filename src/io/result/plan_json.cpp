@@ -7,6 +7,7 @@
 #include "io/result/plan_lack.hpp"
 #include "io/result/unused_keys.hpp"
 #include "model/names.hpp"
+#include "model/training/decisions.hpp"
 #include "model/training/fused_part.hpp"
 #include "model/training/plan.hpp"
 #include "model/training/step.hpp"
@@ -16,6 +17,7 @@ namespace dfsearch {
 namespace {
 
 using training::BlockExchange;
+using training::Decision;
 using training::Degrees;
 using training::Division;
 using training::Exchange;
@@ -55,23 +57,36 @@ Json network_json(const Plan& plan) {
   });
 }
 
-/// A word, or the list of modules that are computed again.
-Json recompute_json(const Plan& plan) {
-  Json modules = Json::array();
-  for (const auto& [name, module] : memory::words(memory::Module{})) {
-    if (has(plan.recompute, module)) modules.push_back(name);
+/// Numbers, words, and lists of modules that are computed again.
+Json taken_json(const Decision& decision, const Plan& plan) {
+  const Type& type = *decision.taken.type;
+  if (type.form != Form::Choice) {
+    return written(type, decision.taken.in(const_cast<Plan*>(&plan)));
   }
-  return modules.size() > 1 ? modules : Json(training::name_of(plan.recompute));
+  const std::string text = decision.text_of(plan);
+  if (text.find('+') == std::string::npos) return text;
+  Json words = Json::array();
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('+', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
 }
 
 /// The keys of the section `training`, where the object can stand.
-constexpr auto kDecisionKeys =
-    join(DFSEARCH_KEYS(Plan, layout), key<Plan, &recompute_json>("recompute"),
-         DFSEARCH_KEYS(Plan, zero, schedule, chunks, layers, offload));
+Json shape_json(const Plan& plan) {
+  Json json = Json::object();
+  for (const Decision& decision : training::decisions()) {
+    append(json, std::string(decision.given.key), taken_json(decision, plan));
+  }
+  json["layers"] = plan.layers;
+  return json;
+}
 /// All decisions.
 constexpr auto kPlanKeys =
     join(key<Plan, &parallelism_json>("parallelism"), key<Plan, &network_json>("network"),
-         DFSEARCH_KEYS(Plan, micro_batch), nested<Plan, kDecisionKeys>("plan"));
+         DFSEARCH_KEYS(Plan, micro_batch), key<Plan, &shape_json>("plan"));
 
 /// The partitions of each part; null where kernels run one by one.
 Json fusion_json(const training::Task& task, const PlanResult& result) {
@@ -225,20 +240,6 @@ Json work_json(const training::Task& task, const training::Plan& plan,
   return work;
 }
 
-constexpr auto key_words(training::Remedy::Kind) {
-  using Kind = training::Remedy::Kind;
-  return named<Kind>({{"recompute", Kind::Recompute},
-                      {"zero", Kind::Zero},
-                      {"offload", Kind::Offload},
-                      {"pipeline", Kind::Pipeline},
-                      {"tensor", Kind::Tensor},
-                      {"context", Kind::Context},
-                      {"expert", Kind::Expert},
-                      {"layers", Kind::Layers},
-                      {"micro_batch", Kind::MicroBatch},
-                      {"schedule", Kind::Schedule}});
-}
-
 /// Key of a quantity, in the form that `--set` takes.
 constexpr auto key_words(training::NumberChange::Kind) {
   using Kind = training::NumberChange::Kind;
@@ -249,9 +250,8 @@ constexpr auto key_words(training::NumberChange::Kind) {
                       {"workload.global_batch", Kind::Batch}});
 }
 
-template <class Kind>
-const char* key_of(Kind kind) {
-  for (const auto& word : key_words(Kind{})) {
+const char* key_of(training::NumberChange::Kind kind) {
+  for (const auto& word : key_words(kind)) {
     if (word.value == kind) return word.name;
   }
   return "";
@@ -287,8 +287,7 @@ Json infeasible_json(const training::Task& task, const PlanResult& result) {
     Json also = Json::array();
     if (remedy.with_data) also.push_back("parallelism.data");
     if (remedy.without_layers) also.push_back("training.layers");
-    Json json = {
-        {"key", key_of(remedy.kind)}, {"needed", number(remedy.needed)}, {"also", std::move(also)}};
+    Json json = {{"key", remedy.key}, {"needed", number(remedy.needed)}, {"also", std::move(also)}};
     put(json, kPlanKeys, &remedy.plan);
     return json;
   });

@@ -7,21 +7,6 @@
 #include "base/words.hpp"
 
 namespace dfsearch {
-namespace {
-
-constexpr auto key_words(training::NoPlan::Pin) {
-  using Pin = training::NoPlan::Pin;
-  return named<Pin>({{"parallelism", Pin::Degrees},
-                     {"the strategies of system.network", Pin::Network},
-                     {"training.schedule and .chunks", Pin::Schedule},
-                     {"training.layout", Pin::Layout},
-                     {"training.recompute", Pin::Recompute},
-                     {"workload.micro_batch", Pin::MicroBatch},
-                     {"training.layers", Pin::Layers}});
-}
-
-}  // namespace
-
 std::string no_plan_text(const training::Task& task, const training::NoPlan& why) {
   if (why.other_ranks) {
     return fmt::format(
@@ -33,13 +18,9 @@ std::string no_plan_text(const training::Task& task, const training::NoPlan& why
     return fmt::format("{} runs no plan of all that is given: {}", name_of(*task.framework),
                        fmt::join(why.lacks, "; "));
   }
-  std::string keys;
-  for (const auto& word : key_words(training::NoPlan::Pin{})) {
-    if (std::find(why.pins.begin(), why.pins.end(), word.value) == why.pins.end()) continue;
-    keys += (keys.empty() ? "" : ", or ") + std::string(word.name);
-  }
   std::string text = "no plan has all that is given";
-  text += keys.empty() ? ", nor with any one of it left open" : "; leave out " + keys;
+  text += why.pins.empty() ? ", nor with any one of it left open"
+                           : fmt::format("; leave out {}", fmt::join(why.pins, ", or "));
   if (task.model.experts && !task.stack) {
     text +=
         ". Without a stack each tensor rank has expert ranks of its own; plans whose expert ranks "

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "model/machine/machine.hpp"
 #include "model/machine/mesh_placement.hpp"
 #include "model/memory/trained.hpp"
+#include "model/problem.hpp"
 
 namespace dfsearch::training {
 
@@ -101,6 +103,21 @@ struct Plan {
 
   /// The order of ties.
   friend auto operator<=>(const Plan&, const Plan&) = default;
+};
+
+/// The choices of a plan; an empty list leaves all.
+struct Choices {
+  /// Degrees by role; Data: replicas, experts' included; Expert: ranks that divide the experts.
+  std::array<DegreeChoice, kRoles.size()> degrees;
+  std::vector<std::int64_t> micro_batches;
+  std::vector<TensorLayout> layouts;
+  std::vector<Recompute> recomputes;
+  std::vector<int> zeros;
+  std::vector<Schedule> schedules;
+  std::vector<std::int64_t> chunks;
+  std::optional<Offload> offload;
+  std::vector<std::int64_t> layers;          ///< of each stage, which fixes their number
+  std::vector<std::optional<Role>> network;  ///< per dimension: the one role it serves
 };
 
 constexpr auto words(Role) {

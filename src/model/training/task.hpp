@@ -21,21 +21,6 @@
 
 namespace dfsearch::training {
 
-/// The choices of a plan; an empty list leaves all.
-struct Choices {
-  /// Degrees by role; Data: replicas, experts' included; Expert: ranks that divide the experts.
-  std::array<DegreeChoice, kRoles.size()> degrees;
-  std::vector<std::int64_t> micro_batches;
-  std::vector<TensorLayout> layouts;
-  std::vector<Recompute> recomputes;
-  std::vector<int> zeros;
-  std::vector<Schedule> schedules;
-  std::vector<std::int64_t> chunks;
-  std::optional<Offload> offload;
-  std::vector<std::int64_t> layers;          ///< of each stage, which fixes their number
-  std::vector<std::optional<Role>> network;  ///< per dimension: the one role it serves
-};
-
 /// Bytes of an element that a replica keeps and sends.
 struct StateBytes {
   double gradient = 4.0;    ///< as it is added up over micro-batches

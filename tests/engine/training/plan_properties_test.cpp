@@ -293,46 +293,24 @@ TEST_CASE("plans are counted as one by one, in every spread and network") {
 Task with_remedy(Task task, const Remedy& remedy) {
   Choices& choices = task.choices;
   const Plan& plan = remedy.plan;
-  const auto degree = [&](Role role) {
-    choices.degrees[static_cast<std::size_t>(role)] = {.values = {plan.degrees[role]}};
+  if (remedy.role) {
+    choices.degrees[static_cast<std::size_t>(*remedy.role)] = {
+        .values = {plan.degrees[*remedy.role]}};
     if (remedy.with_data) {
       choices.degrees[static_cast<std::size_t>(Role::Data)] = {.values = {plan.degrees.replicas()}};
     }
-  };
-  switch (remedy.kind) {
-    case Remedy::Kind::Recompute:
-      choices.recomputes = {plan.recompute};
-      break;
-    case Remedy::Kind::Zero:
-      choices.zeros = {plan.zero};
-      break;
-    case Remedy::Kind::Offload:
-      choices.offload = plan.offload;
-      break;
-    case Remedy::Kind::Pipeline:
-      degree(Role::Pipeline);
-      if (remedy.without_layers) choices.layers.clear();
-      break;
-    case Remedy::Kind::Tensor:
-      degree(Role::Tensor);
-      break;
-    case Remedy::Kind::Context:
-      degree(Role::Context);
-      break;
-    case Remedy::Kind::Expert:
-      degree(Role::Expert);
-      break;
-    case Remedy::Kind::Layers:
-      choices.layers = plan.layers;
-      break;
-    case Remedy::Kind::MicroBatch:
-      choices.micro_batches = {plan.micro_batch};
-      break;
-    case Remedy::Kind::Schedule:
-      choices.schedules = {plan.schedule};
-      choices.chunks = {plan.chunks};
-      break;
   }
+  if (remedy.without_layers) choices.layers.clear();
+  if (remedy.key == "layout") choices.layouts = {plan.layout};
+  if (remedy.key == "recompute") choices.recomputes = {plan.recompute};
+  if (remedy.key == "zero") choices.zeros = {plan.zero};
+  if (remedy.key == "schedule") {
+    choices.schedules = {plan.schedule};
+    choices.chunks = {plan.chunks};
+  }
+  if (remedy.key == "offload") choices.offload = plan.offload;
+  if (remedy.key == "layers") choices.layers = plan.layers;
+  if (remedy.key == "micro_batch") choices.micro_batches = {plan.micro_batch};
   return task;
 }
 
@@ -357,7 +335,7 @@ TEST_CASE("what is said to help helps, and the plan that is told needs least of 
     if (found.plan || !found.misfit) continue;
     ++infeasible;
     for (const Remedy& remedy : found.misfit->remedies) {
-      CAPTURE(static_cast<int>(remedy.kind));
+      CAPTURE(remedy.key);
       CHECK(find_plan(with_remedy(task, remedy), {}).plan.has_value());
       ++remedies;
       pinned_networks += std::any_of(task.choices.network.begin(), task.choices.network.end(),

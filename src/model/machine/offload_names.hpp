@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,6 +17,15 @@ inline constexpr std::array<std::pair<std::string_view, bool Offload::*>, 3> kOf
     {{"weights", &Offload::weights},
      {"activations", &Offload::activations},
      {"optimizer", &Offload::optimizer}}};
+
+/// "weights, optimizer", or "nothing".
+inline std::string offload_text(const Offload& offload) {
+  std::string text;
+  for (const auto& [name, member] : kOffloads) {
+    if (offload.*member) text += (text.empty() ? "" : ", ") + std::string(name);
+  }
+  return text.empty() ? "nothing" : text;
+}
 
 /// `[weights, optimizer]`, or `none`.
 template <>

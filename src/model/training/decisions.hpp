@@ -1,0 +1,78 @@
+#pragma once
+
+// The decisions of a plan that are one value of a few, as rows (docs/training.md, section 1).  The
+// key of configs, the place among the decisions of the search, the values that are searched, the
+// key of results, reasons, remedies and lines of reports follow from a row.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/training/task.hpp"
+#include "schema/schema.hpp"
+
+namespace dfsearch::training {
+
+/// Values of a decision as numbers: the number itself, or the place in an enumeration.
+using Values = std::vector<std::int64_t>;
+
+/// A plan with all decisions before the next one, of a model with so many layers.
+struct Decided {
+  const Task& task;
+  const Plan& plan;
+  std::int64_t layers;
+};
+
+struct Decision {
+  Field given;  ///< of the section `training`: the values that a config allows
+  Field taken;  ///< of a plan
+  std::int64_t (*get)(const Plan& plan);
+  void (*set)(Plan& plan, std::int64_t value);
+  Values (*allowed)(const Choices& choices);  ///< empty: all
+  std::string (*text)(std::int64_t value);
+
+  /// Leaves the choice open and returns whether it was given; null: another decision does so.
+  bool (*open)(Choices& choices);
+  std::string_view pin;  ///< the keys that `open` opens
+  /// The values that are searched; null for the layout, which is decided first.
+  Values (*values)(const Decided& decided) = nullptr;
+  /// Whether plans with these degrees differ by its values; null: all do.
+  bool (*matters)(const Task& task, const Degrees& degrees) = nullptr;
+  std::string_view label = {};   ///< of its line in reports, unless another line has it
+  std::string_view remedy = {};  ///< before the value in the text of a remedy
+  /// Whether reports have the line; null: always.
+  bool (*is_reported)(const Task& task) = nullptr;
+
+  [[nodiscard]] std::string text_of(const Plan& plan) const { return text(get(plan)); }
+};
+
+/// In the order in which they are taken and of ties, the layout first.
+std::span<const Decision> decisions();
+/// The decision with this key, or null.
+const Decision* decision_of(std::string_view key);
+
+/// The ways of recomputation that plans of a task may have, the fastest first.
+std::vector<Recompute> recomputes_of(const Task& task);
+
+/// Leaves choices open; true if one of them was given.
+template <class... Lists>
+bool open_lists(Lists&... lists) {
+  const bool was_given = (!lists.empty() || ...);
+  (lists.clear(), ...);
+  return was_given;
+}
+
+/// The values that are chosen; all of them if none is.
+template <class Value>
+std::vector<Value> within(std::vector<Value> all, const std::vector<Value>& chosen) {
+  if (!chosen.empty()) {
+    std::erase_if(all, [&](const Value& value) {
+      return std::find(chosen.begin(), chosen.end(), value) == chosen.end();
+    });
+  }
+  return all;
+}
+
+}  // namespace dfsearch::training
