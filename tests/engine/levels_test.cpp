@@ -21,20 +21,12 @@ namespace {
 /// One to three levels whose traffic takes about as long as computing.
 Problem with_levels(Problem problem, std::uint64_t seed) {
   std::mt19937_64 random(seed * 7919 + 5);
-  const Accelerator& chip = problem.system.accelerator;
-  const double word = problem.workload.word.in_base_units();
-  const double units = static_cast<double>(chip.cores) * static_cast<double>(chip.lanes) *
-                       static_cast<double>(chip.stages);
   const auto count = static_cast<std::size_t>(test::pick(random, 1, 3));
   problem.system.levels.clear();
   for (std::size_t x = 0; x < count; ++x) {
-    const double share = static_cast<double>(test::pick(random, 3, x == 0 ? 20 : 300)) * word;
-    const double speed = std::exp2(static_cast<double>(test::pick(random, -5, 1)));
-    problem.system.levels.push_back(
-        {kLevelNames[x], Bytes(share),
-         BytesPerSecond(word * units * chip.frequency.in_base_units() * speed), Seconds()});
+    const auto words = static_cast<double>(test::pick(random, 3, x == 0 ? 20 : 300));
+    test::add_level(problem, words, std::exp2(static_cast<double>(test::pick(random, -5, 1))));
   }
-  problem.execution.levels = true;
   return problem;
 }
 

@@ -28,16 +28,11 @@ Problem with_latencies(Problem problem, std::uint64_t seed) {
   };
   problem.system.memory[0].latency = some(2.0);
   if (test::pick(random, 0, 2) != 0) return problem;
-  const Accelerator& chip = problem.system.accelerator;
-  const double word = problem.workload.word.in_base_units();
-  const double words = static_cast<double>(chip.cores * chip.lanes * chip.stages);
   problem.system.levels.clear();
   for (std::size_t x = 0; x < 2; ++x) {
-    problem.system.levels.push_back(
-        {kLevelNames[x], Bytes(static_cast<double>(test::pick(random, 3, 200)) * word),
-         BytesPerSecond(word * words * chip.frequency.in_base_units()), some(1.0)});
+    const auto words = static_cast<double>(test::pick(random, 3, 200));
+    test::add_level(problem, words, 1.0, some(1.0));
   }
-  problem.execution.levels = true;
   return problem;
 }
 

@@ -325,4 +325,16 @@ void set_rates(Problem& problem, std::uint64_t seed) {
   graph = DataflowGraph(std::move(kernels), graph.tensors(), graph.seams());
 }
 
+void add_level(Problem& problem, double words, double speed, Seconds latency) {
+  const Accelerator& chip = problem.system.accelerator;
+  const double word = problem.workload.word.in_base_units();
+  const double units = static_cast<double>(chip.cores) * static_cast<double>(chip.lanes) *
+                       static_cast<double>(chip.stages);
+  std::vector<OnChipLevel>& levels = problem.system.levels;
+  levels.push_back({kLevelNames[levels.size()], Bytes(words * word),
+                    BytesPerSecond(word * units * chip.frequency.in_base_units() * speed),
+                    latency});
+  problem.execution.levels = true;
+}
+
 }  // namespace dfsearch::test

@@ -3,9 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 
+#include "base/error.hpp"
 #include "engine/solve.hpp"
+#include "model/machine/network_choices.hpp"
 #include "support/brute_force.hpp"
 #include "support/node_efforts.hpp"
 
@@ -48,6 +51,22 @@ void check_same_on_threads(const Problem& problem, const BruteForceResult& best,
     check_same(result, best);
     look(result);
   }
+}
+
+/// Checks that one thread and two find the best machine of a problem whose degrees are open; returns
+/// the number of networks that the machine may have.
+inline std::size_t check_best_machine(const Problem& problem, std::uint64_t seed) {
+  const std::size_t networks = network_choices(problem).size();
+  const BruteForceResult best = brute_force(problem);
+  if (networks == 0) {
+    CHECK_THROWS_AS(solve(problem, {}), InputError);
+    CHECK_FALSE(best.mapping.has_value());
+    return 0;
+  }
+  for (const int threads : {1, 2}) {
+    check_same(solve(problem, {.threads = threads, .node_effort = node_effort(seed)}), best);
+  }
+  return networks;
 }
 
 }  // namespace dfsearch::test

@@ -23,6 +23,7 @@
 #include "model/training/fused_part.hpp"
 #include "model/training/layout_shelf.hpp"
 #include "model/training/step.hpp"
+#include "support/best_plan.hpp"
 #include "support/training_worlds.hpp"
 
 namespace dfsearch::training {
@@ -247,23 +248,16 @@ class PlainTimes {
       known_;
 };
 
-struct BestFused {
-  std::optional<Plan> plan;
-  double cost = 0.0;
-  std::int64_t plans = 0;
-  bool too_large = false;
-};
-
-BestFused enumerate_fused(const Task& task) {
+test::BestPlan enumerate_fused(const Task& task) {
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());
   PlainTimes times(task, space.blocks(), shelf);
-  BestFused best;
+  test::BestPlan best;
   for (const Degrees& inner : space.inner_degrees()) {
     for (const Degrees& degrees : space.degrees(inner)) {
       for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
         for (const TensorLayout layout : space.layouts(degrees, shelf)) {
-          for (Plan plan : space.shapes(degrees, micro_batch, layout)) {
+          for (const Plan& plan : space.shapes(degrees, micro_batch, layout)) {
             const bool weights_wait = plan.schedule == Schedule::ZeroBubble;
             const auto profiles = times.least(degrees, layout, micro_batch, weights_wait);
             best.too_large = times.too_large;
@@ -271,18 +265,8 @@ BestFused enumerate_fused(const Task& task) {
             if (!profiles) continue;
             REQUIRE(plan.recompute != Recompute::Selective);
             const StepModel model(task, plan, *profiles, space.blocks().order);
-            for (const std::vector<Division>& network : space.networks(degrees)) {
-              ++best.plans;
-              const auto step = model.step(Groups(task.machine, network));
-              if (!step) continue;
-              plan.network = network;
-              plan.layers = step->layers;
-              const double time = step->step.in_base_units();
-              if (!best.plan || time < best.cost || (time == best.cost && plan < *best.plan)) {
-                best.plan = plan;
-                best.cost = time;
-              }
-            }
+            best.try_networks(space, model, plan,
+                              [](const Plan&, Seconds step) { return step.in_base_units(); });
           }
         }
       }
@@ -298,7 +282,7 @@ TEST_CASE("the best plan with fused kernels is the best of all plans and all fus
     REQUIRE(seed < 10000);
     CAPTURE(seed);
     const Task task = fused_world(seed);
-    const BestFused best = enumerate_fused(task);
+    const test::BestPlan best = enumerate_fused(task);
     if (best.too_large) continue;
     // One search is enough for each of the many worlds without a plan.
     for (const int threads : {1, 2, 8}) {

@@ -16,16 +16,11 @@
 #include "model/training/memory.hpp"
 #include "model/training/step.hpp"
 #include "model/training/step_energy.hpp"
+#include "support/best_plan.hpp"
 #include "support/training_worlds.hpp"
 
 namespace dfsearch::training {
 namespace {
-
-struct Best {
-  std::optional<Plan> plan;
-  double cost = 0.0;
-  std::int64_t plans = 0;
-};
 
 double evaluated(const Task& task, const Blocks& blocks, const Plan& plan) {
   const auto verdict = evaluate(task, blocks, plan);
@@ -50,31 +45,23 @@ Task by_energy(Task task, std::uint64_t seed) {
 
 /// Layers of stages are found separately for each plan here; plan_properties_test.cpp compares them
 /// with all spreads.  Among equal plans the first in the order of ties is kept.
-Best enumerate(const Task& task) {
+test::BestPlan enumerate(const Task& task) {
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());
-  Best best;
+  test::BestPlan best;
   for (const Degrees& inner : space.inner_degrees()) {
     for (const Degrees& degrees : space.degrees(inner)) {
       for (const std::int64_t micro_batch : space.micro_batches(degrees)) {
         for (const TensorLayout layout : space.layouts(degrees, shelf)) {
           const Profiles profiles = shelf.profiles(degrees, layout, micro_batch);
-          for (Plan plan : space.shapes(degrees, micro_batch, layout)) {
+          for (const Plan& plan : space.shapes(degrees, micro_batch, layout)) {
             const StepModel model(task, plan, profiles, space.blocks().order);
-            for (const std::vector<Division>& network : space.networks(degrees)) {
-              ++best.plans;
-              const auto step = model.step(Groups(task.machine, network));
-              if (!step) continue;
-              plan.network = network;
-              plan.layers = step->layers;
-              const double time = objective_value(task, step->step, model.work()).in_base_units();
+            best.try_networks(space, model, plan, [&](const Plan& tried, Seconds step) {
+              const double value = objective_value(task, step, model.work()).in_base_units();
               // Layouts are found anew for each evaluation, which takes milliseconds.
-              if (best.plans % 256 == 1) REQUIRE(evaluated(task, space.blocks(), plan) == time);
-              if (!best.plan || time < best.cost || (time == best.cost && plan < *best.plan)) {
-                best.plan = plan;
-                best.cost = time;
-              }
-            }
+              if (best.plans % 256 == 1) REQUIRE(evaluated(task, space.blocks(), tried) == value);
+              return value;
+            });
           }
         }
       }
@@ -89,7 +76,7 @@ TEST_CASE("the search finds the best of all plans, on any number of threads" *
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);
     const Task task = test::random_training_task(seed);
-    const Best best = enumerate(task);
+    const test::BestPlan best = enumerate(task);
     if (best.plan) CHECK(evaluated(task, blocks_of(task), *best.plan) == best.cost);
     several += best.plans > 50;
     on_front += best.plan && place_in_front(best.plan->layout) > 0;
@@ -210,7 +197,7 @@ TEST_CASE("the search finds the plan of least energy, and of least energy times 
     const Task by_time =
         has_stack ? test::random_task_with_stack(seed) : test::random_training_task(seed);
     const Task task = by_energy(by_time, seed);
-    const Best best = enumerate(task);
+    const test::BestPlan best = enumerate(task);
     const PlanResult found = find_plan(task, {.threads = 2});
     REQUIRE(found.plan.has_value() == best.plan.has_value());
     if (!best.plan) continue;
@@ -312,7 +299,7 @@ TEST_CASE("with a stack the search finds the best of all plans, and evaluate agr
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
     const Task task = test::random_task_with_stack(seed);
-    const Best best = enumerate(task);
+    const test::BestPlan best = enumerate(task);
     if (best.plan) CHECK(evaluated(task, blocks_of(task), *best.plan) == best.cost);
     const PlanResult found = find_plan(task, {.threads = 2});
     if (found.assumed.any()) {

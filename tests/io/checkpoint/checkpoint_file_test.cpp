@@ -17,6 +17,7 @@
 #include "io/checkpoint/checkpoint_frame.hpp"
 #include "io/example_problem.hpp"
 #include "io/text/write_file.hpp"
+#include "support/checkpoints_of.hpp"
 #include "support/children.hpp"
 #include "support/random_problem.hpp"
 #include "support/same_answer.hpp"
@@ -27,17 +28,7 @@ namespace dfsearch {
 namespace {
 
 using Node = MappingProblem::Node;
-
-/// The checkpoints of a search, as bytes.
-std::vector<std::string> checkpoints_of(const Problem& problem, SearchOptions options) {
-  std::vector<std::string> files;
-  options.checkpoint_interval = Seconds(0.0);
-  options.on_checkpoint = [&](const SearchState& state) {
-    files.push_back(checkpoint_bytes(problem, state));
-  };
-  solve(problem, options);
-  return files;
-}
+using test::checkpoints_of;
 
 void check_same(const Node& a, const Node& b) {
   CHECK(a.bound == b.bound);

@@ -16,6 +16,7 @@
 #include "engine/solve.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/example_problem.hpp"
+#include "support/checkpoints_of.hpp"
 #include "support/random_problem.hpp"
 #include "support/same_answer.hpp"
 
@@ -23,19 +24,10 @@ namespace dfsearch {
 namespace {
 
 using Node = MappingProblem::Node;
+using test::checkpoints_of;
 
 constexpr std::size_t kBytesBeforeSum = 22;  // "dfsearch checkpoint 2\n"
 constexpr std::size_t kBytesBeforeMap = kBytesBeforeSum + 4;
-
-std::vector<std::string> checkpoints_of(const Problem& problem, SearchOptions options) {
-  std::vector<std::string> files;
-  options.checkpoint_interval = Seconds(0.0);
-  options.on_checkpoint = [&](const SearchState& state) {
-    files.push_back(checkpoint_bytes(problem, state));
-  };
-  solve(problem, options);
-  return files;
-}
 
 /// What is said of it when it is read or gone on with; empty if all went well.
 std::string complaint(const std::string& bytes, const Problem& problem) {
