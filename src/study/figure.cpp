@@ -31,25 +31,26 @@ struct Description {
   std::string_view unit;
   bool more_is_better;
   std::string (*text)(double value);
+  unsigned needs;            ///< parts of an answer
+  bool of_requests = false;  ///< deployments have it
 };
 
-// A new figure is a row; which answers have it is in io/study/point_figures.cpp.
 constexpr std::array<Description, kFigures.size()> kDescriptions = {{
-    {"step_time", "s", false, text_of<Seconds>},
-    {"price", "$", false, text_of<Dollars>},
-    {"power", "W", false, text_of<Watts>},
-    {"utilization", "", true, percent_text},
-    {"cost_efficiency", "FLOP/s per $", true, text_of<FlopsPerSecondPerDollar>},
-    {"power_efficiency", "FLOP/s per W", true, text_of<FlopsPerSecondPerWatt>},
-    {"tokens_per_second", "1/s", true, rate_text},
-    {"time_to_first_token", "s", false, text_of<Seconds>},
-    {"time_per_output_token", "s", false, text_of<Seconds>},
-    {"tokens_per_s_per_chip", "1/s", true, rate_text},
-    {"tokens_per_s_per_dollar", "1/s per $", true, rate_per_dollar_text},
-    {"dollars_per_mtoken", "$", false, dollar_text},
-    {"joule_per_token", "J", false, joule_text},
-    {"joules", "J", false, joule_text},
-    {"edp", "J s", false, joule_second_text},
+    {"step_time", "s", false, text_of<Seconds>, kStep},
+    {"price", "$", false, text_of<Dollars>, kStep | kPrice},
+    {"power", "W", false, text_of<Watts>, kStep | kPower},
+    {"utilization", "", true, percent_text, kStep},
+    {"cost_efficiency", "FLOP/s per $", true, text_of<FlopsPerSecondPerDollar>, kStep | kPrice},
+    {"power_efficiency", "FLOP/s per W", true, text_of<FlopsPerSecondPerWatt>, kStep | kPower},
+    {"tokens_per_second", "1/s", true, rate_text, kTokenRates, true},
+    {"time_to_first_token", "s", false, text_of<Seconds>, kPrefill, true},
+    {"time_per_output_token", "s", false, text_of<Seconds>, kDecode, true},
+    {"tokens_per_s_per_chip", "1/s", true, rate_text, kTokenRates, true},
+    {"tokens_per_s_per_dollar", "1/s per $", true, rate_per_dollar_text, kTokenRates | kPrice},
+    {"dollars_per_mtoken", "$", false, dollar_text, kDeployment, true},
+    {"joule_per_token", "J", false, joule_text, kEnergy | kTokens, true},
+    {"joules", "J", false, joule_text, kEnergy},
+    {"edp", "J s", false, joule_second_text, kEnergy},
 }};
 
 const Description& description_of(Figure figure) {
@@ -62,6 +63,16 @@ double quotient(double dividend, double divisor) {
 }
 
 }  // namespace
+
+std::vector<Figure> figures_with(unsigned parts) {
+  std::vector<Figure> figures;
+  for (const Figure figure : kFigures) {
+    const Description& row = description_of(figure);
+    const bool is_had = (parts & kDeployment) != 0 ? row.of_requests : (row.needs & ~parts) == 0;
+    if (is_had) figures.push_back(figure);
+  }
+  return figures;
+}
 
 std::string_view name_of(Figure figure) { return description_of(figure).name; }
 std::string_view unit_of(Figure figure) { return description_of(figure).unit; }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dfsearch::study {
 
@@ -34,6 +35,21 @@ inline constexpr auto kFigures = [] {
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Figure>(i);
   return all;
 }();
+
+/// Parts of an answer, as bits: which figures it has depends on them.
+enum AnswerPart : unsigned {
+  kStep = 1,
+  kPrice = 2,
+  kPower = 4,
+  kEnergy = 8,
+  kTokens = 16,      ///< that a step makes
+  kTokenRates = 32,  ///< tokens a second
+  kPrefill = 64,
+  kDecode = 128,
+  kDeployment = 256,  ///< it has the figures of requests, and no others
+};
+/// The figures of an answer with these parts.
+std::vector<Figure> figures_with(unsigned parts);
 
 /// The key in results and studies.
 std::string_view name_of(Figure figure);

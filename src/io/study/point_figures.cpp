@@ -8,13 +8,6 @@ namespace {
 
 using study::Figure;
 
-/// Adds the rates of tokens; `price` is true if the price of the machine is known.
-void add_rates(std::vector<Figure>& figures, bool price) {
-  figures.push_back(Figure::TokensPerSecond);
-  figures.push_back(Figure::TokensPerSecondPerChip);
-  if (price) figures.push_back(Figure::TokensPerSecondPerDollar);
-}
-
 /// Whether any part of a machine has a rate: without a section `price` or `power` none has.
 template <class Rates>
 bool is_given(const Rates& rates) {
@@ -24,35 +17,24 @@ bool is_given(const Rates& rates) {
          std::any_of(rates.link.begin(), rates.link.end(), is_positive);
 }
 
-std::vector<Figure> figures_of_step(bool price, bool power) {
-  std::vector<Figure> figures = {Figure::StepTime};
-  if (price) figures.push_back(Figure::Price);
-  if (power) figures.push_back(Figure::Power);
-  figures.push_back(Figure::Utilization);
-  if (price) figures.push_back(Figure::CostEfficiency);
-  if (power) figures.push_back(Figure::PowerEfficiency);
-  return figures;
+/// The parts of an answer that the rates of a machine give.
+unsigned parts_of(const Machine& machine) {
+  return (is_given(machine.price) ? study::kPrice : 0U) |
+         (is_given(machine.power) ? study::kPower : 0U) |
+         (machine.energy.stated() ? study::kEnergy : 0U);
 }
 
-void add_energies(std::vector<Figure>& figures, const EnergyRates& energy, bool tokens) {
-  if (!energy.stated()) return;
-  figures.push_back(Figure::Energy);
-  figures.push_back(Figure::Edp);
-  if (tokens) figures.push_back(Figure::JoulePerToken);
-}
-
-std::vector<Figure> figures_of(const Config& config) {
-  const Problem& problem = config.problem;
+unsigned parts_of(const Config& config) {
+  const Workload& workload = config.problem.workload;
+  unsigned parts = study::kStep | parts_of(config.problem.system);
   // The power of a chip that is searched comes with it.
-  std::vector<Figure> figures = figures_of_step(is_given(problem.system.price),
-                                                is_given(problem.system.power) || config.design);
-  if (const auto& serving = problem.workload.serving) {
-    add_rates(figures, is_given(problem.system.price));
-    figures.push_back(serving->decode ? Figure::TimePerOutputToken : Figure::TimeToFirstToken);
+  if (config.design) parts |= study::kPower;
+  if (workload.kind == WorkloadKind::LlmTraining) parts |= study::kTokens;
+  if (const auto& serving = workload.serving) {
+    parts |=
+        study::kTokens | study::kTokenRates | (serving->decode ? study::kDecode : study::kPrefill);
   }
-  const bool trains = problem.workload.kind == WorkloadKind::LlmTraining;
-  add_energies(figures, problem.system.energy, problem.workload.serving || trains);
-  return figures;
+  return parts;
 }
 
 using study::Rates;
@@ -85,22 +67,18 @@ struct RatesOf {
 study::Rates rates_of(const AnyConfig& any) { return std::visit(RatesOf{}, any); }
 
 std::vector<Figure> figures_of(const AnyConfig& any) {
-  if (const auto* config = std::get_if<Config>(&any)) return figures_of(*config);
+  if (const auto* config = std::get_if<Config>(&any)) return study::figures_with(parts_of(*config));
   if (const auto* served = std::get_if<ServingConfig>(&any)) {
     // A front or a fleet has its figures in its rows alone.
-    if (served->task.objective == serving::Objective::Front || !served->fleet.models.empty()) {
-      return {};
-    }
-    return {Figure::TokensPerSecond,        Figure::TimeToFirstToken, Figure::TimePerOutputToken,
-            Figure::TokensPerSecondPerChip, Figure::DollarsPerMtoken, Figure::JoulePerToken};
+    const bool is_one =
+        served->task.objective != serving::Objective::Front && served->fleet.models.empty();
+    return is_one ? study::figures_with(study::kDeployment) : std::vector<Figure>();
   }
-  if (std::holds_alternative<CalculonConfig>(any)) return {Figure::StepTime, Figure::Utilization};
-  const training::Task& task = std::get<TrainingConfig>(any).task;
-  std::vector<Figure> figures =
-      figures_of_step(is_given(task.machine.price), is_given(task.machine.power));
-  add_rates(figures, is_given(task.machine.price));
-  add_energies(figures, task.machine.energy, true);
-  return figures;
+  unsigned parts = study::kStep;
+  if (const auto* plan = std::get_if<TrainingConfig>(&any)) {
+    parts |= parts_of(plan->task.machine) | study::kTokens | study::kTokenRates;
+  }
+  return study::figures_with(parts);
 }
 
 }  // namespace dfsearch
