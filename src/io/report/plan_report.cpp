@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <string>
@@ -25,7 +24,6 @@
 #include "model/training/fused_part.hpp"
 #include "model/training/layout_shelf.hpp"
 #include "model/training/plan.hpp"
-#include "model/training/switch_times.hpp"
 
 namespace dfsearch {
 namespace {
@@ -403,49 +401,6 @@ Sheet found_line(const Task& task, const PlanResult& result) {
   return labelled("result", fmt::format("nothing found to fit, {}", why));
 }
 
-Sheet interval_line(const PlanResult& result) {
-  if (!result.interval) return "";
-  return labelled("interval",
-                  fmt::format("{} to {}: all constants of the stack at their low and "
-                              "high ends",
-                              to_text(result.interval->low), to_text(result.interval->high)));
-}
-
-/// The step with other values of the switches of experts, as far as they change it by a percent.
-Sheet switch_lines(const Task& task, const PlanResult& result) {
-  if (!task.stack || !result.plan) return "";
-  Sheet text;
-  const bool is_open = task.stack->is_open(task.model.experts.has_value()) && result.interval;
-  if (is_open) {
-    text +=
-        labelled("switches", fmt::format("of experts are not told: {:.1f} times from low to high",
-                                         result.interval->high / result.interval->low));
-  }
-  std::string changes;
-  for (const training::SwitchTime& time :
-       training::switch_times(task, result.assumed, *result.plan)) {
-    const double more = time.step / result.cost->step_time - 1.0;
-    if (std::abs(more) < 0.01) continue;
-    changes +=
-        fmt::format("{}{} {:+.0f} %", changes.empty() ? "" : ", ", time.to.name, 100.0 * more);
-  }
-  if (!changes.empty()) text += labelled(is_open ? "" : "switches", changes);
-  return text;
-}
-
-/// Distance of the hint from the answer.
-Sheet hint_line(const PlanResult& result) {
-  if (!result.hint) return "";
-  if (!(*result.hint < Seconds::infinity())) {
-    return labelled("hint", "fits, but what it says is none of the plans searched: it is left out");
-  }
-  const double more = *result.hint / result.cost->step_time - 1.0;
-  return labelled("hint",
-                  to_text(*result.hint) +
-                      (more > 0.0 ? fmt::format(", {} slower than the best found", percent(more))
-                                  : ", and nothing faster was found"));
-}
-
 /// The plan of least regret beside the best one.
 Sheet robust_lines(const Task& task, const PlanResult& result) {
   if (!result.robust) return "";
@@ -504,7 +459,7 @@ Sheet report_text(const Task& task, const PlanResult& result, const std::string&
       text +=
           labelled("best", "not searched for: a search with it as --hint says how far it is off");
     }
-    text += hint_line(result) + interval_line(result) + switch_lines(task, result) +
+    text += other_time_lines(task, result) +
             rate_line(cost.tokens_per_second, task.machine.chips, cost.price) + price_lines(cost) +
             energy_line(cost.energy, cost.tokens_per_second * cost.step_time.in_base_units());
     text += top_lines(result, kOne, kNone,
