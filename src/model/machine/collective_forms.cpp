@@ -35,9 +35,7 @@ bool is_line(const Axis& axis) {
 
 // docs/collectives.md (1)
 BytesPerSecond into(const Axis& axis) {
-  if (axis.topology == Topology::FullyConnected) return (axis.n - 1.0) * axis.link;
-  const bool both = axis.topology == Topology::Ring && !is_line(axis);
-  return both ? 2.0 * axis.link : axis.link;
+  return is_line(axis) ? axis.link : row_of(axis.topology).chip_ports(axis.n) * axis.link;
 }
 
 // docs/collectives.md (2)
@@ -85,17 +83,11 @@ Seconds all_to_all(std::span<const Axis> axes, Bytes held) {
   for (const Axis& axis : axes) {
     const double n = axis.n;
     if (n <= 1.0) continue;
-    double share = 0.0;
-    if (axis.topology == Topology::FullyConnected) {
-      share = 1.0 / n;
-    } else if (axis.topology == Topology::Switch) {
-      share = (n - 1.0) / n;
-      if (axis.taper > 1.0) share = std::max(share, (n - axis.group) / n * axis.taper);
-    } else if (is_line(axis)) {
-      share = std::floor(n / 2.0) * std::ceil(n / 2.0) / n;
-    } else {
-      share = std::floor(n * n / 4.0) / (2.0 * n);
-    }
+    double share = row_of(axis.topology).exchanged(n);
+    // The published share of a ring is of a large one.
+    if (axis.topology == Topology::Ring) share = std::floor(n * n / 4.0) / (2.0 * n);
+    if (is_line(axis)) share = row_of(Topology::Line).exchanged(n);
+    if (axis.taper > 1.0) share = std::max(share, (n - axis.group) / n * axis.taper);
     slowest = std::max(slowest, held * share / axis.link);
   }
   return slowest;
@@ -114,14 +106,7 @@ Seconds broadcast(std::span<const Axis> axes, Bytes whole) {
 // docs/collectives.md (5)
 Seconds latency(std::span<const Axis> axes, Kind kind) {
   Seconds sum{};
-  const bool exchanges = kind == Kind::AllToAll;
-  for (const Axis& axis : axes) {
-    double hops = 1.0;
-    if (axis.topology == Topology::Ring) hops = std::floor(axis.n / 2.0);
-    if (is_line(axis)) hops = axis.n - 1.0;
-    if (exchanges && axis.topology == Topology::Ring) hops = std::floor(axis.n / 2.0);
-    sum += hops * axis.alpha;
-  }
+  for (const Axis& axis : axes) sum += row_of(axis.topology).exchange_hops(axis.n) * axis.alpha;
   return kind == Kind::AllReduce ? 2.0 * sum : sum;
 }
 
