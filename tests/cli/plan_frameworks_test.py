@@ -246,9 +246,10 @@ training: {recompute: op_sac}
 """)
         self.result(config, *changes("training.framework=torchtitan"))
         for framework in ("megatron", "deepspeed"):
-            report = self.run_tool(config, *changes(f"training.framework={framework}"),
-                                   status=3).stdout
-            self.assertIn("op_sac, each second product", " ".join(report.split()))
+            wrong = self.run_tool(config, *changes(f"training.framework={framework}"),
+                                  status=2).stderr
+            self.assertIn(f"recompute: {framework} runs none of these: op_sac, each second product",
+                          wrong)
 
     def test_expert_ranks_that_include_tensor_ranks_need_a_stack(self):
         # Megatron runs it, with expert tensor parallelism of one.

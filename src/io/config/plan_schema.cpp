@@ -54,25 +54,22 @@ constexpr Type kOverlapOfKernels = kOneOf<Overlap, [](Overlap overlap) {
 
 /// What is given must leave the framework something that it can run.
 void check_framework(const Task& task, Report& report) {
-  using training::Plan;
-  const auto runs = [&](const training::Decision& decision, std::int64_t value) {
-    // Some of what is offloaded goes with some of ZeRO.
-    Plan plan;
-    for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
-      Plan tried = plan;
-      decision.set(tried, value);
-      if (lacks(*task.framework, {}, tried).empty()) return true;
-    }
-    return false;
-  };
   for (const training::Decision& decision : training::decisions()) {
     const training::Values values = decision.allowed(task.choices);
-    if (values.empty() || std::any_of(values.begin(), values.end(),
-                                      [&](std::int64_t value) { return runs(decision, value); })) {
-      continue;
-    }
+    std::vector<std::string_view> lack;
+    const bool runs_some = std::any_of(values.begin(), values.end(), [&](std::int64_t value) {
+      // Some of what is offloaded goes with some of ZeRO.
+      for (int zero = 0; zero <= 3; ++zero) {
+        training::Plan tried{.zero = zero};
+        decision.set(tried, value);
+        lack = lacks(*task.framework, {}, tried);
+        if (lack.empty()) return true;
+      }
+      return false;
+    });
+    if (values.empty() || runs_some) continue;
     report.at({decision.given.in(const_cast<Task*>(&task))},
-              fmt::format("{} runs none of these", name_of(*task.framework)));
+              fmt::format("{} runs none of these: {}", name_of(*task.framework), lack.front()));
   }
 }
 
