@@ -54,6 +54,18 @@ class ClosedFormsTest(CliTest):
         measured = self.answer("collective", node, "--bytes", "512 MiB", "--nccl", "h100")
         self.assertAlmostEqual(measured["algorithms"][-1]["time"], 2.153152e-3, places=9)
 
+    def test_a_byte_takes_the_latencies_of_its_hops(self):
+        # Two nodes of eight: 5 us within a node, 10 us to the other one.
+        nodes = self.system("h100_dgx", 16)
+        for operation, times in (("all_reduce", {"flat rings of NCCL": 2 * (14 * 5 + 10),
+                                                 "SHARP in the network": 2 * (7 * 5 + 10)}),
+                                 ("all_gather", {"flat rings of NCCL": 14 * 5 + 10}),
+                                 ("all_to_all", {"over rails alone": 5 + 10})):
+            ways = self.answer("collective", nodes, "--operation", operation, "--bytes", "1 B")
+            found = {way["algorithm"]: way["time"] for way in ways["algorithms"]}
+            for name, time in times.items():
+                self.assertAlmostEqual(found[name] * 1e6, time, places=3)
+
     def test_a_part_of_a_ring_is_a_line(self):
         slice_of = self.system("tpu_v5e", 4)
         ways = self.answer("collective", slice_of, "--operation", "all_gather", "--bytes",

@@ -239,15 +239,20 @@ void add_two_levels(const std::vector<collective::Axis>& axes, Kind kind, Bytes 
                                      .outside = axes[1].link,
                                      .share_in = kShareInside,
                                      .share_out = kShareOutside};
+  const Seconds inside = axes[0].alpha, outside = axes[1].alpha;  // of a hop
   if (kind == Kind::AllToAll) {
-    ways.push_back({"over rails alone", collective::rail_only_all_to_all(levels, bytes)});
+    ways.push_back(
+        {"over rails alone", collective::rail_only_all_to_all(levels, bytes) + inside + outside});
     return;
   }
+  if (kind == Kind::Broadcast) return;
+  const double between = levels.n_out - 1.0;
+  const Seconds ring = collective::flat_ring(levels, bytes) +
+                       (levels.n_in - 1.0) * levels.n_out * inside + between * outside;
+  ways.push_back({"flat rings of NCCL", (kind == Kind::AllReduce ? 2.0 : 1.0) * ring});
   if (kind == Kind::AllReduce) {
-    ways.push_back({"flat rings of NCCL", 2.0 * collective::flat_ring(levels, bytes)});
-    ways.push_back({"SHARP in the network", collective::sharp_network(levels, bytes)});
-  } else if (kind != Kind::Broadcast) {
-    ways.push_back({"flat rings of NCCL", collective::flat_ring(levels, bytes)});
+    ways.push_back({"SHARP in the network", collective::sharp_network(levels, bytes) +
+                                                2.0 * ((levels.n_in - 1.0) * inside + outside)});
   }
 }
 
