@@ -23,33 +23,33 @@ constexpr double kOptimizerFlops = 11.0;
 
 }  // namespace
 
+namespace {
+
+constexpr Seconds StepParts::*kStepParts[] = {
+    &StepParts::compute, &StepParts::recompute, &StepParts::tensor,  &StepParts::context,
+    &StepParts::expert,  &StepParts::pipeline,  &StepParts::offload, &StepParts::bubble,
+    &StepParts::data,    &StepParts::optimizer, &StepParts::host};
+
+/// Parts are differences of sums: what is less than their roundings is no time.
+StepParts without_residues(StepParts all, Seconds step) {
+  constexpr double kResidue = 1e-12;
+  for (const auto part : kStepParts) {
+    if (all.*part < step * kResidue) all.*part = {};
+  }
+  return all;
+}
+
+}  // namespace
+
 StepParts& StepParts::operator+=(const StepParts& other) {
-  compute += other.compute;
-  recompute += other.recompute;
-  tensor += other.tensor;
-  context += other.context;
-  expert += other.expert;
-  pipeline += other.pipeline;
-  offload += other.offload;
-  bubble += other.bubble;
-  data += other.data;
-  optimizer += other.optimizer;
-  host += other.host;
+  for (const auto part : kStepParts) this->*part += other.*part;
   return *this;
 }
 
 StepParts StepParts::times(double factor) const {
-  return {.compute = compute * factor,
-          .recompute = recompute * factor,
-          .tensor = tensor * factor,
-          .context = context * factor,
-          .expert = expert * factor,
-          .pipeline = pipeline * factor,
-          .offload = offload * factor,
-          .bubble = bubble * factor,
-          .data = data * factor,
-          .optimizer = optimizer * factor,
-          .host = host * factor};
+  StepParts all = *this;
+  for (const auto part : kStepParts) all.*part = all.*part * factor;
+  return all;
 }
 
 StepModel::StepModel(const Task& task, const Plan& shape, const Profiles& profiles,
@@ -433,6 +433,7 @@ StepModel::Detail StepModel::detail(const Groups& groups,
   detail.parts.host += per_stage[last].host;
   detail.parts.optimizer = per_stage[last].optimizer;
   detail.parts.offload += per_stage[last].copies;
+  detail.parts = without_residues(detail.parts, detail.step);
   return detail;
 }
 
