@@ -42,11 +42,11 @@ Sheet result_line(const Proof& certainty, const Scope& scope, std::string_view o
 }
 
 Sheet step_lines(const Proof& certainty, Seconds step_time, double utilization, FlopsPerSecond peak,
-                 bool by_time) {
+                 bool by_time, std::string_view of) {
   const Seconds bound = seconds(certainty.lower_bound);
   const Sheet step = labelled(
-      "step time", fmt::format("{} ({} s); {} of the peak of {}", to_text(step_time),
-                               step_time.in_base_units(), percent(utilization), to_text(peak)));
+      "step time", fmt::format("{} ({} s); {} of the {}peak of {}", to_text(step_time),
+                               step_time.in_base_units(), percent(utilization), of, to_text(peak)));
   if (certainty.is_given() || !by_time) return step;
   return step + labelled("lower bound", fmt::format("{} ({} s); gap {}", to_text(bound),
                                                     bound.in_base_units(), percent(certainty.gap)));

@@ -41,9 +41,9 @@ Sheet result_line(const Proof& certainty, const Scope& scope, std::string_view o
                   std::string_view none, const std::string& least = "");
 
 /// The lines `step time` and, unless something else was minimised, `lower bound`; `peak` is the sum
-/// over all chips.
+/// over all chips, and `of` names the format that it is of, if products have others.
 Sheet step_lines(const Proof& certainty, Seconds step_time, double utilization, FlopsPerSecond peak,
-                 bool by_time = true);
+                 bool by_time = true, std::string_view of = "");
 
 /// The lines `price` and `power` of a machine that has them.
 template <class Cost>

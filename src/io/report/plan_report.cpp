@@ -452,8 +452,10 @@ Sheet report_text(const Task& task, const PlanResult& result, const std::string&
   if (result.cost) {
     const training::Cost& cost = *result.cost;
     const FlopsPerSecond peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips);
+    const bool has_narrow_products = task.stack && task.stack->bits() != stack::Bits::Sixteen;
     text += step_lines(result, cost.step_time, cost.utilization, peak,
-                       task.objective == training::Objective::StepTime) +
+                       task.objective == training::Objective::StepTime,
+                       has_narrow_products ? "16-bit " : "") +
             objective_lines(task, result);
     if (result.is_given() && !may_not_fit(task, result)) {
       text +=
