@@ -16,6 +16,7 @@ using K = KernelSection;
 constexpr Interval kElements{1.0, kMostParameters};
 // Chains of generated kernels: more than any machine factors or any model has.
 constexpr double kMostSteps = 10'000;
+constexpr double kMostPanels = 100'000;  // of HPL, where El Capitan had 49,700
 constexpr double kMostKernelSteps = 1e9;
 constexpr double kMostSide = 1e9;                // of the extents of LSTM layers
 constexpr std::size_t kMostKernels = 1'000'000;  // and tensors; a file has no room for more
@@ -267,7 +268,7 @@ const Schema& hpl_schema() {
       field<&W::hpl, &HplSection::block>("block", "columns that are factored at a time", kNeeded),
       field<&W::hpl, &HplSection::iterations>("iterations",
                                               "steps that are computed, at most `n` / `block`",
-                                              {.limits = {1, kMostSteps}, .flags = kRequired}),
+                                              {.limits = {1, kMostPanels}, .flags = kRequired}),
       kCopies};
   return schema<W, kFields>("hpl", &resolve_defaults_of_hpl);
 }

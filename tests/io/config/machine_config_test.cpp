@@ -169,8 +169,8 @@ TEST_CASE("what is wrong with a config of these kinds is said") {
   };
   CHECK(with(kHpl, "iterations: 3", "iterations: 11") ==
         "c.yaml:1:54: iterations: expected at most n / block = 100 / 10, got 11");
-  CHECK(with(kHpl, "iterations: 3", "iterations: 10001") ==
-        "c.yaml:1:54: iterations: expected a whole number from 1 to 10000, got '10001'");
+  CHECK(with(kHpl, "iterations: 3", "iterations: 100001") ==
+        "c.yaml:1:54: iterations: expected a whole number from 1 to 100000, got '100001'");
   CHECK(with(kHpl, "n: 100", "n: 1099511627776") ==
         "c.yaml:1:1: workload: kernel 'Iteration_1' is too large: 1 x 1099511627776 x "
         "1099511627776 x 10 iterations, expected fewer than 2^62");
