@@ -7,25 +7,11 @@
 #include "model/serving/requests.hpp"
 
 namespace dfsearch {
-namespace {
-
-/// Chips are told apart by their memory.
-const serving::Pool* pool_like(const serving::Pool& measured, const serving::Task& task) {
-  const MemoryTier& tier = measured.machine.memory[0];
-  const auto found = std::find_if(task.pools.begin(), task.pools.end(), [&](const auto& pool) {
-    const MemoryTier& own = pool.machine.memory[0];
-    return own.capacity == tier.capacity && own.bandwidth == tier.bandwidth;
-  });
-  return found == task.pools.end() ? nullptr : &*found;
-}
-
-}  // namespace
-
 std::vector<MeasuredPoint> measured_points(const CsvTable& table, const serving::Task& task) {
   InputMessages messages;
   const serving::Means asked(task.requests);
   std::vector<MeasuredPoint> points;
-  for (const MeasuredService& service : read_services(table, messages)) {
+  for (const MeasuredService& service : read_services(table, messages, &task)) {
     if (!service.task || !service.tpot || !service.doubtful.empty()) continue;
     const serving::Pool* pool = pool_like(service.task->pools[0], task);
     const serving::Means means(service.task->requests);

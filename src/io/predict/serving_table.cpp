@@ -91,13 +91,23 @@ constexpr std::string_view kRoleColumns[] = {"batch_size", "num_workers",       
 /// Tasks of models, systems and engines of the shelf, each read once.
 class ServiceSetups {
  public:
+  /// `like` may be null.
+  explicit ServiceSetups(const serving::Task* like) : like_(like) {}
+
+  /// Whether the task in question has another model, or no chips like these.  Engines are long, so
+  /// it looks at none.
+  bool differs(std::string_view model, const KnownSystem& system) {
+    return like_ != nullptr && (task(model, kSystems[0], "").model != like_->model ||
+                                pool_like(task(model, system, "").pools[0], *like_) == nullptr);
+  }
   const serving::Task& task(std::string_view model, const KnownSystem& system,
                             const std::string& engine) {
     const std::string config = fmt::format(
         "workload: {{kind: llm_serving, model: {}, input: 2, output: 2, concurrency: 1, rounds: "
-        "{}}}\nserving:\n  pools: [{{name: chips, chips: 1000000, system: {{from: {}, chip: {}, "
-        "engine: {}}}}}]\n  cache_reserve: mean\n",
-        model, kClientRounds, system.system, system.chip, engine);
+        "{}}}\nserving:\n  pools: [{{name: chips, chips: 1000000, system: {{from: {}, chip: {}"
+        "{}{}}}}}]\n  cache_reserve: mean\n",
+        model, kClientRounds, system.system, system.chip,
+        engine.empty() ? "" : ", engine: ", engine);
     const auto found = tasks_.find(config);
     if (found != tasks_.end()) return found->second;
     return tasks_.emplace(config, std::get<ServingConfig>(parse_any_config(config, "table")).task)
@@ -105,6 +115,7 @@ class ServiceSetups {
   }
 
  private:
+  const serving::Task* const like_;
   std::map<std::string, serving::Task> tasks_;
 };
 
@@ -352,6 +363,8 @@ MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
   } else if (std::find(std::begin(kBackends), std::end(kBackends), service.backend) ==
              std::end(kBackends)) {
     service.unknown = "no such engine on the shelf";
+  } else if (setups.differs(model, *system)) {
+    service.unknown = "of another task";
   }
   if (!service.unknown.empty()) return service;
   service.engine = fmt::format("{}_{}", service.backend, system->engine);
@@ -431,10 +444,20 @@ void check_service_columns(const CsvTable& table, InputMessages& messages) {
   messages.throw_if_any();
 }
 
-std::vector<MeasuredService> read_services(const CsvTable& table, InputMessages& messages) {
+const serving::Pool* pool_like(const serving::Pool& measured, const serving::Task& task) {
+  const MemoryTier& tier = measured.machine.memory[0];
+  const auto found = std::find_if(task.pools.begin(), task.pools.end(), [&](const auto& pool) {
+    const MemoryTier& own = pool.machine.memory[0];
+    return own.capacity == tier.capacity && own.bandwidth == tier.bandwidth;
+  });
+  return found == task.pools.end() ? nullptr : &*found;
+}
+
+std::vector<MeasuredService> read_services(const CsvTable& table, InputMessages& messages,
+                                           const serving::Task* like) {
   check_service_columns(table, messages);
   std::vector<MeasuredService> services;
-  ServiceSetups setups;
+  ServiceSetups setups(like);
   table.each_row(messages, [&](const RowReader& row) {
     MeasuredService& service = services.emplace_back(read_service(row, setups));
     if (!service.task || !service.task->model.mixed) return;

@@ -53,7 +53,12 @@ void check_service_columns(const CsvTable& table, InputMessages& messages);
 /// CsvTable::unknown_columns of such a table.
 std::string unread_service_columns(const CsvTable& table);
 
-/// Throws InputError with all mistakes, each with its row and column.
-std::vector<MeasuredService> read_services(const CsvTable& table, InputMessages& messages);
+/// Returns the pool of a task whose chips have the memory of the measured ones, or null.
+const serving::Pool* pool_like(const serving::Pool& measured, const serving::Task& task);
+
+/// Reads the rows of the model and the chips of `like`, or all if it is null.  Throws InputError with
+/// all mistakes, each with its row and column.
+std::vector<MeasuredService> read_services(const CsvTable& table, InputMessages& messages,
+                                           const serving::Task* like = nullptr);
 
 }  // namespace dfsearch

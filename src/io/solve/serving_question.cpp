@@ -29,9 +29,11 @@ class ServingQuestion final : public Question {
  public:
   explicit ServingQuestion(const ServingConfig& config) : config_(config) {
     if (config.measured.empty()) return;
+    // Before the search, whose limit of time holds for all of the answer.
     InputMessages messages;
-    measured_.emplace(read_file(config.measured), config.measured.string(), messages);
-    check_service_columns(*measured_, messages);
+    const CsvTable table(read_file(config.measured), config.measured.string(), messages);
+    check_service_columns(table, messages);
+    measured_ = measured_points(table, config.task);
   }
 
   [[nodiscard]] Sheet text() const override { return asked_text(config_.task); }
@@ -140,9 +142,7 @@ class ServingQuestion final : public Question {
 
   [[nodiscard]] const std::vector<std::string>& notes() const override { return config_.notes; }
   [[nodiscard]] AnswerJson json_of(const Result& result) const override {
-    std::vector<MeasuredPoint> measured;
-    if (measured_) measured = measured_points(*measured_, config_.task);
-    return {answer_json(config_.task, config_.fleet, measured,
+    return {answer_json(config_.task, config_.fleet, measured_,
                         std::get<serving::ServingResult>(result.found))};
   }
   [[nodiscard]] Sheet sheet_of(const Result& result, const std::string& title,
@@ -236,7 +236,7 @@ class ServingQuestion final : public Question {
   }
 
   const ServingConfig& config_;
-  std::optional<CsvTable> measured_;  // its rows are read beside the answer, not before it
+  std::vector<MeasuredPoint> measured_;
 };
 
 }  // namespace
