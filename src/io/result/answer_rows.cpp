@@ -19,7 +19,8 @@ void check_at(const Json& value, const std::string& path) {
   }
   if (!value.is_structured()) return;
   for (const auto& [key, inner] : value.items()) {
-    if (!may_be_negative(key)) check_at(inner, path.empty() ? key : path + "." + key);
+    if (!may_be_negative(key))
+      check_at(inner, path.empty() ? key : fmt::format("{}.{}", path, key));
   }
 }
 

@@ -9,7 +9,6 @@ namespace {
 using calculon::Execution;
 using calculon::ExecutionResult;
 using calculon::FoundExecution;
-using calculon::MemoryParts;
 using calculon::MemoryUse;
 using ExecutionCost = calculon::Cost;
 
@@ -61,8 +60,9 @@ inline constexpr auto kKeys<calculon::StepTime> = DFSEARCH_KEYS(calculon::StepTi
                                                                 tensor, tensor_again, pipeline,
                                                                 bubble, data, offload);
 template <>
-inline constexpr auto kKeys<MemoryParts> = DFSEARCH_KEYS(MemoryParts, weights, activations,
-                                                         gradients, weight_gradients, optimizer);
+inline constexpr auto kKeys<calculon::MemoryParts> = DFSEARCH_KEYS(calculon::MemoryParts, weights,
+                                                                   activations, gradients,
+                                                                   weight_gradients, optimizer);
 template <>
 inline constexpr auto kKeys<MemoryUse> = DFSEARCH_KEYS(MemoryUse, first, second);
 

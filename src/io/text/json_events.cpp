@@ -70,7 +70,7 @@ class Events final : public nlohmann::json_sax<SaxJson> {
   bool string(string_t& value) override {
     const YAML::Mark mark = cursor_.next();
     cursor_.skip_string();
-    handler_.OnScalar(mark, kQuoted, kNoAnchor, value);
+    handler_.OnScalar(mark, quoted_, kNoAnchor, value);
     return true;
   }
   bool binary(binary_t& /*value*/) override { return false; }
@@ -79,7 +79,7 @@ class Events final : public nlohmann::json_sax<SaxJson> {
   bool start_object(std::size_t /*size*/) override {
     const YAML::Mark mark = cursor_.next();
     cursor_.skip_bracket();
-    handler_.OnMapStart(mark, kPlain, kNoAnchor, YAML::EmitterStyle::Flow);
+    handler_.OnMapStart(mark, plain_, kNoAnchor, YAML::EmitterStyle::Flow);
     return true;
   }
   bool end_object() override {
@@ -91,7 +91,7 @@ class Events final : public nlohmann::json_sax<SaxJson> {
   bool start_array(std::size_t /*size*/) override {
     const YAML::Mark mark = cursor_.next();
     cursor_.skip_bracket();
-    handler_.OnSequenceStart(mark, kPlain, kNoAnchor, YAML::EmitterStyle::Flow);
+    handler_.OnSequenceStart(mark, plain_, kNoAnchor, YAML::EmitterStyle::Flow);
     return true;
   }
   bool end_array() override {
@@ -111,12 +111,12 @@ class Events final : public nlohmann::json_sax<SaxJson> {
   /// Emits the next token of the text as the value.
   bool word() {
     const YAML::Mark mark = cursor_.next();
-    handler_.OnScalar(mark, kPlain, kNoAnchor, std::string(cursor_.skip_word()));
+    handler_.OnScalar(mark, plain_, kNoAnchor, std::string(cursor_.skip_word()));
     return true;
   }
 
-  const std::string kPlain = "?";
-  const std::string kQuoted = "!";
+  const std::string plain_ = "?";
+  const std::string quoted_ = "!";
   Cursor cursor_;
   YAML::EventHandler& handler_;
 };

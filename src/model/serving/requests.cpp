@@ -83,9 +83,9 @@ Seen Means::seen(std::int64_t window) const {
 double Means::iterations(std::int64_t chunk) const {
   double sum = 0.0;
   for (const auto& [i, o, p, q] : classes_) {
-    const std::int64_t n = i - p;
+    const std::int64_t n = i - p, at_once = chunk / n;
     sum += q * (chunk < n ? std::ceil(static_cast<double>(n) / static_cast<double>(chunk))
-                          : 1.0 / static_cast<double>(chunk / n));
+                          : 1.0 / static_cast<double>(at_once));
   }
   return sum;
 }
