@@ -81,6 +81,41 @@ class Emit(CliTest):
         self.assertEqual(found["--data-parallel-sharding-strategy"], "optim_grads_params")
         self.assertEqual(found["--recompute-granularity"], "selective")
 
+    def test_modules_are_words_of_their_own_and_are_read_back(self):
+        modules = ["layernorm", "moe_act"]
+        choice = ("--set", f"training.recompute=[{', '.join(modules)}]")
+        done = self.run_tool(PLAN, "--set", STACK, *choice, "--quiet", "--json", "-")
+        result = json.loads(done.stdout)
+        self.assertEqual(result["plan"]["recompute"], modules)
+        text = self.emit(result, "megatron").stdout
+        self.assertRegex(text, r"(?m)--recompute-modules layernorm moe_act( |$)")
+        self.write("launch.sh", text)
+        done = self.run_tool("evaluate", PLAN, "--set", STACK, "--mapping", "launch.sh", "--quiet",
+                             "--json", "-")
+        again = json.loads(done.stdout)
+        self.assertEqual((again["plan"]["recompute"], again["step_time"]),
+                         (modules, result["step_time"]))
+        said = json.loads(self.emit(result, "deepspeed", "--anyway").stdout)["_not_said_here"]
+        self.assertIn("checkpoint each layer in the model, of it alone: layernorm moe_act", said)
+        self.assertIn("no modules", self.emit(result, "torchtitan", status=3).stderr)
+        for framework in ("megatron", "torchtitan"):
+            self.emit(self.plan(recompute="unknown"), framework, status=3)
+        result["plan"]["recompute"] = ["layernorm", "moe; touch pwned"]
+        self.emit(result, "megatron", status=2)
+
+    def test_tokens_are_sent_to_experts_as_was_timed(self):
+        for dispatcher in ("alltoall", "deepep", "hybridep"):
+            with self.subTest(dispatcher):
+                stack = f"execution.stack.software.dispatcher={dispatcher}"
+                done = self.run_tool(PLAN, "--set", STACK, "--set", stack, "--set",
+                                     "parallelism.expert=8", "--quiet", "--json", "-")
+                found = arguments(self.emit(json.loads(done.stdout), "megatron").stdout)
+                is_plain = dispatcher == "alltoall"
+                self.assertEqual(found["--moe-token-dispatcher-type"],
+                                 dispatcher if is_plain else "flex")
+                self.assertEqual(found.get("--moe-flex-dispatcher-backend"),
+                                 None if is_plain else dispatcher)
+
     def test_megatron_starts_the_processes_of_each_node(self):
         result = self.plan()  # 16 chips, eight to a node
         text = self.emit(result, "megatron").stdout
@@ -286,7 +321,7 @@ class Emit(CliTest):
         self.assertEqual(found["--decoder-last-pipeline-num-layers"], "4")
         # torchtitan takes each chunk in turn; embedding and loss may count as a layer there, too.
         for plan in (both, own):
-            plan["plan"]["zero"] = 3
+            plan["plan"] |= {"zero": 3, "recompute": "none"}
         text = tomllib.loads(self.emit(both, "torchtitan").stdout)["parallelism"]
         self.assertEqual([text["pipeline_parallel_first_stage_less_layers"],
                           text["pipeline_parallel_last_stage_less_layers"],
@@ -299,7 +334,7 @@ class Emit(CliTest):
         self.assertEqual((chunks[0][0], chunks[-1][-2:]), ("tok_embeddings", ["norm", "output"]))
 
     def test_torchtitan(self):
-        result = self.plan(zero=3)
+        result = self.plan(zero=3, recompute="full")
         found = tomllib.loads(self.emit(result, "torchtitan").stdout)
         parallelism, degrees = found["parallelism"], result["parallelism"]
         ranks = math.prod(parallelism[key] for key in (
@@ -311,8 +346,8 @@ class Emit(CliTest):
                          result["workload"]["global_batch"])
         self.assertEqual(found["activation_checkpoint"]["mode"], result["plan"]["recompute"])
         # Replicas that divide the experts are replicas of all else: the ranks stay the chips.
-        divided = tomllib.loads(
-            self.emit(self.plan(zero=3, expert=2), "torchtitan").stdout)["parallelism"]
+        result = self.plan(zero=3, expert=2, recompute="none")
+        divided = tomllib.loads(self.emit(result, "torchtitan").stdout)["parallelism"]
         self.assertEqual(divided["expert_parallel_degree"], 2)
         self.assertEqual(divided["data_parallel_shard_degree"],
                          parallelism["data_parallel_shard_degree"])

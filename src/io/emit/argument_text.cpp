@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/emit/launch_flags.hpp"
+
 namespace dfsearch {
 namespace {
 
@@ -97,6 +99,10 @@ void read_shell(const std::string& text, FlagList& list) {
       value = word.text.substr(equals + 1);
     } else if (i + 1 < words.size() && !words[i + 1].text.starts_with("--")) {
       value = words[i + 1].text;
+      for (std::size_t j = i + 2; flag == kModulesFlag && j < words.size(); ++j) {
+        if (words[j].text.starts_with("--")) break;
+        value += " " + words[j].text;
+      }
     }
     if (flag.find('.') != std::string::npos) flag.erase(0, 2);
     list.add(flag, {expanded(value, variables), list.at(word.line, word.column)});

@@ -34,6 +34,9 @@ inline constexpr FlagRow kFlagRows[] = {
 /// Flag of Megatron-LM, which then numbers stages inside replicas (model/training/framework.hpp).
 inline constexpr std::string_view kStagesInsideFlag = "--use-tp-pp-dp-mapping";
 
+/// Flag of Megatron-LM that takes several words.
+inline constexpr std::string_view kModulesFlag = "--recompute-modules";
+
 /// Words of a framework and words of a plan.
 using WordPair = std::pair<std::string_view, std::string_view>;
 inline constexpr std::array<WordPair, 3> kTorchtitanSchedules = {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <sstream>
 
 #include "io/emit/argument_text.hpp"
 #include "io/emit/launch_flags.hpp"
@@ -264,18 +265,24 @@ void put_megatron_memory(PlanTree& tree) {
     tree.refuse("--recompute-method",
                 "expected uniform: a plan computes again in all layers or in none");
   }
+  std::vector<std::string> modules;
   if (const FlagValue* said = tree.find("--recompute-modules");
       said && said->value != "core_attn") {
-    const auto modules = memory::words(memory::Module{});
-    const bool is_one = std::any_of(modules.begin(), modules.end(),
-                                    [&](const auto& word) { return said->value == word.name; });
-    if (is_one) {
-      recompute = said->value;
-    } else {
-      tree.refuse("--recompute-modules", "expected one module, got " + in_quotes(said->value));
+    std::istringstream words(said->value);
+    for (std::string word; words >> word;) modules.push_back(word);
+    const bool are_known = std::all_of(modules.begin(), modules.end(), [](const auto& word) {
+      const auto read = memory::recompute_of(word);
+      return read && memory::is_listed(*read);
+    });
+    if (!are_known || modules.empty()) {
+      tree.refuse("--recompute-modules", "expected modules, got " + in_quotes(said->value));
     }
   }
-  tree.put("plan.recompute", recompute, from);
+  if (modules.empty()) {
+    tree.put("plan.recompute", recompute, from);
+  } else {
+    tree.put_list("plan.recompute", modules, from);
+  }
 
   const std::string optimizer = "--use-distributed-optimizer";
   const std::string strategy = "--data-parallel-sharding-strategy";

@@ -39,15 +39,11 @@ struct LaunchedPlan {
   }
 };
 
-/// The word, or the modules joined by spaces, that are computed again.
-std::string recompute_of(const Json& plan) {
+/// The word, or the modules joined by a text, that are computed again.
+std::string recompute_of(const Json& plan, std::string_view joint) {
   const Json& said = plan.at("recompute");
   if (said.is_string()) return said;
-  std::string modules;
-  for (const Json& module : said) {
-    modules += (modules.empty() ? "" : " ") + module.get<std::string>();
-  }
-  return modules;
+  return fmt::format("{}", fmt::join(said.get<std::vector<std::string>>(), joint));
 }
 
 LaunchedPlan plan_of(const Json& result) {
@@ -64,7 +60,7 @@ LaunchedPlan plan_of(const Json& result) {
           .zero = plan.at("zero"),
           .chunks = plan.at("chunks"),
           .layout = plan.at("layout"),
-          .recompute = recompute_of(plan),
+          .recompute = recompute_of(plan, " "),
           .schedule = plan.at("schedule"),
           .layers = plan.at("layers"),
           .offload = plan.at("offload")};
@@ -105,15 +101,17 @@ E value_of(const std::string& word) {
 training::Plan searched_plan(const LaunchedPlan& plan) {
   using training::Role;
   using training::TensorLayout;
-  training::Plan searched{.micro_batch = plan.micro_batch,
-                          .recompute = value_of<training::Recompute>(plan.recompute),
-                          .zero = static_cast<int>(plan.zero),
-                          .schedule = value_of<training::Schedule>(plan.schedule),
-                          .chunks = plan.chunks,
-                          .offload = {.weights = plan.offloads("weights"),
-                                      .activations = plan.offloads("activations"),
-                                      .optimizer = plan.offloads("optimizer")},
-                          .layers = plan.layers};
+  training::Plan searched{
+      .micro_batch = plan.micro_batch,
+      .recompute = memory::recompute_of(recompute_of(plan.result.at("plan"), "+"))
+                       .value_or(training::Recompute::Unknown),
+      .zero = static_cast<int>(plan.zero),
+      .schedule = value_of<training::Schedule>(plan.schedule),
+      .chunks = plan.chunks,
+      .offload = {.weights = plan.offloads("weights"),
+                  .activations = plan.offloads("activations"),
+                  .optimizer = plan.offloads("optimizer")},
+      .layers = plan.layers};
   searched.layout = training::front_layout(1);
   for (const TensorLayout layout :
        {TensorLayout::LeastSent, TensorLayout::LeastKept, TensorLayout::WholeExperts}) {
@@ -256,6 +254,25 @@ void check_precision(const LaunchedPlan& plan, Emitted& emitted) {
   emitted.lack("linear layers are in " + precision + ": the step was timed with that");
 }
 
+/// How tokens are sent to experts, and what else of the software the step was timed with.
+void add_dispatcher(const LaunchedPlan& plan, Emitted& emitted) {
+  const Json others = plan.result.value("switches", Json());
+  std::string used(name_of(stack::Dispatcher::AllToAll));
+  if (others.is_array() && !others.empty()) {
+    // A result has the step with each other value of a switch.
+    for (const auto& [name, value] : words(stack::Dispatcher{})) {
+      const bool is_other = std::any_of(others.begin(), others.end(), [&](const Json& each) {
+        return each.at("switch") == "dispatcher" && each.at("value") == name;
+      });
+      if (!is_other) used = name;
+    }
+    emitted.lack("graphs, overlap and kernels of experts are those of 'execution.stack'");
+  }
+  const bool is_plain = used == name_of(stack::Dispatcher::AllToAll);
+  emitted.add("--moe-token-dispatcher-type", is_plain ? used : std::string("flex"));
+  if (!is_plain) emitted.add("--moe-flex-dispatcher-backend", used);
+}
+
 /// How many layers each stage and each chunk has.
 void add_stages(const LaunchedPlan& plan, Emitted& emitted) {
   if (plan.chunks > 1) emitted.add("--num-virtual-stages-per-pipeline-rank", plan.chunks);
@@ -281,14 +298,16 @@ EmittedFile megatron(const LaunchedPlan& plan) {
   if (plan.expert > 1) {
     emitted.add("--expert-model-parallel-size", plan.expert);
     emitted.add("--expert-tensor-parallel-size", whole ? std::int64_t{1} : plan.tensor);
-    emitted.add("--moe-token-dispatcher-type", std::string("alltoall"));
+    add_dispatcher(plan, emitted);
   }
   add_stages(plan, emitted);
   if (plan.recompute == "full") {
     emitted.add("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
   } else if (plan.recompute != "none") {
     emitted.add("--recompute-granularity selective");
-    if (plan.recompute != "selective") emitted.add("--recompute-modules", plan.recompute);
+    if (plan.recompute != "selective") {
+      emitted.add(fmt::format("{} {}", kModulesFlag, plan.recompute));
+    }
   }
   if (plan.zero == 1) {
     emitted.add("--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather");
@@ -398,7 +417,10 @@ EmittedFile deepspeed(const LaunchedPlan& plan) {
     emitted.lack(fmt::format("stages are an argument of PipelineModule: num_stages={}, layers {}",
                              plan.pipeline, fmt::join(plan.layers, ", ")));
   }
-  if (plan.recompute == "full") emitted.lack("checkpoint each layer in the model");
+  if (plan.recompute != "none") {
+    emitted.lack("checkpoint each layer in the model" +
+                 (plan.recompute == "full" ? "" : ", of it alone: " + plan.recompute));
+  }
   Json zero = {{"stage", plan.zero}, {"overlap_comm", true}};
   if (plan.offloads("optimizer")) zero["offload_optimizer"] = {{"device", "cpu"}};
   if (plan.offloads("weights")) zero["offload_param"] = {{"device", "cpu"}};

@@ -52,6 +52,7 @@ class Lacks {
     const bool is_interleaved = plan.schedule == Schedule::Interleaved;
     const bool sends_least = tensor_ > 1 && plan.layout == TensorLayout::LeastSent;
     const bool is_op_sac = plan.recompute == Recompute::EverySecondProduct;
+    lack(plan.recompute == Recompute::Unknown, "what is computed again is not told");
     if (framework == Framework::Megatron) {
       lack(is_op_sac, "op_sac, each second product, is recomputation of torchtitan");
       lack(!is_plain && !is_interleaved, "schedules are 1f1b and interleaved");
@@ -69,6 +70,8 @@ class Lacks {
       lack(!is_interleaved && pipeline_ > 1 && model_.global_batch > 0 &&
                model_.global_batch / (replicas_ * plan.micro_batch) < pipeline_,
            "a pipeline has at least one micro-batch for each stage");
+      lack(memory::is_listed(plan.recompute),
+           "whole layers or each second product, op_sac, are computed again, no modules");
       lack(plan.zero == 1, "ZeRO 1 is not there, FSDP is ZeRO 2 or 3");
       lack(plan.offload.any(), "all is offloaded by enable_cpu_offload, or nothing");
       lack(sends_least, "tensor ranks divide the tokens between products, layout least_kept");
