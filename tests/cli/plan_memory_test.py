@@ -311,9 +311,45 @@ training: {}
         large = self.result(config, "--set", "system.memory.capacity=1 TB",
                             *changes(*(f"parallelism.{role}={degree}" for role, degree
                                        in found["parallelism"].items()),
-                                     "training.recompute=" + found["plan"]["recompute"]))
+                                     "training.recompute=" +
+                                     json.dumps(found["plan"]["recompute"])))
         self.assertEqual([(one["switch"], one["value"]) for one in found["switches"]],
                          [(one["switch"], one["value"]) for one in large["switches"]])
+
+    def test_what_a_stack_computes_again_is_searched_or_refused(self):
+        config = CONFIGS / "training" / "mixtral_8x22b_128_h100.yaml"
+        free = self.result(config)["step_time"]
+        for given in ("none", "[layernorm, moe_act]", "moe_act", "[core_attn, moe]", "full"):
+            with self.subTest(given):
+                pinned = self.result(config, *changes(f"training.recompute={given}"))
+                self.assertLessEqual(free, pinned["step_time"])
+        refused = self.run_tool(config, *changes("training.recompute=op_sac"), status=2).stderr
+        self.assertIn("('execution.stack.recompute'), got op_sac", refused)
+        own = self.result(config, *changes("training.recompute=op_sac",
+                                           "execution.stack.recompute=[none, op_sac]"))
+        self.assertEqual(own["plan"]["recompute"], "op_sac")
+        untold = self.result(config, *changes("training.recompute=unknown"))
+        self.assertIn("recompute: unknown, timed as none", untold["scope"])
+        # A stack without full takes it, and the search for others says that it was not tried.
+        lacks = changes("execution.stack.recompute=[none, moe]")
+        self.assertIn("recompute: no whole layers", self.result(config, *lacks)["scope"])
+        self.result(config, *lacks, *changes("training.recompute=full"))
+
+    def test_no_part_of_a_step_is_a_rounding(self):
+        for name, *given in (("llama3_70b_64_h100", "parallelism.pipeline=1"),
+                             ("llama3_70b_256_sn30", "parallelism.pipeline=2", "training.zero=0")):
+            with self.subTest(name):
+                found = self.result(CONFIGS / "training" / f"{name}.yaml",
+                                    *changes("workload.micro_batch=4", *given))
+                for part, time in found["time"].items():
+                    if isinstance(time, float):
+                        self.assertTrue(time == 0 or time >= 1e-12 * found["step_time"], part)
+
+    def test_the_peak_that_products_of_fewer_bits_exceed_is_named(self):
+        config = CONFIGS / "training" / "qwen3_30b_16_h100.yaml"
+        for precision, of in (("fp8", "of the 16-bit peak of"), ("bf16", "of the peak of")):
+            given = changes(f"execution.precision={precision}")
+            self.assertIn(of, self.run_tool(config, *given).stdout)
 
     def test_no_part_of_memory_is_negative_by_rounding(self):
         config = self.write("rounded.yaml", """\

@@ -348,9 +348,6 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
           plan.recompute = recompute;
           const bool is_last = recompute == recomputes.back();
           const bool is_tried = is_last && !floor && !space_.task().stack;
-          if (!is_tried && !may_fit(space_.task(), plan, profiles, blocks.order)) {
-            continue;
-          }
           const StepModel model(space_.task(), plan, profiles, blocks.order);
           auto least_passes = passes.find(recompute);
           if (least_passes == passes.end()) {
@@ -359,7 +356,9 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
           const Score one =
               objective_floor(space_.task(), model.average_floor(anywhere, least_passes->second),
                               searched_work(space_.task(), model, true));
-          floor = std::min(floor.value_or(one), one);
+          if (floor && one >= *floor) continue;
+          if (!is_tried && !may_fit(space_.task(), plan, profiles, blocks.order)) continue;
+          floor = one;
           // Without a stack they are in the order of their times.
           if (!space_.task().stack || recompute == Recompute::None) break;
         }
@@ -460,14 +459,26 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Score most,
   std::int64_t measured = 0;
   // Profiles with all gradients of weights at once, and with gradients that wait.
   std::array<std::optional<Profiles>, 2> known;
+  std::map<Recompute, Seconds> averages;
   for (const Plan& shape : space_.shapes(plan.degrees, plan.micro_batch, plan.layout)) {
     auto& profiles = known[shape.schedule == Schedule::ZeroBubble ? 1 : 0];
     if (!profiles) profiles = times_->floor(shape, deadline);
     const StepModel model(space_.task(), shape, *profiles, blocks.order, deadline);
     ++measured;
     const EnergyWork work = searched_work(space_.task(), model, false);
-    const std::optional<Seconds> floor =
-        model.floor(anywhere, longest_step(space_.task(), work, most));
+    const Seconds longest = longest_step(space_.task(), work, most);
+    // Stacks have many recomputations, and most of these take too long.
+    if (space_.task().stack) {
+      Plan plain = plan;
+      plain.recompute = shape.recompute;
+      const auto [average, is_new] = averages.try_emplace(shape.recompute);
+      if (is_new) {
+        const StepModel any(space_.task(), plain, *profiles, blocks.order);
+        average->second = any.average_floor(anywhere, any.passes(anywhere));
+      }
+      if (average->second > longest) continue;
+    }
+    const std::optional<Seconds> floor = model.floor(anywhere, longest);
     if (!floor) continue;
     shapes.push_back({.level = kShape,
                       .taken = first_of(shape, shape_decisions()),

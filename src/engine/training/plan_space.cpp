@@ -245,6 +245,18 @@ constexpr FixedBeforehand kLibraryLayouts{
     .untried = "other layouts among tensor ranks",
     .searched_by = "",
 };
+constexpr FixedBeforehand kPartsAgain{
+    .name = "recompute: no whole layers",
+    .proved_for = "no recomputation of whole layers",
+    .untried = "full recomputation",
+    .searched_by = "execution.stack.recompute",
+};
+constexpr FixedBeforehand kUnknownRecompute{
+    .name = "recompute: unknown, timed as none",
+    .proved_for = "an unknown recomputation, timed as none",
+    .untried = "known recomputations",
+    .searched_by = "",
+};
 constexpr FixedBeforehand kTokenLayouts{
     .name = "layouts of context and expert ranks: least_sent",
     .proved_for = "context and expert layouts that send least",
@@ -263,6 +275,13 @@ Scope scope_of(const PlanSpace& space) {
   Scope scope;
   if (space.task().stack) {
     if (splits(Role::Tensor)) scope.push_back(kLibraryLayouts);
+    const std::vector<Recompute>& given = space.task().choices.recomputes;
+    if (given.empty() && !space.task().stack->stack.computes_again(Recompute::Full)) {
+      scope.push_back(kPartsAgain);
+    }
+    if (std::count(given.begin(), given.end(), Recompute::Unknown) > 0) {
+      scope.push_back(kUnknownRecompute);
+    }
     return scope;
   }
   const bool any_layout = space.task().choices.layouts.empty() && !space.task().framework;

@@ -80,6 +80,16 @@ void check_beside_stack(const Task& task, Report& report) {
                   "expected none beside 'execution.stack', which has a 'data_overlap' of its own; "
                   "--set execution.stack.data_overlap=none hides nothing");
   }
+  // All software computes whole layers again, and an unknown one is asked about memory.
+  for (const training::Recompute each : task.choices.recomputes) {
+    using training::Recompute;
+    const bool is_of_all = each == Recompute::Full || each == Recompute::Unknown;
+    if (is_of_all || task.stack->stack.computes_again(each)) continue;
+    report.at({&task.choices.recomputes},
+              fmt::format("expected what the software of the stack computes again "
+                          "('execution.stack.recompute'), got {}",
+                          name_of(each)));
+  }
   const memory::Loss loss = task.loss(1);
   if (task.changes.loss && loss.kind != memory::LossKind::FusedLinear &&
       task.stack->stack.logits[loss.kind].empty()) {

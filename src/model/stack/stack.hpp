@@ -252,9 +252,12 @@ struct Stack {
       tensor_loss;  ///< the kind with tensor ranks, if it is another one
   LogitBytes logits;
   StackMemory memory;
-  std::vector<memory::Recompute> recompute;  ///< what is searched
+  std::vector<memory::Recompute> recompute;  ///< it computes these again, modules in any set
   Ranges ranges;
   std::vector<std::string> fitted;  ///< keys of constants that measured runs decide
+
+  /// Whether it computes these values again, all modules of them.
+  [[nodiscard]] bool computes_again(memory::Recompute values) const;
 };
 /// The constants and facts at one level.
 memory::StackFigures figures_of(const Stack& stack, memory::LossKind loss, bool gathers,

@@ -1,5 +1,8 @@
 // The constants of memory of a stack at one level.
 
+#include <algorithm>
+#include <vector>
+
 #include "model/stack/stack.hpp"
 
 namespace dfsearch::stack {
@@ -15,6 +18,18 @@ memory::StackFigures figures_of(const Stack& stack, memory::LossKind loss, bool 
           .spread = at_level(memory.spread, level),
           .imbalance = at_level(memory.imbalance, level),
           .logit = at_level(stack.logits[loss], level)};
+}
+
+bool Stack::computes_again(memory::Recompute values) const {
+  using memory::Recompute;
+  std::vector<Recompute> all = recompute;
+  if (all.empty()) all = {Recompute::None, Recompute::Selective, Recompute::Full};
+  if (!memory::is_listed(values)) return std::find(all.begin(), all.end(), values) != all.end();
+  unsigned modules = 0;
+  for (const Recompute each : all) {
+    if (memory::is_listed(each)) modules |= static_cast<unsigned>(each);
+  }
+  return (static_cast<unsigned>(values) & ~modules) == 0;
 }
 
 }  // namespace dfsearch::stack

@@ -230,16 +230,26 @@ std::vector<Recompute> recomputes_of(const Task& task) {
     return within(std::move(all), given);
   }
   if (!given.empty()) return given;
-  // The stack's, as far as the model has the parts.
-  std::vector<Recompute> all = task.stack->stack.recompute;
-  if (all.empty()) all = {Recompute::None, Recompute::Selective, Recompute::Full};
+  const stack::Stack& stack = task.stack->stack;
+  const Transformer& model = task.model;
   using memory::Module;
-  std::erase_if(all, [&](Recompute each) {
-    return (!task.model.experts &&
-            (has(each, Module::Experts) || has(each, Module::ExpertActivation))) ||
-           (!task.model.latent && has(each, Module::LatentUp)) ||
-           (task.model.experts && has(each, Module::Mlp));
-  });
+  // Modules that leave nothing out take as long or longer: those that the model lacks, attention
+  // that keeps no scores, and a part of a module beside the whole.
+  const auto is_useless = [&](Recompute each) {
+    const bool has_experts = has(each, Module::Experts), acts = has(each, Module::ExpertActivation);
+    const bool lacks =
+        !model.mixed &&
+        ((!model.experts && (has_experts || acts)) ||
+         (!model.latent && has(each, Module::LatentUp)) ||
+         (model.experts && model.experts->dense_layers == 0 && has(each, Module::Mlp)));
+    return lacks || (has_experts && acts) ||
+           (has(each, Module::CoreAttention) && stack.attention != stack::Attention::Unfused);
+  };
+  std::vector<Recompute> all;
+  for (unsigned each = 0; each <= static_cast<unsigned>(Recompute::EverySecondProduct); ++each) {
+    const auto recompute = static_cast<Recompute>(each);
+    if (stack.computes_again(recompute) && !is_useless(recompute)) all.push_back(recompute);
+  }
   return all;
 }
 

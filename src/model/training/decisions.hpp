@@ -53,7 +53,7 @@ std::span<const Decision> decisions();
 /// The decision with this key, or null.
 const Decision* decision_of(std::string_view key);
 
-/// The ways of recomputation that plans of a task may have, the fastest first.
+/// The ways of recomputation that plans of a task may have; without a stack the fastest first.
 std::vector<Recompute> recomputes_of(const Task& task);
 
 /// Leaves choices open; true if one of them was given.

@@ -7,8 +7,10 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/counts.hpp"
 #include "engine/training/find_plan.hpp"
 #include "engine/training/plan_space.hpp"
 #include "model/training/evaluate.hpp"
@@ -112,6 +114,85 @@ std::string pin(Task& task, Draws& draws) {
       return "layers";
     }
   }
+}
+
+/// The task with one choice given that was open, for every value of it that a config may have.
+std::vector<std::pair<std::string, Task>> pinned_tasks(const Task& task) {
+  std::vector<std::pair<std::string, Task>> all;
+  const auto add = [&](const std::string& what, const auto& put) {
+    put(all.emplace_back(what, task).second.choices);
+  };
+  const Choices& open = task.choices;
+  for (unsigned each = 0; each < static_cast<unsigned>(Recompute::Unknown); ++each) {
+    const auto value = static_cast<Recompute>(each);
+    const bool is_accepted = task.stack ? task.stack->stack.computes_again(value)
+                                        : value <= Recompute::Selective || value == Recompute::Full;
+    if (!open.recomputes.empty() || !is_accepted) continue;
+    add(name_of(value), [&](Choices& choices) { choices.recomputes = {value}; });
+  }
+  for (const int value : {0, 1, 2, 3}) {
+    if (!open.zeros.empty()) break;
+    add("ZeRO " + std::to_string(value), [&](Choices& choices) { choices.zeros = {value}; });
+  }
+  for (const Schedule value : kSchedules) {
+    if (!open.schedules.empty() || (task.stack && value == Schedule::ZeroBubble)) continue;
+    add(name_of(value), [&](Choices& choices) { choices.schedules = {value}; });
+  }
+  for (std::int64_t value = 1; value <= 4; ++value) {
+    if (!open.chunks.empty()) break;
+    add("chunks", [&](Choices& choices) { choices.chunks = {value}; });
+  }
+  for (std::int64_t value = 1; value <= task.global_batch; ++value) {
+    if (!open.micro_batches.empty()) break;
+    add("micro-batch", [&](Choices& choices) { choices.micro_batches = {value}; });
+  }
+  for (const TensorLayout value :
+       {TensorLayout::LeastSent, TensorLayout::LeastKept, TensorLayout::WholeExperts}) {
+    if (!open.layouts.empty() || (!task.stack && value == TensorLayout::WholeExperts)) continue;
+    add(name_of(value), [&](Choices& choices) { choices.layouts = {value}; });
+  }
+  for (const Role role : kRoles) {
+    const auto r = static_cast<std::size_t>(role);
+    if (!open.degrees[r].values.empty()) continue;
+    for (const std::int64_t value : divisors(task.machine.chips)) {
+      add(name_of(role), [&](Choices& choices) { choices.degrees[r] = {.values = {value}}; });
+    }
+  }
+  for (int bits = 0; bits < 8 && !task.stack && !open.offload; ++bits) {
+    if (!task.machine.second_memory()) break;
+    add("offload", [&](Choices& choices) {
+      choices.offload = Offload{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
+    });
+  }
+  return all;
+}
+
+TEST_CASE("no value of any choice is better than the choice left open") {
+  int without = 0, as_good = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    Task task =
+        seed % 3 == 0 ? test::random_training_task(seed) : test::random_task_with_stack(seed);
+    if (task.stack && seed % 2 == 0) {
+      task.stack->stack.recompute = {Recompute::None, Recompute::Full,
+                                     Recompute::EverySecondProduct};
+      for (const auto& [name, module] : memory::words(memory::Module{})) {
+        task.stack->stack.recompute.push_back(memory::listed(module));
+      }
+    }
+    CAPTURE(seed);
+    const std::optional<double> free = least(task);
+    for (const auto& [what, pinned] : pinned_tasks(task)) {
+      CAPTURE(what);
+      const std::optional<double> given = least(pinned);
+      without += !given;
+      if (!given) continue;
+      REQUIRE(free);
+      CHECK(*free <= *given * (1.0 + 1e-12));
+      as_good += *free == *given;
+    }
+  }
+  CHECK(without > 0);
+  CHECK(as_good > 0);
 }
 
 TEST_CASE("no plan is better for a decision that is given, nor worse for more of anything" *

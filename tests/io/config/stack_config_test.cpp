@@ -68,13 +68,15 @@ TEST_CASE("states of more bytes never need less memory beside a stack") {
 
 TEST_CASE("a list of modules is one choice, and of other words one of each") {
   using training::Recompute;
-  const auto choices = [](const char* given) {
-    return stack_task({std::string("training.recompute=") + given}).choices.recomputes;
+  const auto choices = [](const char* given, const char* stack = "te") {
+    return stack_task({std::string("execution.stack=") + stack,
+                       std::string("training.recompute=") + given})
+        .choices.recomputes;
   };
   CHECK(choices("[mlp, layernorm]") ==
         std::vector{listed(memory::Module::Mlp) | listed(memory::Module::Norms)});
   CHECK(choices("[core_attn]") == std::vector{Recompute::Selective});
-  CHECK(choices("[none, full, op_sac]") ==
+  CHECK(choices("[none, full, op_sac]", "titan") ==
         std::vector{Recompute::None, Recompute::Full, Recompute::EverySecondProduct});
 }
 
