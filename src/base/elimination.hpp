@@ -70,8 +70,8 @@ inline constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 /// A `Cell` has
 ///   offer(summands, width, own, value, effort): adds the summands up, with choices for `width`
-///     variables, the one in the place `own` with this value, and keeps the best of this and earlier
-///     offers;
+///     variables, the one in the place `own` with this value, and keeps the best of this and
+///     earlier offers;
 ///   take(other, variable, value): offers another cell, where `variable` had this value;
 ///   bytes(width): its memory.
 /// A cell without offers is empty.  Throws Stopped.  One thread.

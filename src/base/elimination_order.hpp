@@ -27,8 +27,8 @@ struct EliminationOrder {
 };
 
 /// The better of two orders: the smallest table first, and where this takes long from the last
-/// variable to the first, which sweeps layered graphs.  `terms` are the variables of each term, ascending.
-/// Takes time in proportion to the size of the graph for each of a table's dimensions.
+/// variable to the first, which sweeps layered graphs.  `terms` are the variables of each term,
+/// ascending. Takes time in proportion to the size of the graph for each of a table's dimensions.
 /// Throws Stopped.
 EliminationOrder find_elimination_order(const std::vector<std::size_t>& sizes,
                                         const std::vector<std::vector<std::size_t>>& terms,

@@ -162,8 +162,8 @@ void finish(const Problem& problem, const Mapping& mapping, Cost& cost) {
   }
 }
 
-/// Adds the energy of a step: of all that kernels compute, with copies and padding, and of the bytes
-/// of all chips as intensities count them.
+/// Adds the energy of a step: of all that kernels compute, with copies and padding, and of the
+/// bytes of all chips as intensities count them.
 // docs/energy.md (5)
 void add_energy(const Problem& problem, const Mapping& mapping, const LayerCosts& costs,
                 Cost& cost) {

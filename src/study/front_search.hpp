@@ -22,7 +22,8 @@ struct PointKnowledge {
   std::function<const PointAnswer*(PointIndex)> known;
 };
 
-/// Branch and bound over boxes of points.  Members of the front are exact if every answer is proved.
+/// Branch and bound over boxes of points.  Members of the front are exact if every answer is
+/// proved.
 class FrontSearch : public PointSource {
  public:
   /// Over the points from `begin` to before `end`.  All arguments but the deadline must outlive it.

@@ -14,8 +14,8 @@ bool has(const std::pair<std::size_t, std::vector<std::int32_t>>& places, std::i
   return std::binary_search(places.second.begin(), places.second.end(), place);
 }
 
-/// Counts dimension by dimension.  Places that the same exclusions name are counted together, so the
-/// work depends on the exclusions and not on the points.
+/// Counts dimension by dimension.  Places that the same exclusions name are counted together, so
+/// the work depends on the exclusions and not on the points.
 class IncludedCount {
  public:
   explicit IncludedCount(const Box& box) : box_(box) {}

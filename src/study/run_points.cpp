@@ -1,6 +1,6 @@
-// Each lane has one point at a time, which it solves with some effort.  Points that need more wait in
-// a list.  When no point is to be had and no lane is at work, the first of the list is solved with
-// all threads; its answer may bring up new points.
+// Each lane has one point at a time, which it solves with some effort.  Points that need more wait
+// in a list.  When no point is to be had and no lane is at work, the first of the list is solved
+// with all threads; its answer may bring up new points.
 
 #include <tbb/global_control.h>
 

@@ -239,7 +239,8 @@ TEST_CASE("of long sums with many ties the first choice is found variable by var
   }
 }
 
-// All 22 variables share terms: a table of the others has 2^21 entries, so values of some are tried.
+// All 22 variables share terms: a table of the others has 2^21 entries, so values of some are
+// tried.
 TEST_CASE("where tables would be too large the first of the best is found all the same") {
   for (std::uint64_t seed = 0; seed < 2; ++seed) {
     CAPTURE(seed);

@@ -50,8 +50,8 @@ std::vector<NamedCheck> make_growth_checks() {
   checks.push_back(more("memory.capacity", memory("capacity", 2.0, "B")));
   checks.push_back(more("memory.capacity by a tenth", memory("capacity", 1.1, "B")));
   checks.push_back(more("memory.bandwidth", memory("bandwidth", 4.0, "B/s")));
-  // Traffic is spread in proportion to the capacities (docs/model.md (7)), so a larger slow tier takes
-  // more of it where all data crosses memory.
+  // Traffic is spread in proportion to the capacities (docs/model.md (7)), so a larger slow tier
+  // takes more of it where all data crosses memory.
   checks.push_back(more("memory.second.capacity", [second](Json& config) {
     const std::string kind = config["workload"].value("kind", "");
     return kind != "fft" && kind != "hpl" && second("capacity", 2.0, "B")(config);

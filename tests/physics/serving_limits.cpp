@@ -158,7 +158,8 @@ struct Served {
   [[nodiscard]] double active() const {
     return dense_layers * dense.read + expert_layers * experts.read;
   }
-  /// Bytes that all chips of a replica together read for a token; `ranks` have all but experts each.
+  /// Bytes that all chips of a replica together read for a token; `ranks` have all but experts
+  /// each.
   [[nodiscard]] double weights_of_pass(double ranks) const {
     const double shared = experts.read - used();
     return bytes("weights") * (ranks * (dense_layers * dense.read + expert_layers * shared) +

@@ -17,7 +17,8 @@ struct BestPlan {
   std::int64_t plans = 0;
   bool too_large = false;  ///< they were too many to be tried
 
-  /// Tries the networks of a plan; `value` returns what a step of a plan with its network and layers costs.
+  /// Tries the networks of a plan; `value` returns what a step of a plan with its network and
+  /// layers costs.
   template <class Value>
   void try_networks(const training::PlanSpace& space, const training::StepModel& model,
                     training::Plan tried, const Value& value) {

@@ -62,7 +62,8 @@ class PlainModel {
 
  private:
   double degree(Strategy strategy) const { return degree_[static_cast<std::size_t>(strategy)]; }
-  /// Chips along the axes of the tensor group that are in question: all of them, or those with a loop.
+  /// Chips along the axes of the tensor group that are in question: all of them, or those with a
+  /// loop.
   using Axes = std::array<double, 2>;
   const std::array<Loop, 2>& loops(KernelId kernel) const {
     return mapping_.sharding[kernel.index()].loops;

@@ -53,8 +53,8 @@ void check_same_on_threads(const Problem& problem, const BruteForceResult& best,
   }
 }
 
-/// Checks that one thread and two find the best machine of a problem whose degrees are open; returns
-/// the number of networks that the machine may have.
+/// Checks that one thread and two find the best machine of a problem whose degrees are open;
+/// returns the number of networks that the machine may have.
 inline std::size_t check_best_machine(const Problem& problem, std::uint64_t seed) {
   const std::size_t networks = network_choices(problem).size();
   const BruteForceResult best = brute_force(problem);

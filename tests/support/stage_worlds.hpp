@@ -7,8 +7,8 @@
 
 namespace dfsearch::test {
 
-/// Up to six kernels, some of two layers, some with a backward pass, on up to four stages.  The same
-/// problem for the same seed on every machine.
+/// Up to six kernels, some of two layers, some with a backward pass, on up to four stages.  The
+/// same problem for the same seed on every machine.
 Problem random_stages(std::uint64_t seed);
 
 struct BestStages {

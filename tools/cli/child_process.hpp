@@ -38,9 +38,9 @@ struct Picture {
   std::string missing;
 };
 
-/// Runs the program `dot` on the text.  It gets ten seconds, as layers of thousands of kernels would
-/// take it hours, and no more than there is until the deadline; a second if that has passed.  It
-/// ends with this process.
+/// Runs the program `dot` on the text.  It gets ten seconds, as layers of thousands of kernels
+/// would take it hours, and no more than there is until the deadline; a second if that has passed.
+/// It ends with this process.
 Picture draw_graph(const std::string& dot, const Deadline& deadline);
 
 }  // namespace dfsearch

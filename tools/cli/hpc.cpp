@@ -209,7 +209,8 @@ struct Way {
 
 using collective::Kind;
 
-/// Bytes that each chip has to send or receive at least, for the bandwidth of the bus as NCCL counts.
+/// Bytes that each chip has to send or receive at least, for the bandwidth of the bus as NCCL
+/// counts.
 double bus_share(Kind kind, double n) {
   switch (kind) {
     case Kind::AllReduce:

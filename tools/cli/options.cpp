@@ -80,9 +80,9 @@ bool is_option(std::string_view word) {
                           suggestion(word.substr(0, word.find('=')), known)));
 }
 
-/// Splits words into inputs and options.  A value is behind '=', behind a name of one letter, or the
-/// next word, unless that begins with '--'; all words behind '--' are inputs.  Returns whether help is
-/// asked for.
+/// Splits words into inputs and options.  A value is behind '=', behind a name of one letter, or
+/// the next word, unless that begins with '--'; all words behind '--' are inputs.  Returns whether
+/// help is asked for.
 bool split(const CommandRow& command, Words words, std::vector<std::string>& inputs,
            std::vector<OptionValues>& options) {
   bool asks_help = false;

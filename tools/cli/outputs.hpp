@@ -98,7 +98,8 @@ void print_notes(const std::vector<std::string>& notes);
 /// Whether standard error is a terminal where a line can be rewritten, which `TERM=dumb` denies.
 bool rewrites_lines();
 
-/// In place of the line that is open on standard error, cut to its width: a longer one would scroll.
+/// In place of the line that is open on standard error, cut to its width: a longer one would
+/// scroll.
 void rewrite_line(std::string_view text);
 
 }  // namespace dfsearch

@@ -18,7 +18,8 @@ namespace {
 std::atomic<bool> stop_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "the handler must not take a lock");
 
-// What is read by then, as any input of usual size, leads to a result that has the limit as its end.
+// What is read by then, as any input of usual size, leads to a result that has the limit as its
+// end.
 constexpr Seconds kGrace{1.0};
 
 Seconds since(std::chrono::steady_clock::time_point begin) {
@@ -42,7 +43,8 @@ void on_alarm(int /*signal*/) {
 
 constexpr std::array kStopSignals = {SIGINT, SIGTERM, SIGHUP};
 
-/// A limit on processor time (`ulimit -t`) sends this every second from then on: no repetition kills.
+/// A limit on processor time (`ulimit -t`) sends this every second from then on: no repetition
+/// kills.
 void on_spent_time(int /*signal*/) { stop_requested.store(true, std::memory_order_relaxed); }
 
 /// Calls only what is safe in a signal handler: sigaction, isatty and write.

@@ -43,8 +43,8 @@ struct StoppedInput {
 };
 
 /// The time limit of what comes before a search, reading its input above all: until
-/// the search begins the process ends after so long, as one that was stopped without a mapping, since there is
-/// nothing to report yet.  One at a time.
+/// the search begins the process ends after so long, as one that was stopped without a mapping,
+/// since there is nothing to report yet.  One at a time.
 class StartLimit {
  public:
   /// `begin`: when the run began.

@@ -1,6 +1,6 @@
-// The module _dfsearch of Python: configs in, answers as JSON out.  The package `dfsearch` beside it
-// makes objects of them.  Searches run without the interpreter's lock, on a thread of their own, so
-// that the calling thread sees Ctrl-C.
+// The module _dfsearch of Python: configs in, answers as JSON out.  The package `dfsearch` beside
+// it makes objects of them.  Searches run without the interpreter's lock, on a thread of their own,
+// so that the calling thread sees Ctrl-C.
 
 #include <fmt/format.h>
 #include <pybind11/functional.h>

@@ -1,6 +1,6 @@
 #pragma once
-// Explanations of an answer: the reason why nothing fits, the changes that would make something fit,
-// and the best mapping with nothing fixed beforehand.
+// Explanations of an answer: the reason why nothing fits, the changes that would make something
+// fit, and the best mapping with nothing fixed beforehand.
 
 #include <cstdint>
 #include <vector>

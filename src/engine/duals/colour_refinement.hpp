@@ -16,8 +16,8 @@ using KernelClasses = std::vector<std::vector<std::size_t>>;
 [[nodiscard]] KernelClasses exchanged_kernels(const FusionTables& tables);
 
 /// Colour of each kernel: the costs of itself and its tensors and, after up to three rounds of
-/// refinement, the colours of its neighbours; coarser if colours exceed 48.  Kernels of one colour may
-/// be anywhere in the graph.
+/// refinement, the colours of its neighbours; coarser if colours exceed 48.  Kernels of one colour
+/// may be anywhere in the graph.
 [[nodiscard]] std::vector<std::uint32_t> kernel_colours(const FusionTables& tables);
 
 /// The classes, given the number of each kernel's class.

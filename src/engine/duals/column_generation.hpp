@@ -24,9 +24,9 @@ namespace dfsearch {
 /// tables.
 [[nodiscard]] std::optional<std::vector<LabelPricing>> label_pricings(const FusionTables& tables);
 
-/// The search for duals that no set undercuts which SRAM holds, with gaps or without (docs/duals.md,
-/// section 4).  It may be done bit by bit; its result is a function of the tables and of the work of
-/// the calls.  Refers to the tables.  Used by one thread.
+/// The search for duals that no set undercuts which SRAM holds, with gaps or without
+/// (docs/duals.md, section 4).  It may be done bit by bit; its result is a function of the tables
+/// and of the work of the calls.  Refers to the tables.  Used by one thread.
 class ColumnGeneration {
  public:
   /// Ended at once if a frontier is too wide, or if there are too many classes for the linear

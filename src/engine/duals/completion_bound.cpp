@@ -1,6 +1,6 @@
 // Completion bounds, as in resource-constrained shortest paths: dynamic programming from the last
-// kernel to the first, as for a knapsack (Bellman 1957) whose items have a higher value beside others.
-// The SRAM of a kernel is rounded down to rooms, so the bound may be too high, not too low.
+// kernel to the first, as for a knapsack (Bellman 1957) whose items have a higher value beside
+// others. The SRAM of a kernel is rounded down to rooms, so the bound may be too high, not too low.
 //
 // Against all completions: tests/engine/duals/completion_bound_test.cpp.
 

@@ -10,8 +10,8 @@
 
 namespace dfsearch {
 
-/// Weights of a sum over the kernels of a set, less a charge for each tensor that crosses its border,
-/// in any unit.
+/// Weights of a sum over the kernels of a set, less a charge for each tensor that crosses its
+/// border, in any unit.
 struct ReducedCostWeights {
   std::vector<std::int64_t> kernels;  ///< of the kernel of each step
   std::int64_t memory = 0;            ///< cost of a tick of memory time
@@ -20,8 +20,8 @@ struct ReducedCostWeights {
   static constexpr std::int64_t kGreatest = std::int64_t{1} << 62;
 };
 
-/// The most that later decisions add to such a sum, by the step, by the kernels of the frontier that
-/// are inside and by the SRAM that is left, in rooms of equal size (docs/duals.md, section 4).
+/// The most that later decisions add to such a sum, by the step, by the kernels of the frontier
+/// that are inside and by the SRAM that is left, in rooms of equal size (docs/duals.md, section 4).
 class CompletionBound {
  public:
   /// Forgets the sum of before, but not its room.  `sram` is in bytes and a little more than there

@@ -10,9 +10,9 @@
 
 namespace dfsearch {
 
-/// Pareto archive of excesses with the query whether one of them is no less than a given one in every
-/// part.  Where two parts matter at the most, as nearly always, a query takes the logarithm of their
-/// number.  Used by one thread.
+/// Pareto archive of excesses with the query whether one of them is no less than a given one in
+/// every part.  Where two parts matter at the most, as nearly always, a query takes the logarithm
+/// of their number.  Used by one thread.
 class LabelDominance {
  public:
   void clear();

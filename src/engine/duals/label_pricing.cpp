@@ -1,4 +1,5 @@
-// Label pricing: labels of partial sets (resource-constrained shortest paths; Desrosiers et al. 1995).
+// Label pricing: labels of partial sets (resource-constrained shortest paths; Desrosiers et al.
+// 1995).
 //
 // Kernels are decided in the order of the path.  Later additions to a partial set depend on its
 // kernels in the frontier, on its SRAM and on its excess by each part of the time.  If one of two
@@ -202,8 +203,8 @@ class LabelSearch {
     keep_whole(s, next.back());
   }
 
-  /// Keeps the best set with this step as its last: no undecided kernel is a neighbour of it, so that
-  /// its cost is known.
+  /// Keeps the best set with this step as its last: no undecided kernel is a neighbour of it, so
+  /// that its cost is known.
   void keep_whole(std::size_t s, const Label& label) {
     if (label.frontier == 0 && is_better(label, whole_[s])) whole_[s] = label;
   }

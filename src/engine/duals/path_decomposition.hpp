@@ -1,6 +1,6 @@
 #pragma once
-// Path decomposition: an order in which the kernels of a graph are decided one by one, such that few
-// decided ones have undecided neighbours at any time.
+// Path decomposition: an order in which the kernels of a graph are decided one by one, such that
+// few decided ones have undecided neighbours at any time.
 
 #include <cstddef>
 #include <cstdint>

@@ -15,8 +15,8 @@ namespace dfsearch {
 
 /// Duals of a set less each part of its time, in fine ticks.
 using PartExcess = std::array<FineTicks, std::tuple_size_v<KernelParts>>;
-/// Share of each part in a mixture, in quarters: if they sum up to one, it is no more than the longest
-/// part.  Sums by them are counted in quarters of fine ticks, so that nothing is rounded.
+/// Share of each part in a mixture, in quarters: if they sum up to one, it is no more than the
+/// longest part.  Sums by them are counted in quarters of fine ticks, so that nothing is rounded.
 using PartShares = std::array<std::int64_t, std::tuple_size_v<KernelParts>>;
 inline constexpr std::int64_t kQuarters = 4;
 /// Limit of all excess that may be added up, either way.

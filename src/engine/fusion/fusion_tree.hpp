@@ -104,8 +104,8 @@ class FusionTree {
   };
   /// Emits every way to close one more partition that is feasible and whose bound is within the
   /// sink's limit, each once.  Past `budget` steps the rest of the enumeration is emitted as opened
-  /// nodes instead.  `duals` belong to the tables, or are null.  Throws Stopped by the deadline of the
-  /// tables.
+  /// nodes instead.  `duals` belong to the tables, or are null.  Throws Stopped by the deadline of
+  /// the tables.
   Branched branch(const FusionNode& node, std::int64_t budget, FusionSink& sink,
                   const PartitionDuals* duals = nullptr) const;
 

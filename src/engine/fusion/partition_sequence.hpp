@@ -1,6 +1,6 @@
 #pragma once
-// Sets of kernels that become partitions one after the other: the only place where these are closed,
-// ordered and checked outside the tree.
+// Sets of kernels that become partitions one after the other: the only place where these are
+// closed, ordered and checked outside the tree.
 
 #include <cstdint>
 #include <optional>
@@ -23,8 +23,8 @@ class PartitionSequence {
   /// The partitions so far, each with the least index that it may have.
   [[nodiscard]] const Fusion& fusion() const { return fusion_; }
 
-  /// Closes these kernels, at least one, as the next partition.  False, and nothing is changed, if a
-  /// producer is not done, or if rules, SRAM, cores or memory do not let it.
+  /// Closes these kernels, at least one, as the next partition.  False, and nothing is changed, if
+  /// a producer is not done, or if rules, SRAM, cores or memory do not let it.
   bool close(const KernelSet& kernels);
 
  private:

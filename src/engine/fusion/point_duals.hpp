@@ -21,8 +21,8 @@ class PointDuals {
     return known_.load(std::memory_order_acquire);
   }
 
-  /// Claims the slice that is due after this work of the tree, and returns its work; 0: none is due,
-  /// or another thread has the claim.
+  /// Claims the slice that is due after this work of the tree, and returns its work; 0: none is
+  /// due, or another thread has the claim.
   [[nodiscard]] Work claim(Work tree) { return slices_.claim(tree); }
   /// Runs the claimed slice.  Throws Stopped by the deadline of the tables; after that nothing more
   /// is found.

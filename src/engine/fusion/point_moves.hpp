@@ -17,8 +17,8 @@ class PointMoves {
  public:
   explicit PointMoves(const FusionTables& tables);
 
-  /// Claims the slice that is due after this work of the tree, and returns its work; 0: none is due,
-  /// or another thread has the claim.
+  /// Claims the slice that is due after this work of the tree, and returns its work; 0: none is
+  /// due, or another thread has the claim.
   [[nodiscard]] Work claim(Work tree) { return slices_.claim(tree); }
   /// Runs the claimed slice: a fusion better than all before, or null.  Throws Stopped by the
   /// deadline of the tables.

@@ -85,8 +85,8 @@ struct StepAnswers : StepSearchReport {
   std::vector<StepAnswer> list;  ///< best first, at least one, at most `top`
 };
 
-/// Puts the answers into a result of plans or executions: a Found with alternatives.  `decide` gives
-/// a found one its decisions and their cost.
+/// Puts the answers into a result of plans or executions: a Found with alternatives.  `decide`
+/// gives a found one its decisions and their cost.
 template <class Found, class Result, class Decide>
 void put_answers(StepAnswers answers, Result& result, const Decide& decide) {
   const auto typed = [&](const StepAnswer& answer) {

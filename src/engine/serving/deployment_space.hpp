@@ -19,8 +19,8 @@
 
 namespace dfsearch::serving {
 
-/// Replicas of one structure, chunk and depth, at all batches that may keep those limits that only get
-/// worse as the batch rises: the memory, the share of mixed iterations, the times.
+/// Replicas of one structure, chunk and depth, at all batches that may keep those limits that only
+/// get worse as the batch rises: the memory, the share of mixed iterations, the times.
 struct Chain {
   std::unique_ptr<const Decoder> decoder;
   std::vector<std::int64_t> replicas;     ///< ascending
@@ -37,8 +37,8 @@ struct Chain {
   }
 };
 
-/// Replicas of one structure that prefill, at all batches that may keep the memory and the limits of
-/// time.
+/// Replicas of one structure that prefill, at all batches that may keep the memory and the limits
+/// of time.
 struct PrefillChain {
   std::unique_ptr<const Prefiller> prefiller;
   std::vector<std::int64_t> replicas;     ///< ascending
@@ -112,8 +112,8 @@ bool holds(const Task& task, const Role& prefill, const Role& decode);
 /// Limits are left to `evaluate` of the model.
 RuledOut ruled_out(const Task& task, const Deployment& deployment);
 
-/// Deployments of a chain, alone or beside a chain that prefills, with the batches of an interval of
-/// each.  Refers to the space.
+/// Deployments of a chain, alone or beside a chain that prefills, with the batches of an interval
+/// of each.  Refers to the space.
 class DeploymentBox {
  public:
   /// All batches of chains that have some; `prefill` is null for Aggregated.

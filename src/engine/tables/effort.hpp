@@ -54,8 +54,8 @@ class EffortCounters {
   std::array<Counter, kSearchBounds.size()> counters_;
 };
 
-/// One call, from here to the end of the scope, of a thread.  It reads the thread's clock twice, some
-/// 300 ns each: for calls that take tens of microseconds at least.
+/// One call, from here to the end of the scope, of a thread.  It reads the thread's clock twice,
+/// some 300 ns each: for calls that take tens of microseconds at least.
 class CountedCall {
  public:
   /// Null counters: nothing is counted.

@@ -1,4 +1,5 @@
-// Symmetry: permutations of the kernels that map the graph, with all its costs and pins, onto itself.
+// Symmetry: permutations of the kernels that map the graph, with all its costs and pins, onto
+// itself.
 //
 // Only exchanges of two disjoint sets are sought: colour refinement groups kernels that are alike,
 // each pair of neighbours in a group is tried, and further kernels to exchange follow tensor by

@@ -1,6 +1,7 @@
 #pragma once
 // The effort rule of the whole search: a bound or heuristic beside the tree may use at most a share
-// of the work that the tree has used, in slices, and never blocks a node (docs/search.md, section 8).
+// of the work that the tree has used, in slices, and never blocks a node (docs/search.md, section
+// 8).
 
 #include <array>
 #include <atomic>

@@ -26,8 +26,8 @@ struct SearchStats {
   Seconds best_incumbent = Seconds::infinity();   ///< likewise the last that was better
   int threads = 1;                                ///< that really worked
 
-  /// Outer points that were never opened.  A resumed search opens those points again that were being
-  /// opened when its checkpoint was written, so more may have been opened than there are.
+  /// Outer points that were never opened.  A resumed search opens those points again that were
+  /// being opened when its checkpoint was written, so more may have been opened than there are.
   [[nodiscard]] std::int64_t outer_points_closed() const {
     return std::max<std::int64_t>(0, outer_points - outer_points_opened);
   }

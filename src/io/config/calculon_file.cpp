@@ -1,6 +1,6 @@
-// Calculon (Isaev et al., SC'23) has efficiencies by the work of a kernel as pairs, in GFLOP and MB,
-// with a number format above or beside them, and operations as a factor, or a pair of a factor and an
-// offset.
+// Calculon (Isaev et al., SC'23) has efficiencies by the work of a kernel as pairs, in GFLOP and
+// MB, with a number format above or beside them, and operations as a factor, or a pair of a factor
+// and an offset.
 
 #include "io/config/calculon_file.hpp"
 

@@ -9,8 +9,8 @@ namespace dfsearch {
 /// Whether a text that is a map is one of them.
 bool is_calculon_file(std::string_view text);
 
-/// The sections `workload` or `system` of a config with `equations: calculon`, in YAML.  `name` is the
-/// file.  Throws InputError.
+/// The sections `workload` or `system` of a config with `equations: calculon`, in YAML.  `name` is
+/// the file.  Throws InputError.
 std::string import_calculon(const std::string& text, const std::string& name);
 
 }  // namespace dfsearch

@@ -53,8 +53,8 @@ std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const Da
 /// is checked.
 void read_sharding(const YamlEntry& section, const DataflowGraph* graph, Problem& problem,
                    InputMessages& messages);
-/// The switches of the technology go to `technology`.  A preset also says how loops are chosen where
-/// `search` does not: it is read later.  Null: the preset `physical`.
+/// The switches of the technology go to `technology`.  A preset also says how loops are chosen
+/// where `search` does not: it is read later.  Null: the preset `physical`.
 void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquations& technology,
                     InputMessages& messages);
 /// Keys of the section that describe the problem itself go to `problem`.

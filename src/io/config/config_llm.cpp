@@ -147,9 +147,9 @@ void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) 
   if (!decode) workload.sequence = tokens;
 }
 
-/// Several layers as one graph; the model then has fewer such graphs.  If layers alternate, the graph
-/// goes from a layer that sees all tokens to the next one, unless their number is no divisor: then
-/// the graph is one layer with a window.
+/// Several layers as one graph; the model then has fewer such graphs.  If layers alternate, the
+/// graph goes from a layer that sees all tokens to the next one, unless their number is no divisor:
+/// then the graph is one layer with a window.
 void unroll(const LlmSection& text, Workload& workload, Report& report) {
   const std::int64_t every = text.model.alternates() ? text.model.full_attention_every : 1;
   const bool is_given = report.given(&text.repeat_layers);

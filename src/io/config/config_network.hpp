@@ -33,8 +33,8 @@ const Schema& schema_of(Rows<ParallelismSection>);
 
 inline constexpr Type kNetworkType = list_of(TypeOf<DimensionSection>::type);
 
-/// Fewer chips than the inner dimensions of a machine join are some of their members: 4 of the 8 chips
-/// of a node.  A part of a ring is a line.
+/// Fewer chips than the inner dimensions of a machine join are some of their members: 4 of the 8
+/// chips of a node.  A part of a ring is a line.
 void restrict_to_one_copy(Machine& system, std::int64_t copies);
 
 /// The dimensions, and in `ports` how they are connected to the links of a chip.  Without a

@@ -1,5 +1,5 @@
-// A value that no plan has is reported at its place.  If values do not go together, or memory is too
-// small, the search finds it.
+// A value that no plan has is reported at its place.  If values do not go together, or memory is
+// too small, the search finds it.
 
 #include "io/config/config_plan_rules.hpp"
 
@@ -51,7 +51,8 @@ class PlanRules {
              const std::string& what) {
     messages_.add(place_of_conflict(entries), key, what);
   }
-  /// The product of the dimensions of the network that serve this role alone, and the first of them.
+  /// The product of the dimensions of the network that serve this role alone, and the first of
+  /// them.
   [[nodiscard]] std::pair<std::int64_t, const YamlEntry*> pinned(Role role) const {
     std::pair<std::int64_t, const YamlEntry*> found = {1, nullptr};
     for (std::size_t d = choices_.network.size(); d-- > 0;) {

@@ -7,7 +7,8 @@
 
 namespace dfsearch {
 
-/// Refuses values that no plan has, whatever else is decided.  The sections have been read into the task.
+/// Refuses values that no plan has, whatever else is decided.  The sections have been read into the
+/// task.
 void check_plan_rules(const YamlNode& root, const training::Task& task, InputMessages& messages);
 
 }  // namespace dfsearch

@@ -1,4 +1,5 @@
-// Rows of the model of a deployment, of the formats of its values and of the tokens that are drafted.
+// Rows of the model of a deployment, of the formats of its values and of the tokens that are
+// drafted.
 
 #include <fmt/format.h>
 

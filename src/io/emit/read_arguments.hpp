@@ -20,8 +20,8 @@ struct LaunchArguments {
 /// `workload` what must be the config's own: `global_batch`, `sequence`, `layers`.  What the
 /// arguments leave to the framework by a rule that a plan cannot say stays out.  Arguments that do
 /// not change the plan are not looked at, with a note on those that are nearly ones that do;
-/// `source` is their file.  Throws InputError for values that contradict each other, or that no plan
-/// has, and for arguments of no framework known.
+/// `source` is their file.  Throws InputError for values that contradict each other, or that no
+/// plan has, and for arguments of no framework known.
 LaunchArguments read_launch_arguments(const std::string& text, const std::string& source);
 
 }  // namespace dfsearch

@@ -1,7 +1,8 @@
 // Deployments as manifests for Kubernetes: a DynamoGraphDeployment (nvidia.com/v1alpha1, as in
-// examples/backends/*/deploy of ai-dynamo/dynamo, with --disaggregation-mode of its 1.4), and values
-// of llm-d-modelservice (examples/values-pd.yaml of its chart).  Both name servers by role, with the
-// arguments of the framework as a list.  The model, images and secrets are left to the user.
+// examples/backends/*/deploy of ai-dynamo/dynamo, with --disaggregation-mode of its 1.4), and
+// values of llm-d-modelservice (examples/values-pd.yaml of its chart).  Both name servers by role,
+// with the arguments of the framework as a list.  The model, images and secrets are left to the
+// user.
 
 #include <fmt/format.h>
 

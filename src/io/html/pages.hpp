@@ -37,7 +37,8 @@ struct RunPage {
 /// The facts of a report: for each block of them a list of [label, value].
 Json facts_json(const Sheet& sheet);
 
-/// Reads a result from its text; `name` stands for it in messages.  Throws InputError if it is none.
+/// Reads a result from its text; `name` stands for it in messages.  Throws InputError if it is
+/// none.
 Json read_result(const std::string& text, const std::string& name);
 
 /// The whole file.
@@ -58,7 +59,8 @@ std::string study_page(const Json& study, const std::string& results_ndjson, con
 std::string study_page(const std::string& study_json, const std::string& results_ndjson,
                        const std::string& front_json);
 
-/// The page of a table of runs.  `command` repeats it, `group` is what errors are grouped by at first.
+/// The page of a table of runs.  `command` repeats it, `group` is what errors are grouped by at
+/// first.
 std::string prediction_page(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
                             RunGroup group, const std::string& title, const std::string& command);
 

@@ -45,8 +45,8 @@ struct Expression {
   std::vector<Expression> parts;
 };
 
-/// Throws ExpressionError for a text that is no expression, an unknown function or a wrong number of
-/// its arguments.
+/// Throws ExpressionError for a text that is no expression, an unknown function or a wrong number
+/// of its arguments.
 Expression parse_expression(std::string_view text);
 
 /// Values of names, and the lengths that a list may have whose element is the name `i`, the layer.

@@ -19,9 +19,9 @@ inline constexpr const char* kOptimizerFile = "hf_quant_config.json";
 bool is_huggingface_config(std::string_view text, std::string_view name);
 
 /// The section `workload` as YAML: the keys of a transformer if it has equal layers, else `family`
-/// and `fields`.  Throws InputError for a type without a family, for fields that its family does not
-/// know, and for values that make no model; `name` stands for the file in messages.  `optimizer` is
-/// the text of a file hf_quant_config.json beside it, if there is one.
+/// and `fields`.  Throws InputError for a type without a family, for fields that its family does
+/// not know, and for values that make no model; `name` stands for the file in messages. `optimizer`
+/// is the text of a file hf_quant_config.json beside it, if there is one.
 std::string import_huggingface(const std::string& text, const std::string& name,
                                const std::optional<std::string>& optimizer = std::nullopt);
 
@@ -32,7 +32,8 @@ std::string huggingface_counts(const std::string& text, const std::string& name,
 
 /// Replaces the keys `family` and `fields` of a map by keys of a transformer, below the other keys
 /// of the map; a map without `family` stays.  One of several kinds of layers keeps `family`, which
-/// then has all fields as JSON.  Reports a model that has no equations, by the block that lacks them.
+/// then has all fields as JSON.  Reports a model that has no equations, by the block that lacks
+/// them.
 void resolve_family(YamlNode& section, InputMessages& messages);
 /// The layers of such a model; null for an empty text.
 std::shared_ptr<const MixedLayers> mixed_layers_of(const std::string& family);

@@ -67,9 +67,9 @@ struct LeftOut {
   std::vector<std::string> values;       ///< of the column, in their order
 };
 
-/// Leaves out one value after the other of `column`, which was read as the mark of the runs.  Each fit
-/// starts in the middle of all ranges, as the values of the stack know the runs.  All else is as in
-/// `fit_stack`; constants of chips stay.
+/// Leaves out one value after the other of `column`, which was read as the mark of the runs.  Each
+/// fit starts in the middle of all ranges, as the values of the stack know the runs.  All else is
+/// as in `fit_stack`; constants of chips stay.
 std::optional<LeftOut> leave_out(const std::vector<MeasuredRun>& runs, const std::string& name,
                                  const std::string& column, const std::atomic<bool>* stop,
                                  const std::function<void(const FitState&)>& tell);

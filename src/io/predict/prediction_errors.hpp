@@ -77,8 +77,8 @@ std::vector<GroupErrors> errors_by(const std::vector<MeasuredRun>& runs,
 std::vector<GroupErrors> errors_of_guesses(const std::vector<MeasuredRun>& runs,
                                            const Predictions& predictions);
 
-/// Errors without the runs of one source, for each source that has at least a tenth of all, and last
-/// without the two greatest sources; empty with fewer than three.
+/// Errors without the runs of one source, for each source that has at least a tenth of all, and
+/// last without the two greatest sources; empty with fewer than three.
 std::vector<GroupErrors> errors_without_a_source(const std::vector<MeasuredRun>& runs,
                                                  const Predictions& predictions);
 

@@ -30,7 +30,8 @@ struct ServicePrediction {
   serving::MeasuredClass kind;
 };
 
-/// One for each deployment, nothing where it has no task.  Uses the threads of the arena that calls.
+/// One for each deployment, nothing where it has no task.  Uses the threads of the arena that
+/// calls.
 std::vector<std::optional<ServicePrediction>> predict_services(
     const std::vector<MeasuredService>& services);
 

@@ -19,7 +19,8 @@ namespace dfsearch {
 struct MeasuredRun {
   std::string id, source, model, gpu, stack;
   std::int64_t gpus = 1;
-  /// Nothing where neither the row nor the shelf has its model, or it describes no plan: it is passed on as it is.
+  /// Nothing where neither the row nor the shelf has its model, or it describes no plan: it is
+  /// passed on as it is.
   std::optional<training::Task> task;
   std::shared_ptr<const stack::Stack> software;  ///< as its file says
   training::Plan plan;

@@ -56,8 +56,8 @@ std::string unread_service_columns(const CsvTable& table);
 /// Returns the pool of a task whose chips have the memory of the measured ones, or null.
 const serving::Pool* pool_like(const serving::Pool& measured, const serving::Task& task);
 
-/// Reads the rows of the model and the chips of `like`, or all if it is null.  Throws InputError with
-/// all mistakes, each with its row and column.
+/// Reads the rows of the model and the chips of `like`, or all if it is null.  Throws InputError
+/// with all mistakes, each with its row and column.
 std::vector<MeasuredService> read_services(const CsvTable& table, InputMessages& messages,
                                            const serving::Task* like = nullptr);
 

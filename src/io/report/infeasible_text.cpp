@@ -34,7 +34,8 @@ bool may_grow(const Problem& problem, Strategy strategy) {
 /// Whether the kernel could be divided among more chips.
 bool may_split(const Kernel& kernel) { return shardable_loops(kernel).back() != Loop::None; }
 
-/// Whether SRAM would limit nothing with each kernel in a partition of its own: then kernels stream.
+/// Whether SRAM would limit nothing with each kernel in a partition of its own: then kernels
+/// stream.
 bool streams_one_by_one(const Problem& problem) {
   return problem.execution.style == Style::Dataflow && !problem.divides_graph() &&
          problem.equations.lone_kernels == LoneKernels::Streamed;

@@ -1,5 +1,5 @@
-// The question of a plan in a report: the model, the machine, the rates that time it, and given keys
-// that do not count.
+// The question of a plan in a report: the model, the machine, the rates that time it, and given
+// keys that do not count.
 
 #include <fmt/format.h>
 

@@ -56,8 +56,8 @@ Sheet sharding_lines(const Problem& problem, const Mapping& mapping);
 /// "ring of 8", or "switch of any degree".
 std::string topology_text(Topology topology, std::optional<std::int64_t> degree);
 
-/// The lines of a plan about other times than its own: the hint's, the interval of all constants, and
-/// those with other switches of experts.
+/// The lines of a plan about other times than its own: the hint's, the interval of all constants,
+/// and those with other switches of experts.
 Sheet other_time_lines(const training::Task& task, const training::PlanResult& result);
 
 }  // namespace dfsearch

@@ -1,5 +1,5 @@
-// Figures of a deployment: latencies, rates, the parts of an iteration and its kernels, memory, cost
-// and energy.
+// Figures of a deployment: latencies, rates, the parts of an iteration and its kernels, memory,
+// cost and energy.
 
 #include <fmt/format.h>
 

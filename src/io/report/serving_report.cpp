@@ -74,7 +74,8 @@ Sheet status_line(const Task& task, const serving::ServingResult& result) {
   return labelled("result", text);
 }
 
-/// Lead of the answer over the best one of the other mode, as a share; 0 over one that costs nothing.
+/// Lead of the answer over the best one of the other mode, as a share; 0 over one that costs
+/// nothing.
 double ahead_of(const Task& task, const serving::ServingResult& result, const Figures& other) {
   const double own = value_of(task.objective, task.front, *result.figures);
   const double theirs = value_of(task.objective, task.front, other);

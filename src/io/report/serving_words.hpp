@@ -31,8 +31,8 @@ Sheet framework_lines(const serving::Task& task, const serving::ServingResult& r
 /// Latencies, rates, the parts of an iteration, memory, the room for caches, cost and energy.
 Sheet figure_lines(const serving::Task& task, const serving::Deployment& deployment,
                    const serving::Figures& figures);
-/// The kernels of an iteration, the share of the roofline that they reach, and the key of the engine
-/// that decides it.
+/// The kernels of an iteration, the share of the roofline that they reach, and the key of the
+/// engine that decides it.
 Sheet operation_tables(const serving::Task& task, const serving::Deployment& deployment,
                        const serving::Figures& figures);
 /// A deployment that fits at the low end alone, and how much it is beyond the rest.

@@ -24,8 +24,8 @@ class RuledOutMapping : public InputError {
 };
 
 /// Checks names and degrees against the problem; `evaluate` checks the fit.  The file may leave out
-/// the network (the config has one), the sharding (least bytes), micro-batch and tile, if the config
-/// gives them, and cores.  Throws a RuledOutMapping if the only mistakes are such decisions.
+/// the network (the config has one), the sharding (least bytes), micro-batch and tile, if the
+/// config gives them, and cores.  Throws a RuledOutMapping if the only mistakes are such decisions.
 Mapping load_mapping(const std::filesystem::path& file, const Problem& problem);
 /// Reads it from text; `name` stands for the file in messages.
 Mapping parse_mapping(const std::string& text, const std::string& name, const Problem& problem);

@@ -1,6 +1,6 @@
 #pragma once
-// The workload, the machine and the graph of a layer as results repeat them, so that a result can be
-// read without its config (docs/results.md); the files of the shelf.  In SI base units.
+// The workload, the machine and the graph of a layer as results repeat them, so that a result can
+// be read without its config (docs/results.md); the files of the shelf.  In SI base units.
 
 #include <optional>
 #include <span>

@@ -1,6 +1,6 @@
 #pragma once
-// A derived chip, and the answers of a search over its budgets, as JSON (docs/technology.md, section
-// 5; docs/results.md).
+// A derived chip, and the answers of a search over its budgets, as JSON (docs/technology.md,
+// section 5; docs/results.md).
 
 #include "design/find_split.hpp"
 #include "io/text/json_text.hpp"

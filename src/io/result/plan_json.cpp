@@ -179,7 +179,8 @@ Json exchange_json(const BlockExchange& exchange, Phase phase, const training::D
           {"bytes", number(share * exchange.whole)}};
 }
 
-/// The work of a micro-batch, part by part; null with a stack, whose exchanges are counted otherwise.
+/// The work of a micro-batch, part by part; null with a stack, whose exchanges are counted
+/// otherwise.
 Json work_json(const training::Task& task, const training::Plan& plan,
                const training::Fusions& fusions) {
   if (task.stack) return {};

@@ -1,6 +1,6 @@
 #pragma once
-// The memory of the fullest stage that is too small for any plan, and the amount missing; options of
-// software with which some plan fits; or the reason why there is no plan, whatever memory holds.
+// The memory of the fullest stage that is too small for any plan, and the amount missing; options
+// of software with which some plan fits; or the reason why there is no plan, whatever memory holds.
 
 #include <string>
 #include <vector>

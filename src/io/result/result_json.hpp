@@ -20,8 +20,8 @@ struct AnswerJson {
 };
 
 // One object in SI base units that always has every key; null where there is no value.  All that
-// depends on time or threads is in its "search".  Throws InternalError for a negative number that is
-// no difference (answer_rows.hpp).
+// depends on time or threads is in its "search".  Throws InternalError for a negative number that
+// is no difference (answer_rows.hpp).
 
 /// The text of this object is a mapping file as well (io/result/answer_files.hpp).
 Json answer_json(const Outcome& outcome);

@@ -1,7 +1,8 @@
-// The bytes of a textbook prove nothing of software that holds less: a weight has 18 of them, and in
-// some software 8.  So the config is read once with each stack of the shelf in place of its section
-// `execution`, and a plan is sought that fits the same machine at the low ends of the memory of the
-// stack, with all options that hold less.  Only if there is none with any stack nothing runs.
+// The bytes of a textbook prove nothing of software that holds less: a weight has 18 of them, and
+// in some software 8.  So the config is read once with each stack of the shelf in place of its
+// section `execution`, and a plan is sought that fits the same machine at the low ends of the
+// memory of the stack, with all options that hold less.  Only if there is none with any stack
+// nothing runs.
 
 #include <algorithm>
 #include <optional>

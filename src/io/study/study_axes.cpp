@@ -83,8 +83,8 @@ std::vector<YamlNode> read_range(MapReader& reader, const Place& place, InputMes
   return values;
 }
 
-/// Values of `values: [...]`, or of `from`, `to`, `steps` and `scale`: scalars as they would stand in
-/// a config.
+/// Values of `values: [...]`, or of `from`, `to`, `steps` and `scale`: scalars as they would stand
+/// in a config.
 std::vector<YamlNode> read_axis_values(MapReader& reader, const Place& place,
                                        InputMessages& messages) {
   const YamlEntry* list = reader.optional("values");

@@ -93,8 +93,8 @@ struct MergedStudy {
   study::PointAnswers answers;  ///< without their rows
 };
 
-/// Throws InputError for parts of different studies, parts that are there twice or missing, and parts
-/// that are not complete.
+/// Throws InputError for parts of different studies, parts that are there twice or missing, and
+/// parts that are not complete.
 MergedStudy merge_shards(const std::vector<std::filesystem::path>& folders);
 
 /// The study of a study.json, and its state.  Throws InputError.

@@ -20,8 +20,8 @@
 
 namespace dfsearch {
 
-/// The search of each point.  Time and nodes are limits of one point, memory is a limit of all points
-/// solved at once; a deterministic search leaves times out of the rows.
+/// The search of each point.  Time and nodes are limits of one point, memory is a limit of all
+/// points solved at once; a deterministic search leaves times out of the rows.
 struct PointSearch {
   SearchRequest request{};
   Deadline deadline{};  ///< of the whole run
@@ -35,8 +35,8 @@ class StudyPoints {
   [[nodiscard]] const study::Grid& grid() const { return grid_; }
   /// "sram=320 MiB, link=pcie"
   [[nodiscard]] std::string name(study::PointIndex point) const;
-  /// The point that a text names, by its number or as "sram=320 MiB,link=pcie" with a label for each
-  /// axis.  Throws InputError.
+  /// The point that a text names, by its number or as "sram=320 MiB,link=pcie" with a label for
+  /// each axis.  Throws InputError.
   [[nodiscard]] study::PointIndex find(const std::string& text) const;
 
   /// The config of a point; throws an InputError that names the point.

@@ -51,7 +51,8 @@ YamlNode load_yaml(const std::filesystem::path& file);
 /// Lays `over` upon `base`: maps are merged key by key, all else is replaced.
 void merge_into(YamlNode& base, YamlNode over);
 
-/// The tree as YAML in block style, two blanks a level; it reads back to the same tree but for places.
+/// The tree as YAML in block style, two blanks a level; it reads back to the same tree but for
+/// places.
 std::string yaml_text(const YamlNode& root);
 
 }  // namespace dfsearch

@@ -19,8 +19,8 @@
 
 namespace dfsearch {
 
-/// Seconds a tile by tensor, producer's and consumer's loops, along one network.  Any thread may use
-/// it.
+/// Seconds a tile by tensor, producer's and consumer's loops, along one network.  Any thread may
+/// use it.
 class ConversionTable {
  public:
   explicit ConversionTable(const DataflowGraph& graph)
@@ -30,8 +30,8 @@ class ConversionTable {
     for (std::atomic<double>& seconds : known_) seconds.store(kUnknown, std::memory_order_relaxed);
   }
 
-  /// The time, which `compute()` gives where it is not known; of a tensor that is none of the graph,
-  /// such as a seam, it never is.
+  /// The time, which `compute()` gives where it is not known; of a tensor that is none of the
+  /// graph, such as a seam, it never is.
   template <typename Compute>
   Seconds time(const Tensor& tensor, LoopPair producer, LoopPair consumer, Compute&& compute) {
     const std::less<const Tensor*> before;  // also of pointers into other arrays

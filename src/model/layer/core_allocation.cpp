@@ -56,8 +56,8 @@ std::int64_t scaled(std::int64_t cycles, double scale) {
   return static_cast<std::int64_t>(std::min(std::ceil(static_cast<double>(cycles) * scale), most));
 }
 
-/// Cycles of a kernel whose arrays keep an operand, its output or another one, which moves into them
-/// row by row before the rest streams past it.
+/// Cycles of a kernel whose arrays keep an operand, its output or another one, which moves into
+/// them row by row before the rest streams past it.
 std::int64_t systolic_cycles(const Kernel& kernel, const Shard& shard, Dataflow dataflow,
                              const Accelerator& accelerator, CoreGrid grid) {
   const ArrayExtents extents = array_extents(shard.of_step(), dataflow);

@@ -3,8 +3,8 @@
 // Bytes are a sum of one term per kernel (its own all-reduce) and one per tensor or
 // value (its conversions to other layouts) over the kernels with a choice; loops are
 // numbered in the order of preference, so that ties break as they should.  How many steps the
-// sum takes is known before the first one, so a graph that is too entangled is refused at once; where
-// no network splits any kernel, it has the first loops instead, which cost as little as any.
+// sum takes is known before the first one, so a graph that is too entangled is refused at once;
+// where no network splits any kernel, it has the first loops instead, which cost as little as any.
 //
 // Against brute force: tests/model/layer/least_bytes_sharding_test.cpp.
 

@@ -39,8 +39,8 @@ constexpr auto words(Kind) {
 /// Bytes a second that can enter the worst placed chip along the axis.
 BytesPerSecond into(const Axis& axis);
 
-/// An all-gather of `whole` bytes, or a reduce-scatter: on all axes at once, or axis after axis from
-/// the inside out.
+/// An all-gather of `whole` bytes, or a reduce-scatter: on all axes at once, or axis after axis
+/// from the inside out.
 Seconds gather_at_once(std::span<const Axis> axes, Bytes whole);
 Seconds gather_in_turn(std::span<const Axis> axes, Bytes whole);
 /// An all-reduce of `whole` bytes: two gathers, or one pass through a switch that reduces.

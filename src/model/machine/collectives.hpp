@@ -42,8 +42,8 @@ class Collectives {
   [[nodiscard]] std::int64_t members() const { return members_; }
 
   /// `whole` is the bytes of the reduced or gathered tensor.  One dimension works after the other
-  /// and moves the bytes that the inner ones leave, so the times add up; or all work at once, or only
-  /// the axes of a torus.
+  /// and moves the bytes that the inner ones leave, so the times add up; or all work at once, or
+  /// only the axes of a torus.
   [[nodiscard]] Seconds all_reduce(Bytes whole) const;
   [[nodiscard]] Seconds all_gather(Bytes whole) const;
   /// `member` is the bytes one member holds.  The dimensions work in a pipeline, so

@@ -1,4 +1,5 @@
-// Every edge of every axis walks over its links and leaves a mark on each; chips x axes x sides steps.
+// Every edge of every axis walks over its links and leaves a mark on each; chips x axes x sides
+// steps.
 
 #include "model/machine/mesh_placement.hpp"
 

@@ -60,8 +60,8 @@ std::optional<StatedPeak> product_peak(const Peaks& peaks, Math math);
 std::optional<StatedPeak> elementwise_peak(const Peaks& peaks, Math math);
 
 /// The format of products where a config gives none: the word decides, and of words of four bytes
-/// the library.  Words with scales of their blocks, such as mxfp8 of 1 + 1/32 B, count as the format
-/// below.
+/// the library.  Words with scales of their blocks, such as mxfp8 of 1 + 1/32 B, count as the
+/// format below.
 Math math_of_word(Bytes word, MathLibrary library, const Peaks& peaks);
 
 }  // namespace dfsearch

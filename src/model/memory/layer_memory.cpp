@@ -104,8 +104,8 @@ class Counter {
          {rules_.unfused * each * a_ * shares_.sequence * (model_.dropout ? 5.0 : 4.0)});
   }
 
-  /// Attention to the output of an encoder keeps queries and outputs for each token of the layer, keys
-  /// and values for each token of the encoder.
+  /// Attention to the output of an encoder keeps queries and outputs for each token of the layer,
+  /// keys and values for each token of the encoder.
   void add_cross(const Block& cross) {
     const double a = number(cross.heads), g = std::max(number(cross.kv), t_);
     const double d = number(cross.dim), dv = number(cross.value);

@@ -144,8 +144,8 @@ class Stage {
     if (stage_.last != nullptr && !shares_head()) ends_gathered_ += kWord * stage_.last->end;
   }
 
-  /// While the optimizer works nothing is lost to the allocator, but an earlier moment may need more
-  /// by what is lost then.
+  /// While the optimizer works nothing is lost to the allocator, but an earlier moment may need
+  /// more by what is lost then.
   void add_fragments() {
     const double held = use_.weights + use_.adapters + use_.optimizer + use_.gradients;
     const double largest = use_.moments[static_cast<std::size_t>(use_.moment)];

@@ -1,6 +1,6 @@
 #pragma once
-// The memory of a deployment by its parts, and the requests that its caches have room for, as servers
-// print them when they start (docs/serving.md, section 3).
+// The memory of a deployment by its parts, and the requests that its caches have room for, as
+// servers print them when they start (docs/serving.md, section 3).
 
 #include <cstdint>
 #include <optional>
@@ -21,8 +21,8 @@ struct CacheRoom {
   std::int64_t tokens = 0;  ///< of a rank
   std::int64_t max_model_len = 0;
   double requests = 0.0;  ///< of `max_model_len` tokens
-  /// Bytes that fill the usable share at each level, and the judgement, of an engine: the low end of one
-  /// without a known release is weights and caches alone, and the high one the typical one.
+  /// Bytes that fill the usable share at each level, and the judgement, of an engine: the low end
+  /// of one without a known release is weights and caches alone, and the high one the typical one.
   std::optional<memory::ByLevel<Bytes>> filled;
   memory::Verdict verdict = memory::Verdict::Fits;
   bool is_guessed = false;  ///< the release of the engine of some role is not known

@@ -1,7 +1,7 @@
 #pragma once
 // Continuous batching in its steady state: users who each wait for an answer and ask again, or
-// requests that come at random, on one rank (docs/serving.md, section 4).  Times are seconds; counts
-// of users are real numbers of at least 1.
+// requests that come at random, on one rank (docs/serving.md, section 4).  Times are seconds;
+// counts of users are real numbers of at least 1.
 
 #include <cstdint>
 #include <vector>
@@ -48,8 +48,8 @@ struct LoopMix {
   bool is_paced = false;  ///< all iterations take one: prefill sets the pace
 };
 
-/// (15) to (16b): the mix of `users` of at least 1.  The share, the requests that decode and the inverse
-/// of the cost never fall with the users.
+/// (15) to (16b): the mix of `users` of at least 1.  The share, the requests that decode and the
+/// inverse of the cost never fall with the users.
 LoopMix mix_of(const Loop& loop, double users);
 
 /// The times of the iterations of a rank.  Neither falls if any of its arguments rises but for the
@@ -62,8 +62,8 @@ class LoopTimes {
   [[nodiscard]] virtual double padded(double requests, double padding) const {
     return padding > 0.0 ? decode(requests + padding) : decode(requests);
   }
-  /// The time with a chunk of up to `chunk` tokens of prefill beside them on `ranks` of the ranks that
-  /// wait for each other, where a prompt costs `cost` iterations.
+  /// The time with a chunk of up to `chunk` tokens of prefill beside them on `ranks` of the ranks
+  /// that wait for each other, where a prompt costs `cost` iterations.
   [[nodiscard]] virtual double mixed(double requests, double cost, double chunk,
                                      double ranks) const = 0;
 
@@ -93,8 +93,8 @@ LoopFigures served_loop(const Loop& loop, const LoopTimes& times, double users);
 LoopFigures closed_loop(const Loop& loop, const LoopTimes& times, double users, double slots,
                         double answer);
 
-/// (18b), (18c): an open loop of `rate` requests a second, which come at random.  Its ttft is infinite if
-/// prefill cannot keep up.
+/// (18b), (18c): an open loop of `rate` requests a second, which come at random.  Its ttft is
+/// infinite if prefill cannot keep up.
 LoopFigures open_loop(const Loop& loop, const LoopTimes& times, double rate, std::int64_t slots,
                       double answer);
 

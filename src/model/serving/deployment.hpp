@@ -15,8 +15,8 @@ namespace dfsearch::serving {
 /// A count in an equation.
 constexpr double real(std::int64_t count) { return static_cast<double>(count); }
 
-/// Functions that never fall in real numbers may fall by this share as they are computed: sums of at
-/// most some hundred terms, each rounded to one part in 2^53.
+/// Functions that never fall in real numbers may fall by this share as they are computed: sums of
+/// at most some hundred terms, each rounded to one part in 2^53.
 inline constexpr double kRounding = 1e-12;
 
 /// How a replica holds the model on `chips()` chips of a pool.

@@ -24,7 +24,8 @@ class Links {
   [[nodiscard]] bool holds(std::int64_t members) const;
   /// For the bytes that are reduced.
   [[nodiscard]] LinkTime all_reduce(std::int64_t members) const;
-  /// For the bytes that a member sends; a share `leaving` of them goes beyond the innermost dimension.
+  /// For the bytes that a member sends; a share `leaving` of them goes beyond the innermost
+  /// dimension.
   [[nodiscard]] LinkTime all_to_all(std::int64_t members, double leaving = 1.0) const;
   /// How many groups of the innermost dimension the members are in.
   [[nodiscard]] std::int64_t groups(std::int64_t members) const;

@@ -1,6 +1,6 @@
 #pragma once
-// How far the predictions of an engine may be trusted: the classes of deployments that were measured
-// with it, and the error of each (docs/serving.md, section 8).
+// How far the predictions of an engine may be trusted: the classes of deployments that were
+// measured with it, and the error of each (docs/serving.md, section 8).
 
 #include <string>
 
@@ -18,14 +18,15 @@ bool is_same_class(const MeasuredClass& a, const MeasuredClass& b);
 /// The class of the engine that differs least, or null if nothing was measured with it.
 const MeasuredClass* nearest_class(const Engine& engine, const MeasuredClass& to);
 
-/// Adds a prediction to the class: of a time per token, or of a job's throughput with its sign turned.
+/// Adds a prediction to the class: of a time per token, or of a job's throughput with its sign
+/// turned.
 void add_error(double error, MeasuredClass& to);
 
 /// The words of a class: "experts in 4 bits, ranks of requests, up to 256 at once".
 std::string text_of(const MeasuredClass& of);
 
-/// A sentence on deployments of this class where few were measured, or some far off, or none; empty:
-/// enough were, or the engine states nothing that was measured.
+/// A sentence on deployments of this class where few were measured, or some far off, or none;
+/// empty: enough were, or the engine states nothing that was measured.
 std::string doubt_of(const Engine& engine, const MeasuredClass& of);
 
 }  // namespace dfsearch::serving

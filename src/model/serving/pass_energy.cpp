@@ -29,8 +29,8 @@ Math math_of(Number number) {
 }
 
 /// The task on chips that take time for one resource alone, without the times of engines.  Experts
-/// are chosen evenly, as the work of all chips counts and not the work of the fullest, and rows that
-/// fill up tiles are left out.
+/// are chosen evenly, as the work of all chips counts and not the work of the fullest, and rows
+/// that fill up tiles are left out.
 Task task_of(Task task, std::size_t pool_index, Joules EnergyWork::*resource) {
   Pool& pool = task.pools[pool_index];
   const EnergyRates& rates = pool.machine.energy;

@@ -21,8 +21,8 @@ class PassEnergy {
  public:
   PassEnergy(const Task& task, const Means& means, const Structure& structure, std::int64_t depth);
 
-  /// Joules of all chips of the stages for one pass, at the full clock.  A share of the pass for each
-  /// request of it never rises with their number.
+  /// Joules of all chips of the stages for one pass, at the full clock.  A share of the pass for
+  /// each request of it never rises with their number.
   [[nodiscard]] EnergyWork of(const PassWork& work) const;
   /// Joules of the drafts before a pass over `requests`.
   [[nodiscard]] EnergyWork drafts(double requests) const;

@@ -1,4 +1,5 @@
-// The memory of a chip by its stage: the fullest one decides what fits (docs/serving.md, section 3).
+// The memory of a chip by its stage: the fullest one decides what fits (docs/serving.md, section
+// 3).
 
 #include <algorithm>
 #include <array>

@@ -3,9 +3,9 @@
 
 namespace dfsearch::serving {
 
-/// Returns a root of `excess`, which is `below` at `low` and `above` at `high`, of opposite signs, by
-/// regula falsi (Illinois).  There the value of `excess` is at most `tolerance` away from 0, or it is
-/// the high end of an interval without numbers inside.
+/// Returns a root of `excess`, which is `below` at `low` and `above` at `high`, of opposite signs,
+/// by regula falsi (Illinois).  There the value of `excess` is at most `tolerance` away from 0, or
+/// it is the high end of an interval without numbers inside.
 template <class Excess>
 double rising_root(double low, double below, double high, double above, double tolerance,
                    const Excess& excess) {

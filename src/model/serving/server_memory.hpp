@@ -1,6 +1,6 @@
 #pragma once
-// The memory of a chip that serves: the space beside weights and caches which a release of an engine
-// takes, and the tokens of cache that it finds room for (docs/serving.md, section 3).
+// The memory of a chip that serves: the space beside weights and caches which a release of an
+// engine takes, and the tokens of cache that it finds room for (docs/serving.md, section 3).
 
 #include <cstdint>
 #include <optional>

@@ -16,8 +16,8 @@
 
 namespace dfsearch::serving {
 
-/// A replica that decodes at one batch, or the bound of an interval of batches: none of them has less
-/// of anything but `capacity`, and none has more of that.  Rates count one replica.
+/// A replica that decodes at one batch, or the bound of an interval of batches: none of them has
+/// less of anything but `capacity`, and none has more of that.  Rates count one replica.
 struct Decoding {
   std::int64_t batch = 1;
   std::int64_t most_batch = 1;   ///< the last of the interval
@@ -60,8 +60,8 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  /// Figures by (12) and (15) to (18) of docs/serving.md for any number of replicas: with a user for
-  /// each slot, or with full slots if it is loaded.
+  /// Figures by (12) and (15) to (18) of docs/serving.md for any number of replicas: with a user
+  /// for each slot, or with full slots if it is loaded.
   [[nodiscard]] Decoding at(std::int64_t batch) const;
   /// Figures of one of `replicas` replicas, which share the users or the rate of the task.
   [[nodiscard]] Decoding at(std::int64_t batch, std::int64_t replicas) const;
@@ -78,8 +78,8 @@ class Decoder {
     const bool is_loop = !task_.num_requests && !loop_.graphs;
     return is_loop && alike && loop_.ranks == 1.0 && loop_.budget == 0.0 && !pass_.is_cut();
   }
-  /// The bound of all batches between two answers of `at` for the same replicas: (24), or (24b) if it
-  /// is not steady.
+  /// The bound of all batches between two answers of `at` for the same replicas: (24), or (24b) if
+  /// it is not steady.
   [[nodiscard]] Decoding between(const Decoding& low, const Decoding& high) const;
   /// Lower bounds of this and of all greater batches, of figures of `at` alone.
   [[nodiscard]] double least_tpot(const Decoding& decoding) const;
@@ -97,8 +97,8 @@ class Decoder {
     });
     return pass_.held_bytes(cached) / real(structure_.pipeline);
   }
-  /// Energy of the operations for a request, at the full clock, where a rank and micro-batch answers
-  /// `rate` requests a second and `users` decode; nothing unless energies are asked for.
+  /// Energy of the operations for a request, at the full clock, where a rank and micro-batch
+  /// answers `rate` requests a second and `users` decode; nothing unless energies are asked for.
   /// docs/energy.md (8)
   [[nodiscard]] EnergyWork work_of_request(const Decoding& decoding, double rate,
                                            double users) const;

@@ -45,7 +45,8 @@ constexpr double bytes_of(Number number) {
                                                    0.53125, 0.5, 0.5, 0.5625, 0.51953125};
   return kBytes[static_cast<std::size_t>(number)];
 }
-/// The format in which weights are multiplied where no other is given: groups of integers in 16 bits.
+/// The format in which weights are multiplied where no other is given: groups of integers in 16
+/// bits.
 constexpr Number multiplied(Number stored) {
   return stored == Number::Int4G32 || stored == Number::Int4G128 ? Number::Bf16 : stored;
 }
@@ -155,8 +156,8 @@ struct ScanShares {
   Seconds start{10e-6};       ///< of a layer in each pass
 };
 
-/// The way of tokens to experts where ranks have requests of their own: each gets all tokens and adds
-/// up its share, or tokens go to the chips of their experts and back.
+/// The way of tokens to experts where ranks have requests of their own: each gets all tokens and
+/// adds up its share, or tokens go to the chips of their experts and back.
 enum class Exchange : std::uint8_t { AllToAll, Gather };
 constexpr auto words(Exchange) { return named<Exchange>("all_to_all", "gather"); }
 
@@ -208,7 +209,8 @@ struct Engine {
   Exchange exchange = Exchange::AllToAll;
   Dispatch dispatch = Dispatch::PerExpert;      ///< with AllToAll
   std::optional<std::int64_t> node_limit = {};  ///< groups that the experts of a token are in
-  /// Tokens of recorded iterations without prefill, which others are filled up to; empty: any number.
+  /// Tokens of recorded iterations without prefill, which others are filled up to; empty: any
+  /// number.
   std::vector<std::int64_t> graph_sizes = {};
   Ranks ranks = Ranks::Aligned;
   std::optional<Release> release;  ///< of the software, which decides the memory beside caches

@@ -1,6 +1,7 @@
-// Transformer Engine issues a product and a cast for each expert of a chip, so the host takes longer
-// the more experts a chip has.  Dispatchers differ in how often they pass over the rows: before and
-// after NCCL's all-to-all a kernel sorts and another permutes them, reading and writing each.
+// Transformer Engine issues a product and a cast for each expert of a chip, so the host takes
+// longer the more experts a chip has.  Dispatchers differ in how often they pass over the rows:
+// before and after NCCL's all-to-all a kernel sorts and another permutes them, reading and writing
+// each.
 
 #include "model/stack/expert_layer.hpp"
 

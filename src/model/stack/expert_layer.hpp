@@ -1,6 +1,6 @@
 #pragma once
-// A layer of experts by the software of a stack: the time that the host needs to issue it, the words
-// that rows are moved by, and exchanges beside other work (docs/truth.md, section 11).
+// A layer of experts by the software of a stack: the time that the host needs to issue it, the
+// words that rows are moved by, and exchanges beside other work (docs/truth.md, section 11).
 
 #include "base/units.hpp"
 #include "model/stack/stack.hpp"

@@ -7,9 +7,8 @@
 
 namespace dfsearch::stack {
 
-/// The part of exchanges that a share of a pass, `hiding`, does not hide: at least the share `least`
-/// of them.
-/// docs/truth.md (21)
+/// The part of exchanges that a share of a pass, `hiding`, does not hide: at least the share
+/// `least` of them. docs/truth.md (21)
 inline Seconds exposed_beside(Seconds exchanges, Seconds pass, double hiding, double least) {
   return std::max(exchanges - pass * hiding, exchanges * least);
 }

@@ -84,8 +84,8 @@ struct Switches {
   Grouped grouped = Grouped::EachExpert;
 };
 
-/// Takes switches that are left out from `open`, and those that it lacks as the simplest software has
-/// them.
+/// Takes switches that are left out from `open`, and those that it lacks as the simplest software
+/// has them.
 inline Switches switches_of(const Software& told, const Software& open) {
   const Software& graphs = told.graphs.empty() ? open : told;
   Switches all{.replays_layers =

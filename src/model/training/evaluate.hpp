@@ -44,8 +44,8 @@ struct Misfit {
 
 /// The plan must be whole: degrees that multiply to the chips and are divided among the
 /// dimensions, micro-batches that divide the batch, layers that add up.  Anything else is an
-/// InternalError, and so is a fusion that does not fit.  Fusions count where the kernels of the task
-/// are fused.
+/// InternalError, and so is a fusion that does not fit.  Fusions count where the kernels of the
+/// task are fused.
 std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, const Plan& plan,
                                     const Fusions& fusions = {});
 

@@ -60,9 +60,8 @@ using Fusions = std::array<PartFusion, kParts.size()>;
 FusedPart fused_part(const Task& task, const Block& block, const BlockLayouts& layouts,
                      const Degrees& degrees, std::int64_t micro_batch);
 
-/// No fusion takes less in any pass of the schedule.  Where gradients of weights do not wait the sum of
-/// all passes is no less by any other schedule.
-/// docs/search.md, section 15
+/// No fusion takes less in any pass of the schedule.  Where gradients of weights do not wait the
+/// sum of all passes is no less by any other schedule. docs/search.md, section 15
 BlockProfile fused_floor(const FusedPart& part, Schedule schedule);
 
 /// The times of the kernels of a pass that run one by one.

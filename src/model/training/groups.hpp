@@ -70,7 +70,8 @@ struct Groups {
 MeshLoads loads_of(const Mesh& mesh, const Division& division);
 
 /// The placements of a division that no other one with context, expert and data in the same order
-/// beats in any link or hop of any role, and of equal ones the first: some best step has one of them.
+/// beats in any link or hop of any role, and of equal ones the first: some best step has one of
+/// them.
 std::vector<Division> unbeaten_divisions(const Mesh& mesh, const Degrees& degrees);
 
 }  // namespace dfsearch::training

@@ -32,8 +32,8 @@ struct MemoryUse {
   }
 };
 
-/// Chips among which an optimizer's states can be divided: all chips with the same weights, or with a
-/// stack the members of its `shard_group` among them.
+/// Chips among which an optimizer's states can be divided: all chips with the same weights, or with
+/// a stack the members of its `shard_group` among them.
 double sharing_chips(const Task& task, const Degrees& degrees, bool of_experts);
 
 /// Never less with a layer more.  Of the plan degrees, recomputation, ZeRO, schedule, chunks and

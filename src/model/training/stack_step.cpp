@@ -226,8 +226,8 @@ bool StepModel::overlaps_experts(const stack::Switches& switches) const {
          (any_schedule_ || shape_.degrees[Role::Pipeline] == 1 || shape_.chunks > 1);
 }
 
-/// The share of the layers of a chunk that are computed again whole: the least of any pipeline, if it
-/// is not decided.
+/// The share of the layers of a chunk that are computed again whole: the least of any pipeline, if
+/// it is not decided.
 // docs/truth.md (23)
 double StepModel::recomputed_share() const {
   const double chunks =

@@ -47,8 +47,9 @@ struct Task {
   Transformer model;
   TransformerPass pass;  ///< of a sample; `dense` is not read
   std::int64_t global_batch = 1;
-  /// All degrees are given, and no strategy is read.  A dimension may serve several roles: its degree
-  /// is the product of theirs, and a group of k of its chips talks like a dimension of degree k.
+  /// All degrees are given, and no strategy is read.  A dimension may serve several roles: its
+  /// degree is the product of theirs, and a group of k of its chips talks like a dimension of
+  /// degree k.
   Machine machine;
   /// Kernels of a layer one after the other, or fused on the chip, where exchanges are waited for
   /// all the same (docs/training.md, section 5).

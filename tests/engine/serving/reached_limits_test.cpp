@@ -112,8 +112,8 @@ TEST_CASE("limits set to what an answer does are kept by it") {
         CAPTURE(std::string(row.limit));
         Task limited = task;
         row.put(limited, point);
-        // Requests that come at random as fast as a loop serves them take more time than in the loop, and
-        // share fewer iterations: the rate and the cost are what it keeps.
+        // Requests that come at random as fast as a loop serves them take more time than in the
+        // loop, and share fewer iterations: the rate and the cost are what it keeps.
         const bool is_loop = point.deployment.mode == serving::Mode::Aggregated && !task.rate;
         if (is_loop && limited.rate) {
           limited.limits = {.ttft = {}, .tpot = {}, .e2e = {}, .cost = limited.limits.cost};

@@ -1,4 +1,5 @@
-// Plans of models of several kinds of layers against plain enumeration of all spreads of the layers.
+// Plans of models of several kinds of layers against plain enumeration of all spreads of the
+// layers.
 
 #include <doctest/doctest.h>
 
@@ -38,8 +39,8 @@ void for_each_spread(std::int64_t layers, std::int64_t stages,
   next(layers);
 }
 
-/// The model behind an encoder of up to two layers, whose output its first kind of layers reads; the
-/// model itself where that has no equations.
+/// The model behind an encoder of up to two layers, whose output its first kind of layers reads;
+/// the model itself where that has no equations.
 Transformer behind_encoder(const Transformer& model, std::mt19937_64& random) {
   ModelShape shape = model.mixed->shape;
   Stack encoder = shape.stacks.front();

@@ -1,5 +1,5 @@
-// Models of several kinds of layers: the parts of a form against the counts of its blocks, ranges of
-// layers, and the rules that tensor and context ranks break.
+// Models of several kinds of layers: the parts of a form against the counts of its blocks, ranges
+// of layers, and the rules that tensor and context ranks break.
 
 #include "graph/workloads/blocks/mixed_layers.hpp"
 

@@ -58,8 +58,8 @@ void check_reads_back(const Workload& workload) {
   check_equal(loaded(json + ", \"system\": " + kSystemJson + "}"), workload);
 }
 
-/// Every field that a kernel can have, with values at odds with its defaults.  The shapes are at odds
-/// with each other.
+/// Every field that a kernel can have, with values at odds with its defaults.  The shapes are at
+/// odds with each other.
 Workload odd_workload() {
   Kernel update{.name = "update 1",
                 .kind = KernelKind::Gemm,

@@ -1,5 +1,5 @@
-// A closed loop whose prefill is apart: a worked case of an independent program, Little's law, and the
-// limits that other users wait at.
+// A closed loop whose prefill is apart: a worked case of an independent program, Little's law, and
+// the limits that other users wait at.
 
 #include "model/serving/apart_loop.hpp"
 

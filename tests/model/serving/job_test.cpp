@@ -1,5 +1,5 @@
-// Jobs against their equations written out: all generations one by one, and the pieces between their
-// events; and the case of an independent evaluator.
+// Jobs against their equations written out: all generations one by one, and the pieces between
+// their events; and the case of an independent evaluator.
 
 #include <doctest/doctest.h>
 
@@ -129,7 +129,8 @@ TEST_CASE("recorded iterations are filled up to the next size") {
   CHECK(loop.padding(2.5) == 0.0);
 }
 
-/// 3,000 requests of Qwen3 235B on four B200: an independent program (plain Python) has these figures.
+/// 3,000 requests of Qwen3 235B on four B200: an independent program (plain Python) has these
+/// figures.
 TEST_CASE("the case of an independent evaluator") {
   Task task;
   Transformer& model = task.model;

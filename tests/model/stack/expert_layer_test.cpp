@@ -1,5 +1,5 @@
-// Layers of experts by the switches of their software: worked by hand with the constants of `te` and
-// of chips of the shelf, which are written here once more.
+// Layers of experts by the switches of their software: worked by hand with the constants of `te`
+// and of chips of the shelf, which are written here once more.
 
 #include <doctest/doctest.h>
 

@@ -361,8 +361,8 @@ TEST_CASE("interleaved stages that differ seldom take longer than predicted") {
   CHECK(20 * longer <= cases);
 }
 
-/// Of a random pipeline what the step takes, by hand in the order of the stages, and with one of its
-/// times greater.
+/// Of a random pipeline what the step takes, by hand in the order of the stages, and with one of
+/// its times greater.
 struct World {
   Schedule schedule;
   std::int64_t chunks, micro_batches;

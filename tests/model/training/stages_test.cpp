@@ -153,7 +153,8 @@ TEST_CASE("chunks take the layers in turn") {
   CHECK(contents[1].other_layers == 3);
   CHECK(contents[0].first);
   CHECK(contents[1].last);
-  // Ten layers in three stages of two chunks of two slots: the embedding and the loss take one each.
+  // Ten layers in three stages of two chunks of two slots: the embedding and the loss take one
+  // each.
   const auto ends = contents_of({3, 4, 3}, 2, {.layers = 6, .other_layers = 4});
   CHECK(ends[0].layers == 2);  // 0, 5, 6
   CHECK(ends[0].other_layers == 1);

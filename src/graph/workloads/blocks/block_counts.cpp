@@ -159,8 +159,8 @@ struct Counter {
     counts.kept = number(inner + channels + b.heads + channels + inner);
   }
 
-  /// The chunked delta rule: products within a chunk, an inverse of its triangle, and three products
-  /// with the state.
+  /// The chunked delta rule: products within a chunk, an inverse of its triangle, and three
+  /// products with the state.
   void delta_rule(std::int64_t heads, std::int64_t k_dim, std::int64_t v_dim) {
     const double k = number(k_dim), v = number(v_dim), c = number(kDeltaChunk);
     counts.scan =

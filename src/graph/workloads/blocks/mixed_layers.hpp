@@ -30,8 +30,8 @@ struct LayerForm {
   bool makes_values = true;  ///< false: values are the keys
   bool encodes = false;      ///< its tokens belong to an encoder
   std::optional<Block> cross = std::nullopt;  ///< attention to the output of an encoder
-  // Compressed attention, whose matrices are among `linears`: beside its window a query sees keys of
-  // `rate` tokens each (0: none), all or `chosen` ones.
+  // Compressed attention, whose matrices are among `linears`: beside its window a query sees keys
+  // of `rate` tokens each (0: none), all or `chosen` ones.
   bool is_compressed = false;
   std::int64_t rate = 0, chosen = 0;
   std::int64_t groups = 1;  ///< of its outputs
@@ -54,8 +54,8 @@ struct LayerForm {
   double index_pair = 0.0, index_cache = 0.0;
   std::int64_t topk = 0;  ///< tokens that the index chooses for a query; 0: all
 
-  /// Elements of the cache of attention that a token adds, on one of `tensor` chips, and elements of
-  /// its share of a compressed key.
+  /// Elements of the cache of attention that a token adds, on one of `tensor` chips, and elements
+  /// of its share of a compressed key.
   [[nodiscard]] double cached(double tensor) const;
   [[nodiscard]] double cached_far() const;
   /// Tokens that a query sees, and tokens that stay in the cache; 0: all.
@@ -69,7 +69,8 @@ struct LayerForm {
 /// Windows that differ within a model.
 inline constexpr std::size_t kMostWindows = 3;
 
-/// Who runs the model: Megatron-LM divides groups of states among tensor ranks, vLLM may repeat one.
+/// Who runs the model: Megatron-LM divides groups of states among tensor ranks, vLLM may repeat
+/// one.
 enum class Runner : std::uint8_t { Training, Serving };
 
 struct MixedLayers {

@@ -11,7 +11,8 @@ namespace dfsearch {
 
 /// Appends the layers of the given number of modules, without their heads.  A model of several
 /// kinds of layers takes the module of its family, with the product that joins two tokens, or one
-/// layer like its last if the family has none.  The module of another model is one more equal layer.
+/// layer like its last if the family has none.  The module of another model is one more equal
+/// layer.
 void add_prediction_layers(Transformer& model, std::int64_t modules);
 
 }  // namespace dfsearch

@@ -1,5 +1,5 @@
-// Tensor, context and pipeline ranks divide layers of several kinds by rules of Megatron-LM and vLLM
-// (docs/truth.md, section 1; docs/serving.md, section 3).
+// Tensor, context and pipeline ranks divide layers of several kinds by rules of Megatron-LM and
+// vLLM (docs/truth.md, section 1; docs/serving.md, section 3).
 
 #include <fmt/format.h>
 

@@ -22,13 +22,14 @@ struct LayerListGraph {
 /// The least number of layers after which the list begins again; all layers if it never does.
 std::int64_t period_of(const MixedLayers& mixed);
 
-/// `model` has layers of several kinds.  The graph has `layers` layers, a multiple of the period and
-/// a divisor of the layers of the model; 0: one period, which a list that never begins again lacks.
+/// `model` has layers of several kinds.  The graph has `layers` layers, a multiple of the period
+/// and a divisor of the layers of the model; 0: one period, which a list that never begins again
+/// lacks.
 LayerListGraph layer_list_graph(const Transformer& model, const TransformerPass& pass,
                                 PassKind kind, std::int64_t layers);
 
-/// What a sequence of `context` tokens keeps: keys and values in words of the model, states of scans
-/// in 32 bits.
+/// What a sequence of `context` tokens keeps: keys and values in words of the model, states of
+/// scans in 32 bits.
 Bytes kept_of_sequence(const MixedLayers& mixed, std::int64_t context, Bytes word);
 
 }  // namespace dfsearch

@@ -3,8 +3,8 @@
 // A block is a product IN, a convolution, a scan and a product OUT.  The scan takes a sequence in
 // chunks, so that it is made of matrix products (Dao, Gu: "Transformers are SSMs", 2024, section 6;
 // Yang, Kautz, Hatamizadeh: "Gated Delta Networks", 2024): some among the tokens of a chunk, whose
-// kernel comes first, the rest with the values and the state in the kernel SCAN.  The state stays on
-// the chip from tile to tile.  FLOP are those that counts_of() has, to the digit.
+// kernel comes first, the rest with the values and the state in the kernel SCAN.  The state stays
+// on the chip from tile to tile.  FLOP are those that counts_of() has, to the digit.
 
 #include "graph/workloads/llm/scan_writer.hpp"
 
