@@ -116,6 +116,13 @@ std::string pin(Task& task, Draws& draws) {
   }
 }
 
+/// The least step that is proved; nothing if no plan fits, or with a stack at the low ends alone.
+std::optional<double> proved(const Task& task) {
+  const PlanResult found = find_plan(task, {});
+  if (!found.cost || found.status != SearchStatus::Optimal) return std::nullopt;
+  return found.cost->step_time.in_base_units();
+}
+
 /// The task with one choice given that was open, for every value of it that a config may have.
 std::vector<std::pair<std::string, Task>> pinned_tasks(const Task& task) {
   std::vector<std::pair<std::string, Task>> all;
@@ -180,10 +187,10 @@ TEST_CASE("no value of any choice is better than the choice left open") {
       }
     }
     CAPTURE(seed);
-    const std::optional<double> free = least(task);
+    const std::optional<double> free = proved(task);
     for (const auto& [what, pinned] : pinned_tasks(task)) {
       CAPTURE(what);
-      const std::optional<double> given = least(pinned);
+      const std::optional<double> given = proved(pinned);
       without += !given;
       if (!given) continue;
       REQUIRE(free);
