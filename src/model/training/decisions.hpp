@@ -18,7 +18,7 @@ namespace dfsearch::training {
 /// Values of a decision as numbers: the number itself, or the place in an enumeration.
 using Values = std::vector<std::int64_t>;
 
-/// A plan with all decisions before the next one, of a model with so many layers.
+/// The plan up to a decision, and the number of layers of its model.
 struct Decided {
   const Task& task;
   const Plan& plan;
