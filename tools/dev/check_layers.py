@@ -38,8 +38,8 @@ KNOWS = {
     "study": ["base"],
     "cluster": ["base", "study"],
     "io": ["base", "schema", "graph", "model", "technology", "milp", "engine", "design", "study"],
-    "tools": ["base", "graph", "model", "technology", "milp", "engine", "design", "study", "cluster",
-              "io"],
+    "tools": ["base", "schema", "graph", "model", "technology", "milp", "engine", "design",
+              "study", "cluster", "io"],
 }
 # "solve" stands for the files that are in no room.
 ROOMS = ["tree", "plan", "calculon", "tables", "duals", "fusion", "sharding", "mapping", "stages",
