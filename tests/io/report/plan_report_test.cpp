@@ -161,7 +161,7 @@ TEST_CASE("roles, stages and offloading of a plan are told") {
         Json({{"tensor", 2}, {"context", 1}, {"expert", 2}, {"pipeline", 2}, {"data", 4}}));
   CHECK(json["micro_batch"] == 4);
   CHECK(json["plan"] == Json::parse(R"({"layout": "least_kept", "recompute": "full", "zero": 1,
-      "schedule": "zb_h1", "chunks": 1, "layers": [7, 5], "offload": ["weights", "optimizer"]})"));
+      "schedule": "zb_h1", "chunks": 1, "offload": ["weights", "optimizer"], "layers": [7, 5]})"));
   // The roles of the dimensions multiply to their degrees; data there is without expert.
   std::int64_t chips = 1;
   for (const Json& dimension : json["network"]) {
