@@ -1,4 +1,4 @@
-// A shape is refused unless one of these explains it: heads as rows, samples as columns, shared
+// A shape is refused unless a known cause explains it: heads as rows, samples as columns, shared
 // heads, fewer tokens in a window, tokens dealt out to experts.
 
 #include "graph/dataflow_graph.hpp"

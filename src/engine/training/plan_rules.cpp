@@ -467,7 +467,7 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Score most,
     ++measured;
     const EnergyWork work = searched_work(space_.task(), model, false);
     const Seconds longest = longest_step(space_.task(), work, most);
-    // Stacks have many recomputations, and most of these take too long.
+    // A stack has many recomputations, and most plans with them take too long.
     if (space_.task().stack) {
       Plan plain = plan;
       plain.recompute = shape.recompute;

@@ -83,7 +83,7 @@ struct Server {
   std::int64_t replicas = 1;
   std::int64_t chips = 1;
   std::int64_t node_chips = 0;  ///< chips that share the innermost network; 0: not known
-  Emitted arguments;            ///< those of the framework without the model and the role
+  Emitted arguments;            ///< of the framework, without the model and the role
 };
 /// The number types and the load of the best deployment of a result, a line each.
 std::vector<std::string> deployment_notes(const Json& result);

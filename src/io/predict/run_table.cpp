@@ -200,7 +200,7 @@ std::string set_expert(const RowReader& row, const Transformer& model, training:
   return {};
 }
 
-/// A list of modules is what a recipe computes again, or what it adds to another recipe.
+/// Modules of a list are computed again, alone or beside another recipe.
 void set_recompute(const RowReader& row, training::Plan& plan) {
   const std::string_view recompute = row.text("recompute");
   const std::string_view modules = row.text("recompute_modules");
@@ -427,7 +427,7 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, Unfit& unfit, InputMe
   add_prediction_layers(task.model, task.stack->stack.software.mtp);
   const auto overlap = row.number("tensor_overlap");
   if (overlap && *overlap > 1.0) row.complain("tensor_overlap", "expected a share from 0 to 1");
-  // A guessed share of a row gives way to that of the stack if the row has its switch.
+  // The share of the stack replaces a guessed one of a row with its switch.
   if (overlap && row.text("user_buffers").empty()) {
     task.stack->stack.tensor_overlap = {*overlap};
     run.says_overlap = true;

@@ -42,7 +42,7 @@ class MappingQuestion final : public Question {
     }
   }
 
-  /// With stages that divide the graph a search gives one answer, and only floors can be left out.
+  /// A search of stages that divide the graph gives one answer, and can leave out floors alone.
   void check(const SolveOptions& asked) const override {
     Question::check(asked);
     if (!config_.problem.divides_graph()) return;

@@ -288,8 +288,8 @@ class StepQuestion final : public Question {
     }
   }
 
-  /// With fused attention selective recomputation computes nothing again in frameworks: there are
-  /// no kept scores.
+  /// Fused attention keeps no scores, so frameworks compute nothing again by selective
+  /// recomputation.
   void take_scores(PlanHint& hint) const {
     if (Kind::has_scores(config_.task)) return;
     for (HintChange& change : hint.changes) {

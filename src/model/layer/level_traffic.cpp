@@ -6,10 +6,10 @@
 //
 //     alpha ceil(N / b) + beta ceil(K / a).
 //
-// Of all b with one value of ceil(N / b) the least leaves the most room for a, and the cost never
-// grows with a: so a walk over the values of one ceil, with the least b of each and the greatest a
-// beside it, meets a best tile.  There are at most 2 sqrt(N) values, and the walk takes the shorter
-// of the two sides.  It begins where the pieces of b alone cost less than some tile near the best,
+// The least b with a value of ceil(N / b) leaves the most room for a, and the cost never grows with
+// a.  So a walk over the values of one ceil, with the least b of each and the greatest a beside it,
+// meets a best tile.  There are at most 2 sqrt(N) values, and the walk takes the shorter of the two
+// sides.  It begins where the pieces of b alone cost less than some tile near the best,
 // and ends where the pieces of a alone cost more than the best so far.  With more room every tile
 // remains possible, so the result never grows with M.  Against all tiles:
 // tests/model/layer/level_traffic_test.cpp.

@@ -45,7 +45,7 @@ enum class Conversion : std::uint8_t { Free, AllGather, AllToAll };
 /// to shard: then the weight is replicated.  A kernel that is spread over the grid or
 /// the machine has `none` and nothing else.
 std::vector<Loop> shardable_loops(const Kernel& kernel);
-/// The pairs of these loops, or of one and none, that a kernel may have over the tensor axes: a
+/// The pairs of shardable loops, or of one and none, that a kernel may have over the tensor axes: a
 /// kernel that must be sharded has a loop along at least one axis.
 LoopSet shardable_pairs(const Problem& problem, const Kernel& kernel);
 /// The pairs that differ for a tensor group of one axis: pairs that leave the second axis alone, or

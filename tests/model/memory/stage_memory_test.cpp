@@ -113,6 +113,7 @@ TEST_CASE("layers computed again whole are kept as full, and those on the host n
     world.plan.recompute = Recompute::None;
     stack::Software& software = world.task.stack->stack.software;
     const std::int64_t layers = world.all.all_layers();
+    const auto number = static_cast<double>(layers);
     const auto activations = [&](std::int64_t again, std::int64_t offloaded) {
       software.recompute_layers = again;
       software.offload_layers = offloaded;
@@ -126,8 +127,8 @@ TEST_CASE("layers computed again whole are kept as full, and those on the host n
     CHECK(activations(2 * layers, 0) == all);
     CHECK(activations(0, layers) == 0.0);
     // Each layer takes an equal part of the way.
-    CHECK(activations(1, 0) == doctest::Approx(none + (all - none) / layers));
-    CHECK(activations(0, 1) == doctest::Approx(none - none / layers));
+    CHECK(activations(1, 0) == doctest::Approx(none + (all - none) / number));
+    CHECK(activations(0, 1) == doctest::Approx(none - none / number));
     world.plan.recompute = Recompute::Full;
     CHECK(activations(0, 0) == doctest::Approx(all));
     // The high end counts nothing as gone.
