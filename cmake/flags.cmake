@@ -19,7 +19,10 @@ target_compile_options(
             # No fused multiply-add: all machines agree to the last bit.
             -ffp-contract=off
             # Functions of a library may be inlined there, as in a program.
-            -fno-semantic-interposition)
+            -fno-semantic-interposition
+            # A compiler that collects its garbage seldom takes a tenth less time for 0.4 GB more.
+            $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>
+            $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-expand=100>)
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False warnings of GCC 12 with optimisation: overlaps in "text" + std::string (bug 105651), reads
