@@ -38,7 +38,4 @@ struct Mapping {
   friend bool operator==(const Mapping&, const Mapping&) = default;
 };
 
-/// How many partitions hold at least one kernel.
-std::int64_t partitions_used(const std::vector<std::int64_t>& partition);
-
 }  // namespace dfsearch

@@ -144,7 +144,8 @@ class Point {
 };
 
 bool has_gap(const std::vector<std::int64_t>& partition) {
-  return partitions_used(partition) != *std::max_element(partition.begin(), partition.end()) + 1;
+  return test::partitions_used(partition) !=
+         *std::max_element(partition.begin(), partition.end()) + 1;
 }
 
 /// Not in the model: decided before it.

@@ -8,6 +8,27 @@
 
 namespace dfsearch::test {
 
+/// Bytes that are read for a token of each of `batch` samples after `context` others: once the
+/// weights but the embedding, with the experts that are touched, and the cache of each sample.
+inline Bytes decode_bytes(const Transformer& model, std::int64_t context, std::int64_t batch,
+                          Bytes word) {
+  const auto weights = [&](std::int64_t used) {
+    Transformer one = model;
+    if (one.experts) one.experts->used = used;
+    return static_cast<double>(count(one, 1, Bytes(1.0)).active_parameters);
+  };
+  const double touched = model.experts ? touched_experts(*model.experts, batch) : 1.0;
+  const double tables = static_cast<double>(model.end_vectors) +
+                        static_cast<double>(model.hidden) *
+                            ((model.tied ? 0.0 : static_cast<double>(model.vocabulary)) +
+                             static_cast<double>(model.positions));
+  const double elements = weights(1) + (touched - 1.0) * (weights(2) - weights(1)) - tables;
+  const Bytes cached = count(model, 1, word).cache_bytes_per_token;
+  return word * elements +
+         cached * (model.seen_in_layers(context) / static_cast<double>(model.layers) *
+                   static_cast<double>(batch));
+}
+
 /// Random models that depend on the seed alone, on every machine.
 class RandomModels {
  public:

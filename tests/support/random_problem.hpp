@@ -3,12 +3,20 @@
 // which SRAM, memory, cores or the network bind.
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <random>
+#include <set>
+#include <vector>
 
 #include "model/problem.hpp"
 
 namespace dfsearch::test {
+
+/// How many partitions hold at least one kernel.
+inline std::int64_t partitions_used(const std::vector<std::int64_t>& partition) {
+  return std::ssize(std::set(partition.begin(), partition.end()));
+}
 
 struct WorldLimits {
   std::size_t kernels = 7;

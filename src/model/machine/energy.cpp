@@ -34,13 +34,7 @@ Energy energy_of(const EnergyRates& rates, double chips, Seconds time, const Ene
   return energy;
 }
 
-// docs/energy.md (3)
-double best_clock(const EnergyRates& rates, double chips, Seconds time, Joules work) {
-  const Joules idle = chips * (rates.idle + rates.host) * time;
-  return work > Joules{} ? std::min(1.0, std::cbrt(idle / (2.0 * work))) : 1.0;
-}
-
-// docs/energy.md (4)
+// docs/energy.md (3), (4)
 Joules energy_bound(const EnergyRates& rates, Seconds chip_time, Joules work) {
   const Joules idle = (rates.idle + rates.host) * chip_time;
   if (2.0 * work <= idle) return idle + work;

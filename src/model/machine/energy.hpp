@@ -64,9 +64,6 @@ struct Energy {
 /// A run of `chips` chips that takes `time` at the full clock and does this work there.
 Energy energy_of(const EnergyRates& rates, double chips, Seconds time, const EnergyWork& work);
 
-/// The clock of least energy, as a share of the full one, of work whose time goes as its inverse.
-double best_clock(const EnergyRates& rates, double chips, Seconds time, Joules work);
-
 /// Returns a lower bound on the energy at any clock, where all chips together are busy for at least
 /// `chip_time` and do at least this work.
 Joules energy_bound(const EnergyRates& rates, Seconds chip_time, Joules work);

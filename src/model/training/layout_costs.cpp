@@ -104,12 +104,6 @@ double sent_elements(const Conversion& conversion, std::int64_t chips) {
   return conversion.elements * sent_parts(conversion.exchange, n) * (n - 1.0) / (n * n);
 }
 
-double held_elements(const DataflowGraph& graph, std::size_t value, ValueLayout layout,
-                     const AxisRules& axis) {
-  return value_elements(graph, value) * held_parts(layout, head_copies(graph, value, axis), axis) /
-         static_cast<double>(axis.chips);
-}
-
 LayoutCosts least_sent(const DataflowGraph& graph, const AxisRules& axis) {
   return costs_of(graph, axis, {.sent = 0, .collectives = 1, .kept = 2});
 }

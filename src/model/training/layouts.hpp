@@ -149,8 +149,4 @@ LayoutCosts least_kept(const DataflowGraph& graph, const AxisRules& axis);
 /// kernels read and write.
 LayoutCosts sent_and_kept(const DataflowGraph& graph, const AxisRules& axis);
 
-/// Elements of the value that a chip has, of one sample.
-double held_elements(const DataflowGraph& graph, std::size_t value, ValueLayout layout,
-                     const AxisRules& axis);
-
 }  // namespace dfsearch::training

@@ -125,7 +125,7 @@ TEST_CASE("whatever moves, the fusion is allowed and takes what it says") {
       const auto fusion = fusion_of(tables, sets_of(parts.places()));
       REQUIRE(fusion);
       CHECK(fusion->time == parts.time());
-      CHECK(partitions_used(fusion->partition) == static_cast<std::int64_t>(parts.count()));
+      CHECK(test::partitions_used(fusion->partition) == static_cast<std::int64_t>(parts.count()));
       const auto cost = cost_of(*start, fusion->partition);
       REQUIRE(cost);
       CHECK(cost->layer_ticks == parts.time());

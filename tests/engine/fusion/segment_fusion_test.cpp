@@ -121,7 +121,7 @@ TEST_CASE("the best segments are the best of all ways to cut the order") {
     REQUIRE(std::holds_alternative<Cost>(judged));
     CHECK(std::get<Cost>(judged).layer_ticks == segments->time);
     ++found;
-    scarce += partitions_used(segments->partition) == problem.partition_limit();
+    scarce += test::partitions_used(segments->partition) == problem.partition_limit();
     halved +=
         problem.equations.phases == SplitPhases::Halves && problem.workload.graph.has_backward();
   }
@@ -270,14 +270,15 @@ TEST_CASE("in large graphs no cut into as few segments is better") {
   int charged = 0;
   for (const std::int64_t fewer : {1, 4, 16}) {
     CAPTURE(fewer);
-    const auto found = segments(partitions_used(free->partition) - fewer);
+    const auto found = segments(test::partitions_used(free->partition) - fewer);
     if (!found) continue;
     ++charged;
-    CHECK(partitions_used(found->partition) <= partitions_used(free->partition) - fewer);
+    CHECK(test::partitions_used(found->partition) <=
+          test::partitions_used(free->partition) - fewer);
     CHECK(found->time >= free->time);
     const MappingProblem search(problem);
     const auto context = search.open(outer_points(problem).front());
-    CHECK(found->time == least_of_cuts(context->tables, partitions_used(found->partition)));
+    CHECK(found->time == least_of_cuts(context->tables, test::partitions_used(found->partition)));
     MappingSolution solution{.cost = {},
                              .point = outer_points(problem).front(),
                              .sharding = first_sharding(context->tables.decisions().sharding),

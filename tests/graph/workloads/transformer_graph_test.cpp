@@ -302,8 +302,9 @@ TEST_CASE("a decode pass reads and computes what the closed forms say") {
     const double bytes = total(model, pass, transformer_decode_graph, read) +
                          2.0 * (number(model.vocabulary) * number(model.hidden) +
                                 number(model.norm_parameters(model.hidden)));
-    CHECK(bytes == doctest::Approx(
-                       decode_bytes(model, pass.context, pass.tokens, pass.word).in_base_units()));
+    CHECK(bytes ==
+          doctest::Approx(
+              test::decode_bytes(model, pass.context, pass.tokens, pass.word).in_base_units()));
     CHECK(total(model, pass, transformer_decode_graph, stored) ==
           total(model, pass, transformer_forward_graph, stored));
     if (model.latent) continue;

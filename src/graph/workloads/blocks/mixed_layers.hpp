@@ -93,8 +93,6 @@ struct MixedLayers {
   /// The reason why all layers are in one stage of a pipeline; empty: there is none.
   [[nodiscard]] std::string unsplit() const;
   [[nodiscard]] std::string text() const { return shape.stacks.front().text(); }
-  /// Whether some layer has a state or a convolution.
-  [[nodiscard]] bool has_states() const;
   [[nodiscard]] bool attends() const;
   /// Whether no token sees later ones.
   [[nodiscard]] bool is_causal() const;

@@ -226,15 +226,4 @@ double touched_experts(const Experts& experts, std::int64_t tokens) {
   return count * (1.0 - std::pow(1.0 - number(experts.used) / count, number(tokens)));
 }
 
-Bytes decode_bytes(const Transformer& model, std::int64_t context, std::int64_t batch, Bytes word) {
-  const double touched =
-      model.experts ? all_experts(model, touched_experts(*model.experts, batch)) : 0.0;
-  // A token needs the last norm and the head, which may be the embedding.
-  const double ends =
-      model.vocabulary == 0 ? 0.0 : embedding(model) + number(model.norm_parameters(model.hidden));
-  const Elements layers = layer_elements(model, touched);
-  const double cache = cached_elements(model) * model.seen_in_layers(context) * number(batch);
-  return word * (layers.matrices + layers.beside + ends + cache);
-}
-
 }  // namespace dfsearch

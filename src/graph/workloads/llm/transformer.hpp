@@ -142,8 +142,4 @@ Flops forward_flop_per_token(const Transformer& model, std::int64_t sequence, bo
 /// Experts of a layer that `tokens` tokens use together, on average if each chooses evenly.
 double touched_experts(const Experts& experts, std::int64_t tokens);
 
-/// Bytes that are read for a token of each of `batch` samples after `context` others: the
-/// weights but the embedding, of experts those touched, once, and the cache of each sample.
-Bytes decode_bytes(const Transformer& model, std::int64_t context, std::int64_t batch, Bytes word);
-
 }  // namespace dfsearch
