@@ -260,11 +260,11 @@ void add_dispatcher(const LaunchedPlan& plan, Emitted& emitted) {
   std::string used(name_of(stack::Dispatcher::AllToAll));
   if (others.is_array() && !others.empty()) {
     // A result has the step with each other value of a switch.
-    for (const auto& [name, value] : words(stack::Dispatcher{})) {
+    for (const auto& word : words(stack::Dispatcher{})) {
       const bool is_other = std::any_of(others.begin(), others.end(), [&](const Json& each) {
-        return each.at("switch") == "dispatcher" && each.at("value") == name;
+        return each.at("switch") == "dispatcher" && each.at("value") == word.name;
       });
-      if (!is_other) used = name;
+      if (!is_other) used = word.name;
     }
     emitted.lack("graphs, overlap and kernels of experts are those of 'execution.stack'");
   }

@@ -148,7 +148,9 @@ constexpr Decision schedule_row() {
 
 /// Each chunk has a slot, and both ends may have one (stages.hpp).
 Values chunks_of(const Decided& of) {
-  const auto& [task, plan, layers] = of;
+  const Task& task = of.task;
+  const Plan& plan = of.plan;
+  const std::int64_t layers = of.layers;
   const std::int64_t stages = plan.degrees[Role::Pipeline];
   const std::int64_t micro_batches =
       task.global_batch / (plan.degrees.replicas() * plan.micro_batch);
