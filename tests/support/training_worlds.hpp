@@ -1,11 +1,16 @@
 #pragma once
 // Training steps for tests: any model on machines of any size, and small random worlds.
 
+#include <array>
 #include <cstdint>
 
 #include "model/training/task.hpp"
 
 namespace dfsearch::test {
+
+/// The values that plans without a stack may compute again.
+inline constexpr std::array kRecomputes = {
+    training::Recompute::None, training::Recompute::Selective, training::Recompute::Full};
 
 /// A step of the model on chips with plenty of memory, a dimension of 8 and one for the rest.
 training::Task training_task(const Transformer& model, std::int64_t sequence, std::int64_t chips);

@@ -66,8 +66,6 @@ inline constexpr std::array kSchedules = {Schedule::OneForwardOneBackward, Sched
                                           Schedule::ZeroBubble, Schedule::GPipe};
 
 using memory::Recompute;
-/// The values that plans without a stack may compute again.
-inline constexpr std::array kRecomputes = {Recompute::None, Recompute::Selective, Recompute::Full};
 
 /// How values lie among the tensor ranks: by the layout that sends least, by the one that keeps
 /// least, or by one of the front between the two (docs/training.md, section 2).  With a stack the

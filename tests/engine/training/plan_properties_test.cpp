@@ -79,7 +79,7 @@ std::string pin(Task& task, Draws& draws) {
   switch (draws.pick(0, 7)) {
     case 0:
       if (choices.recomputes.empty())
-        choices.recomputes = {kRecomputes[static_cast<std::size_t>(2 * draws.pick(0, 1))]};
+        choices.recomputes = {test::kRecomputes[static_cast<std::size_t>(2 * draws.pick(0, 1))]};
       return "recompute";
     case 1:
       if (choices.zeros.empty()) choices.zeros = {static_cast<int>(draws.pick(0, 3))};

@@ -15,6 +15,7 @@
 #include "io/config/plan_configs.hpp"
 #include "io/result/plan_lack.hpp"
 #include "model/training/plan.hpp"
+#include "support/training_worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -153,7 +154,7 @@ TEST_CASE("a config that is refused has no plan, and the search ends where there
       r.choices.zeros.push_back(static_cast<int>(zero));
     }
     r.give_word("schedule", training::kSchedules, r.choices.schedules);
-    r.give_word("recompute", training::kRecomputes, r.choices.recomputes);
+    r.give_word("recompute", test::kRecomputes, r.choices.recomputes);
     r.give_layers(layers);
     task.choices = r.choices;
     const bool possible = has_plan(task);

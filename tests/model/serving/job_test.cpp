@@ -10,6 +10,7 @@
 
 #include "model/serving/job.hpp"
 #include "model/serving/steady_state.hpp"
+#include "support/serving_cases.hpp"
 
 namespace dfsearch::serving {
 namespace {
@@ -147,42 +148,14 @@ TEST_CASE("the case of an independent evaluator") {
   task.num_requests = 3000;
   task.chunked_prefill = false;
   task.batched_tokens = 7168;
-  Precision precision;
-  precision.weights = Number::Nvfp4;
-  precision.cache = Number::Fp8;
-  precision.head = Number::Bf16;
-  precision.modules[static_cast<std::size_t>(Module::Router)].weights = Number::Bf16;
-  task.precisions = {precision};
-  Pool pool;
-  pool.chips = 4;
-  pool.peak[static_cast<std::size_t>(Number::Bf16)] = FlopsPerSecond(2.25e15);
-  pool.peak[static_cast<std::size_t>(Number::Nvfp4)] = FlopsPerSecond(9e15);
-  pool.machine.memory[0].bandwidth = BytesPerSecond(8e12);
+  task.precisions = {test::precision_of(Number::Nvfp4)};
+  Pool pool = test::pool_of(2.25e15, Number::Nvfp4, 9e15, 8e12, 900e9);
   pool.machine.memory[0].capacity = Bytes(191512591728.64);
-  pool.machine.network = {{.topology = Topology::Switch,
-                           .degree = 8,
-                           .bandwidth = BytesPerSecond(900e9),
-                           .strategy = {},
-                           .latency = Seconds(2e-6)}};
   Engine& engine = pool.engine;
-  engine.layer = Seconds(50e-6);
-  engine.expert_layer = Seconds(20e-6);
-  engine.request = Seconds(10e-6);
   engine.prefill = Seconds(5e-3);
   engine.answer = Seconds(30e-3);
   engine.usable = 0.9;
-  engine.exchange = Exchange::Gather;
   engine.graph_sizes = {1, 2, 4, 8, 16, 32, 64, 128, 256, 384, 512, 1024, 2048};
-  engine.shares = {.matrix = 0.7,
-                   .matrix_8bit = 0.52,
-                   .matrix_4bit = 0.45,
-                   .experts = {},
-                   .experts_scale = 0.6,
-                   .experts_memory = 0.85,
-                   .attention = 0.5,
-                   .memory = 0.9,
-                   .cache = 0.7,
-                   .network = 0.75};
   task.pools = {pool};
   const Deployment deployment{
       .mode = serving::Mode::Aggregated,

@@ -4,42 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include "support/serving_cases.hpp"
+
 namespace dfsearch::serving {
 namespace {
 
-Engine engine_of_cases() {
-  Engine engine;
-  engine.layer = Seconds(50e-6);
-  engine.expert_layer = Seconds(20e-6);
-  engine.request = Seconds(10e-6);
-  engine.exchange = Exchange::Gather;
-  engine.shares = {.matrix = 0.7,
-                   .matrix_8bit = 0.52,
-                   .matrix_4bit = 0.45,
-                   .experts = {},
-                   .experts_scale = 0.6,
-                   .experts_memory = 0.85,
-                   .attention = 0.5,
-                   .memory = 0.9,
-                   .cache = 0.7,
-                   .network = 0.75};
-  return engine;
-}
-
-Pool pool_of(double bf16, Number format, double peak, double reading, double link) {
-  Pool pool;
-  pool.chips = 4;
-  pool.peak[static_cast<std::size_t>(Number::Bf16)] = FlopsPerSecond(bf16);
-  pool.peak[static_cast<std::size_t>(format)] = FlopsPerSecond(peak);
-  pool.machine.memory[0].bandwidth = BytesPerSecond(reading);
-  pool.machine.network = {{.topology = Topology::Switch,
-                           .degree = 8,
-                           .bandwidth = BytesPerSecond(link),
-                           .strategy = {},
-                           .latency = Seconds(2e-6)}};
-  pool.engine = engine_of_cases();
-  return pool;
-}
+using test::pool_of;
+using test::precision_of;
 
 Task task_of(const Pool& pool, const Precision& precision) {
   Task task;
@@ -50,15 +21,6 @@ Task task_of(const Pool& pool, const Precision& precision) {
   task.pools = {pool};
   task.precisions = {precision};
   return task;
-}
-
-Precision precision_of(Number weights) {
-  Precision precision;
-  precision.weights = weights;
-  precision.cache = Number::Fp8;
-  precision.head = Number::Bf16;
-  precision.modules[static_cast<std::size_t>(Module::Router)].weights = Number::Bf16;
-  return precision;
 }
 
 TEST_CASE("ranks without tokens leave the experts to one that has some") {

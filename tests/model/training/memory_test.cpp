@@ -264,7 +264,7 @@ TEST_CASE("a layer more never needs less") {
     const Task task = test::random_training_task(seed);
     const Blocks blocks = blocks_of(task);
     Plan plan;
-    plan.recompute = kRecomputes[seed % 3];
+    plan.recompute = test::kRecomputes[seed % 3];
     plan.zero = static_cast<int>(seed % 4);
     plan.offload = {
         .weights = seed % 2 == 0, .activations = seed % 3 == 0, .optimizer = seed % 5 == 0};
