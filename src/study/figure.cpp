@@ -68,8 +68,8 @@ std::vector<Figure> figures_with(unsigned parts) {
   std::vector<Figure> figures;
   for (const Figure figure : kFigures) {
     const Description& row = description_of(figure);
-    const bool is_had = (parts & kDeployment) != 0 ? row.of_requests : (row.needs & ~parts) == 0;
-    if (is_had) figures.push_back(figure);
+    const bool belongs = (parts & kDeployment) != 0 ? row.of_requests : (row.needs & ~parts) == 0;
+    if (belongs) figures.push_back(figure);
   }
   return figures;
 }

@@ -89,7 +89,7 @@ class DeploymentSpace {
 
   const Task& task_;
   const Means means_;
-  std::array<std::vector<std::int64_t>, 3> batches_;  // that chains have parts of, by Side
+  std::array<std::vector<std::int64_t>, 3> batches_;  // by Side; chains refer to them
   std::vector<Chain> aggregated_, decoders_;
   std::vector<PrefillChain> prefillers_;
   double deployments_ = 0.0;

@@ -80,7 +80,7 @@ void check_beside_stack(const Task& task, Report& report) {
                   "expected none beside 'execution.stack', which has a 'data_overlap' of its own; "
                   "--set execution.stack.data_overlap=none hides nothing");
   }
-  // All software computes whole layers again, and an unknown one is asked about memory.
+  // Whole layers are computed again by all software; `unknown` is a question about memory.
   for (const training::Recompute each : task.choices.recomputes) {
     using training::Recompute;
     const bool is_of_all = each == Recompute::Full || each == Recompute::Unknown;

@@ -46,12 +46,12 @@ using TakeFile = std::function<void(const std::string& ending, const std::string
 /// A plan that a framework cannot run is written all the same, below comments, or not at all.
 enum class Unrunnable : std::uint8_t { Write, Refuse };
 
-/// Of a result (docs/results.md): the arguments of its plan or deployment, where comments
-/// list what they do not contain; for Chakra the traces of the plan, several files; for InferenceX
-/// rows of the deployment or of the front.  `name` stands for the result in messages; `text` is its
-/// text if it came from outside, and is then checked.  Returns why
-/// the framework cannot run what is then not written; empty if it can.  Throws InputError for a
-/// result without what the format needs.
+/// Writes a result (docs/results.md) in a format: the arguments of its plan or deployment, below
+/// comments on what they lack; for Chakra the traces of the plan, several files; for InferenceX
+/// rows of the deployment or of the front; for Dynamo and llm-d a manifest of the deployment.
+/// `name` stands for the result in messages; `text` is its text if it came from outside, and is
+/// then checked.  Returns the reasons for which the framework cannot run a plan that is not
+/// written; empty if it can.  Throws InputError for a result without what the format needs.
 std::vector<std::string> emit_result(const AnswerJson& result, const std::string& name,
                                      EmitFormat format, Unrunnable unrunnable, const TakeFile& take,
                                      const std::string& text = "");

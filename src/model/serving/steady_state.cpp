@@ -380,7 +380,7 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
   least.margin = kRounding;
   least.capacity = high.capacity;
   least.least_work = high.least_work;
-  // Each of the deployments has a slot for each user.
+  // A deployment between both has a slot for each user.
   const bool has_users = task_.concurrency || task_.num_requests;
   if (is_loaded() && has_users && low.users == high.users) return least;
   if (chunk_ == 0) return least;

@@ -125,7 +125,7 @@ struct MeasuredChip {
   Curve<Bytes> elementwise;                 ///< of the bandwidth of the memory
   BytesPerSecond memory{};
   Bytes visible{};                  ///< of the memory, as the driver shows it
-  Constant<double> cpu{1.0};        ///< its host with experts takes so many times of a fast one
+  Constant<double> cpu{1.0};        ///< host time with experts, in times of a fast host
   Constant<Bytes> dispatch_row;     ///< more of a row that is sent once to each chip
   bool scaled = false;              ///< kernels belong to another chip, by the peaks
   std::vector<std::string> fitted;  ///< keys whose values runs decided

@@ -52,7 +52,7 @@ class Lacks {
     const bool is_interleaved = plan.schedule == Schedule::Interleaved;
     const bool sends_least = tensor_ > 1 && plan.layout == TensorLayout::LeastSent;
     const bool is_op_sac = plan.recompute == Recompute::EverySecondProduct;
-    lack(plan.recompute == Recompute::Unknown, "what is computed again is not told");
+    lack(plan.recompute == Recompute::Unknown, "what is computed again is unknown");
     if (framework == Framework::Megatron) {
       lack(is_op_sac, "op_sac, each second product, is recomputation of torchtitan");
       lack(!is_plain && !is_interleaved, "schedules are 1f1b and interleaved");

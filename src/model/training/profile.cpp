@@ -171,8 +171,8 @@ class ExchangeFinder {
     return layout;
   }
 
-  /// The layout at the end of the block is that of the kernel which stands for the value there, or
-  /// the last one that it is converted to.
+  /// Finds the layout of a value at the end of the block, from the kernel in its place there or
+  /// from its last conversion.
   void find_end(KernelId producer, Delivery& delivery) const {
     delivery.root =
         joint([&](const AxisLayout& axis) { return axis.rules[producer.index()].output; });

@@ -21,16 +21,12 @@ namespace {
 /// weight are read, the last three and the weight written.
 constexpr double kOptimizerFlops = 11.0;
 
-}  // namespace
-
-namespace {
-
 constexpr Seconds StepParts::*kStepParts[] = {
     &StepParts::compute, &StepParts::recompute, &StepParts::tensor,  &StepParts::context,
     &StepParts::expert,  &StepParts::pipeline,  &StepParts::offload, &StepParts::bubble,
     &StepParts::data,    &StepParts::optimizer, &StepParts::host};
 
-/// Parts are differences of sums: what is less than their roundings is no time.
+/// Sets parts to zero that are below the rounding of a step, as a part is a difference of sums.
 StepParts without_residues(StepParts all, Seconds step) {
   constexpr double kResidue = 1e-12;
   for (const auto part : kStepParts) {
