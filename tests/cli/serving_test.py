@@ -499,6 +499,20 @@ class ServingTest(CliTest):
                     cost += part["count"] * role["replicas"] * chips * dollars[role["pool"]]
         self.assertAlmostEqual(cost, serving["value"])
         self.assertEqual(result["objective"], serving["value"])
+        # Joules of a deployment are those that it has alone at its capacity.
+        config = self.fleet()
+        for pool in config["serving"]["pools"]:
+            del pool["system"]["power"]
+            pool["system"]["energy"] = {"static": "100 W", "memory": "5 pJ/bit"}
+        alone = {"workload": SMALL["workload"],
+                 "serving": config["serving"] | {"limits": {"tpot": "2 ms"}}}
+        for before, part in zip(serving["fleet"], self.solve(config)["serving"]["fleet"]):
+            tokens = before["capacity"] * SMALL["workload"]["output"]
+            self.assertAlmostEqual(before["joule_per_token"] * tokens, 500 * before["chips"])
+            self.assertEqual(before, part | {"joule_per_token": before["joule_per_token"]})
+            figures = self.evaluate(alone, part["deployment"])["figures"]
+            self.assertGreater(part["joule_per_token"], 0)
+            self.assertEqual(part["joule_per_token"], figures["joule_per_token"])
         # A budget of just that is enough, and with less nothing is.
         self.assertEqual(self.solve(self.fleet(price=f"{cost} $/h"))["serving"]["value"], cost)
         self.solve(self.fleet(price=f"{cost * 0.999} $/h"), status=3)

@@ -67,13 +67,16 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
     if (part.deployment.mode == serving::Mode::Disaggregated) {
       count(part.deployment.prefill, part.count);
     }
-    parts += labelled(
-        fleet.names[part.model],
-        fmt::format(
-            "{} times {:.5g} requests/s, first token {}{}: {}", part.count, part.figures.capacity,
-            time_text(part.figures.ttft),
-            part.figures.tpot > 0.0 ? ", each after it " + time_text(part.figures.tpot) : "",
-            deployment_text(fleet.models[part.model], part.deployment)));
+    const serving::Figures& of_one = part.figures;
+    std::string figures = "first token " + time_text(of_one.ttft);
+    if (of_one.tpot > 0.0) figures += ", each after it " + time_text(of_one.tpot);
+    if (of_one.joule_per_token > 0.0) {
+      figures += fmt::format(", {:.4g} J for a token", of_one.joule_per_token);
+    }
+    parts +=
+        labelled(fleet.names[part.model],
+                 fmt::format("{} times {:.5g} requests/s, {}: {}", part.count, of_one.capacity,
+                             figures, deployment_text(fleet.models[part.model], part.deployment)));
   }
   if (result.status == SearchStatus::Optimal || result.status == SearchStatus::Feasible) {
     std::string chips;

@@ -214,7 +214,7 @@ Json fleet_json(const serving::Fleet& fleet, const ServingResult& result) {
                  {"rate", json_number(*task.rate)},
                  {"count", part.count},
                  {"deployment", deployment_json(task, part.deployment)}};
-    put(json, DFSEARCH_KEYS(Figures, capacity, ttft, tpot, chips), &part.figures);
+    put(json, DFSEARCH_KEYS(Figures, capacity, ttft, tpot, joule_per_token, chips), &part.figures);
     return json;
   });
 }
