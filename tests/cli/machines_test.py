@@ -25,8 +25,6 @@ workload: {kind: graph, word: 8 B, out_of_core: true, tensors: [{from: A, to: B}
 system: {chips: 1, accelerator: {cores: 64, lanes: 32, stages: 32, frequency: 1 GHz, sram: 50 MB},
   memory: {bandwidth: 1 TB/s}}
 """
-
-
 class MachinesTest(CliTest):
     def answer(self, text, *words):
         self.write("config.yaml", text)
@@ -55,6 +53,31 @@ class MachinesTest(CliTest):
                                    (1 if words else 2), places=9)
         free = self.answer(LARGE, "--set", "equations.out_of_core=free")
         self.assertLess(free["step_time"], 8 * 32768**2 / 1e12)
+
+    def test_weights_beside_a_partition_are_those_of_its_stage(self):
+        for kernels, stages in ((4, 1), (8, 2)):
+            names = "ABCDEFGH"[:kernels]
+            config = {
+                "workload": {
+                    "kind": "graph", "sequence": 4096, "global_batch": 4, "layers": 1, "tile": 512,
+                    "kernels": [{"name": name, "kind": "weight_gemm", "M": 1024, "K": 1024,
+                                 "N": 4096} for name in names],
+                    "tensors": [{"from": a, "to": b} for a, b in zip(names, names[1:])]},
+                "system": {
+                    "chips": stages, "memory": {"bandwidth": "20 GB/s"},
+                    "accelerator": {"cores": 64, "lanes": 32, "stages": 32, "frequency": "1 GHz",
+                                    "sram": "10 MB"},
+                    "network": [{"topology": "ring", "degree": stages, "bandwidth": "1 TB/s",
+                                 "strategy": "pipeline"}]},
+                "execution": {"stages": "graph" if stages > 1 else "layers"}}
+            self.write("config.json", json.dumps(config))
+            done = self.run_tool("config.json", "--threads", 1, "--json", "found.json")
+            partitions = json.loads((self.folder / "found.json").read_text())["partitions"]
+            fused = max(part["sram"] for part in partitions if len(part["kernels"]) == 2)
+            # Two weights beside those of the partition; four fit the SRAM, and stay.
+            self.assertEqual(fused, 2 * 2 * 1024**2 + 4 * 1024 * 512 * 2)
+            self.assertIn(f"; {(fused + 2 * 2 * 1024**2) / 1e6:.4g} MB with the weights of other",
+                          done.stdout.replace("\n", " "))
 
     def test_a_peak_of_16_bits_beside_cores_is_theirs(self):
         config = "workload: {from: gpt3_175b_prefill}\nsystem: {from: h100_dgx, chips: 8}\n"

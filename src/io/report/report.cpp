@@ -254,8 +254,8 @@ Sheet intensity_line(const Cost& cost) {
   return text.empty() ? text : labelled("intensity", text);
 }
 
-/// The most bytes of a partition of several kernels and of all weights, where these stay in the
-/// SRAM from step to step; a kernel alone streams through what they leave.
+/// The most bytes of a partition of several kernels and of all weights of its stage, where these
+/// stay in the SRAM from step to step; a kernel alone streams through what they leave.
 // docs/model.md, section 12
 Bytes sram_beside_weights(const Outcome& outcome) {
   const Problem& problem = *outcome.problem;
@@ -264,14 +264,22 @@ Bytes sram_beside_weights(const Outcome& outcome) {
                                    .sharding = loop_sets(mapping.sharding),
                                    .micro_batch = mapping.micro_batch,
                                    .tile = mapping.tile});
-  const bool stay = problem.equations.weight_traffic == WeightTraffic::PerStep &&
-                    !problem.divides_graph() && !costs.loads_weights();
+  if (problem.equations.weight_traffic != WeightTraffic::PerStep) return {};
+  const Cost& cost = *outcome.cost;
+  std::vector<StageCost> stages = cost.stages;
+  if (stages.empty()) stages.push_back({.kernels = {}, .weights = cost.weights});
   Bytes most{};
-  for (const PartitionCost& partition : outcome.cost->partitions) {
-    if (!stay || partition.kernels.size() < 2) continue;
+  for (const PartitionCost& partition : cost.partitions) {
+    if (partition.kernels.size() < 2) continue;
     Bytes beside = partition.sram;
     for (const KernelId k : partition.kernels) beside -= costs.resident_weight(k);
-    most = std::max(most, beside + outcome.cost->weights);
+    for (const StageCost& stage : stages) {
+      const auto& of_stage = stage.kernels;
+      const bool is_here =
+          of_stage.empty() ||
+          std::find(of_stage.begin(), of_stage.end(), partition.kernels.front()) != of_stage.end();
+      if (is_here && !costs.loads_weights(of_stage)) most = std::max(most, beside + stage.weights);
+    }
   }
   return most;
 }
