@@ -25,6 +25,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "cli"))
+from support import printed_formats  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CONFIGS = ROOT / "configs"
 WHOLE = ("", "figures", "published", "serving", "training", "transformers")
@@ -32,8 +35,6 @@ TIME_LIMIT = 10  # seconds of a search
 MUTATIONS = 900
 COMMANDS = ("solve", "evaluate", "check", "graph", "import", "export", "chip", "gemm", "mesh",
             "predict", "emit", "study", "list", "schema", "report", "completion")
-FRAMEWORKS = ("megatron", "torchtitan", "deepspeed", "vllm", "sglang", "trtllm", "inferencex",
-              "dynamo", "llm-d")
 # Keys and columns of a search whose values differ from run to run.
 VOLATILE = re.compile(r"^(time|seconds|.*_incumbent|.*kept.*|memory_used|search_time|candidates|total)$")
 PROGRESS = re.compile(r"^ +(?:\d[\d.]* (?:s|min)  |time +nodes ).*\n", re.M)
@@ -101,6 +102,7 @@ def page_values(page):
 class Record:
     def __init__(self, program, folder, browser):
         self.program, self.folder, self.browser = program, folder, browser
+        self.formats = [name for name in printed_formats(program) if name != "chakra"]
 
     def keep(self, name, text):
         file = self.folder / name
@@ -143,7 +145,7 @@ class Record:
             again = scratch / "again.json"
             self.keep(f"{name}/evaluate.txt", f"{report_without_search(out)}{status}\n{err}" + (
                 dump(without_search(json.loads(again.read_text()), [])) if again.exists() else ""))
-            for framework in FRAMEWORKS:
+            for framework in self.formats:
                 self.keep_run(f"{name}/emit_{framework}.txt",
                               ["emit", "result.json", "--for", framework], scratch)
 

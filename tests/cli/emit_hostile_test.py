@@ -19,8 +19,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLAN = ROOT / "configs/training/qwen3_30b_16_h100.yaml"
 SERVING = ROOT / "configs/serving/llama3_70b_16_h100.yaml"
 STACK = "execution={stack: te, chip: h100_80gb}"
-FRAMEWORKS = ("megatron", "torchtitan", "deepspeed", "vllm", "sglang", "trtllm", "chakra",
-              "inferencex", "dynamo", "llm-d")
 TOUCH = "/usr/bin/touch pwned"
 # Pieces that end a word, a string or a comment in some language, or begin a command.
 PIECES = ("\n", "\r\n", "'", '"', "`", "$(", ")", "#", "%", "\\", "\0", ";", "|", "&", " ", "\x1b[31m",
@@ -95,11 +93,12 @@ class HostileResults(CliTest):
         self.assertFalse((self.folder / "pwned").exists(), text)
 
     def test_strings_stay_strings(self):
+        formats = support.printed_formats(self.program)
         draw = random.Random(5)
         emitted = 0
         for name, result in self.results():
             for way in strings_of(result):
-                for framework in FRAMEWORKS:
+                for framework in formats:
                     text = "".join(draw.choice(PIECES) for _ in range(draw.randrange(4)))
                     text += draw.choice(("\n", "$(", "`", ";", "'\n", '"\n')) + TOUCH
                     text += draw.choice(("\n#", ")", "`", "", "\n'", "\n\""))
@@ -133,12 +132,13 @@ class HostileResults(CliTest):
 
     def test_counts_are_checked_as_well(self):
         results = dict(self.results())
+        formats = support.printed_formats(self.program)
         for name, way in (("plan", ("plan", "chunks")), ("plan", ("parallelism", "pipeline")),
                           ("plan", ("micro_batch",)), ("plan", ("network", 0, "data")),
                           ("pair", ("serving", "best", "decode", "batch")),
                           ("server", ("serving", "best", "tensor"))):
             for value in (0, -1, 1.5, 2**62, 1e300):
-                for framework in FRAMEWORKS:
+                for framework in formats:
                     with self.subTest(way=way, framework=framework, value=value):
                         refused, _ = self.emitted(replaced(results[name], way, value), framework)
                         self.assertIsNotNone(refused)

@@ -18,10 +18,10 @@ import re
 import subprocess
 import urllib.parse
 
-from support import CliTest, main
+from support import CliTest, main, printed_schema
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DEFINITIONS = json.loads((ROOT / "configs/dfsearch.schema.json").read_text())["definitions"]
+DEFINITIONS = {}  # of the schema that the program prints
 
 # Keys of the JSON that repeat the config or are measured.
 REPEATED = {"dfsearch", "workload", "machine", "pools", "limits", "graph", "search", "model",
@@ -372,4 +372,5 @@ for _kind in KINDS:
 
 
 if __name__ == "__main__":
+    DEFINITIONS.update(json.loads(printed_schema())["definitions"])
     main()

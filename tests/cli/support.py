@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -161,6 +162,19 @@ class CliTest(unittest.TestCase):
 
     def files(self):
         return sorted(path.name for path in self.folder.iterdir())
+
+
+def printed_schema():
+    """The JSON Schema of the program that the first argument names."""
+    return subprocess.run([sys.argv[1], "schema"], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
+
+
+def printed_formats(program):
+    """The names of all formats of `emit`, from its complaint of another one."""
+    done = subprocess.run([program, "emit", "-", "--for", "?"], stderr=subprocess.PIPE, text=True,
+                          check=False)
+    return re.search("expected (.*), got", done.stderr)[1].replace(" or ", ", ").split(", ")
 
 
 def main():

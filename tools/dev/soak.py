@@ -28,6 +28,7 @@ import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import soak_case  # noqa: E402
+import soak_configs  # noqa: E402
 import soak_process  # noqa: E402
 import soak_ways  # noqa: E402
 
@@ -136,6 +137,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="dfsearch-soak-") as folder:
         # A build meanwhile does not change the program under test.
         program = shutil.copy(arguments.program, pathlib.Path(folder, "dfsearch"))
+        soak_configs.read_schema(program)
         return run_all(arguments, soak_process.Runner(str(program), not arguments.no_signals))
 
 

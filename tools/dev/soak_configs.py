@@ -1,4 +1,4 @@
-"""Random configs of every kind of workload, drawn from the schema (configs/dfsearch.schema.json).
+"""Random configs of every kind of workload, drawn from the schema of the program.
 
 Small ones: most are proved within milliseconds.  The capacities that bind (SRAM, memory) are not
 known before a mapping is; `tighten` sets capacities near the use of a mapping found with plenty.
@@ -7,12 +7,11 @@ known before a mapping is; `tighten` sets capacities near the use of a mapping f
 import dataclasses
 import json
 import math
-import pathlib
+import subprocess
 import urllib.parse
 
 PLENTY = "1 PB"
-SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "configs/dfsearch.schema.json")
-                    .read_text(encoding="utf-8"))["definitions"]
+SCHEMA = {}  # definitions by name, once `read_schema` has run
 UNITS = {"size": ("B",), "bandwidth": ("kB/s", "MB/s", "GB/s"), "time": ("ns", "us"),
          "frequency": ("kHz", "MHz")}
 LOOPS = ("outer", "M", "K", "N")
@@ -84,8 +83,6 @@ ROWS = {
     },
     "execution": {"style": (15, None), "overlap": (60, None),
                   "compute_utilization": (60, [n / 100 for n in range(5, 101)])},
-    "equations": {**dict.fromkeys(SCHEMA["equations"]["properties"], (30, None)),
-                  "preset": (50, ("physical", "published"))},
     "parallelism": dict.fromkeys(("tensor", "pipeline", "data"),
                                  (50, ("..2", "1..", "1..4", [1, 2, 3], "..4"))),
     "price": dict.fromkeys(("memory", "link", "switch"), (100, (0, 1, 2.5, 30)))
@@ -99,6 +96,13 @@ WIDE = {
                                 "spread": (30, None)},
     "communication": ROWS["communication"] | {"type": (100, None)},
 }
+
+
+def read_schema(program):
+    printed = subprocess.run([program, "schema"], stdout=subprocess.PIPE, check=True).stdout
+    SCHEMA.update(json.loads(printed)["definitions"])
+    ROWS["equations"] = {**dict.fromkeys(SCHEMA["equations"]["properties"], (30, None)),
+                         "preset": (50, ("physical", "published"))}
 
 
 @dataclasses.dataclass
