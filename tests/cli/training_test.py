@@ -258,8 +258,10 @@ class Page(CliTest):
         def inner(key):
             return next(re.findall(r"`(\w+)`", row[1]) for row in listed if f"`{key}`" in row[0])
 
-        for key in ("parallelism", "plan", "time"):
+        for key in ("parallelism", "time"):
             self.assertCountEqual(inner(key), result[key])
+        self.assertLess(set(result["plan"]),
+                        set(keys(tables(FORMATS, "### The section `training`", "key"))))
         self.assertCountEqual(inner("memory"), result["memory"])
         self.assertCountEqual(inner("search"), result["search"])
         self.assertEqual(inner("top"), list(result["top"][0]))
