@@ -17,13 +17,14 @@ TOLERANCE = 1e-6
 
 HEAD = """# Against MILP solvers
 
-Written by `bench/milp_bench.py --page` from
-[bench/results/milp.json](../bench/results/milp.json), which holds every number.
+This page answers how long dfsearch and general MILP solvers take for the same problems.
+`bench/milp_bench.py --page` writes it from [bench/results/milp.json](../bench/results/milp.json),
+which has every number.
 
-The same problems, solved by dfsearch and, as the linear program of [milp.md](milp.md), by the
-solvers that the distribution packages: each alone, on one thread and one machine, to a gap of 0.
-Network, micro-batch and tile are given: for the real layers they are those of dfsearch's optimum.
-The programs are linearised tightly and broken free of the symmetry of empty partitions.
+The solvers are those that Debian packages; they solve the linear programs of [milp.md](milp.md).
+Each runs alone, with one thread on the same machine, to a gap of 0. Network, micro-batch and tile
+are fixed, for the real layers at the values of dfsearch's optimum. The programs have a tight
+linearisation and no symmetry of empty partitions.
 """
 
 
