@@ -185,27 +185,34 @@ std::optional<std::int64_t> least_cycles(std::span<const std::vector<CoreOption>
   if (static_cast<std::int64_t>(options.size()) > cores) return std::nullopt;
   std::int64_t low = 0;   // no pace below is possible
   std::int64_t high = 0;  // one core each reaches this pace
+  double spent = 0.0;     // core-cycles of one core each: no allocation spends fewer
   for (const auto* list : options) {
     low = std::max(low, list->back().cycles);
     high = std::max(high, list->front().cycles);
+    spent += static_cast<double>(list->front().cycles);
   }
-  const auto fits = [&](std::int64_t pace) {
+  const double mean = spent / static_cast<double>(cores) * (1.0 - 0x1p-30);
+  low = std::max(low, static_cast<std::int64_t>(mean));
+  // Mostly the pace is little above the mean.  It is the cycles of some option, so both limits move
+  // to such numbers.
+  for (std::int64_t step = low / 32 + 1; low < high; step = std::min(2 * step, high)) {
+    const std::int64_t pace = std::min(low + step, low + (high - low) / 2);
     std::int64_t used = 0;
+    std::int64_t reached = 0;
+    std::int64_t next = high;  // the least pace above at which a kernel needs fewer cores
     for (const auto* list : options) {
-      used += cheapest_within(*list, pace)->cores;
-      if (used > cores) return false;
+      const CoreOption* option = cheapest_within(*list, pace);
+      used += option->cores;
+      reached = std::max(reached, option->cycles);
+      if (option != list->data()) next = std::min(next, (option - 1)->cycles);
     }
-    return true;
-  };
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (fits(middle)) {
-      high = middle;
+    if (used <= cores) {
+      high = reached;
     } else {
-      low = middle + 1;
+      low = next;
     }
   }
-  return low;
+  return high;
 }
 
 }  // namespace dfsearch
