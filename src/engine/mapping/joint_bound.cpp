@@ -2,13 +2,13 @@
 //
 // A partition takes at least its compute time and at least its network time, so all partitions of a
 // phase take at least w C + (1 - w) N, with C and N the phase's sums of compute and network time,
-// and any weight w between 0 and 1 (where the network is not hidden: C + N).  Forward and backward
-// kernels share no partition, so the phases add up, each with its weight.  The whole is a sum of
-// terms over single kernels and over kernels that share a value; its least sharding is found
-// exactly (base/least_sum.hpp).  Any weights make a bound; good ones are where C and N of that
-// sharding are equal, and are found by halving the interval in which they lie.
+// and any weight w between 0 and 1 (where the network is not hidden: C + N); loads of weights come
+// on top.  Forward and backward kernels share no partition, so the phases add up, each with its
+// weight.  The whole is a sum of terms over single kernels and over kernels that share a value; its
+// least sharding is found exactly (base/least_sum.hpp).  Any weights make a bound; good ones
+// make C and N of that sharding equal, and are found by halving the interval in which they lie.
 //
-// Roundings: a term is at most six operations away from exact numbers, a sum of n terms n more,
+// Roundings: a term is at most eight operations away from exact numbers, a sum of n terms n more,
 // here and where the least one is compared with others; the roundings of the model are counted in
 // point_bound.cpp.
 //
@@ -38,10 +38,16 @@ constexpr double kMostJointSteps = 1e5;
 constexpr std::size_t kPhases = 2;
 constexpr std::size_t kRoundingsBesideTerms = 20;
 
-/// Compute and network seconds of a phase.
+/// Compute and network seconds of a phase, and those for loading its weights.
 struct JointParts {
   double compute = 0.0;
   double network = 0.0;
+  double loads = 0.0;
+
+  /// The sum of the parts, each times its weight.
+  [[nodiscard]] double times(const JointParts& weight) const {
+    return weight.compute * compute + weight.network * network + weight.loads * loads;
+  }
 };
 using JointWeights = std::array<JointParts, kPhases>;
 
@@ -55,9 +61,11 @@ struct JointChoice {
 
 class JointTime {
  public:
-  JointTime(const Problem& problem, const LayerDecisions& decisions, std::int64_t micro_batches)
+  JointTime(const Problem& problem, const LayerDecisions& decisions, std::int64_t micro_batches,
+            CoreOptionsCache& cache)
       : problem_(problem),
         sets_(decisions.sharding),
+        costs_(problem, decisions, 0, &cache),
         has_phases_(!has_halves(problem)),
         context_(problem, decisions.network, tile_count(problem.workload, decisions.tile),
                  micro_batches) {
@@ -73,28 +81,32 @@ class JointTime {
     }
   }
 
-  [[nodiscard]] std::optional<Seconds> least(const Deadline& deadline,
-                                             const std::function<bool(Seconds)>& is_enough) {
+  [[nodiscard]] std::optional<JointBound> least(const Deadline& deadline,
+                                                const std::function<bool(Seconds)>& is_enough) {
     const EliminationOrder order = find_order(deadline);
     if (order.effort > kMostJointSteps) return std::nullopt;
     const bool hides_network = problem_.execution.overlap == Overlap::Perfect;
     JointWeights weights;
-    weights.fill(hides_network ? JointParts{0.5, 0.5} : JointParts{1.0, 1.0});
-    Seconds best{};
+    weights.fill(hides_network ? JointParts{0.5, 0.5, 1.0} : JointParts{1.0, 1.0, 1.0});
+    JointBound best;
     double step = 0.25;
     for (int round = 0; round < (hides_network ? kWeightRounds : 1); ++round, step /= 2.0) {
       const JointWeights sums = least_weighted(weights, order, deadline);
       double time = 0.0;
       for (std::size_t phase = 0; phase < kPhases; ++phase) {
-        time += weights[phase].compute * sums[phase].compute +
-                weights[phase].network * sums[phase].network;
+        time += sums[phase].times(weights[phase]);
         const bool more = sums[phase].compute > sums[phase].network;
         weights[phase].compute += more ? step : -step;
         weights[phase].network = 1.0 - weights[phase].compute;
       }
       const double sure = less_roundings(2 * (choices_.size() + kRoundingsBesideTerms));
-      best = std::max(best, Seconds(time) * sure);
-      if (is_enough(best)) break;
+      best.time = std::max(best.time, Seconds(time) * sure);
+      if (is_enough(best.time)) break;
+    }
+    for (std::size_t k = 0; k < sets_.size(); ++k) {
+      auto loop = sets_[k].begin();
+      for (std::uint8_t i = 0; i < values_[k]; ++i) ++loop;
+      best.sharding.push_back(*loop);
     }
     return best;
   }
@@ -112,8 +124,10 @@ class JointTime {
       const Shard shard = shard_of(kernel, loop, context_.machine.grid(), context_.tiles);
       const Seconds compute =
           least_compute(problem_, kernel, shard) * static_cast<double>(context_.tiles);
+      const Seconds loads = loads_weights_ ? costs_.weight_load(KernelId(k), loop) : Seconds{};
       choice.parts.push_back({.compute = compute / Seconds(1.0),
-                              .network = own_network_time(context_, kernel, loop) / Seconds(1.0)});
+                              .network = own_network_time(context_, kernel, loop) / Seconds(1.0),
+                              .loads = loads / Seconds(1.0)});
     }
     choices_.push_back(std::move(choice));
   }
@@ -123,7 +137,7 @@ class JointTime {
       JointChoice choice{
           .phase = phase_of(value.producer()), .kernels = std::move(term.variables), .parts = {}};
       for (const double seconds : term.seconds) {
-        choice.parts.push_back({.compute = 0.0, .network = seconds});
+        choice.parts.push_back({.compute = 0.0, .network = seconds, .loads = 0.0});
       }
       choices_.push_back(std::move(choice));
     }
@@ -153,37 +167,40 @@ class JointTime {
     for (std::size_t t = 0; t < terms_.size(); ++t) {
       const JointParts& weight = weights[summed_[t]->phase];
       std::transform(summed_[t]->parts.begin(), summed_[t]->parts.end(), terms_[t].values.begin(),
-                     [&weight](const JointParts& parts) {
-                       return weight.compute * parts.compute + weight.network * parts.network;
-                     });
+                     [&weight](const JointParts& parts) { return parts.times(weight); });
     }
-    const auto values = least_sum(sizes_, terms_, order, deadline);
+    values_ = least_sum(sizes_, terms_, order, deadline);
     JointWeights sums{};
     for (const JointChoice& choice : choices_) {
       std::size_t index = 0;
-      for (const std::size_t k : choice.kernels) index = index * sizes_[k] + values[k];
+      for (const std::size_t k : choice.kernels) index = index * sizes_[k] + values_[k];
       sums[choice.phase].compute += choice.parts[index].compute;
       sums[choice.phase].network += choice.parts[index].network;
+      sums[choice.phase].loads += choice.parts[index].loads;
     }
     return sums;
   }
 
   const Problem& problem_;
   const LoopSets& sets_;
+  const LayerCosts costs_;
+  const bool loads_weights_ = costs_.loads_weights();
   const bool has_phases_;  // that share no partition
   const NetworkContext context_;
   std::vector<std::size_t> sizes_;
   std::vector<JointChoice> choices_;
   std::vector<SumTerm> terms_;              // for choices with variables left
   std::vector<const JointChoice*> summed_;  // the choice of each term
+  std::vector<std::uint8_t> values_;        // of the last least sum
 };
 
 }  // namespace
 
-std::optional<Seconds> least_joint_time(const Problem& problem, const LayerDecisions& decisions,
-                                        std::int64_t micro_batches, const Deadline& deadline,
-                                        const std::function<bool(Seconds)>& is_enough) {
-  return JointTime(problem, decisions, micro_batches).least(deadline, is_enough);
+std::optional<JointBound> least_joint_time(const Problem& problem, const LayerDecisions& decisions,
+                                           std::int64_t micro_batches, CoreOptionsCache& cache,
+                                           const Deadline& deadline,
+                                           const std::function<bool(Seconds)>& is_enough) {
+  return JointTime(problem, decisions, micro_batches, cache).least(deadline, is_enough);
 }
 
 }  // namespace dfsearch

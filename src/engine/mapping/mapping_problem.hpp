@@ -191,6 +191,7 @@ class MappingProblem {
   void open_point(const Node& node, Sink& expansion) const;
   void open_fusion(const Node& node, LoopSets&& sharding, Sink& expansion) const;
   void offer_first(OuterPoint point, Sink& expansion) const;
+  void offer_segments(OuterPoint point, LoopSets sharding, Sink& expansion) const;
   void branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const;
   [[nodiscard]] std::optional<std::size_t> bound_lone_kernels(const LayerDecisions& decided,
                                                               const StepTime& step, Node& child,

@@ -26,6 +26,8 @@ namespace {
 
 // Steps spent on the fusion of a sharding decided in part: some ten milliseconds.
 constexpr std::int64_t kRelaxationSteps = 200'000;
+// Points whose bound is a smaller share of the best cost known are worth a mapping of their own.
+constexpr double kFarFromBest = 0.99;
 
 /// All points of a network, given their bounds.
 MappingProblem::Node of_network(std::size_t network, const std::vector<Score>& bounds) {
@@ -317,14 +319,26 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
              .context = nullptr,
              .fusion = {}};
   std::optional<std::size_t> kernel = bound_lone_kernels(decided, step, child, expansion);
+  std::optional<JointBound> least;
   if (!kernel && bounds().use(SearchBound::Multipliers)) {
-    const auto least =
-        least_joint_time(problem_, decided, step.micro_batches, shared_->allowance.deadline,
-                         [&](Seconds time) { return step.score(time) > expansion.cutoff(); });
-    if (least) child.bound = std::max(child.bound, step.score(*least));
+    least = least_joint_time(problem_, decided, step.micro_batches, shared_->core_options,
+                             shared_->allowance.deadline,
+                             [&](Seconds time) { return step.score(time) > expansion.cutoff(); });
+    if (least) child.bound = std::max(child.bound, step.score(least->time));
   }
   if (child.bound > expansion.cutoff()) {
     cut_by_shardings_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  // The relaxation of a point takes long, and another point may have a lower bound by now.
+  if (!kernel && !node.sharding && child.bound > node.bound) {
+    points_opened_.fetch_sub(1, std::memory_order_relaxed);
+    const bool dataflow = problem_.execution.style == Style::Dataflow;
+    if (dataflow && least && bounds().use(SearchBound::Segments) &&
+        child.bound < kFarFromBest * expansion.cutoff()) {
+      offer_segments(*node.point, loop_sets(least->sharding), expansion);
+    }
+    expansion.child(std::move(child));
     return;
   }
   if (!kernel) {

@@ -129,12 +129,18 @@ void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
     return;
   }
   if (problem_.workload.graph.kernel_count() < kManyKernels && !shared_->space) return;
+  offer_segments(point, loop_sets(sharding_), expansion);
+}
+
+/// Offers the best segments of the point with a sharding.
+void MappingProblem::offer_segments(OuterPoint point, LoopSets sharding, Sink& expansion) const {
   Node node;
   node.point = point;
-  node.context = open(point, loop_sets(sharding_));
+  node.context = open(point, std::move(sharding));
   if (overfull(node.context->tables)) return;
   auto segments = best_segments(node.context->tables);
-  if (segments) Adapter(node, expansion, 'S').complete(std::move(*segments));
+  Adapter adapter(node, expansion, 'S');
+  if (segments && segments->time <= adapter.limit()) adapter.complete(std::move(*segments));
 }
 
 void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {

@@ -280,18 +280,22 @@ bool LayerCosts::weights_exceed_sram() const {
 /// A sample's share of the weights that a step reads: at most the matrices that it uses, and
 /// nothing where explicit traffic of the tensor group reads the weight already.
 // docs/model.md (38)
-Bytes LayerCosts::load_of_step(KernelId id) const {
+Bytes LayerCosts::load_of(KernelId id, LoopPair loop) const {
   const Kernel& kernel = graph_.kernel(id);
+  const ChipGrid& grid = network_.machine.grid();
+  const Bytes word = problem_.workload.word;
+  const Bytes weight = weight_bytes(kernel, loop, grid, word);
+  if (problem_.equations.weight_traffic == WeightTraffic::PerSample) return weight;
   if (kernel.sharded_memory > Bytes{}) return Bytes{};
   const std::int64_t batch =
       problem_.workload.global_batch / degree_of(decisions_.network, Strategy::Data);
-  const auto samples = static_cast<double>(batch);
-  return least(decisions_.sharding[id.index()], [&](LoopPair loop) {
-    const ChipGrid& grid = network_.machine.grid();
-    const Bytes word = problem_.workload.word;
-    return std::min(weight_bytes(kernel, loop, grid, word),
-                    all_matrices_bytes(kernel, loop, grid, word) / samples);
-  });
+  return std::min(weight,
+                  all_matrices_bytes(kernel, loop, grid, word) / static_cast<double>(batch));
+}
+
+// docs/model.md (38)
+Seconds LayerCosts::weight_load(KernelId kernel, LoopPair loop) const {
+  return load_of(kernel, loop) / bandwidth_;
 }
 
 // docs/model.md (38)
@@ -328,7 +332,8 @@ void LayerCosts::fill_weight_loads() {
   if (traffic == WeightTraffic::Resident || (!problem_.divides_graph() && !loads_weights())) return;
   for (std::size_t i = 0; i < of_kernel_.size(); ++i) {
     KernelNumbers& own = of_kernel_[i];
-    own.weight_load = traffic == WeightTraffic::PerSample ? own.weight : load_of_step(KernelId(i));
+    own.weight_load =
+        least(decisions_.sharding[i], [&](LoopPair loop) { return load_of(KernelId(i), loop); });
     const Kernel& kernel = graph_.kernels()[i];
     const bool is_read = kernel.steps > 1 && kernel.sharded_memory == Bytes{};
     if (is_read) own.reload = static_cast<double>(kernel.steps) * own.weight - own.weight_load;

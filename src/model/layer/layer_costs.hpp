@@ -99,6 +99,8 @@ class LayerCosts {
   [[nodiscard]] Ticks handed_on(Bytes tile) const;
   /// The time of a sample for loading the weight, in a stage that loads weights.
   [[nodiscard]] Ticks weight_load(KernelId kernel) const;
+  /// Likewise under one of its loops.
+  [[nodiscard]] Seconds weight_load(KernelId kernel, LoopPair loop) const;
   /// The traffic of a sample for reading the weight again at each step, in such a stage, where it
   /// does not stay (DataflowGraph::turn).
   [[nodiscard]] Ticks reload(KernelId kernel) const;
@@ -152,7 +154,7 @@ class LayerCosts {
   [[nodiscard]] Bytes explicit_bytes_of(KernelId kernel) const;
   [[nodiscard]] bool weights_exceed_sram() const;
   [[nodiscard]] Seconds handed_on_seconds(Bytes tile) const;
-  [[nodiscard]] Bytes load_of_step(KernelId kernel) const;
+  [[nodiscard]] Bytes load_of(KernelId kernel, LoopPair loop) const;
   void fill_weight_loads();
   [[nodiscard]] Bytes tile_bytes_of(const Tensor& tensor) const;
   [[nodiscard]] Bytes buffer_of(const Tensor& tensor) const;
