@@ -25,6 +25,18 @@ workload: {kind: graph, word: 8 B, out_of_core: true, tensors: [{from: A, to: B}
 system: {chips: 1, accelerator: {cores: 64, lanes: 32, stages: 32, frequency: 1 GHz, sram: 50 MB},
   memory: {bandwidth: 1 TB/s}}
 """
+MESH = """
+workload: {kind: llm_training, model: llama3_8b, sequence: 4096, global_batch: 16}
+system:
+  chips: 16
+  accelerator: {cores: 132, lanes: 32, stages: 32, frequency: 1.7 GHz, sram: 50 MB}
+  memory: {bandwidth: 3 TB/s, capacity: 800 GB}
+  network: [{topology: torus2d, width: 4, height: 4, bandwidth: 20 GB/s}]
+parallelism: {tensor: 1, context: 1, pipeline: 1}
+training: {zero: 0, data_overlap: false}
+"""
+
+
 class MachinesTest(CliTest):
     def answer(self, text, *words):
         self.write("config.yaml", text)
@@ -43,8 +55,16 @@ class MachinesTest(CliTest):
         in_turn = self.answer(GATHER, "--set", "equations.gather=in_turn")
         self.assertGreater(in_turn["step_time"], 5.5 * at_once)
         self.write("config.yaml", GATHER)
-        self.assertIn("both_ways: expected a ring or a line", self.run_tool(
+        self.assertIn("both_ways: expected a ring, a line or a mesh", self.run_tool(
             "config.yaml", "--set", "system.network.0.topology=switch", status=2).stderr)
+
+    def test_a_mesh_sends_gradients_both_ways(self):
+        ways = [self.answer(MESH, "--set", f"system.network.0.both_ways={both}")
+                for both in ("false", "true")]
+        # A ring of all chips as a snake along the torus, with every link for itself.
+        self.assertEqual([way["network"][0]["data"] for way in ways], [16, 16])
+        one, two = (way["time"]["data"] for way in ways)
+        self.assertAlmostEqual(one / two, 2, places=6)
 
     def test_values_beyond_all_sram_cross_memory_once_each_way(self):
         for words in ((), ("--set", "execution.style=kernel_by_kernel")):

@@ -276,6 +276,8 @@ Task random_task_on_mesh(std::uint64_t seed) {
                         .height = chips / width,
                         .closed = random() % 2 == 0,
                         .sharing = random() % 2 == 0 ? MeshSharing::Own : MeshSharing::All};
+  dimension.both_ways = outer.both_ways = seed % 2 == 0;
+  if (outer.both_ways) outer.topology = Topology::Ring;
   task.machine.network.push_back(dimension);
   if (*outer.degree > 1) task.machine.network.push_back(outer);
   return task;

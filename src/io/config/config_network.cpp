@@ -97,8 +97,9 @@ DimensionSection read_dimension(const YamlNode& item, const Technology* technolo
   if (reader.has("bandwidth")) text.ports.link.reset();
   const Topology topology = text.dimension.topology;
   const bool is_axis = topology == Topology::Ring || topology == Topology::Line;
-  if (text.dimension.both_ways && (!is_axis || text.dimension.mesh)) {
-    messages.add(reader.optional("both_ways")->place, "both_ways", "expected a ring or a line");
+  if (text.dimension.both_ways && !is_axis) {
+    messages.add(reader.optional("both_ways")->place, "both_ways",
+                 "expected a ring, a line or a mesh");
   }
   resolve_defaults_of_mesh(reader, text);
   return text;

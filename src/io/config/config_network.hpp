@@ -14,8 +14,8 @@
 namespace dfsearch {
 
 inline constexpr const char* kBothWays =
-    "whether it is an axis of a torus: collectives use its links in both directions, and "
-    "neighbouring axes of this kind at once";
+    "whether collectives use its links in both directions; neighbouring rings and lines of this "
+    "kind are the axes of a torus, which work at once";
 
 struct DimensionSection {
   NetworkDimension dimension;

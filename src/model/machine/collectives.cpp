@@ -78,7 +78,8 @@ Seconds Collectives::all_gather(Bytes whole) const {
   for (std::size_t first = 0, end = 0; first < axes_.size(); first = end) {
     ++end;
     const auto is_torus = [&](std::size_t i) {
-      return dimensions_[i].both_ways && gather_ == GatherOrder::Tori;
+      const Dimension& d = dimensions_[i];
+      return d.both_ways && !d.on_mesh && gather_ == GatherOrder::Tori;
     };
     while (end < axes_.size() && is_torus(first) && is_torus(end)) ++end;
     const std::span<const collective::Axis> torus(&axes_[first], end - first);

@@ -24,6 +24,7 @@ class Collectives {
     BytesPerSecond bandwidth;
     Seconds latency;
     bool both_ways = false;  ///< NetworkDimension has it
+    bool on_mesh = false;    ///< a ring whose neighbours may use its links: they take turns
   };
 
   /// `network` gives degrees and strategies, `system` topologies and bandwidths.

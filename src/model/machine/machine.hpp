@@ -103,8 +103,8 @@ struct NetworkDimension {
   std::optional<MeasuredNetwork> measured = std::nullopt;
   /// The members that the machine has, if fewer are used.
   std::optional<std::int64_t> whole = std::nullopt;
-  /// An axis of a torus: collectives use both directions of its links, and work on neighbouring
-  /// axes of this kind at once.
+  /// Collectives use both directions of its links.  Neighbouring dimensions of this kind that are
+  /// no meshes are the axes of a torus, which work at once.
   bool both_ways = false;
 };
 

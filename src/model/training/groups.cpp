@@ -12,14 +12,15 @@ namespace dfsearch::training {
 
 namespace {
 
-/// A part of an axis of a torus is a line.
+/// A part of an axis of a torus is a line, and on a mesh a ring.
 Collectives::Dimension link(const NetworkDimension& dimension, std::int64_t degree) {
-  const bool is_part = dimension.both_ways && degree < dimension.degree;
+  const bool is_part = dimension.both_ways && degree < dimension.degree && !dimension.mesh;
   return {.topology = is_part ? Topology::Line : dimension.topology,
           .degree = static_cast<double>(degree),
           .bandwidth = dimension.bandwidth,
           .latency = dimension.latency,
-          .both_ways = dimension.both_ways};
+          .both_ways = dimension.both_ways,
+          .on_mesh = dimension.mesh.has_value()};
 }
 
 /// A role on a mesh: its ring shares links, and a message of it crosses several.

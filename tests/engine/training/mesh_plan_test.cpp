@@ -145,5 +145,40 @@ TEST_CASE(
   CHECK(gather == Seconds(0.75 * 32.0 / 2.0 + 3.0 * static_cast<double>(loads.hops[0])));
 }
 
+TEST_CASE(
+    "rings of a mesh use both directions of its links and take turns, an outer ring as well") {
+  const NetworkDimension mesh{.degree = 64,
+                              .bandwidth = BytesPerSecond(8.0),
+                              .latency = Seconds(1.0),
+                              .mesh = Mesh{.width = 8, .height = 8},
+                              .both_ways = true};
+  Division division;
+  division[Role::Tensor] = 2;
+  division[Role::Context] = 4;
+  division[Role::Data] = 8;
+  division.order = {Role::Tensor, Role::Context, Role::Data};
+  Division outside;
+  outside[Role::Data] = 4;
+  Machine machine{.chips = 256,
+                  .network = {mesh,
+                              {.degree = 4,
+                               .bandwidth = BytesPerSecond(8.0),
+                               .latency = Seconds(1.0),
+                               .both_ways = true}}};
+  const MeshLoads loads = loads_of(*mesh.mesh, division);
+  // Up a column of 8: pairs, rings of the chips 0, 2, 4, 6 and 1, 3, 5, 7, and rows of 8.
+  const auto load = [&](Role role) { return loads.own[static_cast<std::size_t>(role)]; };
+  REQUIRE((load(Role::Tensor) == 1 && load(Role::Context) == 4 && load(Role::Data) == 2));
+  const Groups groups(machine, {division, outside});
+  // A pair has one link in each direction, and one hop.
+  CHECK(groups.tensor.time(Exchange::AllGather, Bytes(32.0)) == Seconds(16.0 / 8.0 + 1.0));
+  // Half of the bytes goes each way: 24 of 32 at 2 * 8 / 4 a second, then a row as a line.
+  const double context = 24.0 / 4.0, row = 7.0 / 8.0 * 32.0 / 4.0 / 8.0;
+  const double outer = 0.75 * 32.0 / 32.0 / 16.0;
+  const double hops = 2.0 * static_cast<double>(loads.hops[1]) + 4.0 * 7.0 + 2.0;
+  CHECK(groups.expert_replicas.time(Exchange::AllGather, Bytes(32.0)).in_base_units() ==
+        doctest::Approx(context + row + outer + hops));
+}
+
 }  // namespace
 }  // namespace dfsearch::training

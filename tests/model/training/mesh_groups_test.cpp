@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/counts.hpp"
@@ -54,7 +55,9 @@ TEST_CASE("each placement on a mesh has an unbeaten one that is as fast in every
   std::size_t placements = 0, unbeaten_ones = 0;
   for (const Mesh& sides : {Mesh{2, 3}, Mesh{4, 4}, Mesh{6, 2}, Mesh{8, 3}, Mesh{1, 12}}) {
     for (const bool closed : {false, true}) {
-      for (const MeshSharing sharing : {MeshSharing::Own, MeshSharing::All}) {
+      for (const auto& [sharing, both_ways] :
+           {std::pair{MeshSharing::Own, false}, std::pair{MeshSharing::All, true},
+            std::pair{MeshSharing::Own, true}, std::pair{MeshSharing::All, false}}) {
         Machine machine;
         machine.chips = sides.chips();
         const Mesh mesh{sides.width, sides.height, closed, sharing};
@@ -62,7 +65,8 @@ TEST_CASE("each placement on a mesh has an unbeaten one that is as fast in every
                             .degree = machine.chips,
                             .bandwidth = BytesPerSecond(1e9),
                             .latency = Seconds(0.1),
-                            .mesh = mesh}};
+                            .mesh = mesh,
+                            .both_ways = both_ways}};
         for (const Degrees& degrees : degrees_of(mesh.chips())) {
           CAPTURE(degrees[Role::Context]);
           CAPTURE(degrees[Role::Expert]);
