@@ -78,5 +78,36 @@ TEST_CASE("no clock takes less than the bound") {
   }
 }
 
+TEST_CASE("the caps of least energy and of least EDP are no worse than any other cap") {
+  std::mt19937_64 random(8);
+  std::uniform_real_distribution<double> watts(1.0, 500.0), work(1.0, 5000.0);
+  int lowered = 0;
+  for (int seed = 0; seed < 500; ++seed) {
+    EnergyRates rates{.idle = Watts(watts(random)), .host = Watts(watts(random))};
+    const Watts limit = rates.idle + Watts(work(random));  // the cap of the chip
+    const EnergyWork done{.math = Joules(work(random)), .memory = Joules(1.0), .links = {}};
+    const auto under = [&](Watts cap) {
+      rates.cap = std::min(cap, limit);
+      return energy_of(rates, 2.0, Seconds(1.5), done);
+    };
+    const Watts all = rates.idle + rates.host;
+    const Energy least = under(rates.idle + 0.5 * all), fastest = under(rates.idle + 2.0 * all);
+    lowered += least.clock < under(limit).clock;
+    for (double share = 0.05; share < 8.0; share *= 1.1) {
+      const Energy other = under(rates.idle + share * all);
+      CHECK(least.sum() <= other.sum() * (1 + 1e-12));
+      CHECK(fastest.product() <= other.product() * (1 + 1e-12));
+    }
+  }
+  CHECK(lowered > 100);
+  const Energy product =
+      energy_of(h100(), 1, Seconds(1), work_of(h100(), Math::Bf16, 920e12, 1e12));
+  EnergyRates capped = h100();
+  capped.cap = Watts(510);
+  const Energy slower = energy_of(capped, 1, Seconds(1), work_of(capped, Math::Bf16, 920e12, 1e12));
+  CHECK(slower.clock == about(0.6560709528292665));
+  CHECK(slower.sum() < product.sum());
+}
+
 }  // namespace
 }  // namespace dfsearch
