@@ -120,6 +120,11 @@ void resolve_defaults_of_lstm(void* object, Report& report) {
   const LstmShape& shape = text.lstm;
   Workload& workload = text.workload;
   workload.sequence = shape.steps * shape.local_batch;
+  if (workload.tile && *workload.tile > workload.sequence) {
+    return report.at({&workload.tile, &shape.steps, &shape.local_batch},
+                     fmt::format("expected at most steps * local_batch = {} * {}, got {}",
+                                 shape.steps, shape.local_batch, *workload.tile));
+  }
   workload.stored = number(shape.vocabulary) * number(shape.hidden) * workload.word;
   workload.graph = lstm_graph(shape, workload.word);
   check_workload(text, report);
