@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
@@ -18,13 +19,14 @@ namespace dfsearch::serving {
 namespace {
 
 // The most values of an open range; more than any list of a config has.
-constexpr std::int64_t kMostValues = 1 << 16;
+constexpr std::size_t kMostValues = 1 << 16;
 
 constexpr double kLess = 1.0 - kRounding;
 
-/// The values that a choice leaves between 1 and `most`, ascending.
+/// The values that the choice of a key leaves between 1 and `most`, ascending.
 template <class Fits>
-std::vector<std::int64_t> values(const DegreeChoice& choice, std::int64_t most, const Fits& fits) {
+std::vector<std::int64_t> values(std::string_view key, const DegreeChoice& choice,
+                                 std::int64_t most, const Fits& fits) {
   std::vector<std::int64_t> list;
   if (!choice.values.empty()) {
     list = choice.values;
@@ -34,12 +36,13 @@ std::vector<std::int64_t> values(const DegreeChoice& choice, std::int64_t most, 
     return list;
   }
   const std::int64_t last = std::min(choice.most, most);
-  if (last - choice.least >= kMostValues) {
-    throw InputError(
-        "serving: a choice leaves more than 65536 values, expected a list or a shorter range");
-  }
   for (std::int64_t value = choice.least; value <= last; ++value) {
     if (fits(value)) list.push_back(value);
+    if (list.size() > kMostValues) {
+      throw InputError(fmt::format(
+          "serving: {}: expected a list, or a range of at most {} values that fit, got {}..{}", key,
+          kMostValues, choice.least, last));
+    }
   }
   return list;
 }
@@ -112,19 +115,19 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
       return (mixed ? mixed->misfit(t, 1, Runner::Serving).empty() : task_.model.heads % t == 0) &&
              links.holds(t);
     };
-    for (const std::int64_t t : values(tensors, chips, divides_heads)) {
+    for (const std::int64_t t : values("tensor", tensors, chips, divides_heads)) {
       s.tensor = t;
       const std::int64_t stages = std::min(chips / t, task_.model.layers);
-      for (const std::int64_t p : values(pipelines, stages, kAnyValue)) {
+      for (const std::int64_t p : values("pipeline", pipelines, stages, kAnyValue)) {
         s.pipeline = p;
         const auto fills = [&](std::int64_t d) { return links.holds(t * d); };
-        for (const std::int64_t d : values(ranks, chips / (t * p), fills)) {
+        for (const std::int64_t d : values("attention_data", ranks, chips / (t * p), fills)) {
           s.attention_data = d;
           const auto divides = [&](std::int64_t e) { return (t * d) % e == 0; };
-          for (const std::int64_t e : values(experts, t * d, divides)) {
+          for (const std::int64_t e : values("expert", experts, t * d, divides)) {
             s.expert = e;
             deadline.check();
-            const auto replicas = values(counts, chips / s.chips(), kAnyValue);
+            const auto replicas = values("replicas", counts, chips / s.chips(), kAnyValue);
             if (replicas.empty()) continue;
             for (s.redundant_experts = 0; const std::int64_t copies : task_.redundant_experts) {
               s.redundant_experts = copies;
@@ -248,7 +251,7 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
   };
   const auto find_batches = [&](Side side, const RoleChoices& role) {
     std::vector<std::int64_t>& batches = batches_[static_cast<std::size_t>(side)];
-    batches = values(choice_of(task, role, &RoleChoices::batch), kMostTokens, kAnyValue);
+    batches = values("batch", choice_of(task, role, &RoleChoices::batch), kMostTokens, kAnyValue);
     return std::span<const std::int64_t>(batches);
   };
   const auto count_ways = [&](const Structures& of, std::span<const std::int64_t> batches) {
@@ -261,8 +264,8 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
   };
   const std::vector<std::int64_t>& depths = task.speculation.depths;
   if (has(Mode::Aggregated)) {
-    const auto chunks =
-        values(choice_of(task, task.aggregated, &RoleChoices::chunk), kMostTokens, kAnyValue);
+    const auto chunks = values("chunk", choice_of(task, task.aggregated, &RoleChoices::chunk),
+                               kMostTokens, kAnyValue);
     const auto structures = structures_of(task.aggregated, chunks, depths, deadline);
     const auto batches = find_batches(Side::Aggregated, task.aggregated);
     for (const Structures& s : structures) {
