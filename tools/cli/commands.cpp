@@ -190,6 +190,8 @@ int run(CommandLine line) {
     return line.command->run(line);
   } catch (const NoSuchChip& none) {
     return report_no_chip(line, none.config);
+  } catch (const InputError& error) {
+    throw placed(error, line);
   } catch (const StoppedInput& stopped) {
     print_error(std::string("stopped by ") + (stopped.by_signal ? "a signal" : "the time limit") +
                 " before the search began\n");

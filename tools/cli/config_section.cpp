@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <span>
+#include <utility>
 
 #include "base/error.hpp"
 #include "io/config/closed_forms.hpp"
@@ -112,6 +113,7 @@ void read_section(const CommandRow& command, std::vector<OptionValues>& options,
     OptionValues* given = option(row.names);
     OptionValues* negative = option(std::string(kNo) + std::string(key));
     if (!entry || !given->values.empty() || (negative && !negative->values.empty())) continue;
+    line.from_section.emplace_back(row.name(), entry->value.place.to_text() + ": " + entry->key);
     if (row.is_flag()) {
       const std::optional<bool> yes = read_flag(*entry, messages);
       if (yes && !*yes) given = negative;
@@ -123,6 +125,16 @@ void read_section(const CommandRow& command, std::vector<OptionValues>& options,
   }
   reader.finish();
   messages.throw_if_any();
+}
+
+InputError placed(const InputError& error, const CommandLine& line) {
+  std::vector<std::string> messages = error.messages();
+  for (std::string& message : messages) {
+    for (const auto& [option, place] : line.from_section) {
+      if (message.starts_with(option + ": ")) message.replace(0, option.size(), place);
+    }
+  }
+  return InputError(std::move(messages));
 }
 
 const Type& closed_form_config() {

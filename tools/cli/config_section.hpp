@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "cli/option_rows.hpp"
 #include "schema/schema.hpp"
 
@@ -19,6 +20,9 @@ struct OptionValues {
 /// without its dashes, each flag true or false.  Options of the command line override keys; a key
 /// sets the values of its option.  Throws one InputError with all that is wrong.
 void read_section(const CommandRow& command, std::vector<OptionValues>& options, CommandLine& line);
+
+/// The error of an answer, where options that the section gave are keys of it.
+InputError placed(const InputError& error, const CommandLine& line);
 
 /// The type of a config with such a section.
 const Type& closed_form_config();

@@ -128,7 +128,7 @@ int run_hpl(const CommandLine& line) {
                      {"steps_waiting_for_panel", time.waits},
                      {"memory", number(hpl_bytes(run))}};
   const std::string text = lines_of(
-      {{"HPL", fmt::format("{} x {} of fp64 on {} chips", run.n, run.n, machine.chips)},
+      {{"HPL", fmt::format("{} x {} of fp64 on {}", run.n, run.n, plural(machine.chips, "chip"))},
        {"peak", name_of_peak(machine, peak)},
        {"result", asked.grid && !asked.blocks.empty() ? "the given grid and blocks"
                                                       : "the best of all grids and blocks"},
@@ -185,8 +185,8 @@ int run_fft(const CommandLine& line) {
                      {"time", number(best->time)},
                      {"lower_bound", number(bound)}};
   const std::string text = lines_of(
-      {{"FFT", fmt::format("{} on {} chips, {} each", fmt::join(task.sides, " x "), machine.chips,
-                           to_text(bytes))},
+      {{"FFT", fmt::format("{} on {}, {} each", fmt::join(task.sides, " x "),
+                           plural(machine.chips, "chip"), to_text(bytes))},
        {"peak", name_of_peak(machine, peak)},
        {"time", fmt::format("{} ({} s)", to_text(best->time), best->time.in_base_units())},
        {"lower bound",

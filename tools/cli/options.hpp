@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -91,10 +92,12 @@ struct HpcLine {
 /// The command with its inputs and options.  Names of files are as given; empty: not given, "-" for
 /// standard output where a result goes.
 struct CommandLine {
-  const CommandRow* command = nullptr;    ///< of option_rows.hpp
-  std::string words;                      ///< the command itself, as a shell takes it
-  std::string config;                     ///< the input: a setup for import, a result for report
-  std::string config_option;              ///< of --config; `config` then is the same
+  const CommandRow* command = nullptr;  ///< of option_rows.hpp
+  std::string words;                    ///< the command itself, as a shell takes it
+  std::string config;                   ///< the input: a setup for import, a result for report
+  std::string config_option;            ///< of --config; `config` then is the same
+  /// Options that a section of the config gave, and their places with their keys.
+  std::vector<std::pair<std::string, std::string>> from_section;
   std::vector<std::string> more_configs;  ///< after the first, for chip, study and report
   std::vector<std::string> overrides;
   std::vector<std::string> sizes;  ///< NAME=VALUE, of dimensions that a model of ONNX names
