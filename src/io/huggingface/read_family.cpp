@@ -78,10 +78,15 @@ class FamilyReader {
         read[name] = read_field(item.value(), field->value, prefix + name);
       } else if (!is_inside && !family_.ignores(name) && !family_.ignores(item.key()) &&
                  !inner.ignores(item.key())) {
-        messages_.add(place_, "",
-                      fmt::format("the field {} of a model of type {} is not understood, expected "
-                                  "it to be taken out if it changes nothing",
-                                  in_quotes(prefix + item.key()), type_));
+        std::vector<std::string_view> known;
+        for (const YamlEntry& row : fields.entries) {
+          if (!row.key.starts_with("_")) known.push_back(row.key);
+        }
+        messages_.add(
+            place_, "",
+            fmt::format("the field {} of a model of type {} is not understood, expected "
+                        "it to be taken out if it changes nothing{}",
+                        in_quotes(prefix + item.key()), type_, suggestion(item.key(), known)));
       }
     }
     for (const YamlEntry& field : fields.entries) {
