@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+#include <vector>
+
 #include "io/config/config_tree.hpp"
 #include "io/schema/read_schema.hpp"
 
@@ -34,8 +37,16 @@ std::optional<stack::MeasuredChip> load_measured_chip(const std::string& name,
 }
 
 std::string missing_precision(const stack::MeasuredChip& chip, stack::Precision precision) {
-  if (chip.peak[static_cast<std::size_t>(bits_of(precision))] > FlopsPerSecond{}) return {};
-  return fmt::format("the chip has no measured products of this precision, {}", name_of(precision));
+  const auto measured = [&](stack::Precision of) {
+    return chip.peak[static_cast<std::size_t>(bits_of(of))] > FlopsPerSecond{};
+  };
+  if (measured(precision)) return {};
+  std::vector<std::string_view> names;
+  for (const auto& word : words(precision)) {
+    if (measured(word.value)) names.emplace_back(word.name);
+  }
+  return fmt::format("expected {}, of which the chip has measured products, got '{}'",
+                     joined_choices(names), name_of(precision));
 }
 
 }  // namespace dfsearch
