@@ -13,7 +13,7 @@
 #include "base/words.hpp"
 #include "io/config/shelf.hpp"
 #include "io/emit/emit_result.hpp"
-#include "io/predict/fit_stack.hpp"
+#include "io/predict/fit.hpp"
 #include "io/solve/question.hpp"
 #include "model/hpc/fft.hpp"
 #include "model/hpc/hpl.hpp"

@@ -13,7 +13,7 @@
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
 #include "io/html/pages.hpp"
-#include "io/predict/fit_engine.hpp"
+#include "io/predict/fit.hpp"
 #include "io/predict/prediction_table.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/read_file.hpp"
@@ -21,9 +21,9 @@
 namespace dfsearch {
 namespace {
 
-/// Calls `fit` with a function that shows its state; returns nothing if a signal stopped it.
-template <class Fit>
-auto fitted(const CommandLine& line, const Fit& fit) {
+/// Calls `fit` with a control that shows its state; returns nothing if a signal stopped it.
+template <class Find>
+auto fitted(const CommandLine& line, const Find& fit) {
   std::mutex mutex;  // guards the state
   FitState state;
   ProgressLine progress(line.quiet, [&](double seconds) {
@@ -38,10 +38,10 @@ auto fitted(const CommandLine& line, const Fit& fit) {
     return clock + fmt::format("fold {} of {}{}, about {} left", state.fold, state.folds, tries,
                                to_text(Seconds(seconds / done * left)));
   });
-  auto found = fit([&](const FitState& now) {
-    const std::lock_guard lock(mutex);
-    state = now;
-  });
+  auto found = fit(FitControl{.stop = stop_on_signals(), .tell = [&](const FitState& now) {
+                                const std::lock_guard lock(mutex);
+                                state = now;
+                              }});
   progress.finish();
   if (!found) print_error("dfsearch: the fit was stopped by a signal, nothing is written\n");
   return found;
@@ -58,11 +58,11 @@ int predict_services(const CommandLine& line, const CsvTable& table, InputMessag
   if (!line.quiet) print_error(unread_service_columns(table));
   Outputs outputs;
   if (!line.fit.empty()) {
-    const auto fit = fitted(line, [&](const auto& tell) {
-      return fit_engine(services, line.fit_stack, line.held_out, stop_on_signals(), tell);
+    const auto fit = fitted(line, [&](const FitControl& control) {
+      return fit_engine(services, line.fit_stack, line.held_out, control);
     });
     if (!fit) return kStoppedWithout;
-    outputs.file(line.fit, fitted_engine_file(*fit, line.config));
+    outputs.file(line.fit, fitted_file(*fit, line.config));
     print(fit_report(*fit) + "\n");
   }
   const auto predictions = predict_services(services);
@@ -88,16 +88,16 @@ int predict(const CommandLine& line) {
   if (groups.empty()) groups = {RunGroup::Source};
   Outputs outputs;
   if (!line.fit.empty()) {
-    const auto fit = fitted(line, [&](const auto& tell) {
-      return fit_stack(runs, line.fit_stack, line.held_out, stop_on_signals(), tell);
+    const auto fit = fitted(line, [&](const FitControl& control) {
+      return fit_stack(runs, line.fit_stack, line.held_out, control);
     });
     if (!fit) return kStoppedWithout;
-    outputs.file(line.fit, fitted_stack_file(*fit, line.config));
+    outputs.file(line.fit, fitted_file(*fit, line.config));
     print(fit_report(*fit) + "\n");
   }
   if (!line.left_out.empty()) {
-    const auto left_out = fitted(line, [&](const auto& tell) {
-      return leave_out(runs, line.fit_stack, line.left_out, stop_on_signals(), tell);
+    const auto left_out = fitted(line, [&](const FitControl& control) {
+      return leave_out(runs, line.fit_stack, line.left_out, control);
     });
     if (!left_out) return kStoppedWithout;
     print(left_out_report(*left_out, line.left_out) + "\n");

@@ -1,0 +1,147 @@
+#pragma once
+// Constants from measurements: of a stack from runs of training (docs/truth.md, section 9), of an
+// engine from deployments that serve (docs/serving.md, section 8).
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/parallel_for.hpp"
+#include "io/predict/prediction_errors.hpp"
+#include "io/predict/serving_table.hpp"
+
+namespace dfsearch {
+
+/// Rows that no fit sees.
+struct HeldOut {
+  double share = 0.0;  ///< of the rows, by their ids: whatever else is in the table
+  std::string column;  ///< or runs whose cell of this column, which was read as their mark,
+  std::string value;   ///< is this, of `source` also without version and place
+};
+
+struct FitState {
+  std::size_t fold = 0, folds = 0;  ///< 0: the fit itself
+  std::size_t tries = 0;
+  double error = 0.0;  ///< the least so far
+};
+
+/// The flag that stops a fit, or null, and the listener to its state.
+struct FitControl {
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void(const FitState&)> tell;
+
+  [[nodiscard]] bool is_stopped() const { return stop && *stop; }
+};
+
+/// Where a number may be; its logarithm counts if the range does not begin at 0.
+struct FitRange {
+  double low = 0.0, high = 1.0;
+};
+
+struct FittedConstant {
+  std::string_view key;
+  double before = 0.0, after = 0.0;  ///< in base units
+  FitRange range;
+  const Field* row = nullptr;  ///< of a stack
+};
+
+/// Errors are means of |predicted / measured - 1|, of an engine those of the time per token.
+struct Fit {
+  std::string name;      ///< of the stack or the engine
+  std::string_view one;  ///< noun of a row: "run", "deployment"
+  std::vector<FittedConstant> constants;
+  std::size_t rows = 0, held_out = 0;
+  double before = 0.0, after = 0.0;
+  double held_before = 0.0, held_after = 0.0;
+  std::string checked;  ///< a line on fits to a part of the rows; empty with few rows
+  std::string lines;    ///< the stack or the engine as a file
+};
+
+/// Fits the constants of a stack that are marked so to the runs that were timed with it: the least
+/// mean of |log(predicted / measured)|, in the range from the low to the high value of each, or
+/// from half to twice a value that has none.  `name` may be empty if all runs have one stack.
+/// Puts the result into the tasks of all runs with the stack.  Uses the threads of the arena that
+/// calls, and the result is the same for any number.  Nothing, and no change, if the fit was
+/// stopped.  Throws InputError if there is nothing to fit, or to fit to.
+std::optional<Fit> fit_stack(std::vector<MeasuredRun>& runs, const std::string& name,
+                             const HeldOut& held_out, const FitControl& control);
+
+/// Fits an engine to its deployments without doubt in the same way; the time to the first token
+/// counts with a small weight.
+std::optional<Fit> fit_engine(std::vector<MeasuredService>& services, const std::string& name,
+                              const HeldOut& held_out, const FitControl& control);
+
+/// The constants and errors, for people.
+std::string fit_report(const Fit& fit);
+/// The stack or the engine as a file of the shelf; `table` is the name of the table.
+std::string fitted_file(const Fit& fit, const std::string& table);
+
+/// The timed runs of a stack, each predicted with constants that were fitted without all runs that
+/// have its value in a column.
+struct LeftOut {
+  std::string name;  ///< of the stack
+  std::vector<MeasuredRun> runs;
+  Predictions as_they_are, predictions;  ///< with the constants of the stack, and the fitted ones
+  std::vector<std::string> values;       ///< of the column, in their order
+};
+
+/// Leaves out one value after the other of `column`, which was read as the mark of the runs.  Each
+/// fit starts in the middle of all ranges, as the values of the stack know the runs.  All else is
+/// as in `fit_stack`; constants of chips stay.
+std::optional<LeftOut> leave_out(const std::vector<MeasuredRun>& runs, const std::string& name,
+                                 const std::string& column, const FitControl& control);
+/// The errors of each value, and of all together.
+std::string left_out_report(const LeftOut& left_out, const std::string& column);
+
+// Parts of fits.
+
+/// The lines of a stack or an engine in a file of the shelf.
+std::string lines_of(const Type& type, const void* object);
+
+/// The one of `names` that is fitted, `what` being "stack" or "engine"; all have rows, `one` each.
+std::string chosen_name(const std::set<std::string>& names, const std::string& asked,
+                        std::string_view what, std::string_view one);
+
+/// The number that a file with so many digits has.
+double rounded(double value, int digits);
+
+/// The values of the constants, to some digits, where neither one alone nor all together along the
+/// last change make `objective` less, as far as was looked; the best so far if the fit is stopped.
+/// The same for the same objective.
+std::vector<double> fitted_values(
+    const std::vector<FittedConstant>& constants, int digits, FitState state,
+    const FitControl& control, const std::function<double(const std::vector<double>&)>& objective);
+
+/// The mean of term(i) for each i below `count`, on the threads of TBB; 0 of none.
+template <class Term>
+double mean_of(std::size_t count, const Term& term) {
+  std::vector<double> terms(count);
+  parallel_for(count, [&](std::size_t i) { terms[i] = term(i); });
+  double sum = 0.0;
+  for (const double each : terms) sum += each;
+  return count == 0 ? 0.0 : sum / static_cast<double>(count);
+}
+
+/// Sets the values of the constants, and the errors error(rows, values) before and after.
+template <class Rows, class Error>
+void set_result(const Rows& rows, const Rows& held_out, const std::vector<double>& values,
+                const Error& error, Fit& fit) {
+  std::vector<double> before;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    before.push_back(fit.constants[i].before);
+    fit.constants[i].after = values[i];
+  }
+  fit.rows = rows.size();
+  fit.held_out = held_out.size();
+  fit.before = error(rows, before);
+  fit.after = error(rows, values);
+  fit.held_before = error(held_out, before);
+  fit.held_after = error(held_out, values);
+}
+
+}  // namespace dfsearch
