@@ -38,12 +38,31 @@ def _flat(value: dict, prefix: str = "") -> dict:
     return flat
 
 
-def _frame_of(page: str) -> str:
-    return (f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 700px; '
-            'border: 1px solid #ccc" title="dfsearch"></iframe>')
+class _Answered:
+    """An answer of the program, with its report and its page."""
+
+    def __init__(self, answer: Any):
+        self._answer = answer
+
+    @property
+    def report(self) -> str:
+        """The text that the program prints."""
+        return self._answer.report
+
+    @property
+    def page(self) -> str:
+        """The page of the program: one file, no network."""
+        return self._answer.page()
+
+    def __str__(self) -> str:
+        return self.report
+
+    def _repr_html_(self) -> str:
+        return (f'<iframe srcdoc="{html.escape(self.page)}" style="width: 100%; height: 700px; '
+                'border: 1px solid #ccc" title="dfsearch"></iframe>')
 
 
-class Result:
+class Result(_Answered):
     """The answer of a search or an evaluation; times in seconds, sizes in bytes."""
 
     # Keys of the answer (docs/results.md) as attributes.
@@ -56,7 +75,7 @@ class Result:
     utilization: float | None
 
     def __init__(self, answer: Any):
-        self._answer = answer
+        super().__init__(answer)
         self._values: dict = json.loads(answer.json)
 
     def __getattr__(self, name: str) -> Any:
@@ -97,16 +116,6 @@ class Result:
         """On how the files that were given were taken, such as arguments that are nearly known; the
         report begins with them."""
         return list(self._answer.notes)
-
-    @property
-    def report(self) -> str:
-        """The text that the program prints."""
-        return self._answer.report
-
-    @property
-    def page(self) -> str:
-        """The page of `--html`: one file, no network."""
-        return self._answer.page()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page for .html, else the JSON."""
@@ -151,18 +160,12 @@ class Result:
             return f"<dfsearch.Result {words}, step {self.step_time:.6g} s, gap {self.gap:.2g}>"
         return f"<dfsearch.Result {words}>"
 
-    def __str__(self) -> str:
-        return self.report
 
-    def _repr_html_(self) -> str:
-        return _frame_of(self.page)
-
-
-class Study:
+class Study(_Answered):
     """The answered points of a study, and its front."""
 
     def __init__(self, answer: Any):
-        self._answer = answer
+        super().__init__(answer)
         self.rows: list[dict] = [json.loads(row) for row in answer.rows]
         self.front: list[dict] = json.loads(answer.front)["points"]
         self.summary: dict = json.loads(answer.study)
@@ -172,16 +175,6 @@ class Study:
         """Whether every point that had to be solved has a proof."""
         return bool(self.summary["complete"]) and self.summary["unproved"] == 0
 
-    @property
-    def report(self) -> str:
-        """The text that `dfsearch study` prints."""
-        return self._answer.report
-
-    @property
-    def page(self) -> str:
-        """The page of the study: one file, no network."""
-        return self._answer.page()
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page."""
         with open(path, "w", encoding="utf-8") as file:
@@ -189,12 +182,6 @@ class Study:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    def __str__(self) -> str:
-        return self.report
-
-    def _repr_html_(self) -> str:
-        return _frame_of(self.page)
 
     def __repr__(self) -> str:
         return (f"<dfsearch.Study: {len(self.rows)} points, {len(self.front)} on the front"
