@@ -49,12 +49,6 @@
     );
   }
 
-  /// Slope of a roof of a kind: the bandwidth that times were computed with.
-  function bandwidthOf({partitions}, kind) {
-    const mover = partitions.find((each) => each[kind + "_bytes"] > 0 && each[kind] > 0);
-    return mover ? mover[kind + "_bytes"] / mover[kind] : null;
-  }
-
   function rooflines() {
     const mappings = solved.filter(({result}) => result.operational_intensity && result.machine);
     if (!mappings.length) return;
@@ -65,7 +59,7 @@
         colour,
         x: result.operational_intensity[kind],
         y: result.utilization * result.machine.peak,
-        bandwidth: bandwidthOf(result, kind),
+        bandwidth: bandwidthOf(result.partitions, kind),
         peak: result.machine.peak
       })).filter((point) => point.x !== null)
     );

@@ -1,6 +1,12 @@
 // Axes and roofs of charts that show how much of a peak and of bandwidths chips reach.
 "use strict";
 
+/// Slope of a roof: the bandwidth that times were computed with, or null where nothing moves.
+function bandwidthOf(partitions, kind) {
+  const mover = partitions.find((each) => each[kind + "_bytes"] > 0 && each[kind] > 0);
+  return mover ? mover[kind + "_bytes"] / mover[kind] : null;
+}
+
 /// The axes for points at `xs` and `ys`, and the series of roofs {name, peak, bandwidth, isDashed};
 /// without a bandwidth a roof is flat.  `most` is the right edge.
 function roofline(xs, ys, roofs) {

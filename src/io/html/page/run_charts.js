@@ -152,8 +152,7 @@ const runCharts = (() => {
   }
 
   function rooflineOf(parent, all, {peak}, kind) {
-    const mover = all.find((partition) => partition[kind + "_bytes"] > 0 && partition[kind] > 0);
-    const bandwidth = mover ? mover[kind + "_bytes"] / mover[kind] : null;
+    const bandwidth = bandwidthOf(all, kind);
     const list = all
       .filter(({flop, time}) => flop > 0 && time > 0)
       .map((partition) => {
