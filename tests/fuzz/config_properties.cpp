@@ -9,7 +9,7 @@
 #include "engine/serving/find_deployment.hpp"
 #include "engine/training/find_plan.hpp"
 #include "fuzz/fuzz_target.hpp"
-#include "io/checkpoint/problem_fingerprint.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/report/report.hpp"
 #include "io/result/result_json.hpp"

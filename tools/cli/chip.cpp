@@ -8,11 +8,9 @@
 
 #include "base/error.hpp"
 #include "cli/outputs.hpp"
-#include "io/config/config_tree.hpp"
 #include "io/config/foreign_file.hpp"
-#include "io/report/chip_text.hpp"
+#include "io/report/report_parts.hpp"
 #include "io/result/chip_json.hpp"
-#include "io/text/write_file.hpp"
 
 namespace dfsearch {
 namespace {

@@ -18,15 +18,15 @@
 #include "io/emit/emit_result.hpp"
 #include "io/huggingface/import_huggingface.hpp"
 #include "io/lp/lp_text.hpp"
-#include "io/report/shelf_list.hpp"
+#include "io/report/report.hpp"
 #include "io/result/answer_files.hpp"
 #include "io/result/asked_json.hpp"
 #include "io/result/result_json.hpp"
 #include "io/solve/question.hpp"
 #include "io/text/input_messages.hpp"
+#include "io/text/json_text.hpp"
 #include "io/text/parse_json.hpp"
 #include "io/text/read_file.hpp"
-#include "io/text/write_file.hpp"
 #include "milp/fusion_model.hpp"
 
 namespace dfsearch {

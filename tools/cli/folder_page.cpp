@@ -14,8 +14,9 @@
 #include "base/error.hpp"
 #include "base/units_text.hpp"
 #include "cli/outputs.hpp"
-#include "io/html/html_page.hpp"
+#include "io/html/pages.hpp"
 #include "io/text/input_messages.hpp"
+#include "io/text/json_text.hpp"
 #include "io/text/parse_json.hpp"
 #include "io/text/read_file.hpp"
 

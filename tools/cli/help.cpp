@@ -5,10 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "base/version.hpp"
-#include "cli/commands.hpp"
 #include "io/text/text_table.hpp"
 
 namespace dfsearch {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -15,7 +14,6 @@
 
 #include "base/error.hpp"
 #include "cli/child_process.hpp"
-#include "cli/option_values.hpp"
 #include "cli/signals.hpp"
 #include "io/config/foreign_file.hpp"
 

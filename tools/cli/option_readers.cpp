@@ -7,10 +7,8 @@
 #include <charconv>
 #include <filesystem>
 #include <utility>
-#include <vector>
 
 #include "base/units_text.hpp"
-#include "cli/option_values.hpp"
 #include "io/config/shelf.hpp"
 #include "io/huggingface/family_file.hpp"
 #include "io/text/input_messages.hpp"

@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "base/units_text.hpp"
 #include "cli/commands.hpp"
-#include "cli/option_values.hpp"
 #include "io/text/input_messages.hpp"
 #include "model/machine/machine_schema.hpp"
 

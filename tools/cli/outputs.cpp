@@ -7,12 +7,10 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/error.hpp"
 #include "cli/child_process.hpp"
 #include "cli/commands.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/load_config.hpp"
-#include "io/html/pages.hpp"
 #include "io/report/report.hpp"
 #include "io/result/result_json.hpp"
 #include "io/text/input_messages.hpp"

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <mutex>
-#include <optional>
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
@@ -14,7 +13,7 @@
 #include "cli/signals.hpp"
 #include "io/html/pages.hpp"
 #include "io/predict/fit.hpp"
-#include "io/predict/prediction_table.hpp"
+#include "io/predict/prediction_errors.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/read_file.hpp"
 

@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "cli/events.hpp"
-#include "cli/option_values.hpp"
 #include "cli/outputs.hpp"
 #include "cli/progress.hpp"
 #include "cli/signals.hpp"
@@ -18,7 +16,6 @@
 #include "io/result/event_text.hpp"
 #include "io/result/result_json.hpp"
 #include "io/solve/question.hpp"
-#include "io/solve/what_if.hpp"
 
 namespace dfsearch {
 namespace {

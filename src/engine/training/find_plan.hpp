@@ -109,7 +109,7 @@ struct PlanResult : FoundPlan, StepSearchReport {
   LeanOptions assumed;
   /// For a misfit without a stack, if any stack can take the place of the bytes of textbooks: all
   /// software of the shelf that holds some plan, least first.  The status is Infeasible only if it
-  /// is empty.  `find_plan` leaves it out (io/solve/try_software.cpp).
+  /// is empty.  `find_plan` leaves it out (io/solve/enough_numbers.cpp).
   std::optional<std::vector<FittingSoftware>> software;
   std::optional<BestWithoutFramework> any_framework;  ///< for a task with a framework, if requested
   std::optional<Seconds> hint;           ///< its step; infinite: none of the plans searched

@@ -2,7 +2,7 @@
 // take the compiler seconds.  Where a file has changed this one is compiled again
 // (src/io/CMakeLists.txt, which also gives the folders as strings).
 
-#include "io/html/html_page.hpp"
+#include "io/html/pages.hpp"
 
 #define DFSEARCH_PAGE_FILE(file) ".incbin \"" DFSEARCH_PAGE_DIR "/" file "\"\n"
 

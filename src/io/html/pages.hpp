@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "io/predict/prediction_errors.hpp"
 #include "io/report/sheet.hpp"
 #include "io/text/json_text.hpp"
+#include "io/text/parse_json.hpp"
 
 namespace dfsearch {
 
@@ -64,4 +66,22 @@ std::string study_page(const std::string& study_json, const std::string& results
 std::string prediction_page(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
                             RunGroup group, const std::string& title, const std::string& command);
 
+/// A page with the frame, style, library, scripts and data.  No part of the data can end the
+/// element it stands in.  Only the scripts make text of the data visible.
+std::string html_page(std::string_view scripts, const Json& data);
+
 }  // namespace dfsearch
+
+/// The files that pages are made of, as they were when the program was built.
+namespace dfsearch::page_assets {
+
+std::string_view frame();        ///< page.html, with @names@ in place of the other files
+std::string_view style();        ///< page.css
+std::string_view library();      ///< echarts.min.js
+std::string_view common();       ///< page.js, chart_tools.js
+std::string_view run();          ///< the scripts of the page of a run, one behind the other
+std::string_view study();        ///< the scripts of the page of a study
+std::string_view predictions();  ///< the scripts of the page of a table of runs
+std::string_view comparison();   ///< the scripts of the page of several results
+
+}  // namespace dfsearch::page_assets

@@ -1,9 +1,6 @@
 #include "io/html/pages.hpp"
 
-#include <utility>
-
 #include "base/version.hpp"
-#include "io/html/html_page.hpp"
 
 namespace dfsearch {
 namespace {

@@ -9,17 +9,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <limits>
 #include <set>
-#include <string_view>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/version.hpp"
-#include "io/html/html_page.hpp"
 
 namespace dfsearch {
 namespace {

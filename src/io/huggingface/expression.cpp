@@ -8,7 +8,6 @@
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <limits>
 
 #include "io/text/input_messages.hpp"
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -21,7 +20,6 @@
 #include "io/huggingface/family_file.hpp"
 #include "io/huggingface/model_fields.hpp"
 #include "io/schema/write_schema.hpp"
-#include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {
 namespace {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/text/input_messages.hpp"
+#include "schema/schema.hpp"
 
 namespace dfsearch {
 
@@ -44,6 +45,9 @@ class RowReader {
   /// The index of the word, 0 for an empty cell.
   [[nodiscard]] std::size_t choice(std::string_view column,
                                    const std::vector<std::string_view>& words) const;
+  /// Sets the member that a row of a schema has in the object, unless the cell with its key is
+  /// empty: words of a set are joined by `+`, flags are 0 or 1.
+  void read(const Field& field, void* object) const;
 
  private:
   [[nodiscard]] const CsvCell* find(std::string_view column) const;

@@ -50,7 +50,7 @@ struct FittedConstant {
   const Field* row = nullptr;  ///< of a stack
 };
 
-/// Errors are means of |predicted / measured - 1|, of an engine those of the time per token.
+/// Errors are means of |predicted / measured - 1|; an engine is held to the time per token.
 struct Fit {
   std::string name;      ///< of the stack or the engine
   std::string_view one;  ///< noun of a row: "run", "deployment"
@@ -107,7 +107,7 @@ std::string lines_of(const Type& type, const void* object);
 std::string chosen_name(const std::set<std::string>& names, const std::string& asked,
                         std::string_view what, std::string_view one);
 
-/// The number that a file with so many digits has.
+/// The number with this many digits, as a file has it.
 double rounded(double value, int digits);
 
 /// The values of the constants, to some digits, where neither one alone nor all together along the

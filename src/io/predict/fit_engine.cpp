@@ -7,18 +7,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstddef>
-#include <set>
-#include <utility>
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "base/parallel_for.hpp"
 #include "io/config/serving_text.hpp"
-#include "io/text/input_messages.hpp"
-#include "io/text/text_table.hpp"
 #include "model/serving/measured_class.hpp"
 #include "model/serving/steady_state.hpp"
 

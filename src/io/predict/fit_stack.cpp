@@ -8,10 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <map>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include "base/error.hpp"

@@ -7,13 +7,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
 
 #include "base/parallel_for.hpp"
-#include "model/training/evaluate.hpp"
 
 namespace dfsearch {
 namespace {

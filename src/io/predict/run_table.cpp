@@ -20,7 +20,6 @@
 #include "io/config/load_config.hpp"
 #include "io/config/shelf.hpp"
 #include "io/config/stack_files.hpp"
-#include "io/predict/software_columns.hpp"
 #include "model/training/evaluate.hpp"
 
 namespace dfsearch {
@@ -422,7 +421,9 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, Unfit& unfit, InputMe
     unfit.add(row, "precision", wrong, run.unfit);
     return run;
   }
-  read_software(row, task.stack->stack.software);
+  for (const Field& field : schema_of<stack::Software>().fields) {
+    row.read(field, &task.stack->stack.software);
+  }
   // Layers of multi-token prediction come after the others, and are as they are.
   add_prediction_layers(task.model, task.stack->stack.software.mtp);
   const auto overlap = row.number("tensor_overlap");
@@ -455,7 +456,7 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, Unfit& unfit, InputMe
 std::string unread_run_columns(const CsvTable& table, const RunTableOptions& options) {
   std::vector<std::string_view> known(std::begin(kNeededColumns), std::end(kNeededColumns));
   known.insert(known.end(), std::begin(kOtherColumns), std::end(kOtherColumns));
-  for (const std::string_view column : software_columns()) known.push_back(column);
+  for (const Field& field : schema_of<stack::Software>().fields) known.push_back(field.key);
   known.emplace_back(options.mark);
   return table.unknown_columns(known);
 }

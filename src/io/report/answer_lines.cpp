@@ -1,8 +1,7 @@
-#include "io/report/answer_lines.hpp"
+#include "io/report/report_parts.hpp"
 
 #include <cmath>
 
-#include "io/report/report_parts.hpp"
 #include "io/text/joined.hpp"
 
 namespace dfsearch {
@@ -52,16 +51,34 @@ Sheet step_lines(const Proof& certainty, Seconds step_time, double utilization, 
                                                     bound.in_base_units(), percent(certainty.gap)));
 }
 
+std::string chips_text(const Machine& machine) {
+  const MemoryTier& memory = machine.memory[0];
+  std::string text = fmt::format(
+      "{} of {}, {} memory at {}", plural(machine.chips, "chip"), to_text(machine.matrix.peak),
+      memory.capacity < Bytes::infinity() ? to_text(memory.capacity) : "unlimited",
+      to_text(memory.bandwidth));
+  if (const MemoryTier* second = machine.second_memory()) {
+    text += fmt::format(", second memory {} at {}", to_text(second->capacity),
+                        to_text(second->bandwidth));
+  }
+  return text;
+}
+
+std::string energy_shares(const Energy& energy) {
+  const Joules all = energy.sum();
+  const EnergyWork& work = energy.work;
+  return fmt::format("static {}, arithmetic {}, memory {}, links {}", percent(energy.idle / all),
+                     percent(work.math / all), percent(work.memory / all),
+                     percent(work.links / all));
+}
+
 Sheet energy_line(const std::optional<Energy>& energy, std::optional<double> tokens) {
   if (!energy) return "";
   const Joules all = energy->sum();
   std::string text =
       fmt::format("{} a step, {} on average", to_text(all), to_text(energy->power()));
   if (tokens) text += fmt::format(", {:.4g} J a token", all.in_base_units() / *tokens);
-  const EnergyWork& work = energy->work;
-  text +=
-      fmt::format("; static {}, arithmetic {}, memory {}, links {}", percent(energy->idle / all),
-                  percent(work.math / all), percent(work.memory / all), percent(work.links / all));
+  text += "; " + energy_shares(*energy);
   if (energy->clock < 1.0) {
     text += fmt::format("; the cap lowers the clock to {}: a step takes {}", percent(energy->clock),
                         to_text(energy->time));
@@ -109,6 +126,51 @@ Sheet effort_line(const StepSearchReport& end) {
                   fmt::format("{} in {} on {}; {} memories and {} step times computed",
                               plural(end.stats.nodes, "node"), to_text(end.stats.time),
                               plural(end.stats.threads, "thread"), end.measured, end.evaluated));
+}
+
+namespace {
+
+/// "search.sharding: joint".
+std::string keys_of(const Scope& scope) {
+  return joined(scope, ", ", [](const FixedBeforehand& fixed) { return fixed.searched_by; });
+}
+
+Sheet line(const Scope& scope, const std::string& beyond) {
+  return labelled("scope", fmt::format("{} beforehand; {}", names_of(scope), beyond));
+}
+
+/// The best mapping with nothing fixed, which is at least as good as the answer.
+std::string beyond_text(const SearchResult& result, Objective objective) {
+  const BestMapping& beyond = *result.beyond_scope;
+  const bool proved = beyond.status == SearchStatus::Optimal;
+  if (!beyond.cost) return "nothing fits";
+  const std::string value = objective_text(objective, beyond.cost->objective);
+  const std::string bound = objective_text(objective, beyond.lower_bound);
+  const std::string at_least = proved ? "" : fmt::format(", and at least {}", bound);
+  if (!result.cost) return fmt::format("a mapping fits: {}{}", value, at_least);
+  if (beyond.cost->objective < result.cost->objective) {
+    return (proved ? "the best is " : "at most ") + value + at_least;
+  }
+  return proved ? "none is better" : fmt::format("no better one is known, and at least {}", bound);
+}
+
+}  // namespace
+
+std::string optimal_text(const Scope& scope) {
+  return fmt::format("optimal, proved{}: gap 0", proved_for(scope));
+}
+
+std::string nothing_fits_text(const Scope& scope, std::string_view none, std::string_view by) {
+  return fmt::format("infeasible, proved{}{}: {} fits", proved_for(scope), by, none);
+}
+
+Sheet scope_line(const Scope& scope) { return scope.empty() ? "" : line(scope, untried(scope)); }
+
+Sheet scope_line(const SearchResult& result, Objective objective) {
+  const auto& beyond = result.beyond_scope;
+  if (!beyond || beyond->status == SearchStatus::NoSolution) return scope_line(result.scope);
+  return line(result.scope,
+              fmt::format("with {} {}", keys_of(result.scope), beyond_text(result, objective)));
 }
 
 }  // namespace dfsearch

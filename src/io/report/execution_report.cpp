@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/units_text.hpp"
-#include "io/report/answer_lines.hpp"
+#include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"
 #include "model/machine/offload_names.hpp"
 
@@ -27,13 +27,7 @@ constexpr std::string_view kOne = "an execution";
 constexpr std::string_view kNone = "no execution";
 
 std::string machine_text(const Machine& machine) {
-  std::string text = fmt::format("{} of {}, {} memory at {}", plural(machine.chips, "chip"),
-                                 to_text(machine.matrix.peak), to_text(machine.memory[0].capacity),
-                                 to_text(machine.memory[0].bandwidth));
-  if (machine.second_memory()) {
-    text += fmt::format(", second memory {} at {}", to_text(machine.memory[1].capacity),
-                        to_text(machine.memory[1].bandwidth));
-  }
+  std::string text = chips_text(machine);
   for (std::size_t i = 0; i < machine.network.size(); ++i) {
     text +=
         fmt::format("; network {}: up to {} at {}", i, plural(*machine.network[i].degree, "chip"),
@@ -45,19 +39,14 @@ std::string machine_text(const Machine& machine) {
 std::string yes_or_no(bool yes) { return yes ? "yes" : "no"; }
 
 std::string degrees_text(const Execution& execution) {
-  return fmt::format("tensor {}, pipeline {}, data {}", execution.tensor, execution.pipeline,
-                     execution.data);
-}
-
-std::string networks_text(const Execution& execution) {
-  return fmt::format("tensor {}, pipeline {}, data {}", execution.networks[0],
-                     execution.networks[1], execution.networks[2]);
+  return parallelism_text({execution.tensor, execution.pipeline, execution.data});
 }
 
 /// The decisions, one line for each group.
 Sheet execution_lines(const Execution& execution) {
   return labelled("parallelism", degrees_text(execution)) +
-         labelled("networks", networks_text(execution)) +
+         labelled("networks", fmt::format("tensor {}, pipeline {}, data {}", execution.networks[0],
+                                          execution.networks[1], execution.networks[2])) +
          labelled("batch",
                   fmt::format("global {}, micro-batch {}, {} of a stage", execution.global_batch,
                               execution.micro_batch, plural(execution.chunks, "chunk"))) +

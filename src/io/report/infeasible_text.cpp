@@ -1,11 +1,11 @@
-#include "io/report/infeasible_text.hpp"
+#include "io/report/report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/units_text.hpp"
-#include "io/report/chip_text.hpp"
+#include "io/report/report_parts.hpp"
 #include "io/text/joined.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"

@@ -8,17 +8,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/units_text.hpp"
-#include "io/report/answer_lines.hpp"
 #include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"
 #include "io/result/plan_lack.hpp"
 #include "io/text/joined.hpp"
+#include "io/text/text_table.hpp"
 #include "model/names.hpp"
 #include "model/training/decisions.hpp"
 #include "model/training/fused_part.hpp"

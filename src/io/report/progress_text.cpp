@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "io/text/objective_text.hpp"
+#include "io/report/report_words.hpp"
 #include "model/kernel_rates.hpp"
 
 namespace dfsearch {

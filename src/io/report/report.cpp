@@ -8,19 +8,14 @@
 #include <algorithm>
 #include <array>
 #include <utility>
-#include <vector>
 
 #include "base/units_text.hpp"
 #include "engine/names.hpp"
 #include "engine/tree/effort.hpp"
 #include "graph/names.hpp"
-#include "io/report/answer_lines.hpp"
-#include "io/report/chip_text.hpp"
-#include "io/report/infeasible_text.hpp"
 #include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/joined.hpp"
-#include "io/text/objective_text.hpp"
 #include "io/text/text_table.hpp"
 #include "model/kernel_rates.hpp"
 #include "model/layer/layer_costs.hpp"

@@ -1,13 +1,19 @@
 #pragma once
 // The reports for people, of every kind of question (docs/results.md explains them line by line).
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "engine/calculon/find_execution.hpp"
+#include "engine/search_result.hpp"
 #include "engine/serving/find_deployment.hpp"
 #include "engine/training/find_plan.hpp"
+#include "io/config/shelf.hpp"
 #include "io/report/sheet.hpp"
 #include "io/result/outcome.hpp"
+#include "model/evaluate.hpp"
+#include "model/problem.hpp"
 
 namespace dfsearch {
 
@@ -34,5 +40,23 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
 /// Why no step fits, in a phrase; empty where nothing is known of it.
 std::string reason_text(const training::Task& task, const training::PlanResult& result);
 std::string reason_text(const calculon::Task& task, const calculon::ExecutionResult& result);
+
+/// The reason why no mapping, or this mapping, fits: one or two sentences.
+std::string infeasible_text(const Problem& problem, const Infeasible& reason);
+
+/// Changes that each would make a mapping fit; empty for none.
+std::string changes_text(const Problem& problem, const std::vector<FeasibleChange>& changes);
+
+/// The shortages of the parts of the chip; empty if there is a chip.
+const std::vector<Shortage>& shortages_of(const Outcome& outcome);
+
+/// Why budgets make no chip, or none onto which a mapping fits, in a sentence or two; empty where
+/// they are not the reason.
+std::string budget_reason(const Outcome& outcome);
+
+/// The files of the shelf: a block for each of the kinds, which are among systems, workloads and
+/// studies: a header, then a line with the name of each file, its main figures and its description,
+/// in columns.  Ends in a newline.
+std::string shelf_list(std::span<const ShelfKind> kinds);
 
 }  // namespace dfsearch

@@ -6,11 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/units.hpp"
 #include "engine/tree/limits.hpp"
 #include "graph/workloads/blocks/form_counts.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "io/report/sheet.hpp"
 #include "model/machine/network_choices.hpp"
+#include "model/problem.hpp"
 
 namespace dfsearch {
 
@@ -43,5 +45,13 @@ std::string extent_text(const NetworkDimension& dimension);
 
 /// The line `model`: how large it is, and what a token takes.
 Sheet model_line(const ModelCounts& counts);
+
+// The objective of a search, for people.
+
+/// "78.99 s", "1.403 G$ s", "40.39 MJ".
+std::string objective_text(Objective objective, Score score);
+
+/// The word for a mapping that is not the best: "slower" or "worse".
+const char* worse_word(Objective objective);
 
 }  // namespace dfsearch

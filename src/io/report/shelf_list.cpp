@@ -1,10 +1,9 @@
-#include "io/report/shelf_list.hpp"
+#include "io/report/report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
 #include "base/units_text.hpp"
 #include "graph/names.hpp"

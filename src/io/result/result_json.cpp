@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graph/names.hpp"
-#include "io/report/infeasible_text.hpp"
+#include "io/report/report.hpp"
 #include "io/result/answer_json.hpp"
 #include "io/result/asked_json.hpp"
 #include "io/result/chip_json.hpp"

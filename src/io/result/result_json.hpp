@@ -8,7 +8,7 @@
 #include "engine/calculon/find_execution.hpp"
 #include "engine/serving/find_deployment.hpp"
 #include "engine/training/find_plan.hpp"
-#include "io/predict/measured_points.hpp"
+#include "io/predict/serving_table.hpp"
 #include "io/result/outcome.hpp"
 #include "io/text/json_text.hpp"
 

@@ -72,7 +72,7 @@ AnswerJson Question::json(const Result& result) const {
     json["status"] = name_of(result.status);
     json["ruled_out"] = result.ruled_out;
   }
-  std::vector<std::string> all = notes();
+  std::vector<std::string> all = notes_;
   all.insert(all.end(), result.notes.begin(), result.notes.end());
   json["notes"] = all;
   return answer;
@@ -82,7 +82,7 @@ Sheet Question::sheet(const Result& result, const std::string& title, bool with_
   static_cast<void>(json_of(result));  // for its check
   Sheet sheet = sheet_of(result, title, with_details);
   Facts facts;
-  for (const std::string& note : notes()) facts.rows.emplace_back("note", escaped(note));
+  for (const std::string& note : notes_) facts.rows.emplace_back("note", escaped(note));
   if (!facts.rows.empty()) sheet.insert_after_title(std::move(facts));
   for (const std::string& reason : result.ruled_out) sheet += labelled("ruled out", reason);
   return sheet;

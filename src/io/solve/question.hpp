@@ -9,7 +9,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "design/find_split.hpp"
 #include "engine/answer/search_state.hpp"
@@ -18,7 +20,7 @@
 #include "engine/search_result.hpp"
 #include "engine/serving/find_deployment.hpp"
 #include "engine/training/find_plan.hpp"
-#include "io/checkpoint/problem_fingerprint.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
 #include "io/config/load_config.hpp"
 #include "io/report/progress_text.hpp"
 #include "io/report/sheet.hpp"
@@ -121,7 +123,8 @@ Result judged(const Problem& problem, Mapping mapping);
 /// Refers to the config.  Any thread.
 class Question {
  public:
-  Question() = default;
+  /// `notes` are those on the config, which outlives the question.
+  explicit Question(const std::vector<std::string>& notes) : notes_(notes) {}
   Question(const Question&) = delete;
   Question& operator=(const Question&) = delete;
   virtual ~Question() = default;
@@ -153,11 +156,11 @@ class Question {
                             bool with_details) const;
 
  private:
-  /// Returns the notes on the config.
-  [[nodiscard]] virtual const std::vector<std::string>& notes() const = 0;
   [[nodiscard]] virtual AnswerJson json_of(const Result& result) const = 0;
   [[nodiscard]] virtual Sheet sheet_of(const Result& result, const std::string& title,
                                        bool with_details) const = 0;
+
+  const std::vector<std::string>& notes_;
 };
 
 std::unique_ptr<const Question> question_of(const AnyConfig& config);
@@ -173,5 +176,28 @@ const SearchSettings& settings_of(const AnyConfig& config);
 /// on which search and model disagree is an InternalError.  Several solves may run at once.
 Result solve(const AnyConfig& config, const SolveOptions& options = {});
 std::string result_json(const AnyConfig& config, const Result& result);
+
+// The gain from a tenth more of each quantity of the machine, exactly: the same question for other
+// machines.
+
+struct WhatIfMore {
+  std::string_view more;  ///< name of the raised quantity, or of the switch of software
+  bool is_switch = false;
+  std::optional<Score> objective;  ///< of the best answer found; nothing: none was
+  bool is_proved = false;
+};
+
+/// Throws InputError for a machine that is derived from budgets and for deployments: their results
+/// contain the gain from more of each.
+void check_what_if(const AnyConfig& config);
+
+/// Runs one search for each quantity that counts in the config, and for each other value of the
+/// switches of its software, with the rest of the limits and without the listeners of the options.
+std::vector<WhatIfMore> what_if(const AnyConfig& config, const SolveOptions& options);
+
+/// A line for each quantity and switch; `objective` belongs to the answer.
+std::string what_if_text(const std::vector<WhatIfMore>& rows, Score objective);
+/// Adds the rows to a result as its last key, `what_if`.
+void add_what_if(AnswerJson& answer, const std::vector<WhatIfMore>& rows);
 
 }  // namespace dfsearch

@@ -36,10 +36,6 @@ Options search_options(const SolveOptions& asked, const SearchSettings& settings
   return options;
 }
 
-SearchSubject subject_of(const Problem& problem);
-/// Options of a search for mappings.
-SearchOptions mapping_options(const SolveOptions& asked, const SearchSettings& settings);
-
 /// Only floors can be left out of a search for anything but mappings; `whose` is a kind of config.
 void check_bounds(const SolveOptions& asked, std::string_view whose);
 

@@ -7,7 +7,6 @@
 #include "engine/serving/deployment_space.hpp"
 #include "engine/serving/find_deployment.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
-#include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/predict/serving_table.hpp"
 #include "io/report/report.hpp"
 #include "io/result/answer_files.hpp"
@@ -27,7 +26,7 @@ constexpr const char* kNoFleetHint =
 
 class ServingQuestion final : public Question {
  public:
-  explicit ServingQuestion(const ServingConfig& config) : config_(config) {
+  explicit ServingQuestion(const ServingConfig& config) : Question(config.notes), config_(config) {
     if (config.measured.empty()) return;
     // Before the search, whose limit of time holds for all of the answer.
     InputMessages messages;
@@ -140,7 +139,6 @@ class ServingQuestion final : public Question {
     return result;
   }
 
-  [[nodiscard]] const std::vector<std::string>& notes() const override { return config_.notes; }
   [[nodiscard]] AnswerJson json_of(const Result& result) const override {
     return {answer_json(config_.task, config_.fleet, measured_,
                         std::get<serving::ServingResult>(result.found))};

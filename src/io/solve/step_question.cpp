@@ -12,7 +12,6 @@
 #include "engine/training/plan_rules.hpp"
 #include "graph/names.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
-#include "io/checkpoint/problem_fingerprint.hpp"
 #include "io/config/hint_changes.hpp"
 #include "io/report/report.hpp"
 #include "io/result/result_json.hpp"
@@ -118,7 +117,8 @@ struct Executions {
 template <class Kind>
 class StepQuestion final : public Question {
  public:
-  explicit StepQuestion(const typename Kind::Config& config) : config_(config) {}
+  explicit StepQuestion(const typename Kind::Config& config)
+      : Question(config.notes), config_(config) {}
 
   [[nodiscard]] Sheet text() const override { return asked_text(config_.task); }
   [[nodiscard]] ProgressScale scale() const override { return Kind::scale(config_.task); }
@@ -219,7 +219,6 @@ class StepQuestion final : public Question {
     return answer(std::move(found));
   }
 
-  [[nodiscard]] const std::vector<std::string>& notes() const override { return config_.notes; }
   [[nodiscard]] AnswerJson json_of(const Result& result) const override {
     return {answer_json(config_.task, std::get<typename Kind::Found>(result.found))};
   }

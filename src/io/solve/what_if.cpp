@@ -1,4 +1,4 @@
-#include "io/solve/what_if.hpp"
+#include "io/solve/question.hpp"
 
 #include <fmt/format.h>
 

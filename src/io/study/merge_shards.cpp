@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <limits>
-#include <map>
 #include <set>
 
 #include "base/error.hpp"

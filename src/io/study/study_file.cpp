@@ -9,7 +9,6 @@
 #include <set>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "base/error.hpp"
 #include "io/config/config_tree.hpp"

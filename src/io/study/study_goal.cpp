@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"

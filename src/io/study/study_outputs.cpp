@@ -5,10 +5,7 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <map>
-#include <optional>
 #include <string_view>
-#include <utility>
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"

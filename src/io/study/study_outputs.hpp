@@ -2,22 +2,43 @@
 // The files of a study's folder beside results.ndjson (docs/studies.md, section 4), its report, and
 // folders that are put together.
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "io/study/study_file.hpp"
 #include "io/study/study_points.hpp"
-#include "io/study/study_ratios.hpp"
 #include "study/front.hpp"
 #include "study/front_search.hpp"
 #include "study/point_answer.hpp"
 #include "study/point_source.hpp"
 
 namespace dfsearch {
+
+/// The value of a ratio: the figures of one group of points over the figures of another group.
+struct RatioResult {
+  std::string name;
+  std::int64_t of = 0;  ///< points of either group
+  std::int64_t over = 0;
+  std::map<study::Figure, double> values;  ///< figures that all points have
+  std::map<study::Figure, std::string> printed;
+
+  /// Whether the value has the published digits of a figure; nothing if none are published.
+  [[nodiscard]] std::optional<bool> agrees(study::Figure figure) const;
+};
+
+/// All ratios of a study, over the answers that are known.
+std::vector<RatioResult> ratios_of(const Study& study, const study::Grid& grid,
+                                   const study::PointAnswers& answers);
+
+/// A table for people.
+std::string ratios_text(const std::vector<RatioResult>& ratios);
 
 /// Part of a study, from 0; all of it by default.
 struct StudySlice {

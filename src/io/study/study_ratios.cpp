@@ -1,4 +1,4 @@
-#include "io/study/study_ratios.hpp"
+#include "io/study/study_outputs.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <string_view>
-#include <utility>
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"

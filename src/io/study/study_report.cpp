@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
-#include <utility>
 
 #include "io/report/report_words.hpp"
 #include "io/text/text_table.hpp"

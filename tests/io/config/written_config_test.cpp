@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "base/error.hpp"
-#include "io/checkpoint/problem_fingerprint.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_training.hpp"

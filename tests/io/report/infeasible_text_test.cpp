@@ -1,4 +1,4 @@
-#include "io/report/infeasible_text.hpp"
+#include "io/report/report.hpp"
 
 #include <doctest/doctest.h>
 

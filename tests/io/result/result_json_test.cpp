@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/example_problem.hpp"
-#include "io/report/infeasible_text.hpp"
+#include "io/report/report.hpp"
 
 namespace dfsearch {
 namespace {

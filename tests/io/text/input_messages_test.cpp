@@ -1,8 +1,7 @@
 #include "io/text/input_messages.hpp"
+#include "io/text/quoted_text.hpp"
 
 #include <doctest/doctest.h>
-
-#include "io/text/quoted_text.hpp"
 
 namespace dfsearch {
 

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <set>
 #include <string>
-#include <vector>
+#include <type_traits>
+#include <variant>
 
-#include "io/checkpoint/problem_fingerprint.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
 
 namespace dfsearch {
 namespace {
@@ -53,33 +53,41 @@ bool has_other_sources(const Study& study) {
   });
 }
 
-/// The problem without prices, powers and the quantities that make a step slower when they shrink.
+/// Calls with each quantity, price and power that makes no step slower when it grows.
+template <class System, class Call>
+void for_each_quantity(System& system, const Call& call) {
+  call(system.accelerator.cores);
+  call(system.accelerator.frequency);
+  call(system.accelerator.sram);
+  call(system.memory[0].bandwidth);
+  call(system.memory[0].capacity);
+  for (auto& dimension : system.network) call(dimension.bandwidth);
+  const auto call_rates = [&](auto& rates) {
+    call(rates.accelerator);
+    call(rates.memory);
+    call(rates.switch_port);
+    for (auto& link : rates.link) call(link);
+  };
+  call_rates(system.price);
+  call_rates(system.power);
+}
+
 Problem without_quantities(Problem problem) {
-  Machine& system = problem.system;
-  system.accelerator.cores = 1;
-  system.accelerator.frequency = Hertz(1.0);
-  system.accelerator.sram = Bytes(1.0);
-  system.memory[0].bandwidth = BytesPerSecond(1.0);
-  system.memory[0].capacity = Bytes(1.0);
-  for (NetworkDimension& dimension : system.network) dimension.bandwidth = BytesPerSecond(1.0);
-  system.price = {};
-  system.power = {};
+  for_each_quantity(problem.system, [](auto& quantity) {
+    quantity = std::remove_reference_t<decltype(quantity)>(1);
+  });
   return problem;
 }
 
 std::vector<double> quantities_of(const Machine& system) {
-  std::vector<double> all = {
-      static_cast<double>(system.accelerator.cores), system.accelerator.frequency.in_base_units(),
-      system.accelerator.sram.in_base_units(),       system.memory[0].bandwidth.in_base_units(),
-      system.memory[0].capacity.in_base_units(),     system.price.accelerator.in_base_units(),
-      system.price.memory.in_base_units(),           system.price.switch_port.in_base_units(),
-      system.power.accelerator.in_base_units(),      system.power.memory.in_base_units(),
-      system.power.switch_port.in_base_units()};
-  for (const NetworkDimension& dimension : system.network) {
-    all.push_back(dimension.bandwidth.in_base_units());
-  }
-  for (const auto& link : system.price.link) all.push_back(link.in_base_units());
-  for (const auto& link : system.power.link) all.push_back(link.in_base_units());
+  std::vector<double> all;
+  for_each_quantity(system, [&](const auto& quantity) {
+    if constexpr (requires { quantity.in_base_units(); }) {
+      all.push_back(quantity.in_base_units());
+    } else {
+      all.push_back(static_cast<double>(quantity));
+    }
+  });
   return all;
 }
 
@@ -124,6 +132,83 @@ bool sets_quantities(const Study& study, std::size_t dimension) {
       std::all_of(of_choices.begin(), of_choices.end(),
                   [&](const std::set<Path>& paths) { return paths == of_choices.front(); });
   return all_set_the_same || !has_other_sources(study);
+}
+
+namespace {
+
+using study::Figure;
+
+/// Whether any part of a machine has a rate: without a section `price` or `power` none has.
+template <class Rates>
+bool is_given(const Rates& rates) {
+  const auto is_positive = [](const auto& rate) { return rate.in_base_units() > 0.0; };
+  return is_positive(rates.accelerator) || is_positive(rates.memory) ||
+         is_positive(rates.switch_port) ||
+         std::any_of(rates.link.begin(), rates.link.end(), is_positive);
+}
+
+/// The parts of an answer that the rates of a machine give.
+unsigned parts_of(const Machine& machine) {
+  return (is_given(machine.price) ? study::kPrice : 0U) |
+         (is_given(machine.power) ? study::kPower : 0U) |
+         (machine.energy.stated() ? study::kEnergy : 0U);
+}
+
+unsigned parts_of(const Config& config) {
+  const Workload& workload = config.problem.workload;
+  unsigned parts = study::kStep | parts_of(config.problem.system);
+  // The power of a chip that is searched comes with it.
+  if (config.design) parts |= study::kPower;
+  if (workload.kind == WorkloadKind::LlmTraining) parts |= study::kTokens;
+  if (const auto& serving = workload.serving) {
+    parts |=
+        study::kTokens | study::kTokenRates | (serving->decode ? study::kDecode : study::kPrefill);
+  }
+  return parts;
+}
+
+using study::Rates;
+
+Rates efficiency_or_ideal(bool has_efficiency) {
+  return has_efficiency ? Rates::Efficiency : Rates::Ideal;
+}
+
+struct RatesOf {
+  Rates operator()(const Config& config) const {
+    return efficiency_or_ideal(config.problem.execution.compute_utilization.has_value());
+  }
+  Rates operator()(const CalculonConfig& config) const {
+    return efficiency_or_ideal(!config.task.machine.matrix.efficiency.steps.empty());
+  }
+  Rates operator()(const TrainingConfig& config) const {
+    if (config.task.stack) return Rates::Measured;
+    return efficiency_or_ideal(!config.task.machine.matrix.efficiency.steps.empty());
+  }
+  Rates operator()(const ServingConfig& config) const {
+    const auto& pools = config.task.pools;
+    const bool is_ideal = std::any_of(pools.begin(), pools.end(),
+                                      [](const auto& pool) { return pool.engine.is_ideal(); });
+    return is_ideal ? Rates::Ideal : Rates::Measured;
+  }
+};
+
+}  // namespace
+
+study::Rates rates_of(const AnyConfig& any) { return std::visit(RatesOf{}, any); }
+
+std::vector<Figure> figures_of(const AnyConfig& any) {
+  if (const auto* config = std::get_if<Config>(&any)) return study::figures_with(parts_of(*config));
+  if (const auto* served = std::get_if<ServingConfig>(&any)) {
+    // A front or a fleet has its figures in its rows alone.
+    const bool is_one =
+        served->task.objective != serving::Objective::Front && served->fleet.models.empty();
+    return is_one ? study::figures_with(study::kDeployment) : std::vector<Figure>();
+  }
+  unsigned parts = study::kStep;
+  if (const auto* plan = std::get_if<TrainingConfig>(&any)) {
+    parts |= parts_of(plan->task.machine) | study::kTokens | study::kTokenRates;
+  }
+  return study::figures_with(parts);
 }
 
 }  // namespace dfsearch
