@@ -34,6 +34,7 @@ constexpr std::size_t kMostSegments = 1'000'000;
 // After this number of halvings the charge of a partition is within a millionth.
 constexpr int kHalvings = 20;
 constexpr Work kWordsOfSegment = 32;
+constexpr Work kWordsBetweenLooks = 100'000;
 
 struct Vertex {
   Ticks time = kNever;
@@ -137,8 +138,9 @@ class SegmentPath {
         partition.put_in(order_[end]);
       }
       if (!partition.fits_in_memory()) continue;
-      tables_.deadline().check();
-      work_ += kWordsOfSegment + partition.allocation_work();
+      const Work work = kWordsOfSegment + partition.allocation_work();
+      paced_.check(work);
+      work_ += work;
       const Ticks time = partition.time(kNever);
       if (time >= kNever) continue;
       least_used_[end + 1] = std::min(least_used_[end + 1], *index + 1);
@@ -272,6 +274,7 @@ class SegmentPath {
   std::vector<std::int64_t> least_used_;  // of each number of kernels: indices gone by then
   std::vector<Segment> segments_;         // edges of the graph, if partitions are counted
   Work work_ = 0;
+  PacedDeadline paced_{tables_.deadline(), kWordsBetweenLooks};
 };
 
 /// The order of the tables: each kernel after its producers.
