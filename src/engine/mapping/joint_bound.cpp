@@ -25,6 +25,7 @@
 #include "base/elimination_order.hpp"
 #include "base/least_sum.hpp"
 #include "engine/mapping/point_bound.hpp"
+#include "engine/sharding/sharding_completion.hpp"
 #include "engine/sharding/value_times.hpp"
 #include "model/layer/shard.hpp"
 #include "model/layer/sharding.hpp"
@@ -103,11 +104,7 @@ class JointTime {
       best.time = std::max(best.time, Seconds(time) * sure);
       if (is_enough(best.time)) break;
     }
-    for (std::size_t k = 0; k < sets_.size(); ++k) {
-      auto loop = sets_[k].begin();
-      for (std::uint8_t i = 0; i < values_[k]; ++i) ++loop;
-      best.sharding.push_back(*loop);
-    }
+    best.sharding = loops_at(sets_, values_);
     return best;
   }
 

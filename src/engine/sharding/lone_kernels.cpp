@@ -24,12 +24,6 @@ constexpr double kMostCombinations = 4096.0;  // of the loops of a kernel and it
 constexpr double kMostLoneSteps = 1e6;
 constexpr double kMostExact = 0x1p53;  // sums of whole numbers below have no roundings
 
-LoopPair loop_at(LoopSet set, std::size_t place) {
-  auto loop = set.begin();
-  for (; place > 0; --place) ++loop;
-  return *loop;
-}
-
 /// The decisions with the loop at this place of the set of each kernel, or the last one.
 LayerDecisions at_place(LayerDecisions decisions, std::size_t place) {
   for (LoopSet& set : decisions.sharding) {
@@ -81,9 +75,7 @@ class LoneSum {
       if (!(static_cast<double>(best.time) + term.values[index] < kMostExact)) return std::nullopt;
       best.time += static_cast<Ticks>(term.values[index]);
     }
-    for (std::size_t k = 0; k < sets_.size(); ++k) {
-      best.sharding.push_back(loop_at(sets_[k], (*places)[k]));
-    }
+    best.sharding = loops_at(sets_, *places);
     return best;
   }
 

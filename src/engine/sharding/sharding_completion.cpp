@@ -147,13 +147,7 @@ class Completion {
     }
     const auto values = least_sum(sizes_, terms, kMostSteps, deadline_);
     if (!values) return first_sharding(sets);
-    std::vector<LoopPair> sharding;
-    for (std::size_t k = 0; k < sets.size(); ++k) {
-      auto loop = sets[k].begin();
-      for (std::uint8_t i = 0; i < (*values)[k]; ++i) ++loop;
-      sharding.push_back(*loop);
-    }
-    return sharding;
+    return loops_at(sets, *values);
   }
 
   void add_term(const ValueTerm& of, double weight, std::vector<SumTerm>& terms) const {
@@ -238,6 +232,18 @@ class Completion {
 };
 
 }  // namespace
+
+LoopPair loop_at(LoopSet set, std::size_t place) {
+  auto loop = set.begin();
+  for (; place > 0; --place) ++loop;
+  return *loop;
+}
+
+std::vector<LoopPair> loops_at(const LoopSets& sets, const std::vector<std::uint8_t>& places) {
+  std::vector<LoopPair> loops;
+  for (std::size_t k = 0; k < sets.size(); ++k) loops.push_back(loop_at(sets[k], places[k]));
+  return loops;
+}
 
 ShardingCompletion complete_sharding(const Problem& problem, const LayerDecisions& decisions,
                                      const std::vector<std::int64_t>& partition,

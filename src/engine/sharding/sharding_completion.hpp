@@ -4,6 +4,7 @@
 // kernel in a partition of its own.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -29,6 +30,11 @@ struct ShardingCompletion {
 ShardingCompletion complete_sharding(const Problem& problem, const LayerDecisions& decisions,
                                      const std::vector<std::int64_t>& partition,
                                      const Deadline& deadline = {});
+
+/// The loop at this place of the set.
+LoopPair loop_at(LoopSet set, std::size_t place);
+/// Likewise for each set.  There may be more places than sets.
+std::vector<LoopPair> loops_at(const LoopSets& sets, const std::vector<std::uint8_t>& places);
 
 struct BestLoneSharding {
   Clock clock;                     ///< of the shardings left
