@@ -256,6 +256,16 @@ std::string YamlNode::description() const {
   return {};
 }
 
+namespace {
+
+/// Whether a tab stands in front of a line, counted from 0; yaml-cpp takes it for text.
+bool is_indented_by_tab(std::string_view text, int line) {
+  for (; line > 0; --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
+}
+
+}  // namespace
+
 YamlNode parse_yaml(const std::string& given, const std::string& source, bool has_lines) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   const std::string text = given.substr(given.starts_with(kByteOrderMark) ? 3 : 0);
@@ -273,7 +283,9 @@ YamlNode parse_yaml(const std::string& given, const std::string& source, bool ha
     }
     builder.check_last_quote(text);
   } catch (const YAML::Exception& error) {
-    builder.stop(error.mark, "YAML: " + error.msg);
+    const bool tab = is_indented_by_tab(text, error.mark.line);
+    builder.stop(error.mark,
+                 "YAML: " + error.msg + (tab ? "; a tab indents this line, expected spaces" : ""));
   }
   builder.messages().throw_if_any();
   return std::move(builder).root();
