@@ -68,11 +68,7 @@ class Solver {
     if (options.top < 1) {
       throw InputError("top: expected at least 1 answer, got " + std::to_string(options.top));
     }
-    if (search_.networks().empty()) {
-      throw InputError(
-          "network: no degrees and strategies have the number of chips as product, a data degree "
-          "that divides the global batch and the parallelism allowed");
-    }
+    require_network(search_.networks());
     for (const NetworkChoice& network : search_.networks()) {
       if (!(step_time(problem, network, 1).weight > 0.0)) {
         throw InputError(

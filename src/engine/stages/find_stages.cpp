@@ -35,11 +35,7 @@ class StageSearch {
         options_(options),
         monitor_(listening(options), SearchStats{}),
         networks_(network_choices(problem, options.limits.deadline)) {
-    if (networks_.empty()) {
-      throw InputError(
-          "network: no degrees and strategies have the number of chips as product, a data degree "
-          "that divides the global batch and the parallelism allowed");
-    }
+    require_network(networks_);
     result_.scope = scope_of(problem, networks_);
     std::set<Parallelism> different;
     for (const NetworkChoice& network : networks_) different.insert(parallelism_of(network));

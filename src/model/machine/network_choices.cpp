@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/counts.hpp"
+#include "base/error.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -99,6 +100,13 @@ Parallelism parallelism_of(const NetworkChoice& network) {
 
 std::vector<NetworkChoice> network_choices(const Problem& problem, const Deadline& deadline) {
   return NetworkEnumeration(problem, deadline).run();
+}
+
+void require_network(const std::vector<NetworkChoice>& networks) {
+  if (!networks.empty()) return;
+  throw InputError(
+      "network: no degrees and strategies have the number of chips as product, a data degree that "
+      "divides the global batch and the parallelism allowed");
 }
 
 std::optional<Strategy> given_strategy(const Problem& problem, std::size_t dimension) {

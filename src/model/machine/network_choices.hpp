@@ -36,6 +36,9 @@ Parallelism parallelism_of(const NetworkChoice& network);
 /// Throws Stopped.
 std::vector<NetworkChoice> network_choices(const Problem& problem, const Deadline& deadline = {});
 
+/// Throws InputError if there is none.
+void require_network(const std::vector<NetworkChoice>& networks);
+
 /// The strategy of a dimension, if the workload or the system decides it.
 std::optional<Strategy> given_strategy(const Problem& problem, std::size_t dimension);
 
