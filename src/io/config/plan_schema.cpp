@@ -23,8 +23,6 @@ using training::StateBytes;
 using training::Task;
 using training::TensorLayout;
 
-constexpr Type kLayersOfStages = list_type<std::int64_t, Form::List>({}, kLargestCount);
-
 /// Bytes of an element.
 constexpr Type kElement = [] {
   Type type = TypeOf<double>::type;
@@ -228,7 +226,6 @@ void check_rates(void* object, Report& report) {
 }  // namespace
 
 const Schema& schema_of(Rows<Task>) {
-  using C = training::Choices;
   using S = StateBytes;
   static constexpr Extra kBytes{.type = &kElement, .limits = {0.125, 1024}};
   static constexpr Field kOthers[] = {
@@ -240,11 +237,6 @@ const Schema& schema_of(Rows<Task>) {
                               "what is minimised: the step time, the energy of a step or the "
                               "product of both, by the energies of a chip "
                               "([energy.md](energy.md))"),
-      field<&Task::choices, &C::layers>(
-          "layers", "the layers of each stage, from the first on; one list, which is one value",
-          {.type = &kLayersOfStages,
-           .limits = {0, static_cast<double>(kLargestCount)},
-           .preset = "searched"}),
       field<&Task::changes>("states",
                             "bytes of an element of a weight that is trained, in place of those "
                             "of the stack, each by itself",
@@ -271,11 +263,9 @@ const Schema& schema_of(Rows<Task>) {
           "optimizer", "the states of an element: master weight and both moments", kBytes)};
   static const auto kFields = [] {
     std::vector<Field> fields(std::begin(kOthers), std::end(kOthers));
-    for (const training::Decision& decision : training::decisions()) {
-      fields.insert(std::find_if(fields.begin(), fields.end(),
-                                 [](const Field& each) { return each.key == "layers"; }),
-                    decision.given);
-    }
+    // Behind the framework and the objective.
+    const std::vector<Field> choices = training::choice_rows();
+    fields.insert(fields.begin() + 2, choices.begin(), choices.end());
     return fields;
   }();
   static const Schema kSchema = schema<Task>("training", kFields, &check_plan);

@@ -63,15 +63,8 @@ Json taken_json(const Decision& decision, const Plan& plan) {
   if (type.form != Form::Choice) {
     return written(type, decision.taken.in(const_cast<Plan*>(&plan)));
   }
-  const std::string text = decision.text_of(plan);
-  if (text.find('+') == std::string::npos) return text;
-  Json words = Json::array();
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('+', begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
+  const auto words = decision.words ? decision.words(plan) : std::vector{decision.text_of(plan)};
+  return words.size() == 1 ? Json(words.front()) : Json(words);
 }
 
 /// The keys of the section `training`, where the object can stand.

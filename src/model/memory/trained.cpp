@@ -9,23 +9,31 @@ namespace {
 constexpr std::size_t kSets = static_cast<std::size_t>(Recompute::Full);
 
 std::array<std::string, kSets> names_of_sets() {
-  std::array<std::string, kSets> names;
+  std::array<std::string, kSets> joined;
   for (std::size_t set = 0; set < kSets; ++set) {
-    for (const auto& module : words(Module{})) {
-      if (!has(static_cast<Recompute>(set), module.value)) continue;
-      names[set] += (names[set].empty() ? "" : "+") + std::string(module.name);
+    for (const std::string& name : names_of(static_cast<Recompute>(set))) {
+      joined[set] += (joined[set].empty() ? "" : "+") + name;
     }
   }
-  return names;
+  return joined;
 }
 
 }  // namespace
 
-const char* name_of(Recompute recompute) {
-  static const auto kNames = names_of_sets();
+std::vector<std::string> names_of(Recompute recompute) {
   for (const auto& word : words(Recompute{})) {
-    if (word.value == recompute) return word.name;
+    if (word.value == recompute) return {word.name};
   }
+  std::vector<std::string> names;
+  for (const auto& module : words(Module{})) {
+    if (has(recompute, module.value)) names.emplace_back(module.name);
+  }
+  return names;
+}
+
+const char* name_of(Recompute recompute) {
+  if (const char* const name = dfsearch::name_of(recompute); *name != '\0') return name;
+  static const auto kNames = names_of_sets();
   return kNames[static_cast<std::size_t>(recompute)].c_str();
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -100,7 +101,9 @@ constexpr auto words(Recompute) {
                            {"moe", listed(Module::Experts)},
                            {"mla_up_proj", listed(Module::LatentUp)}});
 }
-/// The names of a set of modules are joined by `+`.
+/// The name, or the names of all modules of a set.
+std::vector<std::string> names_of(Recompute recompute);
+/// They are joined by `+`.
 const char* name_of(Recompute recompute);
 /// The one with this name, which may have several modules.
 std::optional<Recompute> recompute_of(std::string_view name);

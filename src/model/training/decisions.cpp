@@ -11,16 +11,14 @@
 #include "model/training/schedule.hpp"
 
 namespace dfsearch {
-namespace {
-
-using training::TensorLayout;
 
 /// Layouts with a name, and the places of the front.
-std::vector<Choice> layout_names() {
+template <>
+std::vector<Choice> choices_of<training::TensorLayout>() {
   static const auto kNames = [] {
     std::array<std::string, training::kMostFrontLayouts + 3> names;
     for (std::size_t i = 0; i < names.size(); ++i) {
-      names[i] = training::name_of(static_cast<TensorLayout>(i));
+      names[i] = training::name_of(static_cast<training::TensorLayout>(i));
     }
     return names;
   }();
@@ -30,23 +28,6 @@ std::vector<Choice> layout_names() {
   }
   return choices;
 }
-
-}  // namespace
-
-template <>
-struct TypeOf<TensorLayout> {
-  static constexpr Type type{
-      .form = Form::Choice,
-      .put =
-          [](void* member, std::int64_t value) {
-            *static_cast<TensorLayout*>(member) = static_cast<TensorLayout>(value);
-          },
-      .get =
-          [](const void* member) {
-            return static_cast<std::int64_t>(*static_cast<const TensorLayout*>(member));
-          },
-      .choices = &layout_names};
-};
 
 namespace training {
 namespace {
@@ -101,6 +82,7 @@ constexpr Decision recompute_row() {
       kOpen);
   decision.values = [](const Decided& of) { return numbers_of(recomputes_of(of.task)); };
   decision.label = decision.remedy = "recompute";
+  decision.words = [](const Plan& plan) { return memory::names_of(plan.recompute); };
   return decision;
 }
 
@@ -211,7 +193,23 @@ constexpr Decision offload_row() {
 constexpr Decision kDecisions[] = {layout_row(),   recompute_row(), zero_row(),
                                    schedule_row(), chunks_row(),    offload_row()};
 
+constexpr Type kLayersOfStages = list_type<std::int64_t, Form::List>({}, kLargestCount);
+
+/// Keys beside the decisions.
+constexpr Field kOtherChoices[] = {field<&Task::choices, &Choices::layers>(
+    "layers", "the layers of each stage, from the first on; one list, which is one value",
+    {.type = &kLayersOfStages,
+     .limits = {0, static_cast<double>(kLargestCount)},
+     .preset = "searched"})};
+
 }  // namespace
+
+std::vector<Field> choice_rows() {
+  std::vector<Field> rows;
+  for (const Decision& decision : kDecisions) rows.push_back(decision.given);
+  rows.insert(rows.end(), std::begin(kOtherChoices), std::end(kOtherChoices));
+  return rows;
+}
 
 std::span<const Decision> decisions() { return kDecisions; }
 

@@ -44,12 +44,16 @@ struct Decision {
   std::string_view remedy = {};  ///< before the value in the text of a remedy
   /// Whether reports have the line; null: always.
   bool (*is_reported)(const Task& task) = nullptr;
+  /// The words of a value that is a set of some; null: each value has one word.
+  std::vector<std::string> (*words)(const Plan& plan) = nullptr;
 
   [[nodiscard]] std::string text_of(const Plan& plan) const { return text(get(plan)); }
 };
 
 /// In the order in which they are taken and of ties, the layout first.
 std::span<const Decision> decisions();
+/// Rows of all keys of the section `training` that leave fewer plans, decisions first.
+std::vector<Field> choice_rows();
 /// The decision with this key, or null.
 const Decision* decision_of(std::string_view key);
 
