@@ -3,6 +3,8 @@
 // differently: both are allowed.  Only the program checks ranges of quantities and rules between
 // keys, which a pattern cannot express.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "io/schema/write_schema.hpp"
@@ -19,6 +21,18 @@ Json plain_number(double value) { return written(value); }
 Json default_of(const Type& type, const void* member) {
   const Json value = written(type, member);
   return value.is_primitive() ? value : Json();
+}
+
+/// A constant of some values as a config has it: "0.13 ms", "0.8, 1, 1.25"; empty for other types.
+std::string constant_of(const Type& type, void* member) {
+  std::string text;
+  if (type.form != Form::Values || !type.inner->get_real) return text;
+  for (std::size_t i = 0; i < type.size(member); ++i) {
+    const double value = type.inner->get_real(type.at(member, i));
+    text += (i > 0 ? ", " : "") +
+            (type.inner->unit ? type.inner->unit->text(value) : fmt::format("{}", value));
+  }
+  return text;
 }
 
 class SchemaWriter {
@@ -200,10 +214,11 @@ class SchemaWriter {
       made["leftOut"] = field.preset;
     } else if (member && !field.required() && field.unless.empty() && field.with.empty()) {
       const Json held = default_of(*field.type, member);
+      const std::string constant = constant_of(*field.type, const_cast<void*>(member));
       if (held.is_null()) {
-        made["leftOut"] = "none";
+        made["leftOut"] = constant.empty() ? "none" : constant;
       } else {
-        made["default"] = held;
+        made["default"] = held.is_string() && !constant.empty() ? Json(constant) : held;
       }
     }
     if (published && field.in) {

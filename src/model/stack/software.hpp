@@ -50,7 +50,7 @@ constexpr auto words(ParameterExchange) {
 }
 
 struct Software {
-  std::vector<GraphScope> graphs;  ///< empty: not told
+  std::vector<GraphScope> graphs;  ///< empty: left out
   std::optional<Dispatcher> dispatcher;
   std::optional<bool> expert_overlap;  ///< exchanges beside the other pass of another micro-batch
   std::optional<Grouped> grouped;
@@ -69,7 +69,7 @@ struct Software {
   [[nodiscard]] bool replays(GraphScope scope) const {
     return std::find(graphs.begin(), graphs.end(), scope) != graphs.end();
   }
-  /// Whether switches that decide the time of experts are not told.
+  /// Whether switches that decide the time of experts are left out.
   [[nodiscard]] bool is_open() const { return graphs.empty() || !dispatcher; }
 
   friend bool operator==(const Software&, const Software&) = default;
@@ -86,15 +86,15 @@ struct Switches {
 
 /// Takes switches that are left out from `open`, and those that it lacks as the simplest software
 /// has them.
-inline Switches switches_of(const Software& told, const Software& open) {
-  const Software& graphs = told.graphs.empty() ? open : told;
+inline Switches switches_of(const Software& given, const Software& open) {
+  const Software& graphs = given.graphs.empty() ? open : given;
   Switches all{.replays_layers =
                    graphs.replays(GraphScope::Layer) || graphs.replays(GraphScope::FullIteration),
                .replays_attention = graphs.replays(GraphScope::Attention),
                .replays_router = graphs.replays(GraphScope::Router)};
-  all.dispatcher = told.dispatcher.value_or(open.dispatcher.value_or(all.dispatcher));
-  all.expert_overlap = told.expert_overlap.value_or(open.expert_overlap.value_or(false));
-  all.grouped = told.grouped.value_or(open.grouped.value_or(all.grouped));
+  all.dispatcher = given.dispatcher.value_or(open.dispatcher.value_or(all.dispatcher));
+  all.expert_overlap = given.expert_overlap.value_or(open.expert_overlap.value_or(false));
+  all.grouped = given.grouped.value_or(open.grouped.value_or(all.grouped));
   return all;
 }
 

@@ -9,15 +9,15 @@ const Schema& schema_of(Rows<stack::Software>) {
   using S = stack::Software;
   static constexpr Interval kLayers{0, 1e6};
   static constexpr Field kFields[] = {
-      field<&S::graphs>("graphs", "what CUDA graphs replay", {.preset = "not told"}),
-      field<&S::dispatcher>("dispatcher", "of tokens to experts", {.preset = "not told"}),
+      field<&S::graphs>("graphs", "what CUDA graphs replay", {.preset = "that of `open`"}),
+      field<&S::dispatcher>("dispatcher", "of tokens to experts", {.preset = "that of `open`"}),
       field<&S::expert_overlap>(
           "expert_overlap",
           "whether the exchanges of experts run beside the other pass of another micro-batch; in a "
           "pipeline with more than one chunk",
-          {.preset = "not told"}),
+          {.preset = "that of `open`"}),
       field<&S::grouped>("grouped", "products of experts, issued one by one or as one kernel",
-                         {.preset = "not told"}),
+                         {.preset = "that of `open`"}),
       field<&S::balance>("balance", "of rows among experts"),
       field<&S::user_buffers>("user_buffers", "whether exchanges of tensor ranks are hidden at all",
                               {.preset = "true, but with experts or 4 bits"}),
@@ -67,17 +67,14 @@ const Schema& schema_of(Rows<stack::Ranges>) {
   using R = stack::Ranges;
   static constexpr Interval kFactor{1e-3, 1e3};
   static constexpr Field kFields[] = {
-      field<&R::compute>("compute", "matrix products",
-                         {.limits = kFactor, .preset = "0.92, 1, 1.09"}),
-      field<&R::attention>("attention", "its core", {.limits = kFactor, .preset = "0.8, 1, 1.25"}),
-      field<&R::elementwise>("elementwise", "passes over memory",
-                             {.limits = kFactor, .preset = "0.75, 1, 1.33"}),
-      field<&R::host>("host", "times of the host", {.limits = kFactor, .preset = "0.8, 1, 1.25"}),
-      field<&R::links>("links", "exchanges", {.limits = kFactor, .preset = "0.8, 1, 1.3"}),
-      field<&R::scans>("scans", "blocks with a state, and scores of indexes",
-                       {.limits = kFactor, .preset = "0.35, 1, 2.4"}),
+      field<&R::compute>("compute", "matrix products", {.limits = kFactor}),
+      field<&R::attention>("attention", "its core", {.limits = kFactor}),
+      field<&R::elementwise>("elementwise", "passes over memory", {.limits = kFactor}),
+      field<&R::host>("host", "times of the host", {.limits = kFactor}),
+      field<&R::links>("links", "exchanges", {.limits = kFactor}),
+      field<&R::scans>("scans", "blocks with a state, and scores of indexes", {.limits = kFactor}),
       field<&R::release>("release", "whole steps, by the release of the software",
-                         {.limits = kFactor, .preset = "1"})};
+                         {.limits = kFactor})};
   return schema<R, kFields>("ranges", [](void* object, Report& report) {
     stack::check_constants(schema_of<R>(), object, report);
   });

@@ -266,6 +266,8 @@ memory::StackFigures figures_of(const Stack& stack, memory::LossKind loss, bool 
 const Field* constant_of_stack(std::string_view key);
 /// Reports constants that are neither one value nor a low, a typical and a high one.
 void check_constants(const Schema& schema, void* object, Report& report);
+/// Reports keys that contradict each other.
+void check_stack(void* object, Report& report);
 
 /// All that times of a plan depend on beside its counts.
 struct Setup {
@@ -281,7 +283,7 @@ struct Setup {
   [[nodiscard]] Switches switches(bool has_experts) const {
     return switches_of(stack.software, has_experts ? stack.open.at(level) : stack.software);
   }
-  /// Whether the times of a model depend on switches that are not told.
+  /// Whether the times of a model depend on switches that are left out.
   [[nodiscard]] bool is_open(bool has_experts) const {
     return has_experts && !stack.open.release.empty() && stack.software.is_open();
   }
@@ -311,5 +313,116 @@ const Schema& schema_of(Rows<stack::Software>);
 const Schema& schema_of(Rows<stack::OpenSwitches>);
 const Schema& schema_of(Rows<stack::Ranges>);
 const Schema& schema_of(Rows<stack::ScanRates>);
-const Schema& schema_of(Rows<stack::Stack>);
+const Schema& schema_of(Rows<stack::LogitBytes>);
+const Schema& schema_of(Rows<stack::StackMemory>);
+const Schema& schema_of(Rows<memory::States>);
+const Schema& schema_of(Rows<memory::Loss>);
+
+/// A constant is a member of the struct above and its row here.
+inline const Schema& schema_of(Rows<stack::Stack>) {
+  using S = stack::Stack;
+  static constexpr Interval kShare{1e-6, 1.0}, kFactor{1e-3, 1e3}, kPart{0.0, 1.0},
+      kHost{0.0, 10.0};
+  static constexpr Field kFields[] = {
+      field<&S::software>("software", "its switches, as recipes set them",
+                          {.preset = "those of `open`"}),
+      field<&S::open>("open", "switches of layers of experts where `software` leaves them out",
+                      {.preset = "`alltoall`, and no graphs"}),
+      field<&S::attention>("attention", "the kernel", {.flags = kRequired}),
+      field<&S::ring>("ring", "rate of attention in a ring of context ranks", {.limits = kShare}),
+      field<&S::elementwise>("elementwise", "passes over memory, over the passes of fused kernels",
+                             {.limits = kFactor}),
+      field<&S::expert_products>(
+          "expert_products",
+          "rate of grouped products, over the rate of one product of the same size",
+          {.limits = kShare}),
+      field<&S::scans>("scans", "of blocks with a state, and scores of indexes",
+                       {.preset = "guessed from single kernels"}),
+      field<&S::loss_bytes>("loss_bytes", "a logit", {.limits = {1, 100}}),
+      field<&S::host_forward>("host_forward", "of a layer", {.limits = kHost, .flags = kRequired}),
+      field<&S::host_backward>("host_backward", "of a layer",
+                               {.limits = kHost, .flags = kRequired}),
+      field<&S::host_exchange>("host_exchange", "of a collective of a layer",
+                               {.limits = kHost, .preset = "0 s"}),
+      field<&S::host_softmax>("host_softmax",
+                              "of a layer where Megatron's fused softmax cannot be used",
+                              {.limits = kHost, .preset = "0 s"}),
+      field<&S::host_micro_batch>("host_micro_batch", "of a micro-batch on a stage",
+                                  {.limits = kHost, .preset = "0 s"}),
+      field<&S::host_step>("host_step", "of a step", {.limits = kHost, .preset = "0 s"}),
+      field<&S::host_exponent>("host_exponent",
+                               "of the sum of powers that host and chip take side by side",
+                               {.limits = {1, 100}}),
+      field<&S::expert_launch>("expert_launch", "of an expert of a chip, in each direction",
+                               {.limits = kHost}),
+      field<&S::launch_16bit>("launch_16bit", "of that, without casts", {.limits = kFactor}),
+      field<&S::dispatch_host>("dispatch_host", "of a layer of experts, for both exchanges",
+                               {.limits = kHost}),
+      field<&S::router_host>("router_host", "of a layer of experts, for the router",
+                             {.limits = kHost}),
+      field<&S::attention_host>("attention_host",
+                                "of host_forward and host_backward, what issues attention",
+                                {.limits = kPart}),
+      field<&S::overlap_host>("overlap_host", "times all of a layer of experts, if they overlap",
+                              {.limits = {1, 1000}}),
+      field<&S::module_host>("module_host", "of a layer, for each module computed again",
+                             {.limits = kHost}),
+      field<&S::expert_hidden>("expert_hidden", "of exchanges of experts, if they overlap",
+                               {.limits = kPart}),
+      field<&S::hybridep_words>("hybridep_words",
+                                "of each element of a row, which HybridEP moves forward",
+                                {.limits = {0, 100}}),
+      field<&S::natural_load>("natural_load", "rows of the fullest chip, where not forced",
+                              {.limits = {1, 1000}}),
+      field<&S::sink_bytes>("sink_bytes", "moved for a token and head, if sinks are not fused",
+                            {.limits = {0, 1e9}}),
+      field<&S::cast_words>("cast_words", "of 16 bits moved for each element that is cast",
+                            {.limits = {0, 100}}),
+      field<&S::scan_words>("scan_words", "more, where the maximum is looked for first (fp8-cs)",
+                            {.limits = {0, 100}}),
+      field<&S::four_bit_words>("four_bit_words", "more, of what is cast to 4 bits",
+                                {.limits = {0, 100}}),
+      field<&S::tensor_overlap>("tensor_overlap", "share of exchanges among tensor ranks hidden",
+                                {.limits = kPart}),
+      field<&S::data_overlap>("data_overlap", "what hides the exchanges of replicas"),
+      field<&S::data_hidden>("data_hidden", "of a pass that hides them, the share that does",
+                             {.limits = kPart}),
+      field<&S::gather_interference>("gather_interference",
+                                     "of gathers of weights beside kernels, what kernels lose",
+                                     {.limits = kPart}),
+      field<&S::exposed>("exposed", "of exchanges of replicas, waited for at least",
+                         {.limits = kPart, .preset = "0.1; with a distributed optimizer a bucket"}),
+      field<&S::bucket>("bucket",
+                        "elements of gradients that a distributed optimizer sends at once",
+                        {.limits = {1, 1e15}}),
+      field<&S::bucket_of_rank>("bucket_of_rank", "the same for each replica, if that is more",
+                                {.limits = {0, 1e15}}),
+      field<&S::quantized_gathers>(
+          "quantized_gathers", "whether tensor ranks gather what products read, in 8 or 4 bits"),
+      field<&S::placement>("placement", "of the layers of a run that is predicted",
+                           {.flags = kNoCost}),
+      field<&S::nic_share>("nic_share", "of the nominal rate", {.limits = kShare}),
+      field<&S::alltoall_nic>("alltoall_nic", "the same of an all-to-all of experts",
+                              {.limits = kShare}),
+      field<&S::hop_out>("hop_out", "of a ring among replicas, into another domain",
+                         {.limits = kHost}),
+      field<&S::links_in_training>("links_in_training", "latencies of collectives, of those alone",
+                                   {.limits = kFactor}),
+      field<&S::states>("states", "bytes of an element of a weight that is trained",
+                        {.preset = "those of mixed precision"}),
+      field<&S::gradients>("gradients", "stay from step to step, or are made in each"),
+      field<&S::loss>("loss", "how it is computed", {.preset = "whole"}),
+      field<&S::tensor_loss>("tensor_loss", "its kind with tensor ranks",
+                             {.preset = "that of `loss`"}),
+      field<&S::logits>("logits", "bytes of a logit by the kind of loss",
+                        {.preset = "of a whole one"}),
+      field<&S::memory>("memory", "beside states and activations", {.preset = "that of PyTorch"}),
+      field<&S::recompute>("recompute", "what it computes again; modules in any set",
+                           {.preset = "none, selective, full"}),
+      field<&S::ranges>("ranges", "how much longer each class of work may take",
+                        {.preset = "those of section 6"}),
+      field<&S::fitted>("fitted", "keys of constants that measured runs decide",
+                        {.preset = "none"})};
+  return schema<S, kFields>("stack", &stack::check_stack);
+}
 }  // namespace dfsearch

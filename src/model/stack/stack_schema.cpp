@@ -92,24 +92,6 @@ bool is_constant(const Field& row) {
   return row.type->form == Form::Values && row.type->inner->get_real != nullptr;
 }
 
-void check_stack(void* object, Report& report) {
-  stack::check_constants(schema_of<stack::Stack>(), object, report);
-  const auto& stack = *static_cast<const stack::Stack*>(object);
-  for (const std::string& key : stack.fitted) {
-    if (stack::constant_of_stack(key)) continue;
-    report.at({&stack.fitted}, "there is no constant '" + key + "'");
-  }
-  const auto lacks = [&](memory::LossKind kind) {
-    return kind != memory::LossKind::FusedLinear && stack.logits[kind].empty();
-  };
-  if (lacks(stack.loss.kind)) {
-    report.at({&stack.loss}, "expected bytes of it among 'logits'");
-  }
-  if (stack.tensor_loss && lacks(*stack.tensor_loss)) {
-    report.at({&stack.tensor_loss}, "expected bytes of it among 'logits'");
-  }
-}
-
 template <class Work>
 const Schema& curve_schema() {
   using C = Curve<Work>;
@@ -158,9 +140,9 @@ const Schema& schema_of(Rows<MeasuredChip>) {
       field<&M::cudnn>("cudnn", "the attention of cuDNN, and FlashAttention 3", {.preset = "none"}),
       field<&M::batched_products>("batched_products",
                                   "share of the peak of products of attention that is not fused",
-                                  {.limits = kShare, .preset = "0.38"}),
+                                  {.limits = kShare}),
       field<&M::small_heads>("small_heads", "rate of attention with heads of 64, of that with 128",
-                             {.limits = kShare, .preset = "0.8"}),
+                             {.limits = kShare}),
       field<&M::elementwise>("elementwise", "passes over memory", {.flags = kRequired}),
       field<&M::memory>("memory", "bandwidth", {.limits = kBandwidthLimits, .flags = kRequired}),
       field<&M::visible>(
@@ -169,7 +151,7 @@ const Schema& schema_of(Rows<MeasuredChip>) {
           "of the capacity of a machine of the shelf",
           {.limits = kSizeLimits, .flags = kRequired}),
       field<&M::cpu>("cpu", "times of its host in layers of experts, over the times of a Grace",
-                     {.limits = kFactor, .preset = "1"}),
+                     {.limits = kFactor}),
       field<&M::dispatch_row>("dispatch_row",
                               "what a row costs DeepEP and HybridEP in a domain beside its bytes",
                               {.limits = {0, 1e9}, .preset = "0 B"}),
@@ -189,128 +171,18 @@ const Schema& schema_of(Rows<MeasuredChip>) {
   return schema<M, kFields>("measured chip", &check_chip);
 }
 
-const Schema& schema_of(Rows<stack::Stack>) {
-  using S = stack::Stack;
-  static constexpr Field kFields[] = {
-      field<&S::software>("software", "its switches, as recipes set them", {.preset = "not told"}),
-      field<&S::open>("open", "switches of layers of experts where `software` leaves them out",
-                      {.preset = "`alltoall`, and no graphs"}),
-      field<&S::attention>("attention", "the kernel", {.flags = kRequired}),
-      field<&S::ring>("ring", "rate of attention in a ring of context ranks",
-                      {.limits = kShare, .preset = "1"}),
-      field<&S::elementwise>("elementwise", "passes over memory, over the passes of fused kernels",
-                             {.limits = kFactor, .preset = "1"}),
-      field<&S::expert_products>(
-          "expert_products",
-          "rate of grouped products, over the rate of one product of the same size",
-          {.limits = kShare, .preset = "0.95"}),
-      field<&S::scans>("scans", "of blocks with a state, and scores of indexes",
-                       {.preset = "guessed from single kernels"}),
-      field<&S::loss_bytes>("loss_bytes", "a logit", {.limits = {1, 100}, .preset = "14"}),
-      field<&S::host_forward>("host_forward", "of a layer", {.limits = kHost, .flags = kRequired}),
-      field<&S::host_backward>("host_backward", "of a layer",
-                               {.limits = kHost, .flags = kRequired}),
-      field<&S::host_exchange>("host_exchange", "of a collective of a layer",
-                               {.limits = kHost, .preset = "0 s"}),
-      field<&S::host_softmax>("host_softmax",
-                              "of a layer where Megatron's fused softmax cannot be used",
-                              {.limits = kHost, .preset = "0 s"}),
-      field<&S::host_micro_batch>("host_micro_batch", "of a micro-batch on a stage",
-                                  {.limits = kHost, .preset = "0 s"}),
-      field<&S::host_step>("host_step", "of a step", {.limits = kHost, .preset = "0 s"}),
-      field<&S::host_exponent>("host_exponent",
-                               "of the sum of powers that host and chip take side by side",
-                               {.limits = {1, 100}, .preset = "5"}),
-      field<&S::expert_launch>("expert_launch", "of an expert of a chip, in each direction",
-                               {.limits = kHost, .preset = "0.13 ms"}),
-      field<&S::launch_16bit>("launch_16bit", "of that, without casts",
-                              {.limits = kFactor, .preset = "0.2"}),
-      field<&S::dispatch_host>("dispatch_host", "of a layer of experts, for both exchanges",
-                               {.limits = kHost, .preset = "0.65 ms"}),
-      field<&S::router_host>("router_host", "of a layer of experts, for the router",
-                             {.limits = kHost, .preset = "0.3 ms"}),
-      field<&S::attention_host>("attention_host",
-                                "of host_forward and host_backward, what issues attention",
-                                {.limits = kPart, .preset = "0.6"}),
-      field<&S::overlap_host>("overlap_host", "times all of a layer of experts, if they overlap",
-                              {.limits = {1, 1000}, .preset = "1.4"}),
-      field<&S::module_host>("module_host", "of a layer, for each module computed again",
-                             {.limits = kHost, .preset = "0.1 ms"}),
-      field<&S::expert_hidden>("expert_hidden", "of exchanges of experts, if they overlap",
-                               {.limits = kPart, .preset = "0.75"}),
-      field<&S::hybridep_words>("hybridep_words",
-                                "of each element of a row, which HybridEP moves forward",
-                                {.limits = {0, 100}, .preset = "1.3"}),
-      field<&S::natural_load>("natural_load", "rows of the fullest chip, where not forced",
-                              {.limits = {1, 1000}, .preset = "1.25"}),
-      field<&S::sink_bytes>("sink_bytes", "moved for a token and head, if sinks are not fused",
-                            {.limits = {0, 1e9}, .preset = "58 kB"}),
-      field<&S::cast_words>("cast_words", "of 16 bits moved for each element that is cast",
-                            {.limits = {0, 100}, .preset = "3.2"}),
-      field<&S::scan_words>("scan_words", "more, where the maximum is looked for first (fp8-cs)",
-                            {.limits = {0, 100}, .preset = "0.5"}),
-      field<&S::four_bit_words>("four_bit_words", "more, of what is cast to 4 bits",
-                                {.limits = {0, 100}, .preset = "1"}),
-      field<&S::tensor_overlap>("tensor_overlap", "share of exchanges among tensor ranks hidden",
-                                {.limits = kPart, .preset = "0"}),
-      field<&S::data_overlap>("data_overlap", "what hides the exchanges of replicas"),
-      field<&S::data_hidden>("data_hidden", "of a pass that hides them, the share that does",
-                             {.limits = kPart, .preset = "0.8"}),
-      field<&S::gather_interference>("gather_interference",
-                                     "of gathers of weights beside kernels, what kernels lose",
-                                     {.limits = kPart, .preset = "0.45"}),
-      field<&S::exposed>("exposed", "of exchanges of replicas, waited for at least",
-                         {.limits = kPart, .preset = "0.1; with a distributed optimizer a bucket"}),
-      field<&S::bucket>("bucket",
-                        "elements of gradients that a distributed optimizer sends at once",
-                        {.limits = {1, 1e15}, .preset = "40e6"}),
-      field<&S::bucket_of_rank>("bucket_of_rank", "the same for each replica, if that is more",
-                                {.limits = {0, 1e15}, .preset = "1e6"}),
-      field<&S::quantized_gathers>(
-          "quantized_gathers", "whether tensor ranks gather what products read, in 8 or 4 bits"),
-      field<&S::placement>("placement", "of the layers of a run that is predicted",
-                           {.flags = kNoCost}),
-      field<&S::nic_share>("nic_share", "of the nominal rate", {.limits = kShare, .preset = "0.8"}),
-      field<&S::alltoall_nic>("alltoall_nic", "the same of an all-to-all of experts",
-                              {.limits = kShare, .preset = "0.95"}),
-      field<&S::hop_out>("hop_out", "of a ring among replicas, into another domain",
-                         {.limits = kHost, .preset = "8 us"}),
-      field<&S::links_in_training>("links_in_training", "latencies of collectives, of those alone",
-                                   {.limits = kFactor, .preset = "1.4"}),
-      field<&S::states>("states", "bytes of an element of a weight that is trained",
-                        {.preset = "those of mixed precision"}),
-      field<&S::gradients>("gradients", "stay from step to step, or are made in each"),
-      field<&S::loss>("loss", "how it is computed", {.preset = "whole"}),
-      field<&S::tensor_loss>("tensor_loss", "its kind with tensor ranks",
-                             {.preset = "that of `loss`"}),
-      field<&S::logits>("logits", "bytes of a logit by the kind of loss",
-                        {.preset = "of a whole one"}),
-      field<&S::memory>("memory", "beside states and activations", {.preset = "that of PyTorch"}),
-      field<&S::recompute>("recompute", "what it computes again; modules in any set",
-                           {.preset = "none, selective, full"}),
-      field<&S::ranges>("ranges", "how much longer each class of work may take",
-                        {.preset = "those of section 6"}),
-      field<&S::fitted>("fitted", "keys of constants that measured runs decide",
-                        {.preset = "none"})};
-  return schema<S, kFields>("stack", &check_stack);
-}
-
 const Schema& schema_of(Rows<stack::ScanRates>) {
   using R = stack::ScanRates;
   static constexpr Field kFields[] = {
       field<&R::products>("products",
                           "of state spaces and linear attention, of the peak of 16 bits",
-                          {.limits = kShare, .preset = "0.037, 0.09, 0.26"}),
-      field<&R::delta_rule>("delta_rule", "the same of delta rules",
-                            {.limits = kShare, .preset = "0.02, 0.05, 0.12"}),
+                          {.limits = kShare}),
+      field<&R::delta_rule>("delta_rule", "the same of delta rules", {.limits = kShare}),
       field<&R::elementwise>("elementwise", "the same of FLOP that are no products",
-                             {.limits = kShare, .preset = "0.01, 0.02, 0.04"}),
-      field<&R::index>("index", "scores of an index, of the peak of 8 bits",
-                       {.limits = kShare, .preset = "0.1, 0.53, 0.58"}),
-      field<&R::start>("start", "of the kernels of a scan at least",
-                       {.limits = kHost, .preset = "0.26 ms, 0.84 ms, 0.84 ms"}),
-      field<&R::delta_start>("delta_start", "the same of delta rules",
-                             {.limits = kHost, .preset = "0.05 ms, 0.35 ms, 0.84 ms"})};
+                             {.limits = kShare}),
+      field<&R::index>("index", "scores of an index, of the peak of 8 bits", {.limits = kShare}),
+      field<&R::start>("start", "of the kernels of a scan at least", {.limits = kHost}),
+      field<&R::delta_start>("delta_start", "the same of delta rules", {.limits = kHost})};
   return schema<R, kFields>("rates of scans", [](void* object, Report& report) {
     stack::check_constants(schema_of<R>(), object, report);
   });
@@ -343,8 +215,7 @@ const Schema& schema_of(Rows<stack::LogitBytes>) {
   using L = stack::LogitBytes;
   static constexpr Extra kBytes{.limits = {0, 100}, .preset = "none"};
   static constexpr Field kFields[] = {
-      element<0, &L::of>("whole", "logits and their gradient at once",
-                         {.limits = {0, 100}, .preset = "10, 14, 16"}),
+      element<0, &L::of>("whole", "logits and their gradient at once", {.limits = {0, 100}}),
       element<1, &L::of>("fused", "in one kernel of the software", kBytes),
       element<2, &L::of>("te", "the kernel of Transformer Engine", kBytes),
       element<3, &L::of>("parallel", "tensor ranks share the vocabulary in eager kernels", kBytes),
@@ -362,20 +233,17 @@ const Schema& schema_of(Rows<stack::StackMemory>) {
   static constexpr Interval kSizes{0, 1e12};
   static constexpr Interval kTimes{0, 100};
   static constexpr Field kFields[] = {
-      field<&M::resident>("resident", "workspaces and small buffers",
-                          {.limits = kSizes, .preset = "0.1 GB, 0.5 GB, 1.5 GB"}),
+      field<&M::resident>("resident", "workspaces and small buffers", {.limits = kSizes}),
       field<&M::fragment>("fragment", "of what comes and goes, lost to the allocator",
-                          {.limits = kPart, .preset = "0, 0.08, 0.25"}),
+                          {.limits = kPart}),
       field<&M::gathered_fragment>("gathered_fragment", "the same where replicas divide weights",
                                    {.limits = kPart, .preset = "that of `fragment`"}),
-      field<&M::context>("context", "of the driver and libraries",
-                         {.limits = kSizes, .preset = "0.35 GB, 0.7 GB, 1.5 GB"}),
+      field<&M::context>("context", "of the driver and libraries", {.limits = kSizes}),
       field<&M::group>("group", "of NCCL, for each degree of more than one chip",
-                       {.limits = kSizes, .preset = "0 GB, 0.15 GB, 0.5 GB"}),
-      field<&M::spread>("spread", "of activations, around what is counted",
-                        {.limits = kFactor, .preset = "0.88, 1, 1.12"}),
+                       {.limits = kSizes}),
+      field<&M::spread>("spread", "of activations, around what is counted", {.limits = kFactor}),
       field<&M::imbalance>("imbalance", "rows of the fullest rank of experts, of an even load",
-                           {.limits = {1, 1000}, .preset = "1, 1.1, 2.5"}),
+                           {.limits = {1, 1000}}),
       field<&M::eager_widths>("eager_widths",
                               "of the model's width, kept beside what fused kernels keep",
                               {.limits = kTimes}),
@@ -388,6 +256,25 @@ const Schema& schema_of(Rows<stack::StackMemory>) {
   return schema<M, kFields>("memory of a stack", [](void* object, Report& report) {
     stack::check_constants(schema_of<M>(), object, report);
   });
+}
+
+/// The rules between the keys of a stack.
+void stack::check_stack(void* object, Report& report) {
+  stack::check_constants(schema_of<stack::Stack>(), object, report);
+  const auto& stack = *static_cast<const stack::Stack*>(object);
+  for (const std::string& key : stack.fitted) {
+    if (stack::constant_of_stack(key)) continue;
+    report.at({&stack.fitted}, "there is no constant '" + key + "'");
+  }
+  const auto lacks = [&](memory::LossKind kind) {
+    return kind != memory::LossKind::FusedLinear && stack.logits[kind].empty();
+  };
+  if (lacks(stack.loss.kind)) {
+    report.at({&stack.loss}, "expected bytes of it among 'logits'");
+  }
+  if (stack.tensor_loss && lacks(*stack.tensor_loss)) {
+    report.at({&stack.tensor_loss}, "expected bytes of it among 'logits'");
+  }
 }
 
 /// Constants of one value, or of a low, a typical and a high one.
