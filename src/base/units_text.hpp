@@ -58,6 +58,11 @@ template <int... exponents>
 std::string to_text(Quantity<exponents...> value) {
   return detail::shown_base_units(value.in_base_units(), detail::exponents_of(value));
 }
+/// Writes a number in base units so, for tables of quantities of many kinds.
+template <class Q>
+std::string quantity_text(double value) {
+  return to_text(Q(value));
+}
 /// Powers of parts of a chip, down to "1.502 mW".
 std::string to_small_text(Watts value);
 

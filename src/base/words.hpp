@@ -29,6 +29,22 @@ constexpr std::array<Word<E>, sizeof...(Names)> named(Names... names) {
   return {Word<E>{names, static_cast<E>(value++)}...};
 }
 
+/// The names of rows, each with its `value` and `name`.
+template <class Row, std::size_t n>
+constexpr auto words_of(const std::array<Row, n>& rows) {
+  std::array<Word<decltype(Row::value)>, n> all{};
+  for (std::size_t i = 0; i < n; ++i) all[i] = {rows[i].name, rows[i].value};
+  return all;
+}
+
+/// The row of a value that has one.
+template <class Row, std::size_t n>
+constexpr const Row& row_with(const std::array<Row, n>& rows, decltype(Row::value) value) {
+  std::size_t i = 0;
+  while (rows[i].value != value) ++i;
+  return rows[i];
+}
+
 template <class E>
 concept HasWords = std::is_enum_v<E> && requires(E value) {
   words(value);

@@ -1,24 +1,15 @@
 #pragma once
 // The names that configs and results use for the enumerations of machines and costs.
 
-#include <array>
-#include <cstddef>
-
 #include "base/words.hpp"
 #include "model/evaluate.hpp"
 #include "model/machine/machine.hpp"
+#include "model/objective_rows.hpp"
 #include "model/problem.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
 
-inline auto words(Topology) {
-  std::array<Word<Topology>, kTopologies.size()> all{};
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i] = {row_of(kTopologies[i]).name, kTopologies[i]};
-  }
-  return all;
-}
 constexpr auto words(Strategy) { return named<Strategy>("tensor", "pipeline", "data"); }
 constexpr auto words(Dataflow) { return named<Dataflow>("output", "weight", "input", "best"); }
 constexpr auto words(MeshSharing) { return named<MeshSharing>("own", "all"); }
@@ -31,9 +22,6 @@ constexpr auto words(MeshFill) {
   return named<MeshFill>("straight", "snake", "rows", "snake_rows");
 }
 constexpr auto words(LevelName) { return named<LevelName>("registers", "L1", "L2"); }
-constexpr auto words(Objective) {
-  return named<Objective>("step_time", "cost_efficiency", "power_efficiency", "bottleneck");
-}
 constexpr auto words(Resource) {
   return named<Resource>("sram", "memory", "cores", "partitions", "stages", "precedence", "phase",
                          "pin", "sharding", "repeat", "batch", "tile");

@@ -1,6 +1,8 @@
 #pragma once
 // Figures that judge the points of a study.
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -9,32 +11,28 @@
 #include <string_view>
 #include <vector>
 
+#include "base/units_text.hpp"
+
 namespace dfsearch::study {
 
-/// One number of an answer, under its key in results (docs/results.md).
+/// One number of an answer; its row is below.
 enum class Figure : std::uint8_t {
-  StepTime,         ///< s
-  Price,            ///< $
-  Power,            ///< W
-  Utilization,      ///< share of the peak
-  CostEfficiency,   ///< FLOP/s per $
-  PowerEfficiency,  ///< FLOP/s per W
+  StepTime,
+  Price,
+  Power,
+  Utilization,
+  CostEfficiency,
+  PowerEfficiency,
   TokensPerSecond,
-  TimeToFirstToken,    ///< s
-  TimePerOutputToken,  ///< s
+  TimeToFirstToken,
+  TimePerOutputToken,
   TokensPerSecondPerChip,
-  TokensPerSecondPerDollar,  ///< of the price of the machine
-  DollarsPerMtoken,          ///< $ for a million tokens of output
-  JoulePerToken,             ///< of output, or of training
-  Energy,                    ///< J of a step
-  Edp,                       ///< J s of a step; the last
+  TokensPerSecondPerDollar,
+  DollarsPerMtoken,
+  JoulePerToken,
+  Energy,
+  Edp
 };
-/// All of them, in their order.
-inline constexpr auto kFigures = [] {
-  std::array<Figure, static_cast<std::size_t>(Figure::Edp) + 1> all{};
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Figure>(i);
-  return all;
-}();
 
 /// Parts of an answer, as bits: which figures it has depends on them.
 enum AnswerPart : unsigned {
@@ -48,17 +46,65 @@ enum AnswerPart : unsigned {
   kDecode = 128,
   kDeployment = 256,  ///< it has the figures of requests, and no others
 };
+struct FigureRow {
+  Figure value;
+  std::string_view name;  ///< the key in results (docs/results.md) and studies
+  std::string_view unit;  ///< in heads of tables; empty for a pure number
+  bool more_is_better;
+  std::string (*text)(double value);  ///< as reports print it, with a fitting unit
+  unsigned needs;                     ///< parts of an answer
+  bool of_requests = false;           ///< deployments have it
+};
+
+inline std::string percent_text(double value) { return fmt::format("{:.2f} %", 100.0 * value); }
+inline std::string rate_text(double value) { return fmt::format("{:.6g}/s", value); }
+inline std::string rate_per_dollar_text(double value) {
+  return fmt::format("{:.4g}/s per $", value);
+}
+inline std::string dollar_text(double value) { return fmt::format("{:.4g} $", value); }
+inline std::string joule_text(double value) { return fmt::format("{:.4g} J", value); }
+inline std::string joule_second_text(double value) { return fmt::format("{:.4g} J s", value); }
+
+/// In the order of the enumeration.
+inline constexpr auto kFigureRows = std::to_array<FigureRow>(
+    {{Figure::StepTime, "step_time", "s", false, quantity_text<Seconds>, kStep},
+     {Figure::Price, "price", "$", false, quantity_text<Dollars>, kStep | kPrice},
+     {Figure::Power, "power", "W", false, quantity_text<Watts>, kStep | kPower},
+     {Figure::Utilization, "utilization", "", true, percent_text, kStep},
+     {Figure::CostEfficiency, "cost_efficiency", "FLOP/s per $", true,
+      quantity_text<FlopsPerSecondPerDollar>, kStep | kPrice},
+     {Figure::PowerEfficiency, "power_efficiency", "FLOP/s per W", true,
+      quantity_text<FlopsPerSecondPerWatt>, kStep | kPower},
+     {Figure::TokensPerSecond, "tokens_per_second", "1/s", true, rate_text, kTokenRates, true},
+     {Figure::TimeToFirstToken, "time_to_first_token", "s", false, quantity_text<Seconds>, kPrefill,
+      true},
+     {Figure::TimePerOutputToken, "time_per_output_token", "s", false, quantity_text<Seconds>,
+      kDecode, true},
+     {Figure::TokensPerSecondPerChip, "tokens_per_s_per_chip", "1/s", true, rate_text, kTokenRates,
+      true},
+     {Figure::TokensPerSecondPerDollar, "tokens_per_s_per_dollar", "1/s per $", true,
+      rate_per_dollar_text, kTokenRates | kPrice},
+     {Figure::DollarsPerMtoken, "dollars_per_mtoken", "$", false, dollar_text, kDeployment, true},
+     {Figure::JoulePerToken, "joule_per_token", "J", false, joule_text, kEnergy | kTokens, true},
+     {Figure::Energy, "joules", "J", false, joule_text, kEnergy},
+     {Figure::Edp, "edp", "J s", false, joule_second_text, kEnergy}});
+
+inline constexpr auto kFigures = [] {
+  std::array<Figure, kFigureRows.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = kFigureRows[i].value;
+  return all;
+}();
+
+constexpr const FigureRow& row_of(Figure figure) {
+  return kFigureRows[static_cast<std::size_t>(figure)];
+}
+constexpr std::string_view name_of(Figure figure) { return row_of(figure).name; }
+constexpr std::string_view unit_of(Figure figure) { return row_of(figure).unit; }
+constexpr bool more_is_better(Figure figure) { return row_of(figure).more_is_better; }
+inline std::string figure_text(Figure figure, double value) { return row_of(figure).text(value); }
+
 /// The figures of an answer with these parts.
 std::vector<Figure> figures_with(unsigned parts);
-
-/// The key in results and studies.
-std::string_view name_of(Figure figure);
-/// The unit in heads of tables; empty for a pure number.
-std::string_view unit_of(Figure figure);
-/// Whether a greater value is the better one.
-bool more_is_better(Figure figure);
-/// A value as reports print it, with a fitting unit.
-std::string figure_text(Figure figure, double value);
 
 /// A value for each figure; NaN where an answer has none.
 class Figures {

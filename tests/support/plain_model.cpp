@@ -828,18 +828,14 @@ class PlainModel {
     const bool tori = problem_.equations.gather != GatherOrder::InTurn;
     const auto of = [per_pair, all_both, tori](const NetworkDimension& link, double n) {
       const bool both = (all_both || (tori && link.both_ways)) && !per_pair;
-      switch (link.topology) {
-        case Topology::Ring:
-          if (both) return n == 2.0 ? 0.5 : std::floor(n * n / 4.0) / (2.0 * n);
-          return per_pair ? n * n / 8.0 : n / 8.0;
-        case Topology::FullyConnected:
-          return per_pair ? 1.0 : 1.0 / n;
-        case Topology::Line: {
-          const double pairs = std::floor(n / 2.0) * std::ceil(n / 2.0);
-          return per_pair ? pairs : pairs / n;
-        }
-        case Topology::Switch:
-          break;
+      if (link.topology == Topology::Ring) {
+        if (both) return n == 2.0 ? 0.5 : std::floor(n * n / 4.0) / (2.0 * n);
+        return per_pair ? n * n / 8.0 : n / 8.0;
+      }
+      if (link.topology == Topology::FullyConnected) return per_pair ? 1.0 : 1.0 / n;
+      if (link.topology == Topology::Line) {
+        const double pairs = std::floor(n / 2.0) * std::ceil(n / 2.0);
+        return per_pair ? pairs : pairs / n;
       }
       return per_pair ? n / 4.0 : (n - 1.0) / n;
     };

@@ -66,7 +66,8 @@ std::string usage_text(const CommandRow& command, const UsageRow& usage, bool is
 }
 
 std::string meaning_of(const OptionRow& row) {
-  return std::string(row.meaning) + (row.times == Times::Repeatable ? "; repeatable" : "");
+  return row.meaning + (row.words != nullptr ? ": " + row.words() : "") +
+         (row.times == Times::Repeatable ? "; repeatable" : "");
 }
 
 std::string options_text(std::span<const OptionRow> rows) {

@@ -9,8 +9,11 @@
 
 #include "base/units_text.hpp"
 #include "cli/commands.hpp"
+#include "io/emit/emit_result.hpp"
 #include "io/text/input_messages.hpp"
+#include "io/text/joined.hpp"
 #include "model/machine/machine_schema.hpp"
+#include "model/objective_rows.hpp"
 
 namespace dfsearch {
 namespace {
@@ -48,6 +51,20 @@ void put(std::optional<T>& to, const OptionRow& row, const Text& value) {
 template <class T>
 void put(std::vector<T>& to, const OptionRow& row, const Text& value) {
   put(to.emplace_back(), row, value);
+}
+
+template <class E>
+std::string one_of() {
+  std::vector<std::string_view> names;
+  for (const auto& word : words(E{})) names.emplace_back(word.name);
+  return listed(names, " or ");
+}
+std::string emit_formats() {
+  std::string text = "launch arguments of " + one_of<Framework>();
+  for (const EmitFormatRow& row : kEmitFormatRows) {
+    text += fmt::format("; {}: {}", row.name, row.content);
+  }
+  return text;
 }
 
 template <auto... members>
@@ -152,9 +169,8 @@ constexpr OptionRow kSolve[] = {
     {"--node-limit", "N", "stop after N nodes of the search",
      set<&Line::search, &SearchRequest::node_limit>},
     {"--objective", "O",
-     "minimise step_time, or its product with the price or the power of the machine: "
-     "cost_efficiency, power_efficiency",
-     objective},
+     "search.objective of a mapping, the step time or its product with another figure", objective,
+     kOnce, OptionRow::kAny, one_of<Objective>},
     {"--top", "K",
      "report the K best parallelisms, or the K best splits of a budget; without it the best one, "
      "and the distance of the next one if it is found soon",
@@ -322,11 +338,8 @@ constexpr OptionRow kPredict[] = {
     kQuiet};
 
 constexpr OptionRow kEmit[] = {
-    {"--for", "FRAMEWORK",
-     "arguments of megatron, torchtitan or deepspeed, or of vllm, sglang or trtllm; chakra: traces "
-     "of the step of a plan; inferencex: rows of a deployment or a front; dynamo or llm-d: a "
-     "manifest for Kubernetes",
-     set<&Line::emit_for>, kRequired},
+    {"--for", "FRAMEWORK", "the form of the answer", set<&Line::emit_for>, kRequired,
+     OptionRow::kAny, emit_formats},
     {"-o,--output", "FILE|-",
      "the file to write (-: standard output); comments list the decisions without an argument. For "
      "chakra a prefix: FILE.N.et for each chip N, and FILE.json with their groups",

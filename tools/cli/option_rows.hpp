@@ -21,12 +21,15 @@ using ReadOption = void (*)(CommandLine& line, const OptionRow& row, const std::
 enum class Times { Once, Repeatable, Required };
 
 struct OptionRow {
+  static constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+
   const char* names;    ///< "-o,--output"; messages use the last one
   const char* value;    ///< "FILE|-"; empty: a flag
   const char* meaning;  ///< a line of the help, which is wrapped
   ReadOption read;
   Times times = Times::Once;
-  std::int64_t most = std::numeric_limits<std::int64_t>::max();  ///< of a whole number
+  std::int64_t most = kAny;          ///< of a whole number
+  std::string (*words)() = nullptr;  ///< the values, behind the meaning; null: it says all
 
   [[nodiscard]] std::string name() const;
   /// "-o" and "--output"

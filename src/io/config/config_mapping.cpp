@@ -14,6 +14,7 @@
 #include "io/config/workload_text.hpp"
 #include "model/kernel_rates.hpp"
 #include "model/layer/level_traffic.hpp"
+#include "model/objective_rows.hpp"
 
 namespace dfsearch {
 namespace {
@@ -124,21 +125,13 @@ std::vector<std::optional<std::int64_t>> join_pins(const Problem& problem,
 }
 
 /// An objective requires the price or power that it multiplies the step time with.
-void check_objective(Objective objective, const YamlEntry& search, const YamlEntry* price,
-                     const YamlEntry* power, InputMessages& messages) {
-  const auto missing = [&](const char* what) {
-    messages.add(search.value.find("objective")->value.place, "objective", what);
-  };
-  if (objective == Objective::CostEfficiency && !price) {
-    missing(
-        "cost_efficiency needs prices, expected 'price: {accelerator: DOLLARS}', or --set "
-        "price.accelerator=DOLLARS");
-  }
-  if (objective == Objective::PowerEfficiency && !power) {
-    missing(
-        "power_efficiency needs powers, expected 'power: {accelerator: WATTS}', or --set "
-        "power.accelerator=WATTS");
-  }
+void check_objective(const ObjectiveRow& objective, const YamlEntry& search, bool has_section,
+                     InputMessages& messages) {
+  if (objective.section == nullptr || has_section) return;
+  messages.add(search.value.find("objective")->value.place, "objective",
+               fmt::format("{0} needs {1}s, expected '{1}: {{accelerator: {2}}}', or --set "
+                           "{1}.accelerator={2}",
+                           objective.name, objective.section, objective.unit));
 }
 
 /// Levels that cannot hold the smallest tile of a GEMM make a chip that runs none.
@@ -342,8 +335,12 @@ Config read_mapping_config(const YamlNode& root, const Place& start, SystemUse u
   }
   if (const YamlEntry* section = reader.optional("search")) {
     config.search = read_search(*section, config.problem, messages);
-    const YamlEntry* has_power = config.design ? root.find("system") : power;
-    check_objective(problem.objective, *section, price, has_power, messages);
+    const ObjectiveRow& row = row_of(problem.objective);
+    // The power of a chip that is designed follows from its design.
+    const bool has_section =
+        row.section != nullptr && (root.find(row.section) != nullptr ||
+                                   (config.design && row.section == std::string_view("power")));
+    check_objective(row, *section, has_section, messages);
   }
   if (const YamlEntry* section = reader.optional("sharding")) {
     read_sharding(*section, workload ? &workload->graph : nullptr, problem, messages);

@@ -27,7 +27,7 @@ constexpr Interval kSideOfMesh{1, 1024};
 
 /// Beside those that a dimension has by itself.
 enum class MeshTopology : std::uint8_t { Mesh, Torus2d };
-constexpr std::int64_t kFirstMesh = kTopologies.size();
+constexpr std::int64_t kFirstMesh = kTopologyRows.size();
 constexpr Type kJoined{
     .form = Form::Choice,
     .put =
@@ -95,9 +95,7 @@ DimensionSection read_dimension(const YamlNode& item, const Technology* technolo
     messages.add(ports->place, "ports", "needs a 'technology' of the system, expected none");
   }
   if (reader.has("bandwidth")) text.ports.link.reset();
-  const Topology topology = text.dimension.topology;
-  const bool is_axis = topology == Topology::Ring || topology == Topology::Line;
-  if (text.dimension.both_ways && !is_axis) {
+  if (text.dimension.both_ways && !row_of(text.dimension.topology).spans_grid) {
     messages.add(reader.optional("both_ways")->place, "both_ways",
                  "expected a ring, a line or a mesh");
   }

@@ -23,12 +23,19 @@ enum class EmitFormat : std::uint8_t {
   Dynamo,
   LlmD
 };
+struct EmitFormatRow {
+  EmitFormat value;
+  const char* name;
+  const char* content;
+};
+inline constexpr std::array kEmitFormatRows = {
+    EmitFormatRow{EmitFormat::Chakra, "chakra", "traces of the step of a plan"},
+    EmitFormatRow{EmitFormat::InferenceX, "inferencex", "rows of a deployment or a front"},
+    EmitFormatRow{EmitFormat::Dynamo, "dynamo", "a manifest for Kubernetes"},
+    EmitFormatRow{EmitFormat::LlmD, "llm-d", "a manifest for Kubernetes"}};
 constexpr auto words(EmitFormat) {
   constexpr auto kFrameworks = words(Framework{});
-  constexpr auto kOthers = std::to_array<Word<EmitFormat>>({{"chakra", EmitFormat::Chakra},
-                                                            {"inferencex", EmitFormat::InferenceX},
-                                                            {"dynamo", EmitFormat::Dynamo},
-                                                            {"llm-d", EmitFormat::LlmD}});
+  constexpr auto kOthers = words_of(kEmitFormatRows);
   std::array<Word<EmitFormat>, kFrameworks.size() + kOthers.size()> all{};
   for (std::size_t i = 0; i < kFrameworks.size(); ++i) {
     all[i] = {kFrameworks[i].name, static_cast<EmitFormat>(kFrameworks[i].value)};

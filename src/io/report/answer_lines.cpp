@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "io/text/joined.hpp"
+#include "model/objective_rows.hpp"
 
 namespace dfsearch {
 namespace {

@@ -335,10 +335,7 @@ Sheet may_not_fit_lines(const PlanResult& result) {
 }
 
 std::string value_text(const Task& task, Score value) {
-  const double of = value.in_base_units();
-  if (task.objective == training::Objective::Energy) return to_text(Joules(of));
-  return task.objective == training::Objective::Edp ? fmt::format("{:.6g} J s", of)
-                                                    : to_text(Seconds(of));
+  return row_of(task.objective).text(value.in_base_units());
 }
 
 std::string least_text(const Task& task, const PlanResult& result) {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "io/report/report_words.hpp"
 #include "model/kernel_rates.hpp"
+#include "model/objective_rows.hpp"
 
 namespace dfsearch {
 namespace {
@@ -24,9 +24,8 @@ std::string progress_header() {
 }
 
 ProgressScale scale_of(const Problem& problem) {
-  return {.objective = problem.objective,
-          .work = problem.workload.flops(),
-          .peak = peak_of_products(problem) * static_cast<double>(problem.system.chips)};
+  return scale_of(problem.objective, problem.workload.flops(),
+                  peak_of_products(problem) * static_cast<double>(problem.system.chips));
 }
 
 std::string progress_line(const Progress& progress, const ProgressScale& scale) {
@@ -34,8 +33,8 @@ std::string progress_line(const Progress& progress, const ProgressScale& scale) 
   std::string utilization = "-";
   std::string gap = "-";
   if (progress.incumbent < Score::infinity()) {
-    incumbent = objective_text(scale.objective, progress.incumbent);
-    if (scale.objective == Objective::StepTime && scale.peak > FlopsPerSecond{}) {
+    incumbent = scale.text(progress.incumbent.in_base_units());
+    if (scale.peak > FlopsPerSecond{}) {
       const Seconds step(progress.incumbent.in_base_units());
       utilization = fmt::format("{:.2f}%", 100.0 * (scale.work / step / scale.peak));
     }
@@ -47,7 +46,7 @@ std::string progress_line(const Progress& progress, const ProgressScale& scale) 
   if (progress.rank > 1) letter += fmt::format(" #{}", progress.rank);
   return fmt::format(kColumns, fmt::format("{:.1f} s", progress.time.in_base_units()),
                      count_text(progress.nodes), count_text(progress.open), incumbent, utilization,
-                     objective_text(scale.objective, progress.lower_bound), gap, letter);
+                     scale.text(progress.lower_bound.in_base_units()), gap, letter);
 }
 
 }  // namespace dfsearch

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/units.hpp"
+#include "base/units_text.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/problem.hpp"
 
@@ -11,10 +11,17 @@ namespace dfsearch {
 
 /// Units in which the log shows an incumbent.
 struct ProgressScale {
-  Objective objective = Objective::StepTime;
+  std::string (*text)(double score) = quantity_text<Seconds>;
   Flops work{};           ///< of a step
   FlopsPerSecond peak{};  ///< of the whole machine; 0: no utilization is shown
 };
+/// A step time alone has a utilization.
+template <class Objective>
+ProgressScale scale_of(Objective objective, Flops work, FlopsPerSecond peak) {
+  return {.text = row_of(objective).text,
+          .work = work,
+          .peak = objective == Objective::StepTime ? peak : FlopsPerSecond{}};
+}
 ProgressScale scale_of(const Problem& problem);
 
 /// The names of the columns; no newline.

@@ -22,6 +22,7 @@
 #include "model/layer/shard.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/names.hpp"
+#include "model/objective_rows.hpp"
 #include "model/scope.hpp"
 #include "model/step/step_time.hpp"
 

@@ -46,12 +46,4 @@ std::string extent_text(const NetworkDimension& dimension);
 /// The line `model`: how large it is, and what a token takes.
 Sheet model_line(const ModelCounts& counts);
 
-// The objective of a search, for people.
-
-/// "78.99 s", "1.403 G$ s", "40.39 MJ".
-std::string objective_text(Objective objective, Score score);
-
-/// The word for a mapping that is not the best: "slower" or "worse".
-const char* worse_word(Objective objective);
-
 }  // namespace dfsearch

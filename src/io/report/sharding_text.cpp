@@ -9,6 +9,7 @@
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/names.hpp"
+#include "model/objective_rows.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -153,6 +154,11 @@ namespace {
 std::string excess(Score score, const BestMapping& best) {
   const Score least = best.cost->objective;
   return percent(std::max(0.0, (score - least) / least));
+}
+
+/// The word for a mapping that is not the best.
+const char* worse_word(Objective objective) {
+  return objective == Objective::StepTime ? "slower" : "worse";
 }
 
 std::string next_best_text(Objective objective, const BestMapping& best, const BestMapping& next) {

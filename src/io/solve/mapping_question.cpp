@@ -16,6 +16,7 @@
 #include "io/result/result_json.hpp"
 #include "io/solve/question_parts.hpp"
 #include "model/mapping_rules.hpp"
+#include "model/objective_rows.hpp"
 
 namespace dfsearch {
 namespace {
@@ -205,7 +206,7 @@ class SplitQuestion final : public AnyMappingQuestion {
 
   /// The peak of the machine is searched, so the log shows no utilization.
   [[nodiscard]] ProgressScale scale() const override {
-    return {.objective = problem_.objective, .work = {}, .peak = {}};
+    return {.text = row_of(problem_.objective).text, .work = {}, .peak = {}};
   }
   [[nodiscard]] Fingerprint fingerprint() const override {
     return fingerprint_of(problem_, design_);

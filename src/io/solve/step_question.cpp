@@ -39,6 +39,7 @@ bool is_network_of(const training::Plan& plan, const YamlNode& network) {
 struct Plans {
   using Config = TrainingConfig;
   using Found = training::PlanResult;
+  static constexpr auto kDecided = &Found::plan;
   static constexpr const char* kConfig = "'training'";
   static constexpr bool kIsRobust = true;
 
@@ -48,16 +49,6 @@ struct Plans {
   static Score objective_of(const training::Cost& cost) { return cost.objective; }
   static training::Plan decided(const training::Task& task, const Decisions& decisions) {
     return training::plan_of(decisions, task);
-  }
-  static std::optional<Decisions> decisions(const Found& found) {
-    if (!found.plan) return std::nullopt;
-    return training::decisions_of(*found.plan);
-  }
-  static RuledOut ruled_out(const training::Task& task, const Found& found) {
-    return found.plan ? training::ruled_out(task, *found.plan) : RuledOut();
-  }
-  static bool is_searched(const training::Task& task, const Found& found) {
-    return training::is_searched(task, *found.plan);
   }
   /// Whether attention writes scores, which selective recomputation leaves out.
   static bool has_scores(const training::Task& task) {
@@ -70,10 +61,8 @@ struct Plans {
   }
   static WorkloadKind workload(const training::Task&) { return WorkloadKind::LlmTraining; }
   static ProgressScale scale(const training::Task& task) {
-    const bool by_energy = task.objective == training::Objective::Energy;
-    return {.objective = by_energy ? Objective::PowerEfficiency : Objective::StepTime,
-            .work = training::model_flops(task),
-            .peak = task.machine.matrix.peak * static_cast<double>(task.machine.chips)};
+    return scale_of(task.objective, training::model_flops(task),
+                    task.machine.matrix.peak * static_cast<double>(task.machine.chips));
   }
 };
 
@@ -81,6 +70,7 @@ struct Plans {
 struct Executions {
   using Config = CalculonConfig;
   using Found = calculon::ExecutionResult;
+  static constexpr auto kDecided = &Found::execution;
   static constexpr const char* kConfig = "'equations: calculon'";
   static constexpr bool kIsRobust = false;
 
@@ -92,16 +82,6 @@ struct Executions {
   }
   static calculon::Execution decided(const calculon::Task&, const Decisions& decisions) {
     return *calculon::execution_of(decisions);
-  }
-  static std::optional<Decisions> decisions(const Found& found) {
-    if (!found.execution) return std::nullopt;
-    return calculon::decisions_of(*found.execution);
-  }
-  static RuledOut ruled_out(const calculon::Task& task, const Found& found) {
-    return found.execution ? calculon::ruled_out(task, *found.execution) : RuledOut();
-  }
-  static bool is_searched(const calculon::Task& task, const Found& found) {
-    return calculon::is_searched(task, *found.execution);
   }
   static bool has_scores(const calculon::Task&) { return true; }
   static std::int64_t given(const calculon::Task& task, const std::string& key) {
@@ -133,15 +113,15 @@ class StepQuestion final : public Question {
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
     std::vector<std::string> notes;
     const typename Kind::Found found = as_said(file, notes);
-    if (auto decisions = Kind::decisions(found)) {
-      std::string dropped = text_of(Kind::ruled_out(config_.task, found));
-      if (dropped.empty() && !Kind::is_searched(config_.task, found)) {
+    if (const auto& decided = found.*Kind::kDecided) {
+      std::string dropped = text_of(ruled_out(config_.task, *decided));
+      if (dropped.empty() && !is_searched(config_.task, *decided)) {
         dropped = "it fits, but the search leaves steps like it out (docs/search.md)";
       }
       if (!Kind::kIsRobust && dropped.empty()) notes.emplace_back(kHintNote);
       // The search ignores a dropped hint, and the report has the reason.
       return {
-          .hint = std::move(*decisions), .dropped = std::move(dropped), .notes = std::move(notes)};
+          .hint = decisions_of(*decided), .dropped = std::move(dropped), .notes = std::move(notes)};
     }
     const std::string reason = reason_text(config_.task, found);
     return {.hint = {},
@@ -153,7 +133,8 @@ class StepQuestion final : public Question {
     std::vector<std::string> notes;
     typename Kind::Found found = as_said(file, notes);
     if (found.status == SearchStatus::Optimal) found.status = SearchStatus::Feasible;
-    RuledOut reasons = Kind::ruled_out(config_.task, found);
+    const auto& decided = found.*Kind::kDecided;
+    RuledOut reasons = decided ? ruled_out(config_.task, *decided) : RuledOut();
     Result result = answer(std::move(found));
     if (!reasons.empty()) result.status = SearchStatus::Infeasible;
     result.ruled_out = std::move(reasons);
@@ -175,8 +156,6 @@ class StepQuestion final : public Question {
             "--robust: constants are uncertain only with a stack: set 'execution' to "
             "{stack: te, chip: h100_80gb}, say (docs/truth.md)");
       }
-    }
-    if constexpr (Kind::kIsRobust) {
       if (asked.robust && config_.task.objective != training::Objective::StepTime) {
         throw InputError(
             "--robust: regret is that of a step time: expected the objective "

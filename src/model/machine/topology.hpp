@@ -3,13 +3,14 @@
 // take from the topology is one row of a table (docs/model.md, sections 5 and 8).
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+
+#include "base/words.hpp"
 
 namespace dfsearch {
 
 enum class Topology : std::uint8_t { Ring, FullyConnected, Switch, Line };
-inline constexpr std::array kTopologies = {Topology::Ring, Topology::FullyConnected,
-                                           Topology::Switch, Topology::Line};
 
 /// The parts of one dimension that are paid for.
 struct NetworkParts {
@@ -29,6 +30,7 @@ struct PricedDimension {
 /// members have a link to each other, members of a switch one to the switch; a line is a ring
 /// without the link between its ends, such as a part of a torus.
 struct TopologyRow {
+  Topology value;
   const char* name;
   const char* before_degree;  ///< in reports: "ring of ", to be followed by the degree
 
@@ -60,6 +62,103 @@ struct TopologyRow {
   double (*bisection)(double n);
 };
 
-const TopologyRow& row_of(Topology topology);
+// (n - 1) / n and 1 - 1 / n are not the same double: the expressions are copied from the published
+// runs, to the bit.
+namespace topology {
+
+inline double one(double) { return 1.0; }
+inline double two(double) { return 2.0; }
+inline double degree(double n) { return n; }
+inline double others(double n) { return n - 1.0; }
+inline double nth(double n) { return 1.0 / n; }
+inline double all_but_own(double n) { return (n - 1.0) / n; }
+
+inline NetworkParts parts_of_ring(const PricedDimension& d) {
+  return {.links = d.chips, .switch_ports = 2.0 * d.chips / d.n};
+}
+
+// A ring or switch sends all but the own part through one link; fully connected members send all
+// parts at once, each over its own link.  In a ring the bisection binds an all-to-all, and the
+// farthest member is half of the ring away.
+inline constexpr TopologyRow kRing = {.value = Topology::Ring,
+                                      .name = "ring",
+                                      .before_degree = "ring of ",
+                                      .spans_grid = true,
+                                      .gathered = all_but_own,
+                                      .exchanged = [](double n) { return n / 8.0; },
+                                      .paired = [](double n) { return n * n / 8.0; },
+                                      .gather_hops = others,
+                                      .exchange_hops = [](double n) { return std::floor(n / 2.0); },
+                                      .published_hops = others,
+                                      .parts = parts_of_ring,
+                                      .published_parts = parts_of_ring,
+                                      .chip_ports = two,
+                                      .bisection = two};
+
+inline constexpr TopologyRow kFullyConnected = {
+    .value = Topology::FullyConnected,
+    .name = "fully_connected",
+    .before_degree = "fully connected ",
+    .spans_grid = false,
+    .gathered = nth,
+    .exchanged = nth,
+    .paired = one,
+    .gather_hops = one,
+    .exchange_hops = one,
+    .published_hops = one,
+    .parts =
+        [](const PricedDimension& d) {
+          return NetworkParts{.links = d.chips * (d.n - 1.0), .switch_ports = 0.0};
+        },
+    .published_parts =
+        [](const PricedDimension& d) {
+          return NetworkParts{.links = d.groups * (d.n - 1.0),
+                              .switch_ports = d.innermost ? 0.0 : d.groups * d.n};
+        },
+    .chip_ports = others,
+    .bisection = [](double n) { return n * n / 4.0; }};
+
+inline constexpr TopologyRow kSwitch = {.value = Topology::Switch,
+                                        .name = "switch",
+                                        .before_degree = "switch of ",
+                                        .spans_grid = false,
+                                        .gathered = all_but_own,
+                                        .exchanged = all_but_own,
+                                        .paired = [](double n) { return n / 4.0; },
+                                        .gather_hops = one,
+                                        .exchange_hops = one,
+                                        .published_hops = others,
+                                        .parts =
+                                            [](const PricedDimension& d) {
+                                              return NetworkParts{d.chips, d.chips};
+                                            },
+                                        .published_parts =
+                                            [](const PricedDimension& d) {
+                                              return NetworkParts{d.groups, d.groups};
+                                            },
+                                        .chip_ports = one,
+                                        .bisection = degree};
+
+// A line has the parts of the ring that it comes from.
+inline constexpr TopologyRow kLine = [] {
+  TopologyRow row = kRing;
+  row.value = Topology::Line;
+  row.name = "line";
+  row.before_degree = "line of ";
+  row.exchanged = [](double n) { return std::floor(n / 2.0) * std::ceil(n / 2.0) / n; };
+  row.paired = [](double n) { return std::floor(n / 2.0) * std::ceil(n / 2.0); };
+  row.exchange_hops = others;
+  row.bisection = one;
+  return row;
+}();
+
+}  // namespace topology
+
+inline constexpr std::array kTopologyRows = {topology::kRing, topology::kFullyConnected,
+                                             topology::kSwitch, topology::kLine};
+
+constexpr auto words(Topology) { return words_of(kTopologyRows); }
+
+constexpr const TopologyRow& row_of(Topology topology) { return row_with(kTopologyRows, topology); }
 
 }  // namespace dfsearch

@@ -6,7 +6,7 @@
 #include "base/counts.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/collectives.hpp"
-#include "model/machine/price_power.hpp"
+#include "model/objective_rows.hpp"
 
 namespace dfsearch {
 
@@ -22,19 +22,6 @@ double virtual_stages(const Equations& equations, std::int64_t layers_per_stage)
       break;
   }
   return static_cast<double>(equations.fixed_virtual_stages);
-}
-
-double objective_weight(const Problem& problem, const std::vector<Mapping::Dimension>& network) {
-  switch (problem.objective) {
-    case Objective::StepTime:
-    case Objective::Bottleneck:
-      break;
-    case Objective::CostEfficiency:
-      return system_price(problem, network).in_base_units();
-    case Objective::PowerEfficiency:
-      return system_power(problem, network).in_base_units();
-  }
-  return 1.0;
 }
 
 /// The time of the results of a stage for `samples` samples over a link to the next.  The chips of
@@ -125,7 +112,8 @@ StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>
     result.least = sent(problem, network, samples);
   }
   result.copies = static_cast<double>(workload.copies);
-  result.weight = objective_weight(problem, network);
+  const auto weight = row_of(problem.objective).weight;
+  result.weight = weight == nullptr ? 1.0 : weight(problem, network);
   return result;
 }
 

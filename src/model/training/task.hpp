@@ -5,9 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "base/units.hpp"
+#include "base/units_text.hpp"
 #include "base/words.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "graph/workloads/llm/transformer_graph.hpp"
@@ -41,7 +42,22 @@ enum class Objective : std::uint8_t {
   Energy,    ///< joules of a step
   Edp,       ///< product of energy and delay of a step: J s
 };
-constexpr auto words(Objective) { return named<Objective>("step_time", "energy", "edp"); }
+/// "1.5 J s"
+std::string joule_second_text(double score);
+
+struct ObjectiveRow {
+  Objective value;
+  const char* name;
+  std::string (*text)(double score);  ///< with its unit
+};
+inline constexpr std::array kObjectiveRows = {
+    ObjectiveRow{Objective::StepTime, "step_time", quantity_text<Seconds>},
+    ObjectiveRow{Objective::Energy, "energy", quantity_text<Joules>},
+    ObjectiveRow{Objective::Edp, "edp", joule_second_text}};
+constexpr auto words(Objective) { return words_of(kObjectiveRows); }
+constexpr const ObjectiveRow& row_of(Objective objective) {
+  return row_with(kObjectiveRows, objective);
+}
 
 struct Task {
   Transformer model;

@@ -165,9 +165,9 @@ constexpr double kWhole = 840.0;  // bytes; divided by all n below
 
 template <class Check>
 void for_all_groups(const Check& check) {
-  for (const Topology topology : kTopologies) {
+  for (const auto& [name, topology] : words(Topology{})) {
     for (int n = 2; n <= 8; ++n) {
-      CAPTURE(row_of(topology).name);
+      CAPTURE(name);
       CAPTURE(n);
       check(topology, n, Collectives({dimension(topology, n)}), kWhole / n / kBandwidth);
     }
@@ -208,8 +208,10 @@ TEST_CASE("a message takes a link") {
 // Sums are scattered along the inner dimension first, in groups that have all of it; then along the
 // outer one, where each group has the part of one inner member.  Gathers go the other way.
 TEST_CASE("of several dimensions each moves what the inner ones leave") {
-  for (const Topology inner : kTopologies) {
-    for (const Topology outer : kTopologies) {
+  for (const auto& [inner_name, inner] : words(Topology{})) {
+    for (const auto& [outer_name, outer] : words(Topology{})) {
+      CAPTURE(inner_name);
+      CAPTURE(outer_name);
       for (const auto& [n, m] : {std::pair{2, 3}, std::pair{4, 2}, std::pair{3, 5}}) {
         const Collectives links({dimension(inner, n), dimension(outer, m, 3.0)});
         const double in = kWhole / n / kBandwidth;
@@ -243,8 +245,9 @@ double cut_links(Topology topology, int n) {
 }
 
 TEST_CASE("a bisection cuts the links between both halves") {
-  for (const Topology topology : kTopologies) {
+  for (const auto& [name, topology] : words(Topology{})) {
     for (const int n : {4, 6, 8}) {
+      CAPTURE(name);
       CAPTURE(n);
       CHECK(row_of(topology).bisection(n) == cut_links(topology, n));
     }
