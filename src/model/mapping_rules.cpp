@@ -221,10 +221,10 @@ void check_form(const Problem& problem, const Mapping& mapping) {
         "cores: expected lanes and stages of at least 1");
   }
   check(!problem.execution.levels || problem.system.accelerator.dataflow != Dataflow::Best,
-        "levels: expected a dataflow of the arrays");
+        "levels: expected 'accelerator.dataflow' to be output, weight or input, not best");
   check(allows(problem, mapping.network),
-        "network: expected the shape of the system, degrees whose product is its chips, and what "
-        "it and `parallelism` fix");
+        "network: expected the dimensions of 'system.network', degrees whose product is the number "
+        "of chips, and the degrees and strategies that the config fixes");
 }
 
 Infeasible violation(Resource resource, std::int64_t needed, std::int64_t available,

@@ -390,7 +390,7 @@ class Page(CliTest):
         self.assertIn("processing_mode: expected no_overlap", self.run_tool(
             "c.yaml", status=2).stderr)
         self.write("system.json", json.dumps({**system, "mem1": {}}))
-        self.assertIn("is a file of Calculon that makes no sense", self.run_tool(
+        self.assertIn("this file of Calculon is not valid", self.run_tool(
             "c.yaml", status=2).stderr)
 
     def test_the_tables_have_the_keys_of_configs(self):

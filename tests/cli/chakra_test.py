@@ -342,8 +342,8 @@ network:
                    "1 GHz, sram: 20 MiB}\nmemory: {bandwidth: 1 TB/s}\nnetwork: [{topology: "
                    "switch, bandwidth: 300 GB/s}]\n")
         said = self.run_tool("t.0.et", "--system", "machine.yaml", "--chips", "16", "--quiet").stderr
-        self.assertRegex(said, r"t.0.et: Left out: \d+ messages between stages, and what the chip "
-                         "waits for in the pipeline")
+        self.assertRegex(said, r"t.0.et: Left out: \d+ messages between stages, and the waiting of "
+                         "the chip in the pipeline")
         (self.folder / "t.json").write_text("[1]")
         self.assertIn("t.json: ", self.run_tool("import", "t.0.et", status=2).stderr)
         (self.folder / "t.json").write_text('{"1": 5}')
@@ -436,7 +436,7 @@ class Import(CliTest):
         at_once = json.loads(self.run_tool("t.et", "--system", "machine.yaml", "--quiet", "--json",
                                            "-").stdout)
         self.assertEqual(at_once["step_time"], result["step_time"])
-        self.assertIn("t.et: is a model without a machine", self.run_tool("t.et", status=2).stderr)
+        self.assertIn("t.et: this file has a model but no machine", self.run_tool("t.et", status=2).stderr)
         flop = {each["name"]: each["flop"] for each in result["graph"]["kernels"]
                 if each["name"] in kernels}
         self.assertEqual(flop, {"k_7": 1 << 20, "k_5": 1 << 10, "k_1": 3 << 20, "k_2": 1 << 9})
@@ -505,9 +505,9 @@ class Import(CliTest):
 
     def test_traces_that_are_none(self):
         for nodes, message_ in (
-                ([self.node(1, 8, 8, 2), self.node(2, 8, 8, 1)], "need each other in a circle"),
-                ([self.node(1, 8, 8, 4)], "node 1 ('k'): needs node 4, which is not there"),
-                ([self.node(1, 8, 8), self.node(1, 8, 8)], "its id stands twice"),
+                ([self.node(1, 8, 8, 2), self.node(2, 8, 8, 1)], "form a cycle; expected data_deps"),
+                ([self.node(1, 8, 8, 4)], "node 1 ('k'): depends on node 4, which is missing"),
+                ([self.node(1, 8, 8), self.node(1, 8, 8)], "another node has the same id"),
                 ([(1, "k", COMPUTE, [], {"is_cpu_op": (27, 0)})], "expected num_ops"),
                 ([self.node(1, 8, 1 << 50)], "expected num_ops"),
                 ([(1, "s", SEND, [], {})], "has no node that computes"), ([], "with nodes")):

@@ -596,8 +596,8 @@ system:
   budget: {from: a100_h100}
 """)
         error = self.run_tool("chip", "c.yaml", status=2).stderr
-        self.assertIn("c.yaml:2:3: technology: its core has no frequency, expected "
-                      "accelerator.frequency in the system", error)
+        self.assertIn("c.yaml:2:3: technology: its core has no 'frequency', so "
+                      "'accelerator.frequency' is required in 'system'", error)
         self.assertNotIn("missing key 'frequency'", error)
         self.run_tool("chip", "c.yaml", "--set", "system.accelerator.frequency=1.41 GHz")
 

@@ -107,7 +107,7 @@ class ClosedFormsTest(CliTest):
                     command, self.system("h100_dgx", 8), *words)
                 keys.pop("config"), flags.pop("config")
                 self.assertEqual(keys, flags)
-                self.assertIn(f"held.yaml:2:1: {command}: expected none, as 'dfsearch {command}'",
+                self.assertIn(f"held.yaml:2:1: {command}: this section is read by 'dfsearch {command}'",
                               self.run_tool("solve", held, status=2).stderr)
         held = self.write("held.yaml", "system: {from: h100_dgx, chips: 8}\n"
                           "linpack: {n: 20000, block: 128, lookahead: true}\n")

@@ -105,7 +105,7 @@ def main():
     pairs = {(w, s): complaint_about_pair(w, s) for w in workloads for s in systems}
     for part in workloads + systems:
         complaints = [text for pair, text in pairs.items() if part in pair]
-        if part in workloads and all("mappings have no graphs" in text for text in complaints):
+        if part in workloads and all("a mapping needs the graph of a layer" in text for text in complaints):
             wrong.append(complaint_about_plan(part))
         elif all(complaints):
             wrong += complaints or [f"{part}: there is nothing to pair it with"]

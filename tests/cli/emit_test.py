@@ -423,7 +423,7 @@ class Emit(CliTest):
         result["pools"][0]["network"][0]["degree"] = 5
         best["pipeline"] = 1
         best["tensor"] = 7
-        self.assertIn("a server of 7 chips, which nodes of 5 do not share evenly",
+        self.assertIn("a server of 7 chips, which cannot be divided evenly over nodes of 5",
                       self.emit(result, "dynamo", status=3).stderr)
         result["framework"] = {"name": "trtllm"}
         self.assertIn("use --for trtllm", self.emit(result, "dynamo", status=3).stderr)
@@ -500,7 +500,7 @@ class Emit(CliTest):
         self.assertIn("llm_serving", self.emit(plan, "vllm", status=2).stderr)
         broken = copy.deepcopy(plan)
         del broken["plan"]["zero"]
-        self.assertIn("r.json: is no whole result", self.emit(broken, "megatron", status=2).stderr)
+        self.assertIn("r.json: is not a complete result", self.emit(broken, "megatron", status=2).stderr)
 
     def test_arguments_go_to_a_file(self):
         self.write("r.json", json.dumps(self.plan()))

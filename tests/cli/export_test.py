@@ -43,7 +43,7 @@ class Usage(CliTest):
 
     def test_open_decisions_are_asked_for_or_taken_from_a_result(self):
         done = self.run_tool("export", "c.yaml", "-o", "f.mps", status=2)
-        self.assertIn("leaves open workload.tile", done.stderr)
+        self.assertIn("does not decide workload.tile", done.stderr)
         self.assertIn("--mapping", done.stderr)
         self.assertEqual(self.files(), ["c.yaml"])
         self.run_tool("c.yaml", "--mapping", "m.json")

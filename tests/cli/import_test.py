@@ -166,7 +166,7 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
             self.assertEqual(self.run_tool("check", "part.yaml").stdout.splitlines()[1:],
                              shown.splitlines()[1:])
             error = self.run_tool("config.json", status=2).stderr
-            self.assertRegex(error, "^config.json: is a model without a machine, expected --system "
+            self.assertRegex(error, "^config.json: this file has a model but no machine; expected --system "
                                     "NAME.*'dfsearch import config.json -o FILE'")
         # A setup has a machine of its own.
         setup = SETUPS / "r_execution.txt"
@@ -185,7 +185,7 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
         self.assertEqual(section, "")
         self.assertIn("family: mamba", (self.folder / "m.yaml").read_text())
         error = self.run_tool("config.json", "--system", "h100_dgx", "--chips", 8, status=2).stderr
-        self.assertIn("the layers 24 mamba1 have no graphs", error)
+        self.assertIn("which the layers 24 mamba1 do not have", error)
         report = self.run_tool("config.json", "--system", "h100_dgx", "--chips", 8, "--set",
                                "execution={stack: te, chip: h100_80gb}").stdout
         self.assertRegex(report, "caution +guessed: the rates of the blocks mamba1")
@@ -204,7 +204,7 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
         (self.folder / "mine/a.yaml").write_text("types: [mine]\nlike: llama\n"
                                                  "let: {a: my_heads}\n")
         error = self.run_tool("import", "config.json", "--families", "mine", status=2).stderr
-        self.assertEqual(error, "mine/a.yaml:3:10: there is neither a field nor an expression "
+        self.assertEqual(error, "mine/a.yaml:3:10: unknown field or expression "
                                 "'my_heads'\n")
 
     def test_a_system_in_place_of_that_of_a_config(self):

@@ -166,24 +166,24 @@ class Launch(CliTest):
             # Without a framework's arguments it stays an error.
             self.write("m.yaml", "plan: {recompute: selective}\n")
             words[3] = "m.yaml"
-            self.assertIn("fused attention leaves nothing to select",
+            self.assertIn("which fused attention does not keep",
                           self.run_tool(*words, status=2).stderr)
 
     def test_misspelt_flags_are_told_with_the_nearest(self):
         for text, notes in (
                 ("--tensor-model-paralel-size 8 --micro-batch-size 1",
-                 ["a.sh:1:1: --tensor-model-paralel-size: is not looked at, did you mean "
+                 ["a.sh:1:1: --tensor-model-paralel-size: this argument is ignored, did you mean "
                   "'--tensor-model-parallel-size'?"]),
                 ("--micro-batch-size 1\n--pipeline-parallel-size 2 --use-distributed-optimiser",
-                 ["a.sh:2:1: --pipeline-parallel-size: is not looked at, did you mean "
+                 ["a.sh:2:1: --pipeline-parallel-size: this argument is ignored, did you mean "
                   "'--pipeline-model-parallel-size'?",
-                  "a.sh:2:28: --use-distributed-optimiser: is not looked at, did you mean "
+                  "a.sh:2:28: --use-distributed-optimiser: this argument is ignored, did you mean "
                   "'--use-distributed-optimizer'?"]),
                 # Flags of Megatron-LM that have nothing to do with the plan.
                 ("--micro-batch-size 1 --rampup-batch-size 1 --num-attention-heads 64 --optimizer "
                  "adam --max-position-embeddings 8192 --num-query-groups 8 --num-experts 8", []),
                 ("[parallelism]\ntensor_parallel_degre = 8\npipeline_parallel_degree = 2",
-                 ["a.sh:2:1: parallelism.tensor_parallel_degre: is not looked at, did you mean "
+                 ["a.sh:2:1: parallelism.tensor_parallel_degre: this argument is ignored, did you mean "
                   "'parallelism.tensor_parallel_degree'?"])):
             with self.subTest(text):
                 self.write("a.sh", text + "\n")

@@ -99,7 +99,7 @@ class ModelTest(CliTest):
             text.replace(": 36", ": 1" + "0" * 400): "config.json: 'num_hidden_layers': a number",
             text.replace(": 36", ": -36"): count,
             text.replace(": 36", ': "36"'): count,
-            text.replace("qwen3", "t7"): "config.json: model_type: there is no family of models 't7'; ",
+            text.replace("qwen3", "t7"): "config.json: model_type: models of type 't7' are not known; ",
             text.replace("head_dim", "sinks"): "config.json: the field 'sinks' of a model of type",
         }
         for content, message in cases.items():

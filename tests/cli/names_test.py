@@ -101,7 +101,7 @@ class Names(CliTest):
 
     def test_the_name_of_a_model_is_a_config_that_wants_a_machine(self):
         error = self.run_tool("llama3_70b", status=2).stderr
-        self.assertRegex(error, "^llama3_70b: is a model without a machine, expected --system NAME")
+        self.assertRegex(error, "^llama3_70b: this file has a model but no machine; expected --system NAME")
         for file in CONFIGS.glob("**/*.yaml"):
             name = file.relative_to(CONFIGS).with_suffix("").as_posix()
             if name.split("/")[0] in ("studies", "systems", "workloads"):

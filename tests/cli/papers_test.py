@@ -64,7 +64,7 @@ class PaperCases(CliTest):
         done = self.run_tool(
             "check", ROOT / "configs" / "llama3_8b_decode_dataflow.yaml", "--set",
             f"system.levels={levels}", "--set", "execution.levels=true", status=2)
-        self.assertIn("expected output, weight or input as 'accelerator.dataflow', got best",
+        self.assertIn("expected 'accelerator.dataflow' to be output, weight or input, got best",
                       done.stderr)
 
     def test_the_space_counts_what_is_open(self):

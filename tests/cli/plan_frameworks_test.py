@@ -72,7 +72,8 @@ class Frameworks(PlanCase):
                 self.write("r.json", self.run_tool(self.config, *told, "--json", "-").stdout)
                 self.run_tool("emit", "r.json", "--for", framework)  # status 0: it runs
                 report = self.run_tool(self.config, *told).stdout
-                self.assertRegex(report, rf"framework +{framework}; the best plan of any is .* better")
+                self.assertRegex(report, rf"framework +{framework}; the best plan of any framework "
+                                         "is .* better")
 
     def test_nothing_is_found_for_a_framework_that_it_cannot_run(self):
         found = 0
@@ -233,7 +234,7 @@ training: {}
         wrong = self.run_tool(self.config, *changes(
             "training.framework=torchtitan", "training.schedule=zb_h1", "training.zero=1",
             "training.layout=front_1"), status=2).stderr
-        self.assertEqual(wrong.count("torchtitan runs none of these"), 3)
+        self.assertEqual(wrong.count("torchtitan supports none of these values"), 3)
 
 
     def test_each_second_product_is_recomputed_by_torchtitan_alone(self):
@@ -248,7 +249,8 @@ training: {recompute: op_sac}
         for framework in ("megatron", "deepspeed"):
             wrong = self.run_tool(config, *changes(f"training.framework={framework}"),
                                   status=2).stderr
-            self.assertIn(f"recompute: {framework} runs none of these: op_sac, each second product",
+            self.assertIn(f"recompute: {framework} supports none of these values: op_sac, each second "
+                          "product",
                           wrong)
 
     def test_expert_ranks_that_include_tensor_ranks_need_a_stack(self):

@@ -141,17 +141,17 @@ training: {zero: 3, recompute: full}
         small = ["--set", "system.memory.capacity=60 GB"]
         text = self.run_tool(config, *small, status=3).stdout
         self.assertIn("infeasible, proved", text)
-        self.assertIn("even under the low ends of all memory constants", text)
+        self.assertIn("even at the low ends of all constants of memory", text)
         untold = [*small, "--set", "training.recompute=unknown",
                   "--set", "system.memory.capacity=30 GB"]
-        self.assertIn("nothing found to fit", self.run_tool(config, *untold, status=5).stdout)
+        self.assertIn("no plan was found to fit", self.run_tool(config, *untold, status=5).stdout)
         high = self.run_tool(config, "--set", "training.decide=high", status=5).stdout
-        self.assertIn("nothing found to fit, by the high ends", high)
+        self.assertIn("no plan was found to fit, at the high ends", high)
         # Memory that goes to the host is guessed, also with a stack of the shelf.
         host = self.run_tool("llama3_70b_2048_h100", "--set", "system.chips=8", "--set",
                              "execution={stack: {from: te, software: {offload_layers: 1}}, "
                              "chip: h100_80gb}", status=5).stdout
-        self.assertIn("nothing found to fit, with constants of memory that are guessed", host)
+        self.assertIn("no plan was found to fit, with guessed constants of memory", host)
 
     def test_textbooks_prove_nothing_of_software_that_holds_less(self):
         # FSDP trains it on these chips (huggingface.co/blog/ram-efficient-pytorch-fsdp): 16 bytes a
@@ -164,7 +164,7 @@ training: {zero: 3, recompute: full}
             """)
         held = {one["stack"]: one["verdict"]
                 for one in self.result(config, status=5)["infeasible"]["software"]}
-        self.assertIn("nothing found to fit, by the bytes of textbooks",
+        self.assertIn("no plan was found to fit, by memory formulas of textbooks",
                       self.run_tool(config, status=5).stdout)
         # Each stack by itself, with the chip of these machines.
         for file in sorted((CONFIGS / "stacks").glob("*.yaml")):
@@ -182,7 +182,7 @@ training: {zero: 3, recompute: full}
                       self.run_tool(config, "--set", "system.memory.capacity=30 GB", status=3).stdout)
         dataflow = ["--set", "execution.style=dataflow", "--set", "system.accelerator.sram=1 GB"]
         self.assertIsNone(self.result(config, *dataflow, status=3)["infeasible"]["software"])
-        self.assertIn("infeasible, proved by the bytes of textbooks: no plan fits",
+        self.assertIn("infeasible, proved by memory formulas of textbooks: no plan fits",
                       re.sub(r"\s+", " ", self.run_tool(config, *dataflow, status=3).stdout))
 
 
@@ -260,7 +260,7 @@ training: {zero: 3, recompute: full}
                              without_effort(self.result(part, "--chips", chips)))
         # Twelve of eight are no part; the message has what would be one.
         wrong = self.run_tool(part, "--chips", 12, status=2).stderr
-        self.assertIn("--set system.network.0.degree=4 takes so many in place of 8", wrong)
+        self.assertIn("--set system.network.0.degree=4 replaces the 8 of the innermost dimension", wrong)
         self.run_tool("check", part, "--chips", 12, "--set", "system.network.0.degree=4")
         # A part of a ring is a line.
         line = self.run_tool(part, "--system", "tpu_v5e", "--chips", 4, status=3).stdout

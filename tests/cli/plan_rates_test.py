@@ -44,7 +44,7 @@ class Rates(PlanCase):
         self.assertNotIn("caution", self.run_tool(config).stdout)
 
     def test_a_mapping_of_training_names_the_plan_where_there_is_one(self):
-        hint = "a plan of a step of training counts all: --set training={}"
+        hint = "a plan of a training step counts all of these: --set training={}"
         for config, has_plan in (("transformers/llama3_70b", True), ("gpt3_1t", False)):
             path = CONFIGS / f"{config}.yaml"
             report = self.run_tool(path, "--node-limit", "200", status=(0, 4)).stdout
@@ -90,8 +90,8 @@ class Rates(PlanCase):
                 if named is None:
                     self.assertNotIn("whose peak is", text)
                 else:
-                    self.assertRegex(text, f"caution the rates are measured on {named}")
-                    self.assertIn("this machine's chips have one of 989.4 TFLOP/s", text)
+                    self.assertRegex(text, f"caution rates were measured on {named}")
+                    self.assertIn("but the chips of this machine have a peak of 989.4 TFLOP/s", text)
         for file in sorted((CONFIGS / "training").glob("*.yaml")):
             # Rates of blocks that no measured run decided are guessed, and said to be.
             text = re.sub(r"caution +guessed", "", self.run_tool("check", file).stdout)

@@ -166,7 +166,7 @@ class Predict(CliTest):
         # Beside a row that describes a plan one that does not is left out.
         both = HEADER + ROW + ROW.replace("a,", "b,", 1).replace("bf16", "nvfp4")
         report = self.run_tool("predict", self.write("two.csv", both), "-o", "o.csv").stdout
-        self.assertIn("1 runs left out, as they describe no plan, b first: precision: the chip", report)
+        self.assertIn("1 runs left out, as they describe no plan (b first: precision: the chip", report)
         self.assertIn('"precision: the chip has no', (self.folder / "o.csv").read_text())
 
     def test_switches_are_columns_and_change_the_time(self):
@@ -203,10 +203,10 @@ class Predict(CliTest):
             factor = (largest + step - float(said["predicted_s"])) / largest
             with self.subTest(step):
                 if factor > 0:
-                    told = re.search(r"; ([0-9.]+) times as long it would agree", report)
+                    told = re.search(r"; ([0-9.]+) times as long, it would agree", report)
                     self.assertAlmostEqual(float(told[1]), factor, delta=0.02)
                 else:
-                    self.assertIn("; no time of it alone would agree", report)
+                    self.assertIn("; no change of this part alone makes it agree", report)
                 # Six FLOP for each of about 6.4e9 weights and each of 64 times 2,048 tokens.
                 least = 6 * 6.4e9 * 64 * 2048 / (8 * 989.4e12)
                 self.assertEqual("faster than the peak of its chips allows" in report, step < least)
@@ -351,9 +351,9 @@ class Predict(CliTest):
                          ",full,a,b\n")
         done = self.run_tool("predict", odd)
         self.assertEqual(done.stderr.replace(str(self.folder) + "/", ""),
-                         f"odd.csv:1:{len(HEADER) + 1}: the column 'recomput' is not read, did you "
+                         f"odd.csv:1:{len(HEADER) + 1}: the column 'recomput' is unknown and ignored, did you "
                          "mean 'recompute'?\n"
-                         "odd.csv: columns that are not read: 'my notes', 'why'\n")
+                         "odd.csv: unknown columns, which are ignored: 'my notes', 'why'\n")
         self.assertEqual(self.run_tool("predict", odd, "--quiet").stderr, "")
         self.assertEqual(self.run_tool("predict", odd, "--quiet").stdout, done.stdout)
 

@@ -257,19 +257,19 @@ class ServingPredict(CliTest):
         for changes, doubt in (
                 ({}, ""), ({"tp_size": "16", "id": "a"}, "more chips than a node has"),
                 ({"tp_size": "3", "id": "a"}, "the model has no such degrees"),
-                ({"tp_size": "2", "id": "c1_tp4_1"}, "the name says another tensor degree"),
+                ({"tp_size": "2", "id": "c1_tp4_1"}, "the name of this row has another tensor degree"),
                 ({"model_path": "deepseek-ai/DeepSeek-V3", "tp_size": "8", "moe_tp_size": "4",
                   "moe_ep_size": "1", "id": "a"}, "degrees of experts and of attention differ"),
                 ({"backend": "vllm", "source": "aic gap analysis", "isl": "4000"},
-                 "the batch is a limit, not the load")):
+                 "the batch of this row is a limit, not the load")):
             report, row = self.one(**changes)
             self.assertEqual(row["doubtful"], doubt)
             self.assertEqual("in doubt, and left out above" in report, doubt != "")
 
     def test_what_is_not_on_the_shelf_is_counted(self):
-        for changes, reason in (({"model_path": "m"}, "no such model on the shelf"),
-                                ({"system": "s"}, "no such system on the shelf"),
-                                ({"backend": "b"}, "no such engine on the shelf")):
+        for changes, reason in (({"model_path": "m"}, "no built-in model of this name"),
+                                ({"system": "s"}, "no built-in system of this name"),
+                                ({"backend": "b"}, "no built-in engine of this name")):
             report, row = self.one(**changes)
             self.assertEqual((row["note"], row["predicted_tpot_ms"]), (reason, ""))
             self.assertIn(f"not predicted: 1 points of {row['model_path']}, {reason}", report)

@@ -391,7 +391,8 @@ class ServingTest(CliTest):
         words = [word for each in front for word in ("--set", each)]
         self.write("c.json", json.dumps(SMALL))
         self.assertRegex(self.run_tool("c.json", *words).stdout,
-                         r"framework +sglang; the front of any is .* better, proved: \d+ deploy")
+                         r"framework +sglang; the front of any framework is .* better, proved: \d+ "
+                         "deploy")
         fleet = changed(self.fleet(), "serving.framework", "vllm")
         self.assertEqual(self.solve(fleet)["framework"]["gain"], 0.0)
         pinned = SMALL | {"serving": SMALL["serving"] | {"pipeline": 2, "modes": ["aggregated"]}}
@@ -529,9 +530,10 @@ class Waiting(CliTest):
             r"^ +(\d+) +([\d.]+) +[\d.]+ +([-+][\d.]+) .* disaggregated$", page, re.M).groups()
         config = ROOT / "configs" / "serving" / "llama3_70b_16_h100.yaml"
         report = re.sub(r"\s+", " ", self.run_tool(config).stdout)
-        told = re.search(r"of (\d+) measured deployments whose prefill is apart is (\d+) % off, "
-                         r"(\d+) % too (fast|slow) on average.* It is ([\d.]+) % better than the best "
-                         r"aggregated one by the model, (less|more) than that error", report)
+        told = re.search(r"for (\d+) measured deployments with separate prefill, predicted times per "
+                         r"token are (\d+) % off, (\d+) % too (fast|slow) on average.* By the model "
+                         r"it is ([\d.]+) % better than the best aggregated deployment, which is "
+                         r"(less|more) than that error", report)
         self.assertEqual(told.groups()[:4], (points, f"{float(off):.0f}", f"{abs(float(bias)):.0f}",
                                              "fast" if bias[0] == "-" else "slow"))
         alone = [self.result(config, "--set", f"serving.modes={mode}")["tokens_per_second"]
@@ -540,7 +542,7 @@ class Waiting(CliTest):
         self.assertAlmostEqual(float(told[5]), ahead, delta=0.01)
         self.assertEqual(told[6], "less" if ahead < int(told[2]) else "more")
         aggregated = self.run_tool(config, "--set", "serving.modes=aggregated").stdout
-        self.assertNotIn("prefill is apart", aggregated)
+        self.assertNotIn("separate prefill", aggregated)
         caution = "no deployment was measured with typical"  # which is fitted to nothing
         self.assertIn(caution, aggregated)
         self.assertNotIn(caution, self.run_tool(
@@ -569,13 +571,13 @@ class Waiting(CliTest):
         self.assertIn(f"\nidle          {19 - used} of 19 chips h100\n", report)
         self.assertNotIn("\nidle ", self.run_tool(config).stdout)
 
-    def test_prompts_that_wait_without_end_are_told(self):
+    def test_a_queue_that_grows_without_end_is_reported(self):
         for limits, waits in (("{tpot: 50 ms}", True), ("{tpot: 50 ms, ttft: 2 s}", False)):
             report = self.run_tool(CONFIG, "--set", f"serving.limits={limits}",
                                    "--json", "r.json").stdout
             ttft = json.loads((self.folder / "r.json").read_text())["serving"]["figures"]["ttft"]
             self.assertEqual(ttft is None, waits)
-            self.assertEqual("more and more of them wait" in " ".join(report.split()), waits)
+            self.assertEqual("so the queue grows without end" in " ".join(report.split()), waits)
 
 
 class Speculation(CliTest):

@@ -266,7 +266,7 @@ class ExitStatus(CliTest):
         config = self.write("c.yaml", SMALL)
         self.assertIn("\nrates         ideal, the peaks of the cores", self.run_tool(config).stdout)
         text = self.run_tool(config, "--set", "execution.compute_utilization=0.8").stdout
-        self.assertIn("\nrates         ideal, but for compute at 80 % of the peak", text)
+        self.assertIn("\nrates         ideal, except that compute reaches 80 % of the peak", text)
 
     def test_equal_rows_of_a_long_table_are_one(self):
         dlrm = ROOT / "configs" / "dlrm.yaml"
@@ -282,7 +282,7 @@ class ExitStatus(CliTest):
         self.assertEqual(sum(counts) + len(rows) - len(counts), len(partitions))
         # The report marks partitions that need more than the chip's SRAM as cut into pieces.
         self.assertRegex(re.sub(r"\s+", " ", report),
-                         r"SRAM at most 104.9 MB of 118.5 MB .* partitions with \* up to 132.6 MB")
+                         r"SRAM at most 104.9 MB of 118.5 MB .* partitions with \* take up to 132.6 MB")
 
     def test_limits_are_four(self):
         config = self.write("hard.yaml", random_graph())

@@ -515,7 +515,7 @@ axes:
         self.run_study("cautions", study=self.write("cautions.yaml", text))
         lines = {row["point"]["chip"]: row for row in map(json.loads, self.rows("cautions"))}
         self.assertNotIn("cautions", lines["own"])
-        self.assertRegex(lines["other"]["cautions"][0], "^the rates are measured on ")
+        self.assertRegex(lines["other"]["cautions"][0], "^rates were measured on ")
         with open(self.folder_of("cautions") / "results.csv", newline="") as file:
             rows = {row["chip"]: row["cautions"] for row in csv.DictReader(file)}
         self.assertEqual(rows, {"own": "", "other": " ".join(lines["other"]["cautions"])})

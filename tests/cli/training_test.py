@@ -157,7 +157,7 @@ class Solve(PlanCase):
                          ("feasible", None, None))
         self.assertEqual((again["status"], again["step_time"]), ("feasible", best["step_time"]))
         self.assertEqual(again["plan"], best["plan"])
-        self.assertIn("a plan that was given, which fits", self.run_tool(
+        self.assertIn("a plan that was given; it fits", self.run_tool(
             "evaluate", self.config, "--mapping", "r.json").stdout)
         second = best["top"][1]
         self.write("second.json", json.dumps(second))

@@ -575,7 +575,7 @@ class Onnx(unittest.TestCase):
                              json.loads(config.read_text()))
             for words, message in (
                     ([], f"{file}: sizes: the dimension 'tokens' has no size, expected --size"),
-                    (sizes, "m.onnx: is a model without a machine, expected --system NAME")):
+                    (sizes, "m.onnx: this file has a model but no machine; expected --system NAME")):
                 told = subprocess.run([PROGRAM, str(file), *words], text=True, capture_output=True)
                 self.assertEqual(told.returncode, 2)
                 self.assertIn(message, told.stderr)

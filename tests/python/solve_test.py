@@ -319,7 +319,7 @@ class Evaluate(unittest.TestCase):
             self.assertEqual(dfsearch.solve(GRAPH).notes, [])
 
     def test_the_name_of_a_model_wants_a_machine(self):
-        with self.assertRaisesRegex(dfsearch.InputError, "^llama3_8b: is a model without a machine"):
+        with self.assertRaisesRegex(dfsearch.InputError, "^llama3_8b: this file has a model but no machine"):
             dfsearch.solve("llama3_8b")
         small = {"workload.sequence": 1024, "workload.global_batch": 8}
         named = dfsearch.solve("llama3_8b", changes={"system": {"from": "h100_dgx", "chips": 8}, **small})

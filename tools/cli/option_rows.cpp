@@ -130,27 +130,28 @@ constexpr OptionRow kQuiet{"--quiet", "", "no progress", set<&Line::quiet>};
 constexpr OptionRow kHtml{"--html", "FILE", "the result as a page for the browser, in one file",
                           set<&Line::html>};
 constexpr OptionRow kDetail{"--detail", "",
-                            "of a deployment also the kernels of its iterations, the share of the "
-                            "roofline that each reaches, and the key of the engine that decides it",
+                            "for a deployment, print the kernels of its iterations, their shares "
+                            "of the roofline, and the keys of the engine that set these",
                             set<&Line::detail>};
 
 constexpr OptionRow kSize{"--size", "NAME=VALUE",
                           "the size of a dimension that a model of ONNX names", set<&Line::sizes>,
                           kRepeatable};
 constexpr OptionRow kUnknown{"--unknown", "refuse|elementwise",
-                             "how unknown operators of a model of ONNX are read (refuse)",
+                             "treatment of unknown operators of a model of ONNX (refuse)",
                              set_word<&Line::unknown_operators>};
 constexpr OptionRow kFamilies{
     "--families", "DIR",
-    "families of models in DIR/*.yaml, beside the built-in ones (docs/formats.md)",
+    "read families of models from DIR/*.yaml, in addition to the built-in ones (docs/formats.md)",
     families_folder};
 
 constexpr OptionRow kConfig[] = {
-    {"--config", "CONFIG", "the config, in place of the word CONFIG", set<&Line::config_option>},
+    {"--config", "CONFIG", "the config, as an alternative to the argument CONFIG",
+     set<&Line::config_option>},
     {"--set", "KEY=VALUE", "override a key of the config: system.network.0.degree=16",
      set<&Line::overrides>, kRepeatable},
     {"--system", "NAME",
-     "replace the machine of the config by one of 'dfsearch list systems' or of a file",
+     "replace the machine of the config by one of 'dfsearch list systems', or by a file",
      system_name},
     {"--chips", "N", "the number of chips of the machine", chip_count, kOnce, kMostChips},
     kFamilies,
@@ -164,63 +165,71 @@ constexpr OptionRow kSolve[] = {
     {"--time-limit", "T", "stop after this time: '20 min', '90 s'",
      set<&Line::search, &SearchRequest::time_limit>},
     {"--memory-limit", "B",
-     "memory of the search: '4 GiB'; near it the search goes on with less (half of the machine)",
+     "memory of the search: '4 GiB'; near this limit the search uses methods that need less (half "
+     "of the machine)",
      memory_limit},
     {"--node-limit", "N", "stop after N nodes of the search",
      set<&Line::search, &SearchRequest::node_limit>},
     {"--objective", "O",
-     "search.objective of a mapping, the step time or its product with another figure", objective,
-     kOnce, OptionRow::kAny, one_of<Objective>},
+     "minimise search.objective of a mapping: the step time or its product with another figure",
+     objective, kOnce, OptionRow::kAny, one_of<Objective>},
     {"--top", "K",
-     "report the K best parallelisms, or the K best splits of a budget; without it the best one, "
-     "and the distance of the next one if it is found soon",
+     "report the K best parallelisms, or the K best splits of a budget (by default the best one, "
+     "and how far the next one is if that is found quickly)",
      set<&Line::search, &SearchRequest::top>, kOnce, kMostAnswers},
     kJson,
     kHtml,
-    {"--mapping", "FILE", "the answer as JSON that --hint and evaluate read", set<&Line::mapping>},
+    {"--mapping", "FILE", "write the answer as JSON, which --hint and evaluate read",
+     set<&Line::mapping>},
     {"--emit", "FRAMEWORK=FILE",
-     "the answer as 'dfsearch emit' writes it: --emit megatron=launch.sh; for chakra a prefix",
+     "write the answer as 'dfsearch emit' does: --emit megatron=launch.sh; chakra takes a prefix "
+     "of files",
      emit_to},
-    {"--hint", "FILE", "a result to start from; dropped if it does not fit or is ruled out",
+    {"--hint", "FILE",
+     "start from this result; it is ignored if it does not fit or the config excludes it",
      set<&Line::hint>},
     {"--checkpoint", "FILE",
-     "keep the state of the search in FILE, and go on from a state that is in it; a kill loses "
-     "seconds",
+     "save the state of the search in FILE every few seconds, and resume from FILE if it exists",
      set<&Line::checkpoint>},
-    {"--resume", "FILE", "go on from such a state, with the same config", set<&Line::resume>},
-    {"--events", "FILE|-", "the events of the search as JSON lines; with - in place of the report",
+    {"--resume", "FILE", "resume from such a file, with the same config", set<&Line::resume>},
+    {"--events", "FILE|-",
+     "write the events of the search as JSON lines; with - they replace the report",
      set<&Line::events>},
-    {"--no-bound", "NAME", "search without one of the bounds below: slower, with the same answer",
-     drop_bound, kRepeatable},
+    {"--no-bound", "NAME",
+     "do not use one of the bounds below: the search is slower, the answer is the same", drop_bound,
+     kRepeatable},
     {"--robust", "",
-     "with 'training' and a stack: also the plan of least regret over the intervals of the stack's "
-     "constants (docs/truth.md)",
+     "with 'training' and a stack, also find the plan of least regret over the intervals of the "
+     "stack's constants (docs/truth.md)",
      set<&Line::search, &SearchRequest::robust>},
     {"--what-if", "",
-     "the exact gain of a tenth more of each quantity of the machine: one search for each",
+     "report the exact gain of 10 % more of each quantity of the machine, by a search for each",
      set<&Line::search, &SearchRequest::what_if>},
     {"--count", "",
-     "count the plans, executions or deployments that fit; for mappings only the size of the space",
+     "count the plans, executions or deployments that fit; for mappings, print the size of the "
+     "space only",
      set<&Line::search, &SearchRequest::count>},
-    {"--deterministic", "", "the same nodes, log and answer for any number of threads",
+    {"--deterministic", "",
+     "expand the same nodes and print the same log and answer with any number of threads",
      set<&Line::search, &SearchRequest::deterministic>},
-    {"--quiet", "", "no progress and no report", set<&Line::quiet>},
+    {"--quiet", "", "print neither progress nor report", set<&Line::quiet>},
     {"--verbose", "",
-     "a line of progress for every better mapping, and at the end the effort of each technique",
+     "print a line of progress for every better mapping, and the effort of each technique at the "
+     "end",
      set<&Line::verbose>},
     kDetail};
 
 constexpr OptionRow kEvaluate[] = {
     kDetail,
-    {"--mapping", "FILE", "the answer: a result of solve, or YAML with its keys",
+    {"--mapping", "FILE", "the answer to evaluate: a result of solve, or YAML with its keys",
      set<&Line::mapping>},
     {"--solution", "FILE",
-     "or a solution of an exported program; then --mapping gives the decisions that are not part "
-     "of the program, if the config leaves them open",
+     "or a solution of an exported program; decisions that neither the program nor the config "
+     "contains are then read from --mapping",
      set<&Line::solution>},
     kJson,
     kHtml,
-    {"--quiet", "", "no progress and no report", set<&Line::quiet>}};
+    {"--quiet", "", "print neither progress nor report", set<&Line::quiet>}};
 
 constexpr OptionRow kGraph[] = {
     {"--format", "F",
@@ -245,17 +254,19 @@ constexpr OptionRow kExport[] = {
      set<&Line::part>},
     {"--format", "F", "mps or lp (by the ending of FILE, else mps)", set<&Line::model_format>},
     {"--mapping", "FILE",
-     "a result with network, tile, micro-batch and sharding, if the config leaves them open",
+     "a result with the network, tile, micro-batch and sharding that the config does not fix",
      set<&Line::mapping>},
     kOutput};
 
 constexpr OptionRow kTable[] = {kJson};
 
 constexpr OptionRow kMesh[] = {
-    {"--axis", "N", "members of an axis whose last one talks to the first", mesh_axis, kRepeatable},
-    {"--open", "N", "members of an axis whose ends do not talk, a pipeline", open_axis,
-     kRepeatable},
-    {"--torus", "", "the first and the last chip of a row or column are joined",
+    {"--axis", "N", "numbers of members of axes that are rings: the last member sends to the first",
+     mesh_axis, kRepeatable},
+    {"--open", "N",
+     "numbers of members of axes that are pipelines: the last member does not send to the first",
+     open_axis, kRepeatable},
+    {"--torus", "", "a link joins the first and the last chip of each row and column",
      set<&Line::mesh, &Mesh::closed>},
     kJson};
 
@@ -268,8 +279,8 @@ constexpr OptionRow kGemm[] = {
     {"--word", "B", "size of an element ('2 B')", word_size},
     {"--published", "", "also the time of the public code of DeepFlow", set<&Line::published>},
     {"--intensities", "P",
-     "FLOP for a word of the memory over all tiles that fit the outermost level, for a GEMM that P "
-     "chips share in every way",
+     "FLOP for each word of memory traffic, over all tiles that fit the outermost level and all "
+     "ways to divide the GEMM among P chips",
      set<&Line::shared_by>, kRepeatable, kMostSharing},
     kJson};
 
@@ -278,11 +289,11 @@ constexpr OptionRow kHpl[] = {
     {"--block", "B", "columns of a panel (64 to 2048 in steps of 64)",
      set<&Line::hpc, &HpcLine::blocks>, kRepeatable, kLargestMatrix},
     {"--grid", "PxQ", "processes, one on each chip (all grids)", hpl_grid},
-    {"--rate", "R", "the measured rate of wide products of a chip (its peak)",
+    {"--rate", "R", "measured rate of a chip in wide products (its peak)",
      set_within<kRateLimits, &Line::hpc, &HpcLine::rate>},
-    {"--lookahead", "", "the next panel is factored during the update (the faster way)",
+    {"--lookahead", "", "factor the next panel during the update (default: the faster way)",
      set_lookahead<true>},
-    {"--no-lookahead", "", "panel, swap and update one after the other; not with --lookahead",
+    {"--no-lookahead", "", "run panel, swap and update one after the other; excludes --lookahead",
      set_lookahead<false>},
     kJson};
 
@@ -293,7 +304,7 @@ constexpr OptionRow kFft[] = {
      set<&Line::hpc, &HpcLine::real>},
     {"--layout", "slab|pencil", "the layout of the points on the chips (the faster one)",
      set<&Line::hpc, &HpcLine::layout>},
-    {"--transposed", "", "the output may stay in the order of the last exchange",
+    {"--transposed", "", "leave the output in the order of the last exchange",
      set<&Line::hpc, &HpcLine::transposed>},
     {"--repack", "N", "passes for packing: 2 of MPI libraries, 0 if fused (1)", fft_repack, kOnce,
      kMostPasses},
@@ -305,32 +316,32 @@ constexpr OptionRow kCollective[] = {
     {"--operation", "NAME",
      "all_reduce, all_gather, reduce_scatter, all_to_all or broadcast (all_reduce)",
      set<&Line::hpc, &HpcLine::operation>},
-    {"--bytes", "B", "size of the whole, or of the message of a member of an all_to_all",
+    {"--bytes", "B", "size of the whole data; for all_to_all, of the data of a member",
      set_within<kSizeLimits, &Line::hpc, &HpcLine::bytes>, kRequired},
     {"--nccl", "a100|h100|b200", "also the time that NCCL reaches on such chips of one node",
      set_word<&Line::hpc, &HpcLine::nccl>},
     kJson};
 
 constexpr OptionRow kPredict[] = {
-    {"--by", "GROUP", "the table of errors by source, model, gpu or gpus (source)",
+    {"--by", "GROUP", "group the table of errors by source, model, gpu or gpus (source)",
      set<&Line::run_groups>, kRepeatable},
-    {"--worst", "N", "print the N runs that are farthest off, with their largest part (5)",
+    {"--worst", "N", "print the N runs with the largest errors, and the largest part of each (5)",
      set<&Line::worst>, kOnce, kMostAnswers},
     {"--html", "PAGE", "predicted against measured times, and the tables, as a page",
      set<&Line::html>},
     {"-o,--output", "OUT.csv", "time, interval, parts, memory and error of each run",
      set<&Line::output>},
     {"--fit", "FILE.yaml",
-     "fit the constants that a stack marks to its timed runs, or those of an engine to its "
-     "deployments, cross-validated; write the stack or engine there, and use it",
+     "fit the constants that a stack lists as fitted to its timed runs, or those of an engine to "
+     "its deployments, with cross-validation; write the stack or engine to FILE and use it",
      set<&Line::fit>},
     {"--leave-out", "COLUMN",
-     "errors of the runs of a stack, each by constants fitted without all runs with its value of "
-     "COLUMN, as model, release, gpu or source",
+     "print errors by constants that are fitted without all runs of the same COLUMN: model, "
+     "release, gpu or source",
      set<&Line::left_out>},
-    {"--stack", "NAME", "the stack or engine to fit, if the table has several",
+    {"--stack", "NAME", "the stack or engine to fit, required if the table has several",
      set<&Line::fit_stack>},
-    {"--holdout", "SHARE|COLUMN=VALUE", "runs that the fit does not use; their error is printed",
+    {"--holdout", "SHARE|COLUMN=VALUE", "do not fit to these runs, and print their errors",
      holdout},
     {"--stacks", "DIR", "DIR/NAME.yaml replaces the built-in stack or chip NAME",
      set<&Line::stacks>},
@@ -345,25 +356,26 @@ constexpr OptionRow kEmit[] = {
      "chakra a prefix: FILE.N.et for each chip N, and FILE.json with their groups",
      set<&Line::output>},
     {"--anyway", "",
-     "write also an answer that the framework cannot run, below a comment; without it that is "
-     "refused, with exit status 3",
+     "write an answer that the framework cannot run, with a comment that says so (by default "
+     "refused with exit status 3)",
      set<&Line::anyway>}};
 
 constexpr OptionRow kStudy[] = {
     {"-o,--output", "DIR",
-     "the folder for results.ndjson, results.csv, front.json and study.json (the name of STUDY); "
-     "the same command goes on with a study that was stopped",
+     "the folder for results.ndjson, results.csv, front.json and study.json (default: the name of "
+     "STUDY); the same command resumes a study that was stopped",
      set<&Line::study, &StudyLine::output>},
     {"--points", "", "list the points", study_points},
     {"--print", "POINT",
-     "the whole config of a point, by its number or as 'sram=640 MiB,link=pcie'", study_print},
+     "print the whole config of a point, given by its number or as 'sram=640 MiB,link=pcie'",
+     study_print},
     {"--dry-run", "", "check the study, and print which axes bound boxes of points", study_dry_run},
     {"--only", "AXIS=LABEL,...", "only the points with these labels",
      set<&Line::study, &StudyLine::only>, kRepeatable},
-    {"--all", "", "solve all points, not only those that the front needs",
+    {"--all", "", "solve all points, also those that the front does not need",
      set<&Line::study, &StudyLine::all>},
-    {"--shard", "K/N", "the K-th of N parts; 'study merge' puts their folders together", shard},
-    {"--threads", "N", "points side by side, a thread each (all hardware threads)",
+    {"--shard", "K/N", "solve the K-th of N parts only; 'study merge' joins their folders", shard},
+    {"--threads", "N", "number of points solved at once, with a thread each (all hardware threads)",
      set<&Line::search, &SearchRequest::threads>, kOnce, kMostThreads},
     {"--gap", "G", "gap of each point, as for solve", set<&Line::search, &SearchRequest::gap>},
     {"--time-limit", "T", "stop the whole run after this time",
@@ -375,7 +387,7 @@ constexpr OptionRow kStudy[] = {
     {"--memory-limit", "B", "memory of all points that are solved at once, as for solve",
      memory_limit},
     {"--deterministic", "",
-     "no times in the results: the same bytes, once sorted, for any number of threads",
+     "write no times, so that sorted results have the same bytes with any number of threads",
      set<&Line::search, &SearchRequest::deterministic>},
     kFamilies,
     kQuiet};
@@ -393,7 +405,7 @@ constexpr UsageRow kImportUsage[] = {
 constexpr UsageRow kExportUsage[] = {
     {"CONFIG [options]", "a mixed-integer program for other solvers"}};
 constexpr UsageRow kChipUsage[] = {
-    {"CONFIG... [options]", "the chips that technologies and budgets give"}};
+    {"CONFIG... [options]", "chips derived from technologies and budgets"}};
 constexpr UsageRow kGemmUsage[] = {
     {"CONFIG --shape MxKxN", "the time of a GEMM alone on such a chip"},
     {"CONFIG --lstm BxDxVxLxS", "the time of a training step of an LSTM there"}};
@@ -407,12 +419,12 @@ constexpr UsageRow kMeshUsage[] = {
 constexpr UsageRow kPredictUsage[] = {
     {"TABLE.csv [-o OUT.csv]", "times of measured runs or deployments, and errors"}};
 constexpr UsageRow kSupportUsage[] = {
-    {"MODEL SYSTEM", "how many deployments were measured that are like it"}};
+    {"MODEL SYSTEM", "number of similar deployments that were measured, and errors"}};
 constexpr UsageRow kEmitUsage[] = {
     {"RESULT --for FRAMEWORK", "a plan or deployment as launch arguments or traces"}};
 constexpr UsageRow kStudyUsage[] = {
     {"STUDY [-o DIR] [options]", "all points of a design space, or its exact front"},
-    {"merge DIR... -o DIR", "the parts of a study as one"}};
+    {"merge DIR... -o DIR", "join the folders of parts of a study"}};
 constexpr UsageRow kListUsage[] = {
     {"[KIND] [--json FILE|-]", "systems, workloads, studies and configs by name"}};
 constexpr UsageRow kSchemaUsage[] = {{"", "the keys of a CONFIG as a JSON Schema"}};

@@ -125,7 +125,7 @@ class TraceGraph {
   TraceGraph(const std::string& bytes, std::string name, TraceGroups groups)
       : name_(std::move(name)), nodes_(nodes_of(bytes, name_)), groups_(std::move(groups)) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      if (!places_.emplace(nodes_[i].id(), i).second) refuse(i, "its id stands twice");
+      if (!places_.emplace(nodes_[i].id(), i).second) refuse(i, "another node has the same id");
       while (bytes_of(nodes_[i]) / columns_ > kMostOfColumn && columns_ < kMostColumns) {
         columns_ *= 2;
       }
@@ -195,10 +195,10 @@ class TraceGraph {
     std::vector<std::string> left_out;
     if (messages_ > 0) {
       left_out.push_back(fmt::format(
-          "{} messages between stages, and what the chip waits for in the pipeline", messages_));
+          "{} messages between stages, and the waiting of the chip in the pipeline", messages_));
     }
     if (beside_ > 0) {
-      left_out.push_back(fmt::format("{} collectives that go on beside other work", beside_));
+      left_out.push_back(fmt::format("{} collectives that overlap with other work", beside_));
     }
     if (others_ > 0) {
       left_out.push_back(fmt::format(
@@ -218,7 +218,7 @@ class TraceGraph {
   }
   [[nodiscard]] std::size_t place(std::size_t i, std::uint64_t dep) const {
     const auto found = places_.find(dep);
-    if (found == places_.end()) refuse(i, fmt::format("needs node {}, which is not there", dep));
+    if (found == places_.end()) refuse(i, fmt::format("depends on node {}, which is missing", dep));
     return found->second;
   }
 
@@ -314,9 +314,9 @@ class TraceGraph {
     }
     if (order.size() < nodes_.size())
 
-      throw InputError(name_ +
-                       ": nodes need each other in a circle; expected data_deps on earlier "
-                       "nodes alone");
+      throw InputError(
+          name_ +
+          ": the dependencies of nodes form a cycle; expected data_deps on earlier nodes only");
 
     return order;
   }

@@ -427,14 +427,18 @@ void write_step_traces(const Json& result, const std::string& name, const TakeFi
   const Json& plan = result.at("plan");
   const std::string schedule = plan.at("schedule");
   if (!result.at("work").is_object()) {
-    refuse("expected a plan without 'execution.stack', whose work has no exchanges of its own");
+    refuse(
+        "expected a plan without 'execution.stack', as times of a stack are not split into single "
+        "exchanges");
   }
   if (schedule == "zb_h1") {
     refuse("expected the schedule 1f1b, interleaved or gpipe for traces, got zb_h1");
   }
-  if (!plan.at("offload").empty()) refuse("expected a plan for traces that offloads nothing");
+  if (!plan.at("offload").empty())
+    refuse("expected a plan without offload, which traces do not contain");
   for (const Json& dimension : result.at("network")) {
-    if (dimension.contains("order")) refuse("expected a network without a mesh for traces");
+    if (dimension.contains("order"))
+      refuse("expected a network without a mesh, which traces do not support");
   }
   const auto stages = result.at("parallelism").at("pipeline").get<std::int64_t>();
   if (Ranks(result.at("network")).degree(Role::Pipeline) != stages ||

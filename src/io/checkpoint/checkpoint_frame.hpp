@@ -34,7 +34,7 @@ class ByteWriter {
 /// Bytes that no ByteWriter wrote.
 class BadBytes : public std::runtime_error {
  public:
-  explicit BadBytes(const std::string& why = "its bytes end early or make no sense")
+  explicit BadBytes(const std::string& why = "its bytes end too early or are not valid")
       : std::runtime_error(why) {}
 };
 

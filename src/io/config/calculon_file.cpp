@@ -105,8 +105,8 @@ std::string import_calculon(const std::string& text, const std::string& name) {
   try {
     return root.contains("mem1") ? system_of(root) : model_of(root);
   } catch (const Json::exception& error) {
-    throw InputError(fmt::format("{}: is a file of Calculon that makes no sense: {}", name,
-                                 what_is_wrong(error)));
+    throw InputError(
+        fmt::format("{}: this file of Calculon is not valid: {}", name, what_is_wrong(error)));
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", name, error.what()));
   }

@@ -206,7 +206,7 @@ class ChoicesReader {
     }
     if (choices_.communication.value_or(Communication::ReduceScatter) !=
         Communication::ReduceScatter) {
-      wrong({"redo", "communication"}, "expected no, as only communication rs gathers");
+      wrong({"redo", "communication"}, "expected no, as only 'communication: rs' gathers");
     }
   }
 
@@ -225,7 +225,8 @@ class ChoicesReader {
 
   void check_offload() {
     if (choices_.offload && choices_.offload->any() && !machine_.second_memory()) {
-      wrong({"offload"}, "expected none, as the system has no second memory (memory.second)");
+      wrong({"offload"},
+            "expected none, as offloading needs a second memory ('system.memory.second')");
     }
   }
 

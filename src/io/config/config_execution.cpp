@@ -86,9 +86,10 @@ const Schema& schema_of(Rows<ExecutionSection>) {
   using E = ExecutionSection;
   static constexpr Field kFields[] = {
       keys_of<&E::execution>(),
-      field<&E::launch_overhead>("launch_overhead",
-                                 "of a GEMM alone on a chip, `dfsearch gemm`; searches have none",
-                                 {.limits = kLatencyLimits}),
+      field<&E::launch_overhead>(
+          "launch_overhead",
+          "of `dfsearch gemm`, which times a GEMM alone on a chip; not of searches",
+          {.limits = kLatencyLimits}),
       by_hand("pins", "partitions of kernels, counted from 0", kPins,
               {.limits = {0, static_cast<double>(kLargestCount)}, .preset = "none"})};
   return schema<E, kFields>("execution");
@@ -178,9 +179,9 @@ void read_sharding(const YamlEntry& section, const DataflowGraph* graph, Problem
   problem.tensor_axes = text.axes;
   if (text.axes > 1 && problem.sharding == ShardingChoice::LeastBytes) {
     const YamlEntry* axes = section.value.find("axes");
-    messages.add(
-        axes->value.place, axes->key,
-        "expected 1 with search.sharding: least_bytes, which is chosen before the degrees");
+    messages.add(axes->value.place, axes->key,
+                 "expected 1 with 'search.sharding: least_bytes', which chooses the sharding "
+                 "before the degrees");
   }
   const YamlNode* pins = pins_of(reader);
   reader.finish();

@@ -40,21 +40,22 @@ void check_tokens(const Kernel& kernel, Report& report) {
 void check_keys_of_kind(const Kernel& kernel, Report& report) {
   const auto only = [&](const void* member, bool fits, const char* whose) {
     if (fits || !report.given(member)) return;
-    report.at_key(member, fmt::format("only {}, expected no such key", whose));
+    report.at_key(member, fmt::format("only valid for {}; remove this key", whose));
   };
   const bool elementwise = is_elementwise(kernel.kind);
   const bool attention = kernel.kind == KernelKind::Attention;
   if (attention && !kernel.attention) report.at_map("missing key 'attention'");
-  only(&kernel.attention, attention, "attention has keys");
+  only(&kernel.attention, attention, "kernels of kind attention");
   only(&kernel.element_flops, elementwise && kernel.mode == Mode::Simd,
-       "elementwise kernels in SIMD mode count by elements");
-  only(&kernel.matrices, kernel.kind == KernelKind::WeightGemm,
-       "weight_gemm kernels store matrices");
-  only(&kernel.coupled, elementwise, "elementwise kernels couple their rows");
-  only(&kernel.tokens, is_gemm(kernel.kind), "GEMMs have empty rows");
+       "elementwise kernels of mode simd");
+  only(&kernel.matrices, kernel.kind == KernelKind::WeightGemm, "kernels of kind weight_gemm");
+  only(&kernel.coupled, elementwise, "elementwise kernels");
+  only(&kernel.tokens, is_gemm(kernel.kind), "GEMMs");
   if (elementwise && kernel.mode == Mode::Simd && kernel.k != 1) {
-    report.at({&kernel.k},
-              fmt::format("an elementwise kernel has none, expected 1, got {}", kernel.k));
+    report.at(
+        {&kernel.k},
+        fmt::format("expected 1, as an elementwise kernel of mode simd sums over nothing, got {}",
+                    kernel.k));
   }
 }
 
@@ -69,11 +70,12 @@ void check_steps(const Kernel& kernel, Report& report) {
                      kernel.repeat == 1 && kernel.matrices == 0 && kernel.tokens == 0;
   if (!plain) {
     report.at({&kernel.steps},
-              "only GEMMs and elementwise kernels without `repeat`, `matrices`, `tokens` and "
-              "`spread` have steps, expected 1");
+              "expected 1: only GEMMs and elementwise kernels without 'repeat', 'matrices', "
+              "'tokens' and 'spread' have steps");
   }
   if (kernel.tiled != Loop::N && kernel.tiled != Loop::None) {
-    report.at({&kernel.steps}, "a kernel with steps is tiled on N or not at all, expected 1");
+    report.at({&kernel.steps},
+              "expected 1, as only a kernel that is tiled on N or not at all may have steps");
   }
 }
 
@@ -84,8 +86,9 @@ class KernelNames {
     for (std::size_t k = 0; k < text.kernels.size(); ++k) {
       const std::string& name = text.kernels[k].kernel.name;
       if (ids_.emplace(name, KernelId(k)).second) continue;
-      report.inside(&text.kernels, k, &name,
-                    fmt::format("the name {} stands twice", in_quotes(name)));
+      report.inside(
+          &text.kernels, k, &name,
+          fmt::format("another item has the name {}; expected different names", in_quotes(name)));
     }
   }
 
@@ -133,7 +136,7 @@ TensorList tensors_of(const WorkloadSection& text, KernelNames& names, Report& r
     has_input[to->index()] = true;
     if (tensor.next_layer && tensor.next_step) {
       report.inside(&text.tensors, t, &tensor.next_step,
-                    "a tensor leads to the next layer or to the next step, expected one of them");
+                    "expected either 'next_layer' or 'next_step', got both");
     }
     (tensor.next_layer || tensor.next_step ? made.seams : made.tensors)
         .push_back({.from = *from,
@@ -151,14 +154,16 @@ TensorList tensors_of(const WorkloadSection& text, KernelNames& names, Report& r
 void check_communication(void* object, Report& report) {
   const auto& [type, bytes, group] = *static_cast<const Communication*>(object);
   if (!group.empty() && !may_have_group(type)) {
-    report.at_key(&group, fmt::format("is of all_reduce, all_gather and all_to_all alone, and this "
-                                      "is a {}",
-                                      name_of(type)));
+    report.at_key(
+        &group,
+        fmt::format(
+            "only valid with the type all_reduce, all_gather or all_to_all, and this is a {}",
+            name_of(type)));
   }
   if (is_gradient(type) && report.given(&bytes)) {
-    report.at_key(&bytes,
-                  fmt::format("a {} is as large as the output of the kernel, expected no bytes",
-                              name_of(type)));
+    report.at_key(&bytes, fmt::format("not allowed with the type {}, whose size is that of the "
+                                      "output of the kernel; remove this key",
+                                      name_of(type)));
   } else if (!is_gradient(type) && !report.given(&bytes)) {
     report.at_map("missing key 'bytes'");
   }

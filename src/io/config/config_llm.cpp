@@ -28,10 +28,10 @@ bool agrees(const LlmSection& text, Report& report) {
            fmt::format("expected a divisor of the heads, {}, got {}", model.heads, model.kv_heads));
   }
   if (model.encoder_sequence > 0 && !(model.mixed && model.mixed->has_encoder())) {
-    refuse(&model.encoder_sequence, "goes with a 'family' that has an encoder and a decoder");
+    refuse(&model.encoder_sequence, "only valid with a 'family' that has an encoder and a decoder");
   }
   if (text.pass.causal && !text.pass.fused) {
-    refuse(&text.pass.causal, "unfused attention computes all pairs, expected full");
+    refuse(&text.pass.causal, "expected full, as unfused attention computes all pairs of tokens");
   }
   if (model.experts && model.experts->dense_layers >= model.layers) {
     report.inside(&model.experts, 0, &model.experts->dense_layers,
@@ -44,7 +44,7 @@ bool agrees(const LlmSection& text, Report& report) {
   }
   if (model.experts && model.experts->imbalance != 1.0) {
     report.inside(&model.experts, 0, &model.experts->imbalance,
-                  "only llm_serving has one, expected no such key");
+                  "only valid with kind llm_serving; remove this key");
     right = false;
   }
   right = check_kinds(model, report) && right;
@@ -57,9 +57,10 @@ bool agrees(const LlmSection& text, Report& report) {
   }
   for (const void* member : std::initializer_list<const void*>{&text.kv_heads, &model.bias,
                                                                &model.qk_norm, &model.positions}) {
-    if (report.given(member)) refuse(member, "latent attention has none, expected no such key");
+    if (report.given(member)) refuse(member, "not allowed with latent attention; remove this key");
   }
-  if (!text.pass.fused) refuse(&text.pass.fused, "latent attention is fused, expected fused");
+  if (!text.pass.fused)
+    refuse(&text.pass.fused, "expected fused, as latent attention is always fused");
   return right;
 }
 
@@ -201,7 +202,8 @@ void set_layer_list(const LlmSection& text, Workload& workload, Report& report) 
 std::optional<std::int64_t> length_of(const WorkloadSection& text, bool by_rule, Report& report) {
   if (text.workload.kind != WorkloadKind::LlmDecode) return text.sequence;
   if (!by_rule && text.sequence) {
-    report.at_key(&text.sequence, "only a layer by rule has one, expected no such key");
+    report.at_key(&text.sequence,
+                  "only valid for a layer by rule (docs/transformers.md); remove this key");
   }
   const auto& length = text.llm.context || !by_rule ? text.llm.context : text.sequence;
   if (!length) report.at_map("missing key 'context'");
@@ -212,14 +214,15 @@ std::optional<std::int64_t> length_of(const WorkloadSection& text, bool by_rule,
 
 bool check_kinds(const Transformer& model, Report& report) {
   if (model.post_norm && model.experts) {
-    report.at({&model.post_norm}, "goes with an MLP, expected none beside 'experts'");
+    report.at({&model.post_norm},
+              "not allowed with 'experts', as only an MLP has it; remove this key");
     return false;
   }
   const std::int64_t every = model.full_attention_every;
   if (every == 0 || (model.window > 0 && every <= model.layers)) return true;
   report.at({&model.full_attention_every},
             model.window == 0
-                ? "expected 'window', the tokens that the other layers see"
+                ? "only valid with 'window', the number of tokens that the other layers see"
                 : fmt::format("expected at most the layers, {}, got {}", model.layers, every));
   return false;
 }
@@ -227,7 +230,7 @@ bool check_kinds(const Transformer& model, Report& report) {
 void check_experts(void* object, Report& report) {
   const auto& experts = *static_cast<const Experts*>(object);
   if (experts.used > experts.count) {
-    report.at({&experts.used}, fmt::format("expected at most as many as there are, {}, got {}",
+    report.at({&experts.used}, fmt::format("expected at most the number of experts, {}, got {}",
                                            experts.count, experts.used));
   }
 }

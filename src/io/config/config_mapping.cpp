@@ -26,24 +26,24 @@ void check_one_kind(const Workload& workload, const YamlEntry& section, InputMes
     const std::string layers = layer_summary(model->mixed->shape.stacks.front());
     if (workload.graph.kernel_count() == 0) {
       messages.add(section.place, "family",
-                   fmt::format("mappings have no graphs of the layers {}: {}; 'training' with "
-                               "'execution.stack' plans a step, and llm_serving a deployment",
+                   fmt::format("a mapping needs the graph of a layer, which the layers {} do not "
+                               "have: {}; expected 'training' with 'execution.stack' (a plan of a "
+                               "step) or kind llm_serving (a deployment)",
                                layers, layer_list_graph(*model, {}, PassKind::Prefill, 0).why));
     } else if (const std::string blocks = model->mixed->unmeasured(); !blocks.empty()) {
-      messages.note(fmt::format(
-          "scans of the blocks {} take the time of matrix products and elementwise work as large, "
-          "which no run measured",
-          blocks));
+      messages.note(
+          fmt::format("no measured run contains the blocks {}: their scans are timed like matrix "
+                      "products and elementwise work of the same size",
+                      blocks));
     }
     return;
   }
   if (!model || !model->alternates() || workload.layers < model->layers) return;
   const YamlEntry* every = section.value.find("full_attention_every");
-  messages.add(
-      every ? every->value.place : section.place, "full_attention_every",
-      fmt::format("one graph stands for all layers here, expected a divisor of the layers, "
-                  "{}, got {}",
-                  model->layers, model->full_attention_every));
+  messages.add(every ? every->value.place : section.place, "full_attention_every",
+               fmt::format("expected a divisor of the {} layers, as a mapping repeats one graph "
+                           "for all layers, got {}",
+                           model->layers, model->full_attention_every));
 }
 
 /// Some workloads fix the strategy of all dimensions; a config may name the same one.
@@ -55,10 +55,11 @@ void resolve_defaults_of_strategies(const Workload& workload, Machine& system,
   const YamlEntry* network = section.value.find("network");
   for (std::size_t d = 0; d < system.network.size(); ++d) {
     if (system.network[d].strategy.value_or(strategy) != strategy) {
-      messages.add(network->value.items[d].find("strategy")->value.place, "strategy",
-                   fmt::format("expected {}, as in this kind of workload all dimensions serve, or "
-                               "nothing, got {}",
-                               name_of(strategy), name_of(*system.network[d].strategy)));
+      messages.add(
+          network->value.items[d].find("strategy")->value.place, "strategy",
+          fmt::format(
+              "this kind of workload uses every dimension for {}; expected that or no key, got {}",
+              name_of(strategy), name_of(*system.network[d].strategy)));
     }
     system.network[d].strategy = strategy;
   }
@@ -152,15 +153,17 @@ void check_levels(const Config& config, const YamlEntry& execution, InputMessage
   if (!problem.execution.levels || config.design) return;
   const Place& place = execution.value.find("levels")->value.place;
   if (problem.system.levels.empty()) {
-    messages.add(place, "levels", "the system has none, expected 'levels' or a 'technology' there");
-  } else if (!holds_tiles(problem.system.levels, problem.workload.word)) {
     messages.add(place, "levels",
-                 "a level inside another has less than three words for each that owns one");
-  } else if (problem.system.accelerator.dataflow == Dataflow::Best) {
+                 "the system has no on-chip levels, expected 'levels' or 'technology' in 'system'");
+  } else if (!holds_tiles(problem.system.levels, problem.workload.word)) {
     messages.add(
         place, "levels",
-        "what the registers pass goes by what stays in the arrays, expected output, weight "
-        "or input as 'accelerator.dataflow', got best");
+        "each level but the outermost must hold three words, one of each operand, for each unit "
+        "that has a copy of the level; expected a larger capacity in 'system.levels'");
+  } else if (problem.system.accelerator.dataflow == Dataflow::Best) {
+    messages.add(place, "levels",
+                 "the traffic of registers depends on the operand that stays in the arrays, "
+                 "expected 'accelerator.dataflow' to be output, weight or input, got best");
   }
 }
 
@@ -168,10 +171,10 @@ void check_levels(const Config& config, const YamlEntry& execution, InputMessage
 void note_peak_of_cores(const Problem& problem, InputMessages& messages) {
   const Bytes word = problem.workload.word;
   if (word == Bytes(2.0)) return;
-  messages.note(fmt::format(
-      "words of {} are computed at the peak of the cores, as of 16 bits; 'system.peaks' gives one "
-      "for each number format",
-      to_text(word)));
+  messages.note(
+      fmt::format("words of {} are computed at the peak of the cores, which is that of 16 bits; "
+                  "set 'system.peaks' for a peak of each number format",
+                  to_text(word)));
 }
 
 /// Parts of a workload that its graph leaves out.
@@ -179,8 +182,8 @@ void note_parts_left_out(const Problem& problem, InputMessages& messages) {
   if (problem.workload.kind != WorkloadKind::Hpl) return;
   if (problem.equations.out_of_core == OutOfCore::Free) return;
   messages.note(
-      "HPL as a graph counts trailing updates without panels and pivots; 'dfsearch "
-      "linpack' times whole runs");
+      "the graph of HPL has the trailing updates only, no panels and no pivots; 'dfsearch linpack' "
+      "times whole runs");
 }
 
 /// Whether the framework decides the format of a kernel, which has words of 4 B then.
@@ -200,13 +203,13 @@ void refuse_formats_without_effect(const Problem& problem, const YamlEntry* math
       std::ranges::all_of(problem.workload.graph.kernels(),
                           [](const Kernel& kernel) { return kernel.math.has_value(); });
   if (math && all_have_own) {
-    messages.add(math->place, "math", "expected none, as each kernel has a 'math' of its own");
+    messages.add(math->place, "math",
+                 "has no effect, as each kernel has a 'math' of its own; remove this key");
   }
   if (framework && !framework_decides(problem)) {
-    messages.add(
-        framework->place, "framework",
-        "expected none, as it decides the format of no kernel: it chooses that of words of "
-        "4 B without a 'math'");
+    messages.add(framework->place, "framework",
+                 "has no effect: it chooses the format of kernels with words of 4 B and no 'math', "
+                 "and there is none; remove this key");
   }
 }
 
@@ -220,7 +223,9 @@ void resolve_rates(const YamlNode& root, bool is_derived, Problem& problem,
   if (!problem.system.peaks.stated()) {
     for (const char* key : {"math", "framework"}) {
       if (!given(key)) continue;
-      messages.add(given(key)->place, key, "needs 'system.peaks', the peaks by number format");
+      messages.add(given(key)->place, key,
+                   "only valid with 'system.peaks', the peak of each number format; set these or "
+                   "remove this key");
     }
     if (!is_derived && messages.count() == 0) note_peak_of_cores(problem, messages);
     return;
@@ -249,8 +254,9 @@ void derive_chip(const YamlNode& root, Config& config, InputMessages& messages) 
   }
   if (open_shares(design.budget, design.technology).any()) {
     if (problem.objective != Objective::StepTime) {
-      messages.add(section->value.find("budget")->place, "budget",
-                   "leaves something to search, for which the objective must be step_time");
+      messages.add(
+          section->value.find("budget")->place, "budget",
+          "expected the objective step_time, as shares of the budget are left to the search");
     }
     return;
   }
@@ -314,8 +320,9 @@ Config read_mapping_config(const YamlNode& root, const Place& start, SystemUse u
     problem.execution = text.execution;
     config.launch_overhead = text.launch_overhead;
     if (!chip_alone && config.launch_overhead > Seconds{}) {
-      messages.add(execution->place, "launch_overhead",
-                   "only a GEMM alone on a chip has one ('dfsearch gemm'), expected none");
+      messages.add(
+          execution->place, "launch_overhead",
+          "only read by 'dfsearch gemm', which times a GEMM alone on a chip; remove this key");
     }
   }
   const bool execution_is_right = messages.count() == before_execution;
@@ -368,8 +375,8 @@ Config read_mapping_config(const YamlNode& root, const Place& start, SystemUse u
     }
     if (problem.equations.weight_pieces == WeightPieces::Reread && !problem.workload.micro_batch) {
       messages.add(root.find("equations")->place, "weight_pieces",
-                   "reread depends on the samples of a micro-batch, expected 'micro_batch' in the "
-                   "workload");
+                   "the number of rereads depends on the samples of a micro-batch, expected "
+                   "'micro_batch' in 'workload'");
     }
     if (execution_is_right) {
       std::vector<PartitionPin> pins;

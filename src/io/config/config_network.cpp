@@ -60,7 +60,8 @@ void resolve_defaults_of_mesh(MapReader& reader, DimensionSection& text) {
   for (const char* key : {"width", "height", "sharing"}) {
     const YamlEntry* entry = reader.optional(key);
     if (entry && !mesh) {
-      reader.messages().add(entry->place, key, "only a mesh or torus2d has it, expected none");
+      reader.messages().add(entry->place, key,
+                            "only valid with the topology mesh or torus2d; remove this key");
     }
   }
   if (!mesh) return;
@@ -89,10 +90,11 @@ DimensionSection read_dimension(const YamlNode& item, const Technology* technolo
   read_object(reader, text);
   const YamlEntry* link = reader.optional("link");
   if (link && !technology) {
-    messages.add(link->place, "link", "needs a 'technology' of the system, expected 'bandwidth'");
+    messages.add(link->place, "link",
+                 "only valid with 'system.technology'; expected 'bandwidth' instead");
   }
   if (const YamlEntry* ports = reader.optional("ports"); ports && !technology) {
-    messages.add(ports->place, "ports", "needs a 'technology' of the system, expected none");
+    messages.add(ports->place, "ports", "only valid with 'system.technology'; remove this key");
   }
   if (reader.has("bandwidth")) text.ports.link.reset();
   if (text.dimension.both_ways && !row_of(text.dimension.topology).spans_grid) {
@@ -122,8 +124,9 @@ std::string smaller_degree(const Machine& system, std::int64_t chips) {
   if (!inner.degree || inner.mesh) return "";
   const std::int64_t divisor = std::gcd(*inner.degree, chips);
   if (divisor == *inner.degree || divisor == 1) return "";
-  return fmt::format(": --set system.network.0.degree={} takes so many in place of {}", divisor,
-                     *inner.degree);
+  return fmt::format(
+      ": --set system.network.0.degree={} replaces the {} of the innermost dimension", divisor,
+      *inner.degree);
 }
 
 /// Ways to write a number as an ordered product of `factors` factors.
@@ -145,8 +148,8 @@ void check_ways(double ways, double most, const YamlEntry& section, const char* 
                 InputMessages& messages) {
   if (ways <= most) return;
   messages.add(section.value.find("network")->value.place, "network",
-               fmt::format("{:.2g} ways to use it are too many, expected at most {:g}: give {} of "
-                           "more dimensions",
+               fmt::format("the network can be used in {:.2g} ways, expected at most {:g}: fix {} "
+                           "of more dimensions",
                            ways, most, given));
 }
 

@@ -185,8 +185,8 @@ class PlanRules {
       return;
     }
     wrong({entry("training", "recompute")}, "recompute",
-          "fused attention leaves nothing to select, expected none or full, or "
-          "'attention: unfused' in the workload");
+          "expected none or full, as selective recomputes scores, which fused attention does not "
+          "keep; or set 'attention: unfused' in the workload");
   }
 
   const YamlNode& root_;

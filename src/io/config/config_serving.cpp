@@ -220,8 +220,8 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
   const std::size_t before = messages.count();
   if (const YamlEntry* system = reader.optional("system")) {
     messages.add(system->value.place, "system",
-                 "a deployment has one in each of its pools; --set serving.pools.0.system=NAME "
-                 "names that of the first");
+                 "not allowed in a deployment, in which each pool has a system; --set "
+                 "serving.pools.0.system=NAME sets that of the first pool");
   }
   read_modules(root, fleet, served, messages);
   const YamlEntry* several = reader.optional("fleet");
@@ -255,21 +255,25 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
         [](const serving::Pool& pool) { return pool.execution.style == Style::Dataflow; });
     if (task.model.mixed && is_fused) {
       messages.add(place, "model",
-                   fmt::format("dataflow fuses layers that are alike, expected kernels one by one "
-                               "for the layers {}",
+                   fmt::format("style dataflow needs layers that are all alike, expected "
+                               "kernel_by_kernel for the layers {}",
                                layer_summary(task.model.mixed->shape.stacks.front())));
     }
     if (task.model.mixed && task.model.mixed->has_encoder()) {
       messages.add(place, "model",
-                   fmt::format("deployments of a model with an encoder are not understood, whose "
-                               "layers are {}; 'training' plans a step of it",
+                   fmt::format("deployments of models with an encoder, such as the layers {}, are "
+                               "not supported; 'training' plans a step of this model",
                                layer_summary(task.model.mixed->shape.stacks.front())));
     } else if (task.model.mixed && !task.model.mixed->is_causal()) {
-      messages.add(place, "model", "attention to later tokens decodes none");
+      messages.add(place, "model",
+                   "expected a causal model: attention that sees later tokens cannot generate "
+                   "tokens one by one");
     }
     const bool predicts = task.speculation.kind == serving::Drafting::Mtp;
     if (task.model.mixed && predicts && !task.model.mixed->attends()) {
-      messages.add(place, "speculation", "no layer attends, as one that predicts a token does");
+      messages.add(place, "speculation",
+                   "kind mtp needs a layer with attention, and this model has none; expected "
+                   "another kind or no speculation");
     }
   };
   // A request whose only token is the first has no time for each token after it.
@@ -280,9 +284,9 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                       task.objective == serving::Objective::Front || task.limits.tpot;
     if (!decodes && asks) {
       messages.add(place, "output",
-                   "no request has more than one token, so there is no time for each token after "
-                   "the first: expected neither limits.tpot nor the objectives interactivity and "
-                   "front");
+                   "no request has more than one token of output, so there is no time per token "
+                   "after the first; expected a longer output, or neither limits.tpot nor the "
+                   "objectives interactivity and front");
     }
   };
   // A job is served by replicas that do both.
@@ -290,7 +294,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
     const YamlEntry* modes = reader.required("serving")->value.find("modes");
     if (!modes) config.task.modes = {serving::Mode::Aggregated};
     if (config.task.modes != std::vector{serving::Mode::Aggregated}) {
-      messages.add(modes->place, "modes", "expected aggregated beside 'num_requests'");
+      messages.add(modes->place, "modes", "expected modes: [aggregated] with 'num_requests'");
     }
   }
   if (!several) {
@@ -298,8 +302,8 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
     const std::vector<serving::Mode>& modes = config.task.modes;
     if (config.task.rounds && modes.size() == 1 && modes[0] == serving::Mode::Disaggregated) {
       messages.add(reader.optional("workload")->value.find("rounds")->place, "rounds",
-                   "only aggregated replicas have a burst at their start, expected none beside "
-                   "'modes: [disaggregated]'");
+                   "not allowed with 'modes: [disaggregated]': only aggregated replicas are "
+                   "modelled with a burst at the start; remove this key");
     }
     check_kinds_of_layers(config.task, reader.optional("workload")->value.place);
     check_outputs(config.task, reader.optional("workload")->value.place);
@@ -310,15 +314,16 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
   if (objective != Objective::Cost && objective != Objective::Energy &&
       objective != Objective::Chips) {
     messages.add(several->place, "fleet",
-                 "goes with the objectives cost, energy and chips: of all chips in use");
+                 "only valid with the objective cost, energy or chips, which are summed over all "
+                 "chips in use");
   }
   const std::vector<serving::Pool>& pools = config.task.pools;
   if (objective == Objective::Energy &&
       std::none_of(pools.begin(), pools.end(),
                    [](const serving::Pool& pool) { return pool.power > Watts{}; })) {
-    messages.add(
-        several->place, "fleet",
-        "with the objective energy, its watts, needs a 'power' in the system of some pool");
+    messages.add(several->place, "fleet",
+                 "the objective energy counts the watts of a fleet, expected 'power' in the system "
+                 "of at least one pool");
   }
   const serving::Limits common = config.task.limits;
   config.fleet.budget = fleet.budget;

@@ -54,40 +54,41 @@ void resolve_defaults_of_stages(const YamlNode& root, Config& config, InputMessa
   if (!problem.divides_graph()) {
     if (problem.objective == Objective::Bottleneck) {
       messages.add(place_of(root, "search", "objective"), "objective",
-                   "bottleneck needs stages that divide the graph, expected 'stages: graph' in "
-                   "'execution'");
+                   "bottleneck needs 'stages: graph' in 'execution', in which pipeline stages "
+                   "divide the graph");
     }
     return;
   }
   const Workload& workload = problem.workload;
   if (workload.kind != WorkloadKind::Graph && workload.kind != WorkloadKind::Lstm) {
     messages.add(stages, "stages",
-                 "only a workload of 'kind: graph' or 'lstm' has kernels for them, expected "
-                 "layers; "
-                 "'dfsearch graph' writes any workload so");
+                 "expected layers: 'stages: graph' needs a workload of kind graph or lstm; "
+                 "'dfsearch graph' writes any workload as kind graph");
     return;
   }
   const auto refuse = [&](bool wrong, const char* section, const char* key, const char* what) {
     if (wrong) messages.add(place_of(root, section, key), key, what);
   };
   refuse(!problem.execution.pins.empty(), "execution", "pins",
-         "partitions are numbered stage by stage where these divide the graph, expected no pins");
+         "not allowed with 'stages: graph', which numbers the partitions of each stage; remove "
+         "this key");
   refuse(workload.boundary > Bytes{}, "workload", "boundary",
-         "stages that divide the graph hand on what crosses their borders, expected none");
+         "not allowed with 'stages: graph', in which a stage sends the tensors that cross its "
+         "border; remove this key");
   refuse(problem.system.second_memory() != nullptr, "system", "memory",
-         "stages that divide the graph have one memory each, expected a single tier");
+         "expected one memory tier with 'stages: graph'; remove 'memory.second'");
   refuse(config.design && !config.chip, "system", "budget",
-         "leaves something to search, which stages that divide the graph do not take");
+         "'stages: graph' needs a budget without shares left to the search; expected all shares");
   if (workload.graph.has_backward()) {
     refuse(problem.equations.phases == SplitPhases::Halves, "equations", "phases",
-           "stages that divide a graph with backward kernels keep the phases apart, expected "
-           "separate");
+           "expected separate: with 'stages: graph', a graph with backward kernels keeps its "
+           "phases apart");
     for (const Kernel& kernel : workload.graph.kernels()) {
       if (kernel.phase == Phase::Forward || kernel.forward()) continue;
       messages.add(place_of(root, "workload", "kernels"), "kernels",
                    kernel.name +
-                       " is backward and shares the stage of a forward kernel, expected "
-                       "'backward_of'");
+                       " is a backward kernel, which must be in the stage of a forward kernel; "
+                       "expected 'backward_of' with the name of that kernel");
     }
   }
   // Each kernel has a border behind it, and one border is before all of them.
@@ -95,18 +96,17 @@ void resolve_defaults_of_stages(const YamlNode& root, Config& config, InputMessa
   const auto kernels = static_cast<std::int64_t>(workload.graph.kernel_count());
   if (kernels > kMost / workload.layers) {
     messages.add(stages, "stages",
-                 fmt::format("the stages divide all layers, expected at most {} kernels in them, "
-                             "got {} in each of {}",
+                 fmt::format("'stages: graph' divides all layers at once, expected at most {} "
+                             "kernels in all, got {} in each of {} layers",
                              kMost, kernels, workload.layers));
   }
   if (messages.count() > 0) return;
   unroll(problem);
   if (problem.sharding == ShardingChoice::Joint &&
       sharding_matters(problem, network_choices(problem))) {
-    messages.add(
-        stages, "stages",
-        "the loops that kernels split are chosen beforehand where stages divide the graph, "
-        "expected 'sharding: least_bytes' in 'search'");
+    messages.add(stages, "stages",
+                 "'stages: graph' needs the sharding to be chosen before the search, expected "
+                 "'sharding: least_bytes' in 'search'");
   }
 }
 

@@ -48,9 +48,9 @@ Accelerator read_accelerator(const YamlEntry& section, std::int64_t& bundle,
   YamlEntry known = section;
   if (const YamlEntry* peak = section.value.find("peak")) {
     messages.add(peak->place, "accelerator",
-                 "there is no key 'peak': it is 2 * lanes * stages * cores * frequency, expected "
-                 "these; beside 'training' "
-                 "execution.efficiency.matrix, with peak and efficiency, gives one");
+                 "there is no key 'peak': expected lanes, stages, cores and frequency, whose "
+                 "product times 2 is the peak; with 'training', execution.efficiency.matrix sets a "
+                 "peak and an efficiency");
     std::erase_if(known.value.entries, [](const YamlEntry& entry) { return entry.key == "peak"; });
   }
   MapReader reader(known, messages);
@@ -64,8 +64,9 @@ void check_tiers(MapReader& reader, const MemorySection& memory, bool is_derived
                  const YamlEntry& second) {
   const YamlEntry* capacity = reader.optional("capacity");
   if (!capacity && !is_derived) {
-    reader.messages().add(second.place, "second",
-                          "a second tier needs the capacity of the first, which is unlimited");
+    reader.messages().add(
+        second.place, "second",
+        "a second tier is used when the first one is full; expected 'capacity' of the first tier");
   }
   const BytesPerSecond first = memory.first.bandwidth;
   if (first > BytesPerSecond{} && memory.second->bandwidth > first) {
@@ -154,7 +155,8 @@ void read_known_chip(MapReader& reader, Machine& system, InputMessages& messages
     system.levels = read_levels(*levels, system.accelerator.cores, bundle, messages);
   }
   if (const YamlEntry* budget = reader.optional("budget")) {
-    messages.add(budget->place, "budget", "needs a 'technology' to be spent on");
+    messages.add(budget->place, "budget",
+                 "only valid with 'system.technology'; set that or remove this key");
   }
 }
 
@@ -174,7 +176,7 @@ ChipDesign read_design(MapReader& reader, const YamlEntry& technology,
   if (const YamlEntry* levels = reader.optional("levels")) {
     design.given.levels = read_given_levels(*levels, design.technology, messages);
   }
-  if (const YamlEntry* budget = reader.required("budget", "it goes with 'technology'")) {
+  if (const YamlEntry* budget = reader.required("budget", "required with 'technology'")) {
     design.budget = read_budget(*budget, design.technology, messages);
   }
   return design;
@@ -238,8 +240,8 @@ void resolve_defaults_of_rate(const YamlEntry& section, const Machine& system, U
   const Place& place = section.value.find("accelerator")->value.place;
   if (!(system.peak() > FlopsPerSecond{})) {
     messages.add(place, "accelerator",
-                 "the peak of a chip of a technology is not known, expected "
-                 "a number");
+                 "expected a number: a polynomial needs the peak of the chip, which is unknown for "
+                 "a 'technology'");
     return;
   }
   const double rate = units.by_peak->at(system.peak());
@@ -247,9 +249,10 @@ void resolve_defaults_of_rate(const YamlEntry& section, const Machine& system, U
   if (rate >= 0.0) {
     units.accelerator = Amount(rate);
   } else {
-    messages.add(place, "accelerator",
-                 fmt::format("the polynomial is {:.4g} at {}, expected at least 0", rate,
-                             to_text(system.peak())));
+    messages.add(
+        place, "accelerator",
+        fmt::format("the polynomial has the value {:.4g} at the peak {}, expected at least 0", rate,
+                    to_text(system.peak())));
   }
 }
 
@@ -280,10 +283,11 @@ void resolve_defaults_of_chip(const ChipDesign& design, const Chip& chip, const 
   check_units(system.accelerator, technology->place, messages);
   const MemoryTier* second = system.second_memory();
   if (second && second->bandwidth > system.memory[0].bandwidth) {
-    messages.add(technology->place, "memory",
-                 fmt::format("the second tier has {}, expected at most that of the first, which is "
-                             "derived: {}",
-                             to_text(second->bandwidth), to_text(system.memory[0].bandwidth)));
+    messages.add(
+        technology->place, "memory",
+        fmt::format(
+            "the second tier has {}, expected at most the derived bandwidth of the first, {}",
+            to_text(second->bandwidth), to_text(system.memory[0].bandwidth)));
   }
 }
 

@@ -23,8 +23,9 @@ void settle_shares(const YamlEntry* section, const PerComponent<bool>& is_there,
     const bool is_zero = shares[part] == Share<Q>(0.0) || shares[part] == Share<Q>(Q{});
     const YamlEntry* entry = section ? section->value.find(name_of(part)) : nullptr;
     if (entry && shares[part] && !is_zero) {
-      messages.add(entry->place, entry->key,
-                   fmt::format("the technology has no '{}' to spend it on", entry->key));
+      messages.add(
+          entry->place, entry->key,
+          fmt::format("expected no share or 0, as the technology has no '{}'", entry->key));
     }
     if (!entry) shares[part] = Share<Q>(0.0);
   }
@@ -62,9 +63,10 @@ Technology read_technology(const YamlEntry& section, bool speed_is_given, InputM
       if (is_from_file(*core, section) && !core->value.find(key)) {
         messages.add(
             section.place, section.key,
-            fmt::format("its core has no {}, expected accelerator.frequency in the system", key));
+            fmt::format("its core has no '{}', so 'accelerator.frequency' is required in 'system'",
+                        key));
       } else {
-        reader.required(key, "needed unless accelerator.frequency is given");
+        reader.required(key, "required unless 'accelerator.frequency' is given");
       }
     }
   }
@@ -164,26 +166,26 @@ void check_design(const ChipDesign& design, const Machine& system, const YamlEnt
       std::any_of(design.technology.levels.begin(), design.technology.levels.end(),
                   [](const auto& level) { return level.has_value(); });
   if (!has_level && !design.given.sram) {
-    wrong("technology",
-          "missing a level, expected registers, L1 or L2, or accelerator.sram to be given");
+    wrong("technology", "expected at least one level (registers, L1 or L2), or 'accelerator.sram'");
   }
   if (!design.technology.memory && !design.given.memory_bandwidth) {
-    wrong("technology", "missing key 'memory': needed unless memory.bandwidth is given");
+    wrong("technology", "missing key 'memory': required unless 'memory.bandwidth' is given");
   }
   for (std::size_t d = 0; d < system.network.size(); ++d) {
     const DimensionPorts& dimension = design.dimensions[d];
     if (!dimension.link) continue;
     const char* name = name_of(*dimension.link);
     if (!design.technology.link(*dimension.link)) {
-      wrong(
-          "technology",
-          fmt::format("missing key '{}', which dimension {} of the network has as link", name, d));
+      wrong("technology",
+            fmt::format("missing key '{}', which is the link of dimension {} of the network", name,
+                        d));
     }
     const TopologyRow& row = row_of(system.network[d].topology);
     const bool grows = row.chip_ports(2.0) != row.chip_ports(3.0);
     if (grows && !system.network[d].degree && !dimension.ports) {
-      wrong("network",
-            fmt::format("dimension {}: {} with a link needs its degree or its ports", d, row.name));
+      wrong("network", fmt::format("dimension {}: expected 'degree' or 'ports', as the ports of a "
+                                   "{} with a link depend on the degree",
+                                   d, row.name));
     }
   }
   const OpenShares open = open_shares(design.budget, design.technology);
@@ -194,9 +196,9 @@ void check_design(const ChipDesign& design, const Machine& system, const YamlEnt
     if (open.power[part]) budget = "power";
     if (open.area[part]) budget = "area";
     if (!budget) continue;
-    wrong("budget", fmt::format("missing key '{}.{}': what is left out is searched, which needs a "
-                                "'step'",
-                                budget, name_of(part)));
+    wrong("budget",
+          fmt::format("missing key '{}.{}': set it, or set 'budget.step' to have it searched",
+                      budget, name_of(part)));
   }
 }
 

@@ -11,7 +11,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "graph/names.hpp"
@@ -65,15 +64,18 @@ void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
   check_most(section, "layers", model.layers, kMostLayers, messages);
   if (model.alternates() && model.experts && model.experts->dense_layers > 0) {
     messages.add(section.value.find("full_attention_every")->value.place, "full_attention_every",
-                 "a plan has two kinds of layers at most, expected none beside 'dense_layers'");
+                 "not allowed with 'experts.dense_layers': a plan has at most two kinds of layers; "
+                 "remove one of the two keys");
   }
   if (const YamlEntry* repeated = section.value.find("repeat_layers")) {
     messages.add(repeated->place, "repeat_layers",
-                 "a plan spreads single layers over its stages, expected none");
+                 "not allowed with 'training', which distributes single layers over stages; remove "
+                 "this key");
   }
   if (workload->tile) {
-    messages.add(section.value.find("tile")->place, "tile",
-                 "kernels work on whole micro-batches here, expected none");
+    messages.add(
+        section.value.find("tile")->place, "tile",
+        "not allowed with 'training', whose kernels work on whole micro-batches; remove this key");
   }
   task.model = model;
   task.lora = text->llm.lora;
@@ -94,10 +96,12 @@ void check_lora(const YamlEntry& workload, const Task& task, InputMessages& mess
   };
   const bool in_mlp =
       task.lora->has(Target::Gate) || task.lora->has(Target::Up) || task.lora->has(Target::Down);
-  if (!task.stack) refuse("expected an 'execution.stack' beside it");
-  if (task.model.latent) refuse("expected none beside latent attention");
-  if (task.model.mixed) refuse("expected none beside layers of several kinds");
-  if (task.model.experts && in_mlp) refuse("expected no targets in experts");
+  if (!task.stack) refuse("only valid with 'execution.stack'; set that or remove this key");
+  if (task.model.latent) refuse("not allowed in a model with latent attention; remove this key");
+  if (task.model.mixed)
+    refuse("not allowed in a model with several kinds of layers; remove this key");
+  if (task.model.experts && in_mlp)
+    refuse("experts cannot have adapters, expected 'targets' without gate, up and down");
 }
 
 /// Takes the roles out of the dimensions, which for other configs are strategies.
@@ -130,8 +134,8 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
   if (!text) return;
   if (text->design) {
     messages.add(section.value.find("technology")->place, "technology",
-                 "expected no such key beside 'training', but 'accelerator' and 'memory', which "
-                 "'dfsearch chip' prints");
+                 "not allowed with 'training'; expected 'accelerator' and 'memory' instead, which "
+                 "'dfsearch chip' prints for a technology");
     return;
   }
   check_most(section, "chips", text->system.chips, kMostChips, messages);
@@ -150,11 +154,10 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
     }
   }
   if (open > 1) {
-    messages.add(
-        section.value.find("network")->value.place, "network",
-        fmt::format("expected the degrees of all dimensions but one, got {} without; --set "
-                    "system.network.0.degree=N gives that of the innermost",
-                    open));
+    messages.add(section.value.find("network")->value.place, "network",
+                 fmt::format("expected a degree in all dimensions but one, got {} dimensions "
+                             "without; --set system.network.0.degree=N sets that of the innermost",
+                             open));
     return;
   }
   std::vector<bool> divided;
@@ -221,8 +224,8 @@ void refuse_keys_of_runs(const YamlEntry* section, const Schema& schema, InputMe
     const YamlEntry* entry = section->value.find(row.key);
     if (entry == nullptr || (row.flags & kNoCost) == 0 || !is_own(*entry)) continue;
     messages.add(entry->place, row.key,
-                 "only tables of runs read it; the degrees of 'system.network' and "
-                 "'training.layers' are those of a plan");
+                 "only 'dfsearch predict' reads this key, from tables of runs; remove it: a plan "
+                 "uses the degrees of 'system.network' and 'training.layers'");
   }
 }
 
@@ -242,7 +245,8 @@ void set_capacity(const YamlEntry* system, const YamlEntry& execution, Task& tas
     task.machine.memory[0].capacity = task.stack->chip.visible;
   } else if (is_own(visible)) {
     messages.add(visible->place, "visible",
-                 "expected none beside 'system.memory.capacity', which takes its place");
+                 "not allowed with 'system.memory.capacity', which overrides it; remove one of the "
+                 "two keys");
   }
 }
 
@@ -298,16 +302,16 @@ void refuse_beside_stack(const Task& task, const YamlEntry& section, InputMessag
     if (entry != nullptr && is_wrong) messages.add(entry->value.place, key, what);
   };
   refuse("word", task.pass.word != Bytes(stack::kWord),
-         fmt::format("expected {} beside 'execution.stack', which keeps weights and values in 16 "
-                     "bits, got {}; 'execution.precision' is that of linear layers",
+         fmt::format("expected {} with 'execution.stack', which keeps weights and activations in "
+                     "16 bits, got {}; 'execution.precision' sets the format of linear layers",
                      to_text(Bytes(stack::kWord)), to_text(task.pass.word)));
   const stack::Attention kernel = task.stack->stack.attention;
   const bool is_fused = kernel != stack::Attention::Unfused;
   refuse("attention", task.pass.fused != is_fused,
-         fmt::format("expected {} beside a stack whose 'attention' is {}",
+         fmt::format("expected {} with a stack whose 'attention' is {}",
                      is_fused ? "fused" : "unfused", name_of(kernel)));
   refuse("mask", task.pass.causal != is_fused,
-         fmt::format("expected {} beside a stack whose 'attention' is {}",
+         fmt::format("expected {} with a stack whose 'attention' is {}",
                      is_fused ? "causal" : "full", name_of(kernel)));
 }
 
@@ -316,7 +320,7 @@ void refuse_sections(YamlNode& root, InputMessages& messages) {
   std::erase_if(root.entries, [&](const YamlEntry& section) {
     constexpr std::array<std::string_view, 2> kOthers = {"equations", "sharding"};
     if (std::find(kOthers.begin(), kOthers.end(), section.key) == kOthers.end()) return false;
-    messages.add(section.place, section.key, "expected no such section beside 'training'");
+    messages.add(section.place, section.key, "not allowed with 'training'; remove this section");
     return true;
   });
 }
@@ -359,8 +363,8 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
   }
   if (task.model.mixed && !task.stack) {
     messages.add(start, "execution",
-                 fmt::format("the layers {} have no graphs, which plans without a stack are made "
-                             "of: expected 'stack' and 'chip', such as --set "
+                 fmt::format("a plan without a stack needs the graphs of all layers, which the "
+                             "layers {} do not have; expected 'stack' and 'chip', such as --set "
                              "execution='{{stack: te, chip: h100_80gb}}'",
                              layer_summary(task.model.mixed->shape.stacks.front())));
   }

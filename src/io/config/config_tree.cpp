@@ -78,12 +78,16 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::optional<Sh
   if (!named) return;
   const std::string source = named->file.string();
   if (std::find(open.begin(), open.end(), named->identity) != open.end()) {
-    messages.add(place, "from", "the file " + in_quotes(source) + " leads back to itself");
+    messages.add(place, "from",
+                 "the file " + in_quotes(source) +
+                     " is included by itself, expected files that do not form a cycle");
     return;
   }
   constexpr std::size_t kLongestChain = 32;
   if (open.size() > kLongestChain) {
-    messages.add(place, "from", fmt::format("a chain of more than {} files", kLongestChain));
+    messages.add(
+        place, "from",
+        fmt::format("expected a chain of at most {} files that include each other", kLongestChain));
     return;
   }
   SourceFile read;
@@ -192,7 +196,7 @@ void resolve_technology(YamlNode& system, const fs::path& directory, std::vector
         std::vector<std::string_view> names;
         for (const auto& [name, file] : parts) names.push_back(name);
         messages.add(from->value.place, "from",
-                     fmt::format("there is no {} on the shelf, expected a name of "
+                     fmt::format("no built-in technology has the name {}, expected a name of "
                                  "configs/technologies or the path of a file{}",
                                  in_quotes(word), suggestion(word, names)));
         return;
@@ -354,17 +358,18 @@ void check_has_machine(const YamlNode& root, const fs::path& file) {
   if (const ShelfFile* model = model_of(file)) {
     const std::vector<std::string_view> configs = configs_of_model(model->name);
     throw InputError(fmt::format(
-        "{0}: is a model without a machine, expected --system NAME ('dfsearch list systems') and "
-        "--chips N, as in 'dfsearch {0} --system h100_dgx --chips 1024'{1}{2}",
+        "{0}: this file has a model but no machine; expected --system NAME ('dfsearch list "
+        "systems') and --chips N, as in 'dfsearch {0} --system h100_dgx --chips 1024'{1}{2}",
         model->name, configs.empty() ? "" : ", or a config with it: ", fmt::join(configs, ", ")));
   }
   if (!root.place.source || !root.place.source->ends_with(kAsImported)) return;
   std::string name = file.string();
   if (name.ends_with(kAsImported)) name.resize(name.size() - kAsImported.size());
-  throw InputError(fmt::format(
-      "{0}: is a model without a machine, expected --system NAME ('dfsearch list systems'), and "
-      "--chips N where it leaves them open; 'dfsearch import {0} -o FILE' makes a config to edit",
-      name));
+  throw InputError(
+      fmt::format("{0}: this file has a model but no machine; expected --system NAME ('dfsearch "
+                  "list systems'), and --chips N if that system does not fix them; 'dfsearch "
+                  "import {0} -o FILE' makes a config to edit",
+                  name));
 }
 
 }  // namespace

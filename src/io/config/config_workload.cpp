@@ -144,7 +144,8 @@ std::optional<Workload> read_workload(const YamlEntry& section, std::vector<Part
   if (!found) return std::nullopt;
   WorkloadSection& text = *found;
   if (text.llm.lora) {
-    messages.add(section.value.find("lora")->place, "lora", "expected none but beside 'training'");
+    messages.add(section.value.find("lora")->place, "lora",
+                 "only valid with 'training'; remove this key");
     return std::nullopt;
   }
   for (std::size_t k = 0; k < text.kernels.size(); ++k) {

@@ -63,9 +63,9 @@ PlanHint hint_changes(const std::filesystem::path& file) {
   }
   if (changes.hint().changes.empty()) {
     throw InputError(file.string() +
-                     ": expected a result with a plan or an execution, or YAML with its keys "
-                     "'parallelism', 'micro_batch', 'plan', or 'execution', or launch arguments of "
-                     "Megatron-LM or torchtitan");
+                     ": expected a hint: a result with a plan or an execution; YAML with keys of "
+                     "these ('parallelism', 'micro_batch', 'plan' or 'execution'); or launch "
+                     "arguments of Megatron-LM or torchtitan");
   }
   PlanHint hint = changes.hint();
   hint.launches = launches;

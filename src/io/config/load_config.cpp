@@ -47,8 +47,11 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Kinds kinds, SystemUse u
   for (const std::string_view question : kClosedForms) {
     const YamlEntry* section = root.find(question);
     if (!section || use == SystemUse::MachineAlone) continue;
-    messages.add(section->place, question,
-                 fmt::format("expected none, as 'dfsearch {}' alone answers it", question));
+    messages.add(
+        section->place, question,
+        fmt::format(
+            "this section is read by 'dfsearch {}' only; use that command or remove this section",
+            question));
     messages.throw_if_any();
   }
   const YamlNode* calculon = calculon_preset(root);
@@ -69,14 +72,16 @@ AnyConfig read_any(YamlNode root, const fs::path& file, Kinds kinds, SystemUse u
     config = read_mapping_config(root, start, use, messages);
   } else if (kinds == Kinds::OnlyMappings && calculon) {
     messages.add(calculon->place, "equations",
-                 "expected physical or published here, as calculon has no mapping and no graph: "
-                 "only solve, evaluate and check take it");
+                 "expected physical or published, as the model calculon has no mapping and no "
+                 "graph; it works with solve, evaluate and check only");
   } else if (kinds == Kinds::OnlyMappings && is_served) {
-    messages.add(workload ? workload->place : start, "workload",
-                 "a deployment has no mapping: only solve, evaluate and check take it");
+    messages.add(
+        workload ? workload->place : start, "workload",
+        "a deployment has no mapping; kind llm_serving works with solve, evaluate and check only");
   } else if (kinds == Kinds::OnlyMappings) {
     messages.add(plan->place, "training",
-                 "a plan of training steps has no mapping: only solve, evaluate and check take it");
+                 "a plan of a training step has no mapping; 'training' works with solve, evaluate "
+                 "and check only");
   } else if (calculon) {
     read_with(read_calculon_config);
   } else if (is_served) {

@@ -59,8 +59,9 @@ YamlNode* descend(YamlNode& node, const std::string& part, const Override& chang
                                    in_quotes(part)));
     return nullptr;
   }
-  messages.add(change.place(), parent,
-               fmt::format("is {}, which has no key {}", node.description(), in_quotes(part)));
+  messages.add(
+      change.place(), parent,
+      fmt::format("expected a map with the key {1}, got {0}", node.description(), in_quotes(part)));
   return nullptr;
 }
 
@@ -242,10 +243,10 @@ void check_replaced(const Rated& own, const Rated& now, const fs::path& folder,
     if (is_replaced(key, changes)) continue;
     messages.add(
         *place, "system",
-        fmt::format("has other chips than the config's, whose rates '{0}' gives at {1}; "
-                    "expected --set {0}=... of these chips as well, or --set {2}=null for "
-                    "their peaks",
-                    key, rate->value.place.to_text(), key == "execution.chip" ? "execution" : key));
+        fmt::format(
+            "these are other chips than those of the config, whose rates are in '{0}' at {1}; "
+            "expected --set {0}=... with rates of the new chips, or --set {2}=null for their peaks",
+            key, rate->value.place.to_text(), key == "execution.chip" ? "execution" : key));
   }
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -67,7 +66,8 @@ void check_framework(const Task& task, Report& report) {
     });
     if (values.empty() || runs_some) continue;
     report.at({decision.given.in(const_cast<Task*>(&task))},
-              fmt::format("{} runs none of these: {}", name_of(*task.framework), lack.front()));
+              fmt::format("{} supports none of these values: {}", name_of(*task.framework),
+                          lack.front()));
   }
 }
 
@@ -75,8 +75,8 @@ void check_framework(const Task& task, Report& report) {
 void check_beside_stack(const Task& task, Report& report) {
   if (report.given(&task.data_overlap)) {
     report.at_key(&task.data_overlap,
-                  "expected none beside 'execution.stack', which has a 'data_overlap' of its own; "
-                  "--set execution.stack.data_overlap=none hides nothing");
+                  "not allowed with 'execution.stack', which has a 'data_overlap' of its own; "
+                  "expected --set execution.stack.data_overlap=none to hide no exchange");
   }
   // Whole layers are computed again by all software; `unknown` is a question about memory.
   for (const training::Recompute each : task.choices.recomputes) {
@@ -84,15 +84,17 @@ void check_beside_stack(const Task& task, Report& report) {
     const bool is_of_all = each == Recompute::Full || each == Recompute::Unknown;
     if (is_of_all || task.stack->stack.computes_again(each)) continue;
     report.at({&task.choices.recomputes},
-              fmt::format("expected what the software of the stack computes again "
-                          "('execution.stack.recompute'), got {}",
-                          name_of(each)));
+              fmt::format(
+                  "expected a value that the stack supports ('execution.stack.recompute'), got {}",
+                  name_of(each)));
   }
   const memory::Loss loss = task.loss(1);
   if (task.changes.loss && loss.kind != memory::LossKind::FusedLinear &&
       task.stack->stack.logits[loss.kind].empty()) {
     report.at({&task.changes.loss},
-              fmt::format("the stack has no 'logits' of this kind, {}", name_of(loss.kind)));
+              fmt::format(
+                  "expected a kind that the stack has measured ('execution.stack.logits'), got {}",
+                  name_of(loss.kind)));
   }
 }
 
@@ -118,7 +120,8 @@ void settle_states(Task& task, const Report& report) {
 /// Refuses keys that need a stack.
 void check_without_stack(const Task& task, Report& report) {
   const auto refuse = [&](const void* member) {
-    if (report.given(member)) report.at_key(member, "expected an 'execution.stack' beside it");
+    if (report.given(member))
+      report.at_key(member, "only valid with 'execution.stack'; set that or remove this key");
   };
   for (const void* member :
        {static_cast<const void*>(&task.changes), static_cast<const void*>(&task.changes.gradients),
@@ -131,9 +134,8 @@ void check_without_stack(const Task& task, Report& report) {
   };
   const auto& recomputes = task.choices.recomputes;
   if (std::any_of(recomputes.begin(), recomputes.end(), is_of_stack)) {
-    report.at(
-        {&recomputes},
-        "expected none, selective or full without 'execution.stack', whose software has more");
+    report.at({&recomputes},
+              "expected none, selective or full; other values need 'execution.stack'");
   }
 }
 
@@ -153,28 +155,32 @@ void check_plan(void* object, Report& report) {
   const auto& schedules = choices.schedules;
   if (task.stack && std::find(schedules.begin(), schedules.end(), training::Schedule::ZeroBubble) !=
                         schedules.end()) {
-    report.at({&choices.schedules}, "expected no zb_h1, which is not timed with a stack");
+    report.at({&choices.schedules},
+              "zb_h1 cannot be timed with 'execution.stack'; expected another schedule");
   }
   const auto& recomputes = choices.recomputes;
   if (task.style == Style::Dataflow &&
       std::find(recomputes.begin(), recomputes.end(), training::Recompute::Selective) !=
           recomputes.end()) {
     report.at({&choices.recomputes},
-              "expected no selective where kernels are fused, the scores among them");
+              "selective is not allowed with 'style: dataflow', which fuses the scores; expected "
+              "none or full");
   }
   if (task.objective != training::Objective::StepTime) {
     if (!task.machine.energy.stated()) {
       report.at({&task.objective},
-                "needs the energies of a chip, in 'system.energy' or a section 'energy'");
+                "needs the energies of a chip, expected 'system.energy' or a section 'energy'");
     } else if (task.style == Style::Dataflow) {
       report.at({&task.objective},
-                "expected step_time where kernels are fused: their partitions are searched for the "
+                "expected step_time with 'style: dataflow', whose partitions are searched for the "
                 "least time");
     }
   }
   if (task.stack) check_beside_stack(task, report);
   if (task.stack && choices.offload && choices.offload->any()) {
-    report.at({&choices.offload}, "expected none, as copies are not timed with a stack");
+    report.at({&choices.offload},
+              "not allowed with 'execution.stack', which cannot time copies to the second memory; "
+              "remove this key");
   }
   const std::int64_t sum =
       std::accumulate(choices.layers.begin(), choices.layers.end(), std::int64_t{0});
@@ -184,14 +190,16 @@ void check_plan(void* object, Report& report) {
   }
   if (choices.offload && choices.offload->any() && !task.machine.second_memory()) {
     report.at({&choices.offload},
-              "expected none, as the system has no second memory (memory.second)");
+              "needs a second memory; set 'system.memory.second' or remove this key");
   }
 }
 
 void check_vector(void* object, Report& report) {
   const auto& text = *static_cast<const VectorSection*>(object);
   if (text.of_matrix && text.engine.peak) {
-    report.at({&text.of_matrix}, "expected none, as 'peak' says what the engine reaches");
+    report.at({&text.of_matrix},
+              "not allowed with 'peak', which is the rate of the same engine; remove one of the "
+              "two keys");
   }
 }
 
@@ -200,18 +208,20 @@ void check_rates(void* object, Report& report) {
   const auto& rates = text.efficiency;
   if (text.compute_utilization && rates && (rates->matrix || rates->vector)) {
     report.at({&text.compute_utilization},
-              "expected none, as 'efficiency' says what the engines reach");
+              "not allowed with 'efficiency', which has the rates of the engines; remove one of "
+              "the two keys");
   }
   const std::string wrong =
-      text.stack ? "expected none beside 'stack', which has rates" : "expected 'stack' beside it";
+      text.stack ? "not allowed with 'stack', which has measured rates; remove this key"
+                 : "only valid with 'stack'; set that or remove this key";
   std::vector<const void*> others{&text.chip, &text.precision};
   if (text.stack) others = {&text.efficiency, &text.compute_utilization, &text.overlap};
   if (text.stack && text.style == Style::Dataflow) {
     report.at({&text.style},
-              "expected kernel_by_kernel beside 'stack', which runs kernels one by one");
+              "expected kernel_by_kernel with 'stack', which runs kernels one by one");
   }
   if (text.partitions && text.style != Style::Dataflow) {
-    report.at({&text.partitions}, "expected 'style: dataflow' beside it");
+    report.at({&text.partitions}, "only valid with 'style: dataflow'; set that or remove this key");
   }
   for (const void* other : others) {
     if (report.given(other)) report.at_key(other, wrong);

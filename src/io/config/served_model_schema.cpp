@@ -24,17 +24,21 @@ void check_speculation(void* object, Report& report) {
   auto& text = *static_cast<SpeculationSection*>(object);
   using serving::Drafting;
   if (report.given(&text.depth) && report.given(&text.depths)) {
-    report.at_key(&text.depth, "expected none beside 'depths'");
+    report.at_key(&text.depth, "not allowed with 'depths'; give one of the two keys");
   }
   if (text.depths.empty()) text.depths = text.depth;
   const bool drafts = text.kind != Drafting::None;
   if (text.depths.empty()) text.depths = {drafts ? 1 : 0};
   const std::int64_t most = *std::max_element(text.depths.begin(), text.depths.end());
-  if (!drafts && most > 0) report.at({&text.depths, &text.depth}, "needs a kind of speculation");
+  if (!drafts && most > 0)
+    report.at({&text.depths, &text.depth}, "expected 0 or no key, as 'kind' is none");
   if (drafts && text.acceptance.empty()) report.at_map("missing key 'acceptance'");
   const bool own = drafts && text.kind != Drafting::Mtp;
   if (own && !text.draft) report.at_map("missing key 'draft', the model that drafts");
-  if (!own && text.draft) report.at_key(&text.draft, "goes with a kind that has a model");
+  if (!own && text.draft)
+    report.at_key(
+        &text.draft,
+        "only valid with the kinds that draft with a model of their own; remove this key");
 }
 
 void check_precision(void* object, Report& report) {
@@ -44,7 +48,8 @@ void check_precision(void* object, Report& report) {
        {&text.weights, &text.cache, &text.products, &text.head, &text.activations, &text.attention,
         &text.communication, &text.dispatch, &text.combine}) {
     const std::set<Number> different(list->begin(), list->end());
-    if (different.size() < list->size()) report.at({list}, "a number stands twice in the list");
+    if (different.size() < list->size())
+      report.at({list}, "expected different formats, got one twice");
     choices *= std::max<std::size_t>(list->size(), 1);
   }
   if (choices > kMostPrecisions) {
@@ -62,7 +67,7 @@ void check_model(void* object, Report& report) {
   check_kinds(text.llm.model, report);
   if (model.vocabulary < 1) report.at_map("missing key 'vocabulary'");
   if (model.mlp < 1 && model.dense_layers() > 0) {
-    refuse(&text.llm.mlp, "expected a width, as there are layers without experts");
+    refuse(&text.llm.mlp, "expected at least 1, the width of the layers without experts");
   }
   if (!model.latent && model.value_dim != model.head_dim) {
     refuse(&text.llm.value_dim,
@@ -82,7 +87,7 @@ void check_model(void* object, Report& report) {
                        model.experts->dense_layers));
   }
   if (model.latent && report.given(&text.llm.kv_heads)) {
-    refuse(&text.llm.kv_heads, "latent attention has none, expected no such key");
+    refuse(&text.llm.kv_heads, "not allowed with latent attention; remove this key");
   }
   if (model.latent && model.latent->rope_dim >= model.head_dim) {
     refuse(&text.llm.model.latent,
@@ -209,14 +214,14 @@ const Schema& schema_of(Rows<PrecisionSection>) {
       field<&P::head>("head", "the weight of the head and its product", kWeights),
       field<&P::activations>("activations", "between kernels", kBf16),
       field<&P::attention>("attention", "products of attention", kBf16),
-      field<&P::communication>("communication", "what chips send each other", kBf16),
-      field<&P::state>("state", "of blocks with a state, such as Mamba"),
+      field<&P::communication>("communication", "values that chips send each other", kBf16),
+      field<&P::state>("state", "states of blocks that have one, such as Mamba"),
       field<&P::dispatch>("dispatch", "tokens on their way to experts",
                           {.type = &kNumbers, .preset = "as `communication`"}),
       field<&P::combine>("combine", "and back",
                          {.type = &kNumbers, .preset = "as `communication`"}),
-      by_hand("modules", "the weights of parts of the model, where they differ", kModulesType,
-              {.preset = "none"})};
+      by_hand("modules", "formats of the weights of single parts of the model, where they differ",
+              kModulesType, {.preset = "none"})};
   return schema<P, kFields>("precision", &check_precision);
 }
 
@@ -224,17 +229,18 @@ const Schema& schema_of(Rows<SpeculationSection>) {
   using S = SpeculationSection;
   static constexpr Type kDepths = list_type<std::int64_t, Form::Values>({}, 32);
   static constexpr Field kFields[] = {
-      field<&S::kind>("kind",
-                      "who drafts: a small model one token after the other, or a tree of them; or "
-                      "a layer of the model itself; published: a sequence as DFModel counts it"),
+      field<&S::kind>(
+          "kind",
+          "how tokens are drafted: by a small model as a sequence or a tree; `mtp`: by a layer of "
+          "the model itself; `published`: a sequence by the formula of DFModel"),
       field<&S::depths>(
-          "depths", "drafted levels to choose from",
-          {.type = &kDepths, .limits = {0, kMostLevels}, .preset = "1, or 0 without"}),
+          "depths", "choices of the number of drafted levels",
+          {.type = &kDepths, .limits = {0, kMostLevels}, .preset = "1; 0 for the kind none"}),
       field<&S::depth>("depth", "a single one",
                        {.type = &kDepths, .limits = {0, kMostLevels}, .preset = "as `depths`"}),
       field<&S::acceptance>("acceptance",
-                            "share of drafted tokens that are right; of a list one for each level, "
-                            "if the one before was",
+                            "probability that a drafted token is right, given that the one before "
+                            "is; a list has a value for each level",
                             {.limits = {0, 1}}),
       field<&S::draft>("draft", "the small model", {.preset = "none"})};
   return schema<S, kFields>("speculation", &check_speculation);

@@ -23,18 +23,20 @@ constexpr Type kDimensionList = list_type<PoolDimensionSection, Form::List>("dim
 void check_pool_system(void* object, Report& report) {
   const auto& text = *static_cast<PoolSystemSection*>(object);
   if (!text.accelerator && !text.peak.of[static_cast<std::size_t>(serving::Number::Bf16)]) {
-    report.at_map("missing key 'peak', with a rate for bf16, or 'accelerator'");
+    report.at_map("expected 'peak' with a rate for bf16, or 'accelerator'");
   }
   if (text.memory.second || text.memory.first.latency > Seconds{}) {
-    report.at({&text.memory}, "expected neither 'second' nor 'latency', which do not count here");
+    report.at({&text.memory},
+              "expected neither 'second' nor 'latency', which deployments do not use");
   }
   const bool has_sram = text.accelerator && text.accelerator->accelerator.sram > Bytes{};
   if (text.execution.style == Style::Dataflow && !has_sram) {
-    report.at({&text.execution}, "dataflow needs an accelerator with 'sram', which holds a layer");
+    report.at({&text.execution}, "style dataflow needs 'sram' in 'accelerator', to hold a layer");
   }
   for (std::size_t d = 0; d + 1 < text.network.size(); ++d) {
     if (!text.network[d].dimension.degree) {
-      report.inside(&text.network, d, nullptr, "needs a degree: only the last may have none");
+      report.inside(&text.network, d, nullptr,
+                    "missing key 'degree': only the last dimension may have none");
     }
   }
 }
@@ -42,7 +44,7 @@ void check_pool_system(void* object, Report& report) {
 void check_engine(void* object, Report& report) {
   const auto& sizes = static_cast<const serving::Engine*>(object)->graph_sizes;
   if (std::adjacent_find(sizes.begin(), sizes.end(), std::greater_equal<>()) != sizes.end()) {
-    report.at({&sizes}, "expected sizes that rise");
+    report.at({&sizes}, "expected sizes in rising order");
   }
 }
 
@@ -104,35 +106,42 @@ const Schema& schema_of(Rows<serving::Engine>) {
       list_type<serving::MeasuredClass, Form::List>("classes of measured deployments");
   static constexpr Extra kTime{.limits = kHostTime};
   static constexpr Field kFields[] = {
-      field<&E::pass>("pass", "what each pass of a stage takes longer", kTime),
+      field<&E::pass>("pass", "additional time of each pass of a stage", kTime),
       field<&E::layer>("layer", "and each layer", kTime),
-      field<&E::expert_layer>("expert_layer", "and each with experts, beside that", kTime),
-      field<&E::rank_layer>("rank_layer", "and each that ranks share, beside both", kTime),
-      field<&E::request>("request", "and each request that decodes, in each stage", kTime),
-      field<&E::prefill>("prefill", "and each request once", kTime),
-      field<&E::answer>("answer", "and its first token", kTime),
+      field<&E::expert_layer>("expert_layer", "of each layer with experts, in addition", kTime),
+      field<&E::rank_layer>("rank_layer", "of each layer that ranks share, in addition to both",
+                            kTime),
+      field<&E::request>("request", "of each request that decodes, in each stage", kTime),
+      field<&E::prefill>("prefill", "of each request, once", kTime),
+      field<&E::answer>("answer", "of its first token", kTime),
       field<&E::usable>("usable", "share of the memory", {.limits = kServedShare}),
-      field<&E::reserved>("reserved", "of the memory, for other things", {.limits = {0, 1e24}}),
+      field<&E::reserved>("reserved", "memory that is kept free for other uses",
+                          {.limits = {0, 1e24}}),
       field<&E::tile>("tile", "rows of an expert that are computed together",
                       {.limits = {0, 4096}}),
       field<&E::exchange>("exchange",
-                          "of ranks and experts: tokens to their experts and back, or all to all"),
+                          "how ranks exchange tokens of experts: each token goes to its experts "
+                          "and back, or all tokens go to all ranks"),
       field<&E::dispatch>(
           "dispatch",
-          "copies of a token beyond the innermost dimension, with `all_to_all`: one "
-          "for each expert, or for each group of chips that has some of these"),
-      field<&E::node_limit>("node_limit", "groups that the experts of a token are in, at most",
+          "with `all_to_all`: how many copies of a token leave the innermost dimension, one for "
+          "each expert or one for each group of chips with such experts"),
+      field<&E::node_limit>("node_limit",
+                            "greatest number of groups in which the experts of a token are",
                             {.preset = "any"}),
-      field<&E::graph_sizes>("graph_sizes",
-                             "tokens of recorded iterations without prefill, which others are "
-                             "filled up to, but for open loops and prefill apart",
-                             {.type = &kSizes, .limits = {1, 1e6}, .preset = "any number"}),
-      field<&E::ranks>("ranks", "whether ranks prefill together"),
-      field<&E::release>("release", "of the server, which decides the memory beside caches",
-                         {.preset = "none: `reserved`"}),
-      field<&E::shares>("shares", "what is reached of each resource"),
-      field<&E::scans>("scans", "of the peak by blocks with a state, and by scores of indexes",
-                       {.preset = "guessed; peaks without an engine"}),
+      field<&E::graph_sizes>(
+          "graph_sizes",
+          "sizes of recorded CUDA graphs, in tokens: iterations without prefill are padded to the "
+          "next one, except in open loops and with separate prefill",
+          {.type = &kSizes, .limits = {1, 1e6}, .preset = "any number"}),
+      field<&E::ranks>("ranks", "whether all ranks prefill in the same iterations"),
+      field<&E::release>(
+          "release", "release of the server, which determines the memory for everything but caches",
+          {.preset = "none: `reserved`"}),
+      field<&E::shares>("shares", "share of the peak that is reached, by resource"),
+      field<&E::scans>("scans",
+                       "shares of the peak reached by blocks with a state and by scores of indexes",
+                       {.preset = "guessed; 1 without an engine"}),
       field<&E::measured>("measured", "deployments that the constants were compared with",
                           {.type = &kMeasured, .preset = "none"})};
   return schema<E, kFields>("serving engine", &check_engine);
@@ -172,8 +181,10 @@ const Schema& schema_of(Rows<serving::ScanShares>) {
 const Schema& schema_of(Rows<serving::LayerExecution>) {
   using E = serving::LayerExecution;
   static constexpr Field kFields[] = {
-      field<&E::style>("style", "kernels of a layer one after the other, or all of them at once"),
-      field<&E::overlap>("overlap", "of compute, memory and network of a layer, with dataflow")};
+      field<&E::style>("style",
+                       "kernels of a layer run one after the other, or all at once as a pipeline"),
+      field<&E::overlap>("overlap",
+                         "which of compute, memory and network of a layer overlap, with dataflow")};
   return schema<E, kFields>("execution of layers");
 }
 
@@ -181,14 +192,16 @@ const Schema& schema_of(Rows<PoolSystemSection>) {
   using P = PoolSystemSection;
   static const Type kPeaks = either(TypeOf<FlopsPerSecond>::type, TypeOf<PeaksSection>::type);
   static const Field kFields[] = {
-      by_hand("peak", "of a chip in dense products: one rate, or one for each kind of number",
+      by_hand("peak", "peak of a chip in dense products: one rate, or one for each number format",
               kPeaks, {.preset = "that of the accelerator"}),
-      field<&P::peaks>("peaks", "by number format, where `peak` and `chip` have none",
-                       {.preset = "that of 16 bits, for all formats"}),
+      field<&P::peaks>(
+          "peaks", "peaks by number format, used for formats that `peak` and `chip` do not have",
+          {.preset = "that of 16 bits, for all formats"}),
       field<&P::accelerator>("accelerator", "a chip", {.preset = "`peak`"}),
-      field<&P::chip>("chip",
-                      "a measured chip of the shelf, whose peaks count where `peak` has none",
-                      {.preset = "none"}),
+      field<&P::chip>(
+          "chip",
+          "a built-in measured chip, whose peaks are used for formats that `peak` does not have",
+          {.preset = "none"}),
       field<&P::memory>("memory", "of a chip", {.flags = kRequired}),
       field<&P::network>("network", "dimensions, innermost first",
                          {.type = &kDimensionList, .preset = "none, for one chip"}),
@@ -196,10 +209,11 @@ const Schema& schema_of(Rows<PoolSystemSection>) {
       field<&P::power>("power", "of a chip", {.limits = {0, 1e9}}),
       field<&P::energy>("energy", "of operations and of idling, of a chip",
                         {.preset = "not stated"}),
-      field<&P::transfer>("transfer", "of caches from pool to pool, of a chip",
+      field<&P::transfer>("transfer", "rate at which a chip sends caches to another pool",
                           {.limits = kBandwidthLimits, .preset = "the last dimension's bandwidth"}),
-      field<&P::engine>("engine", "the software that serves, or a file of the shelf",
-                        {.preset = "none", .flags = kFromFile | kFileName}),
+      field<&P::engine>(
+          "engine", "the constants of the serving software: a built-in engine, a file, or a map",
+          {.preset = "none", .flags = kFromFile | kFileName}),
       field<&P::execution>("execution", "how a chip runs a layer")};
   return schema<P, kFields>("system of a pool", &check_pool_system);
 }

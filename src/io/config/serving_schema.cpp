@@ -44,7 +44,8 @@ void check_served(void* object, Report& report) {
     for (const void* member :
          {static_cast<const void*>(&text.input), static_cast<const void*>(&text.output),
           static_cast<const void*>(&text.prefix)}) {
-      if (report.given(member)) report.at_key(member, "expected none beside 'requests'");
+      if (report.given(member))
+        report.at_key(member, "not allowed with 'requests'; give one of the two keys");
     }
     if (text.requests.empty()) report.at({&text.requests}, "expected at least one class");
   } else {
@@ -58,15 +59,20 @@ void check_served(void* object, Report& report) {
     }
   }
   if (text.rate && text.concurrency) {
-    report.at({&text.concurrency}, "expected none beside 'rate': a loop is open or closed");
+    report.at({&text.concurrency}, "not allowed with 'rate'; give one of the two keys");
   }
-  if (text.rounds && !text.concurrency) report.at_key(&text.rounds, "goes with 'concurrency'");
+  if (text.rounds && !text.concurrency)
+    report.at_key(&text.rounds, "only valid with 'concurrency'; set that or remove this key");
   if (!text.num_requests) return;
   if (text.rate || text.concurrency) {
-    report.at({&text.num_requests}, "expected none beside 'rate' or 'concurrency': a job ends");
+    report.at({&text.num_requests},
+              "not allowed with 'rate' or 'concurrency', which describe a load without end; give "
+              "one of the keys");
   }
   if (text.length_spread > 0.0) {
-    report.at({&text.length_spread}, "expected none beside 'num_requests': its lengths are equal");
+    report.at(
+        {&text.length_spread},
+        "not allowed with 'num_requests', whose requests have equal lengths; remove this key");
   }
 }
 
@@ -76,11 +82,13 @@ void check_fleet(void* object, Report& report) {
   for (std::size_t i = 0; i < text.models.size(); ++i) {
     const FleetModelSection& model = text.models[i];
     if (!model.workload.rate) {
-      report.inside(&text.models, i, &model.workload, "missing key 'rate': a fleet serves rates");
+      report.inside(&text.models, i, &model.workload,
+                    "missing key 'rate': each model of a fleet needs one");
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (text.models[j].name != model.name) continue;
-      report.inside(&text.models, i, &model.name, "is the name of another model");
+      report.inside(&text.models, i, &model.name,
+                    "another model has this name; expected different names");
     }
   }
 }
@@ -96,14 +104,14 @@ void check_prices(const ServingSection& text, Report& report) {
   const void* const by =
       task.objective == Objective::Front ? static_cast<const void*>(&task.front) : &task.objective;
   if (!has([](const PoolSection& pool) { return pool.system.price > 0.0; })) {
-    constexpr const char* kNeeds = "needs a 'price' in the system of some pool";
+    constexpr const char* kNeeds = "needs a 'price' in the system of at least one pool";
     if (of_price) report.at({by}, kNeeds);
     if (task.limits.cost) report.at_key(&task.limits, std::string("cost ") + kNeeds);
   }
   if (asks_energy(task.objective) && !has([](const PoolSection& pool) {
         return pool.system.power > Watts{} || pool.system.energy.stated();
       })) {
-    report.at({by}, "needs a 'power' or an 'energy' in the system of some pool");
+    report.at({by}, "needs a 'power' or an 'energy' in the system of at least one pool");
   }
 }
 
@@ -113,39 +121,41 @@ void check_serving(void* object, Report& report) {
   for (std::size_t i = 0; i < text.pools.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (text.pools[i].name != text.pools[j].name) continue;
-      report.inside(&text.pools, i, &text.pools[i].name, "is the name of another pool");
+      report.inside(&text.pools, i, &text.pools[i].name,
+                    "another pool has this name; expected different names");
     }
   }
   const auto& task = text.task;
   for (std::size_t i = 0; i < task.modes.size(); ++i) {
     if (std::count(task.modes.begin(), task.modes.end(), task.modes[i]) > 1) {
-      report.at({&task.modes}, "a mode stands twice in the list");
+      report.at({&task.modes}, "expected different modes, got one twice");
       break;
     }
   }
   if (text.outside.size() == 2) {
-    report.at({&text.outside}, "expected one size, or those of the levels low, typical and high");
+    report.at({&text.outside}, "expected one size, or three: for the levels low, typical and high");
   }
   if (!std::is_sorted(text.outside.begin(), text.outside.end())) {
-    report.at({&text.outside}, "expected sizes that rise from low to high");
+    report.at({&text.outside}, "expected sizes in rising order, from low to high");
   }
   const bool has_release =
       text.engine || std::all_of(text.pools.begin(), text.pools.end(), [](const PoolSection& pool) {
         return pool.system.engine.release;
       });
   if (!has_release) {
-    constexpr std::string_view kNeeds = "goes with 'engine', the release of a server";
+    constexpr std::string_view kNeeds =
+        "only valid with 'engine', the release of a server; set that or remove this key";
     if (!text.outside.empty()) report.at({&text.outside}, std::string(kNeeds));
     if (text.graphs > Bytes{}) report.at({&text.graphs}, std::string(kNeeds));
     if (task.level != memory::Level::Typical) report.at({&task.level}, std::string(kNeeds));
   }
   check_prices(text, report);
   if (!text.measured.empty() && task.objective != serving::Objective::Front) {
-    report.at_key(&text.measured, "goes with the objective 'front'");
+    report.at_key(&text.measured, "only valid with the objective 'front'");
   }
   if (task.front != serving::FrontAxis::ThroughputPerChip &&
       task.objective != serving::Objective::Front) {
-    report.at_key(&task.front, "goes with the objective 'front'");
+    report.at_key(&task.front, "only valid with the objective 'front'");
   }
 }
 
@@ -158,11 +168,12 @@ constexpr std::array kChoices = {
                       {.preset = kAllThatFit}),
     field<&C::pipeline>("pipeline", "stages", {.preset = kAllThatFit}),
     field<&C::attention_data>("attention_data",
-                              "groups of `tensor` chips with requests of their own, which share "
-                              "the experts",
+                              "number of groups of `tensor` chips, each with its own requests; the "
+                              "groups share the experts",
                               {.preset = kAllThatFit}),
-    field<&C::expert>("expert", "ways that experts are spread over the chips of a stage",
-                      {.preset = kAllThatFit}),
+    field<&C::expert>(
+        "expert", "number of parts into which the experts are divided over the chips of a stage",
+        {.preset = kAllThatFit}),
     field<&C::replicas>("replicas", "of the model", {.preset = kAllThatFit}),
     field<&C::batch>("batch", "requests of a rank and micro-batch", {.preset = "1 to 1024"}),
     field<&C::chunk>("chunk", "tokens of prefill in an iteration that decodes",
@@ -198,7 +209,8 @@ const Schema& schema_of(Rows<serving::RequestClass>) {
 const Schema& schema_of(Rows<PopularitySection>) {
   using P = PopularitySection;
   static constexpr Field kFields[] = {field<&P::zipf>(
-      "zipf", "the k-th expert is chosen in proportion to k to minus this; 0: all alike",
+      "zipf",
+      "exponent s: the k-th expert is chosen in proportion to 1 / k^s; 0: all equally often",
       {.limits = {0, 4}})};
   return schema<P, kFields>("popularity of experts");
 }
@@ -207,35 +219,44 @@ const Schema& schema_of(Rows<ServedSection>) {
   using S = ServedSection;
   static const Field kFields[] = {
       field<&S::kind>("kind", "llm_serving", {.flags = kRequired}),
-      field<&S::model>("model",
-                       "the keys of a transformer by rule, or a file of the shelf with such",
+      field<&S::model>("model", "a built-in model or a file, or the keys of a transformer by rule",
                        {.flags = kRequired | kFromFile | kFileName}),
       field<&S::input>("input", "tokens of a request", {.limits = kTokens, .preset = "`requests`"}),
       field<&S::output>("output", "tokens of a request",
                         {.limits = kTokens, .preset = "`requests`"}),
       field<&S::prefix>("prefix", "tokens of the input that are in the cache",
                         {.limits = kCachedTokens, .preset = "0"}),
-      field<&S::requests>("requests", "classes of requests, in place of the three keys before",
+      field<&S::requests>("requests",
+                          "classes of requests, each with `input`, `output` and `prefix`, in place "
+                          "of these three keys",
                           {.type = &kRequestList, .preset = "none"}),
-      field<&S::rate>("rate", "requests a second that are to be served",
+      field<&S::rate>("rate", "requests that arrive in a second: an open loop",
                       {.type = &kServedOrNone, .limits = {1e-9, 1e12}, .preset = "none"}),
-      field<&S::concurrency>("concurrency", "users, who each ask again when they are answered",
+      field<&S::concurrency>("concurrency",
+                             "number of users, each of whom sends a request when the last one is "
+                             "answered: a closed loop",
                              {.limits = kTokens, .preset = "all that `batch` has room for"}),
-      field<&S::rounds>(
-          "rounds",
-          "requests of each of those, one after the other; aggregated replicas begin with a burst",
-          {.limits = kTokens, .preset = "without end"}),
+      field<&S::rounds>("rounds",
+                        "number of requests that each user sends in sequence; aggregated replicas "
+                        "begin with a burst",
+                        {.limits = kTokens, .preset = "without end"}),
       field<&S::num_requests>("num_requests",
-                              "requests of a job, which come at once; its time counts",
+                              "number of requests of a job, which all arrive at its start; the "
+                              "time of the whole job is reported",
                               {.limits = kTokens, .preset = "none: a load without end"}),
-      field<&S::length_spread>("length_spread",
-                               "lengths are even in (1 - spread .. 1 + spread) of their means",
-                               {.limits = {0, 1}}),
-      field<&S::popularity>("popularity",
-                            "of experts, which loads some of their ranks more than others",
-                            {.preset = "`imbalance` of the model"}),
-      field<&S::precision>("precision", "of each kind of value, one or a list to choose from"),
-      field<&S::speculation>("speculation", "drafted tokens that a pass checks")};
+      field<&S::length_spread>(
+          "length_spread",
+          "lengths are uniformly distributed from 1 - spread to 1 + spread times their means",
+          {.limits = {0, 1}}),
+      field<&S::popularity>(
+          "popularity",
+          "distribution of tokens over experts, which loads some ranks more than others",
+          {.preset = "`imbalance` of the model"}),
+      field<&S::precision>("precision",
+                           "number format of each kind of value: one, or a list of choices"),
+      field<&S::speculation>(
+          "speculation",
+          "speculative decoding: tokens are drafted, and a pass of the model checks them")};
   return schema<S, kFields>("served workload", &check_served);
 }
 
@@ -304,61 +325,71 @@ const Schema& schema_of(Rows<ServingSection>) {
   static constexpr Type kShareOrShares =
       either(TypeOf<double>::type, TypeOf<serving::Utilization>::type);
   static constexpr Field kFields[] = {
-      field<&S::pools>("pools", "the chips there are", {.type = &kPoolList, .flags = kRequired}),
-      field<&S::task, &T::framework>("framework",
-                                     "deployments that it can run, and what that costs (section 6)",
-                                     {.type = &kOneOrNone<Framework, serves>, .preset = "any"}),
+      field<&S::pools>("pools", "the chips that are available",
+                       {.type = &kPoolList, .flags = kRequired}),
+      field<&S::task, &T::framework>(
+          "framework",
+          "search only deployments that this framework can run, and report the loss (section 6)",
+          {.type = &kOneOrNone<Framework, serves>, .preset = "any"}),
       field<&S::task, &T::modes>("modes", "of serving", {.type = &kModes, .preset = "both"}),
       field<&S::task, &T::all>("", ""),
-      field<&S::task, &T::aggregated>("aggregated", "choices of replicas that do both"),
+      field<&S::task, &T::aggregated>(
+          "aggregated",
+          "choices of replicas that prefill and decode, which override the keys above"),
       field<&S::task, &T::prefill>("prefill",
-                                   "choices of those that prefill alone, but for `chunk`; `batch`: "
-                                   "whole requests of a pass, 1 to 1024 if left out here",
+                                   "choices of replicas that only prefill, without `chunk`; here "
+                                   "`batch` is the number of whole requests of a pass (1 to 1024)",
                                    {.type = &kChoicesAlone}),
-      field<&S::task, &T::decode>("decode", "choices of those that decode alone, but for `chunk`",
+      field<&S::task, &T::decode>("decode", "choices of replicas that only decode, without `chunk`",
                                   {.type = &kChoicesAlone}),
       field<&S::task, &T::redundant_experts>(
           "redundant_experts",
-          "copies of experts beside them, to choose from; `expert` divides both together",
+          "number of additional copies of experts; `expert` divides experts and copies together",
           {.type = &kCopies, .limits = {0, kMostCopies}}),
-      field<&S::task, &T::sub_batches>(
-          "sub_batches",
-          "2: halves of the batch of ranks that share experts compute and send in turns; to choose "
-          "from",
-          {.type = &kCopies, .limits = {1, 2}}),
-      field<&S::task, &T::limits>("limits", "that every request keeps, on average"),
-      field<&S::task, &T::objective>("objective", "what is best"),
-      field<&S::task, &T::front>("front", "the axis of a front beside tokens/s of a user"),
+      field<&S::task, &T::sub_batches>("sub_batches",
+                                       "2: ranks that share experts split their batch, and one "
+                                       "half computes while the other one communicates",
+                                       {.type = &kCopies, .limits = {1, 2}}),
+      field<&S::task, &T::limits>("limits", "upper limits on the means over all requests"),
+      field<&S::task, &T::objective>("objective", "the quantity that is optimised"),
+      field<&S::task, &T::front>("front", "the axis of a front against tokens/s of a user"),
       field<&S::task, &T::cache_reserve>(
           "cache_reserve",
-          "cache of a running request: what requests grow to, their mean, or the longest"),
-      field<&S::task, &T::wait>("wait", "of a request for its prefill"),
+          "tokens of cache that are reserved for a running request: its final length, its mean "
+          "length, or the longest final length"),
+      field<&S::task, &T::wait>("wait", "model of the time that a request waits for its prefill"),
       field<&S::measured>("measured",
-                          "a table of measured deployments (section 8), whose points of the same "
-                          "model, lengths and chips the chart of a front shows",
+                          "a table of measured deployments (section 8); the chart of a front shows "
+                          "its rows of the same model, lengths and chips",
                           {.preset = "none"}),
       by_hand("utilization",
-              "shares of capacity that may be used; a number is the share of the memory",
+              "greatest shares of capacity that a deployment may use; a single number is the share "
+              "of memory",
               kShareOrShares, {.preset = "none"}),
       field<&S::engine>("engine",
-                        "the release of the server, which decides the memory beside caches "
-                        "(section 3)",
+                        "the release of the server, which determines the memory for everything but "
+                        "caches (section 3)",
                         {.preset = "that of the pool's engine"}),
-      field<&S::task, &T::max_seqs>("max_seqs", "requests of a rank at once, at most",
+      field<&S::task, &T::max_seqs>("max_seqs",
+                                    "greatest number of requests that a rank runs at once",
                                     {.preset = "those of the release"}),
       field<&S::task, &T::batched_tokens>("batched_tokens",
-                                          "the most tokens of an iteration; a `chunk` of this size "
-                                          "takes the tokens that decoding leaves",
+                                          "greatest number of tokens of an iteration; a `chunk` of "
+                                          "this size fills the tokens that decoding leaves",
                                           {.preset = "`chunk` and `batch` together"}),
       field<&S::task, &T::chunked_prefill>(
-          "chunked_prefill", "parts of prompts fill iterations; false: whole prompts that fit do"),
-      field<&S::task, &T::max_model_len>("max_model_len",
-                                         "tokens of the longest request that a report counts",
-                                         {.preset = "those of the longest class"}),
-      field<&S::outside>("outside", "memory beside the allocator: one size, or one for each level",
-                         {.type = &kSizes, .limits = {0, 1e24}, .preset = "that of the release"}),
-      field<&S::graphs>("graphs", "memory of recorded graphs of kernels", {.limits = {0, 1e24}}),
-      field<&S::task, &T::level>("decide", "the level at which a deployment has to fit")};
+          "chunked_prefill",
+          "true: iterations are filled with parts of prompts; false: with whole prompts"),
+      field<&S::task, &T::max_model_len>(
+          "max_model_len",
+          "greatest length of a request, by which a report counts the requests that fit the cache",
+          {.preset = "those of the longest class"}),
+      field<&S::outside>(
+          "outside", "memory outside the allocator of the server: one size, or one for each level",
+          {.type = &kSizes, .limits = {0, 1e24}, .preset = "that of the release"}),
+      field<&S::graphs>("graphs", "memory of recorded CUDA graphs", {.limits = {0, 1e24}}),
+      field<&S::task, &T::level>(
+          "decide", "the level of the constants of memory at which a deployment has to fit")};
   return schema<S, kFields>("deployment", &check_serving);
 }
 

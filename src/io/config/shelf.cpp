@@ -149,7 +149,7 @@ std::string not_on_shelf(ShelfKind kind, std::string_view name) {
   std::vector<std::string_view> names;
   for (const ShelfFile& file : shelf(kind)) names.push_back(file.name);
   return fmt::format(
-      "there is no {} {} on the shelf, expected a name of configs/{} or the path of a file, like "
+      "no built-in {} has the name {}, expected a name of configs/{} or the path of a file, like "
       "'./NAME' or 'NAME.yaml'{}",
       row_of_kind(kind).single, in_quotes(name), name_of(kind), suggestion(name, names));
 }
@@ -175,10 +175,10 @@ std::filesystem::path find_input(const std::string& word, ShelfKind kind) {
   if (found.size() > 1) {
     std::vector<std::string_view> names;
     for (const ShelfFile* file : found) names.push_back(file->name);
-    throw InputError(fmt::format("{}: several files of the shelf have this name, expected {}",
+    throw InputError(fmt::format("{}: several built-in files have this name, expected {}",
                                  in_quotes(word), joined_choices(names)));
   }
-  throw InputError(fmt::format("{}: there is no such file, and no {} of this name on the shelf{}{}",
+  throw InputError(fmt::format("{}: there is no such file, and no built-in {} of this name{}{}",
                                in_quotes(word), row_of_kind(kind).single,
                                use_of_other_kind(word, kind), nearest_of(word, kind)));
 }

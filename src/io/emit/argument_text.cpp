@@ -169,7 +169,7 @@ void FlagList::add(const std::string& flag, FlagValue value) {
   const auto [entry, is_new] = flags.try_emplace(flag, value);
   if (!is_new && entry->second.value != value.value) {
     messages.add(value.place, flag,
-                 fmt::format("is {} here and {} at {}", in_quotes(value.value),
+                 fmt::format("is {} here, but {} at {}", in_quotes(value.value),
                              in_quotes(entry->second.value), entry->second.place.to_text()));
   }
 }

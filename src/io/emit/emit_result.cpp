@@ -54,7 +54,7 @@ std::vector<std::string> emit_result(const AnswerJson& result, const std::string
     take("", emitted.text);
     return {};
   } catch (const Json::exception& error) {
-    throw InputError(name + ": is no whole result: " + what_is_wrong(error));
+    throw InputError(name + ": is not a complete result: " + what_is_wrong(error));
   }
 }
 
@@ -65,7 +65,7 @@ std::vector<std::string> refusal_notes(const std::string& name, EmitFormat forma
     notes.push_back(fmt::format("{}: {} cannot run this: {}", name, name_of(format), refusal));
   }
   notes.push_back(
-      fmt::format("{}: nothing is written: search with '{}: {}', or emit --anyway", name,
+      fmt::format("{}: nothing is written: search again with '{}: {}', or use emit --anyway", name,
                   emits_plans(format) ? "training.framework" : "serving.framework",
                   format < EmitFormat::Chakra ? name_of(format) : name_of(Framework::Vllm)));
   return notes;

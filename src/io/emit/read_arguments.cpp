@@ -102,7 +102,7 @@ class PlanTree {
       if (asked_.contains(flag)) continue;
       for (const std::string& known : asked_) {
         if (flags_.contains(known) || !is_nearly(flag, known)) continue;
-        notes.push_back(fmt::format("{}: {}: is not looked at, did you mean '{}'?",
+        notes.push_back(fmt::format("{}: {}: this argument is ignored, did you mean '{}'?",
                                     said.place.to_text(), escaped(flag), known));
       }
     }
@@ -178,21 +178,25 @@ std::vector<std::int64_t> megatron_layers(PlanTree& tree, std::int64_t stages,
   if (has_first || has_last) {
     const char* const own = has_first ? kFirst : kLast;
     if (embedding + loss > 0) {
-      tree.refuse(own, std::string("does not go with ") + (embedding > 0 ? kEmbedding : kLoss));
+      tree.refuse(own, std::string("is not allowed with ") + (embedding > 0 ? kEmbedding : kLoss));
       return {};
     }
     left -= tree.count(kFirst, 0) + tree.count(kLast, 0);
     others -= (has_first ? 1 : 0) + (has_last ? 1 : 0);
     if (others < 0 || left < 0 || (others == 0 ? left != 0 : left % others != 0)) {
       tree.refuse(
-          own,
-          fmt::format("expected the other stages to have equally many of the {} layers", layers));
+          own, fmt::format(
+                   "expected a number that leaves the other stages equal shares of the {} layers",
+                   layers));
       return {};
     }
   } else if (left % stages != 0) {
     if (embedding + loss > 0) {
-      tree.refuse(embedding > 0 ? kEmbedding : kLoss,
-                  fmt::format("expected stages of equally many of {} layers and ends", left));
+      tree.refuse(
+          embedding > 0 ? kEmbedding : kLoss,
+          fmt::format(
+              "expected a number of stages that divides {}, the layers and ends of the model",
+              left));
     }
     return {};
   }
@@ -289,7 +293,7 @@ void put_megatron_memory(PlanTree& tree) {
   if (tree.find("--use-megatron-fsdp") && tree.find(strategy)) {
     tree.put_word("plan.zero", kShardingStrategies, strategy);
   } else {
-    if (tree.find(strategy)) tree.refuse(strategy, "goes with --use-megatron-fsdp");
+    if (tree.find(strategy)) tree.refuse(strategy, "only valid with --use-megatron-fsdp");
     tree.put("plan.zero", tree.find(optimizer) ? 1 : 0, optimizer);
   }
   std::vector<std::string> offload;

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "io/emit/emitted.hpp"
@@ -91,8 +90,8 @@ spec:
     const std::int64_t nodes = nodes_of(server);
     if (nodes == 0) {
       file.refusals.push_back(
-          fmt::format("a server of {} chips, which nodes of {} do not share evenly", server.chips,
-                      server.node_chips));
+          fmt::format("a server of {} chips, which cannot be divided evenly over nodes of {}",
+                      server.chips, server.node_chips));
       continue;
     }
     std::vector<std::string> words = words_of(server);

@@ -244,7 +244,8 @@ void add_precision(const LaunchedPlan& plan, Emitted& emitted) {
     emitted.add("--fp8-format", std::string("hybrid"));
     emitted.add("--fp8-recipe", std::string(theirs));
   }
-  if (precision == "nvfp4") emitted.lack("linear layers in nvfp4, which these arguments lack");
+  if (precision == "nvfp4")
+    emitted.lack("linear layers in nvfp4, for which this framework has no argument");
 }
 
 /// Notes a precision of less than two bytes, for which the framework has no argument.
@@ -266,7 +267,7 @@ void add_dispatcher(const LaunchedPlan& plan, Emitted& emitted) {
       });
       if (!is_other) used = word.name;
     }
-    emitted.lack("graphs, overlap and kernels of experts are those of 'execution.stack'");
+    emitted.lack("graphs, overlap and kernels of experts: set them as in 'execution.stack'");
   }
   const bool is_plain = used == name_of(stack::Dispatcher::AllToAll);
   emitted.add("--moe-token-dispatcher-type", is_plain ? used : std::string("flex"));

@@ -152,7 +152,7 @@ const Function& function_of(std::string_view name) {
     if (function.name == name) return function;
     names.push_back(function.name);
   }
-  fail("there is no function " + in_quotes(name) + suggestion(name, names));
+  fail("unknown function " + in_quotes(name) + suggestion(name, names));
 }
 
 /// Operators of two operands by how tightly they bind, loosest first; longer ones before others.

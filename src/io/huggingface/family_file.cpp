@@ -152,9 +152,8 @@ Families::Families(const std::vector<File>& files) {
       const auto parent = first_of.find(like->value.scalar);
       if (parent == first_of.end() || !open.insert(name).second) {
         messages.add(like->place, "like",
-                     parent == first_of.end()
-                         ? "there is no family " + in_quotes(like->value.scalar)
-                         : "a family is like itself");
+                     parent == first_of.end() ? "unknown family " + in_quotes(like->value.scalar)
+                                              : "'like' leads from a family back to itself");
         return common;
       }
       base = self(self, parent->second);
@@ -337,7 +336,7 @@ class FamilyCheck {
     if (tree.op == Expression::Op::Key) {
       const YamlNode* fields = fields_of(tree.parts[0]);
       if (fields && !fields->find(tree.word)) {
-        messages_.add(place, "", "there is no field " + in_quotes(tree.word) + " in this map");
+        messages_.add(place, "", "unknown field " + in_quotes(tree.word) + " in this map");
       }
     }
     if (tree.op != Expression::Op::Name) return;
@@ -346,8 +345,7 @@ class FamilyCheck {
     if (const YamlNode* named = family_.find("let", tree.word)) {
       this->named(tree.word, *named);
     } else if (!family_.find("fields", tree.word)) {
-      messages_.add(place, "",
-                    "there is neither a field nor an expression " + in_quotes(tree.word));
+      messages_.add(place, "", "unknown field or expression " + in_quotes(tree.word));
     }
   }
 
@@ -409,7 +407,7 @@ class FamilyCheck {
       }
       const std::optional<BlockKind> kind = block_named(entry.key);
       if (!kind) {
-        messages_.add(entry.place, "", "there is no block " + in_quotes(entry.key));
+        messages_.add(entry.place, "", "unknown block " + in_quotes(entry.key));
         continue;
       }
       parameters(entry.value, *kind, "");

@@ -231,7 +231,8 @@ void resolve_family(YamlNode& section, InputMessages& messages) {
   const YamlEntry* family = section.find("family");
   const YamlEntry* given = section.find("fields");
   if (!family) {
-    if (given) messages.add(given->place, "fields", "goes with 'family', the type of the model");
+    if (given)
+      messages.add(given->place, "fields", "only valid with 'family', the type of the model");
     return;
   }
   nlohmann::json config = given ? json_of(given->value) : nlohmann::json::object();

@@ -84,8 +84,8 @@ class FamilyReader {
         }
         messages_.add(
             place_, "",
-            fmt::format("the field {} of a model of type {} is not understood, expected "
-                        "it to be taken out if it changes nothing{}",
+            fmt::format("the field {} of a model of type {} is not known; remove it if "
+                        "it does not change the model{}",
                         in_quotes(prefix + item.key()), type_, suggestion(item.key(), known)));
       }
     }
@@ -132,7 +132,7 @@ class FamilyReader {
     for (const YamlNode& item : refusals->items) {
       if (is_true(value_of(item.find("if")->value))) {
         messages_.add(place_, "",
-                      fmt::format("a model of type {} with {} is refused: {}", type_,
+                      fmt::format("models of type {} with {} are not supported: {}", type_,
                                   item.find("if")->value.scalar, item.find("say")->value.scalar));
       }
     }
@@ -168,7 +168,7 @@ class FamilyReader {
     }
     const Family* family = families_.find(inner_type);
     if (!family) {
-      messages_.add(place_, field + ".model_type", "there is no family " + in_quotes(inner_type));
+      messages_.add(place_, field + ".model_type", "unknown family " + in_quotes(inner_type));
       return {};
     }
     return FamilyReader(families_, *family, place_, messages_)
@@ -417,13 +417,14 @@ ModelShape read_family(const Families& families, const Value& config, const Plac
     for (const std::string& name : unknown) names.push_back(in_quotes(name));
     messages.add(
         place, "model_type",
-        fmt::format("there is no family of models {}; by its fields it is nearest to {}, "
-                    "which {}; a file with 'types' and 'like: {}' in the folder of "
-                    "--families would make one",
-                    type.empty() ? "of no type" : in_quotes(type), nearest->types[0],
-                    names.empty() ? "understands all of them"
-                                  : fmt::format("does not understand {}", fmt::join(names, ", ")),
-                    nearest->types[0]));
+        fmt::format(
+            "{} are not known; by its fields it is nearest to {}, which {}; to add "
+            "the type, put a file with 'types' and 'like: {}' into the folder of --families",
+            type.empty() ? "models without a type" : "models of type " + in_quotes(type),
+            nearest->types[0],
+            names.empty() ? "has all of these fields"
+                          : fmt::format("does not have {}", fmt::join(names, ", ")),
+            nearest->types[0]));
     return {};
   }
   const Value* classes = member(config, "architectures");

@@ -135,7 +135,7 @@ class SolutionReader {
     const bool decides = name.symbol == "A" || name.symbol == "Y" || name.symbol == "S";
     const std::size_t indices = name.symbol == "Y" ? 3 : 2;
     if (!decides) return;
-    if (name.indices.size() != indices) return wrong(text, "is no column of an exported model");
+    if (name.indices.size() != indices) return wrong(text, "is not a column of an exported model");
     const auto kernel = names_.kernel(name.indices[0]);
     if (!kernel) return wrong(text, "the workload has no kernel " + in_quotes(name.indices[0]));
     if (std::abs(value) <= kTolerance) return;
@@ -150,7 +150,7 @@ class SolutionReader {
       for (const LoopPair loop : {Loop::None, Loop::Outer, Loop::K, Loop::M, Loop::N}) {
         if (name.indices[1] == name_of(loop)) return put(text, sharding_[kernel], loop);
       }
-      return wrong(text, "there is no loop " + in_quotes(name.indices[1]));
+      return wrong(text, "unknown loop " + in_quotes(name.indices[1]));
     }
     const auto partition = parse_index(name.indices.back());
     if (!partition || *partition < 0 || *partition > kLargestCount) {
@@ -165,7 +165,7 @@ class SolutionReader {
   template <class T>
   void put(const std::string& text, std::optional<T>& place, const T& value) {
     if (place && !(*place == value)) {
-      return wrong(text, "is 1, and so is another column of this kernel");
+      return wrong(text, "is 1, but another column of this kernel is 1 as well");
     }
     place = value;
   }
@@ -243,10 +243,10 @@ LayerDecisions decisions_of_config(const Problem& problem) {
   if (!open.empty()) {
     std::string keys;
     for (const std::string& key : open) keys += (keys.empty() ? "" : ", ") + key;
-    throw InputError(fmt::format(
-        "the config leaves open {}: give them (--set KEY=VALUE), or a result of a search that "
-        "decided them (--mapping FILE)",
-        keys));
+    throw InputError(
+        fmt::format("the config does not decide {}: set these keys (--set KEY=VALUE), or name a "
+                    "result that has them (--mapping FILE)",
+                    keys));
   }
   return {.network = std::move(networks.front()),
           .sharding = loop_sets(least_bytes_sharding(problem)),

@@ -176,7 +176,7 @@ CsvTable::CsvTable(const std::string& text, const std::string& source, InputMess
     const CsvCell& cell = rows_.front()[i];
     if (header_.emplace(cell.text, i).second) continue;
     messages.add({.source = source_, .line = cell.line, .column = cell.column}, cell.text,
-                 "this column stands twice");
+                 "this column occurs twice");
   }
 }
 
@@ -201,12 +201,12 @@ std::string CsvTable::unknown_columns(std::span<const std::string_view> known) c
       continue;
     }
     const Place place{.source = source_, .line = cell.line, .column = cell.column};
-    near += fmt::format("{}: the column {} is not read{}\n", place.to_text(), in_quotes(cell.text),
-                        meant);
+    near += fmt::format("{}: the column {} is unknown and ignored{}\n", place.to_text(),
+                        in_quotes(cell.text), meant);
   }
   return others.empty()
              ? near
-             : near + escaped(*source_) + ": columns that are not read: " + others + "\n";
+             : near + escaped(*source_) + ": unknown columns, which are ignored: " + others + "\n";
 }
 
 void CsvTable::each_row(InputMessages& messages,

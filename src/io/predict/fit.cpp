@@ -125,8 +125,8 @@ std::string chosen_name(const std::set<std::string>& names, const std::string& a
   const std::vector<std::string_view> known(names.begin(), names.end());
   if (asked.empty() && known.size() == 1) return *names.begin();
   if (asked.empty()) {
-    throw InputError(fmt::format("--fit: {}s have several {}s, expected --stack {}", one, what,
-                                 joined_choices(known)));
+    throw InputError(fmt::format("--fit: {}s are of several {}s, choose one with --stack {}", one,
+                                 what, joined_choices(known)));
   }
   if (!names.contains(asked)) {
     throw InputError(fmt::format("--stack: no timed {} has {}, expected {}{}", one,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
@@ -151,7 +152,9 @@ std::optional<Fit> fit_engine(std::vector<MeasuredService>& services, const std:
   for (const MeasuredService& row : services) {
     if (counts(row)) names.insert(row.engine);
   }
-  if (names.empty()) throw InputError("--fit: no row has a time per token and a known deployment");
+  if (names.empty())
+    throw InputError(
+        "--fit: expected rows with a measured time per token and a known deployment, got none");
   Fit fit{.name = chosen_name(names, asked, "engine", "deployment"), .one = "deployment"};
   std::vector<MeasuredService> copies;
   for (const MeasuredService& row : services) {
@@ -168,7 +171,8 @@ std::optional<Fit> fit_engine(std::vector<MeasuredService>& services, const std:
     rows.push_back(&row);
     halves[2.0 * (place - held_out.share) < 1.0 - held_out.share ? 0 : 1].push_back(&row);
   }
-  if (rows.empty()) throw InputError("--fit: all deployments are held out");
+  if (rows.empty())
+    throw InputError("--fit: all deployments are held out, expected some to fit to");
   serving::Engine engine = rows.front()->task->pools[0].engine;
   fit.constants = constants_of(engine);
   const auto fitted = [&](const ServiceRows& to, const FitState& state) {

@@ -32,7 +32,7 @@ FittedConstant constant_of(const std::string& key, stack::Stack stack) {
   const Field& row = *stack::constant_of_stack(key);
   void* const member = row.in(&stack);
   if (row.type->size(member) == 0) {
-    throw InputError("--fit: " + key + " has no value: expected a low, a typical and a high one");
+    throw InputError("--fit: " + key + " has no value: expected a low, a typical and a high value");
   }
   const auto value = [&](std::size_t i) {
     return row.type->inner->get_real(row.type->at(member, i));
@@ -72,7 +72,7 @@ std::string chosen_stack(const std::vector<MeasuredRun>& runs, const std::string
   for (const MeasuredRun& run : runs) {
     if (is_timed(run)) names.insert(run.stack);
   }
-  if (names.empty()) throw InputError("--fit: no run was timed");
+  if (names.empty()) throw InputError("--fit: expected runs with a measured time, got none");
   return chosen_name(names, asked, "stack", kRun);
 }
 
@@ -87,8 +87,9 @@ std::vector<FittedConstant> constants_of(const stack::Stack& stack, const std::s
   std::vector<FittedConstant> constants;
   for (const std::string& key : stack.fitted) constants.push_back(constant_of(key, stack));
   if (!constants.empty()) return constants;
-  throw InputError(fmt::format("--fit: the stack {} marks no constant: its key 'fitted' lists them",
-                               in_quotes(name)));
+  throw InputError(
+      fmt::format("--fit: the stack {} has no constants to fit: list them in its key 'fitted'",
+                  in_quotes(name)));
 }
 
 /// The timed runs of a stack.
@@ -122,7 +123,8 @@ std::vector<bool> held_of(const std::vector<MeasuredRun>& runs, const HeldOut& h
   }
   const auto count = static_cast<std::size_t>(std::count(held.begin(), held.end(), true));
   if (count == 0) throw InputError("--holdout: none of the runs to fit to is one of these");
-  if (count == runs.size()) throw InputError("--holdout: leaves no run to fit to");
+  if (count == runs.size())
+    throw InputError("--holdout: all runs are held out, expected some to fit to");
   return held;
 }
 
@@ -232,8 +234,9 @@ std::optional<LeftOut> leave_out(const std::vector<MeasuredRun>& runs, const std
   for (const MeasuredRun& run : result.runs) result.values.push_back(value_of(run, column));
   const std::set<std::string> values(result.values.begin(), result.values.end());
   if (values.size() < 2) {
-    throw InputError(fmt::format("--leave-out: all runs of {} have one {}, expected two or more",
-                                 in_quotes(result.name), column));
+    throw InputError(fmt::format(
+        "--leave-out: all runs of {} have the same {}, expected at least two different ones",
+        in_quotes(result.name), column));
   }
   StackRuns timed(result.runs, constants, control);
   FitState state{.folds = values.size() - 1};

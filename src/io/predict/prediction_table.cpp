@@ -68,16 +68,16 @@ std::string memory_text(const MemoryErrors& memory) {
 }
 
 std::string explanation(std::optional<double> factor) {
-  return factor ? fmt::format("{:.2f} times as long it would agree", *factor)
-                : "no time of it alone would agree";
+  return factor ? fmt::format("{:.2f} times as long, it would agree", *factor)
+                : "no change of this part alone makes it agree";
 }
 
 std::string peak_text(const std::vector<MeasuredRun>& runs) {
   const std::vector<std::size_t> beyond = beyond_peak(runs);
   if (beyond.empty()) return "";
   return fmt::format(
-      "{} faster than the peak of {} chips allows, {} first: is step_s in seconds, are "
-      "gpus, global_batch and precision right?\n",
+      "{} faster than the peak of {} chips allows ({} first): check step_s, which is in seconds, "
+      "gpus, global_batch and precision\n",
       beyond.size() == 1 ? "1 run is" : fmt::format("{} runs are", beyond.size()),
       beyond.size() == 1 ? "its" : "their", escaped(runs[beyond.front()].id));
 }
@@ -154,7 +154,7 @@ std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predic
   text += "\n";
   if (unfit > 0) {
     const auto first = std::find_if(runs.begin(), runs.end(), is_unfit);
-    text += fmt::format("{} runs left out, as they describe no plan, {} first: {}\n", unfit,
+    text += fmt::format("{} runs left out, as they describe no plan ({} first: {})\n", unfit,
                         escaped(first->id), escaped(first->unfit));
   }
   text += peak_text(runs);
@@ -165,7 +165,8 @@ std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predic
     if (!others.empty()) text += "\n" + table_of_errors(others);
   }
   if (const auto guesses = errors_of_guesses(runs, predictions); !guesses.empty()) {
-    text += "\nrates that nobody measured, left out above\n" + table_of_errors(guesses);
+    text +=
+        "\nruns with rates that were never measured, left out above\n" + table_of_errors(guesses);
   }
   return text + table_of_orders(orders_of_plans(runs, predictions)) +
          memory_text(memory_errors(runs, predictions)) + worst_runs(runs, predictions, worst);

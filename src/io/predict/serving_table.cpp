@@ -61,7 +61,7 @@ constexpr std::int64_t kLongOutput = 400;              ///< from which a load is
 constexpr std::pair<std::string_view, std::string_view> kSlow[] = {
     {"Qwen3-32B", "gb200"}, {"DeepSeek-R1-NVFP4", "b200_sxm"}};
 constexpr std::string_view kGap = "aic gap analysis";
-constexpr std::string_view kIsLimit = "the batch is a limit, not the load";
+constexpr std::string_view kIsLimit = "the batch of this row is a limit, not the load";
 constexpr double kClientRounds = 10.0;  ///< requests that a client sends one after the other
 
 constexpr std::string_view kColumns[] = {"id",
@@ -205,7 +205,7 @@ std::string doubt_of_both(const RowReader& row, const MeasuredService& service,
   if (s.stage_chips() > system.node) return "more chips than a node has";
   // Some names have all chips of a replica for it.
   if (named > 0 && named != s.tensor && named != s.stage_chips()) {
-    return "the name says another tensor degree";
+    return "the name of this row has another tensor degree";
   }
   if (std::string wrong = role.doubt(model); !wrong.empty()) return wrong;
   if (std::string wrong = misfit(*service.task, s); !wrong.empty()) {
@@ -358,12 +358,12 @@ MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
   const auto system = std::find_if(std::begin(kSystems), std::end(kSystems),
                                    [&](const auto& known) { return service.system == known.name; });
   if (model.empty()) {
-    service.unknown = "no such model on the shelf";
+    service.unknown = "no built-in model of this name";
   } else if (system == std::end(kSystems)) {
-    service.unknown = "no such system on the shelf";
+    service.unknown = "no built-in system of this name";
   } else if (std::find(std::begin(kBackends), std::end(kBackends), service.backend) ==
              std::end(kBackends)) {
-    service.unknown = "no such engine on the shelf";
+    service.unknown = "no built-in engine of this name";
   } else if (setups.differs(model, *system)) {
     service.unknown = "of another task";
   }

@@ -19,17 +19,17 @@ std::string result_text(const Proof& certainty, const Scope& scope, const Answer
   switch (certainty.status) {
     case SearchStatus::Optimal:
       if (!(certainty.gap > 0.0)) return optimal_text(scope);
-      return "within the gap asked for: " + gap + (distance.empty() ? "" : ", " + distance);
+      return "within the gap that was allowed: " + gap + (distance.empty() ? "" : ", " + distance);
     case SearchStatus::Feasible:
       if (distance.empty() && certainty.is_given())
-        return fmt::format("{} that was given, which fits", one);
+        return fmt::format("{} that was given; it fits", one);
       return fmt::format("{} with {}; {}", stop, one, distance.empty() ? gap : distance);
     case SearchStatus::Infeasible:
       return nothing_fits_text(scope, none);
     case SearchStatus::NoSolution:
       break;
   }
-  return fmt::format("{} before {} was found; none takes less than {}", stop, one, least);
+  return fmt::format("{} before {} was found; none can take less than {}", stop, one, least);
 }
 
 Sheet result_line(const Proof& certainty, const Scope& scope, std::string_view one,
@@ -81,8 +81,8 @@ Sheet energy_line(const std::optional<Energy>& energy, std::optional<double> tok
   if (tokens) text += fmt::format(", {:.4g} J a token", all.in_base_units() / *tokens);
   text += "; " + energy_shares(*energy);
   if (energy->clock < 1.0) {
-    text += fmt::format("; the cap lowers the clock to {}: a step takes {}", percent(energy->clock),
-                        to_text(energy->time));
+    text += fmt::format("; the power cap lowers the clock to {}: a step takes {}",
+                        percent(energy->clock), to_text(energy->time));
   }
   return labelled("energy", text);
 }
@@ -96,14 +96,16 @@ Sheet framework_line(Framework framework, const BestWithoutFramework& any, Score
   if (!is_proved) {
     bound = any.lower_bound > Score{}
                 ? fmt::format(", at most {}", percent(found / any.lower_bound - 1.0))
-                : ", or more: the search was stopped";
+                : ", perhaps more: the search was stopped";
   }
   if (!std::isfinite(any.gain)) {
-    return labelled("framework", fmt::format("{}; {} of any reaches what this one does not{}",
-                                             name_of(framework), one, bound));
+    return labelled("framework",
+                    fmt::format("{}; {} of any framework reaches what this one does not{}",
+                                name_of(framework), one, bound));
   }
-  return labelled("framework", fmt::format("{}; {} of any is {} better{}: {}", name_of(framework),
-                                           one, percent(any.gain), bound, best));
+  return labelled("framework",
+                  fmt::format("{}; {} of any framework is {} better{}: {}", name_of(framework), one,
+                              percent(any.gain), bound, best));
 }
 
 Sheet rate_line(double tokens, std::int64_t chips, Dollars price) {

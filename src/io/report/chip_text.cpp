@@ -121,7 +121,7 @@ std::string shortage_text(const Shortage& shortage) {
   };
   const double by = std::abs(shortage.needed - shortage.available);
   if (!shortage.part) {
-    return fmt::format("{}: the parts together take {}, expected at most {}: {} too much",
+    return fmt::format("{}: all parts take {}, expected at most {}: {} too much",
                        name_of(shortage.budget), amount(shortage.needed),
                        amount(shortage.available), amount(by));
   }
@@ -260,10 +260,10 @@ std::string chip_list(const std::vector<ListedChip>& chips) {
       reasons += labelled("no chip", listed.name + ": " + shortage_text(shortage));
     }
   }
-  reasons +=
-      labelled("held by",
-               "number and speed of cores, of wires of the memory, of links; number: A area, "
-               "E edge, K package; speed: P power, v least voltage, V greatest voltage; G given");
+  reasons += labelled("held by",
+                      "two letters for what limits cores, wires of the memory and links: first "
+                      "their number (A area, E edge, K package), then their speed (P power, v "
+                      "least voltage, V greatest voltage); G given");
   return table.text() + text_of(reasons);
 }
 
@@ -310,7 +310,7 @@ std::string effect_text(const BudgetGain& gain) {
     case WhatIf::NoMapping:
       return "no mapping fits";
     case WhatIf::Unknown:
-      return "not known: the limits came first";
+      return "not known: the search stopped at a limit before";
   }
   return "";
 }
@@ -342,9 +342,9 @@ Sheet gains_text(const std::vector<BudgetGain>& gains) {
   if (gains.empty()) return "";
   if (std::all_of(gains.begin(), gains.end(),
                   [](const BudgetGain& gain) { return gain.known == WhatIf::Unknown; })) {
-    return "\n" + labelled("binds", "not known: the limits came first");
+    return "\n" + labelled("binds", "not known: the search stopped at a limit before");
   }
-  TextTable table({"budget", "part", "has", "more", "step time", "with that much more alone"});
+  TextTable table({"budget", "part", "has", "more", "step time", "with that increase alone"});
   const BudgetGain* most = nullptr;
   bool all_known = true;
   for (const BudgetGain& gain : gains) {
@@ -356,15 +356,16 @@ Sheet gains_text(const std::vector<BudgetGain>& gains) {
     all_known = all_known && gain.known != WhatIf::Unknown;
     if (known && gain.change < (most == nullptr ? 0.0 : most->change)) most = &gain;
   }
-  std::string binds = all_known ? "no budget alone: none makes the step faster by itself"
-                                : "not known: the limits came first";
+  std::string binds = all_known ? "no budget alone: no single increase makes the step faster"
+                                : "not known: the search stopped at a limit before";
   if (most != nullptr) {
     binds = fmt::format("{} of {}: {} with {} more", name_of(most->budget),
                         most->part ? name_of(*most->part) : "the chip", change_text(most->change),
                         amount_text(most->budget, most->more));
   }
-  return TitledTable{"a step more of what was searched, a tenth more of what was given",
-                     std::move(table)} +
+  return TitledTable{
+             "increases: one search step for shares that were searched, a tenth for given ones",
+             std::move(table)} +
          labelled("binds", binds);
 }
 

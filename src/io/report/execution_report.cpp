@@ -114,15 +114,14 @@ std::string misfit_text(const Misfit& misfit) {
 Sheet reason_lines(const ExecutionResult& result) {
   if (result.misfit) {
     return labelled("reason", misfit_text(result.misfit->misfit) +
-                                  ", for the execution that is the nearest to fitting:") +
+                                  ", in the execution that is nearest to fitting:") +
            "\n" + execution_lines(result.misfit->execution);
   }
   if (result.candidates == 0) {
     return labelled("reason",
-                    "there is no candidate: the values given leave a decision without a legal "
-                    "one (docs/calculon.md, section 7)");
+                    "no execution is legal with the given values (docs/calculon.md, section 7)");
   }
-  return labelled("reason", "not found before the limit or signal ended the search for it");
+  return labelled("reason", "not found: a limit or signal ended the search before");
 }
 
 }  // namespace

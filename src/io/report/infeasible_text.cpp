@@ -86,8 +86,9 @@ std::string memory_text(const Problem& problem, const Infeasible& reason) {
 
 std::string partitions_text(const Problem& problem, const Infeasible& reason) {
   if (problem.execution.style == Style::KernelByKernel && reason.needed < reason.available) {
-    return fmt::format("partitions: with style kernel_by_kernel {} must be alone in partition {}.",
-                       reason.where, reason.needed);
+    return fmt::format(
+        "partitions: with 'style: kernel_by_kernel', {} must be alone in partition {}.",
+        reason.where, reason.needed);
   }
   return fmt::format(
       "partitions: {} needs {} of them, {} are allowed. A larger execution.partitions would help.",
@@ -96,7 +97,7 @@ std::string partitions_text(const Problem& problem, const Infeasible& reason) {
 
 std::string pin_text(const Infeasible& reason) {
   if (reason.needed == reason.available) {
-    return fmt::format("pin: {} does not keep what the config pins it to.", reason.where);
+    return fmt::format("pin: {} does not have the values that the config pins.", reason.where);
   }
   return fmt::format("pin: {} is in partition {}, the config pins it to {}.", reason.where,
                      reason.needed, reason.available);
@@ -158,13 +159,13 @@ std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
       return partitions_text(problem, reason);
     case Resource::Stages:
       if (where.empty() && needed <= available) {
-        return "stages: no division of the graph fits SRAM, memory and partitions. "
-               "More of them would help.";
+        return "stages: no division of the graph fits SRAM, memory and partitions. More of any of "
+               "the three would help.";
       }
       if (where.empty()) {
         return fmt::format(
-            "stages: the pipeline has {}, of which kernels, in an order that tensors allow, fill "
-            "{}. A smaller pipeline degree would help.",
+            "stages: the pipeline has {}, and the kernels, in an order that tensors allow, fill "
+            "only {}. A smaller pipeline degree would help.",
             needed, available);
       }
       return fmt::format("stages: {} is in stage {}, its forward kernel in stage {}.", where,
@@ -180,8 +181,8 @@ std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
       return pin_text(reason);
     case Resource::Sharding:
       return fmt::format(
-          "sharding: {} may not be sharded so: its loop has extent 1 or is tiled, another loop is "
-          "forced, or a weight would be left whole.",
+          "sharding: {} cannot be sharded on this loop: the loop has extent 1 or is tiled, another "
+          "loop is required, or a weight would remain whole.",
           where);
     case Resource::Repeat:
       return fmt::format("repeat: {} holds kernels with and without a repeat.", where);
@@ -199,7 +200,7 @@ std::string infeasible_text(const Problem& problem, const Infeasible& reason) {
 std::string changes_text(const Problem& problem, const std::vector<FeasibleChange>& changes) {
   std::string text = joined(
       changes, "; or ", [&](const FeasibleChange& change) { return change_text(problem, change); });
-  if (changes.size() > 1) text += ". Each alone would do";
+  if (changes.size() > 1) text += ". Each of these alone is enough";
   return text.empty() ? text : text + ".";
 }
 
@@ -214,10 +215,10 @@ std::string budget_reason(const Outcome& outcome) {
   const std::string lacks = joined(shortages_of(outcome), "; ", shortage_text);
   if (outcome.split == nullptr) return lacks.empty() ? "" : "there is no such chip: " + lacks;
   const std::string none = "no split of the budgets makes a chip";
-  if (!lacks.empty()) return none + "; with the most that each part can have: " + lacks;
-  std::string text = none + " onto which a mapping fits";
+  if (!lacks.empty()) return none + "; with the largest share of each part: " + lacks;
+  std::string text = none + " on which a mapping fits";
   if (outcome.infeasible == nullptr) return text;
-  return text + "; with the most of everything that any has: " +
+  return text + "; with the largest value of each quantity over all splits: " +
          infeasible_text(*outcome.problem, *outcome.infeasible);
 }
 

@@ -68,9 +68,9 @@ Sheet other_chip_line(const training::Task& task) {
   if (!differs(peak) || !differs(used)) return "";
   return labelled(
       "caution",
-      fmt::format("the rates are measured on {}, whose peak is {}, and this machine's "
-                  "chips have one of {}: times are those of the measured chip, unless "
-                  "execution.chip is the machine's",
+      fmt::format("rates were measured on {}, whose peak is {}, but the chips of this machine have "
+                  "a peak of {}: times are those of the measured chip; set execution.chip to the "
+                  "chip of this machine",
                   chip.name.empty() ? "a chip" : chip.name, to_text(peak), to_text(own)));
 }
 
@@ -120,9 +120,10 @@ Sheet asked_text(const training::Task& task) {
   return labelled("workload", shape) + model_line(count(model, task.pass.tokens, task.pass.word)) +
          labelled("machine", machine) + rates_line(task) +
          (task.style == Style::Dataflow
-              ? labelled("style", fmt::format("dataflow: kernels are fused in {} of SRAM where "
-                                              "that is faster; exchanges are waited for",
-                                              to_text(task.machine.accelerator.sram)))
+              ? labelled("style",
+                         fmt::format("dataflow: kernels are fused in {} of SRAM where that is "
+                                     "faster; exchanges do not overlap with compute",
+                                     to_text(task.machine.accelerator.sram)))
               : "") +
          unused_lines(task);
 }
@@ -145,7 +146,7 @@ std::string workload_text(const Workload& workload) {
 
 std::string machine_text(const Machine& system) {
   const bool known = system.accelerator.peak() > FlopsPerSecond{};
-  std::string text = plural(system.chips, "chip") + " that the search has to find";
+  std::string text = plural(system.chips, "chip") + ", to be found by the search";
   if (known) {
     text = fmt::format("{} of {}, {} SRAM, {} memory", plural(system.chips, "chip"),
                        to_text(system.accelerator.peak()), to_text(system.accelerator.sram),
@@ -168,8 +169,8 @@ std::string machine_text(const Machine& system) {
 Sheet given_rates_line(const Problem& problem) {
   if (!(problem.system.accelerator.peak() > FlopsPerSecond{})) return "";
   const std::optional<double>& share = problem.execution.compute_utilization;
-  return labelled("rates", share ? fmt::format("ideal, but for compute at {} of the peak of the "
-                                               "chip (execution.compute_utilization)",
+  return labelled("rates", share ? fmt::format("ideal, except that compute reaches {} of the peak "
+                                               "of the chip (execution.compute_utilization)",
                                                percent(*share))
                                  : "ideal, the peaks of the cores, of memory and of links");
 }

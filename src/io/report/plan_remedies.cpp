@@ -58,17 +58,17 @@ std::string plan_change_text(const training::NumberChange& change) {
   switch (change.kind) {
     case training::NumberChange::Kind::Memory:
     case training::NumberChange::Kind::SecondMemory:
-      return what + " would fit, and a byte less would not";
+      return what + " would fit; one byte less would not";
     case training::NumberChange::Kind::Chips:
       return fmt::format("{} would fit: {} on the fullest stage; {}", what,
                          to_text(change.with->needed),
-                         change.is_nearest ? "of the counts that the network allows no smaller one "
-                                             "does"
-                                           : "not all smaller counts were tried");
+                         change.is_nearest ? "the network allows no smaller number that fits"
+                                           : "not all smaller numbers were tried");
     case training::NumberChange::Kind::Sequence:
     case training::NumberChange::Kind::Batch:
-      return fmt::format("{} would fit: {} on the fullest stage; it was halved until it did", what,
-                         to_text(change.with->needed));
+      return fmt::format(
+          "{} would fit: {} on the fullest stage; found by halving, so a larger one may fit", what,
+          to_text(change.with->needed));
   }
   return "";
 }
@@ -106,8 +106,9 @@ Sheet plan_change_lines(const training::NearestMisfit& nearest) {
                                             change.with && !change.is_nearest;
                                    });
   if (nearest.changes_complete == false && !is_said) {
-    text += labelled("not tried",
-                     "the other numbers: a second, or the limit of the search, came first");
+    text += labelled(
+        "not tried",
+        "other numbers: the second allowed for them, or the limit of the search, was over");
   }
   return text;
 }
@@ -126,7 +127,7 @@ Sheet plan_remedy_lines(const training::Task& task, const training::NearestMisfi
     text += labelled("what helps", plan_remedy_text(remedy));
   text += plan_change_lines(nearest);
   if (!nearest.changes_complete && nearest.remedies.empty()) {
-    text += labelled("what helps", "of what is given, nothing that is left open alone is enough");
+    text += labelled("what helps", "no single given value makes a plan fit when it is left open");
   }
   if (nearest.remedies.empty() && may_offload(task)) {
     text += labelled("not tried", "a second memory to offload to (system.memory.second)");
@@ -175,7 +176,7 @@ Sheet switch_lines(const Task& task, const PlanResult& result) {
 Sheet hint_line(const PlanResult& result) {
   if (!result.hint) return "";
   if (!(*result.hint < Seconds::infinity())) {
-    return labelled("hint", "fits, but what it says is none of the plans searched: it is left out");
+    return labelled("hint", "fits, but is not among the plans that are searched: it is ignored");
   }
   const double more = *result.hint / result.cost->step_time - 1.0;
   return labelled("hint",

@@ -188,7 +188,7 @@ Sheet time_lines(const Plan& plan, const Cost& cost) {
   }
   return most == nullptr
              ? Sheet(named)
-             : named + Sheet(fmt::format("  beside compute most goes into {}\n", most->name));
+             : named + Sheet(fmt::format("  largest part after compute: {}\n", most->name));
 }
 
 /// A table of partitions for each pass of each part.
@@ -272,10 +272,11 @@ Sheet software_lines(const PlanResult& result) {
       all += fmt::format("{}{} ({})", all.empty() ? "" : ", ", one.stack, to_text(one.needed));
     }
     if (all.empty()) continue;
-    lines += labelled("what helps", fmt::format("execution.stack, with which some plan {}: {}",
-                                                is_sure ? "fits at typical constants"
-                                                        : "may fit, at the low ends of constants",
-                                                all));
+    lines += labelled("what helps",
+                      fmt::format("execution.stack; with these stacks some plan {}: {}",
+                                  is_sure ? "fits at typical constants of memory"
+                                          : "fits at the low ends of the constants of memory only",
+                                  all));
   }
   return lines;
 }
@@ -283,12 +284,12 @@ Sheet software_lines(const PlanResult& result) {
 Sheet reason_lines(const Task& task, const PlanResult& result) {
   if (result.no_plan) return labelled("reason", no_plan_text(task, *result.no_plan));
   if (!result.misfit) {
-    return labelled("reason", "not found before the limit or signal ended the search for it");
+    return labelled("reason", "not found: a limit or signal ended the search before");
   }
   const Misfit& misfit = result.misfit->misfit;
   const Plan& plan = result.misfit->plan;
-  Sheet text =
-      labelled("reason", lack_text(task, plan, misfit) + ", in the plan that needs least:");
+  Sheet text = labelled(
+      "reason", lack_text(task, plan, misfit) + ", in the plan that needs the least memory:");
   text += software_lines(result);
   return text + plan_remedy_lines(task, *result.misfit) + "\n" + plan_lines(task, plan) +
          memory_lines(task, plan, misfit.memory, misfit.stage, misfit.judgement);
@@ -323,13 +324,13 @@ Sheet may_not_fit_lines(const PlanResult& result) {
   }
   Sheet lines = labelled("result", text);
   if (result.assumed.any()) {
-    lines +=
-        labelled("", fmt::format("with {}, as software of this name may have; without it no plan "
-                                 "fits even at the low ends",
-                                 listed(assumed_keys(result.assumed), " and ")));
+    lines += labelled("", fmt::format("assumes {}, which this software may have; without it no "
+                                      "plan fits even at the low ends of the constants of memory",
+                                      listed(assumed_keys(result.assumed), " and ")));
   }
   if (is_too_much) {
-    lines += labelled("", "the best of the plans that fit at the low ends of all memory constants");
+    lines +=
+        labelled("", "this is the best plan that fits at the low ends of all constants of memory");
   }
   return lines;
 }
@@ -356,15 +357,14 @@ Sheet objective_lines(const Task& task, const PlanResult& result) {
 Sheet textbook_lines(const PlanResult& result) {
   const auto& software = result.software;
   if (software && !software->empty()) {
-    return labelled("result", "nothing found to fit, by the bytes of textbooks");
+    return labelled("result", "no plan was found to fit, by memory formulas of textbooks");
   }
-  const char* by = software ? "" : " by the bytes of textbooks";
+  const char* by = software ? "" : " by memory formulas of textbooks";
   return labelled("result", nothing_fits_text(result.scope, kNone, by)) + scope_line(result.scope) +
-         labelled("", software
-                          ? "neither by the bytes of textbooks nor with any stack of the shelf "
-                            "at the low ends of its memory constants"
-                          : "software may hold less: a config with execution.stack counts "
-                            "what it holds");
+         labelled("", software ? "no built-in stack makes a plan fit either, even at the low ends "
+                                 "of its constants of memory"
+                               : "software may need less memory: a config with execution.stack "
+                                 "counts the memory of that software");
 }
 
 /// The words of a search with a stack are proofs at the low ends of memory alone.
@@ -381,19 +381,20 @@ Sheet found_line(const Task& task, const PlanResult& result) {
   }
   if (result.status == SearchStatus::Infeasible) {
     return result_line(result, result.scope, kOne, kNone, least_text(task, result)) +
-           labelled("", "no plan fits even under the low ends of all memory constants");
+           labelled("", "no plan fits even at the low ends of all constants of memory");
   }
   if (result.stopped_by != StopReason::None) {
     return labelled("result", fmt::format("{} before all options of the software were tried",
                                           stop_text(result.stopped_by)));
   }
-  const char* why = "with constants of memory that are guessed";
+  const char* why = "with guessed constants of memory";
   if (task.stack->is_known) {
-    why = result.decided == memory::Level::Low    ? "by recompute, which need not be so"
-          : result.decided == memory::Level::High ? "by the high ends of memory constants"
-                                                  : "by typical constants";
+    why = result.decided == memory::Level::Low
+              ? "although more recomputation than was searched may fit"
+          : result.decided == memory::Level::High ? "at the high ends of the constants of memory"
+                                                  : "at typical constants of memory";
   }
-  return labelled("result", fmt::format("nothing found to fit, {}", why));
+  return labelled("result", fmt::format("no plan was found to fit, {}", why));
 }
 
 /// The plan of least regret beside the best one.
@@ -407,18 +408,17 @@ Sheet robust_lines(const Task& task, const PlanResult& result) {
       robust.regret < std::numeric_limits<double>::infinity()
           ? fmt::format("at most {} slower than the best plan of each scenario",
                         percent(robust.regret))
-          : "no scenario is bounded";
+          : "unbounded in every scenario";
   Sheet text =
       "\n" +
       labelled("robust",
                fmt::format("{}: {}", regret,
-                           is_proved ? "proved, no plan loses less"
-                                     : "not proved; some plan may lose as little "
-                                       "as " +
+                           is_proved ? "proved, no plan has a smaller greatest loss"
+                                     : "not proved; another plan may lose only " +
                                            percent(std::max(
                                                robust.lower_bound.in_base_units() - 1.0, 0.0))));
   if (worst.typical_best > worst.best) {
-    text += labelled("", fmt::format("of {} scenarios the plan above loses most in '{}': {}",
+    text += labelled("", fmt::format("of {} scenarios, the plan above loses most in '{}': {}",
                                      robust.outcomes.size(), worst.scenario,
                                      more(worst.typical_best, worst.best)));
   }

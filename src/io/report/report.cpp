@@ -41,7 +41,7 @@ std::string distance_text(const SearchResult& result) {
 
 std::string status_text(const Outcome& outcome) {
   if (outcome.chip != nullptr && !outcome.chip->infeasible.empty()) {
-    return "infeasible: there is no such chip";
+    return "infeasible: no chip is possible within the budgets";
   }
   if (outcome.search == nullptr) {
     return outcome.status == SearchStatus::Feasible ? "the mapping fits"
@@ -225,10 +225,9 @@ Sheet partition_lines(const Outcome& outcome) {
   table.add({"sum", to_text(compute), to_text(memory), to_text(network), to_text(cost.layer_time),
              "", ""},
             {});
-  return TitledTable{
-             fmt::format("partitions, for {}", unit_of(outcome.problem->workload)),
-             std::move(table),
-             has_pieces ? "* fits because its weight is cut into pieces that take turns\n" : ""} +
+  return TitledTable{fmt::format("partitions, for {}", unit_of(outcome.problem->workload)),
+                     std::move(table),
+                     has_pieces ? "* fits because its weight is loaded piece by piece\n" : ""} +
          Sheet("\n") + labelled("bound by", binding_text(cost.shares));
 }
 
@@ -292,13 +291,12 @@ Sheet capacity_lines(const Outcome& outcome) {
   std::string held =
       fmt::format("at most {} of {} ({})", to_text(sram), to_text(chip), percent(sram / chip));
   if (in_pieces > Bytes{}) {
-    held += fmt::format("; of partitions with * up to {}, in pieces that take turns",
-                        to_text(in_pieces));
+    held += fmt::format("; partitions with * take up to {}, piece by piece", to_text(in_pieces));
   }
   if (const Bytes all = sram_beside_weights(outcome); all > chip) {
     held += fmt::format(
-        "; {} with the weights of other partitions and layers, which stay there "
-        "although they are not booked",
+        "; {} with the weights of other partitions and layers, which stay in SRAM although this "
+        "model does not count them",
         to_text(all));
   }
   Sheet text = labelled("SRAM", held);
@@ -317,10 +315,11 @@ Sheet capacity_lines(const Outcome& outcome) {
   if (!missing.empty()) {
     // Only models described by rule have plans.
     const bool has_plan = outcome.problem->workload.counts.has_value();
-    text += labelled("", fmt::format("not counted: {}{}", fmt::join(missing, ", "),
-                                     has_plan ? "; a plan of a step of training counts all: "
-                                                "--set training={}"
-                                              : ""));
+    text += labelled(
+        "",
+        fmt::format(
+            "not counted: {}{}", fmt::join(missing, ", "),
+            has_plan ? "; a plan of a training step counts all of these: --set training={}" : ""));
   }
   return text + intensity_line(cost) + energy_line(cost.energy, tokens_of(cost));
 }
@@ -400,7 +399,7 @@ Sheet splits_table(const Outcome& outcome) {
       const bool none = found.status == SearchStatus::Infeasible;
       table.add(
           {number, none ? "-" : "> " + to_text(Seconds(found.lower_bound.in_base_units())), ""},
-          {none ? "no other split fits" : "not found before the limit or signal"});
+          {none ? "no other split fits" : "not found: a limit or signal ended the search before"});
       continue;
     }
     const Score first = best.front().objective;
@@ -418,14 +417,14 @@ Sheet reason_lines(const Outcome& outcome) {
     return labelled("reason", text);
   }
   if (outcome.infeasible == nullptr) {
-    return labelled("reason", "not found before the limit or signal ended the search for it");
+    return labelled("reason", "not found: a limit or signal ended the search before");
   }
   Sheet text = labelled("reason", infeasible_text(*outcome.problem, *outcome.infeasible));
   if (outcome.search == nullptr) return text;
   std::string changes = changes_text(*outcome.problem, outcome.search->changes);
   if (!outcome.search->explained) {
     changes += changes.empty() ? "" : " ";
-    changes += "The limit or signal came before all changes had been tried.";
+    changes += "A limit or signal ended the search before all changes were tried.";
   }
   if (changes.empty()) return text;
   const Scope& scope = outcome.search->scope;

@@ -84,8 +84,8 @@ Sheet guessed_line(const MixedLayers& layers) {
   const std::string blocks = layers.unmeasured();
   if (blocks.empty()) return "";
   return labelled("caution",
-                  fmt::format("guessed: the rates of the blocks {}, from single kernels{}; no "
-                              "measured run decided them (docs/truth.md, section 1)",
+                  fmt::format("guessed: the rates of the blocks {} are those of single kernels{}; "
+                              "no measured run contains these blocks (docs/truth.md, section 1)",
                               blocks, guessed_ends(blocks)));
 }
 

@@ -48,7 +48,7 @@ Sheet status_line(const Task& task, const serving::ServingResult& result) {
   switch (result.status) {
     case SearchStatus::Optimal:
       text = result.gap > kMostOfTies
-                 ? fmt::format("within the gap asked for: gap {}", percent(result.gap))
+                 ? fmt::format("within the gap that was allowed: gap {}", percent(result.gap))
                  : "optimal, proved";
       // The fewest chips are chosen among equally good deployments.
       if (0.0 < result.gap && result.gap <= kMostOfTies) text += ", to parts in 1e9";
@@ -64,7 +64,7 @@ Sheet status_line(const Task& task, const serving::ServingResult& result) {
       break;
     case SearchStatus::NoSolution:
       text = result.stopped_by == StopReason::None
-                 ? "nothing found to fit, " + constants_text(task)
+                 ? "no deployment was found to fit, " + constants_text(task)
                  : fmt::format("{} before a deployment was found", stop_text(result.stopped_by));
       break;
   }
@@ -89,7 +89,7 @@ Sheet modes_lines(const Task& task, const serving::ServingResult& result) {
     if (!best || best->deployment == *result.deployment) continue;
     text += labelled(
         name_of(best->deployment.mode),
-        fmt::format("at best {}, which the deployment above betters by {}: {}",
+        fmt::format("at best {}; the deployment above is {} better: {}",
                     value_text(task, best->figures), percent(ahead_of(task, result, best->figures)),
                     deployment_text(task, best->deployment)));
   }
@@ -105,16 +105,18 @@ Sheet apart_line(const Task& task, const serving::ServingResult& result) {
   for (const auto& best : result.best_of_mode) {
     if (!best || best->deployment.mode != serving::Mode::Aggregated) continue;
     const double ahead = ahead_of(task, result, best->figures);
-    than = fmt::format(". It is {} better than the best aggregated one by the model, {} that error",
-                       percent(ahead), ahead < kOff ? "less than" : "more than");
+    than = fmt::format(
+        ". By the model it is {} better than the best aggregated deployment, which is {} that "
+        "error",
+        percent(ahead), ahead < kOff ? "less than" : "more than");
   }
-  return labelled(
-      "caution",
-      fmt::format(
-          "the time per token of {} measured deployments whose prefill is apart is {:.0f} % "
-          "off, {:.0f} % too {} on average; first tokens are not predicted "
-          "(docs/serving.md, section 8){}; --set serving.modes=aggregated leaves them out",
-          kMeasured, 100.0 * kOff, 100.0 * std::fabs(kBias), kBias < 0.0 ? "fast" : "slow", than));
+  return labelled("caution",
+                  fmt::format("for {} measured deployments with separate prefill, predicted times "
+                              "per token are {:.0f} % off, {:.0f} % too {} on average, and times "
+                              "to the first token are not predicted (docs/serving.md, section "
+                              "8){}; --set serving.modes=aggregated excludes such deployments",
+                              kMeasured, 100.0 * kOff, 100.0 * std::fabs(kBias),
+                              kBias < 0.0 ? "fast" : "slow", than));
 }
 
 /// Whether deployments of this class were measured, and how far off they are.
@@ -133,7 +135,7 @@ Sheet empty_line(const Task& task, const Deployment& deployment) {
   if (*task.concurrency >= ranks) return "";
   return labelled("caution",
                   fmt::format("{:.6g} of {:.6g} ranks and micro-batches have no user; engines may "
-                              "run these at the speed of a full one, which is not modelled",
+                              "give each of these the time of a full one, which is not modelled",
                               ranks - *task.concurrency, ranks));
 }
 
@@ -225,12 +227,14 @@ Sheet front_table(const Task& task, const serving::ServingResult& result) {
   return TitledTable{
       fmt::format("front of {}", plural(count, "deployment")), std::move(table),
       left_out > 0
-          ? fmt::format("{} between them are left out here; --json and --html have all\n", left_out)
+          ? fmt::format(
+                "{} deployments between these are not printed; --json and --html contain all\n",
+                left_out)
           : ""};
 }
 
 Sheet search_lines(const serving::ServingResult& result) {
-  std::string text = fmt::format("{} of batches in {} on {}; {} single ones costed",
+  std::string text = fmt::format("{} of batches in {} on {}; {} single batches evaluated",
                                  plural(result.stats.nodes, "interval"), to_text(result.stats.time),
                                  plural(result.stats.threads, "thread"), result.leaves);
   Sheet lines = labelled(
@@ -266,10 +270,9 @@ Sheet report_text(const Task& task, const serving::ServingResult& result, const 
     }
     text += measured_line(task, best, figures);
     if (!std::isfinite(figures.ttft)) {
-      text +=
-          labelled("caution",
-                   "prompts come as fast as they can be answered, so more and more of them wait; "
-                   "--set serving.limits.ttft=\"2 s\" bounds the wait");
+      text += labelled("caution",
+                       "requests arrive as fast as they are answered, so the queue grows without "
+                       "end; --set serving.limits.ttft=\"2 s\" bounds the wait");
     }
     if (has_guessed_rates(task)) text += guessed_line(*task.model.mixed);
     text += figure_lines(task, best, figures) + modes_lines(task, result) +
@@ -363,7 +366,7 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
                            plural(first.pools[p].chips, "chip"), first.pools[p].name);
     }
     const char* sure =
-        result.is_given ? "a fleet that was given, which serves all rates" : "optimal, proved";
+        result.is_given ? "a fleet that was given; it serves all rates" : "optimal, proved";
     std::string sums;  // of what pools were given
     if (price > 0.0) sums += fmt::format("{:.6g} $/h, ", price);
     if (power > 0.0) sums += to_text(Watts(power)) + ", ";
@@ -374,7 +377,7 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
     text += labelled("result", "infeasible, proved: no mix of deployments serves all rates") +
             remedy_lines(first, result);
   } else if (result.stopped_by == StopReason::None) {
-    text += labelled("result", "nothing found to fit, " + constants_text(first)) +
+    text += labelled("result", "no fleet was found to fit, " + constants_text(first)) +
             remedy_lines(first, result);
   } else {
     text += labelled("result", stop_text(result.stopped_by) + " before the proof");
@@ -383,8 +386,8 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
   if (result.is_given) return text;
   return text + "\n" +
          labelled("search",
-                  fmt::format("{} deployments for different chips, {} sums in {}", result.leaves,
-                              result.stats.nodes, to_text(result.stats.time)));
+                  fmt::format("{} deployments of different numbers of chips, {} sums of them in {}",
+                              result.leaves, result.stats.nodes, to_text(result.stats.time)));
 }
 
 }  // namespace dfsearch

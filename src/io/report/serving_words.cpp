@@ -136,7 +136,7 @@ std::string limit_words(const Task& task, Broken limit) {
 std::string constants_text(const Task& task) {
   const bool is_guessed = std::any_of(task.pools.begin(), task.pools.end(),
                                       [](const serving::Pool& pool) { return pool.is_guessed(); });
-  return is_guessed ? "with constants of an engine whose release is not known: guessed"
+  return is_guessed ? "with guessed constants, as the release of the engine is not known"
                     : fmt::format("by {} constants", name_of(task.level));
 }
 
@@ -171,7 +171,7 @@ Sheet remedy_lines(const Task& task, const serving::ServingResult& result) {
     text += labelled("would help", change_text(limit, of, given, enough));
   }
   if (text.empty()) {
-    text = labelled("would help", "no change of a single limit that was tried");
+    text = labelled("would help", "nothing: no change of a single limit that was tried is enough");
   }
   return text;
 }
@@ -214,10 +214,10 @@ Sheet latency_line(const Task& task, const Figures& figures) {
           : "";
   return labelled(
       "latency",
-      fmt::format("first token {}{}{}; {} for a request",
-                  limit_text(figures.ttft, task.limits.ttft),
-                  waits ? fmt::format(" (of 99 in 100 about {})", time_text(figures.ttft_99)) : "",
-                  later, limit_text(figures.e2e, task.limits.e2e)));
+      fmt::format(
+          "first token {}{}{}; {} for a request", limit_text(figures.ttft, task.limits.ttft),
+          waits ? fmt::format(" (99 of 100 within about {})", time_text(figures.ttft_99)) : "",
+          later, limit_text(figures.e2e, task.limits.e2e)));
 }
 
 Sheet rates_line(const Deployment& deployment, const Figures& figures) {
@@ -239,9 +239,9 @@ Sheet rates_line(const Deployment& deployment, const Figures& figures) {
                                       figures.transfer_capacity));
   } else {
     lines += labelled("", figures.mixed_share < 1.0
-                              ? fmt::format("{} of the iterations take a chunk of prefill along",
+                              ? fmt::format("{} of the iterations contain a chunk of prefill",
                                             percent(figures.mixed_share))
-                              : "prefill sets the pace: all iterations take a chunk of it along");
+                              : "prefill is the limit: all iterations contain a chunk of it");
   }
   return lines;
 }
@@ -326,7 +326,7 @@ Sheet cost_line(const Figures& figures) {
   text = fmt::format("of a token: {}; EDP of a request {:.4g} J s", energy_shares(energy),
                      figures.edp);
   if (energy.clock < 1.0) {
-    text += fmt::format("; the cap lowers the clock to {}, which the times do not count",
+    text += fmt::format("; the power cap lowers the clock to {}, which the times above ignore",
                         percent(energy.clock));
   }
   return cost + labelled("energy", text);

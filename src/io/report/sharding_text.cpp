@@ -131,8 +131,8 @@ class ShardingSummary {
     }
     if (names.empty()) return "";
     return labelled("note",
-                    "the published layout rules let a weight GEMM that is sharded on outer take a "
-                    "row-split input, although every head needs all of it: " +
+                    "the published layout rules allow a row-split input for a weight GEMM that is "
+                    "sharded on outer, although every head needs the whole input: " +
                         names);
   }
 
@@ -164,7 +164,8 @@ const char* worse_word(Objective objective) {
 std::string next_best_text(Objective objective, const BestMapping& best, const BestMapping& next) {
   const char* const worse = worse_word(objective);
   if (!next.cost) {
-    return fmt::format("not found yet; at least {} {}", excess(next.lower_bound, best), worse);
+    return fmt::format("not found before the search ended; at least {} {}",
+                       excess(next.lower_bound, best), worse);
   }
   const std::string text = fmt::format(
       "{}: {}, {} {}", parallelism_text(parallelism_of(next.mapping->network)),

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "graph/names.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"

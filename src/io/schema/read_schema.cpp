@@ -241,7 +241,7 @@ class ValueReader {
     for (const YamlNode& item : entry.value.items) {
       const auto index = read_choice(item_of(entry, item), names, messages_);
       const bool twice = index && (type.get(member) >> choices[*index].value & 1) != 0;
-      if (twice) messages_.add(item.place, entry.key, "stands twice in the list");
+      if (twice) messages_.add(item.place, entry.key, "expected different values, got one twice");
       if (index) type.put(member, choices[*index].value);
       right = right && index && !twice;
     }
@@ -402,7 +402,7 @@ enum class Required : bool { No, Yes };
 /// The entry of a row; it is reported if it must be there and is not.
 const YamlEntry* entry_of(MapReader& reader, const Field& field, Required required) {
   if (!field.with.empty() && reader.has(field.with)) {
-    return reader.required(field.key, fmt::format("it goes with '{}'", field.with));
+    return reader.required(field.key, fmt::format("required with '{}'", field.with));
   }
   const bool needed = (field.required() && required == Required::Yes) ||
                       (!field.unless.empty() && !reader.has(field.unless));

@@ -96,7 +96,8 @@ TEST_CASE("boxes and splits beyond the grid are no checkpoint") {
     damage(state);
     return complaint(config, checkpoint_bytes(config.problem, *config.design, state));
   };
-  const std::string wrong = "s.ck: is a damaged checkpoint: its bytes end early or make no sense";
+  const std::string wrong =
+      "s.ck: is a damaged checkpoint: its bytes end too early or are not valid";
   CHECK(damaged([](SplitState&) {}) == "accepted");
   CHECK(damaged([](SplitState& s) { s.open[0].most[0] = 9; }) == wrong);  // 0.77 are left
   CHECK(damaged([](SplitState& s) { s.open[0].least[0] = 7; }) == wrong);

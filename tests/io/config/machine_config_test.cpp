@@ -124,10 +124,9 @@ TEST_CASE("a network has any number of dimensions, as long as a search can go th
   // 2^40 chips: 39 factors of 2 in eight dimensions are C(46, 7) = 53,524,680 degrees.
   std::string many;
   for (int i = 0; i < 7; ++i) many += link;
-  CHECK(
-      message_of(config_of(kHpl, "", many), {"system.chips=1099511627776"}) ==
-      "c.yaml:7:5: network: 5.4e+07 ways to use it are too many, expected at most 1e+07: give the "
-      "degree or strategy of more dimensions");
+  CHECK(message_of(config_of(kHpl, "", many), {"system.chips=1099511627776"}) ==
+        "c.yaml:7:5: network: the network can be used in 5.4e+07 ways, expected at most 1e+07: fix "
+        "the degree or strategy of more dimensions");
 }
 
 TEST_CASE("a second tier of memory is slower and comes after a limit of the first") {
@@ -138,7 +137,8 @@ TEST_CASE("a second tier of memory is slower and comes after a limit of the firs
   CHECK(problem.spilled_bandwidth().in_base_units() ==
         doctest::Approx(1.0 / (0.25 / 1e9 + 0.75 / 1e8)));
   CHECK(message_of(config_of(kHpl, ", second: {bandwidth: 100 MB/s, capacity: 30 GB}")) ==
-        "c.yaml:5:31: second: a second tier needs the capacity of the first, which is unlimited");
+        "c.yaml:5:31: second: a second tier is used when the first one is full; expected "
+        "'capacity' of the first tier");
   CHECK(message_of(
             config_of(kHpl, ", capacity: 1 GB, second: {bandwidth: 2 GB/s, capacity: 30 GB}")) ==
         "c.yaml:5:67: bandwidth: expected at most that of the first tier, 1 GB/s, got 2 GB/s");
@@ -193,8 +193,8 @@ TEST_CASE("a strategy that the kind of workload does not have is an error") {
   const std::string what = "switch, ";
   text.replace(text.find(what), what.size(), "switch, strategy: tensor, ");
   CHECK(message_of(text) ==
-        "c.yaml:8:36: strategy: expected data, as in this kind of workload all dimensions serve, "
-        "or nothing, got tensor");
+        "c.yaml:8:36: strategy: this kind of workload uses every dimension for data; expected that "
+        "or no key, got tensor");
   text.replace(text.find("tensor"), 6, "data");
   CHECK(message_of(text) == "accepted");
 }

@@ -87,12 +87,12 @@ TEST_CASE("without peaks all formats run at the peak of the cores, with a note")
   REQUIRE(plain.notes.size() == 1);
   CHECK(plain.notes[0].find("words of 4 B") == 0);
   CHECK(config(product("2 B", "", own)).notes.empty());
-  CHECK(message_of_config(product("4 B", ", math: fp32", own)).find("needs 'system.peaks'") !=
-        std::string::npos);
+  CHECK(message_of_config(product("4 B", ", math: fp32", own))
+            .find("only valid with 'system.peaks'") != std::string::npos);
 }
 
 TEST_CASE("a format, and a framework that chooses one, decide a kernel or are refused") {
-  const std::string none = "expected none, as it decides the format of no kernel";
+  const std::string none = "has no effect: it chooses the format of kernels";
   const auto is_refused = [&](const std::string& text, const std::string& reason) {
     return message_of_config(text).find(reason) != std::string::npos;
   };
@@ -106,7 +106,7 @@ TEST_CASE("a format, and a framework that chooses one, decide a kernel or are re
       "64, math: fp8}], tensors: []}\nsystem: {from: h100_dgx, chips: 1}\n";
   CHECK(is_refused(own + "execution: {framework: jax}\n", "framework: " + none));
   CHECK(is_refused(own + "execution: {math: bf16}\n",
-                   "math: expected none, as each kernel has a 'math' of its own"));
+                   "math: has no effect, as each kernel has a 'math' of its own; remove this key"));
   // Complex words of 8 B have parts of 4 B.
   CHECK(message_of_config("workload: {kind: fft, word: 8 B, length: 65536, radix: 2}\n"
                           "system: {from: h100_dgx, chips: 1}\nexecution: {framework: jax}\n") ==

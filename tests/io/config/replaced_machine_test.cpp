@@ -37,17 +37,16 @@ std::int64_t chips_of(const char* text, const Overrides& overrides) {
 TEST_CASE("rates of a chip do not stay with another one") {
   for (const std::string change : {R"(system={"from": "mi300x"})", "system.from=mi300x"}) {
     CAPTURE(change);
-    CHECK(
-        message(kRated, {change}) ==
-        "--set " + change +
-            ": system: has other chips than the config's, whose rates 'execution.efficiency' gives "
-            "at c.yaml:3:25; expected --set execution.efficiency=... of these chips as well, or "
-            "--set execution.efficiency=null for their peaks");
+    CHECK(message(kRated, {change}) ==
+          "--set " + change +
+              ": system: these are other chips than those of the config, whose rates are in "
+              "'execution.efficiency' at c.yaml:3:25; expected --set execution.efficiency=... with "
+              "rates of the new chips, or --set execution.efficiency=null for their peaks");
     CHECK(message(kMeasured, {change}) ==
           "--set " + change +
-              ": system: has other chips than the config's, whose rates 'execution.chip' gives at "
-              "c.yaml:3:30; expected --set execution.chip=... of these chips as well, or --set "
-              "execution=null for their peaks");
+              ": system: these are other chips than those of the config, whose rates are in "
+              "'execution.chip' at c.yaml:3:30; expected --set execution.chip=... with rates of "
+              "the new chips, or --set execution=null for their peaks");
     // Whoever names rates as well is believed.
     for (const char* rates : {"execution.efficiency=a100", "execution.efficiency=null",
                               "execution={compute_utilization: 0.5}"}) {
@@ -86,16 +85,16 @@ TEST_CASE("a pool keeps no engine and no peak of other chips") {
   const std::string wrong = message(kServed, {change});
   CAPTURE(wrong);
   CHECK(wrong.find("--set " + change +
-                   ": system: has other chips than the config's, whose rates "
-                   "'serving.pools.0.system.engine' gives at c.yaml:") != std::string::npos);
-  CHECK(wrong.find("'serving.pools.0.system.peak' gives") != std::string::npos);
+                   ": system: these are other chips than those of the config, whose rates are in "
+                   "'serving.pools.0.system.engine' at c.yaml:") != std::string::npos);
+  CHECK(wrong.find("'serving.pools.0.system.peak' at") != std::string::npos);
   CHECK(message(kServed, {change, "serving.pools.0.system.engine=typical",
                           "serving.pools.0.system.peak=null"}) == "accepted");
   CHECK(message(kServed, {"serving.pools.0.system.from=h100_rail_only"}) == "accepted");
   CHECK(message(kServed, {"serving.pools.0.system={from: mi300x}"}) == "accepted");
   CHECK(message(kServed, {"system={from: mi300x}"}) ==
-        "--set system={from: mi300x}: system: a deployment has one in each of its pools; --set "
-        "serving.pools.0.system=NAME names that of the first");
+        "--set system={from: mi300x}: system: not allowed in a deployment, in which each pool has "
+        "a system; --set serving.pools.0.system=NAME sets that of the first pool");
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ TEST_CASE("rates of a chip have names as well") {
     CHECK(std::holds_alternative<TrainingConfig>(any));
   }
   CHECK(message_of([&] { parse_any_config(text + "h10}", "c.yaml"); }) ==
-        "c.yaml:4:25: from: there is no set of rates 'h10' on the shelf, expected a name of "
+        "c.yaml:4:25: from: no built-in set of rates has the name 'h10', expected a name of "
         "configs/efficiencies or the path of a file, like './NAME' or 'NAME.yaml', did you mean "
         "'h100'?");
 }
@@ -130,14 +130,15 @@ TEST_CASE("rates of a chip have names as well") {
 TEST_CASE("what is not on the shelf is told with the nearest name") {
   const auto complaint = [](const std::string& text) { return message_of([&] { problem(text); }); };
   CHECK(complaint(kWorkload + "system: {from: h10_dgx, chips: 8}") ==
-        "no/such/folder/c.yaml:2:16: from: there is no system 'h10_dgx' on the shelf, expected a "
+        "no/such/folder/c.yaml:2:16: from: no built-in system has the name 'h10_dgx', expected a "
         "name of configs/systems or the path of a file, like './NAME' or 'NAME.yaml', did you mean "
         "'h100_dgx'?");
   CHECK(complaint("workload: {from: gpt3_1t_trainig}\nsystem: {from: sn30_2d_torus}")
             .ends_with("did you mean 'gpt3_1t_training'?"));
   // Names are of one kind.
-  CHECK(complaint(kWorkload + "system: {from: llama3_70b}").find("there is no system") !=
-        std::string::npos);
+  CHECK(
+      complaint(kWorkload + "system: {from: llama3_70b}").find("no built-in system has the name") !=
+      std::string::npos);
 }
 
 TEST_CASE("a path is no name, and parts of technologies are named by their kind") {
@@ -153,7 +154,7 @@ TEST_CASE("a path is no name, and parts of technologies are named by their kind"
     CAPTURE(part);
     CHECK(complaint(part).find("expected a name of configs/technologies") != std::string::npos);
   }
-  CHECK(complaint("technology: {from: h100, memory: {from: hbm2}}").find("on the shelf") ==
+  CHECK(complaint("technology: {from: h100, memory: {from: hbm2}}").find("built-in") ==
         std::string::npos);
   CHECK_FALSE(is_shelf_name(""));
   CHECK_FALSE(is_shelf_name(".."));

@@ -188,15 +188,16 @@ TEST_CASE("where layers alternate a graph has as many as one that sees all token
   CHECK(refused("model: gpt_oss_120b, repeat_layers: 3")
             .ends_with("repeat_layers: expected a multiple of full_attention_every, 2, got 3"));
   CHECK(refused("model: gpt_oss_120b, layers: 35")
-            .ends_with("full_attention_every: one graph stands for all layers here, expected a "
-                       "divisor of the layers, 35, got 2"));
+            .ends_with("full_attention_every: expected a divisor of the 35 layers, as a mapping "
+                       "repeats one graph for all layers, got 2"));
   CHECK(refused("model: llama3_8b, full_attention_every: 2")
-            .ends_with("full_attention_every: expected 'window', the tokens that the other layers "
-                       "see"));
+            .ends_with("full_attention_every: only valid with 'window', the number of tokens that "
+                       "the other layers see"));
   CHECK(refused("model: mistral_7b, full_attention_every: 33")
             .ends_with("full_attention_every: expected at most the layers, 32, got 33"));
   CHECK(refused("model: mixtral_8x7b, post_norm: true")
-            .ends_with("post_norm: goes with an MLP, expected none beside 'experts'"));
+            .ends_with(
+                "post_norm: not allowed with 'experts', as only an MLP has it; remove this key"));
 }
 
 TEST_CASE("a model trains, reads prompts and decodes") {
@@ -321,7 +322,7 @@ TEST_CASE("what makes no model is refused") {
       {"experts: 8", "experts: expected a map, got '8'"},
       {"experts: {count: 8, mlp: 3}", "experts: missing key 'used'"},
       {"experts: {count: 8, used: 9, mlp: 3}",
-       "used: expected at most as many as there are, 8, got 9"},
+       "used: expected at most the number of experts, 8, got 9"},
       {"experts: {count: 8, used: 2, mlp: 3, dense_layers: 3}",
        "dense_layers: expected less than the layers, 3, got 3"},
       {"experts: {count: 8, used: 2, mlp: 3, capacity_factor: 0.5}",
@@ -330,9 +331,9 @@ TEST_CASE("what makes no model is refused") {
       {"latent_attention: {key_value_rank: 4, rope_dim: 8}",
        "rope_dim: expected less than head_dim, 8, got 8"},
       {"latent_attention: {key_value_rank: 4, rope_dim: 4}",
-       "kv_heads: latent attention has none, expected no such key"},
+       "kv_heads: not allowed with latent attention; remove this key"},
       {"attention: unfused, mask: causal",
-       "mask: unfused attention computes all pairs, expected full"},
+       "mask: expected full, as unfused attention computes all pairs of tokens"},
       {"batch: 4", "workload: unknown key 'batch'"},
   };
   for (const ShapeCase& c : cases) {
@@ -372,12 +373,12 @@ TEST_CASE("kernels of graphs have keys of their kind only") {
         "accepted");
   CHECK(message_of(graph(attention)).ends_with("kernels: missing key 'attention'"));
   CHECK(message_of(graph("kind: gemm, attention: {keys: 2}"))
-            .ends_with("attention: only attention has keys, expected no such key"));
-  CHECK(message_of(graph("kind: gemm, element_flops: 2")).find("element_flops: only elementwise") !=
-        std::string::npos);
-  CHECK(message_of(graph("kind: gemm, matrices: 2")).find("matrices: only weight_gemm") !=
-        std::string::npos);
-  CHECK(message_of(graph("kind: elementwise, tokens: 2")).find("tokens: only GEMMs") !=
+            .ends_with("attention: only valid for kernels of kind attention; remove this key"));
+  CHECK(message_of(graph("kind: gemm, element_flops: 2"))
+            .find("element_flops: only valid for elementwise") != std::string::npos);
+  CHECK(message_of(graph("kind: gemm, matrices: 2"))
+            .find("matrices: only valid for kernels of kind weight_gemm") != std::string::npos);
+  CHECK(message_of(graph("kind: elementwise, tokens: 2")).find("tokens: only valid for GEMMs") !=
         std::string::npos);
   CHECK(message_of(graph("kind: elementwise, weight_of: X")).find("unknown kernel 'X'") !=
         std::string::npos);

@@ -246,7 +246,7 @@ TEST_CASE("expressions") {
       {"1 2", "expected an operator"},
       {"(1", "expected ')'"},
       {"'a", "a quote is never closed"},
-      {"f(1)", "there is no function 'f'"},
+      {"f(1)", "unknown function 'f'"},
       {"ceil(1)", "ceil takes 2 arguments, got 1"},
       {"n + 1", "a field is missing"},
       {"t + 1", "expected a whole number, got 'abc'"},
@@ -328,22 +328,22 @@ TEST_CASE("a wrong family file fails where it is wrong, before any config") {
     return refusal_of([&] { families_of(text).check(); });
   };
   CHECK(wrong("4 * hidden_size", "4 * hiden_size") ==
-        "f.yaml:5:10: there is neither a field nor an expression 'hiden_size'");
+        "f.yaml:5:10: unknown field or expression 'hiden_size'");
   CHECK(wrong("4 * hidden_size", "g, g: f + 1").find("the expression depends on itself") !=
         std::string::npos);
   CHECK(wrong("4 * hidden_size", "4 *").find("f.yaml:5:10: expected a value") == 0);
-  CHECK(wrong("dense:", "dens:").find("there is no block 'dens'") != std::string::npos);
+  CHECK(wrong("dense:", "dens:").find("unknown block 'dens'") != std::string::npos);
   CHECK(wrong("width: f", "wide: f").find("the block dense has no parameter 'wide'") !=
         std::string::npos);
   CHECK(wrong("width: f", "bias: f").find("the block dense needs the parameter 'width'") !=
         std::string::npos);
-  CHECK(wrong("part.x", "part.z").find("there is no field 'z' in this map") != std::string::npos);
+  CHECK(wrong("part.x", "part.z").find("unknown field 'z' in this map") != std::string::npos);
   CHECK(wrong("layers:\n", "layer:\n").find("unknown key 'layer', did you mean 'layers'?") !=
         std::string::npos);
   CHECK(refusal_of([] { families_of("types: [a]\nlike: b\n"); }) ==
-        "f.yaml:2:1: like: there is no family 'b'");
+        "f.yaml:2:1: like: unknown family 'b'");
   CHECK(refusal_of([] { families_of("types: [a]\nlike: a\n"); }) ==
-        "f.yaml:2:1: like: a family is like itself");
+        "f.yaml:2:1: like: 'like' leads from a family back to itself");
   CHECK(refusal_of([] { families_of("fields: {}\n"); }).find("a list 'types'") !=
         std::string::npos);
 }
@@ -355,9 +355,9 @@ TEST_CASE("a type without a family is refused, with the nearest one by structure
                                                  {"index_topk", 2048},
                                                  {"index_n_heads", 4},
                                                  {"mystery", 1}});
-  CHECK(message.find("config.json: model_type: there is no family of models 'lama'; by its fields "
-                     "it is nearest to deepseek_v32, which does not understand 'mystery'") == 0);
-  CHECK(message_of_config(json::object()).find("of no type") != std::string::npos);
+  CHECK(message.find("config.json: model_type: models of type 'lama' are not known; by its fields "
+                     "it is nearest to deepseek_v32, which does not have 'mystery'") == 0);
+  CHECK(message_of_config(json::object()).find("without a type") != std::string::npos);
 }
 
 TEST_CASE("the key `family` of a workload is its transformer, or is refused by the block") {
@@ -387,16 +387,18 @@ TEST_CASE("the key `family` of a workload is its transformer, or is refused by t
             .find("repeat_layers: expected a multiple of the period of the layers, ") !=
         std::string::npos);
   CHECK(refused("family: deepseek_v32")
-            .find("3 mla+dense, 58 mla+moe: scores of an index, in layers mla+dense") !=
+            .find("3 mla+dense, 58 mla+moe do not have: scores of an index, in layers mla+dense") !=
         std::string::npos);
-  CHECK(refused("family: t5").find("mappings have no graphs of the layers 6 encoder attention") !=
+  CHECK(refused("family: t5")
+            .find("a mapping needs the graph of a layer, which the layers 6 encoder attention") !=
         std::string::npos);
   CHECK(refused("family: albert")
             .find("c.yaml:1:71: family: plans, deployments and mappings of 'albert' "
                   "are not understood yet: layers that share weights") == 0);
-  CHECK(refused("family: llama, encoder_sequence: 8")
-            .find("encoder_sequence: goes with a 'family' that has an encoder and a decoder") !=
-        std::string::npos);
+  CHECK(
+      refused("family: llama, encoder_sequence: 8")
+          .find("encoder_sequence: only valid with a 'family' that has an encoder and a decoder") !=
+      std::string::npos);
   CHECK(refused("family: deepseek_v4").find("missing field 'compress_ratios'") !=
         std::string::npos);
   CHECK(refused(
@@ -410,7 +412,7 @@ TEST_CASE("the key `family` of a workload is its transformer, or is refused by t
   CHECK(refused("family: qwen2_5_vl, fields: {text_config: {hidden_size: 64}, new_layers: 3}")
             .find("'new_layers'") != std::string::npos);
   CHECK(refused("hidden: 8, heads: 1, head_dim: 8, layers: 1, fields: {}")
-            .find("fields: goes with 'family'") != std::string::npos);
+            .find("fields: only valid with 'family'") != std::string::npos);
   CHECK(refused("family: llama, fields: 3").find("fields: expected a map") != std::string::npos);
 }
 

@@ -92,11 +92,11 @@ TEST_CASE("what is no solution is refused with a reason") {
   expect("Stopped on time (no integer solution - continuous used)\n", "found no solution");
   expect("A[A,0] 1\nA[X,0] 1\n", "f.sol:2:1: A[X,0]: the workload has no kernel 'X'");
   expect("A[A,0] 0.5\n", "A[A,0]: expected 0 or 1, got 0.5");
-  expect("A[A,0] 1\nA[A,1] 1\n", "A[A,1]: is 1, and so is another column of this kernel");
+  expect("A[A,0] 1\nA[A,1] 1\n", "A[A,1]: is 1, but another column of this kernel is 1 as well");
   expect("A[A,0] 1\nA[B,0] 1\n", "no A[C,...] is 1, though those of other kernels are");
   expect("A[A,x] 1\n", "expected an index of a partition");
-  expect("A[A] 1\n", "is no column of an exported model");
-  expect("S[A,Q] 1\n", "there is no loop 'Q'");
+  expect("A[A] 1\n", "is not a column of an exported model");
+  expect("S[A,Q] 1\n", "unknown loop 'Q'");
   expect("A[A,0] 1 A[B,0] 1 A[C,0] 1 Y[A,0x2,0] 1", "expected cores such as 4x2");
   expect("A[A,0] nan\n", "expected 0 or 1");
 }

@@ -65,7 +65,7 @@ TEST_CASE("what would help is told with what is missing and how sure that is") {
       .what = Raised::Degree, .dimension = 1, .from = 2, .at_least = 3, .enough = 5};
   CHECK(changes_text(problem, {sram, degree}) ==
         "SRAM of 1.5 kB (1500 B) on each chip, 500 B more; or degree 5 in place of 2 of network "
-        "dimension 1, on 10 chips (perhaps less, but at least 3). Each alone would do.");
+        "dimension 1, on 10 chips (perhaps less, but at least 3). Each of these alone is enough.");
 }
 
 }  // namespace dfsearch

@@ -197,8 +197,8 @@ TEST_CASE("what does not fit is told with stage, bytes and what would help") {
   REQUIRE(solved.result.misfit.has_value());
   const std::string text = solved.report();
   CAPTURE(text);
-  CHECK(
-      contains(text, "result        infeasible, proved by the bytes of textbooks: no plan fits\n"));
+  CHECK(contains(
+      text, "result        infeasible, proved by memory formulas of textbooks: no plan fits\n"));
   CHECK(contains(text, "reason        a chip of stage "));
   CHECK(contains(text, "the fullest, needs "));
   CHECK(contains(flat(text), " bytes) of memory, and has 100 kB: "));

@@ -51,7 +51,7 @@ TEST_CASE("one alternative is a line that tells how far it is") {
   unknown.lower_bound = Score(2.1);
   result.alternatives = {unknown};
   CHECK(text_of(ranking_text(Objective::StepTime, result)) ==
-        "next best     not found yet; at least 5 % slower\n");
+        "next best     not found before the search ended; at least 5 % slower\n");
 }
 
 TEST_CASE("that nothing else fits is said only where there was a choice") {
