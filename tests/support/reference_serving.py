@@ -459,7 +459,7 @@ class Loop:
         begun = lambda i: sum(min(max((i - j * turn) / k, 0), size) for j, size in enumerate(sizes))
         ends = sorted(j * turn + since + done for j, size in enumerate(sizes)
                       for since in (0, life) for done in (0, k * size))
-        total = held = waited = filling = 0
+        total = held = waited = filling = filled = 0
         for first, last in zip(ends, ends[1:]):
             fills = any(0 <= (first + last) / 2 - j * turn < k * size for j, size in enumerate(sizes))
             for share in (0.1, 0.3, 0.5, 0.7, 0.9):
@@ -468,10 +468,11 @@ class Loop:
                 time = (last - first) / 5 * (
                     self.iteration(runs, k) if fills else self.iteration(runs, None, self.padding(runs)))
                 total, held, waited = total + time, held + runs * time, waited + (n - begun(i)) * time
+                filled += time * fills
             filling += (last - first) * fills
         J0 = self.W.R.J0
         return dict(m=m, X=n / total, tpot=held / (n * J0) if J0 else 0, f=filling / (ends[-1] or 1),
-                    k=k, makespan=total, ttft=waited / n)
+                    k=k, makespan=total, ttft=waited / n + max(k, 1) / 2 * filled / filling)
 
     def open(self, rate, slots):
         J, w, k0 = self.J, self.w, self.k0

@@ -144,7 +144,9 @@ LoopFigures job(const Loop& loop, const LoopTimes& times, double requests, doubl
   found.makespan = plain.seconds + filling.seconds;
   found.throughput = requests / found.makespan;
   found.tpot = steps > 0.0 ? held / (requests * loop.means->steps) : 0.0;
-  found.ttft = waited / requests;
+  // A first token comes at the end of its iteration, or of the last one of a prompt that takes
+  // several; `started` rises from their beginning.
+  found.ttft = waited / requests + std::max(mix.cost, 1.0) / 2.0 * filling.mean(&Tally::seconds);
   found.running = plain.mean(&Tally::decoding);
   mix.decoding = filling.mean(&Tally::decoding);
   if (plain.iterations > 0.0) {

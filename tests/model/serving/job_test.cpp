@@ -56,6 +56,7 @@ struct Twin {
       ends.insert(ends.end(), {start[j], start[j] + fill, start[j] + life, start[j] + life + fill});
     }
     std::sort(ends.begin(), ends.end());
+    double filled = 0.0, iterations = 0.0;
     for (std::size_t i = 1; i < ends.size(); ++i) {
       const double long_ = ends[i] - ends[i - 1];
       if (long_ <= 0.0) continue;
@@ -70,12 +71,14 @@ struct Twin {
         const double time =
             long_ / 5.0 * (fills ? times.mixed(running, cost, 0.0, 1.0) : times.decode(running));
         makespan += time;
+        filled += fills ? time : 0.0;
+        iterations += fills ? long_ / 5.0 : 0.0;
         tpot += running * time;
         ttft += (requests - begun(at)) * time;
       }
     }
     tpot /= steps > 0.0 ? requests * steps : 1.0;
-    ttft /= requests;
+    ttft = ttft / requests + std::max(cost, 1.0) / 2.0 * filled / iterations;
   }
 };
 
@@ -114,6 +117,20 @@ TEST_CASE("a job is the sum of its generations, and none is shorter than its bou
                                                 std::max(times.mixed(0, cost, 0, 1) - decode, 0.0));
     CHECK(found.makespan >= least * (1.0 - 1e-9));
   }
+}
+
+TEST_CASE("the first token of a job is that of its prompts' last iteration") {
+  const Means means({{.input = 1000, .output = 1}});
+  const Affine times(1e-3, 0.0, 0.2);
+  // Three iterations of 1/3 of a prompt, and those of several prompts in one.
+  Loop loop{.means = &means, .chunk = 400.0};
+  loop.whole_prompts = true;
+  CHECK(job(loop, times, 1.0, 1.0).ttft == doctest::Approx(3.0 * times.mixed(0.0, 3.0, 0.0, 1.0)));
+  CHECK(job(loop, times, 2.0, 1.0).ttft == doctest::Approx(4.5 * times.mixed(0.0, 3.0, 0.0, 1.0)));
+  loop.chunk = 2500.0;
+  const double pair = times.mixed(0.0, 0.5, 0.0, 1.0);
+  CHECK(job(loop, times, 2.0, 2.0).ttft == doctest::Approx(pair));
+  CHECK(job(loop, times, 4.0, 4.0).ttft == doctest::Approx(1.5 * pair));
 }
 
 TEST_CASE("recorded iterations are filled up to the next size") {
