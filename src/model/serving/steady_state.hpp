@@ -49,6 +49,10 @@ struct Decoding {
   [[nodiscard]] double beside(bool with_chunk) const {
     return with_chunk ? mix.decoding : makespan > 0.0 ? running : users;
   }
+  /// The capacity of a closed loop whose users wait `more` for each request, by Little's law.
+  [[nodiscard]] double with_burst(double more) const {
+    return 1.0 / (1.0 / steady + more / in_flight);
+  }
 };
 
 /// Replicas of one structure and depth that decode, with chunks of prefill beside it if there are

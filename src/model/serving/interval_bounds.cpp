@@ -1,0 +1,144 @@
+// Bounds of all batches between two, (24a) to (24d), and of all deployments, (26) to (28) of
+// docs/serving.md, with their proofs there.
+
+#include <algorithm>
+#include <limits>
+
+#include "model/serving/pass.hpp"
+#include "model/serving/requests.hpp"
+#include "model/serving/speculation.hpp"
+#include "model/serving/steady_state.hpp"
+
+namespace dfsearch::serving {
+
+/// Arithmetic and exchanges of a request are the same in any batch; its share of the weights is
+/// least in the largest one.
+// docs/energy.md (10)
+EnergyWork Decoder::least_work(std::int64_t batch) const {
+  if (!energy_) return {};
+  const double ranks = real(structure_.attention_data);
+  const double requests = real(batch);
+  EnergyWork least;
+  if (means_.steps > 0.0) {
+    least = (means_.steps / gain_.gained / (requests * ranks)) *
+            decoding_work(requests, work(requests, 0.0, 0.0));
+  }
+  if (chunk_ > 0) {
+    const EnergyWork prompt =
+        energy_->of({.prefill = means_.work_of_pass(1, views_of(task_.model))});
+    least.math += prompt.math / ranks;
+    least.links += prompt.links / ranks;
+  }
+  return (1.0 - kRounding) * least;
+}
+
+double Decoder::least_tpot(const Decoding& decoding) const {
+  if (chunk_ == 0) return decoding.tpot;
+  const double p = real(structure_.pipeline);
+  if (is_steady()) {
+    if (decoding.mixed >= decoding.iteration) return decoding.tpot;
+    return std::min(decoding.tpot, p * decoding.mixed / gain_.gained);
+  }
+  return means_.steps > 0.0 ? p * least_iteration_ / gain_.gained : 0.0;
+}
+
+double Decoder::least_ttft(const Decoding& decoding) const {
+  if (task_.num_requests) return 0.0;
+  if (is_steady() && !is_loaded()) return decoding.ttft;
+  return loop_.turns(loop_.chunk) * real(structure_.pipeline) * decoding.least_mixed;
+}
+
+double Decoder::most_capacity(const Decoding& low, const Decoding& high) const {
+  // Claim 2: the time for a request that decodes is least at the high end.
+  const double least = high.least_iteration;
+  const double alone = loop_.steps() > 0.0 ? loop_.steps() * least / high.users : 0.0;
+  const double more = high.mix.cost * std::max(low.least_mixed - least, 0.0);
+  return real(structure_.attention_data) / (alone + more);
+}
+
+Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
+  if (low.batch == high.batch) return low;
+  Decoding least = low;
+  least.most_batch = high.batch;
+  least.margin = kRounding;
+  least.capacity = high.capacity;
+  least.least_work = high.least_work;
+  // A deployment between both has a slot for each user.
+  const bool has_users = task_.concurrency || task_.num_requests;
+  if (is_loaded() && has_users && low.users == high.users) return least;
+  if (chunk_ == 0) return least;
+  if (!(is_loaded() && task_.rate))
+    least.tpot = least_tpot(low);
+  else if (!is_steady())
+    least.tpot = std::min({low.tpot, high.tpot, least_tpot(low)});
+  const double p = real(structure_.pipeline), ranks = real(structure_.attention_data);
+  if (!is_loaded() || (!task_.rate && !is_steady())) {
+    least.ttft = least_ttft(low);
+  } else {
+    // More slots answer sooner.
+    if (task_.rate) least.in_flight = 0.0;
+    least.ttft = high.ttft - high.burst;
+    if (task_.rounds) {
+      const double burst = (low.users - 1.0) / 2.0 * high.mix.cost * p * low.mixed / *task_.rounds;
+      least.ttft += burst;
+      if (high.steady > 0.0) least.capacity = high.with_burst(burst);
+    }
+  }
+  if (is_steady()) return least;
+  least.mix.share = 0.0;
+  least.least_capacity = 0.0;
+  double most = most_capacity(low, high);
+  if (task_.concurrency) most *= std::min(1.0, high.in_flight / (ranks * p));
+  // The capacities of both ends hold for any number of replicas.
+  if (loop_.graphs || task_.num_requests) most = std::max({most, low.capacity, high.capacity});
+  if (!task_.rate) least.capacity = most;
+  return least;
+}
+
+Prefilling Prefiller::between(const Prefilling& low, const Prefilling& high) const {
+  if (low.batch == high.batch) return low;
+  Prefilling least = low;
+  least.most_batch = high.batch;
+  least.most_period = high.period;
+  least.most_latency = high.latency;
+  least.margin = kRounding;
+  least.capacity = high.capacity;
+  least.work = (1.0 - kRounding) * high.work;
+  return least;
+}
+
+// The chips of a replica share its weights, its cache and its products at best evenly, and the
+// network costs nothing: the rest is the least time of one chip.
+
+double least_of_request(const Task& task, const Means& means, FrontAxis axis, double tpot) {
+  double gained = 1.0;
+  for (const std::int64_t depth : task.speculation.depths) {
+    gained = std::max(gained, gain_of(task.speculation, depth).gained);
+  }
+  const Cached reserved = reserved_tokens(task, means, views_of(task.model));
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  double decoding = kNone, prefill = kNone, waiting = kNone;
+  Structure one;
+  for (one.pool = 0; one.pool < task.pools.size(); ++one.pool) {
+    const Pool& pool = task.pools[one.pool];
+    const double chips = real(pool.chips);
+    const double weight = axis == FrontAxis::Cost ? pool.price / 3600.0 : 1.0;
+    for (one.precision = 0; one.precision < task.precisions.size(); ++one.precision) {
+      const Pass pass(task, task.model, means, one);
+      const LeastTimes least = pass.least_times();
+      prefill = std::min(prefill, weight * (least.token * means.fresh + least.pairs));
+      decoding =
+          std::min(decoding, weight * means.steps * (least.token + least.head + least.context));
+      // Requests for each chip that it can read the cache of in time, and hold.
+      const double read = (tpot * gained - least.host - least.weights / chips) / least.cache;
+      const double room = pool.usable().in_base_units() - pool.engine.reserved.in_base_units() -
+                          pass.weights(0) / chips;
+      const double held = room / pass.cached_bytes(reserved);
+      const double requests = std::min(read, held);
+      if (requests > 0.0) waiting = std::min(waiting, weight * means.steps * tpot / requests);
+    }
+  }
+  return std::max(waiting, prefill + decoding);
+}
+
+}  // namespace dfsearch::serving
