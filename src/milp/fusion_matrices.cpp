@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "model/layer/layer_costs.hpp"
+#include "model/layer/lone_kernel.hpp"
 #include "model/mapping_rules.hpp"
 
 namespace dfsearch {

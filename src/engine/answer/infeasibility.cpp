@@ -16,6 +16,7 @@
 #include "engine/answer/search_state.hpp"
 #include "engine/tree/search_monitor.hpp"
 #include "model/layer/layer_costs.hpp"
+#include "model/layer/lone_kernel.hpp"
 #include "model/mapping_rules.hpp"
 
 namespace dfsearch {

@@ -18,6 +18,7 @@
 #include "engine/sharding/sharding_completion.hpp"
 #include "engine/tables/partition_rules.hpp"
 #include "model/layer/layer_costs.hpp"
+#include "model/layer/lone_kernel.hpp"
 #include "model/layer/shard.hpp"
 #include "model/layer/sharding.hpp"
 

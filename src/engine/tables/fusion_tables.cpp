@@ -10,6 +10,7 @@
 
 #include "engine/tables/fusion_bounds.hpp"
 #include "model/layer/layer_costs.hpp"
+#include "model/layer/lone_kernel.hpp"
 #include "model/mapping_rules.hpp"
 #include "model/step/step_time.hpp"
 

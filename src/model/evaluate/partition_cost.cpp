@@ -9,6 +9,7 @@
 #include "base/counts.hpp"
 #include "model/layer/core_allocation.hpp"
 #include "model/layer/layer_costs.hpp"
+#include "model/layer/lone_kernel.hpp"
 #include "model/mapping_rules.hpp"
 
 namespace dfsearch {

@@ -4,7 +4,6 @@
 // `evaluate` adds them up and the fusion search tabulates them.
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -190,39 +189,5 @@ class LayerCosts {
 /// Whether the kernel at its end reads all tiles of the tensor for each tile of its own: fused
 /// attention that is tiled on its queries, of keys and values.
 bool reads_all_tiles(const DataflowGraph& graph, const Tensor& tensor);
-
-/// The compute time of a kernel on all cores, or the time of the slowest level.
-Ticks lone_compute(const Problem& problem, const LayerCosts& costs, KernelId kernel);
-
-/// The least time of the layer with every kernel in a partition of its own.
-Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs);
-
-/// The SRAM of a kernel in a partition of its own, in bytes of one chip.
-struct LoneKernel {
-  Bytes inputs{};
-  Bytes outputs{};
-  Bytes weight{};
-  bool has_pieces = false;
-  bool streams = false;  ///< in pieces of whatever size fits
-
-  /// Whether it overflows the SRAM, so that no other kernel can ever share its partition.
-  [[nodiscard]] bool must_be_alone(Bytes sram) const { return inputs + outputs + weight > sram; }
-  /// Whether it fits all the same: docs/model.md (32).
-  [[nodiscard]] bool fits_in_pieces(Bytes sram) const {
-    return must_be_alone(sram) && (streams || may_split_weight(sram));
-  }
-  /// Whether a cut of its weight, and of its output with it, is enough.
-  [[nodiscard]] bool may_split_weight(Bytes sram) const {
-    return must_be_alone(sram) && has_pieces && inputs < sram;
-  }
-  /// In how many pieces its weight is cut, and its output with it: docs/model.md (32).
-  [[nodiscard]] double pieces(Bytes sram) const {
-    return may_split_weight(sram) ? std::ceil((outputs + weight) / (sram - inputs)) : 1.0;
-  }
-  /// Bytes that must fit however the weight, and the output with it, is cut, unless it streams.
-  [[nodiscard]] Bytes least() const { return has_pieces ? inputs : inputs + outputs; }
-};
-
-LoneKernel lone_kernel(const Problem& problem, const LayerCosts& costs, KernelId kernel);
 
 }  // namespace dfsearch

@@ -10,6 +10,7 @@
 
 #include "engine/sharding/sharding_space.hpp"
 #include "model/layer/layer_costs.hpp"
+#include "model/layer/lone_kernel.hpp"
 #include "support/model_worlds.hpp"
 #include "support/random_problem.hpp"
 

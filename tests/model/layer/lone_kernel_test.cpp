@@ -7,6 +7,7 @@
 
 #include "model/evaluate.hpp"
 #include "model/layer/layer_costs.hpp"
+#include "model/layer/lone_kernel.hpp"
 #include "support/model_worlds.hpp"
 #include "support/random_problem.hpp"
 
