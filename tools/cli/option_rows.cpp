@@ -2,56 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
-#include <optional>
-#include <type_traits>
 
-#include "base/units_text.hpp"
 #include "cli/commands.hpp"
+#include "cli/option_setters.hpp"
 #include "io/emit/emit_result.hpp"
-#include "io/text/input_messages.hpp"
 #include "io/text/joined.hpp"
-#include "model/machine/machine_schema.hpp"
 #include "model/objective_rows.hpp"
 
 namespace dfsearch {
 namespace {
 
 using Line = CommandLine;
-using Text = std::string;
-
-// An option sets a member of the line, or a member of a member, by its type.
-
-void put(Text& to, const OptionRow&, const Text& value) { to = value; }
-void put(bool& to, const OptionRow&, const Text&) { to = true; }
-void put(int& to, const OptionRow& row, const Text& value) {
-  to = static_cast<int>(parse_count(row.name(), value, row.most));
-}
-void put(std::int64_t& to, const OptionRow& row, const Text& value) {
-  to = parse_count(row.name(), value, row.most);
-}
-void put(double& to, const OptionRow& row, const Text& value) {
-  to = converted(row.name(), [&] { return parse_number(value); });
-  if (to >= 0.0 && to <= 1.0) return;
-  usage_error(row.name() + ": expected a number from 0 to 1, got " + in_quotes(value));
-}
-template <int... exponents>
-void put(Quantity<exponents...>& to, const OptionRow& row, const Text& value) {
-  to = converted(row.name(), [&] { return parse_quantity<Quantity<exponents...>>(value); });
-}
-template <HasWords E>
-void put(E& to, const OptionRow& row, const Text& value) {
-  to = parse_word<E>(row.name(), value);
-}
-template <class T>
-void put(std::optional<T>& to, const OptionRow& row, const Text& value) {
-  put(to.emplace(), row, value);
-}
-template <class T>
-void put(std::vector<T>& to, const OptionRow& row, const Text& value) {
-  put(to.emplace_back(), row, value);
-}
 
 template <class E>
 std::string one_of() {
@@ -65,42 +27,6 @@ std::string emit_formats() {
     text += fmt::format("; {}: {}", row.name, row.content);
   }
   return text;
-}
-
-template <auto... members>
-void set(Line& line, const OptionRow& row, const Text& value) {
-  put((line.*....*members), row, value);
-}
-
-/// Puts a quantity that keeps the limits of machines, so that every time is finite.
-template <const Interval& limits, auto... members>
-void set_within(Line& line, const OptionRow& row, const Text& value) {
-  set<members...>(line, row, value);
-  const auto quantity = (line.*....*members);
-  const double amount = quantity.in_base_units();
-  if (amount >= limits.least && amount <= limits.most) return;
-  using Q = std::remove_const_t<decltype(quantity)>;
-  usage_error(fmt::format("{}: expected a quantity from {} to {}, got {}", row.name(),
-                          to_text(Q(limits.least)), to_text(Q(limits.most)), in_quotes(value)));
-}
-
-/// Sets a member that two flags give opposite values.
-template <bool value>
-void set_lookahead(Line& line, const OptionRow&, const Text&) {
-  if (line.hpc.lookahead) usage_error("--lookahead and --no-lookahead exclude each other");
-  line.hpc.lookahead = value;
-}
-
-/// Puts the value if the row lists it among its words.
-template <auto... members>
-void set_word(Line& line, const OptionRow& row, const Text& value) {
-  std::vector<std::string_view> words;
-  for (std::string_view rest = row.value; !rest.empty();) {
-    words.push_back(rest.substr(0, rest.find('|')));
-    if (words.back() == value) return set<members...>(line, row, value);
-    rest.remove_prefix(std::min(rest.size(), words.back().size() + 1));
-  }
-  refuse_word(row.name(), value, words);
 }
 
 /// FLOP/s of a chip.
