@@ -316,7 +316,7 @@ class Tables(unittest.TestCase):
             table = pathlib.Path(folder) / "runs.csv"
             lines = pathlib.Path(RUNS).read_text(encoding="utf-8").splitlines()[:3]
             table.write_text("\n".join([lines[0] + ",recomput"] + [f"{line}," for line in lines[1:]]))
-            with self.assertWarnsRegex(UserWarning, "not read: 'recomput'"):
+            with self.assertWarnsRegex(UserWarning, "which are ignored: 'recomput'"):
                 dfsearch.predict(table)
 
     def test_a_folder_of_stacks(self):
