@@ -43,7 +43,6 @@ double Decoder::least_tpot(const Decoding& decoding) const {
 }
 
 double Decoder::least_ttft(const Decoding& decoding) const {
-  if (task_.num_requests) return 0.0;
   if (is_steady() && !is_loaded()) return decoding.ttft;
   return loop_.turns(loop_.chunk) * real(structure_.pipeline) * decoding.least_mixed;
 }
@@ -72,8 +71,13 @@ Decoding Decoder::between(const Decoding& low, const Decoding& high) const {
   else if (!is_steady())
     least.tpot = std::min({low.tpot, high.tpot, least_tpot(low)});
   const double p = real(structure_.pipeline), ranks = real(structure_.attention_data);
-  if (!is_loaded() || (!task_.rate && !is_steady())) {
+  if (!is_loaded() || (task_.concurrency && !is_steady())) {
     least.ttft = least_ttft(low);
+  } else if (task_.num_requests) {
+    // Claim 6: prompts begin evenly over the iterations that they take.
+    const double cost = high.mix.cost, requests = std::max(low.in_flight / (ranks * p), 1.0);
+    least.ttft = p * low.least_mixed * (cost * requests + std::max(cost, 1.0)) / 2.0 +
+                 pool_.engine.answer.in_base_units();
   } else {
     // More slots answer sooner.
     if (task_.rate) least.in_flight = 0.0;
