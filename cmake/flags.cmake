@@ -59,7 +59,7 @@ if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 # Reading and writing text takes milliseconds of a run, and -O1 a quarter longer than -Og to compile
-# it, which a first build notices.  Packages are compiled once for many and have the flags of all.
+# it, which lengthens a first build.  Packages are compiled once for many and have the flags of all.
 set(DFSEARCH_TEXT_OPTIONS $<$<CONFIG:Release>:-Og>)
 if(CMAKE_INTERPROCEDURAL_OPTIMIZATION)
   set(DFSEARCH_TEXT_OPTIONS "")

@@ -37,12 +37,12 @@ constexpr auto words_of(const std::array<Row, n>& rows) {
   return all;
 }
 
-/// The row of a value that has one.
+/// The row of a value; at compile time a value without a row is an error.
 template <class Row, std::size_t n>
 constexpr const Row& row_with(const std::array<Row, n>& rows, decltype(Row::value) value) {
   std::size_t i = 0;
-  while (rows[i].value != value) ++i;
-  return rows[i];
+  while (rows.at(i).value != value) ++i;
+  return rows.at(i);
 }
 
 template <class E>

@@ -21,13 +21,13 @@
 namespace dfsearch {
 
 enum class SearchStatus : std::uint8_t {
-  Optimal,     ///< proved within the gap asked for
+  Optimal,     ///< proved within the gap that was allowed
   Feasible,    ///< stopped with a mapping
   Infeasible,  ///< proved that no mapping fits
   NoSolution,  ///< stopped without a mapping
 };
 
-/// State of the proof of an answer of any kind: SearchStatus::Optimal within the gap asked for.
+/// State of the proof of an answer of any kind: SearchStatus::Optimal within the gap allowed.
 struct Proof {
   SearchStatus status = SearchStatus::NoSolution;
   StopReason stopped_by = StopReason::None;

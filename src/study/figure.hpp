@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/units_text.hpp"
+#include "base/words.hpp"
 
 namespace dfsearch::study {
 
@@ -95,9 +96,7 @@ inline constexpr auto kFigures = [] {
   return all;
 }();
 
-constexpr const FigureRow& row_of(Figure figure) {
-  return kFigureRows[static_cast<std::size_t>(figure)];
-}
+constexpr const FigureRow& row_of(Figure figure) { return row_with(kFigureRows, figure); }
 constexpr std::string_view name_of(Figure figure) { return row_of(figure).name; }
 constexpr std::string_view unit_of(Figure figure) { return row_of(figure).unit; }
 constexpr bool more_is_better(Figure figure) { return row_of(figure).more_is_better; }

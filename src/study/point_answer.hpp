@@ -15,7 +15,7 @@
 namespace dfsearch::study {
 
 enum class PointStatus : std::uint8_t {
-  Optimal,     ///< proved within the gap asked for
+  Optimal,     ///< proved within the gap that was allowed
   Feasible,    ///< stopped with an answer
   Infeasible,  ///< proved that nothing fits
   NoSolution,  ///< stopped without an answer

@@ -55,7 +55,7 @@ class MachinesTest(CliTest):
         in_turn = self.answer(GATHER, "--set", "equations.gather=in_turn")
         self.assertGreater(in_turn["step_time"], 5.5 * at_once)
         self.write("config.yaml", GATHER)
-        self.assertIn("both_ways: expected a ring, a line or a mesh", self.run_tool(
+        self.assertIn("both_ways: only valid with the topology ring, line, mesh", self.run_tool(
             "config.yaml", "--set", "system.network.0.topology=switch", status=2).stderr)
 
     def test_a_mesh_sends_gradients_both_ways(self):

@@ -166,8 +166,8 @@ class Predict(CliTest):
         # Beside a row that describes a plan one that does not is left out.
         both = HEADER + ROW + ROW.replace("a,", "b,", 1).replace("bf16", "nvfp4")
         report = self.run_tool("predict", self.write("two.csv", both), "-o", "o.csv").stdout
-        self.assertIn("1 runs left out, as they describe no plan (b first: precision: the chip", report)
-        self.assertIn('"precision: the chip has no', (self.folder / "o.csv").read_text())
+        self.assertIn("1 runs left out, as they describe no plan (b first: precision: expected bf16", report)
+        self.assertIn('"precision: expected bf16', (self.folder / "o.csv").read_text())
 
     def test_switches_are_columns_and_change_the_time(self):
         header = HEADER[:-1] + (",experts,experts_used,expert_mlp,expert,graphs,dispatcher,"

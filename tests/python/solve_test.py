@@ -327,7 +327,7 @@ class Evaluate(unittest.TestCase):
                                 "system": {"from": "h100_dgx", "chips": 8}}, changes=small)
         self.assertEqual(named.to_dict()["plan"], whole.to_dict()["plan"])
         # Rates of other chips do not stay; the number of chips does.
-        with self.assertRaisesRegex(dfsearch.InputError, "has other chips than the config's"):
+        with self.assertRaisesRegex(dfsearch.InputError, "these are other chips than those of the config"):
             dfsearch.solve(CONFIGS / "training/qwen3_30b_16_h100.yaml",
                            changes={"system": {"from": "b200_dgx"}})
         other = dfsearch.solve(CONFIGS / "training/qwen3_30b_16_h100.yaml",

@@ -21,7 +21,7 @@ struct OptionValues {
 /// sets the values of its option.  Throws one InputError with all that is wrong.
 void read_section(const CommandRow& command, std::vector<OptionValues>& options, CommandLine& line);
 
-/// The error of an answer, where options that the section gave are keys of it.
+/// The error with the place and the key of each option that a section gave, in place of its name.
 InputError placed(const InputError& error, const CommandLine& line);
 
 /// The type of a config with such a section.

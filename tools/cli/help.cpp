@@ -33,7 +33,7 @@ constexpr const char* kProgress =
     "and SIGHUP stop a search; it reports and writes the best mapping so far. A second one "
     "kills.";
 constexpr const char* kExitStatus =
-    R"(  0  proved within the gap asked for; evaluate: the mapping fits
+    R"(  0  proved within the gap that was allowed; evaluate: the mapping fits
   1  internal error
   2  usage or input error, or a file that cannot be written
   3  proved infeasible; evaluate: the mapping does not fit

@@ -1,4 +1,4 @@
-// HPL, FFT and collectives in closed form, on the machine of a config.
+// HPL, FFT and collectives in closed form on the machine of a config, and placements on a mesh.
 
 #include "cli/commands.hpp"
 

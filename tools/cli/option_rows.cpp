@@ -96,9 +96,8 @@ constexpr OptionRow kSolve[] = {
      memory_limit},
     {"--node-limit", "N", "stop after N nodes of the search",
      set<&Line::search, &SearchRequest::node_limit>},
-    {"--objective", "O",
-     "minimise search.objective of a mapping: the step time or its product with another figure",
-     objective, kOnce, OptionRow::kAny, one_of<Objective>},
+    {"--objective", "O", "minimise this objective of a mapping, as search.objective", objective,
+     kOnce, OptionRow::kAny, one_of<Objective>},
     {"--top", "K",
      "report the K best parallelisms, or the K best splits of a budget (by default the best one, "
      "and how far the next one is if that is found quickly)",

@@ -29,7 +29,7 @@ struct OptionRow {
   ReadOption read;
   Times times = Times::Once;
   std::int64_t most = kAny;          ///< of a whole number
-  std::string (*words)() = nullptr;  ///< the values, behind the meaning; null: it says all
+  std::string (*words)() = nullptr;  ///< the values, behind the meaning; null: the meaning has them
 
   [[nodiscard]] std::string name() const;
   /// "-o" and "--output"

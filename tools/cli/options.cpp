@@ -229,7 +229,11 @@ std::variant<CommandLine, HelpText> parse_command_line(int argc, const char* con
   take_inputs(command, inputs, line);
   read_section(command, options, line);
   require_options(command, options);
-  if (command.finish != nullptr) command.finish(line);
+  try {
+    if (command.finish != nullptr) command.finish(line);
+  } catch (const InputError& error) {
+    throw placed(error, line);
+  }
   if (command.takes_config) find_configs(line);
   return line;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The log of a search on standard error.
+// The log of a search on standard error, its history, its stream of events, and its
+// checkpoint file.
 
 #include <chrono>
 #include <cstddef>

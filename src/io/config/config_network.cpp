@@ -99,7 +99,7 @@ DimensionSection read_dimension(const YamlNode& item, const Technology* technolo
   if (reader.has("bandwidth")) text.ports.link.reset();
   if (text.dimension.both_ways && !row_of(text.dimension.topology).spans_grid) {
     messages.add(reader.optional("both_ways")->place, "both_ways",
-                 "expected a ring, a line or a mesh");
+                 "only valid with the topology ring, line, mesh or torus2d");
   }
   resolve_defaults_of_mesh(reader, text);
   return text;

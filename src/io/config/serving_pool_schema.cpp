@@ -107,7 +107,7 @@ const Schema& schema_of(Rows<serving::Engine>) {
   static constexpr Extra kTime{.limits = kHostTime};
   static constexpr Field kFields[] = {
       field<&E::pass>("pass", "additional time of each pass of a stage", kTime),
-      field<&E::layer>("layer", "and each layer", kTime),
+      field<&E::layer>("layer", "of each layer", kTime),
       field<&E::expert_layer>("expert_layer", "of each layer with experts, in addition", kTime),
       field<&E::rank_layer>("rank_layer", "of each layer that ranks share, in addition to both",
                             kTime),

@@ -174,7 +174,7 @@ constexpr std::array kChoices = {
     field<&C::expert>(
         "expert", "number of parts into which the experts are divided over the chips of a stage",
         {.preset = kAllThatFit}),
-    field<&C::replicas>("replicas", "of the model", {.preset = kAllThatFit}),
+    field<&C::replicas>("replicas", "number of copies of the model", {.preset = kAllThatFit}),
     field<&C::batch>("batch", "requests of a rank and micro-batch", {.preset = "1 to 1024"}),
     field<&C::chunk>("chunk", "tokens of prefill in an iteration that decodes",
                      {.preset = "powers of two, 16 to 65536"})};

@@ -31,8 +31,8 @@ struct EmitFormatRow {
 inline constexpr std::array kEmitFormatRows = {
     EmitFormatRow{EmitFormat::Chakra, "chakra", "traces of the step of a plan"},
     EmitFormatRow{EmitFormat::InferenceX, "inferencex", "rows of a deployment or a front"},
-    EmitFormatRow{EmitFormat::Dynamo, "dynamo", "a manifest for Kubernetes"},
-    EmitFormatRow{EmitFormat::LlmD, "llm-d", "a manifest for Kubernetes"}};
+    EmitFormatRow{EmitFormat::Dynamo, "dynamo", "a DynamoGraphDeployment of Kubernetes"},
+    EmitFormatRow{EmitFormat::LlmD, "llm-d", "values of the chart llm-d-modelservice"}};
 constexpr auto words(EmitFormat) {
   constexpr auto kFrameworks = words(Framework{});
   constexpr auto kOthers = words_of(kEmitFormatRows);

@@ -229,11 +229,7 @@ std::vector<std::string> open_keys(const Problem& problem) {
 LayerDecisions decisions_of_config(const Problem& problem) {
   const Workload& workload = problem.workload;
   std::vector<NetworkChoice> networks = network_choices(problem);
-  if (networks.empty()) {
-    throw InputError(
-        "network: no degrees and strategies fit the chips, the batch and the "
-        "parallelism allowed");
-  }
+  require_network(networks);
   std::vector<std::string> open;
   if (networks.size() > 1) open = open_keys(problem);
   if (!workload.tile && workload.sequence > 1) open.emplace_back("workload.tile");

@@ -95,7 +95,7 @@ double error_of(const ServiceRows& rows, const Values& values) {
   });
 }
 
-/// What a fit makes small.
+/// The quantity that a fit makes small.
 double distance(const MeasuredService& row, const serving::Figures& figures) {
   const double first_off = row.ttft ? std::fabs(std::log(figures.ttft / *row.ttft)) : 0.0;
   return std::fabs(std::log(row.time_ratio(figures))) +

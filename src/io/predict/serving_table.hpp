@@ -63,7 +63,7 @@ std::vector<MeasuredService> read_services(const CsvTable& table, InputMessages&
 
 // Measured deployments beside the front that was found for the same question.
 
-/// What a deployment did.
+/// The measurements of a deployment.
 struct MeasuredPoint {
   std::string name;
   double tokens_per_s_per_user = 0.0;

@@ -157,7 +157,7 @@ Sheet switch_lines(const Task& task, const PlanResult& result) {
   const bool is_open = task.stack->is_open(task.model.experts.has_value()) && result.interval;
   if (is_open) {
     text +=
-        labelled("switches", fmt::format("of experts are not told: {:.1f} times from low to high",
+        labelled("switches", fmt::format("of experts are left out: {:.1f} times from low to high",
                                          result.interval->high / result.interval->low));
   }
   std::string changes;

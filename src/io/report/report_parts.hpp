@@ -1,6 +1,6 @@
 #pragma once
-// Parts of reports: budgets of a chip (docs/technology.md, section 5), changes that make a plan
-// fit, the best parallelisms, the proof of an answer, and the sharding of kernels.
+// Parts that reports share: the proof of an answer, lines of mappings, plans and deployments, and
+// texts of derived chips.
 
 #include <fmt/format.h>
 

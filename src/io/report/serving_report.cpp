@@ -1,5 +1,5 @@
-// The report of a deployment or a front: the proof, the deployment with the parts of its times and
-// needs, others beside it, and the effort of the search.
+// The report of a deployment, a front or a fleet: the proof, the deployment with the parts of its
+// times and needs, others beside it, and the effort of the search.
 
 #include "io/report/report.hpp"
 
@@ -295,9 +295,6 @@ Sheet report_text(const Task& task, const serving::ServingResult& result, const 
 }
 
 // The question of deployments, and the report of a fleet.
-
-using serving::Role;
-using serving::Task;
 
 Sheet asked_text(const Task& task) {
   const serving::Means means(task.requests);

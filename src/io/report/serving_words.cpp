@@ -195,11 +195,6 @@ Sheet framework_lines(const Task& task, const serving::ServingResult& result) {
 
 namespace {
 
-using serving::Deployment;
-using serving::Figures;
-using serving::Role;
-using serving::Task;
-
 std::string limit_text(double value, const std::optional<Seconds>& limit) {
   return limit ? fmt::format("{} of {}", time_text(value), to_text(*limit)) : time_text(value);
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The line of one point in results.ndjson (docs/studies.md, section 4).
+// The lines of points in results.ndjson, and the journal that appends them (docs/studies.md,
+// section 4).
 
 #include <cstdint>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #pragma once
-// The files of a study's folder beside results.ndjson (docs/studies.md, section 4), its report, and
-// folders that are put together.
+// The files of a study's folder beside results.ndjson (docs/studies.md, section 4), its report,
+// ratios of points, and folders that are put together.
 
 #include <cstdint>
 #include <filesystem>

@@ -292,7 +292,7 @@ std::string study_report(const Study& study, const study::Grid& grid, const Stud
                    table);
   }
   std::string sure = state.is_exact()    ? "exact"
-                     : state.is_proved() ? "within the gap asked for"
+                     : state.is_proved() ? "within the gap that was allowed"
                                          : "not exact: some points are not proved";
   if (state.is_proved() && state.count.scoped > 0) {
     sure += fmt::format(

@@ -50,7 +50,7 @@
         return [
           "good",
           result.gap > TIES
-            ? `within the gap asked for: ${text(result.gap, "%")}`
+            ? `within the gap that was allowed: ${text(result.gap, "%")}`
             : `optimal, proved${fixed}: gap ${result.gap > 1e-12 ? text(result.gap, "%") : "0"}`
         ];
       case "feasible":

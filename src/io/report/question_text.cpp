@@ -1,5 +1,5 @@
-// The question of a plan in a report: the model, the machine, the rates that time it, and given
-// keys that do not count.
+// The questions of plans and of mappings in a report: model or workload, machine, the rates that
+// time it, and given keys that do not count.
 
 #include <fmt/format.h>
 
@@ -127,8 +127,6 @@ Sheet asked_text(const training::Task& task) {
               : "") +
          unused_lines(task);
 }
-
-// The question of a mapping in a report: the workload, the machine, and the rates that time it.
 
 namespace {
 
