@@ -10,16 +10,12 @@
 #include "base/units.hpp"
 #include "engine/plan/step_rules.hpp"
 #include "engine/training/layer_times.hpp"
+#include "engine/training/plan_decisions.hpp"
 #include "engine/training/plan_space.hpp"
 #include "model/training/evaluate.hpp"
 #include "model/training/layout_shelf.hpp"
 
 namespace dfsearch::training {
-
-/// The decisions of a plan in the order of ties, and back: from the first decisions a plan that has
-/// only these.
-Decisions decisions_of(const Plan& plan);
-Plan plan_of(const Decisions& decisions, const Task& task);
 
 /// Memory is decided before time, networks come last (docs/search.md, section 15).
 class PlanRules final : public StepRules {
