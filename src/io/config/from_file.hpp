@@ -1,0 +1,32 @@
+#pragma once
+// The files that a section of a config names, laid under it.
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "io/config/shelf.hpp"
+#include "io/text/input_messages.hpp"
+#include "io/text/yaml_tree.hpp"
+
+namespace dfsearch {
+
+/// Replaces a map with a `from:` by the file it names with the map on top.  The
+/// file may have a `from:` of its own, relative to itself; `open` holds the
+/// files on the way here.
+void resolve_from(YamlNode& section, const std::filesystem::path& directory,
+                  std::optional<ShelfKind> kind, std::vector<std::filesystem::path>& open,
+                  InputMessages& messages);
+
+/// Replaces a workload with a `model:` by the model of the shelf with the map on top.
+void resolve_model(YamlNode& section, InputMessages& messages);
+
+/// The folder of the file that contains an entry; for an override the folder of the config.
+std::filesystem::path folder_of(const YamlEntry& entry, const std::filesystem::path& config_folder);
+
+/// The maps of a system that may come from files: its technology, each part of that, and
+/// the budget.  The names of their files count from the file that contains them.
+void resolve_technology(YamlNode& system, const std::filesystem::path& directory,
+                        std::vector<std::filesystem::path>& open, InputMessages& messages);
+
+}  // namespace dfsearch
