@@ -98,6 +98,7 @@ using FlopsPerSecondPerWatt = Quantity<-1, 0, 1, 0, -1>;
 /// Price and energy of a step, which the objectives other than its time minimise.
 using DollarSeconds = Quantity<1, 0, 0, 1, 0>;
 using Joules = Quantity<1, 0, 0, 0, 1>;
+using JouleSeconds = Quantity<2, 0, 0, 0, 1>;  ///< product of energy and delay
 /// The unit of objectives, which a search minimises (model/problem.hpp).
 using Score = Quantity<0, 0, 0, 0, 0>;
 using FlopsPerByte = Quantity<0, -1, 1, 0, 0>;

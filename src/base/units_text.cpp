@@ -133,6 +133,7 @@ constexpr UnitRow kRows[] = {
     {kOf<Dollars>, "$", Shown::Large},
     {kOf<DollarSeconds>, "$ s", Shown::Large},
     {kOf<Joules>, "J", Shown::Large},
+    {kOf<JouleSeconds>, "J s", Shown::Large},
     {kOf<FlopsPerSecondPerDollar>, "FLOP/s/$", Shown::Large},
     {kOf<FlopsPerSecondPerWatt>, "FLOP/s/W", Shown::Large},
     {kOf<FlopsPerByte>, "FLOP/B"},

@@ -22,15 +22,15 @@ enum class Figure : std::uint8_t {
   Price,
   Power,
   Utilization,
-  CostEfficiency,
+  CostEfficiency,  ///< by the price of the machine
   PowerEfficiency,
   TokensPerSecond,
   TimeToFirstToken,
   TimePerOutputToken,
   TokensPerSecondPerChip,
   TokensPerSecondPerDollar,
-  DollarsPerMtoken,
-  JoulePerToken,
+  DollarsPerMtoken,  ///< for a million tokens of output
+  JoulePerToken,     ///< of output, or of training
   Energy,
   Edp
 };
@@ -66,7 +66,6 @@ inline std::string dollar_text(double value) { return fmt::format("{:.4g} $", va
 inline std::string joule_text(double value) { return fmt::format("{:.4g} J", value); }
 inline std::string joule_second_text(double value) { return fmt::format("{:.4g} J s", value); }
 
-/// In the order of the enumeration.
 inline constexpr auto kFigureRows = std::to_array<FigureRow>(
     {{Figure::StepTime, "step_time", "s", false, quantity_text<Seconds>, kStep},
      {Figure::Price, "price", "$", false, quantity_text<Dollars>, kStep | kPrice},

@@ -4,8 +4,6 @@
 
 #include "model/training/step_energy.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -180,8 +178,6 @@ EnergyWork StepModel::work(bool least) const {
   const double chips = number(task_.machine.chips) / number(stages());
   return (chips * number(micro_batches_)) * passes + chips * once;
 }
-
-std::string joule_second_text(double score) { return fmt::format("{:.6g} J s", score); }
 
 Score objective_value(const Task& task, Seconds step, const EnergyWork& work) {
   if (task.objective == Objective::StepTime) return Score(step.in_base_units());

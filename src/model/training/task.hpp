@@ -42,9 +42,6 @@ enum class Objective : std::uint8_t {
   Energy,    ///< joules of a step
   Edp,       ///< product of energy and delay of a step: J s
 };
-/// "1.5 J s"
-std::string joule_second_text(double score);
-
 struct ObjectiveRow {
   Objective value;
   const char* name;
@@ -53,7 +50,7 @@ struct ObjectiveRow {
 inline constexpr std::array kObjectiveRows = {
     ObjectiveRow{Objective::StepTime, "step_time", quantity_text<Seconds>},
     ObjectiveRow{Objective::Energy, "energy", quantity_text<Joules>},
-    ObjectiveRow{Objective::Edp, "edp", joule_second_text}};
+    ObjectiveRow{Objective::Edp, "edp", quantity_text<JouleSeconds>}};
 constexpr auto words(Objective) { return words_of(kObjectiveRows); }
 constexpr const ObjectiveRow& row_of(Objective objective) {
   return row_with(kObjectiveRows, objective);
