@@ -105,7 +105,7 @@ extern const Type kWorkloadType;
 
 /// What is wrong with a width of layers that a model has none of.
 inline constexpr std::string_view kAllExperts =
-    "expected none, as all layers have experts, whose width is 'experts.mlp'";
+    "not allowed where all layers have experts, whose width is 'experts.mlp'";
 
 /// If any key of a layer by rule is given, the layer is made by the rules, else it is the layer of
 /// the published runs (docs/model.md, section 9).

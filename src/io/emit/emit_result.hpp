@@ -55,7 +55,7 @@ enum class Unrunnable : std::uint8_t { Write, Refuse };
 
 /// Writes a result (docs/results.md) in a format: the arguments of its plan or deployment, below
 /// comments on what they lack; for Chakra the traces of the plan, several files; for InferenceX
-/// rows of the deployment or of the front; for Dynamo and llm-d a manifest of the deployment.
+/// rows of the deployment or of the front; for Dynamo a manifest, for llm-d the values of a chart.
 /// `name` stands for the result in messages; `text` is its text if it came from outside, and is
 /// then checked.  Returns the reasons for which the framework cannot run a plan that is not
 /// written; empty if it can.  Throws InputError for a result without what the format needs.
