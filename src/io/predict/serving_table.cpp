@@ -17,7 +17,6 @@
 #include "io/config/load_config.hpp"
 #include "io/config/shelf.hpp"
 #include "model/serving/pass.hpp"
-#include "model/serving/requests.hpp"
 #include "model/serving/steady_state.hpp"
 
 namespace dfsearch {
