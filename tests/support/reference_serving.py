@@ -453,24 +453,38 @@ class Loop:
         """(18e) to (18g)."""
         m = min(n, slots)
         self.beside(m if self.J else 0)
-        k, life = max(self.k0, 1 / m), self.J + 1 if self.J else 0
+        k = max(self.k0, 1 / m)
+        life = self.J + max(k, 1) if self.J else 0
         turn = max(life, k * m)
         sizes = [min(m, n - j * m) for j in range(max(math.ceil(n / m - 1e-9), 1))]
         begun = lambda i: sum(min(max((i - j * turn) / k, 0), size) for j, size in enumerate(sizes))
         ends = sorted(j * turn + since + done for j, size in enumerate(sizes)
                       for since in (0, life) for done in (0, k * size))
-        total = held = waited = filling = filled = 0
+        total = waited = filling = filled = 0
+        clock = []  # ends of parts of iterations and seconds that an iteration takes until there
         for first, last in zip(ends, ends[1:]):
             fills = any(0 <= (first + last) / 2 - j * turn < k * size for j, size in enumerate(sizes))
             for share in (0.1, 0.3, 0.5, 0.7, 0.9):
                 i = first + share * (last - first)
                 runs = begun(i) - begun(i - life)
-                time = (last - first) / 5 * (
-                    self.iteration(runs, k) if fills else self.iteration(runs, None, self.padding(runs)))
-                total, held, waited = total + time, held + runs * time, waited + (n - begun(i)) * time
+                one = (self.iteration(runs, k) if fills else
+                       self.iteration(runs, None, self.padding(runs)))
+                time = (last - first) / 5 * one
+                total, waited = total + time, waited + (n - begun(i)) * time
+                clock.append((i + (last - first) / 10, one))
                 filled += time * fills
             filling += (last - first) * fills
-        J0 = self.W.R.J0
+        J0, held = self.W.R.J0, 0
+        # The iterations of each request after its first token, which some get together.
+        together = max(1 / k, 1)
+        for j, size in enumerate(sizes if J0 else []):
+            for i in range(math.ceil(size / together - 1e-9)):
+                some = min(together, size - i * together)
+                begin = j * turn + (k * (i * together + some) if k > 1 else i + 1)
+                before = 0
+                for end, time in clock:
+                    held += some * time * max(min(end, begin + self.J) - max(before, begin), 0)
+                    before = end
         return dict(m=m, X=n / total, tpot=held / (n * J0) if J0 else 0, f=filling / (ends[-1] or 1),
                     k=k, makespan=total, ttft=waited / n + max(k, 1) / 2 * filled / filling)
 

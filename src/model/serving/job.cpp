@@ -21,16 +21,19 @@ constexpr int kPoints = 5;            ///< of a piece
 /// The generations of a job.
 class Generations {
  public:
-  /// A request decodes for `life` iterations.
-  Generations(double requests, double slots, double life, double cost)
-      : slots_(slots), life_(life), cost_(cost) {
+  /// A request decodes for `steps` iterations after its first token.
+  Generations(double requests, double slots, double steps, double cost)
+      : slots_(slots),
+        steps_(steps),
+        life_(steps > 0.0 ? steps + std::max(cost, 1.0) : 0.0),
+        cost_(cost) {
     // A rest of rounding is no generation.
     constexpr double kNone = 1e-9;
     const double all = std::max(std::ceil(requests / slots - kNone), 1.0);
     const double last = requests - (all - 1.0) * slots;
     repeats_ = std::max(all - static_cast<double>(kWritten), 0.0);
     count_ = static_cast<std::size_t>(all - repeats_);
-    const double turn = std::max(life, cost * slots);
+    const double turn = std::max(life_, cost * slots);
     for (std::size_t j = 0; j < count_; ++j) {
       start_[j] = static_cast<double>(j) * turn;
       size_[j] = j + 1 == count_ ? last : slots;
@@ -40,6 +43,15 @@ class Generations {
   /// The number of requests with their first token; repeats are left out.
   [[nodiscard]] double started(double iteration) const { return done(iteration, 0.0); }
   [[nodiscard]] double ended(double iteration) const { return done(iteration, life_); }
+  /// The sum over requests of their iterations before this one, without those of their prompts.
+  [[nodiscard]] double decoded(double iteration) const {
+    double sum = 0.0;
+    for (std::size_t j = 0; j < count_; ++j) {
+      const double since = iteration - start_[j];
+      sum += after_prompts(size_[j], since) - after_prompts(size_[j], since - steps_);
+    }
+    return sum;
+  }
   [[nodiscard]] bool fills(double iteration) const {
     for (std::size_t j = 0; j < count_; ++j) {
       const double since = iteration - start_[j];
@@ -82,6 +94,17 @@ class Generations {
   }
 
  private:
+  /// The sum over `size` requests of the time since the end of the iteration with their first
+  /// token, or of the last one of a prompt that takes several.
+  [[nodiscard]] double after_prompts(double size, double since) const {
+    if (since <= 0.0) return 0.0;
+    const double step = std::max(cost_, 1.0), of_step = step / cost_;
+    const double steps = std::floor(size / of_step);
+    const double last = cost_ > 1.0 ? cost_ * size : (steps + 1.0) * step;  // of a part of a step
+    const double past = std::min(steps, std::floor(since / step));
+    return of_step * past * (since - step * (past + 1.0) / 2.0) +
+           (size - steps * of_step) * std::max(since - last, 0.0);
+  }
   [[nodiscard]] double done(double iteration, double after) const {
     double sum = 0.0;
     for (std::size_t j = 0; j < count_; ++j) {
@@ -90,7 +113,7 @@ class Generations {
     return sum;
   }
 
-  double slots_, life_, cost_;
+  double slots_, steps_, life_, cost_;
   double repeats_ = 0.0;
   std::size_t count_ = 0;
   std::array<double, kWritten> start_{}, size_{};
@@ -115,10 +138,10 @@ LoopFigures job(const Loop& loop, const LoopTimes& times, double requests, doubl
   mix.cost = std::max(loop.least_cost(mix.chunk), 1.0 / found.users);
   mix.filling = std::max(1.0, loop.turns(mix.chunk) / mix.cost);
   mix.ranks = loop.ranks;
-  const Generations generations(requests, found.users, steps > 0.0 ? steps + 1.0 : 0.0, mix.cost);
+  const Generations generations(requests, found.users, steps, mix.cost);
   Tally plain, filling;
   double held = 0.0,
-         waited = 0.0;  // request-seconds that decode, and that wait for the first token
+         waited = 0.0;  // request-seconds after the first token, and before it
   const double written = generations.written();
   generations.each_piece([&](double first, double last) {
     const double middle = (first + last) / 2.0;
@@ -132,11 +155,13 @@ LoopFigures job(const Loop& loop, const LoopTimes& times, double requests, doubl
       const double running = started - generations.ended(at);
       const double time = fills ? times.mixed(running, mix.cost, mix.chunk, loop.ranks)
                                 : times.padded(running, loop.padding(running));
+      const double decoded =
+          generations.decoded(at + weight / 2.0) - generations.decoded(at - weight / 2.0);
       const double all = weight * (1.0 + times_more);
       tally.iterations += all;
       tally.decoding += all * running;
       tally.seconds += all * time;
-      held += all * running * time;
+      held += (1.0 + times_more) * decoded * time;
       waited += weight * time *
                 ((1.0 + times_more) * (written - started) + generations.waiting_of_repeats(at));
     }

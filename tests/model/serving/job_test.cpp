@@ -34,10 +34,15 @@ class Affine final : public LoopTimes {
 
 /// (18e) to (18g), one generation after the other.
 struct Twin {
+  /// Some iterations, each of which takes `time`.
+  struct Part {
+    double first, last, time;
+  };
   double makespan = 0.0, tpot = 0.0, ttft = 0.0;
 
   Twin(const Loop& loop, const Affine& times, double requests, double slots, double cost) {
-    const double steps = loop.means->steps, life = steps > 0.0 ? steps + 1.0 : 0.0;
+    const double steps = loop.means->steps;
+    const double life = steps > 0.0 ? steps + std::max(cost, 1.0) : 0.0;
     const double most = std::min(requests, slots);
     std::vector<double> start, size, ends;
     for (double left = requests; left > 1e-9; left -= size.back()) {
@@ -57,6 +62,7 @@ struct Twin {
     }
     std::sort(ends.begin(), ends.end());
     double filled = 0.0, iterations = 0.0;
+    std::vector<Part> parts;
     for (std::size_t i = 1; i < ends.size(); ++i) {
       const double long_ = ends[i] - ends[i - 1];
       if (long_ <= 0.0) continue;
@@ -68,13 +74,29 @@ struct Twin {
       for (double share : {0.1, 0.3, 0.5, 0.7, 0.9}) {
         const double at = ends[i - 1] + share * long_;
         const double running = begun(at) - begun(at - life);
-        const double time =
-            long_ / 5.0 * (fills ? times.mixed(running, cost, 0.0, 1.0) : times.decode(running));
+        const double one = fills ? times.mixed(running, cost, 0.0, 1.0) : times.decode(running);
+        const double time = long_ / 5.0 * one;
+        parts.push_back({at - long_ / 10.0, at + long_ / 10.0, one});
         makespan += time;
         filled += fills ? time : 0.0;
         iterations += fills ? long_ / 5.0 : 0.0;
-        tpot += running * time;
         ttft += (requests - begun(at)) * time;
+      }
+    }
+    // Each request by itself; those whose prompts share an iteration are alike.
+    for (std::size_t j = 0; steps > 0.0 && j < size.size(); ++j) {
+      const double step = std::max(1.0, cost), together = step / cost;
+      double left = size[j];
+      for (double first = start[j] + step; left > 1e-9; first += step, left -= together) {
+        const double some = std::min(left, together);
+        // A part of a request has a part of a prompt.
+        const double begin = cost > 1.0 ? first - step + cost * some : first;
+        auto part = std::partition_point(parts.begin(), parts.end(),
+                                         [&](const Part& p) { return p.last <= begin; });
+        for (; part != parts.end() && part->first < begin + steps; ++part) {
+          tpot += some * part->time *
+                  (std::min(part->last, begin + steps) - std::max(part->first, begin));
+        }
       }
     }
     tpot /= steps > 0.0 ? requests * steps : 1.0;
@@ -108,6 +130,12 @@ TEST_CASE("a job is the sum of its generations, and none is shorter than its bou
     if (output > 1) CHECK(found.tpot == doctest::Approx(twin.tpot).epsilon(1e-9));
     CHECK(found.ttft == doctest::Approx(twin.ttft).epsilon(1e-9));
     CHECK(found.mix.decoding <= used * (1.0 + 1e-9));
+    // (28): the requests that decode together have the time for their caches.
+    if (output > 1 && times.decode(1.0) > times.decode(0.0)) {
+      const double read =
+          (found.tpot - times.decode(0.0)) / (times.decode(1.0) - times.decode(0.0));
+      CHECK(read * found.makespan >= requests * means.steps * found.tpot * (1.0 - 1e-9));
+    }
     // (24d), for any number of slots up to these.
     const double more = std::floor(real(used, 500));
     const double steps = means.steps;
@@ -131,6 +159,37 @@ TEST_CASE("the first token of a job is that of its prompts' last iteration") {
   const double pair = times.mixed(0.0, 0.5, 0.0, 1.0);
   CHECK(job(loop, times, 2.0, 2.0).ttft == doctest::Approx(pair));
   CHECK(job(loop, times, 4.0, 4.0).ttft == doctest::Approx(1.5 * pair));
+}
+
+TEST_CASE("the tokens after the first of a job take no part of their own prompt") {
+  const Affine times(1e-3, 1e-4, 0.2);
+  const double plain = times.decode(1.0);
+  const auto tpot = [&](std::int64_t output, double chunk, double requests, double slots) {
+    const Means means({{.input = 1000, .output = output}});
+    const Loop loop{.means = &means, .chunk = chunk, .whole_prompts = true};
+    return job(loop, times, requests, slots).tpot;
+  };
+  // One request decodes alone, whatever its prompt takes.
+  CHECK(tpot(2, 1000.0, 1.0, 1.0) == doctest::Approx(plain));
+  CHECK(tpot(2, 400.0, 1.0, 1.0) == doctest::Approx(plain));
+  // The next request of the only slot comes when the first one is answered.
+  CHECK(tpot(3, 1000.0, 1.0, 1.0) == doctest::Approx(plain).epsilon(0.03));
+  CHECK(tpot(2, 400.0, 2.0, 1.0) == doctest::Approx(plain).epsilon(0.03));
+  // Two prompts of 2.5 parts in turn: the second token of the first request comes beside a part of
+  // the second prompt, and that of the second one is alone.  In the first iteration the request of
+  // the prompt runs as well.
+  const double beside = times.mixed(1.0, 3.0, 0.0, 1.0);
+  CHECK(tpot(2, 400.0, 2.0, 2.0) >= (beside + plain) / 2.0 * (1.0 - 1e-9));
+  CHECK(tpot(2, 400.0, 2.0, 2.0) <= (times.mixed(2.0, 3.0, 0.0, 1.0) + plain) / 2.0);
+  // Two prompts that share an iteration: then both decode.  Their slots empty over an iteration.
+  const double both = tpot(2, 2500.0, 2.0, 2.0);
+  CHECK(both <= doctest::Approx(times.decode(2.0)));
+  CHECK(both >= plain);
+  // Three tokens of two requests whose prompts take an iteration each: of four decodings one is
+  // beside the other's prompt.
+  const double mixed = times.mixed(1.0, 1.0, 0.0, 1.0);
+  CHECK(tpot(3, 1000.0, 2.0, 2.0) ==
+        doctest::Approx((mixed + 2.0 * times.decode(2.0) + plain) / 4.0).epsilon(0.01));
 }
 
 TEST_CASE("recorded iterations are filled up to the next size") {
