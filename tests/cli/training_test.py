@@ -5,6 +5,7 @@ tables of docs/formats.md and docs/results.md.
 usage: training_test.py DFSEARCH [TEST ...]
 """
 
+import itertools
 import json
 import os
 import re
@@ -166,6 +167,40 @@ class Solve(PlanCase):
         tight = ["--set", "system.memory.capacity=1 MB"]
         done = self.run_tool("evaluate", self.config, "--mapping", "r.json", *tight, status=3)
         self.assertIn("infeasible", done.stdout)
+
+    def test_the_best_place_on_a_mesh_is_the_least_of_all(self):
+        mesh = ("--set", "system.network=[{topology: mesh, width: 4, height: 4, "
+                "bandwidth: 5 GB/s, latency: 1 us}]", "--set", "parallelism={tensor: 2, context: 2}",
+                "--set", "parallelism.pipeline=2")
+        best = self.result(self.config, *mesh)
+        place = best["network"][0]
+        times = {}
+        for order in itertools.permutations(place["order"]):
+            for fill in ("straight", "snake", "rows", "snake_rows"):
+                best["network"] = [dict(place, order=order, fill=fill)]
+                self.write("r.json", json.dumps(best))
+                again = self.result("evaluate", self.config, *mesh, "--mapping", "r.json")
+                self.assertEqual(again["network"], [dict(place, order=list(order), fill=fill)])
+                times[order, fill] = again["step_time"]
+        self.assertEqual(min(times.values()), best["step_time"])
+        self.assertGreater(len(set(times.values())), 2)
+        for wrong in ({"order": ["foo"]}, {"order": place["order"][1:]}, {"fill": "foo"},
+                      {"degree": 16}, {"tensor": 3}):
+            best["network"] = [dict(place, **wrong)]
+            self.write("r.json", json.dumps(best))
+            for command in (("evaluate", self.config, "--mapping"), (self.config, "--hint")):
+                error = self.run_tool(*command, "r.json", *mesh, status=2).stderr
+                self.assertIn("r.json:", error)
+        for text, error in (("foo: 1", "unknown key 'foo'"), ("plan: 3", "plan: expected a map"),
+                            ("micro_batch: [1]", "micro_batch: expected a number"),
+                            ("network: 3", "network: expected a list")):
+            self.write("h.yaml", "{parallelism: {tensor: 2}, " + text + "}")
+            self.assertIn(error, self.run_tool("evaluate", self.config, "--mapping", "h.yaml",
+                                               status=2).stderr)
+        best["network"] = [place, place]
+        self.write("r.json", json.dumps(best))
+        self.assertIn("expected 1 dimensions, got 2", self.run_tool(
+            "evaluate", self.config, "--mapping", "r.json", *mesh, status=2).stderr)
 
     def test_outputs(self):
         done = self.run_tool(self.config, "--json", "r.json", "--top", "2")

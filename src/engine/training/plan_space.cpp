@@ -208,9 +208,19 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
 
 std::vector<std::vector<Division>> PlanSpace::networks(const Degrees& degrees, TensorLayout layout,
                                                        const Deadline& deadline) const {
+  std::vector<std::vector<Division>> found;
+  if (const auto& given = task_.choices.divisions; !given.empty()) {
+    Degrees left = degrees;
+    for (const Division& division : given) {
+      for (const Role role : kRoles) {
+        left[role] = left[role] % division[role] == 0 ? left[role] / division[role] : 0;
+      }
+    }
+    if (left == Degrees()) found.push_back(given);
+    return found;
+  }
   const auto placed = [this](std::size_t d, const Degrees& of) { return this->placed(d, of); };
-  std::vector<std::vector<Division>> found =
-      NetworkEnumeration(task_, degrees, placed, deadline).run();
+  found = NetworkEnumeration(task_, degrees, placed, deadline).run();
   if (task_.framework) {
     std::erase_if(
         found, [&](const auto& network) { return !can_number(*task_.framework, network, layout); });

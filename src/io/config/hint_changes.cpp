@@ -5,8 +5,10 @@
 #include "base/error.hpp"
 #include "io/emit/argument_text.hpp"
 #include "io/emit/read_arguments.hpp"
+#include "io/schema/read_schema.hpp"
 #include "io/text/joined.hpp"
 #include "io/text/json_text.hpp"
+#include "io/text/map_reader.hpp"
 #include "io/text/read_file.hpp"
 
 namespace dfsearch {
@@ -34,6 +36,26 @@ class Changes {
   PlanHint hint_;
 };
 
+/// Roles with their degrees and, on a mesh, their places, as a result has them.
+training::Division read_division(const YamlNode& item, InputMessages& messages) {
+  constexpr Field kOrder = field<&training::Division::order>("order", "of roles, innermost first");
+  constexpr Field kFill = field<&training::Division::fill>("fill", "of the lines of a mesh");
+  MapReader reader(item, "network", item.place, messages);
+  training::Division division;
+  for (const training::Role role : training::kRoles) {
+    division[role] = reader.optional_count(training::name_of(role)).value_or(1);
+  }
+  if (const YamlEntry* order = reader.optional(kOrder.key)) {
+    read_value(*order, kOrder, &division.order, messages);
+  }
+  if (const YamlEntry* fill = reader.optional(kFill.key)) {
+    read_value(*fill, kFill, &division.fill, messages);
+    if (division.order.empty()) messages.add(fill->place, "fill", "only valid with 'order'");
+  }
+  reader.finish();
+  return division;
+}
+
 }  // namespace
 
 PlanHint hint_changes(const std::filesystem::path& file) {
@@ -43,10 +65,19 @@ PlanHint hint_changes(const std::filesystem::path& file) {
   if (launches) arguments = read_launch_arguments(text, file.string());
   const YamlNode root =
       launches ? std::move(arguments.plan) : parse_yaml(text, file.string(), true);
-  const auto map_of = [&](const char* key) -> const YamlNode* {
-    const YamlEntry* entry = root.find(key);
-    return entry && entry->value.type == YamlNode::Type::Map ? &entry->value : nullptr;
+  using enum YamlNode::Type;
+  InputMessages messages;
+  MapReader reader(root, "", root.place, messages);
+  // The value of a key; a result has null where it has none.
+  const auto value_of = [&](const char* key, YamlNode::Type type,
+                            const char* expected) -> const YamlNode* {
+    const YamlEntry* entry = reader.optional(key);
+    if (entry == nullptr || entry->value.type == Null) return nullptr;
+    if (entry->value.type == type) return &entry->value;
+    messages.add(entry->value.place, key, expected);
+    return nullptr;
   };
+  const auto map_of = [&](const char* key) { return value_of(key, Map, "expected a map"); };
   Changes changes;
   if (const YamlNode* execution = map_of("execution")) {
     for (const YamlEntry& entry : execution->entries) {
@@ -57,9 +88,8 @@ PlanHint hint_changes(const std::filesystem::path& file) {
   }
   if (const YamlNode* plan = map_of("plan")) changes.put_all(*plan, "training");
   if (const YamlNode* degrees = map_of("parallelism")) changes.put_all(*degrees, "parallelism");
-  const YamlEntry* micro_batch = root.find("micro_batch");
-  if (micro_batch && micro_batch->value.type == YamlNode::Type::Scalar) {
-    changes.put("workload.micro_batch", micro_batch->value);
+  if (const YamlNode* micro_batch = value_of("micro_batch", Scalar, "expected a number")) {
+    changes.put("workload.micro_batch", *micro_batch);
   }
   if (changes.hint().changes.empty()) {
     throw InputError(file.string() +
@@ -70,7 +100,16 @@ PlanHint hint_changes(const std::filesystem::path& file) {
   PlanHint hint = changes.hint();
   hint.launches = launches;
   hint.stages_inside = arguments.stages_inside;
-  if (const YamlEntry* network = root.find("network")) hint.network = network->value;
+  if (const YamlNode* network = value_of("network", Sequence, "expected a list")) {
+    hint.network_place = network->place;
+    for (const YamlNode& item : network->items) {
+      hint.network.push_back(read_division(item, messages));
+    }
+  }
+  // The other keys of a result, and of each of its best answers, do not describe the plan.
+  const bool is_result = reader.has("dfsearch") || reader.has("step_time");
+  if (!launches && !is_result) reader.finish();
+  messages.throw_if_any();
   hint.notes = std::move(arguments.notes);
   if (launches && map_of("workload")) hint.workload = map_of("workload")->entries;
   return hint;

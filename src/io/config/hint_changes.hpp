@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/text/yaml_tree.hpp"
+#include "model/training/plan.hpp"
 
 namespace dfsearch {
 
@@ -18,10 +19,12 @@ struct HintChange {
 struct PlanHint {
   std::vector<HintChange> changes;
   std::vector<YamlEntry> workload;  ///< of launch arguments: what the config must have as well
-  std::optional<YamlNode> network;  ///< how its dimensions are divided; not among the changes
-  bool launches = false;            ///< they are launch arguments
-  bool stages_inside = false;       ///< these number stages inside replicas (framework.hpp)
-  std::vector<std::string> notes;   ///< on how these were taken
+  /// How its dimensions are divided, if the file has it; not among the changes.
+  std::vector<training::Division> network;
+  Place network_place;
+  bool launches = false;           ///< they are launch arguments
+  bool stages_inside = false;      ///< these number stages inside replicas (framework.hpp)
+  std::vector<std::string> notes;  ///< on how these were taken
 };
 
 /// The decisions of a result (docs/results.md), or of YAML with its keys `parallelism`,

@@ -22,17 +22,36 @@
 namespace dfsearch {
 namespace {
 
-/// Whether a network of a file has the roles of each dimension that a plan has.
-bool is_network_of(const training::Plan& plan, const YamlNode& network) {
-  if (network.items.size() != plan.network.size()) return false;
-  for (std::size_t d = 0; d < plan.network.size(); ++d) {
+/// The place of a plan of a file must be one of the machine.
+void check_place(const PlanHint& hint, const Machine& machine) {
+  InputMessages messages;
+  const auto wrong = [&](std::string what) {
+    messages.add(hint.network_place, "network", std::move(what));
+  };
+  const std::size_t dimensions = machine.network.size();
+  if (hint.network.size() != dimensions) {
+    wrong(fmt::format("expected {} dimensions, got {}", dimensions, hint.network.size()));
+  }
+  for (std::size_t d = 0; d < std::min(dimensions, hint.network.size()); ++d) {
+    const training::Division& division = hint.network[d];
+    const std::int64_t degree = *machine.network[d].degree;
+    std::int64_t left = degree;
     for (const training::Role role : training::kRoles) {
-      const YamlEntry* given = network.items[d].find(training::name_of(role));
-      const std::string count = given != nullptr ? given->value.scalar : "1";
-      if (count != std::to_string(plan.network[d][role])) return false;
+      left = left % division[role] == 0 ? left / division[role] : 0;
+    }
+    if (left != 1)
+      wrong(fmt::format("dimension {}: expected degrees whose product is {}", d, degree));
+    if (!machine.network[d].mesh && !division.order.empty()) {
+      wrong(fmt::format("dimension {}: 'order' is only valid on a mesh", d));
+    }
+    if (machine.network[d].mesh && !training::is_placed(division)) {
+      wrong(
+          fmt::format("dimension {}: expected an 'order' that has each role of more than one "
+                      "chip once",
+                      d));
     }
   }
-  return true;
+  messages.throw_if_any();
 }
 
 /// Functions and constants of the search for plans of training.
@@ -131,7 +150,7 @@ class StepQuestion final : public Question {
 
   [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {
     std::vector<std::string> notes;
-    typename Kind::Found found = as_said(file, notes);
+    typename Kind::Found found = as_said(file, notes, true);
     if (found.status == SearchStatus::Optimal) found.status = SearchStatus::Feasible;
     const auto& decided = found.*Kind::kDecided;
     RuledOut reasons = decided ? ruled_out(config_.task, *decided) : RuledOut();
@@ -207,9 +226,11 @@ class StepQuestion final : public Question {
   }
 
  private:
-  /// The best of the steps that agree with the file.
+  /// The best of the steps that agree with the file; at the file's place in the network, if it has
+  /// one and `placed`.
   [[nodiscard]] typename Kind::Found as_said(const std::filesystem::path& file,
-                                             std::vector<std::string>& notes) const {
+                                             std::vector<std::string>& notes,
+                                             bool placed = false) const {
     PlanHint hint = hint_changes(file);
     if (hint.launches) take_scores(hint);
     notes = hint.notes;
@@ -221,11 +242,22 @@ class StepQuestion final : public Question {
                  fmt::format("the config has {}, got {}", own, entry.value.scalar));
     }
     others.throw_if_any();
+    if constexpr (std::is_same_v<typename Kind::Config, TrainingConfig>) {
+      if (!hint.network.empty()) check_place(hint, config_.task.machine);
+    }
     std::vector<std::string> changes;
     for (const HintChange& change : hint.changes) changes.push_back(change.text);
     try {
-      const AnyConfig asked = changed_config(*config_.source, changes);
-      if (const auto* config = std::get_if<typename Kind::Config>(&asked)) {
+      AnyConfig asked = changed_config(*config_.source, changes);
+      if (auto* config = std::get_if<typename Kind::Config>(&asked)) {
+        if constexpr (std::is_same_v<typename Kind::Config, TrainingConfig>) {
+          if (placed && !hint.network.empty()) {
+            // `ruled_out` judges by the framework and the strategies of the config.
+            config->task.framework.reset();
+            config->task.choices.network.clear();
+            config->task.choices.divisions = hint.network;
+          }
+        }
         // Do not compare a user-supplied plan with plans of other frameworks.
         typename Kind::Found found = Kind::find(config->task, {.any_framework = false});
         if constexpr (std::is_same_v<typename Kind::Config, TrainingConfig>) {
@@ -250,19 +282,15 @@ class StepQuestion final : public Question {
     return {};
   }
 
-  /// A plan is timed at its best place in the network, which the file may not have.
+  /// Without a place in the file a plan is timed at its best one.
   static void note_place(const PlanHint& hint, const training::Plan& plan,
                          const std::filesystem::path& file, std::vector<std::string>& notes) {
-    const std::string best = "the plan is timed at its best place in the network, ";
-    if (hint.network && !is_network_of(plan, *hint.network)) {
-      notes.push_back(hint.network->place.to_text() + ": network: " + best +
-                      "which is another one");
-    }
     const training::RankOrder order =
         hint.stages_inside ? training::kStagesInside : training::kUsualOrder;
     if (hint.launches && !training::is_numbered_so(plan.network, order)) {
-      notes.push_back(file.string() + ": " + best +
-                      "where these arguments do not number its ranks");
+      notes.push_back(file.string() +
+                      ": the plan is timed at its best place in the network, where these arguments "
+                      "do not number its ranks");
     }
   }
 

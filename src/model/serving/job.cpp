@@ -43,7 +43,7 @@ class Generations {
   /// The number of requests with their first token; repeats are left out.
   [[nodiscard]] double started(double iteration) const { return done(iteration, 0.0); }
   [[nodiscard]] double ended(double iteration) const { return done(iteration, life_); }
-  /// The sum over requests of their iterations before this one, without those of their prompts.
+  /// The sum over requests of their iterations before this one, from the first token on.
   [[nodiscard]] double decoded(double iteration) const {
     double sum = 0.0;
     for (std::size_t j = 0; j < count_; ++j) {

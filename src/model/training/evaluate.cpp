@@ -20,13 +20,16 @@ void check(bool is_so, const char* what) {
   if (!is_so) throw InternalError(std::string("a plan of training steps: ") + what);
 }
 
-/// Whether the order has every role of more than one chip once.
+}  // namespace
+
 bool is_placed(const Division& division) {
   const auto& order = division.order;
   return std::all_of(kRoles.begin(), kRoles.end(), [&](Role role) {
     return std::count(order.begin(), order.end(), role) == (division[role] > 1 ? 1 : 0);
   });
 }
+
+namespace {
 
 void check_form(const Task& task, const Blocks& blocks, const Plan& plan) {
   const Degrees& degrees = plan.degrees;

@@ -53,6 +53,9 @@ std::variant<Cost, Misfit> evaluate(const Task& task, const Blocks& blocks, cons
 Profiles profiles_of(const Task& task, const Blocks& blocks, const Plan& plan,
                      const Fusions& fusions);
 
+/// Whether the order on a mesh has every role of more than one chip once.
+bool is_placed(const Division& division);
+
 /// FLOP of the model in a step: the matrix products, none of them twice.
 Flops model_flops(const Task& task);
 
