@@ -13,6 +13,11 @@ double quotient(double dividend, double divisor) {
   return divisor > 0.0 ? dividend / divisor : kInfinity;
 }
 
+// docs/energy.md (12)
+double least_energy(double idle, double work) {
+  return 2.0 * work <= idle ? idle + work : 3.0 * std::cbrt(idle * idle * work / 4.0);
+}
+
 }  // namespace
 
 std::vector<Figure> figures_with(unsigned parts) {
@@ -40,7 +45,9 @@ Figures optimistic_figures(const PointFacts& least, double step_time) {
   best[Figure::StepTime] = step_time;
   best[Figure::Price] = least.price;
   best[Figure::Power] = least.power;
-  // The quotients are computed in another order than in the model: 1e-12 more covers the roundings.
+  // The model computes these in another order: 1e-12 more covers the roundings.
+  best[Figure::Energy] = least_energy(least.idle_power * step_time, least.work) * (1.0 - 1e-12);
+  best[Figure::Edp] = best[Figure::Energy] * step_time;
   if (!least.flop) return best;
   const double rate = quotient(*least.flop, step_time) * (1.0 + 1e-12);
   best[Figure::Utilization] = quotient(rate, least.peak);

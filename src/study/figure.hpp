@@ -63,8 +63,6 @@ inline std::string rate_per_dollar_text(double value) {
   return fmt::format("{:.4g}/s per $", value);
 }
 inline std::string dollar_text(double value) { return fmt::format("{:.4g} $", value); }
-inline std::string joule_text(double value) { return fmt::format("{:.4g} J", value); }
-inline std::string joule_second_text(double value) { return fmt::format("{:.4g} J s", value); }
 
 inline constexpr auto kFigureRows = std::to_array<FigureRow>(
     {{Figure::StepTime, "step_time", "s", false, quantity_text<Seconds>, kStep},
@@ -85,9 +83,10 @@ inline constexpr auto kFigureRows = std::to_array<FigureRow>(
      {Figure::TokensPerSecondPerDollar, "tokens_per_s_per_dollar", "1/s per $", true,
       rate_per_dollar_text, kTokenRates | kPrice},
      {Figure::DollarsPerMtoken, "dollars_per_mtoken", "$", false, dollar_text, kDeployment, true},
-     {Figure::JoulePerToken, "joule_per_token", "J", false, joule_text, kEnergy | kTokens, true},
-     {Figure::Energy, "joules", "J", false, joule_text, kEnergy},
-     {Figure::Edp, "edp", "J s", false, joule_second_text, kEnergy}});
+     {Figure::JoulePerToken, "joule_per_token", "J", false, quantity_text<Joules>,
+      kEnergy | kTokens, true},
+     {Figure::Energy, "joules", "J", false, quantity_text<Joules>, kEnergy},
+     {Figure::Edp, "edp", "J s", false, quantity_text<JouleSeconds>, kEnergy}});
 
 inline constexpr auto kFigures = [] {
   std::array<Figure, kFigureRows.size()> all{};
@@ -128,6 +127,8 @@ struct PointFacts {
   double power = 0.0;            ///< W
   double peak = 0.0;             ///< FLOP/s of all chips
   std::optional<double> flop{};  ///< of a step
+  double idle_power = 0.0;       ///< W, static, of all chips
+  double work = 0.0;             ///< J of a step at the full clock
   bool grows = false;  ///< no quantity of the machine that grows alone makes its step slower
 };
 

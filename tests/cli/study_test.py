@@ -50,6 +50,19 @@ class StudyTest(StudyCase):
         best = min(row["step_time"] for row in points if row["step_time"])
         self.assertEqual(found["points"][0]["step_time"], best)
 
+    def test_fronts_of_joules_are_those_of_all_points(self):
+        """Also under a cap, which lowers the clock of points that do much work a second."""
+        for i, (figures, cap) in enumerate((figures, cap) for figures in ("joules, step_time", "edp")
+                                           for cap in ("1 kW", "30 W")):
+            energy = (f"{{static: 20 W, flop: {{bf16: 5 pJ/FLOP}}, memory: 1 pJ/bit, cap: {cap}}}")
+            study = self.write("e.yaml", STUDY.replace("step_time, price", figures).replace(
+                "{from: small.yaml}", f"{{from: small.yaml, set: {{energy: {energy}}}}}"))
+            self.run_study(f"every{i}", "--all", study=study)
+            self.run_study(f"some{i}", study=study)
+            self.assertEqual(self.json_of(f"some{i}", "front.json"),
+                             self.json_of(f"every{i}", "front.json"))
+            self.assertLess(len(self.rows(f"some{i}")), len(self.rows(f"every{i}")))
+
     def test_the_front_of_some_of_a_million_points_is_that_of_all(self):
         million = ROOT / "configs" / "studies" / "million.yaml"
         chosen = []

@@ -74,6 +74,8 @@ struct World {
     }
     takes_most = draw(2) == 0;
     limit = draw(3) == 0 ? 2.0 + static_cast<double>(draw(8)) : 1e9;
+    idle = static_cast<double>(draw(4));
+    work = static_cast<double>(draw(30));
     failing = draw(4) == 0 ? draw(static_cast<std::uint64_t>(grid->count())) : ~0ULL;
   }
 
@@ -84,7 +86,10 @@ struct World {
         {Figure::Price, Figure::StepTime},
         {Figure::CostEfficiency},
         {Figure::CostEfficiency, Figure::StepTime},
-        {Figure::StepTime, Figure::Price, Figure::CostEfficiency}};
+        {Figure::StepTime, Figure::Price, Figure::CostEfficiency},
+        {Figure::Energy},
+        {Figure::Energy, Figure::StepTime},
+        {Figure::Edp, Figure::Price}};
     goal.figures = goals[draw(goals.size())];
     if (draw(3) == 0) {
       goal.limits.push_back({Figure::Price, -INFINITY, static_cast<double>(draw(12))});
@@ -107,7 +112,13 @@ struct World {
 
   [[nodiscard]] PointFacts facts(PointIndex point) const {
     const Choices choices = grid->choices(point);
-    PointFacts facts{.price = 1.0, .power = 1.0, .peak = 1.0, .flop = 60.0, .grows = grows};
+    PointFacts facts{.price = 1.0,
+                     .power = 1.0,
+                     .peak = 1.0,
+                     .flop = 60.0,
+                     .idle_power = idle,
+                     .work = work,
+                     .grows = grows};
     for (std::size_t d = 0; d < choices.size(); ++d) {
       facts.price += prices[d][static_cast<std::size_t>(choices[d])];
     }
@@ -133,6 +144,12 @@ struct World {
     answer.figures[Figure::StepTime] = step(point);
     answer.figures[Figure::Price] = facts(point).price;
     answer.figures[Figure::CostEfficiency] = 60.0 / step(point) / facts(point).price;
+    // A cap may lower the clock, and mappings do more work than they must.
+    const double clock = 1.0 / static_cast<double>(1 + point % 3);
+    const double joules =
+        idle * step(point) / clock + work * static_cast<double>(1 + point % 2) * clock * clock;
+    answer.figures[Figure::Energy] = joules;
+    answer.figures[Figure::Edp] = joules * step(point) / clock;
     return answer;
   }
 
@@ -152,7 +169,7 @@ struct World {
   std::vector<Growth> growth;
   std::vector<std::vector<double>> steps, prices;
   bool takes_most = false;
-  double limit = 0.0;
+  double limit = 0.0, idle = 0.0, work = 0.0;
   std::uint64_t failing = 0;
   bool grows = true;
   Goal goal;

@@ -341,6 +341,12 @@ Config read_mapping_config(const YamlNode& root, const Place& start, SystemUse u
     check_shapes(root.find("workload")->value, workload->graph, messages);
   }
   if (const YamlEntry* section = reader.optional("search")) {
+    const YamlEntry* asked = section->value.find("objective");
+    if (asked && (asked->value.scalar == "energy" || asked->value.scalar == "edp")) {
+      messages.add(asked->value.place, "objective",
+                   "partitions are searched for the least time, and of two that take as long one "
+                   "may move fewer bytes: no energy of mappings is minimised (docs/energy.md)");
+    }
     config.search = read_search(*section, config.problem, messages);
     const ObjectiveRow& row = row_of(problem.objective);
     // The power of a chip that is designed follows from its design.

@@ -83,7 +83,7 @@ Sheet energy_line(const std::optional<Energy>& energy, std::optional<double> tok
   const Joules all = energy->sum();
   std::string text =
       fmt::format("{} a step, {} on average", to_text(all), to_text(energy->power()));
-  if (tokens) text += fmt::format(", {:.4g} J a token", all.in_base_units() / *tokens);
+  if (tokens) text += fmt::format(", {} a token", to_text(all / *tokens));
   text += "; " + energy_shares(*energy);
   if (energy->clock < 1.0) {
     text += fmt::format("; the power cap lowers the clock to {}: a step takes {}",

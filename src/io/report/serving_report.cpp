@@ -349,7 +349,7 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
     std::string figures = "first token " + time_text(of_one.ttft);
     if (of_one.tpot > 0.0) figures += ", each after it " + time_text(of_one.tpot);
     if (of_one.joule_per_token > 0.0) {
-      figures += fmt::format(", {:.4g} J for a token", of_one.joule_per_token);
+      figures += ", " + to_text(Joules(of_one.joule_per_token)) + " for a token";
     }
     parts +=
         labelled(fleet.names[part.model],

@@ -94,9 +94,9 @@ std::string value_text(const Task& task, const Figures& figures) {
     case serving::Objective::Cost:
       return fmt::format("{:.4g} $ for a million tokens", figures.dollars_per_mtoken);
     case serving::Objective::Energy:
-      return fmt::format("{:.4g} J for a token", figures.joule_per_token);
+      return to_text(Joules(figures.joule_per_token)) + " for a token";
     case serving::Objective::Edp:
-      return fmt::format("{:.4g} J s for a request", figures.edp);
+      return to_text(JouleSeconds(figures.edp)) + " for a request";
     case serving::Objective::Chips:
       return plural(figures.chips, "chip");
     case serving::Objective::Ttft:
@@ -312,14 +312,14 @@ Sheet cost_line(const Figures& figures) {
                        figures.dollars_per_mtoken, figures.dollars_per_mtoken_total);
   }
   if (figures.joule_per_token > 0.0) {
-    text +=
-        fmt::format("{}{:.4g} J for a token", text.empty() ? "" : "; ", figures.joule_per_token);
+    text += fmt::format("{}{} for a token", text.empty() ? "" : "; ",
+                        to_text(Joules(figures.joule_per_token)));
   }
   const Sheet cost = text.empty() ? Sheet("") : labelled("cost", text);
   const Energy& energy = figures.energy;
   if (!(energy.sum() > Joules{})) return cost;
-  text = fmt::format("of a token: {}; EDP of a request {:.4g} J s", energy_shares(energy),
-                     figures.edp);
+  text = fmt::format("of a token: {}; EDP of a request {}", energy_shares(energy),
+                     to_text(JouleSeconds(figures.edp)));
   if (energy.clock < 1.0) {
     text += fmt::format("; the power cap lowers the clock to {}, which the times above ignore",
                         percent(energy.clock));

@@ -44,6 +44,14 @@ PointFacts facts_of(const Problem& problem) {
   const Machine& system = problem.system;
   facts.peak = peak_of_products(problem).in_base_units() * static_cast<double>(system.chips);
   facts.flop = problem.workload.flops().in_base_units();
+  const EnergyRates& energy = system.energy;
+  const double chips = static_cast<double>(system.chips);
+  facts.idle_power = ((energy.idle + energy.host) * chips).in_base_units();
+  JoulesPerFlop least = JoulesPerFlop::infinity();
+  for (const Kernel& kernel : problem.workload.graph.kernels()) {
+    least = std::min(least, energy.of(math_of(problem, kernel)));
+  }
+  facts.work = *facts.flop * least.in_base_units();
   const bool given = std::all_of(system.network.begin(), system.network.end(),
                                  [](const NetworkDimension& d) { return d.degree.has_value(); });
   std::vector<NetworkChoice> networks;
