@@ -65,7 +65,7 @@ const Schema& schema_of(Rows<stack::OpenSwitches>) {
 
 const Schema& schema_of(Rows<stack::Ranges>) {
   using R = stack::Ranges;
-  static constexpr Interval kFactor{1e-3, 1e3};
+  using stack::kFactor;
   static constexpr Field kFields[] = {
       field<&R::compute>("compute", "matrix products", {.limits = kFactor}),
       field<&R::attention>("attention", "its core", {.limits = kFactor}),

@@ -51,6 +51,9 @@ struct Curve {
   }
 };
 
+/// The limits of constants: of shares that are reached, and of shares that are lost or hidden.
+inline constexpr Interval kShare{1e-6, 1.0}, kPart{0.0, 1.0}, kFactor{1e-3, 1e3}, kHost{0.0, 10.0};
+
 /// A constant: one value, or low, typical and high.
 template <class Value>
 using Constant = std::vector<Value>;
@@ -321,8 +324,7 @@ const Schema& schema_of(Rows<memory::Loss>);
 /// A constant is a member of the struct above and its row here.
 inline const Schema& schema_of(Rows<stack::Stack>) {
   using S = stack::Stack;
-  static constexpr Interval kShare{1e-6, 1.0}, kFactor{1e-3, 1e3}, kPart{0.0, 1.0},
-      kHost{0.0, 10.0};
+  using stack::kFactor, stack::kHost, stack::kPart, stack::kShare;
   static constexpr Field kFields[] = {
       field<&S::software>("software", "its switches, as recipes set them",
                           {.preset = "those of `open`"}),

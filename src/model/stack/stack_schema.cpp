@@ -12,12 +12,9 @@ namespace {
 
 using stack::AttentionCurve;
 using stack::Curve;
+using stack::kFactor, stack::kHost, stack::kPart, stack::kShare;
 using stack::MeasuredChip;
 
-constexpr Interval kShare{1e-6, 1.0};
-constexpr Interval kFactor{1e-3, 1e3};
-constexpr Interval kPart{0.0, 1.0};
-constexpr Interval kHost{0.0, 10.0};
 constexpr Interval kRates{1.0, 1e24};
 constexpr Interval kWork{1.0, 1e24};
 constexpr Interval kTokens{1, 1e9};
