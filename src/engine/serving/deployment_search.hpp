@@ -11,6 +11,8 @@
 #include "engine/serving/deployment_space.hpp"
 #include "engine/serving/find_deployment.hpp"
 #include "engine/serving/incumbents.hpp"
+#include "engine/serving/quick_bound.hpp"
+#include "engine/serving/root_queue.hpp"
 
 namespace dfsearch::serving {
 
@@ -60,21 +62,11 @@ class DeploymentSearch {
     LeastFigures least;
     double quick = 0.0;  ///< a bound of the value without counts of replicas
   };
-  /// All batches of a chain, alone or with one that prefills: small, as there are millions.
-  struct Root {
-    const Chain* chain;
-    const PrefillChain* prefill;
-    double quick;
-  };
-
-  void add_root(const Chain& chain, const PrefillChain* prefill);
-  [[nodiscard]] bool is_excluded(const Chain& chain, const PrefillChain* prefill) const;
-  [[nodiscard]] double quick_value(const DeploymentBox& box) const;
-  [[nodiscard]] double least_energy(const DeploymentBox& box) const;
+  [[nodiscard]] bool is_excluded(const Root& root) const;
+  [[nodiscard]] CountWindow window_of(const SideBound& decode, const SideBound& prefill) const;
   [[nodiscard]] bool bound(Node& node);
   void leaf(const Node& node);
   void offer(const Deployment& deployment, const Figures& figures);
-  [[nodiscard]] bool is_beaten(const Root& root) const;
   void search(const Root& root, std::size_t worker);
   [[nodiscard]] bool is_over();
   void leave_open(const Node& node);
@@ -88,9 +80,10 @@ class DeploymentSearch {
   const int threads_;
   Incumbents incumbents_;
   std::function<void(const Progress&, const Deployment&)> on_incumbent_;
-  std::vector<Root> roots_;
+  const bool is_free_;  ///< no limit but the memory rules out an interval
+  const QuickBound quick_;
+  RootQueue roots_;
   std::vector<std::atomic<double>> at_work_;  // by worker: the bound of its root, or infinity
-  std::atomic<std::size_t> next_ = 0;
   std::atomic<std::int64_t> nodes_ = 0, leaves_ = 0, improvements_ = 0;
   std::array<std::atomic<std::int64_t>, kClosed> closed_{};
   std::array<std::atomic<bool>, kBroken> broken_{};

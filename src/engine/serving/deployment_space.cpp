@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
@@ -216,6 +218,9 @@ void DeploymentSpace::add_chains(const std::vector<Structures>& structures, Side
             const double e2e = ttft + means_.steps * tpot;
             return above(e2e * kLess, limits.e2e) ? std::optional(Broken::E2e) : std::nullopt;
           });
+      if (!chain.decoder->is_loaded() && !task_.concurrency) continue;
+      chain.least_tpot = chain.decoder->least_tpot_of_any_load() * kLess;
+      if (chunk > 0) chain.least_ttft = chain.decoder->least_ttft_of_any_load() * kLess;
     }
   }
 }
@@ -279,19 +284,31 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
   const auto decode = structures_of(task.decode, {0}, depths, deadline);
   double pairs = 0.0;
   const auto batches = find_batches(Side::Decode, task.decode);
-  std::vector<double> ways;
-  for (const Structures& b : decode) ways.push_back(count_ways(b, batches));
-  for (const Structures& a : prefill) {
-    for (std::size_t i = 0; i < decode.size(); ++i) {
-      const Structures& b = decode[i];
-      for (const std::int64_t x : a.replicas) {
+  // Structures with equal numbers of chips of a pool have the same numbers of replicas.
+  using Kind = std::tuple<std::size_t, std::size_t, std::int64_t>;
+  struct Alike {
+    const Structures* first = nullptr;
+    double ways = 0.0;
+  };
+  const auto add = [](std::map<Kind, Alike>& kinds, const Structures& of, double ways) {
+    Alike& alike = kinds[{of.structure.pool, of.structure.precision, of.structure.chips()}];
+    alike.first = &of;
+    alike.ways += ways;
+  };
+  std::map<Kind, Alike> before, after;
+  for (const Structures& a : prefill) add(before, a, 1.0);
+  for (const Structures& b : decode) add(after, b, count_ways(b, batches));
+  for (const auto& [from, a] : before) {
+    for (const auto& [to, b] : after) {
+      const std::vector<std::int64_t>& counts = b.first->replicas;
+      for (const std::int64_t x : a.first->replicas) {
         const auto fits = [&](std::int64_t y) {
-          return holds({.structure = a.structure, .replicas = x},
-                       {.structure = b.structure, .replicas = y});
+          return holds({.structure = a.first->structure, .replicas = x},
+                       {.structure = b.first->structure, .replicas = y});
         };
-        pairs += ways[i] * static_cast<double>(
-                               std::partition_point(b.replicas.begin(), b.replicas.end(), fits) -
-                               b.replicas.begin());
+        pairs += a.ways * b.ways *
+                 static_cast<double>(std::partition_point(counts.begin(), counts.end(), fits) -
+                                     counts.begin());
       }
     }
     deadline.check();
@@ -442,6 +459,18 @@ Deployment DeploymentBox::deployment(std::int64_t prefillers, std::int64_t decod
   return {.mode = Mode::Disaggregated,
           .prefill = prefill_->role(first_, prefillers),
           .decode = chain_->role(low_, decoders)};
+}
+
+std::pair<double, double> CountWindow::range_of_y(double x) const {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const double before = x * cost_x, top = x > 0.0 ? std::min(most, x * most_x) : most;
+  double least = least_y;
+  if (most_y > cost_y) {
+    least = std::max(least, before / (most_y - cost_y));
+  } else if (most_y < cost_y || before > 0.0) {
+    least = kNone;
+  }
+  return {least, cost_y > 0.0 ? (top - before) / cost_y : kNone};
 }
 
 std::pair<DeploymentBox, DeploymentBox> DeploymentBox::halves() const {

@@ -3,9 +3,11 @@
 // The rules for deployments, and the space of deployments: chains of batches of replicas that
 // decode, and replicas that prefill.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +28,8 @@ struct Chain {
   std::vector<std::int64_t> replicas;     ///< ascending
   std::span<const std::int64_t> batches;  ///< ascending
   Decoding at_first, at_last;             ///< both ends, if there are batches
+  double least_tpot = 0.0;                ///< of any load, where times depend on it: (24f)
+  double least_ttft = 0.0;
 
   [[nodiscard]] Decoding at(std::size_t batch) const { return decoder->at(batches[batch]); }
   [[nodiscard]] Role role(std::size_t batch, std::int64_t count) const {
@@ -112,6 +116,19 @@ bool holds(const Task& task, const Role& prefill, const Role& decode);
 /// Limits are left to `evaluate` of the model.
 RuledOut ruled_out(const Task& task, const Deployment& deployment);
 
+/// Numbers of replicas x that prefill and y that decode which may have an answer: x is at least
+/// `least_x`, y `least_y`, and x * cost_x + y * cost_y at most `most`, x * most_x and y * most_y.
+struct CountWindow {
+  double least_x = 0.0, least_y = 0.0;
+  double cost_x = 0.0, cost_y = 1.0;
+  double most = std::numeric_limits<double>::infinity();
+  double most_x = std::numeric_limits<double>::infinity();
+  double most_y = std::numeric_limits<double>::infinity();
+
+  /// The least and the greatest y beside x.
+  [[nodiscard]] std::pair<double, double> range_of_y(double x) const;
+};
+
 /// Deployments of a chain, alone or beside a chain that prefills, with the batches of an interval
 /// of each.  Refers to the space.
 class DeploymentBox {
@@ -140,33 +157,42 @@ class DeploymentBox {
   /// A time per token and one to the first that no deployment goes below.
   [[nodiscard]] double least_tpot() const {
     const bool shared = chain_->decoder->is_loaded() || (prefill_ && space_->task().concurrency);
-    return shared ? 0.0 : chain_->decoder->least_tpot(at_low_);
+    return shared ? chain_->least_tpot : chain_->decoder->least_tpot(at_low_);
   }
   [[nodiscard]] double least_ttft() const {
-    return chain_->decoder->is_loaded() ? 0.0 : chain_->decoder->least_ttft(at_low_);
+    return chain_->decoder->is_loaded() ? chain_->least_ttft : chain_->decoder->least_ttft(at_low_);
   }
   [[nodiscard]] Prefilling prefilling() const {
     return prefill_ ? prefill_->prefiller->between(at_first_, at_last_) : Prefilling{};
   }
-  /// Calls `visit` with each pair of counts, of replicas that prefill, 0 for Aggregated, and of
-  /// replicas that decode, and with a bound on the figures of such deployments.
-  template <class Visit>
-  void each_count(const Visit& visit) const {
+  /// The number of pairs of counts, if all fitted the pools.
+  [[nodiscard]] double counts() const {
+    const double before = prefill_ ? static_cast<double>(prefill_->replicas.size()) : 1.0;
+    return before * static_cast<double>(chain_->replicas.size());
+  }
+  /// Calls `visit` with each pair of counts of a window, of replicas that prefill, 0 for
+  /// Aggregated, and of replicas that decode, and with a bound on the figures of such deployments.
+  /// `window_of` is called anew for each number of replicas that prefill.
+  template <class WindowOf, class Visit>
+  void each_count(const WindowOf& window_of, const Visit& visit) const {
     const Decoding decoding = this->decoding();
     const Prefilling prefilling = this->prefilling();
-    if (!prefill_) {
-      const bool is_loaded = chain_->decoder->is_loaded();
-      for (const std::int64_t y : chain_->replicas) {
-        visit(0, y, figures(0, prefilling, y, is_loaded ? this->decoding(y) : decoding));
+    const bool is_loaded = chain_->decoder->is_loaded();
+    const auto each_y = [&](std::int64_t x) {
+      const CountWindow window = window_of();
+      if (x > 0 && static_cast<double>(x) < window.least_x) return;
+      const auto [least, most] = window.range_of_y(static_cast<double>(x));
+      const std::vector<std::int64_t>& counts = chain_->replicas;
+      auto y = std::partition_point(counts.begin(), counts.end(), [&, least = least](auto count) {
+        return static_cast<double>(count) < least;
+      });
+      for (; y != counts.end() && static_cast<double>(*y) <= most; ++y) {
+        if (x > 0 && !space_->holds(prefill_->role(first_, x), chain_->role(low_, *y))) break;
+        visit(x, *y, figures(x, prefilling, *y, is_loaded ? this->decoding(*y) : decoding));
       }
-      return;
-    }
-    for (const std::int64_t x : prefill_->replicas) {
-      for (const std::int64_t y : chain_->replicas) {
-        if (!space_->holds(prefill_->role(first_, x), chain_->role(low_, y))) break;
-        visit(x, y, figures(x, prefilling, y, decoding));
-      }
-    }
+    };
+    if (!prefill_) return each_y(0);
+    for (const std::int64_t x : prefill_->replicas) each_y(x);
   }
   /// This bound for two counts.
   [[nodiscard]] Figures figures(std::int64_t prefillers, std::int64_t decoders) const {

@@ -41,8 +41,9 @@ Task narrowed(const Task& task) {
     std::optional<DegreeChoice> R::*key;
     std::size_t most;
   };
-  static constexpr Few kFew[] = {{&R::tensor, 4}, {&R::pipeline, 1}, {&R::attention_data, 4},
-                                 {&R::expert, 4}, {&R::batch, 8},    {&R::chunk, 3}};
+  static constexpr Few kFew[] = {{&R::tensor, 4},  {&R::pipeline, 1}, {&R::attention_data, 4},
+                                 {&R::expert, 4},  {&R::batch, 8},    {&R::chunk, 3},
+                                 {&R::replicas, 6}};
   constexpr std::int64_t kLast = 1 << 12;
   std::int64_t chips = 1;
   for (const Pool& pool : task.pools) chips = std::max(chips, std::min(pool.chips, kLast));

@@ -33,6 +33,12 @@ bool Incumbents::beats(const LeastFigures& least) const {
   });
 }
 
+double Incumbents::most_value(double tpot) const {
+  if (!front_) return best_value();
+  const std::lock_guard lock(mutex_);
+  return step_at(tpot);
+}
+
 bool Incumbents::add(const Candidate& candidate) {
   const std::lock_guard lock(mutex_);
   const double tpot = candidate.figures.tpot;

@@ -36,6 +36,8 @@ class Incumbents {
 
   /// Whether an interval has no answer that is not here, ties included.
   [[nodiscard]] bool beats(const LeastFigures& least) const;
+  /// The greatest value that an answer with this time per token may have.
+  [[nodiscard]] double most_value(double tpot) const;
   /// True if it is better than all before, or a new step of the front.
   bool add(const Candidate& candidate);
 

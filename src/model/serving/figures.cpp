@@ -186,6 +186,8 @@ Figures disaggregated(const Task& task, const Means& means, const Prefillers& pr
   const double least = served_by(x * prefilling.least_capacity, y * decoding.least_capacity);
   const double answer = from.engine.answer.in_base_units();
   const double places = y * real(decode.pipeline * decode.attention_data);
+  const bool is_one =
+      prefilling.batch == prefilling.most_batch && decoding.batch == decoding.most_batch;
   if (task.concurrency) {
     figures.transfer = handover.transfer;
     // An interval is bounded by the fastest prefill and the most slots in it, and by the opposite.
@@ -208,8 +210,6 @@ Figures disaggregated(const Task& task, const Means& means, const Prefillers& pr
     const ApartFigures best =
         loop_of(prefilling.latency, prefilling.period, figures.prefill_capacity, figures.capacity,
                 prefilling.batch, decoding.most_batch);
-    const bool is_one =
-        prefilling.batch == prefilling.most_batch && decoding.batch == decoding.most_batch;
     const ApartFigures worst = is_one ? best
                                       : loop_of(prefilling.most_latency, prefilling.most_period,
                                                 x * prefilling.least_capacity, least,
@@ -224,8 +224,14 @@ Figures disaggregated(const Task& task, const Means& means, const Prefillers& pr
       figures.tpot = figures.iteration / decoding.tokens_per_step;
     }
   } else {
-    const double rate = task.rate.value_or(least);
-    const double wait = prefill_wait(task, rate / figures.prefill_capacity, prefilling.period);
+    double load = task.rate.value_or(least) / figures.prefill_capacity;
+    if (!is_one && !task.rate) {
+      // Prefill that sets the pace is as busy as it may be, at any batch.
+      const double others = std::min(task.utilization.decode * y * decoding.least_capacity,
+                                     figures.transfer_capacity);
+      load = std::min(task.utilization.prefill, others / figures.prefill_capacity);
+    }
+    const double wait = prefill_wait(task, load, prefilling.period);
     const double filling = (real(prefilling.batch) - 1.0) / 2.0 * x * real(prefill.attention_data) /
                            task.rate.value_or(figures.capacity);
     figures.ttft = prefilling.latency + wait + filling + figures.transfer + answer;
@@ -233,16 +239,16 @@ Figures disaggregated(const Task& task, const Means& means, const Prefillers& pr
     figures.in_flight = places * figures.running;
   }
   finish(task, means, sending * from.price + receiving * to.price, figures);
-  const bool is_one = decoding.batch == decoding.most_batch;
+  const bool is_one_of_decoding = decoding.batch == decoding.most_batch;
   EnergyWork sent = prefilling.work;
   if (sent.sum() > Joules{}) sent.links += Bytes(handover.bytes) * from.machine.energy.link;
-  add_energy(
-      means,
-      {{from, sending, sent},
-       {to, receiving,
-        is_one ? decoders.decoder.work_of_request(decoding, 0.0, std::max(figures.running, 1.0))
-               : decoding.least_work}},
-      figures);
+  add_energy(means,
+             {{from, sending, sent},
+              {to, receiving,
+               is_one_of_decoding
+                   ? decoders.decoder.work_of_request(decoding, 0.0, std::max(figures.running, 1.0))
+                   : decoding.least_work}},
+             figures);
   add_broken(task,
              prefilling.memory <= from.usable().in_base_units() &&
                  decoding.memory <= to.usable().in_base_units(),

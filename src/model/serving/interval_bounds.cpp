@@ -1,4 +1,4 @@
-// Bounds of all batches between two, (24a) to (24d), and of all deployments, (26) to (28) of
+// Bounds of all batches between two, (24a) to (24f), and of all deployments, (26) to (28) of
 // docs/serving.md, with their proofs there.
 
 #include <algorithm>
@@ -45,6 +45,40 @@ double Decoder::least_tpot(const Decoding& decoding) const {
 double Decoder::least_ttft(const Decoding& decoding) const {
   if (is_steady() && !is_loaded()) return decoding.ttft;
   return loop_.turns(loop_.chunk) * real(structure_.pipeline) * decoding.least_mixed;
+}
+
+double Decoder::least_time(PassWork work) const {
+  work.all_tokens = work.tokens();  // of one rank, the others may be empty
+  const PassTime time = pass_.time(work);
+  return std::min(time.latency, real(structure_.pipeline) * time.period);
+}
+
+// (24f): a micro-batch with a user has one request at least; a job may run less than one on
+// average.
+double Decoder::least_tpot_of_any_load() const {
+  if (means_.steps == 0.0) return 0.0;
+  const double p = real(structure_.pipeline);
+  if (chunk_ == 0) return p * iteration(1.0) / gain_.gained;
+  const double requests = task_.num_requests ? 0.0 : 1.0;
+  return (least_time(work(requests, 0.0, 0.0)) + p * drafts_.time(requests)) / gain_.gained;
+}
+
+double Decoder::least_ttft_of_any_load() const {
+  const double answer = pool_.engine.answer.in_base_units();
+  if (task_.num_requests) return least_time(work(0.0, 1.0, loop_.chunk)) / 2.0 + answer;
+  const double turns = loop_.budget > 0.0 ? 1.0 : loop_.turns(loop_.chunk);
+  const double mixed = least_time(work(0.0, 1.0 / turns, loop_.chunk));
+  if (!task_.concurrency || means_.steps == 0.0) return turns * mixed + answer;
+  // Little's law: the prefill lacks the time by which decoding is raised to that of one request.
+  const double one = gain_.gained * least_tpot_of_any_load();
+  PassWork most = work(1.0, 0.0, 0.0);
+  most.prefill.tokens = loop_.padding(1.0);
+  most.all_tokens = std::max(loop_.ranks, real(structure_.attention_data)) * most.tokens();
+  const PassTime time = pass_.time(most);
+  const double p = real(structure_.pipeline);
+  const double raised = std::max(time.latency, p * time.period) + p * drafts_.time(1.0);
+  const double longer = loop_.steps() * std::max(raised - std::min(one, mixed), 0.0);
+  return std::max(turns * mixed - longer, 0.0) + answer;
 }
 
 double Decoder::most_capacity(const Decoding& low, const Decoding& high) const {

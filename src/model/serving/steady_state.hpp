@@ -88,6 +88,9 @@ class Decoder {
   /// Lower bounds of this and of all greater batches, of figures of `at` alone.
   [[nodiscard]] double least_tpot(const Decoding& decoding) const;
   [[nodiscard]] double least_ttft(const Decoding& decoding) const;
+  /// Lower bounds of all batches and any users, rate or job: (24f) of docs/serving.md.
+  [[nodiscard]] double least_tpot_of_any_load() const;
+  [[nodiscard]] double least_ttft_of_any_load() const;
   /// The parts of the time of the iterations.
   [[nodiscard]] PartTimes parts(const Decoding& decoding, bool mixed) const;
   /// The kernels of an iteration without drafts; with a chunk of prefill, or without it.
@@ -127,6 +130,8 @@ class Decoder {
     if (!task_.model.mixed || gain_.checked <= 1.0) return drafts;
     return drafts + real(batch * structure_.pipeline) * (gain_.checked - 1.0) * pass_.state_bytes();
   }
+  /// Seconds of this work in all stages, one after the other or at their common pace.
+  [[nodiscard]] double least_time(PassWork work) const;
   [[nodiscard]] EnergyWork decoding_work(double requests, const PassWork& work) const;
   [[nodiscard]] EnergyWork least_work(std::int64_t batch) const;
   [[nodiscard]] Decoding of_loop(std::int64_t batch, const LoopFigures& loop, double busy) const;

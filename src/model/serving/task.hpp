@@ -334,6 +334,8 @@ struct Utilization {
 struct Limits {
   std::optional<Seconds> ttft, tpot, e2e;
   std::optional<double> cost;  ///< dollars for a million tokens of output
+
+  [[nodiscard]] bool any() const { return ttft || tpot || e2e || cost; }
 };
 
 struct Task {

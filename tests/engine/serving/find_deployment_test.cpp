@@ -13,7 +13,9 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "engine/serving/deployment_space.hpp"
 #include "engine/serving/incumbents.hpp"
+#include "engine/serving/quick_bound.hpp"
 #include "support/serving_worlds.hpp"
 
 namespace dfsearch {
@@ -105,6 +107,66 @@ void check_without_answer(Task task, const ServingResult& found) {
   CHECK(found.status == SearchStatus::NoSolution);
   REQUIRE(found.at_low);
   CHECK(evaluate(task, found.at_low->deployment).feasible());
+}
+
+/// The bound of a deployment without its counts is no more than its value, and its counts may have
+/// an answer of this value.
+void check_quick_bound(const Task& task, const DeploymentBox& box, std::int64_t x, std::int64_t y,
+                       const Figures& figures) {
+  const double value = value_of(task.objective, task.front, figures);
+  if (!figures.feasible() || !std::isfinite(value)) return;
+  const Means means(task.requests);
+  const QuickBound bound(task, means, task.objective);
+  const auto [decode, prefill] = bound.sides(box);
+  CHECK(bound.value(decode, prefill, bound.chips_there(box.decode(), box.prefill())) *
+            (1.0 - kRounding) <=
+        value);
+  CHECK(decode.tpot * (1.0 - kRounding) <= figures.tpot);
+  CHECK(decode.chips + prefill.chips <= figures.chips);
+  const CountWindow window = bound.window(decode, prefill, value);
+  const auto [least, most] = window.range_of_y(static_cast<double>(x));
+  CHECK(static_cast<double>(x) >= window.least_x);
+  CHECK(least <= static_cast<double>(y));
+  CHECK(static_cast<double>(y) <= most);
+}
+
+TEST_CASE("bounds without the numbers of replicas are below every deployment") {
+  std::mt19937_64 random(41);
+  int aggregates = 0, pairs = 0;
+  while (aggregates < 20'000 || pairs < 20'000) {
+    Task task = test::random_task(random);
+    task.objective = static_cast<serving::Objective>(
+        random() % (static_cast<unsigned>(serving::Objective::Fullness) + 1));
+    const DeploymentSpace space(task, Deadline());
+    const auto some = [&](std::size_t size) { return static_cast<std::size_t>(random() % size); };
+    for (int i = 0; i < 50 && !space.aggregated().empty(); ++i) {
+      const Chain& chain = space.aggregated()[some(space.aggregated().size())];
+      if (chain.batches.empty()) continue;
+      const std::int64_t y = chain.replicas[some(chain.replicas.size())];
+      const Decoding each = chain.decoder->at(chain.batches[some(chain.batches.size())], y);
+      check_quick_bound(task, DeploymentBox(space, chain, nullptr), 0, y,
+                        aggregated(task, space.means(), {*chain.decoder, y, each}));
+      ++aggregates;
+    }
+    const bool has_pairs = !space.decoders().empty() && !space.prefillers().empty();
+    for (int i = 0; i < 50 && has_pairs; ++i) {
+      const Chain& chain = space.decoders()[some(space.decoders().size())];
+      const PrefillChain& before = space.prefillers()[some(space.prefillers().size())];
+      if (chain.batches.empty() || before.batches.empty()) continue;
+      const std::int64_t x = before.replicas[some(before.replicas.size())];
+      const std::int64_t y = chain.replicas[some(chain.replicas.size())];
+      if (!space.holds(before.role(0, x), chain.role(0, y))) continue;
+      const Structure& prefill = before.prefiller->structure();
+      const Prefilling prefilling = before.at(some(before.batches.size()));
+      const Decoding decoding = chain.at(some(chain.batches.size()));
+      check_quick_bound(
+          task, DeploymentBox(space, chain, &before), x, y,
+          disaggregated(task, space.means(), {prefill, x, prefilling},
+                        {*chain.decoder, y, decoding},
+                        handover(task, space.means(), prefill, chain.decoder->structure())));
+      ++pairs;
+    }
+  }
 }
 
 void check_against_enumeration(const Task& task, const Enumerated& all,

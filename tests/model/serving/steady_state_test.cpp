@@ -78,8 +78,8 @@ TEST_CASE("what an interval of batches does is no worse than what any of its bat
   const auto few = [&](std::int64_t most) {
     return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
   };
-  int aggregates = 0, pairs = 0;
-  while (aggregates < 2000 || pairs < 2000) {
+  int aggregates = 0, pairs = 0, loaded = 0;
+  while (aggregates < 2000 || pairs < 2000 || loaded < 1000) {
     const Task task = test::random_task(random);
     const Means means(task.requests);
     const std::vector<Deployment> all = test::all_deployments(task);
@@ -93,6 +93,11 @@ TEST_CASE("what an interval of batches does is no worse than what any of its bat
       const auto at_batch = [&](std::int64_t batch) { return decoder.at(batch, decode.replicas); };
       const Decoding at = at_batch(decode.batch);
       const Decoding between = decoder.between(at_batch(low), at_batch(high));
+      if (decoder.is_loaded()) {
+        CHECK(decoder.least_tpot_of_any_load() * (1.0 - kRounding) <= at.tpot);
+        CHECK(decoder.least_ttft_of_any_load() * (1.0 - kRounding) <= at.ttft);
+        ++loaded;
+      }
       if (one.mode == serving::Mode::Aggregated) {
         ++aggregates;
         check_bound(task, aggregated(task, means, {decoder, decode.replicas, between}),
