@@ -8,7 +8,10 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <optional>
+#include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace dfsearch {
 
@@ -56,6 +59,23 @@ const char* name_of(E value) {
     if (word.value == value) return word.name;
   }
   return "";  // no value of the enumeration
+}
+
+/// The value with this name, or nothing.
+template <HasWords E>
+std::optional<E> value_named(std::string_view name) {
+  for (const auto& word : words(E{})) {
+    if (word.name == name) return word.value;
+  }
+  return std::nullopt;
+}
+
+/// The names of all values, in the order of their words.
+template <HasWords E>
+std::vector<std::string_view> all_names() {
+  std::vector<std::string_view> names;
+  for (const auto& word : words(E{})) names.emplace_back(word.name);
+  return names;
 }
 
 }  // namespace dfsearch

@@ -234,7 +234,7 @@ class ServingTest(CliTest):
         result = self.solve(config, status=3)
         remedy, = result["infeasible"]["remedies"]
         self.assertEqual(remedy["limit"], "tpot")
-        self.assertIn("infeasible, proved: no deployment keeps limits.tpot of 1 us\n",
+        self.assertIn("infeasible, proved: no deployment satisfies limits.tpot of 1 us\n",
                       self.run_tool("c.json", status=3).stdout)
         config["serving"]["limits"]["tpot"] = f"{remedy['enough']} s"
         self.assertEqual(self.solve(config)["serving"]["figures"]["tpot"], remedy["enough"])
@@ -245,7 +245,7 @@ class ServingTest(CliTest):
         small = changed(SMALL, "serving.pools.0.system.memory.capacity", "50 MB")
         result = self.solve(small, status=3)
         report = " ".join(self.run_tool("c.json", status=3).stdout.split())
-        self.assertIn("infeasible, proved: no deployment keeps memory of the chips", report)
+        self.assertIn("infeasible, proved: no deployment satisfies the memory of the chips", report)
         remedy, = result["infeasible"]["remedies"]
         self.assertEqual(remedy["limit"], "memory")
         for bytes_, status in ((remedy["enough"], 0), (remedy["enough"] - 1, 3)):

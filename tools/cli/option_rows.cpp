@@ -15,11 +15,9 @@ namespace {
 
 using Line = CommandLine;
 
-template <class E>
+template <HasWords E>
 std::string one_of() {
-  std::vector<std::string_view> names;
-  for (const auto& word : words(E{})) names.emplace_back(word.name);
-  return listed(names, " or ");
+  return listed(all_names<E>(), " or ");
 }
 std::string emit_formats() {
   std::string text = "launch arguments of " + one_of<Framework>();

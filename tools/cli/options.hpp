@@ -179,12 +179,8 @@ int hardware_threads();
 /// The value of an enumeration that a word names.
 template <HasWords E>
 E parse_word(const std::string& option, const std::string& text) {
-  std::vector<std::string_view> names;
-  for (const auto& word : words(E{})) {
-    if (text == word.name) return word.value;
-    names.emplace_back(word.name);
-  }
-  refuse_word(option, text, names);
+  if (const auto value = value_named<E>(text)) return *value;
+  refuse_word(option, text, all_names<E>());
 }
 
 /// A parse error of `convert` about the value of an option, with its name.

@@ -65,9 +65,7 @@ void read_formats(const YamlEntry& entry, serving::ModulePrecision& formats,
     read_object(entry, formats, messages);
     return;
   }
-  std::vector<std::string_view> names;
-  for (const auto& word : words(Number{})) names.push_back(word.name);
-  if (const auto number = read_choice(entry, names, messages)) {
+  if (const auto number = read_choice(entry, all_names<Number>(), messages)) {
     formats.weights = static_cast<Number>(*number);
   }
 }

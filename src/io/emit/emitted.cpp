@@ -60,14 +60,7 @@ namespace {
 
 /// The keys from the result to a value; elements of lists have their index.
 using KeyPath = std::vector<std::string>;
-using KnownWords = std::vector<std::string>;
-
-template <HasWords E>
-KnownWords words_of() {
-  KnownWords all;
-  for (const auto& word : words(E{})) all.emplace_back(word.name);
-  return all;
-}
+using KnownWords = std::vector<std::string_view>;
 
 /// The last keys of a path, where `*` is any key; the row is for strings only.
 struct WordRow {
@@ -76,12 +69,12 @@ struct WordRow {
 };
 const std::vector<WordRow>& word_rows() {
   static const std::vector<WordRow> kRows = [] {
-    std::vector<WordRow> rows = {{{"workload", "precision"}, words_of<stack::Precision>()},
-                                 {{"precision", "*"}, words_of<serving::Number>()},
-                                 {{"framework", "name"}, words_of<Framework>()},
-                                 {{"best", "mode"}, words_of<serving::Mode>()},
-                                 {{"deployment", "mode"}, words_of<serving::Mode>()},
-                                 {{"exchanges", "*", "role"}, words_of<training::Role>()},
+    std::vector<WordRow> rows = {{{"workload", "precision"}, all_names<stack::Precision>()},
+                                 {{"precision", "*"}, all_names<serving::Number>()},
+                                 {{"framework", "name"}, all_names<Framework>()},
+                                 {{"best", "mode"}, all_names<serving::Mode>()},
+                                 {{"deployment", "mode"}, all_names<serving::Mode>()},
+                                 {{"exchanges", "*", "role"}, all_names<training::Role>()},
                                  {{"exchanges", "*", "exchange"},
                                   {"all_gather", "reduce_scatter", "all_reduce", "all_to_all"}},
                                  {{"exchanges", "*", "pass"}, {"forward", "backward"}}};

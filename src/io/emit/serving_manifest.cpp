@@ -42,10 +42,9 @@ std::int64_t nodes_of(const Server& server) {
 Framework framework_of(const Json& result) {
   const Json chosen = result.value("framework", Json());
   const Json name = chosen.is_object() ? chosen.value("name", Json()) : Json();
-  for (const auto& word : words(Framework{})) {
-    if (name == word.name) return word.value;
-  }
-  return Framework::Vllm;
+  const auto named =
+      name.is_string() ? value_named<Framework>(name.get<std::string>()) : std::nullopt;
+  return named.value_or(Framework::Vllm);
 }
 
 EmittedFile begin(const Json& result, const std::vector<Server>& servers) {

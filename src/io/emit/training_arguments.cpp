@@ -89,15 +89,6 @@ std::string stages_text(const LaunchedPlan& plan) {
   return text + "L";
 }
 
-/// The value of a word; of another word, as no config has it, the last one.
-template <class E>
-E value_of(const std::string& word) {
-  for (const auto& [name, value] : words(E{})) {
-    if (word == name) return value;
-  }
-  return words(E{}).back().value;
-}
-
 training::Plan searched_plan(const LaunchedPlan& plan) {
   using training::Role;
   using training::TensorLayout;
@@ -106,7 +97,8 @@ training::Plan searched_plan(const LaunchedPlan& plan) {
       .recompute = memory::recompute_of(recompute_of(plan.result.at("plan"), "+"))
                        .value_or(training::Recompute::Unknown),
       .zero = static_cast<int>(plan.zero),
-      .schedule = value_of<training::Schedule>(plan.schedule),
+      .schedule =
+          value_named<training::Schedule>(plan.schedule).value_or(training::Schedule::GPipe),
       .chunks = plan.chunks,
       .offload = {.weights = plan.offloads("weights"),
                   .activations = plan.offloads("activations"),

@@ -405,7 +405,7 @@ class FamilyCheck {
         expression(entry.value);
         continue;
       }
-      const std::optional<BlockKind> kind = block_named(entry.key);
+      const auto kind = value_named<BlockKind>(entry.key);
       if (!kind) {
         messages_.add(entry.place, "", "unknown block " + in_quotes(entry.key));
         continue;
@@ -446,13 +446,6 @@ class FamilyCheck {
 };
 
 }  // namespace
-
-std::optional<BlockKind> block_named(std::string_view name) {
-  for (const auto& word : words(BlockKind{})) {
-    if (word.name == name) return word.value;
-  }
-  return std::nullopt;
-}
 
 void check_family(const Family& family, InputMessages& messages) {
   FamilyCheck(family, messages).run();

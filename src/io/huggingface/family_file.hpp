@@ -71,8 +71,6 @@ void merge_family(YamlNode& base, const YamlNode& over, std::string_view key = {
 /// Reports unknown keys, blocks, parameters and names, and wrong expressions, whatever config the
 /// family will read.
 void check_family(const Family& family, InputMessages& messages);
-/// The kind of blocks of a name, or nothing.
-std::optional<BlockKind> block_named(std::string_view name);
 
 /// The shape by the fields of a config.json, whose field `model_type` names the family.  Reports a
 /// type that is not known, with the family that knows most of its fields, all fields that a family

@@ -269,7 +269,8 @@ class FamilyReader {
 
   void add_blocks(const YamlNode& map, std::vector<Block>& blocks) {
     for (const YamlEntry& entry : map.entries) {
-      if (entry.key != "if") blocks.push_back(read_block(*block_named(entry.key), entry.value));
+      if (entry.key != "if")
+        blocks.push_back(read_block(*value_named<BlockKind>(entry.key), entry.value));
     }
   }
 

@@ -287,14 +287,6 @@ std::optional<double> number_of(std::string_view word) {
   }
 }
 
-template <HasWords E>
-std::optional<E> value_of_word(std::string_view name) {
-  for (const auto& word : words(E{})) {
-    if (word.name == name) return word.value;
-  }
-  return std::nullopt;
-}
-
 /// Sets states, loss and adapters of a run that differ from its stack.
 void set_memory(const RowReader& row, training::Task& task) {
   stack::Stack& stack = task.stack->stack;
@@ -320,7 +312,7 @@ void set_memory(const RowReader& row, training::Task& task) {
     }
   }
   if (const auto words = parts_of(row.text("loss"), ':'); !words.empty()) {
-    const auto kind = value_of_word<memory::LossKind>(words[0]);
+    const auto kind = value_named<memory::LossKind>(words[0]);
     const auto chunk = words.size() > 1 ? number_of(words[1]) : 1024.0;
     const bool is_known =
         kind && (*kind == memory::LossKind::FusedLinear || !stack.logits[*kind].empty());
@@ -350,13 +342,13 @@ void set_memory(const RowReader& row, training::Task& task) {
   lora.rank = static_cast<std::int64_t>(number_of(adapters[0]).value_or(0.0));
   for (const std::string_view word :
        parts_of(adapters.size() > 1 ? adapters[1] : std::string_view("all"), '+')) {
-    if (const auto target = value_of_word<memory::Target>(word)) lora.targets.push_back(*target);
+    if (const auto target = value_named<memory::Target>(word)) lora.targets.push_back(*target);
   }
   if (lora.rank < 1 || lora.targets.empty()) {
     row.complain("lora", "expected a rank and targets like 16:q+k+v+o");
   }
   if (!row.text("frozen").empty()) {
-    const auto frozen = value_of_word<memory::Frozen>(row.text("frozen"));
+    const auto frozen = value_named<memory::Frozen>(row.text("frozen"));
     if (!frozen) row.complain("frozen", "expected w2, nf4, nf4_single or gptq4");
     lora.frozen = frozen.value_or(lora.frozen);
   }

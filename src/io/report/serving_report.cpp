@@ -58,7 +58,7 @@ Sheet status_line(const Task& task, const serving::ServingResult& result) {
                          percent(result.gap));
       break;
     case SearchStatus::Infeasible:
-      text = "infeasible, proved: no deployment keeps " +
+      text = "infeasible, proved: no deployment satisfies " +
              joined(result.ruled_out_by, " and ",
                     [&](Broken limit) { return limit_words(task, limit); });
       break;

@@ -116,11 +116,11 @@ std::string limit_words(const Task& task, Broken limit) {
   };
   switch (limit) {
     case Broken::Prefill:
-      return fmt::format("{} of the iterations with prefill", percent(task.utilization.mixed));
+      return fmt::format("utilization.mixed of {}", percent(task.utilization.mixed));
     case Broken::Rate:
-      return fmt::format("rate of {:.6g}/s", task.rate.value_or(0.0));
+      return fmt::format("the rate of {:.6g}/s", task.rate.value_or(0.0));
     case Broken::Memory:
-      return "memory of the chips";
+      return "the memory of the chips";
     case Broken::Tpot:
       return at_most("limits.tpot", limits.tpot);
     case Broken::Ttft:

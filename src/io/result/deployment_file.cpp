@@ -55,8 +55,7 @@ std::size_t read_precision(MapReader& reader, const Task& task) {
   }
   std::vector<std::size_t> left(task.precisions.size());
   std::iota(left.begin(), left.end(), 0);
-  std::vector<std::string_view> numbers;
-  for (const auto& word : words(serving::Number{})) numbers.push_back(word.name);
+  const std::vector<std::string_view> numbers = all_names<serving::Number>();
   MapReader own(*entry, reader.messages());
   for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
     const YamlEntry* given = own.optional(of.name);

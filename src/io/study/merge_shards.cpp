@@ -41,7 +41,7 @@ std::vector<study::Growth> growth_of(const Json& axes) {
   std::vector<study::Growth> growth;
   for (const Json& axis : axes) {
     if (axis.at("dimension").get<std::size_t>() != growth.size()) continue;
-    growth.push_back(value_named<study::Growth>(axis.at("growth")).value_or(study::Growth::None));
+    growth.push_back(value_of<study::Growth>(axis.at("growth")).value_or(study::Growth::None));
   }
   return growth;
 }

@@ -88,12 +88,12 @@ study::PointAnswer read_line(const Json& line, const std::string& row) {
   study::PointAnswer answer;
   if (!line.at("index").is_number_integer()) throw InputError("index: expected a whole number");
   answer.index = line.at("index").get<study::PointIndex>();
-  const auto status = value_named<study::PointStatus>(line.at("status").get<std::string>());
+  const auto status = value_of<study::PointStatus>(line.at("status"));
   if (!status) throw InputError("status: unknown " + line.at("status").get<std::string>());
   answer.status = *status;
   if (line.at("reason").is_string()) answer.reason = line.at("reason").get<std::string>();
   // Rows of earlier versions have none.
-  answer.rates = value_named<study::Rates>(line.value("rates", Json())).value_or(answer.rates);
+  answer.rates = value_of<study::Rates>(line.value("rates", Json())).value_or(answer.rates);
   const auto number = [](const Json& of, std::string_view key) {
     const auto found = of.find(std::string(key));
     return found != of.end() && found->is_number() ? found->get<double>()

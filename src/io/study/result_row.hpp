@@ -16,12 +16,9 @@
 namespace dfsearch {
 
 /// The value of an enumeration that a text names.
-template <class E>
-std::optional<E> value_named(const Json& text) {
-  for (const auto& word : words(E{})) {
-    if (text == word.name) return word.value;
-  }
-  return std::nullopt;
+template <HasWords E>
+std::optional<E> value_of(const Json& text) {
+  return text.is_string() ? value_named<E>(text.get<std::string>()) : std::nullopt;
 }
 
 /// The parts of a line beside the result of its config.

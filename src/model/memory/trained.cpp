@@ -43,10 +43,7 @@ std::optional<Recompute> recompute_of(std::string_view name) {
   for (std::size_t begin = 0; begin <= name.size();) {
     const std::size_t end = std::min(name.find('+', begin), name.size());
     const std::string_view one = name.substr(begin, end - begin);
-    std::optional<Recompute> found;
-    for (const auto& word : words(Recompute{})) {
-      if (word.name == one) found = word.value;
-    }
+    const auto found = value_named<Recompute>(one);
     const bool is_alone = is_first && end == name.size();
     if (!found || (!is_alone && !is_listed(*found))) return std::nullopt;
     all = all | *found;
