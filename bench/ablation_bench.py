@@ -172,8 +172,7 @@ def main():
     text = tables(measured)
     print(support.machine_text(facts), text, sep="\n\n")
     if options.record:
-        support.record("ablation", facts, f"Limit: {options.limit} s for each search.\n\n{text}",
-                       measured)
+        support.record("ablation", facts, f"Limit: {options.limit} s for each search.\n\n{text}")
     wrong = list(disagreements(measured))
     print(*wrong, sep="\n", file=sys.stderr)
     return 1 if wrong else 0

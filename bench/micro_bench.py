@@ -64,7 +64,7 @@ def main():
          for name, r in results.items()])
     print(text)
     if options.record:
-        support.record("micro", facts, text, results)
+        support.record("micro", facts, text)
 
 
 if __name__ == "__main__":

@@ -149,7 +149,7 @@ def main():
     text = support.table(head, [row(*pair) for pair in zip(chosen, results)])
     print(text)
     if options.record:
-        support.record("process", {**facts, "runs": options.runs}, text, results)
+        support.record("process", facts, text)
 
 
 if __name__ == "__main__":

@@ -159,7 +159,7 @@ def main():
             text = speed_up_text(measured, options.threads)
             print(support.machine_text(facts), text, sep="\n\n")
             if options.record:
-                support.record("speed_up", facts, text, measured)
+                support.record("speed_up", facts, text)
             return
         for name in names:
             measured[name] = quiet.measure(
@@ -181,7 +181,9 @@ def main():
                           [row_of(name, result) for name, result in measured.items()]))
     print(support.machine_text(facts), text, sep="\n\n")
     if options.record:
-        support.record("scale", facts, text, measured)
+        whole = {"machine": facts, "results": measured}  # which --continue reads
+        (support.RESULTS / "scale.json").write_text(json.dumps(whole, indent=1) + "\n")
+        support.record("scale", facts, text)
 
 
 if __name__ == "__main__":

@@ -197,7 +197,7 @@ def main():
     if options.record:
         reasons = support.table(["instance", "why it is there"],
                                 [[name, instance.why] for name, instance in chosen.items()])
-        support.record("search", {**facts, "runs": options.runs}, f"{text}\n\n{reasons}", measured)
+        support.record("search", facts, f"{text}\n\n{reasons}")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def main():
     binary = arguments.build / "dfsearch"
     facts = support.machine(arguments.build)
     quiet = support.Quiet(arguments.patience)
-    results, rows = [], []
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "tiny.yaml").write_text(TINY)
         tiny = pathlib.Path(folder, "tiny_study.yaml")
@@ -83,8 +83,6 @@ def main():
                     taken.append(seconds)
                 seconds = support.median(taken)
                 first = first or seconds
-                results.append({"study": study.stem, "way": name, "seconds": seconds,
-                                "points": state["points"], "solved": state["solved"]})
                 rows.append([f"`{study.stem}`", name, state["points"], state["solved"],
                              support.seconds(seconds), f"{state['solved'] / seconds:.3g}",
                              f"{first / seconds:.2f}"])
@@ -93,7 +91,7 @@ def main():
                          rows)
     print(text)
     if arguments.record:
-        support.record("studies", facts, text, results)
+        support.record("studies", facts, text)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def add_options(parser):
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release",
                         help="the build to measure (build/release)")
     parser.add_argument("--record", action="store_true",
-                        help="keep the results in bench/results and bench/README.md")
+                        help="keep the results in bench/README.md")
     parser.add_argument("--patience", type=float, default=60, metavar="SECONDS",
                         help="how long to wait, in all, for a quiet machine (60)")
 
@@ -93,11 +93,8 @@ def table(head, rows):
     return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
 
 
-def record(name, facts, text, results):
-    """Keeps the results as JSON and puts the table into its place in README.md."""
-    RESULTS.mkdir(exist_ok=True)
-    whole = {"machine": facts, "results": results}
-    (RESULTS / f"{name}.json").write_text(json.dumps(whole, indent=1) + "\n")
+def record(name, facts, text):
+    """Puts the table into its place in README.md."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     old = README.read_text()
     before, _, rest = old.partition(begin)
