@@ -15,6 +15,7 @@ import random
 import re
 import sys
 
+from schema_test import load
 from support import CliTest, main
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -386,49 +387,6 @@ class ChipTest(CliTest):
         self.assertLessEqual(result["lower_bound"], 0.4792470455)
         self.assertGreaterEqual(result["step_time"], 0.4792470454)
 
-    def test_a_search_over_budgets_goes_on_where_it_stopped(self):
-        self.write("c.yaml", json.dumps(self.given("seven_nm_search")["config"]))
-        words = ["c.yaml", "--threads", "1", "--quiet", "--json", "-"]
-        whole = json.loads(self.run_tool(*words, "--top", "2").stdout)
-        files = ["--top", "2", "--checkpoint", "s.ck", "--node-limit", "5"]
-        stopped = json.loads(self.run_tool(*words, *files, status=4).stdout)
-        self.assertEqual(stopped["stopped_by"], "nodes")
-        self.assertLess(stopped["lower_bound"], whole["lower_bound"])
-        runs = 1
-        resumed = {"status": "feasible"}
-        while runs < 50:
-            done = self.run_tool(*words, *files, "--resume", "s.ck", status=(0, 4))
-            resumed = json.loads(done.stdout)
-            runs += 1
-            if done.returncode == 0:
-                break
-        self.assertGreater(runs, 2)
-        for result in (whole, resumed):
-            del result["search"]
-        self.assertEqual(whole, resumed)
-        done = self.run_tool(*words, "--resume", "s.ck", "--set", "system.budget.step=0.05",
-                             status=2)
-        self.assertIn("s.ck: is a checkpoint of another config: another budget", done.stderr)
-        self.run_tool(*words, "--checkpoint", "c.yaml", status=2)
-
-    def test_events_and_hints_of_a_search_over_budgets(self):
-        self.write("c.yaml", json.dumps(self.given("seven_nm_search")["config"]))
-        words = ["c.yaml", "--threads", "1", "--quiet"]
-        self.run_tool(*words, "--mapping", "best.json", "--events", "e.ndjson")
-        events = [json.loads(line) for line in
-                  (self.folder / "e.ndjson").read_text().splitlines()]
-        self.assertEqual([events[0]["event"], events[-1]["event"]], ["start", "done"])
-        found = [event for event in events if event["event"] == "incumbent"]
-        best = json.loads((self.folder / "best.json").read_text())
-        self.assertEqual(found[-1]["split"], best["split"])
-        self.assertEqual(found[-1]["objective"], best["step_time"])
-        objectives = [event["objective"] for event in found]
-        self.assertEqual(objectives, sorted(objectives, reverse=True))
-        again = json.loads(self.run_tool(*words, "--hint", "best.json", "--json", "-").stdout)
-        for result in (best, again):
-            del result["search"]
-        self.assertEqual(best, again)
-
     def test_a_chip_that_cannot_be_built_ends_every_command(self):
         case = self.given("v100_llm_prefill")["config"]
         case["system"]["budget"]["area"]["core"] = "0.3 mm2"
@@ -476,50 +434,6 @@ def shares_of(budget, part):
     return shares
 
 
-def scalar(text):
-    try:
-        return float(text) if "." in text or "e" in text else int(text)
-    except ValueError:
-        return text
-
-
-def flow(text):
-    """{a: 1, b: {c: 2 mm}} as a value."""
-    tokens = [token.strip() for token in re.split(r"([{}\[\]]|,|: )", text)]
-    return json.loads("".join(token if token in set("{}[],:") else json.dumps(scalar(token))
-                              for token in tokens if token))
-
-
-def load(file):
-    """The YAML of configs/chips: block maps, flow maps that go on over lines, lists of them."""
-    lines = []
-    for line in file.read_text().splitlines():
-        if line.lstrip().startswith("#"):
-            continue
-        if lines and lines[-1].count("{") > lines[-1].count("}"):
-            lines[-1] += " " + line.strip()
-        else:
-            lines.append(line)
-    root = {}
-    stack = [(-1, root)]
-    for line in lines:
-        indent, line = len(line) - len(line.lstrip()), line.strip()
-        while indent <= stack[-1][0]:
-            stack.pop()
-        inside = stack[-1][1]
-        if line.startswith("- "):
-            inside.append(flow(line[2:]))
-        elif line.startswith("{"):
-            inside.update(flow(line))
-        elif line.endswith(":"):
-            inside[line[:-1]] = [] if line == "network:" else {}
-            stack.append((indent, inside[line[:-1]]))
-        else:
-            key, _, value = line.partition(": ")
-            inside[key] = flow(value)
-    return root
-
-
 def resolved_system(file):
     """The system of a config with its `from:` files laid under, in a dozen lines of their own."""
     def resolve(value, folder):
@@ -528,7 +442,7 @@ def resolved_system(file):
         base = {}
         if "from" in value:
             path = folder / value["from"]
-            base = resolve(load(path), path.parent)
+            base = resolve(load(path.read_text()), path.parent)
         for key, inner in value.items():
             if key == "from":
                 continue
@@ -537,7 +451,7 @@ def resolved_system(file):
                 inner = {**base[key], **inner}
             base[key] = inner
         return base
-    return resolve(load(file)["system"], file.parent)
+    return resolve(load(file.read_text())["system"], file.parent)
 
 
 def random_system(draw):
@@ -588,18 +502,6 @@ def random_system(draw):
                    "edge": shares(parts[4:])},
         "network": [{"topology": "fully_connected", "degree": 4, "link": "intra"},
                     {"topology": draw.choice(("ring", "switch")), "degree": 8, "link": "inter"}]}
-
-    def test_a_technology_without_a_frequency_says_where_to_give_one(self):
-        self.write("c.yaml", """\
-system:
-  technology: {from: a100}
-  budget: {from: a100_h100}
-""")
-        error = self.run_tool("chip", "c.yaml", status=2).stderr
-        self.assertIn("c.yaml:2:3: technology: its core has no 'frequency', so "
-                      "'accelerator.frequency' is required in 'system'", error)
-        self.assertNotIn("missing key 'frequency'", error)
-        self.run_tool("chip", "c.yaml", "--set", "system.accelerator.frequency=1.41 GHz")
 
 
 if __name__ == "__main__":
