@@ -11,7 +11,7 @@ import struct
 
 import support
 from support import CliTest
-from training_test import SMALL
+from plan_case import SMALL
 
 COMPUTE, SEND, RECEIVE, COLLECTIVE = 4, 5, 6, 7
 KINDS = {"all_reduce": 0, "all_gather": 2, "all_to_all": 6, "reduce_scatter": 7}

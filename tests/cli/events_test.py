@@ -88,12 +88,6 @@ class Events(CliTest):
         self.assertGreaterEqual(len(gaps), 2)
         self.assertLess(max(gaps), 1.9, events)
 
-    def test_standard_output_carries_events_in_place_of_the_report(self):
-        done = self.run_tool(self.small, "--events", "-")
-        kinds = [json.loads(line)["event"] for line in done.stdout.splitlines()]
-        self.assertEqual([kinds[0], kinds[-1]], ["start", "done"])
-        self.assertEqual(done.stderr, "")
-
     def test_checkpoints_and_resumed_searches_are_told(self):
         events = self.events(self.small, "--checkpoint", "c.ck")
         told = [e for e in events if e["event"] == "checkpoint"]

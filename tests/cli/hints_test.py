@@ -15,7 +15,6 @@ from kinds import KINDS, deployment
 from plan_case import CONFIGS
 from support import CliTest
 
-ROLES = ("tensor", "pipeline", "attention_data", "expert", "replicas", "batch", "chunk")
 # What is asked of each kind, narrower than what hints may say; of each a function that draws hints
 # from the answer with everything open.
 NARROW = {

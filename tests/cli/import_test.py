@@ -52,13 +52,6 @@ def parsed(text):
     return message()
 
 
-def number(text):
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
 class Import(CliTest):
     def setups(self, generated):
         found = [file for file in sorted(SETUPS.glob("*.txt"))

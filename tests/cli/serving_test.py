@@ -17,7 +17,6 @@ import sys
 import kinds
 import support
 from support import CliTest
-from training_test import RESULTS, keys, tables
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -215,20 +214,6 @@ class ServingTest(CliTest):
                                 "--set", "serving.limits.tpot=19 ms")
         self.assertIn("the hint does not fit and is dropped: it breaks tpot", dropped.stderr)
 
-    def test_threads_change_nothing(self):
-        results = []
-        for arguments in (["--threads", "1"], ["--threads", "8"], ["--deterministic"]):
-            result = self.solve(SMALL | {"serving": SMALL["serving"] | {"objective": "front"}},
-                                *arguments)
-            results.append(result["serving"])
-        self.assertEqual(results[0], results[1])
-        self.assertEqual(results[0], results[2])
-
-    def test_limits_stop_the_search(self):
-        result = self.solve(SMALL, "--node-limit", "1", status=(4, 5))
-        self.assertIn(result["status"], ("feasible", "no_solution"))
-        self.assertEqual(result["stopped_by"], "nodes")
-
     def test_an_infeasible_question_says_what_would_help(self):
         config = SMALL | {"serving": SMALL["serving"] | {"limits": {"tpot": "1 us"}}}
         result = self.solve(config, status=3)
@@ -329,15 +314,6 @@ class ServingTest(CliTest):
         self.assertEqual(results[0]["serving"], results[1]["serving"])
         self.assertEqual(results[0]["search"]["deployments"], results[1]["search"]["deployments"])
 
-    def test_without_floors_the_answer_is_the_same_and_later(self):
-        for objective in ("throughput_per_chip", "front"):
-            with self.subTest(objective):
-                config = changed(SMALL, "serving.objective", objective)
-                whole = self.solve(config)
-                without = self.solve(config, "--no-bound", "floors")
-                self.assertEqual(without["serving"], whole["serving"])
-                self.assertGreater(without["search"]["leaves"], whole["search"]["leaves"])
-
     def test_a_framework_gets_the_best_of_what_it_runs(self):
         config = copy.deepcopy(SMALL)
         config["workload"]["model"]["experts"] = {"count": 8, "used": 2, "mlp": 1024}
@@ -401,58 +377,6 @@ class ServingTest(CliTest):
         self.write("c.json", json.dumps(changed(open_, "serving.framework", "sglang")))
         dropped = self.run_tool("c.json", "--quiet", "--hint", "m.json")
         self.assertIn("is dropped: sglang does not run it", dropped.stderr)
-
-    def test_a_search_goes_on_from_its_checkpoint(self):
-        front = ["--set", "serving.objective=front", "--quiet", "--json", "-"]
-        whole = json.loads(self.run_tool(CONFIG, *front).stdout)
-        self.run_tool(CONFIG, *front, "--node-limit", "40", "--checkpoint", "c", status=(4, 5))
-        resumed = json.loads(self.run_tool(CONFIG, *front, "--resume", "c").stdout)
-        self.assertEqual(resumed["serving"], whole["serving"])
-        done = self.run_tool(CONFIG, *front, "--resume", "c", "--set", "workload.input=2001",
-                             status=2)
-        self.assertIn("is a checkpoint of another config", done.stderr)
-
-    def test_events(self):
-        done = self.run_tool(CONFIG, "--quiet", "--events", "-")
-        events = [json.loads(line) for line in done.stdout.splitlines()]
-        self.assertEqual(events[0]["workload"], "llm_serving")
-        self.assertEqual(events[-1]["status"], "optimal")
-        self.assertTrue(any(event["event"] == "incumbent" for event in events))
-
-    def test_the_tables_of_the_result_have_its_keys(self):
-        objects = {mode: self.solve(SMALL | {"serving": SMALL["serving"] | {"modes": [mode]}},
-                                    "--count") for mode in ("aggregated", "disaggregated")}
-        result = self.solve(SMALL | {"serving": SMALL["serving"] | {"objective": "front"}})
-
-        def listed(head):
-            return tables(RESULTS, "## Deployments that serve", head)
-
-        def inner(rows, key):
-            return next(re.findall(r"`(\w+)`", row[1]) for row in rows if f"`{key}`" in row[0])
-
-        rows = listed("key of the JSON")
-        self.assertEqual(keys(rows), list(result))
-        one = objects["aggregated"]
-        for key in ("pools", "limits", "workload"):
-            of = one[key][0] if key == "pools" else one[key]
-            for name in list(of) + list(one["workload"]["requests"][0] if key == "workload" else []):
-                self.assertIn(name, inner(rows, key))
-        self.assertEqual(inner(rows, "top")[:7], list(one["top"][0]))
-        self.assertCountEqual(inner(rows, "search")[1:], one["search"])
-        answer = listed("key of the answer")
-        self.assertCountEqual(keys(answer), result["serving"])
-        roles = [objects["aggregated"]["serving"]["best"],
-                 objects["disaggregated"]["serving"]["best"]]
-        self.assertCountEqual(inner(answer, "best"), {*roles[0], *roles[1], "depth", "precision"})
-        self.assertCountEqual(inner(answer, "front"), result["serving"]["front"][0])
-        breakdown = one["serving"]["breakdown"]
-        self.assertEqual(inner(answer, "breakdown"), [*breakdown, *breakdown["iteration"]])
-        figures = [each["serving"]["figures"] for each in objects.values()]
-        self.assertCountEqual(keys(listed("key of the figures")), {**figures[0], **figures[1]})
-        none = self.solve(SMALL | {"serving": SMALL["serving"] | {"limits": {"tpot": "1 us"}}},
-                          status=3)
-        self.assertEqual(list(none), list(result))
-        self.assertEqual(inner(rows, "infeasible")[1:], list(none["infeasible"]["remedies"][0]))
 
     def test_a_study_of_chips_models_requests_and_limits(self):
         study = ROOT / "configs" / "studies" / "serving_chips.yaml"

@@ -308,12 +308,5 @@ class ExitStatus(CliTest):
         report = self.run_tool(config, "--node-limit", "1", status=5).stdout
         self.assertIn("stopped by the node limit before a mapping was found", report)
 
-    def test_a_gap_is_enough(self):
-        config = self.write("c.yaml", random_graph(kernels=18))
-        result = self.result(config, "--gap", "0.9")
-        self.assertEqual(result["status"], "optimal")
-        self.assertLessEqual(result["gap"], 0.9)
-
-
 if __name__ == "__main__":
     support.main()

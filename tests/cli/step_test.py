@@ -107,33 +107,6 @@ training: {{}}
         self.assertEqual(few["status"], "feasible")
         self.assertIsNone(few["regret"])
 
-    def test_events(self):
-        for config in (PLAN, EXECUTION):
-            with self.subTest(config.name):
-                done = self.run_tool(config, "--events", "-", "--deterministic")
-                events = [json.loads(line) for line in done.stdout.splitlines()]
-                self.assertEqual(events[0]["event"], "start")
-                self.assertEqual(events[0]["workload"], "llm_training")
-                self.assertEqual(events[-1]["event"], "done")
-                self.assertEqual(events[-1]["status"], "optimal")
-                found = [event for event in events if event["event"] == "incumbent"]
-                self.assertTrue(found)
-                self.assertEqual(found[-1]["objective"], events[-1]["objective"])
-                self.assertIn("parallelism", found[-1])
-                costs = [event["objective"] for event in found]
-                self.assertEqual(costs, sorted(costs, reverse=True))
-
-    def test_cut_at_some_nodes_the_answer_is_the_same(self):
-        for config in (PLAN, EXECUTION):
-            with self.subTest(config.name):
-                straight = self.result(config, "--top", "2")
-                self.run_tool(config, "--top", "2", "--node-limit", "40", "--checkpoint", "c",
-                              status=(0, 4, 5))
-                resumed = self.result(config, "--top", "2", "--resume", "c")
-                self.assertEqual(answer_of(resumed), answer_of(straight))
-                self.assertGreaterEqual(resumed["search"]["nodes"], 40)
-                (self.folder / "c").unlink()
-
     def test_killed_at_random_moments_the_answer_is_the_same(self):
         straight = self.result(PLAN, "--top", "2")
         draw = random.Random(5)
@@ -148,27 +121,6 @@ training: {{}}
         self.assertTrue(resume)
         resumed = self.result(PLAN, "--top", "2", *resume)
         self.assertEqual(answer_of(resumed), answer_of(straight))
-
-    def test_checkpoints_of_something_else_are_refused_and_kept(self):
-        self.run_tool(EXECUTION, "--checkpoint", "c")
-        kept = (self.folder / "c").read_bytes()
-        change = ["--set", "workload.layers=64"]
-        self.assertEqual(
-            self.run_tool(EXECUTION, *change, "--resume", "c", status=2).stderr,
-            "c: is a checkpoint of another config: another workload\n")
-        self.assertEqual(
-            self.run_tool(EXECUTION, *change, "--checkpoint", "c", status=2).stderr,
-            "c: is a checkpoint of another config: another workload; it is not overwritten\n")
-        self.assertIn("another", self.run_tool(PLAN, "--resume", "c", status=2).stderr)
-        self.assertIn("another", self.run_tool(CONFIGS / "gpt3_1t.yaml", "--resume", "c",
-                                               status=2).stderr)
-        self.assertEqual((self.folder / "c").read_bytes(), kept)
-
-    def test_a_full_disk_costs_no_answer(self):
-        done = self.run_tool(EXECUTION, "--mapping", "/dev/full", "--json", "r.json", status=2)
-        self.assertIn("/dev/full: cannot be written: No space left on device", done.stderr)
-        self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "optimal")
-
 
 if __name__ == "__main__":
     support.main()

@@ -16,7 +16,7 @@ import subprocess
 import time
 
 from study_case import STUDY, TIGHT, StudyCase
-from support import SMALL, main, random_graph
+from support import main, random_graph
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 

@@ -1,24 +1,18 @@
 #!/usr/bin/env python3
-"""Configs with a section `training`: shipped ones, options, limits, signals, exit statuses, and the
-tables of docs/formats.md and docs/results.md.
+"""Configs with a section `training`: shipped ones, plans that are given, limits, signals.
 
 usage: training_test.py DFSEARCH [TEST ...]
 """
 
 import itertools
 import json
-import os
 import re
 import signal
 import time
-import unittest
 
 import support
-from plan_case import CONFIGS, LARGE, ROLES, ROOT, SMALL, PlanCase, changes, without_effort
+from plan_case import CONFIGS, LARGE, ROOT, PlanCase, changes
 from support import CliTest
-
-FORMATS = (ROOT / "docs" / "formats.md").read_text()
-RESULTS = (ROOT / "docs" / "results.md").read_text()
 
 
 class Solve(PlanCase):
@@ -55,33 +49,6 @@ class Solve(PlanCase):
         self.assertIn("\nmachine       16 chips of 102.4 TFLOP/s, 2 GB memory at 1 TB/s; switch",
                       text)
 
-    def test_any_number_of_threads_finds_the_same(self):
-        expected = without_effort(self.result(self.config, "--threads", "1"))
-        self.check_whole(expected, 16, 12)
-        self.assertEqual(expected["status"], "optimal")
-        for options in (["--threads", "2"], ["--threads", "64"], ["--deterministic"]):
-            with self.subTest(options):
-                self.assertEqual(without_effort(self.result(self.config, *options)), expected)
-
-    def test_without_floors_the_answer_is_the_same_and_later(self):
-        whole = self.result(self.config, "--deterministic")
-        without = self.result(self.config, "--deterministic", "--no-bound", "floors")
-        self.assertEqual(without_effort(without), without_effort(whole))
-        self.assertGreater(without["search"]["nodes"], whole["search"]["nodes"])
-
-    def test_deterministic_searches_do_the_same_and_say_the_same(self):
-        def said(*options):
-            text = self.run_tool(self.config, "--deterministic", *options).stdout
-            # The effort has the time and the threads in it, and nothing else that changes.
-            return re.sub(r" in [\d.]+ [mun]?s on \d+ threads?;", "", text.replace("\n      ", " "))
-
-        def effort(threads):
-            search = self.result(self.config, "--deterministic", "--threads", threads)["search"]
-            return [search[key] for key in ("nodes", "measured", "evaluated", "pruned")]
-
-        self.assertEqual(said("--threads", "1"), said("--threads", "1"))
-        self.assertEqual(effort("1"), effort("8"))
-
     def test_a_plan_can_stand_in_a_config(self):
         found = self.result(self.config)
         again = self.result(self.config, *changes(
@@ -90,23 +57,6 @@ class Solve(PlanCase):
             f"workload.micro_batch={found['micro_batch']}"))
         for key in ("step_time", "parallelism", "network", "micro_batch", "plan", "time", "memory"):
             self.assertEqual(again[key], found[key])
-
-    def test_the_best_of_several_parallelisms(self):
-        result = self.result(self.config, "--top", "3")
-        times = [found["step_time"] for found in result["top"]]
-        self.assertEqual(times, sorted(times))
-        self.assertEqual(times[0], result["step_time"])
-        self.assertFalse(result["top_complete"])
-        degrees = [tuple(found["parallelism"].values()) for found in result["top"]]
-        self.assertEqual(len(set(degrees)), 3)
-        for found in result["top"]:
-            one = self.result(self.config, "--set",
-                              "parallelism=" + json.dumps(found["parallelism"]))
-            for key in ("step_time", "network", "micro_batch", "plan", "memory"):
-                self.assertEqual(one[key], found[key])
-        self.assertEqual(len(self.result(self.config)["top"]), 1)
-        all_of = self.result(self.config, "--top", "1000", "--set", "parallelism.tensor=1")
-        self.assertTrue(all_of["top_complete"])
 
     def test_given_layers_are_no_better_than_searched_ones(self):
         # The stages of least pace differ from the stages of the least step.
@@ -118,20 +68,10 @@ class Solve(PlanCase):
             self.assertLessEqual(free, pinned["step_time"])
 
     def test_limits(self):
-        # First plans come before the proof.
-        stopped = self.result(self.config, "--node-limit", "1", status=4)
-        self.assertEqual((stopped["status"], stopped["stopped_by"]), ("feasible", "nodes"))
-        late = self.result(self.config, "--time-limit", "1 ns", status=5)
-        self.assertEqual((late["status"], late["stopped_by"]), ("no_solution", "time"))
-        wide = self.result(self.config, "--gap", "0.5", "--threads", "1")
-        self.assertEqual(wide["status"], "optimal")
-        self.assertLessEqual(wide["gap"], 0.5)
         before = time.monotonic()
         large = self.result(self.config, *changes(*LARGE), "--time-limit", "1 ms", status=5)
         self.assertEqual(large["stopped_by"], "time")
         self.assertLess(time.monotonic() - before, 30)
-        text = self.run_tool(self.config, "--time-limit", "1 ns", status=5).stdout
-        self.assertIn("stopped by the time limit before a plan was found", text)
         some = [self.run_tool(self.config, "--node-limit", nodes, "--threads", "1", status=(0, 4, 5))
                 for nodes in range(2, 40)]
         kept = [done.stdout for done in some if done.returncode == 4]
@@ -201,114 +141,6 @@ class Solve(PlanCase):
         self.write("r.json", json.dumps(best))
         self.assertIn("expected 1 dimensions, got 2", self.run_tool(
             "evaluate", self.config, "--mapping", "r.json", *mesh, status=2).stderr)
-
-    def test_outputs(self):
-        done = self.run_tool(self.config, "--json", "r.json", "--top", "2")
-        self.assertEqual(done.stderr, "")
-        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
-        self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "optimal")
-        self.assertEqual(self.run_tool(self.config).stderr, "")
-        verbose = self.run_tool(self.config, "--verbose").stderr.splitlines()
-        self.assertRegex(verbose[0], r"^ *time +nodes +open +incumbent +util +lower bound +gap")
-        self.assertGreater(len(verbose), 1)
-        for line in verbose[1:]:
-            self.assertRegex(line, r"^ *[\d.]+ s +\d+ +\d+ +\S+ \w+ +[\d.]+% +\S+ \w+ +<?[\d.]+% [TH]$")
-        self.assertRegex(self.run_tool(self.config, "--json", "missing/r.json", status=2).stderr,
-                         "^missing/r.json: cannot be written: ")
-        self.assertEqual(self.files(), ["c.yaml", "r.json"])
-
-    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
-
-    def test_what_cannot_be_written_is_an_error(self):
-        for words in ([], ["--json", "-"]):
-            with self.subTest(words), open("/dev/full", "w") as full:
-                done = self.run_tool(self.config, *words, stdout=full, status=2)
-                self.assertIn("standard output: cannot be written: No space left", done.stderr)
-        done = self.run_tool(self.config, "--json", "/dev/full", status=2)
-        self.assertIn("/dev/full: cannot be written: No space left on device", done.stderr)
-        self.assertIn("optimal, proved", done.stdout)
-
-
-def tables(page, heading, first):
-    """The rows, as lists of cells, of the tables below a heading whose head begins so."""
-    section = re.split(r"\n##+ ", page.partition(f"\n{heading}\n")[2])[0]
-    found = re.findall(rf"^\| {re.escape(first)} \|.*\n\|---.*\n((?:\|.*\n)+)", section,
-                       re.MULTILINE)
-    return [[cell.strip() for cell in line.strip("|").split(" |")]
-            for line in "".join(found).splitlines()]
-
-
-def keys(rows, column=0):
-    return [key for row in rows for key in re.findall(r"`([\w.]+)`", row[column])]
-
-
-class Page(CliTest):
-    def setUp(self):
-        super().setUp()
-        self.write("c.yaml", SMALL)
-
-    def expected(self, path):
-        """The keys that the program expects in the map with this path."""
-        text = self.run_tool("check", "c.yaml", "--set", f"{path}.zzzzzzzzzzzz=1".lstrip("."),
-                             status=2).stderr
-        return re.search("expected (.*)", text)[1].replace(" or ", ", ").split(", ")
-
-    def test_the_tables_have_the_keys_of_configs(self):
-        sections = tables(FORMATS, "## Plans of training steps", "section")
-        self.assertCountEqual(keys(sections) + ["training"], self.expected(""))
-        parallelism = next(row[1] for row in tables(FORMATS, "## Plans of training steps", "section")
-                           if row[0] == "`system`")
-        roles = [word for word in re.findall(r"`(\w+)`", parallelism) if word in ROLES]
-        self.assertCountEqual(roles, self.expected("parallelism"))
-        search = next(row[1] for row in sections if row[0] == "`search`")
-        self.assertCountEqual(re.findall(r"`(\w+)`", search), self.expected("search"))
-        self.assertCountEqual(keys(tables(FORMATS, "### The section `training`", "key")),
-                              self.expected("training"))
-        listed = tables(FORMATS, "### Rates of a chip", "key")
-        rates = [row for row in listed if row[0].startswith("`efficiency.")]
-        self.assertCountEqual(keys(listed[:-len(rates)]), self.expected("execution"))
-        self.assertCountEqual([key.partition(".")[2] for key in keys(rates)],
-                              self.expected("execution.efficiency"))
-        for row in rates:
-            inner = re.findall(r"[{,] *(\w+):", row[1])
-            self.assertCountEqual(inner, self.expected(f"execution.{keys([row])[0]}"))
-
-    def test_the_table_has_the_words_that_a_key_may_have(self):
-        count = 0
-        for row in tables(FORMATS, "### The section `training`", "key"):
-            if not re.fullmatch(r"`\w+`(, `\w+`)+ or a list of them", row[1]):
-                continue
-            count += 1
-            text = self.run_tool("check", "c.yaml", "--set",
-                                 f"training.{row[0].strip('`')}=zzzzzzzzzzzz", status=2).stderr
-            known = re.search("expected (.*), got ", text)[1].replace(" or ", ", ").split(", ")
-            self.assertCountEqual(keys([row], 1), known)
-        self.assertEqual(count, 3)
-
-    def test_the_table_of_the_result_has_its_keys(self):
-        result = self.result("c.yaml")
-        listed = tables(RESULTS, "## Plans of training steps", "key of the JSON")
-        self.assertEqual(keys(listed), list(result))
-
-        def inner(key):
-            return next(re.findall(r"`(\w+)`", row[1]) for row in listed if f"`{key}`" in row[0])
-
-        for key in ("parallelism", "time"):
-            self.assertCountEqual(inner(key), result[key])
-        self.assertLess(set(result["plan"]),
-                        set(keys(tables(FORMATS, "### The section `training`", "key"))))
-        self.assertCountEqual(inner("memory"), result["memory"])
-        self.assertCountEqual(inner("search"), result["search"])
-        self.assertEqual(inner("top"), list(result["top"][0]))
-        none = self.result("c.yaml", *changes("system.memory.capacity=1 MB", "training.zero=0"),
-                           status=3)
-        self.assertEqual(list(none), list(result))
-        self.assertCountEqual(inner("infeasible"), none["infeasible"])
-
-    def test_help_names_this_kind(self):
-        text = self.run_tool("--help").stdout
-        self.assertIn("'training'", text)
-        self.assertIn("configs/training/", text)
 
 
 class Questions(CliTest):

@@ -68,7 +68,8 @@ class Help(CliTest):
 
     def test_the_first_help_is_a_screen(self):
         text = self.run_tool("--help").stdout
-        self.assertIn("examples", text)
+        for word in ("examples", "'training'", "configs/training/"):
+            self.assertIn(word, text)
         self.assertLessEqual(len(text.splitlines()), 40)
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
 
