@@ -31,6 +31,7 @@ EXECUTION = CONFIGS / "calculon_22b_h100.yaml"
 DEPLOYMENT = CONFIGS / "serving/llama3_70b_16_h100.yaml"
 SPLIT = CONFIGS / "seven_nm_split.yaml"
 FREE = CONFIGS / "gpt3_1t_free.yaml"
+DECODE = {"workload": {"from": "gpt3_175b_prefill"}, "system": {"from": "sn10_8x1_ring"}}
 HARD = random_graph()  # has an answer at once, and no proof for minutes
 SMALL = {
     "workload": {
@@ -55,84 +56,51 @@ def program(*arguments):
 class Forms(unittest.TestCase):
     """A file, a path, a text, a dictionary."""
 
-    def test_a_path(self):
-        self.assertAlmostEqual(dfsearch.solve(GRAPH).step_time, 78.9947695691)
-
-    def test_the_name_of_a_file(self):
-        self.assertTrue(dfsearch.solve(str(GRAPH)).proved)
-
-    def test_a_name_of_the_shelf(self):
-        self.assertEqual(dfsearch.solve("gpt3_1t").step_time, dfsearch.solve(GRAPH).step_time)
-
-    def test_a_text(self):
-        text = json.dumps(SMALL, indent=1)
-        self.assertEqual(dfsearch.solve(text).step_time, dfsearch.solve(SMALL).step_time)
-
-    def test_a_text_in_yaml(self):
+    def test_all_forms_of_a_config_have_one_answer(self):
+        for forms in ((GRAPH, str(GRAPH), "gpt3_1t", GRAPH.read_text()),
+                      (SMALL, json.dumps(SMALL), json.dumps(SMALL, indent=1)),
+                      (DECODE, json.dumps(DECODE))):
+            found = [dfsearch.solve(form) for form in forms]
+            self.assertTrue(all(result.proved for result in found))
+            self.assertEqual(len({result.step_time for result in found}), 1)
         self.assertTrue(dfsearch.solve(SMALL_TEXT).proved)
-
-    def test_a_text_of_one_line(self):
-        self.assertTrue(dfsearch.solve(json.dumps(SMALL)).proved)
 
     def test_a_dictionary_is_left_as_it_was(self):
         before = copy.deepcopy(SMALL)
         dfsearch.solve(SMALL, changes={"system.chips": 1, "system.network.0.degree": 1})
         self.assertEqual(SMALL, before)
 
-    def test_parts_of_the_shelf(self):
-        result = dfsearch.solve({"workload": {"from": "gpt3_175b_prefill"}, "system": {"from": "h100_dgx",
-                                                                      "chips": 64}})
-        self.assertIn(result.status, ("optimal", "infeasible"))
-
-    def test_changes_as_a_dictionary(self):
-        slower = dfsearch.solve(GRAPH, changes={"system.memory.bandwidth": "10 GB/s"})
-        self.assertGreater(slower.step_time, dfsearch.solve(GRAPH).step_time)
-
-    def test_changes_as_a_list(self):
-        one = dfsearch.solve(GRAPH, changes=["system.memory.bandwidth=10 GB/s"])
-        other = dfsearch.solve(GRAPH, changes={"system.memory.bandwidth": "10 GB/s"})
-        self.assertEqual(one.step_time, other.step_time)
-
-    def test_changes_with_structure(self):
-        result = dfsearch.solve(DEPLOYMENT, changes={"serving.tensor": [4],
-                                                     "serving.modes": ["aggregated"]})
-        self.assertEqual(result["serving"]["best"]["tensor"], 4)
-
 
 class Same(unittest.TestCase):
-    """All kinds of questions have the answers of the program."""
+    """All kinds of questions have the answers of the program, with all options."""
 
-    def same(self, config, *arguments, **options):
-        ours = dfsearch.solve(config, threads=1, deterministic=True, **options).to_dict()
-        theirs = program(config, "--threads", "1", "--deterministic", *arguments)
-        for answer in (ours, theirs):
-            del answer["search"]  # has times
-        self.assertEqual(ours, theirs)
+    STACK = {"execution": {"stack": "te", "chip": "h100_80gb"}}
+    CASES = (
+        (GRAPH, (), {}), (PLAN, (), {}), (EXECUTION, (), {}), (DEPLOYMENT, (), {}), (SPLIT, (), {}),
+        (PLAN, ("--top", "3"), {"top": 3}), (EXECUTION, ("--count",), {"count": True}),
+        (EXECUTION, ("--what-if",), {"what_if": True}), (FREE, ("--gap", "0.5"), {"gap": 0.5}),
+        (FREE, ("--node-limit", "20"), {"nodes": 20}),
+        (CONFIGS / "training/qwen3_30b_16_h100.yaml",
+         ("--robust", "--set", "execution={stack: te, chip: h100_80gb}"),
+         {"robust": True, "changes": STACK}),
+        (GRAPH, ("--set", "system.memory.bandwidth=10 GB/s"),
+         {"changes": ["system.memory.bandwidth=10 GB/s"]}),
+        (GRAPH, ("--set", "system.memory.bandwidth=10 GB/s"),
+         {"changes": {"system.memory.bandwidth": "10 GB/s"}}),
+        (DEPLOYMENT, ("--set", "serving.tensor=[4]", "--set", "serving.modes=[aggregated]"),
+         {"changes": {"serving.tensor": [4], "serving.modes": ["aggregated"]}}))
 
-    def test_a_mapping(self):
-        self.same(GRAPH)
-
-    def test_a_plan(self):
-        self.same(PLAN)
-
-    def test_an_execution(self):
-        self.same(EXECUTION)
-
-    def test_a_deployment(self):
-        self.same(DEPLOYMENT)
-
-    def test_a_split_of_budgets(self):
-        self.same(SPLIT)
-
-    def test_several_answers(self):
-        self.same(PLAN, "--top", "3", top=3)
+    def test_answers(self):
+        for config, arguments, options in self.CASES:
+            with self.subTest(config=config.name, **options):
+                ours = dfsearch.solve(config, threads=1, deterministic=True, **options).to_dict()
+                theirs = program(config, "--threads", "1", "--deterministic", *arguments)
+                for answer in (ours, theirs):
+                    del answer["search"]  # has times
+                self.assertEqual(ours, theirs)
 
 
 class Options(unittest.TestCase):
-    def test_threads_do_not_change_the_answer(self):
-        self.assertEqual(dfsearch.solve(FREE, threads=1).step_time,
-                         dfsearch.solve(FREE, threads=8).step_time)
-
     def test_a_time_limit_leaves_an_answer_and_a_bound(self):
         result = dfsearch.solve(HARD, time_limit=0.3)
         self.assertEqual(result.stopped_by, "time")
@@ -140,40 +108,10 @@ class Options(unittest.TestCase):
         if result.objective is not None:
             self.assertLessEqual(result.bound, result.objective)
 
-    def test_nodes(self):
-        result = dfsearch.solve(HARD, nodes=1)
-        self.assertEqual(result.stopped_by, "nodes")
-
-    def test_a_gap(self):
-        result = dfsearch.solve(FREE, gap=0.5)
-        self.assertLessEqual(result.gap, 0.5)
-
-    def test_top(self):
-        answers = dfsearch.solve(PLAN, top=3)["top"]
-        self.assertEqual(len(answers), 3)
-        self.assertEqual(answers, sorted(answers, key=lambda one: one["step_time"]))
-
     def test_a_hint(self):
         first = dfsearch.solve(PLAN)
-        self.assertEqual(dfsearch.solve(PLAN, hint=first).step_time, first.step_time)
-        self.assertEqual(dfsearch.solve(PLAN, hint=first.to_dict()).step_time, first.step_time)
-
-    def test_count(self):
-        self.assertGreater(dfsearch.solve(EXECUTION, count=True)["feasible"], 1000)
-
-    def test_robust(self):
-        stack = {"execution": {"stack": "te", "chip": "h100_80gb"}}
-        result = dfsearch.solve(CONFIGS / "training/qwen3_30b_16_h100.yaml", changes=stack,
-                                robust=True)
-        self.assertGreaterEqual(result["robust"]["regret"], 0.0)
-
-    def test_what_a_tenth_more_brings(self):
-        result = dfsearch.solve(EXECUTION, what_if=True)
-        rows = {row["more"]: row for row in result["what_if"]}
-        self.assertEqual(list(rows), ["peak", "memory bandwidth", "memory capacity",
-                                      "network bandwidth"])
-        self.assertLess(rows["peak"]["objective"], result.step_time)
-        self.assertNotIn("what_if", dfsearch.solve(EXECUTION).to_dict())
+        for hint in (first, first.to_dict()):
+            self.assertEqual(dfsearch.solve(PLAN, hint=hint, nodes=1).step_time, first.step_time)
 
     def test_several_at_once(self):
         found = []
@@ -252,8 +190,16 @@ class Errors(unittest.TestCase):
             dfsearch.solve(*arguments, **options)
         return caught.exception
 
-    def test_a_file_that_is_not_there(self):
-        self.assertIn("no.yaml", str(self.refused("no.yaml")))
+    def test_what_is_wrong_is_named(self):
+        serving = CONFIGS / "serving" / "own_chip.yaml"
+        for named, config, options in (
+                ("no.yaml", "no.yaml", {}), ("wings", GRAPH, {"changes": {"system.wings": 2}}),
+                ("none.json", GRAPH, {"hint": "none.json"}), ("--robust", GRAPH, {"robust": True}),
+                ("stack", PLAN, {"robust": True}), ("--what-if", serving, {"what_if": True})):
+            with self.subTest(named):
+                error = self.refused(config, **options)
+                self.assertIn(named, str(error))
+                self.assertIsInstance(error, ValueError)
 
     def test_all_that_is_wrong_at_once(self):
         wrong = copy.deepcopy(SMALL)
@@ -262,21 +208,6 @@ class Errors(unittest.TestCase):
         error = self.refused(wrong)
         self.assertEqual(len(error.messages), 2)
         self.assertTrue(all(": expected" in message for message in error.messages))
-
-    def test_it_is_a_value_error(self):
-        self.assertIsInstance(self.refused({}), ValueError)
-
-    def test_an_option_that_a_kind_does_not_take(self):
-        self.assertIn("--robust", str(self.refused(GRAPH, robust=True)))
-        self.assertIn("stack", str(self.refused(PLAN, robust=True)))
-        serving = CONFIGS / "serving" / "own_chip.yaml"
-        self.assertIn("--what-if", str(self.refused(serving, what_if=True)))
-
-    def test_a_key_that_is_unknown(self):
-        self.assertIn("wings", str(self.refused(GRAPH, changes={"system.wings": 2})))
-
-    def test_a_hint_that_is_none(self):
-        self.assertIn("none.json", str(self.refused(GRAPH, hint="none.json")))
 
     def test_nothing_fits(self):
         result = dfsearch.solve(GRAPH, changes={"system.memory.capacity": "1 GB"})
