@@ -12,7 +12,7 @@ import pathlib
 import random
 
 import scale_instances
-from make_instances import Graph, flow
+from graph_text import Graph, flow
 from support import ROOT
 
 CONFIGS = ROOT / "configs"

@@ -13,7 +13,7 @@ import random
 import sys
 
 import graph_instances
-from make_instances import SEQUENCE, Graph
+from graph_text import SEQUENCE, Graph
 
 CHIP = {"cores": 640, "lanes": 32, "stages": 6, "frequency": "1.25 GHz"}
 
