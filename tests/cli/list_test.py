@@ -66,16 +66,5 @@ class ListTest(CliTest):
         self.assertEqual(json.loads((self.folder / "s.json").read_text()),
                          {"systems": lists["systems"]})
 
-    def test_names_work_from_any_folder(self):
-        self.write("c.yaml", "workload: {from: gpt3_1t_training}\nsystem: {from: sn30_2d_torus}\n"
-                             "execution: {style: kernel_by_kernel, compute_utilization: 0.9}\n")
-        by_name = self.result("c.yaml", "--quiet")
-        by_path = self.result("c.yaml", "--quiet",
-                              "--set", f"system.from={CONFIGS}/systems/sn30_2d_torus.yaml")
-        self.assertEqual(by_name["step_time"], by_path["step_time"])
-        wrong = self.run_tool("c.yaml", "--set", "system.from=sn30_2d_tours", status=2).stderr
-        self.assertIn("did you mean 'sn30_2d_torus'?", wrong)
-
-
 if __name__ == "__main__":
     main()
