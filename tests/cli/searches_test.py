@@ -15,6 +15,7 @@ from support import CliTest
 SMALLER = KINDS["mapping"].replace("global_batch: 8", "global_batch: 4")
 WATCHED = [kind for kind in KINDS if kind != "fleet"]  # which has one answer, at its end
 CHECKPOINTS = [kind for kind in WATCHED if kind != "stages"]
+GAPS = ("mapping", "least bytes", "stages", "split", "plan", "stack", "execution")
 FLOORS = {"plan": "nodes", "stack": "nodes", "deployment": "leaves", "front": "leaves"}
 # The degrees that pin one of the best answers, in the section of the config.
 RANKED = {"plan": "parallelism", "stack": "parallelism", "execution": "calculon"}
@@ -49,6 +50,7 @@ class Searches(CliTest):
 
     def test_limits_end_the_search(self):
         def check(kind, config):
+            keys = list(self.result(config))
             for options, reason in ((("--node-limit", "1"), "nodes"),
                                     (("--time-limit", "1 ns"), "time")):
                 if (kind, reason) == ("fleet", "nodes"):  # which takes a single one
@@ -57,15 +59,23 @@ class Searches(CliTest):
                 done = self.run_tool(config, *options, "--threads", "1", "--json", "r.json",
                                      status=status)
                 result = json.loads((self.folder / "r.json").read_text())
+                self.assertEqual(list(result), keys)
                 self.assertEqual(
                     (done.returncode, result["stopped_by"]),
                     ({"feasible": 4, "no_solution": 5}[result["status"]], reason))
                 self.assertIn({"nodes": "stopped by the node limit",
                                "time": "stopped by the time limit"}[reason],
                               " ".join(done.stdout.split()))
-            wide = self.result(config, "--gap", "0.5", "--threads", "1")
+            one = ("--threads", "1", "--deterministic")
+            wide = self.result(config, "--gap", "0.5", *one)
             self.assertEqual(wide["status"], "optimal")
             self.assertLessEqual(wide["gap"], 0.5)
+            # Where a config has a limit, it holds unless an option has another one.
+            if kind in GAPS:
+                of_config = ("--set", "search.gap=0.5", *one)
+                self.assertGreater(wide["gap"], 0)
+                self.assertEqual(certain(self.result(config, *of_config)), certain(wide))
+                self.assertEqual(self.result(config, *of_config, "--gap", "0")["gap"], 0)
 
         self.of_each_kind(check)
 

@@ -421,24 +421,5 @@ TEST_CASE("the cores of the best allocation, given back, cost the same") {
   CHECK(given > 50);
 }
 
-TEST_CASE("the presets differ in the switches that the published runs have") {
-  const Equations physical = Equations::physical();
-  CHECK(physical.all_reduce_passes == 2);
-  CHECK(physical.virtual_stages == VirtualStages::Layers);
-  CHECK(physical.layout_conversion_bytes == ConversionBytes::Full);
-  CHECK(physical.phases == SplitPhases::Separate);
-  CHECK(physical.weight_traffic == WeightTraffic::PerStep);
-  CHECK(physical.shards == Shards::Whole);
-  CHECK(physical.layer_seams == LayerSeams::Charged);
-  const Equations published = Equations::published();
-  CHECK(published.all_reduce_passes == 2);
-  CHECK(published.virtual_stages == VirtualStages::LayersMinusOne);
-  CHECK(published.layout_conversion_bytes == ConversionBytes::Shard);
-  CHECK(published.phases == SplitPhases::Halves);
-  CHECK(published.weight_traffic == WeightTraffic::Resident);
-  CHECK(published.shards == Shards::Even);
-  CHECK(published.layer_seams == LayerSeams::Free);
-}
-
 }  // namespace
 }  // namespace dfsearch

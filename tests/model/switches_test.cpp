@@ -533,12 +533,4 @@ TEST_CASE("operational intensity is useful FLOP for the bytes of a chip") {
   CHECK(cost.network_intensity == about(440 * 0.75 / 2 / (0.8 * 80)));
 }
 
-TEST_CASE("the presets differ in the switches of the whole machine, too") {
-  CHECK(Equations::physical().all_to_all == AllToAllTime::PerDimension);
-  CHECK_FALSE(Equations::physical().dlrm_gradient_bandwidth.has_value());
-  CHECK(Equations::published().all_to_all == AllToAllTime::Bisection);
-  CHECK(Equations::published().all_to_all_pairs == PairCount::Auto);
-  CHECK(Equations::published().dlrm_gradient_bandwidth == BytesPerSecond(1e9));
-}
-
 }  // namespace dfsearch

@@ -5,7 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -170,59 +169,6 @@ TEST_CASE("roles, stages and offloading of a plan are told") {
   CHECK(chips == 16);
 }
 
-TEST_CASE("parts of the step time and of the memory are the whole") {
-  for (const char* schedule : {"1f1b", "interleaved", "zb_h1", "gpipe"}) {
-    const Solved solved =
-        solve({"parallelism.pipeline=4", std::string("training.schedule=") + schedule});
-    const Json json = solved.json();
-    double time = 0.0;
-    for (const Json& part : json["time"]) time += part.get<double>();
-    CHECK(time == doctest::Approx(json["step_time"].get<double>()).epsilon(1e-12));
-    const Json& memory = json["memory"];
-    double bytes = 0.0;
-    for (const char* part :
-         {"weights", "gradients", "optimizer", "activations", "working", "ends"}) {
-      bytes += memory[part].get<double>();
-    }
-    CHECK(bytes == doctest::Approx(memory["total"].get<double>()).epsilon(1e-12));
-  }
-}
-
-TEST_CASE("what does not fit is told with stage, bytes and what would help") {
-  const std::vector<std::string> given = {
-      "system.memory.capacity=100 kB", "parallelism={tensor: 1, context: 1, pipeline: 2, data: 8}",
-      "training={zero: 0, recompute: none}", "workload.micro_batch=8"};
-  const Solved solved = solve(given);
-  REQUIRE(solved.result.status == SearchStatus::Infeasible);
-  REQUIRE(solved.result.misfit.has_value());
-  const std::string text = solved.report();
-  CAPTURE(text);
-  CHECK(contains(
-      text, "result        infeasible, proved by memory formulas of textbooks: no plan fits\n"));
-  CHECK(contains(text, "reason        a chip of stage "));
-  CHECK(contains(text, "the fullest, needs "));
-  CHECK(contains(flat(text), " bytes) of memory, and has 100 kB: "));
-  CHECK(contains(text, "what helps "));
-  CHECK(contains(text, "\nparallelism   tensor 1, pipeline 2, data 8\n"));
-  check_width(text);
-  const Json why = solved.json()["infeasible"];
-  CHECK(why["limit"] == "memory");
-  CHECK(why["available"] == 100e3);
-  CHECK(why["needed"] == why["memory"]["total"]);
-  CHECK(why["parallelism"]["data"] == 8);
-  CHECK(why["plan"]["zero"] == 0);
-  // The stated need fits, and a byte less does not.
-  const double needed = why["needed"].get<double>();
-  const auto with = [&](double bytes) {
-    std::vector<std::string> overrides = given;
-    overrides.push_back("system.memory.capacity=" + std::to_string(std::int64_t(bytes)) + " B");
-    return solve(overrides).result.status;
-  };
-  REQUIRE(needed == std::floor(needed));
-  CHECK(with(needed) == SearchStatus::Optimal);
-  CHECK(with(needed - 1.0) == SearchStatus::Infeasible);
-}
-
 TEST_CASE("a remedy is enough by itself") {
   // Weights, gradients and optimizer of all layers on every chip, but for what is left open.
   const std::vector<std::string> given = {
@@ -250,36 +196,6 @@ TEST_CASE("a remedy is enough by itself") {
     CHECK(solve(overrides).result.status == SearchStatus::Optimal);
     CHECK(remedy["needed"].get<double>() <= 9e6);
   }
-}
-
-TEST_CASE("a search that is stopped says by what, with and without a plan") {
-  // First plans come before the proof: only time ends a search without any.
-  StepSearch late;
-  late.limits.deadline = Deadline(Seconds(1e-9));
-  const Solved none = solve({}, late);
-  CHECK(contains(none.report(), "result        stopped by the time limit before a plan was found"));
-  CHECK_FALSE(contains(none.report(), "step time  "));
-  const Json json = none.json();
-  CHECK(json["status"] == "no_solution");
-  CHECK(json["stopped_by"] == "time");
-  for (const char* key :
-       {"objective", "gap", "step_time", "utilization", "tokens_per_second", "parallelism",
-        "network", "micro_batch", "plan", "time", "memory", "infeasible"}) {
-    CAPTURE(key);
-    CHECK(json[key].is_null());
-  }
-  StepSearch search;
-  bool stopped_with_a_plan = false;
-  for (search.limits.nodes = 1; search.limits.nodes < 200 && !stopped_with_a_plan;
-       ++search.limits.nodes) {
-    const Solved some = solve({}, search);
-    if (some.result.status != SearchStatus::Feasible) continue;
-    stopped_with_a_plan = true;
-    CHECK(contains(some.report(), "result        stopped by the node limit with a plan; gap "));
-    CHECK(some.json()["status"] == "feasible");
-    CHECK(some.json()["gap"] > 0.0);
-  }
-  CHECK(stopped_with_a_plan);
 }
 
 TEST_CASE("the best of other parallelisms are listed") {

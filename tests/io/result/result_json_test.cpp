@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "io/example_problem.hpp"
-#include "io/report/report.hpp"
 
 namespace dfsearch {
 namespace {
@@ -68,53 +67,6 @@ TEST_CASE("partitions keep their index and say who uses which cores") {
   const auto verdict = evaluate(at_utilization, example_mapping());
   const nlohmann::json without = parsed(Outcome::of(at_utilization, example_mapping(), verdict));
   CHECK(without["partitions"][1]["cores"] == nlohmann::json::object());
-}
-
-TEST_CASE("every result has every key") {
-  const Problem problem = example_problem();
-  const SearchResult optimal = optimal_result(problem);
-  const auto expected = keys_of(parsed(Outcome::of(problem, optimal)));
-  CHECK(expected.size() == 47);
-
-  SearchResult infeasible;
-  infeasible.status = SearchStatus::Infeasible;
-  infeasible.infeasible =
-      Infeasible{.resource = Resource::Sram, .needed = 10.0, .available = 5.0, .where = "A"};
-  infeasible.changes = {
-      {.what = Raised::Degree, .dimension = 1, .from = 2, .at_least = 3, .enough = 4}};
-  const nlohmann::json json = parsed(Outcome::of(problem, infeasible));
-  CHECK(keys_of(json) == expected);
-  const nlohmann::json change = {
-      {"raise", "degree"}, {"dimension", 1}, {"from", 2}, {"at_least", 3}, {"enough", 4}};
-  CHECK(json["infeasible"] ==
-        nlohmann::json{{"resource", "sram"},
-                       {"needed", 10},
-                       {"available", 5},
-                       {"where", "A"},
-                       {"text", infeasible_text(problem, *infeasible.infeasible)},
-                       {"changes", nlohmann::json::array({change})},
-                       {"changes_complete", true}});
-  for (const char* key : {"objective", "lower_bound", "gap", "partitions", "parallelism", "tile"}) {
-    CAPTURE(key);
-    CHECK(json[key].is_null());
-  }
-
-  SearchResult stopped;
-  stopped.stopped_by = StopReason::Time;
-  stopped.lower_bound = Score(1.5);
-  const nlohmann::json none = parsed(Outcome::of(problem, stopped));
-  CHECK(keys_of(none) == expected);
-  CHECK(none["status"] == "no_solution");
-  CHECK(none["stopped_by"] == "time");
-  CHECK(none["lower_bound"] == 1.5);
-  CHECK(none["gap"].is_null());
-
-  const Mapping mapping = example_mapping();
-  const auto verdict = evaluate(problem, mapping);
-  const nlohmann::json evaluated = parsed(Outcome::of(problem, mapping, verdict));
-  CHECK(keys_of(evaluated) == expected);
-  CHECK(evaluated["status"] == "feasible");
-  CHECK(evaluated["search"].is_null());
 }
 
 TEST_CASE("the best parallelisms are listed, the best first") {
