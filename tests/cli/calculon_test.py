@@ -107,6 +107,27 @@ class Points(CliTest):
                     self.assertAlmostEqual(sum(result["memory_parts"][place].values()),
                                            result["memory"][place], delta=0.01)
 
+    # The best execution of the 1T model on 1,024 A100, as Calculon has its parts and those of a block.
+    PARTS = {"forward": 16.29373283, "backward": 31.07677177, "recompute": 0.6911681236,
+             "optimizer": 0.007788482872, "bubble": 1.443609351, "pipeline": 1.213526471,
+             "data": 0.2008271403, "tensor": 0, "tensor_again": 0, "offload": 0}
+    BLOCK = {"forward": 0.03182369693, "input_gradient": 0.03192606915,
+             "weight_gradient": 0.02877075071, "recompute": 0.001349937741}
+
+    def test_parts_of_a_published_point_and_a_twin(self):
+        def cost(row, **changes):
+            cells = [cell.strip() for cell in row.split("|")]
+            run = decisions(cells[1:7])[0] | changes
+            return self.cost(workload("1T"), system("A", 1024), run)
+
+        plain, offloaded = POINTS.splitlines()[12:14]
+        result = cost(plain)
+        for expected, found in ((self.PARTS, result["time"]), (self.BLOCK, result["block"])):
+            self.assertEqual({key: float(f"{value:.9e}") for key, value in found.items()}, expected)
+        # What the optimizer needs fits the first memory as well.
+        twin = cost(offloaded, offload=["weights", "activations"])
+        self.assertEqual(twin["step_time"], cost(offloaded)["step_time"])
+
     def test_the_table_of_measured_steps(self):
         table = PAGE.partition("## 9. ")[2]
         rows = [[cell.strip() for cell in line.strip("|").split("|")]
