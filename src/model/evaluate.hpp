@@ -4,8 +4,8 @@
 // evaluate adds up a complete mapping from the problem anew: no bound, no table and no partial sum
 // of the search takes part.  Every result of a search is costed again by it.  Both get the costs of
 // single kernels and tensors from LayerCosts (model/layer/layer_costs.hpp), whose errors this check
-// does not find; the twins that share no code with it do: tests/support/plain_model.hpp and
-// tests/support/reference_model.py.
+// does not find; the model that is written once more and shares no code with it does:
+// tests/support/plain_model.hpp.
 
 #include <cstdint>
 #include <optional>

@@ -48,6 +48,18 @@ class MachinesTest(CliTest):
         self.assertAlmostEqual(self.answer(ARRAY)["step_time"] / 4.608e-6, 1, places=9)
         free = self.answer(ARRAY, "--set", "equations.array_loads=free")
         self.assertAlmostEqual(free["step_time"] / 3.072e-6, 1, places=9)
+        # Blocks of the operand that stays are as high as the array, or as it is itself.
+        for m, k, n in ((256, 768, 256), (300, 90, 40), (50, 200, 700), (1000, 129, 128), (7, 5, 3)):
+            of = {"output": (m, n, k, 0), "weight": (m, k, n, min(k, 128)),
+                  "input": (n, k, m, min(k, 128))}
+            cycles = {dataflow: -(-lanes // 128) * -(-stages // 128) * (streamed + loaded)
+                      for dataflow, (lanes, stages, streamed, loaded) in of.items()}
+            cycles["best"] = min(cycles.values())
+            for dataflow, count in cycles.items():
+                kernel = f"workload.kernels.0={{name: G, kind: weight_gemm, M: {m}, K: {k}, N: {n}}}"
+                found = self.answer(ARRAY, "--set", kernel, "--set", "system.memory.bandwidth=1 PB/s",
+                                    "--set", f"system.accelerator.dataflow={dataflow}")
+                self.assertAlmostEqual(found["step_time"] / (count * 1e-9), 1, places=9)
 
     def test_a_torus_gathers_over_all_links(self):
         at_once = 1e9 * 4095 / 4096 / 600e9 + 24e-6

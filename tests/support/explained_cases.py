@@ -10,9 +10,7 @@ is cut once for every piece.  The pieces and the extents of shards are those of 
 least.
 """
 
-import copy
-
-import reference_model
+import reference_workloads
 
 RAIL_ONLY_DATA = [
     {"topology": "switch", "degree": 8, "bandwidth": "900.0 GB/s", "strategy": "data"},
@@ -27,39 +25,36 @@ ROWS = {"LayerNorm_1": 256029, "Q": 32025, "K": 32147, "V": 32002.000003906236,
 COLUMNS = {"Q": 5, "K": 5}
 
 
-def rail_only_step(record):
-    """Seconds of case 58."""
-    config = copy.deepcopy(record["config"])
-    tensor, pipeline, _ = config["system"]["network"]
-    config["system"]["network"] = [tensor, pipeline, *RAIL_ONLY_DATA]
-    problem = reference_model.load(config)
-    names = [kernel.name for kernel in problem.kernels]
+def rail_only(record):
+    """The config of case 58 with the dimensions that its code counts, and its mapping."""
+    system = record["config"]["system"]
+    network = [*system["network"][:2], *RAIL_ONLY_DATA]
     # One of the shardings of least bytes: no kernel reads the output of Add_2.
-    sharding = dict(zip(names, reference_model.least_bytes_sharding(problem))) | {"Add_2": "M"}
-    mapping = {
-        "network": config["system"]["network"], "micro_batch": 1, "tile": 128,
-        "partitions": [{"kernels": [name]} for name in names], "sharding": sharding,
-    }
-    return reference_model.evaluate(problem, mapping)["step_time"]
+    config = record["config"] | {"system": system | {"network": network}, "power": {},
+                                 "sharding": {"pins": {"Add_2": "M"}}}
+    return config, {"micro_batch": 1, "tile": 128, "partitions": [
+        {"kernels": [name]} for name in kernel_names(record["config"])]}
 
 
-def reread_step(record):
-    """Seconds of case 74: memory bounds every kernel."""
-    config = record["config"]
-    problem = reference_model.load(config)
-    tensor_degree = config["system"]["network"][0]["degree"]
-    sharding = reference_model.least_bytes_sharding(problem)
-    moved = [0.0] * len(problem.kernels)
-    for tensor in problem.tensors:
-        source = problem.kernels[tensor.source]
-        rows, _, columns = reference_model.shard_extents(
-            source, sharding[tensor.source], tensor_degree, TILES)
-        size = ROWS.get(source.name, rows) * COLUMNS.get(source.name, columns) * problem.word
+def kernel_names(config):
+    return [kernel.name for kernel in reference_workloads.graph(config["workload"])[0]]
+
+
+def reread_step(record, sharding):
+    """Seconds of case 74, with the loops of least bytes: memory bounds every kernel."""
+    workload, system = record["config"]["workload"], record["config"]["system"]
+    kernels, tensors, _ = reference_workloads.graph(workload)
+    word = reference_workloads.quantity(workload["word"], "B")
+    bandwidth = reference_workloads.quantity(system["memory"]["bandwidth"], "B/s")
+    moved = [0.0] * len(kernels)
+    for tensor in tensors:
+        source = kernels[tensor.source]
+        is_by_rows = sharding[source.name] in ("outer", "M")
+        rows = -(-source.outer * source.m // (system["chips"] if is_by_rows else 1))
+        columns = -(-source.n // (system["chips"] if sharding[source.name] == "N" else 1))
+        size = ROWS.get(source.name, rows) * COLUMNS.get(source.name, -(-columns // TILES)) * word
         moved[tensor.source] += size
         moved[tensor.target] += size
-    times = [
-        TILES * PIECES.get(kernel.name, 1) * size / problem.memory_bandwidth
-        for kernel, size in zip(problem.kernels, moved)
-    ]
-    workload = config["workload"]
+    times = [TILES * PIECES.get(kernel.name, 1) * size / bandwidth
+             for kernel, size in zip(kernels, moved)]
     return sum(times) * workload["layers"] * workload["global_batch"]
