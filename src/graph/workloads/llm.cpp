@@ -8,7 +8,7 @@
 // and whose output, the gradient, is all-reduced over the data dimensions.
 //
 // Kernel and tensor lists follow docs/model.md, section 9; the counts and the
-// FLOP are checked against published runs in tests/graph/workloads/llm_test.cpp.
+// FLOP are checked against published runs in tests/graph/workloads/machine_test.cpp.
 
 #include "graph/workloads/generators.hpp"
 

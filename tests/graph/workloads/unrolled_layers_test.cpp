@@ -37,29 +37,6 @@ NamePairs repeated(const NamePairs& of_one, int layers) {
 
 }  // namespace
 
-TEST_CASE("published layers are joined by their outputs and gradients") {
-  const DataflowGraph layer =
-      llm_training_graph({.hidden = 64, .heads = 4, .head_dim = 16, .sequence = 32});
-  const DataflowGraph graph = unrolled_layers(layer, 3);
-  CHECK(graph.kernel_count() == 3 * 41);
-  CHECK(graph.flops() == 3.0 * layer.flops());
-  NamePairs expected = repeated(tensors_of(layer), 3);
-  for (int i = 1; i < 3; ++i) {
-    expected.emplace(in_layer(i, "Add_2"), in_layer(i + 1, "Add_Prev_Layer"));
-    for (const char* name : {"Q_bwd", "K_bwd", "V_bwd"}) {
-      expected.emplace(in_layer(i + 1, name), in_layer(i, "Loss_bwd"));
-    }
-  }
-  CHECK(tensors_of(graph) == expected);
-  // The list runs through the step: forward from the first layer, backward from the last.
-  CHECK(graph.kernels().front().name == "L1.Add_Prev_Layer");
-  CHECK(graph.kernels()[3 * 18].name == "L3.Loss_bwd");
-  for (std::size_t k = 0; k < graph.kernel_count(); ++k) {
-    CHECK(graph.topological_order()[k] == KernelId(k));
-  }
-  CHECK(unrolled_layers(layer, 1) == layer);
-}
-
 TEST_CASE("layers by rule are joined at their seams, the ends of which are left") {
   const Transformer model{.hidden = 64,
                           .layers = 6,
