@@ -203,6 +203,25 @@ class ReferenceTest(CliTest):
     def test_layers_of_lstm(self):
         self.check(random_lstm)
 
+    def test_a_layer_is_sharded_so_that_least_bytes_move(self):
+        network = [{"topology": "ring", "degree": 2, "bandwidth": "1 GB/s", "strategy": "tensor"}]
+        self.write("c.yaml", json.dumps({
+            "workload": {"kind": "llm_training", "hidden": 32, "heads": 4, "head_dim": 8,
+                         "sequence": 128, "layers": 1, "word": "2 B", "global_batch": 1},
+            "system": {**SYSTEM, "chips": 2, "network": network},
+            "execution": {"style": "kernel_by_kernel"}, "search": {"sharding": "least_bytes"}}))
+        found = self.result("c.yaml")
+        split = collections.defaultdict(set)
+        for kernel, loop in found["sharding"].items():
+            split[loop].add(kernel)
+        self.assertEqual(split["K"], {"PROJ_GEMM", "FFN1", "FFN0_bwd", "V_bwd"})
+        self.assertEqual(split["M"], {
+            "FFN0", "GeLU", "Loss_bwd", "FFN1_bwd", "GeLU_bwd", "PROJ_GEMM_bwd",
+            *(f"{gemm}_bwd_weight_update"
+              for gemm in ("FFN1", "FFN0", "PROJ_GEMM", "V", "K", "Q"))})
+        self.assertEqual(len(split["outer"]), 15)  # what the heads compute
+        self.assertEqual(len(split["none"]), 10)
+
 
 if __name__ == "__main__":
     main()
