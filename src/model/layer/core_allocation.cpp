@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -67,6 +69,31 @@ std::int64_t systolic_cycles(const Kernel& kernel, const Shard& shard, Dataflow 
   const std::int64_t columns = ceil_div(ceil_div(extents.stages, accelerator.stages), grid.stages);
   return capped_product(capped_product(capped_product(rows, columns), extents.streamed + loaded),
                         rounds(kernel, shard));
+}
+
+/// Kernels with one list of options, which kernels of one shape share.
+struct AlikeKernels {
+  const std::vector<CoreOption>* list = nullptr;
+  std::int64_t kernels = 0;
+};
+
+/// Each list with its kernels; a list comes up again where many others lie between two of its
+/// kernels, as looking farther back would take longer than it spares.
+std::vector<AlikeKernels> alike_kernels(std::span<const std::vector<CoreOption>* const> options) {
+  constexpr std::ptrdiff_t kMostLooks = 16;
+  std::vector<AlikeKernels> alike;
+  alike.reserve(options.size());
+  for (const auto* list : options) {
+    const auto last = alike.rbegin() + std::min(kMostLooks, std::ssize(alike));
+    const auto found =
+        std::find_if(alike.rbegin(), last, [&](const AlikeKernels& of) { return of.list == list; });
+    if (found == last) {
+      alike.push_back({.list = list, .kernels = 1});
+    } else {
+      ++found->kernels;
+    }
+  }
+  return alike;
 }
 
 }  // namespace
@@ -186,10 +213,11 @@ std::optional<std::int64_t> least_cycles(std::span<const std::vector<CoreOption>
   std::int64_t low = 0;   // no pace below is possible
   std::int64_t high = 0;  // one core each reaches this pace
   double spent = 0.0;     // core-cycles of one core each: no allocation spends fewer
-  for (const auto* list : options) {
+  const std::vector<AlikeKernels> alike = alike_kernels(options);
+  for (const auto& [list, kernels] : alike) {
     low = std::max(low, list->back().cycles);
     high = std::max(high, list->front().cycles);
-    spent += static_cast<double>(list->front().cycles);
+    spent += static_cast<double>(kernels) * static_cast<double>(list->front().cycles);
   }
   const double mean = spent / static_cast<double>(cores) * (1.0 - 0x1p-30);
   low = std::max(low, static_cast<std::int64_t>(mean));
@@ -200,9 +228,9 @@ std::optional<std::int64_t> least_cycles(std::span<const std::vector<CoreOption>
     std::int64_t used = 0;
     std::int64_t reached = 0;
     std::int64_t next = high;  // the least pace above at which a kernel needs fewer cores
-    for (const auto* list : options) {
+    for (const auto& [list, kernels] : alike) {
       const CoreOption* option = cheapest_within(*list, pace);
-      used += option->cores;
+      used += kernels * option->cores;
       reached = std::max(reached, option->cycles);
       if (option != list->data()) next = std::min(next, (option - 1)->cycles);
     }
