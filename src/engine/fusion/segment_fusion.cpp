@@ -62,7 +62,11 @@ class SegmentPath {
 
   std::optional<Fusion> find() {
     std::vector<Vertex> least = origin();
-    for_each_segment([&](const Segment& segment) {
+    // A longer segment is on no path that replaces another one.
+    const auto most = [&](std::size_t begin, std::size_t end) {
+      return counts_ ? kNever : least[end].time - least[begin].time - 1;
+    };
+    for_each_segment(most, [&](const Segment& segment) {
       if (counts_ && segments_.size() <= kMostSegments) segments_.push_back(segment);
       relax(least, segment, [&](const Vertex& a, const Vertex& b) {
         return a.time < b.time || (counts_ && a.time == b.time && a.used < b.used);
@@ -114,18 +118,20 @@ class SegmentPath {
     return path;
   }
 
-  /// Visits all edges of the graph of segments once, ascending by their begins.
-  template <class Visit>
-  void for_each_segment(const Visit& visit) {
+  /// Visits all edges of the graph of segments once, ascending by their begins, but those that take
+  /// longer than `most` of their ends for sure.
+  template <class Most, class Visit>
+  void for_each_segment(const Most& most, const Visit& visit) {
     OpenPartition partition(tables_, KernelSet(tables_.size()));
     for (std::size_t begin = 0; begin < tables_.size(); ++begin) {
-      if (least_used_[begin] < kUnreached) visit_from(begin, partition, visit);
+      if (least_used_[begin] < kUnreached) visit_from(begin, partition, most, visit);
       partition.put_before(order_[begin]);
     }
   }
 
-  template <class Visit>
-  void visit_from(std::size_t begin, OpenPartition& partition, const Visit& visit) {
+  template <class Most, class Visit>
+  void visit_from(std::size_t begin, OpenPartition& partition, const Most& most,
+                  const Visit& visit) {
     tables_.deadline().check();
     const auto index = index_after(least_used_[begin], is_backward(begin));
     if (!index) return;
@@ -141,7 +147,7 @@ class SegmentPath {
       const Work work = kWordsOfSegment + partition.allocation_work();
       paced_.check(work);
       work_ += work;
-      const Ticks time = partition.time(kNever);
+      const Ticks time = partition.time(most(begin, end + 1));
       if (time >= kNever) continue;
       least_used_[end + 1] = std::min(least_used_[end + 1], *index + 1);
       visit(Segment{.begin = begin, .end = end + 1, .time = time});
