@@ -1,10 +1,10 @@
 // Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983).
 //
 // A kernel, with the kernels of its partition that must go along, moves to the partition of a
-// neighbour, to one that runs about as early, or to one of its own; a whole partition may join
-// another.  A move that makes the fusion worse by d ticks is made with probability 2^(-d / heat).
-// The heat falls from a share of the median cost of such moves in a sample (White 1984) to next to
-// nothing, in rounds.  Each round begins at the best so far, lasts longer and begins cooler.
+// neighbour, to one that runs about as early, or to one of its own.  A move that makes the fusion
+// worse by d ticks is made with probability 2^(-d / heat).  The heat falls from a share of the
+// median cost of such moves in a sample (White 1984) to next to nothing, in rounds.  Each round
+// begins at the best so far, lasts longer and begins cooler.
 //
 // Times are ticks and all draws are of whole numbers, or products of whole numbers with the heat,
 // so that any machine makes the same moves.  The tables cost the result again.
@@ -142,9 +142,7 @@ MoveSearch::Move MoveSearch::draw_move(Ticks most) {
   if (to == own) return {};
   const bool later =
       to == MovingParts::kNewPart ? draw(2) == 0 : parts_.place_of(to) > parts_.place_of(own);
-  if (to != MovingParts::kNewPart && draw(8) == 0) {
-    parts_.choose_all(own);
-  } else if (later) {
+  if (later) {
     parts_.choose_with_followers(kernel);
   } else {
     parts_.choose_with_leaders(kernel);

@@ -130,12 +130,6 @@ void MovingParts::fill(Part& part) {
 
 std::int64_t MovingParts::take_steps() { return std::exchange(steps_, 0); }
 
-void MovingParts::begin_choice(std::size_t part) {
-  from_ = part;
-  ++choice_;
-  chosen_.clear();
-}
-
 void MovingParts::add_choice(std::size_t kernel) {
   if (is_chosen(kernel)) return;
   chosen_at_[kernel] = choice_;
@@ -143,7 +137,9 @@ void MovingParts::add_choice(std::size_t kernel) {
 }
 
 void MovingParts::choose(std::size_t kernel) {
-  begin_choice(part_of_[kernel]);
+  from_ = part_of_[kernel];
+  ++choice_;
+  chosen_.clear();
   add_choice(kernel);
 }
 
@@ -163,11 +159,6 @@ void MovingParts::choose_with_leaders(std::size_t kernel) {
       if (part_of_[link.other] == from_) add_choice(link.other);
     }
   }
-}
-
-void MovingParts::choose_all(std::size_t part) {
-  begin_choice(part);
-  for (const std::uint32_t p : parts_[part].kernels) add_choice(p);
 }
 
 bool MovingParts::has_index_for_one_more() const {

@@ -56,7 +56,6 @@ class MovingParts {
   void choose_with_followers(std::size_t kernel);
   /// The kernel and all of its partition that it depends on.
   void choose_with_leaders(std::size_t kernel);
-  void choose_all(std::size_t part);
 
   /// Change of the fusion's time if the chosen kernels move to another partition, or to one of
   /// their own; kNever if they do not fit there, or if the change exceeds `limit` for sure.
@@ -92,7 +91,6 @@ class MovingParts {
   [[nodiscard]] std::span<const Link> outputs(std::size_t kernel) const {
     return links(kernel).subspan(outputs_[kernel]);
   }
-  void begin_choice(std::size_t part);
   void add_choice(std::size_t kernel);
   [[nodiscard]] bool is_chosen(std::size_t kernel) const { return chosen_at_[kernel] == choice_; }
   [[nodiscard]] bool has_index_for_one_more() const;

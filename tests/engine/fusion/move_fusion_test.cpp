@@ -80,18 +80,15 @@ Ticks ask(MovingParts& parts, const FusionTables& tables, std::mt19937_64& rando
   const std::size_t place = below(parts.count() + 1);
   const std::size_t to = place == parts.count() ? MovingParts::kNewPart : parts.part_at(place);
   if (to == own) return kNever;
-  switch (below(4)) {
+  switch (below(3)) {
     case 0:
       parts.choose(kernel);
       break;
     case 1:
       parts.choose_with_followers(kernel);
       break;
-    case 2:
-      parts.choose_with_leaders(kernel);
-      break;
     default:
-      parts.choose_all(own);
+      parts.choose_with_leaders(kernel);
   }
   return parts.change(to, kNever - 1);
 }
