@@ -109,13 +109,7 @@ class PathBuilder {
         step.sram += arc.streamed;
         return;
       }
-      step.links.push_back({.other = arc.other,
-                            .bit = bit_of_[arc.other],
-                            .from_other = is_input,
-                            .transfer = arc.transfer,
-                            .opposite = arc.opposite,
-                            .fused = arc.fused,
-                            .streamed = arc.streamed});
+      step.links.push_back({arc, bit_of_[arc.other], is_input});
       --waiting_[p];
       if (--waiting_[arc.other] == 0) step.leaving |= bit_of_[arc.other];
     });

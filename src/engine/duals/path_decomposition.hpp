@@ -17,14 +17,9 @@ namespace dfsearch {
 /// the frontier; each has a bit of its own while it is in there.
 struct DecompositionStep {
   /// A tensor between the kernel and one of the frontier.
-  struct Link {
-    std::size_t other = 0;  ///< the other kernel
-    std::uint32_t bit = 0;  ///< its bit
+  struct Link : Arc {
+    std::uint32_t bit = 0;  ///< of the other kernel
     bool from_other = false;
-    Ticks transfer = 0;  ///< with the kernel inside, and the other one not
-    Ticks opposite = 0;  ///< with the other one
-    Bytes fused{};
-    Bytes streamed{};
   };
   std::size_t kernel = 0;
   std::uint32_t bit = 0;      ///< the kernel's own bit

@@ -43,24 +43,15 @@ void MovingParts::index_links() {
   Bytes stored{};
   begin_.push_back(0);
   for (std::size_t p = 0; p < tables_.size(); ++p) {
-    append(tables_.inputs(p));
-    outputs_.push_back(static_cast<std::uint32_t>(tables_.inputs(p).size()));
-    append(tables_.outputs(p));
+    const std::span<const Arc> inputs = tables_.inputs(p);
+    const std::span<const Arc> outputs = tables_.outputs(p);
+    links_.insert(links_.end(), inputs.begin(), inputs.end());
+    links_.insert(links_.end(), outputs.begin(), outputs.end());
+    outputs_.push_back(static_cast<std::uint32_t>(inputs.size()));
     begin_.push_back(static_cast<std::uint32_t>(links_.size()));
-    for (const Arc& arc : tables_.outputs(p)) stored += arc.stored;
+    for (const Arc& arc : outputs) stored += arc.stored;
   }
   limited_ = !(stored <= tables_.capacity_for_activations());
-}
-
-void MovingParts::append(std::span<const Arc> arcs) {
-  for (const Arc& arc : arcs) {
-    links_.push_back({.other = arc.other,
-                      .transfer = arc.transfer,
-                      .opposite = arc.opposite,
-                      .fused = arc.fused,
-                      .streamed = arc.streamed,
-                      .stored = arc.stored});
-  }
 }
 
 std::vector<std::uint32_t> MovingParts::places() const {
@@ -105,13 +96,10 @@ void MovingParts::fill(Part& part) {
   const std::size_t own = part_of_[part.kernels.front()];
   for (const std::uint32_t p : part.kernels) {
     const KernelCosts& kernel = tables_.kernel(p);
-    sums.compute += kernel.compute;
-    sums.network += kernel.network;
-    sums.memory += kernel.explicit_memory;
+    sums.add(kernel);
     sums.sram += kernel.weight;
-    for (std::size_t x = 0; x < sums.on_chip.size(); ++x) sums.on_chip[x] += kernel.on_chip[x];
     for (std::size_t i = 0; i < links(p).size(); ++i) {
-      const Link& link = links(p)[i];
+      const Arc& link = links(p)[i];
       if (part_of_[link.other] != own) {
         sums.memory += link.transfer;
         sums.sram += link.streamed;
@@ -146,7 +134,7 @@ void MovingParts::choose(std::size_t kernel) {
 void MovingParts::choose_with_followers(std::size_t kernel) {
   choose(kernel);
   for (std::size_t i = 0; i < chosen_.size(); ++i) {
-    for (const Link& link : outputs(chosen_[i])) {
+    for (const Arc& link : outputs(chosen_[i])) {
       if (part_of_[link.other] == from_) add_choice(link.other);
     }
   }
@@ -155,7 +143,7 @@ void MovingParts::choose_with_followers(std::size_t kernel) {
 void MovingParts::choose_with_leaders(std::size_t kernel) {
   choose(kernel);
   for (std::size_t i = 0; i < chosen_.size(); ++i) {
-    for (const Link& link : links(chosen_[i]).first(outputs_[chosen_[i]])) {
+    for (const Arc& link : links(chosen_[i]).first(outputs_[chosen_[i]])) {
       if (part_of_[link.other] == from_) add_choice(link.other);
     }
   }
@@ -187,10 +175,10 @@ void MovingParts::add_sums(std::size_t to) {
     const KernelCosts& kernel = tables_.kernel(p);
     Ticks memory = kernel.explicit_memory;
     Bytes sram = kernel.weight;
-    const std::span<const Link> all = links(p);
+    const std::span<const Arc> all = links(p);
     steps_ += static_cast<std::int64_t>(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const Link& link = all[i];
+      const Arc& link = all[i];
       const std::size_t part = part_of_[link.other];
       if (part == from_ && is_chosen(link.other)) {
         if (i < outputs_[p]) sram += link.fused;

@@ -34,18 +34,9 @@ class MovingParts {
   [[nodiscard]] std::size_t part_at(std::size_t place) const { return order_[place]; }
   [[nodiscard]] std::size_t part_of(std::size_t kernel) const { return part_of_[kernel]; }
   [[nodiscard]] std::size_t place_of(std::size_t part) const { return parts_[part].place; }
-  [[nodiscard]] std::size_t size_of(std::size_t part) const { return parts_[part].kernels.size(); }
 
-  /// The kernels that a tensor or an order joins with this one, its producers first.
-  struct Link {
-    std::uint32_t other = 0;
-    Ticks transfer = 0;
-    Ticks opposite = 0;
-    Bytes fused{};
-    Bytes streamed{};
-    Bytes stored{};
-  };
-  [[nodiscard]] std::span<const Link> links(std::size_t kernel) const {
+  /// The tensors of the kernel, those from its producers first.
+  [[nodiscard]] std::span<const Arc> links(std::size_t kernel) const {
     return std::span(links_).subspan(begin_[kernel], begin_[kernel + 1] - begin_[kernel]);
   }
 
@@ -87,8 +78,7 @@ class MovingParts {
   };
 
   void index_links();
-  void append(std::span<const Arc> arcs);
-  [[nodiscard]] std::span<const Link> outputs(std::size_t kernel) const {
+  [[nodiscard]] std::span<const Arc> outputs(std::size_t kernel) const {
     return links(kernel).subspan(outputs_[kernel]);
   }
   void add_choice(std::size_t kernel);
@@ -111,7 +101,7 @@ class MovingParts {
   const PartitionRules rules_;
   const bool allocates_;  // cores, as no utilization is given
   bool limited_ = false;  // memory may be too small for the waiting tensors
-  std::vector<Link> links_;
+  std::vector<Arc> links_;
   std::vector<std::uint32_t> begin_;
   std::vector<std::uint32_t> outputs_;  // where they begin among the links of a kernel
 

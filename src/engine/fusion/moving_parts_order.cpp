@@ -56,9 +56,9 @@ bool MovingParts::reaches_itself(std::size_t part, std::size_t last) {
     const std::size_t next = stack_.back();
     stack_.pop_back();
     for (const std::uint32_t p : parts_[next].kernels) {
-      const std::span<const Link> all = outputs(p);
+      const std::span<const Arc> all = outputs(p);
       steps_ += 1 + static_cast<std::int64_t>(all.size());
-      for (const Link& link : all) {
+      for (const Arc& link : all) {
         const std::size_t other = part_of_[link.other];
         if (other == next) continue;
         if (other == part) return true;
@@ -76,7 +76,7 @@ bool MovingParts::fits_in_memory() const {
   std::vector<Bytes> begins(order_.size() + 1);
   for (std::size_t p = 0; p < part_of_.size(); ++p) {
     const std::size_t from = parts_[part_of_[p]].place;
-    for (const Link& link : outputs(p)) {
+    for (const Arc& link : outputs(p)) {
       const std::size_t to = parts_[part_of_[link.other]].place;
       if (from == to) continue;
       begins[from] += link.stored;

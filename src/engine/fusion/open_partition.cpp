@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "engine/tables/partition_time.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {
@@ -94,12 +93,7 @@ void OpenPartition::put_in(std::size_t p) { put_in(p, sram_change(p)); }
 void OpenPartition::put_in(std::size_t p, Bytes sram_change) {
   const KernelCosts& kernel = tables_.kernel(p);
   totals_.sram += sram_change;
-  totals_.compute += kernel.compute;
-  if (tables_.has_levels()) {
-    for (std::size_t x = 0; x < kernel.on_chip.size(); ++x) totals_.on_chip[x] += kernel.on_chip[x];
-  }
-  totals_.network += kernel.network;
-  totals_.memory += kernel.explicit_memory;
+  totals_.add(kernel);
   totals_.sure_memory += kernel.explicit_memory;
   totals_.pinned += kernel.pin >= 0;
   totals_.backward += kernel.backward;
@@ -254,17 +248,13 @@ FineTicks OpenPartition::dual_time() const {
 
 Ticks OpenPartition::time(Ticks limit) {
   if (static_cast<std::int64_t>(kernels_.size()) > tables_.cores()) return kNever;
-  const SummedTimes sums{.compute = totals_.compute,
-                         .network = totals_.network,
-                         .memory = totals_.memory,
-                         .on_chip = totals_.on_chip};
   options_.clear();
   if (!tables_.problem().execution.compute_utilization) {
     // The sum is only a bound, but it spares most allocations.
-    if (least_partition_time(tables_, sums) > limit) return kNever;
+    if (least_partition_time(tables_, totals_) > limit) return kNever;
     for (const std::uint32_t p : kernels_) options_.push_back(tables_.kernel(p).options);
   }
-  return partition_time(tables_, sums, options_);
+  return partition_time(tables_, totals_, options_);
 }
 
 }  // namespace dfsearch

@@ -9,6 +9,7 @@
 
 #include "engine/duals/duals.hpp"
 #include "engine/tables/fusion_tables.hpp"
+#include "engine/tables/partition_time.hpp"
 #include "engine/tree/effort.hpp"
 #include "graph/kernel_set.hpp"
 
@@ -24,15 +25,11 @@ class OpenPartition {
   OpenPartition(const FusionTables& tables, const KernelSet& done,
                 const PartitionDuals* duals = nullptr);
 
-  /// Sums over the kernels inside.
-  struct Totals {
-    Ticks compute = 0;
-    OnChipTimes on_chip{};  ///< 0 unless levels take time
-    Ticks network = 0;
-    Ticks memory = 0;       ///< memory time if it were closed now
+  /// Sums over the kernels inside, if it were closed now.
+  struct Totals : SummedTimes {
     Ticks sure_memory = 0;  ///< memory time whatever joins later
     Bytes sram{};
-    Bytes leaving{};  ///< stored tensors that leave it, if it were closed now
+    Bytes leaving{};  ///< stored tensors that leave it
     std::int64_t pinned = 0;
     std::int64_t backward = 0;
     // Only with duals: least amount that the kernels not inside add to each part of this

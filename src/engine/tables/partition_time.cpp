@@ -40,10 +40,8 @@ Ticks partition_time(const FusionTables& tables, const SummedTimes& sums,
 
 Ticks time_alone(const FusionTables& tables, std::size_t kernel) {
   const KernelCosts& costs = tables.kernel(kernel);
-  SummedTimes sums{.compute = costs.compute,
-                   .network = costs.network,
-                   .memory = costs.explicit_memory,
-                   .on_chip = costs.on_chip};
+  SummedTimes sums;
+  sums.add(costs);
   for (const Arc& arc : tables.inputs(kernel)) sums.memory += arc.transfer;
   for (const Arc& arc : tables.outputs(kernel)) sums.memory += arc.transfer;
   std::vector<const std::vector<CoreOption>*> options;

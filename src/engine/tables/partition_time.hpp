@@ -15,6 +15,14 @@ struct SummedTimes {
   Ticks network = 0;
   Ticks memory = 0;
   OnChipTimes on_chip{};  ///< 0 unless levels take time
+
+  /// Adds the times of a kernel, without the traffic of its tensors.
+  void add(const KernelCosts& kernel) {
+    compute += kernel.compute;
+    network += kernel.network;
+    memory += kernel.explicit_memory;
+    for (std::size_t x = 0; x < on_chip.size(); ++x) on_chip[x] += kernel.on_chip[x];
+  }
 };
 
 /// Time without the division of the cores: a lower bound where these are shared out, else exact.

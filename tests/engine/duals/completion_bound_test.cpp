@@ -89,8 +89,9 @@ struct World {
   void change_plan() {
     for (DecompositionStep& step : path.steps) {
       for (DecompositionStep::Link& link : step.links) {
-        const auto ends = link.from_other ? std::pair(link.other, step.kernel)
-                                          : std::pair(step.kernel, link.other);
+        const std::size_t other = link.other;
+        const auto ends =
+            link.from_other ? std::pair(other, step.kernel) : std::pair(step.kernel, other);
         const auto found = given_back.find(ends);
         if (found != given_back.end()) link.fused = found->second * link.streamed;
       }
