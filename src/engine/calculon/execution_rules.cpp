@@ -21,8 +21,7 @@ namespace {
 Score score(Seconds time) { return Score(time.in_base_units()); }
 
 /// How many decisions are taken at each level.
-constexpr std::size_t kDecided[] = {
-    0, 1, kDegreeDecisions, kMicroBatchDecisions, kScheduleDecisions, kShapeDecisions};
+constexpr std::size_t kDecided[] = {0, 1, kDegreeDecisions, kScheduleDecisions, kShapeDecisions};
 
 PlanNode node_of(int level, const Execution& execution, Score bound) {
   Decisions taken = decisions_of(execution);
@@ -103,8 +102,6 @@ void ExecutionRules::branch(const PlanNode& node, const PlanBranching& branching
       return branch_tensor(node, branching);
     case kDegrees:
       return branch_degrees(node, branching);
-    case kMicroBatch:
-      return branch_micro_batch(node, branching);
     case kSchedule:
       return branch_schedule(node, branching);
     case kShape:
@@ -123,10 +120,10 @@ bool ExecutionRules::has(Level level, const Execution& execution) const {
   if (!is_in(space_.pipeline_degrees(execution.tensor), execution.pipeline)) return false;
   Execution part = *space_.with_degrees(execution.tensor, execution.pipeline);
   if (part.data != execution.data || part.global_batch != execution.global_batch) return false;
-  if (level >= kMicroBatch && !is_in(space_.micro_batches(part), execution.micro_batch)) {
+  if (level >= kSchedule && (!is_in(space_.micro_batches(part), execution.micro_batch) ||
+                             !is_in(space_.chunk_counts(part), execution.chunks))) {
     return false;
   }
-  if (level >= kSchedule && !is_in(space_.chunk_counts(part), execution.chunks)) return false;
   if (level < kShape) return true;
   part.micro_batch = execution.micro_batch;
   part.chunks = execution.chunks;
@@ -187,23 +184,11 @@ void ExecutionRules::branch_degrees(const PlanNode& node, const PlanBranching& b
     execution.micro_batch = micro_batch;
     const BlockFloor block = block_floor(space_, execution);
     Execution scheduled = execution;
-    Seconds least = Seconds::infinity();
     for (const std::int64_t chunks : chunk_counts) {
       scheduled.chunks = chunks;
-      least = std::min(least, schedule_floor(space_, scheduled, block));
+      const Score floor = score(schedule_floor(space_, scheduled, block));
+      branching.into.child(node_of(kSchedule, scheduled, std::max(node.bound, floor)));
     }
-    branching.into.child(node_of(kMicroBatch, execution, std::max(node.bound, score(least))));
-  }
-}
-
-void ExecutionRules::branch_micro_batch(const PlanNode& node,
-                                        const PlanBranching& branching) const {
-  Execution execution = *execution_of(node.taken);
-  const BlockFloor block = block_floor(space_, execution);
-  for (const std::int64_t chunks : space_.chunk_counts(execution)) {
-    execution.chunks = chunks;
-    const Score floor = score(schedule_floor(space_, execution, block));
-    branching.into.child(node_of(kSchedule, execution, std::max(node.bound, floor)));
   }
 }
 

@@ -15,11 +15,10 @@ class ExecutionRules final : public StepRules {
   /// How far the decisions of a node go.
   enum Level : int {
     kRoot,
-    kTensor,      ///< the tensor degree
-    kDegrees,     ///< all degrees and the batch
-    kMicroBatch,  ///< the micro-batch
-    kSchedule,    ///< the chunks
-    kShape,       ///< all but networks and the overlap of data ranks; it fits in memory
+    kTensor,    ///< the tensor degree
+    kDegrees,   ///< all degrees and the batch
+    kSchedule,  ///< micro-batch and chunks
+    kShape,     ///< all but networks and the overlap of data ranks; it fits in memory
   };
 
   /// The task must outlive it.
@@ -35,7 +34,6 @@ class ExecutionRules final : public StepRules {
   void branch_root(const PlanNode& node, const PlanBranching& branching) const;
   void branch_tensor(const PlanNode& node, const PlanBranching& branching) const;
   void branch_degrees(const PlanNode& node, const PlanBranching& branching) const;
-  void branch_micro_batch(const PlanNode& node, const PlanBranching& branching) const;
   void branch_schedule(const PlanNode& node, const PlanBranching& branching) const;
   void branch_shape(const PlanNode& node, const PlanBranching& branching) const;
   [[nodiscard]] bool has(Level level, const Execution& execution) const;

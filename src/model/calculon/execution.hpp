@@ -75,7 +75,6 @@ std::vector<std::int64_t> decisions_of(const Execution& execution);
 std::optional<Execution> execution_of(const std::vector<std::int64_t>& decisions);
 /// How many of them are taken at each level of the search.
 inline constexpr std::size_t kDegreeDecisions = 4;
-inline constexpr std::size_t kMicroBatchDecisions = 5;
 inline constexpr std::size_t kScheduleDecisions = 6;
 inline constexpr std::size_t kShapeDecisions = 15;
 
