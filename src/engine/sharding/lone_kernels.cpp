@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/least_sum.hpp"
+#include "engine/sharding/loop_sum.hpp"
 #include "model/layer/lone_kernel.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/step/step_time.hpp"

@@ -31,11 +31,6 @@ ShardingCompletion complete_sharding(const Problem& problem, const LayerDecision
                                      const std::vector<std::int64_t>& partition,
                                      const Deadline& deadline = {});
 
-/// The loop at this place of the set.
-LoopPair loop_at(LoopSet set, std::size_t place);
-/// Likewise for each set.  There may be more places than sets.
-std::vector<LoopPair> loops_at(const LoopSets& sets, const std::vector<std::uint8_t>& places);
-
 struct BestLoneSharding {
   Clock clock;                     ///< of the shardings left
   Ticks time = 0;                  ///< no sharding takes less, counted in it

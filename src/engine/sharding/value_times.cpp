@@ -50,21 +50,20 @@ class ValueTermMaker {
   ValueTermMaker(const ValueTimes& value, const LoopSets& sets, std::vector<std::size_t>& sizes)
       : value_(value), sets_(sets), sizes_(sizes) {}
 
-  ValueTerms make() && {
+  std::vector<ValueTerm> make() && {
     double combinations = 1.0;
     for (const std::size_t k : value_.ends()) combinations *= static_cast<double>(sizes_[k]);
     if (combinations <= kMostInTable) {
       add_table();
     } else {
       for (std::size_t layout = 0; layout < kLayoutPairs; ++layout) add_layout(layout);
-      made_.least = least_by_reader();
     }
     return std::move(made_);
   }
 
  private:
   void add_table() {
-    ValueTerm& term = made_.terms.emplace_back(ValueTerm{.variables = value_.ends()});
+    ValueTerm& term = made_.emplace_back(ValueTerm{.variables = value_.ends()});
     std::vector<LoopPair> sharding;
     for (const LoopSet set : sets_) sharding.push_back(set.front());
     std::vector<LoopSet::Iterator> at;
@@ -79,7 +78,6 @@ class ValueTermMaker {
         if (!is_over) break;
       }
     }
-    made_.least = *std::min_element(term.seconds.begin(), term.seconds.end());
   }
 
   /// The least time of making a layout if some reader requires it, by loop of the producer.
@@ -114,7 +112,7 @@ class ValueTermMaker {
     sizes_.push_back(2);
     ValueTerm price{.variables = {value_.producer_, made}};
     for (const double of_loop : prices) price.seconds.insert(price.seconds.end(), {0.0, of_loop});
-    made_.terms.push_back(std::move(price));
+    made_.push_back(std::move(price));
     for (const ValueTimes::Reader& reader : value_.readers_) {
       ValueTerm needs{.variables = {reader.kernel, made}};
       bool is_wanted = false;
@@ -123,34 +121,18 @@ class ValueTermMaker {
         is_wanted = is_wanted || wants;
         needs.seconds.insert(needs.seconds.end(), {wants ? kNotAllowed : 0.0, 0.0});
       }
-      if (is_wanted) made_.terms.push_back(std::move(needs));
+      if (is_wanted) made_.push_back(std::move(needs));
     }
-  }
-
-  [[nodiscard]] double least_by_reader() const {
-    double least = kNotAllowed;
-    for (const LoopPair from : sets_[value_.producer_]) {
-      double most = 0.0;
-      for (const ValueTimes::Reader& reader : value_.readers_) {
-        double of_reader = kNotAllowed;
-        for (const LoopPair to : sets_[reader.kernel]) {
-          of_reader = std::min(of_reader, reader.seconds[to.index()][from.index()]);
-        }
-        most = std::max(most, of_reader);
-      }
-      least = std::min(least, most);
-    }
-    return least;
   }
 
   const ValueTimes& value_;
   const LoopSets& sets_;
   std::vector<std::size_t>& sizes_;
-  ValueTerms made_;
+  std::vector<ValueTerm> made_;
 };
 
-ValueTerms value_terms(const ValueTimes& value, const LoopSets& sets,
-                       std::vector<std::size_t>& sizes) {
+std::vector<ValueTerm> value_terms(const ValueTimes& value, const LoopSets& sets,
+                                   std::vector<std::size_t>& sizes) {
   return ValueTermMaker(value, sets, sizes).make();
 }
 

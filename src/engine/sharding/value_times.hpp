@@ -45,16 +45,11 @@ struct ValueTerm {
   std::vector<double> seconds;
 };
 
-/// The conversions of a value as terms of a sum for `least_sum`.
-struct ValueTerms {
-  std::vector<ValueTerm> terms;
-  double least = 0.0;  ///< no loops take less
-};
-
-/// There is no table for ends with many combinations of loops: each possible layout becomes a
-/// variable of two values, appended to `sizes`, whose first entries are the sizes of `sets`.  At
-/// their least the terms add up to no more than the conversions take (docs/search.md, section 9).
-ValueTerms value_terms(const ValueTimes& value, const LoopSets& sets,
-                       std::vector<std::size_t>& sizes);
+/// The conversions of a value as terms of a sum for `least_sum`.  There is no table for ends with
+/// many combinations of loops: each possible layout becomes a variable of two values, appended to
+/// `sizes`, whose first entries are the sizes of `sets`.  At their least the terms add up to no
+/// more than the conversions take (docs/search.md, section 9).
+std::vector<ValueTerm> value_terms(const ValueTimes& value, const LoopSets& sets,
+                                   std::vector<std::size_t>& sizes);
 
 }  // namespace dfsearch

@@ -1,0 +1,103 @@
+#pragma once
+// Times as a sum over single kernels and over the kernels at the ends of values, whose least
+// weighted sum is found exactly (base/least_sum.hpp).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/least_sum.hpp"
+#include "engine/sharding/value_times.hpp"
+#include "graph/loop_set.hpp"
+#include "model/layer/sharding.hpp"
+
+namespace dfsearch {
+
+/// Seconds of each kind, or their weights.
+struct LoopTimes {
+  double compute = 0.0;
+  double memory = 0.0;
+  double network = 0.0;
+
+  LoopTimes& operator+=(const LoopTimes& other) {
+    compute += other.compute;
+    memory += other.memory;
+    network += other.network;
+    return *this;
+  }
+  [[nodiscard]] double times(const LoopTimes& weight) const {
+    return weight.compute * compute + weight.memory * memory + weight.network * network;
+  }
+};
+
+/// The times of groups of kernels, phases or partitions, for the loops left to each kernel.  Refers
+/// to the sets.  Used by one thread.
+class LoopSum {
+ public:
+  /// `groups` has the group of each kernel.  The sum has the conversions of all values, in the
+  /// groups of their producers, and no times of kernels yet.  Throws Stopped.
+  LoopSum(const NetworkContext& context, const LoopSets& sets, std::vector<std::size_t> groups,
+          const Deadline& deadline);
+
+  /// Adds times that a loop of the kernel takes in a group.
+  template <class TimesOf>
+  void add(std::size_t kernel, std::size_t group, const TimesOf& times_of) {
+    Share& share = terms_[kernel].shares.emplace_back(Share{.group = group, .times = {}});
+    for (const LoopPair loop : sets_[kernel]) share.times.push_back(times_of(loop));
+  }
+  [[nodiscard]] std::size_t group(std::size_t kernel) const { return groups_[kernel]; }
+  /// How many times are added up.
+  [[nodiscard]] std::size_t size() const { return terms_.size(); }
+
+  /// Prepares `minimize`; false if that would take more steps.  Throws Stopped.
+  [[nodiscard]] bool find_order(double most_steps);
+  /// Finds the loops whose times make the least sum with the weights of their groups.  Throws
+  /// Stopped.
+  void minimize(const std::vector<LoopTimes>& weights);
+
+  // Results of the last call of `minimize`:
+
+  [[nodiscard]] const std::vector<std::uint8_t>& values() const { return values_; }
+  [[nodiscard]] std::vector<LoopPair> loops() const;
+  /// Their times by group.
+  [[nodiscard]] std::vector<LoopTimes> sums() const;
+
+  /// The excess of each kernel: how much its terms take with these weights and with loops found
+  /// before, above the least that each may take alone.
+  [[nodiscard]] std::vector<double> excess(const std::vector<LoopTimes>& weights,
+                                           const std::vector<std::uint8_t>& values);
+
+ private:
+  struct Share {
+    std::size_t group = 0;
+    std::vector<LoopTimes> times;  // the first variable running slowest
+  };
+  /// Times that depend on the same kernels.
+  struct Term {
+    std::vector<std::size_t> variables;  // ascending, kernels first, then layouts of a value
+    std::vector<Share> shares;
+  };
+
+  void add_value(const ValueTimes& value);
+  void weigh(const std::vector<LoopTimes>& weights);
+  [[nodiscard]] std::size_t place(const Term& term, const std::vector<std::uint8_t>& values) const;
+
+  const LoopSets& sets_;
+  const std::vector<std::size_t> groups_;
+  const Deadline& deadline_;
+  std::vector<std::size_t> sizes_;   // of the sets, then of the variables that values add
+  std::vector<Term> terms_;          // of each kernel, then of values
+  std::vector<SumTerm> summed_;      // of terms with variables left
+  std::vector<std::size_t> of_sum_;  // their places in terms_
+  EliminationOrder order_;
+  std::vector<std::uint8_t> values_;  // of the last least sum
+};
+
+/// The loop at this place of the set.
+LoopPair loop_at(LoopSet set, std::size_t place);
+/// Likewise for each set.  There may be more places than sets.
+std::vector<LoopPair> loops_at(const LoopSets& sets, const std::vector<std::uint8_t>& places);
+
+}  // namespace dfsearch
