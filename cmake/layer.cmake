@@ -1,6 +1,7 @@
 # dfsearch_unity(<target> <source>...): the sources of one folder as one translation unit, or of one
-# UNITY_GROUP; DFSEARCH_SMALL_FOLDERS are compiled together.  Half of a build reads headers, and this reads them once a folder.  Developers build file by file (preset
-# dev), which shows what a file does not include itself.
+# UNITY_GROUP; a row of DFSEARCH_UNITS names folders that are compiled together, separated by |, and
+# top is the folder of the target.  Half of a build reads headers, and this reads them once a unit.
+# Developers build file by file (preset dev), which shows what a file does not include itself.
 function(dfsearch_unity target)
   if(NOT DFSEARCH_UNITY)
     return()
@@ -10,10 +11,16 @@ function(dfsearch_unity target)
     get_source_file_property(group ${source} UNITY_GROUP)
     if(NOT group)
       cmake_path(GET source PARENT_PATH group)
-      if(group STREQUAL "" OR group IN_LIST DFSEARCH_SMALL_FOLDERS)
-        set(group small)
+      if(group STREQUAL "")
+        set(group top)
       endif()
     endif()
+    foreach(unit IN LISTS DFSEARCH_UNITS)
+      if(group MATCHES "^(${unit})$")
+        string(REGEX MATCH "^[^|]*" group ${unit})
+        break()
+      endif()
+    endforeach()
     string(MAKE_C_IDENTIFIER "${target}_${group}" group)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
   endforeach()

@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::size_t kMostColours = 48;
 constexpr std::size_t kKernelsOfColour = 4;  // in the mean, at least
-constexpr int kRounds = 3;                   // neighbours of neighbours
+constexpr int kRoundsOfColours = 3;          // neighbours of neighbours
 
 }  // namespace
 
 std::vector<std::uint32_t> kernel_colours(const FusionTables& tables) {
   std::vector<std::uint32_t> classes(tables.size(), 0);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kRoundsOfColours; ++round) {
     using End = std::tuple<bool, std::uint32_t, Ticks, Ticks, Bytes>;
     using Signature = std::tuple<Ticks, Ticks, Ticks, Bytes, bool, bool, bool, bool, std::uint32_t,
                                  std::vector<End>>;

@@ -31,7 +31,7 @@ constexpr std::size_t kClasses = 768;  // the program takes their square, for ea
 constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
 // Ticks that all duals sum up to at the most.
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
-constexpr Work kWordsOfKernel = 3'000;  // to find its class and its place in a path
+constexpr Work kWordsOfColumn = 3'000;  // to find its class and its place in a path
 
 /// Gives tensors between kernels of the same two classes the least SRAM of any: else sets of
 /// experts, whose outputs have ways of different lengths, would hardly ever need the same.
@@ -73,7 +73,7 @@ ColumnGeneration::ColumnGeneration(const FusionTables& tables, Work& work)
     : tables_(tables), rules_(tables) {
   classes_ =
       are_mostly_alike(tables) ? kernels_by(kernel_colours(tables)) : exchanged_kernels(tables);
-  work -= static_cast<Work>(tables.size()) * kWordsOfKernel;
+  work -= static_cast<Work>(tables.size()) * kWordsOfColumn;
   if (classes_.size() > kClasses) return;
   auto pricings = label_pricings(tables);
   if (!pricings) return;

@@ -20,7 +20,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr int kRounds = 3;
+constexpr int kRoundsOfWeights = 3;
 constexpr double kMostSteps = 1e6;
 // How quickly the weight of a sum falls that is less than the largest.
 constexpr double kSharpness = 8.0;
@@ -51,7 +51,7 @@ class Completion {
     const bool has_order = sum_.find_order(kMostSteps);
     std::vector<LoopTimes> weights(sum_.sums().size(), {1.0, 1.0, 1.0});
     std::vector<std::uint8_t> of_best = sum_.values();
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kRoundsOfWeights; ++round) {
       deadline_.check();
       if (has_order) sum_.minimize(weights);
       std::vector<LoopPair> sharding = sum_.loops();

@@ -25,7 +25,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr int kRounds = 32;
+constexpr int kRoundsOfSymmetry = 32;
 
 using Colours = std::vector<std::uint32_t>;
 
@@ -142,7 +142,7 @@ class SymmetryFinder {
     }
     std::size_t colours = kinds.size();
     std::vector<std::uint64_t> signature;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kRoundsOfSymmetry; ++round) {
       std::unordered_map<std::vector<std::uint64_t>, std::uint32_t, SignatureHash> seen;
       Colours next(count);
       deadline_.check();

@@ -1,8 +1,9 @@
 // The assembler puts the files into the object as they are: a megabyte of them as a literal would
 // take the compiler seconds.  Where a file has changed this one is compiled again
-// (src/io/CMakeLists.txt, which also gives the folders as strings).
+// (src/io/CMakeLists.txt, which also gives the folders as strings).  The functions are declared in
+// io/html/pages.hpp, whose headers take seconds to read.
 
-#include "io/html/pages.hpp"
+#include <string_view>
 
 #define DFSEARCH_PAGE_FILE(file) ".incbin \"" DFSEARCH_PAGE_DIR "/" file "\"\n"
 
