@@ -17,6 +17,7 @@
 #include "engine/answer/find_best.hpp"
 #include "engine/answer/search_state.hpp"
 #include "engine/mapping/mapping_problem.hpp"
+#include "engine/mapping/point_bound.hpp"
 #include "engine/stages/find_stages.hpp"
 #include "engine/tree/search_monitor.hpp"
 #include "model/step/step_time.hpp"
@@ -343,31 +344,37 @@ class Solver {
   bool complete_ = false;              // no answer beyond them exists
 };
 
-/// The sharding is taken to matter where the networks are too many to be listed in time.
-Scope scope_within(const Problem& problem, const Deadline& deadline) {
+/// Sets the scope and a bound of all mappings.  The sharding is taken to matter where the networks
+/// are too many to be listed in time.
+void bound_within(const Problem& problem, const Deadline& deadline, SearchResult& result) {
   try {
-    return scope_of(problem, network_choices(problem, deadline));
+    const std::vector<NetworkChoice> networks = network_choices(problem, deadline);
+    result.scope = scope_of(problem, networks);
+    if (result.bounds.use(SearchBound::Point) && !networks.empty()) {
+      result.lower_bound = least_score(problem, networks, deadline);
+    }
   } catch (const Stopped&) {
-    return scope_of(problem,
-                    {{{.degree = problem.chips_per_copy(), .strategy = Strategy::Tensor}}});
+    if (!result.scope.empty()) return;
+    result.scope =
+        scope_of(problem, {{{.degree = problem.chips_per_copy(), .strategy = Strategy::Tensor}}});
   }
 }
 
 /// Result if the deadline passed before a tree could begin: the answers known beforehand.
 SearchResult as_given(const Problem& problem, const SearchOptions& options) {
   SearchResult result;
-  result.scope = scope_within(problem, Deadline().within(kTimeForScope));
   result.stopped_by = stop_reason(options.limits.deadline);
   result.bounds = options.bounds;
+  bound_within(problem, Deadline().within(kTimeForScope), result);
   result.memory_limit = options.limits.memory;
   std::vector<Mapping> known;
   if (const SearchState* state = options.resume; state != nullptr) {
     result.stats = state->stats;
     if (!state->finished.empty()) {
-      result.lower_bound = state->finished.front().lower_bound;
+      result.lower_bound = std::max(result.lower_bound, state->finished.front().lower_bound);
       known.push_back(mapping_of(problem, state->finished.front().solution));
     } else {
-      result.lower_bound = least_open_bound(*state);
+      result.lower_bound = std::max(result.lower_bound, least_open_bound(*state));
     }
     if (state->incumbent) known.push_back(mapping_of(problem, *state->incumbent));
   }

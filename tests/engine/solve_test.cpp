@@ -3,16 +3,21 @@
 #include <doctest/doctest.h>
 #include <tbb/global_control.h>
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "engine/solve.hpp"
 #include "model/machine/network_choices.hpp"
 #include "support/brute_force.hpp"
+#include "support/model_worlds.hpp"
 #include "support/node_efforts.hpp"
 #include "support/random_problem.hpp"
 #include "support/same_answer.hpp"
@@ -359,6 +364,36 @@ TEST_CASE("a listener that throws does not lose the result, and none is called a
     REQUIRE(result.callback_error != nullptr);
     CHECK_THROWS_WITH_AS(std::rethrow_exception(result.callback_error), "listener",
                          std::runtime_error);
+  }
+}
+
+TEST_CASE("a large graph has a bound before any node and a mapping before any table") {
+  constexpr std::size_t kernels = 300;
+  Problem problem = test::idle_problem(1);
+  std::vector<Kernel> list;
+  std::vector<Tensor> tensors;
+  for (std::size_t k = 0; k < kernels; ++k) {
+    list.push_back(test::elementwise("k" + std::to_string(k), 2, 3));
+    if (k > 0) tensors.push_back(test::tensor(k - 1, k));
+  }
+  problem.workload.graph = DataflowGraph(std::move(list), std::move(tensors));
+  problem.system.memory[0].bandwidth = BytesPerSecond(1.0);  // so that fused kernels are faster
+  std::vector<Mapping> told;
+  SearchOptions options;
+  options.on_incumbent = [&](const Progress&, const Mapping& mapping) { told.push_back(mapping); };
+  const SearchResult whole = solve(problem, options);
+  REQUIRE(told.size() > 1);
+  const std::set<std::int64_t> alone(told.front().partition.begin(), told.front().partition.end());
+  CHECK(alone.size() == kernels);
+
+  const std::atomic<bool> stop = true;
+  SearchOptions at_once;
+  at_once.limits.deadline = Deadline(Seconds::infinity(), &stop);
+  for (const SearchOptions& limited : {SearchOptions{.limits = {.nodes = 0}}, at_once}) {
+    const SearchResult none = solve(problem, limited);
+    CHECK_FALSE(none.cost.has_value());
+    CHECK(none.lower_bound > Score{});
+    CHECK(none.lower_bound <= whole.cost->objective);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "engine/mapping/point_bound.hpp"
 #include "engine/mapping/tile_dominance.hpp"
 #include "engine/tables/symmetry.hpp"
 #include "model/layer/layer_costs.hpp"
@@ -69,7 +70,9 @@ MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds,
     : bounds(its_bounds),
       allowance(its_allowance),
       networks(network_choices(problem, allowance.deadline)),
-      sharding_matters(dfsearch::sharding_matters(problem, networks)) {
+      sharding_matters(dfsearch::sharding_matters(problem, networks)),
+      floor(bounds.use(SearchBound::Point) ? least_score(problem, networks, allowance.deadline)
+                                           : Score{}) {
   const Deadline& deadline = allowance.deadline;
   if (problem.sharding == ShardingChoice::Joint) {
     space.emplace(problem, bounds, deadline);
@@ -79,12 +82,6 @@ MappingProblem::Shared::Shared(const Problem& problem, SearchBounds its_bounds,
   } else {
     sharding = least_bytes_sharding(problem, deadline);
   }
-  std::vector<Exchange> exchanges;
-  if (bounds.use(SearchBound::Symmetry)) {
-    exchanges = find_exchanges(problem, space ? space->all() : loop_sets(sharding), deadline);
-  }
-  order = std::make_shared<const KernelOrder>(problem.workload.graph, exchanges, deadline);
-  order_memory = allowance.charge(order->heap_bytes());
   if (bounds.use(SearchBound::Tiles) && can_compare_tiles(problem)) {
     replacing_tiles = dfsearch::replacing_tiles(problem);
   }
@@ -145,12 +142,22 @@ LayerDecisions MappingProblem::decisions(OuterPoint point, LoopSets sharding) co
           .spilled = point.spilled};
 }
 
-/// The order of the kernels, with the exchanges that leave these loops as they are.
+/// The order of the kernels, with the exchanges that leave these loops as they are.  The order for
+/// all loops is made when it is first needed, since its closures take n^2 bits.
 std::shared_ptr<const KernelOrder> MappingProblem::order(const LoopSets& sharding) const {
-  if (!shared_->space || !shared_->space->has_symmetry()) return shared_->order;
-  return std::make_shared<const KernelOrder>(
-      problem_.workload.graph, find_exchanges(problem_, sharding, shared_->allowance.deadline),
-      shared_->allowance.deadline);
+  const auto make = [this](const LoopSets& loops) {
+    std::vector<Exchange> exchanges;
+    const Deadline& deadline = shared_->allowance.deadline;
+    if (bounds().use(SearchBound::Symmetry)) exchanges = find_exchanges(problem_, loops, deadline);
+    return std::make_shared<const KernelOrder>(problem_.workload.graph, exchanges, deadline);
+  };
+  if (shared_->space && shared_->space->has_symmetry()) return make(sharding);
+  const std::lock_guard lock(shared_->order_mutex);
+  if (!shared_->order) {
+    shared_->order = make(shared_->space ? shared_->space->all() : loop_sets(sharding_));
+    shared_->order_memory = shared_->allowance.charge(shared_->order->heap_bytes());
+  }
+  return shared_->order;
 }
 
 std::shared_ptr<const FusionContext> MappingProblem::open(OuterPoint point,

@@ -101,13 +101,15 @@ class MappingProblem {
     const SearchBounds bounds;
     const Allowance allowance;
     std::vector<NetworkChoice> networks;
-    const bool sharding_matters;         // else all cost the same, and one stands for them
-    std::optional<ShardingSpace> space;  // of a joint search
-    std::vector<LoopPair> sharding;      // the given one; in a joint search the first tried
-    std::shared_ptr<const KernelOrder> order;
-    MemoryCharge order_memory;
+    const bool sharding_matters;                // else all cost the same, and one stands for them
+    std::optional<ShardingSpace> space;         // of a joint search
+    std::vector<LoopPair> sharding;             // the given one; in a joint search the first tried
+    const Score floor;                          // no mapping along any network has a lower score
     std::vector<std::int64_t> replacing_tiles;  // numbers of tiles that may replace others
     CoreOptionsCache core_options;
+    std::mutex order_mutex;
+    std::shared_ptr<const KernelOrder> order;  // null: not needed yet; guarded by order_mutex
+    MemoryCharge order_memory;                 // likewise
     std::mutex mutex;
     // Per network the bounds of its points, once they are known; guarded by mutex.
     std::vector<std::shared_ptr<const std::vector<Score>>> point_bounds;
@@ -123,7 +125,11 @@ class MappingProblem {
   /// already but no results of a search.
   [[nodiscard]] MappingProblem without(std::vector<Parallelism> excluded, NodeEffort effort) const;
 
-  [[nodiscard]] Node root() const { return {}; }
+  [[nodiscard]] Node root() const {
+    Node root;
+    root.bound = shared_->floor;
+    return root;
+  }
   /// Throws Stopped.
   void check_deadline() const { shared_->allowance.deadline.check(); }
   [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
@@ -191,6 +197,7 @@ class MappingProblem {
   void open_point(const Node& node, Sink& expansion) const;
   void open_fusion(const Node& node, LoopSets&& sharding, Sink& expansion) const;
   void offer_first(OuterPoint point, Sink& expansion) const;
+  void offer_alone(OuterPoint point, Sink& expansion) const;
   void offer_segments(OuterPoint point, LoopSets sharding, Sink& expansion) const;
   void branch_sharding(const Node& node, LoopSets&& sharding, Sink& expansion) const;
   [[nodiscard]] std::optional<std::size_t> bound_lone_kernels(const LayerDecisions& decided,

@@ -30,9 +30,10 @@ constexpr std::int64_t kRelaxationSteps = 200'000;
 // Points whose bound is a smaller share of the best cost known are worth a mapping of their own.
 constexpr double kFarFromBest = 0.99;
 
-/// All points of a network, given their bounds.
-MappingProblem::Node of_network(std::size_t network, const std::vector<Score>& bounds) {
-  return {.bound = *std::min_element(bounds.begin(), bounds.end()),
+/// All points of a network, given their bounds and the bound of the root.
+MappingProblem::Node of_network(std::size_t network, Score floor,
+                                const std::vector<Score>& bounds) {
+  return {.bound = std::max(floor, *std::min_element(bounds.begin(), bounds.end())),
           .network = network,
           .point = std::nullopt,
           .sharding = nullptr,
@@ -72,7 +73,7 @@ void MappingProblem::branch_root(Sink& expansion) const {
     // Later trees know the bounds from the first.  After a resume they are found again here, so
     // that the nodes are the same.
     if (!known && !excluded_.empty()) known = find_bounds(outer_points(problem_, network));
-    expansion.child(of_network(network, known ? *known : std::vector{Score{}}));
+    expansion.child(of_network(network, shared_->floor, known ? *known : std::vector{Score{}}));
   }
   points_.store(networks * static_cast<std::int64_t>(outer_points(problem_).size()),
                 std::memory_order_relaxed);
@@ -93,7 +94,7 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
                 expansion);
     bounds = find_bounds(points);
     if (networks_.size() > 1) {
-      expansion.child(of_network(network, *bounds));
+      expansion.child(of_network(network, shared_->floor, *bounds));
       return;
     }
   }
@@ -112,7 +113,7 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
   offer_first(points[first], expansion);
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::size_t next = smallest_first ? i : points.size() - 1 - i;
-    expansion.child({.bound = (*bounds)[next],
+    expansion.child({.bound = std::max(shared_->floor, (*bounds)[next]),
                      .network = std::nullopt,
                      .point = points[next],
                      .sharding = nullptr,
@@ -147,9 +148,21 @@ bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
 }
 
 /// Whether the memory holds the weights alone, which are the same at all points of a network.  The
-/// tables belong to the point that will be opened first.
+/// tables belong to the point that will be opened first.  Kernel by kernel nothing needs tables.
 bool MappingProblem::holds_weights(OuterPoint point) const {
-  const Bytes weights = open(point)->tables.weights();
+  Bytes weights{};
+  if (problem_.execution.style == Style::KernelByKernel) {
+    const LayerDecisions decided = decisions(point, loops_left(point.network, nullptr));
+    const LayerCosts costs(problem_, decided, 0, &shared_->core_options);
+    for (std::size_t k = 0; k < problem_.workload.graph.kernel_count(); ++k) {
+      weights += costs.stored_weight(KernelId(k));
+    }
+    const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
+    weights = weights * static_cast<double>(step.layers_per_stage) +
+              stored_share(problem_.workload, problem_.chips_per_copy());
+  } else {
+    weights = open(point)->tables.weights();
+  }
   // `evaluate` adds them up in another order: n - 1 additions and at most four other roundings
   // on either side, and the product here.
   const std::size_t roundings = 2 * problem_.workload.graph.kernel_count() + 7;

@@ -129,7 +129,19 @@ void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
     return;
   }
   if (problem_.workload.graph.kernel_count() < kManyKernels && !shared_->space) return;
+  offer_alone(point, expansion);
   offer_segments(point, loop_sets(sharding_), expansion);
+}
+
+/// Offers every kernel as a partition of its own, which needs no tables.
+void MappingProblem::offer_alone(OuterPoint point, Sink& expansion) const {
+  Fusion alone{.time = 0, .partition = one_partition_per_kernel()};
+  MappingSolution one{
+      .cost = {}, .point = point, .sharding = sharding_, .fusion = std::move(alone)};
+  const auto result = evaluate(problem_, mapping(one));
+  const Cost* cost = std::get_if<Cost>(&result);
+  if (cost == nullptr || cost->spilled != point.spilled) return;
+  offer(point, std::move(one.sharding), std::move(one.fusion.partition), *cost, 'S', expansion);
 }
 
 /// Offers the best segments of the point with a sharding.

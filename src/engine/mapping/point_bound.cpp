@@ -16,11 +16,14 @@
 #include "model/layer/level_traffic.hpp"
 #include "model/layer/shard.hpp"
 #include "model/layer/sharding.hpp"
+#include "model/step/step_time.hpp"
 
 namespace dfsearch {
 namespace {
 
 constexpr std::size_t kRoundingsBesideSum = 9;
+// Each term of either side has at most sixteen; the divisions and the product are a few more.
+constexpr std::size_t kRoundingsOfWork = 48;
 
 }  // namespace
 
@@ -32,6 +35,43 @@ Seconds least_compute(const Problem& problem, const Kernel& kernel, const Shard&
   // No allocation spends fewer core-cycles than a single core.
   return static_cast<double>(cycles(kernel, shard, chip, {})) / static_cast<double>(chip.cores) /
          chip.frequency;
+}
+
+// Chips share the work of a kernel and tiles divide it, and every count of cycles or FLOP is a
+// product of factors that are subadditive in one extent each: the parts together take no less than
+// the whole, in one step (docs/search.md, section 3).
+Score least_score(const Problem& problem, const std::vector<NetworkChoice>& networks,
+                  const Deadline& deadline) {
+  PacedDeadline paced(deadline, 1'000);
+  Seconds of_group{};  // of kernels that the tensor ranks divide
+  Seconds of_copy{};   // of kernels that all chips of a copy divide
+  const std::vector<Kernel>& kernels = problem.workload.graph.kernels();
+  for (Kernel kernel : kernels) {
+    paced.check();
+    Extents whole = extents_of(kernel);
+    whole.steps = 1;
+    // Its factor has two extents: parts of a weight may take less for it together than the whole.
+    kernel.loads_arrays = false;
+    const Seconds time = least_compute(problem, kernel, shard_of(whole, Loop::None, ChipGrid{}, 1));
+    (kernel.spread == Spread::Tensor ? of_group : of_copy) += time;
+  }
+  const double margin = less_roundings(kernels.size() + kRoundingsOfWork);
+  Score least = Score::infinity();
+  for (const NetworkChoice& network : networks) {
+    paced.check();
+    const ChipGrid grid = chip_grid(network, problem.equations);
+    const Seconds layer = (of_group / static_cast<double>(grid.tensor) +
+                           of_copy / static_cast<double>(grid.chips())) *
+                          margin;
+    if (problem.divides_graph()) {
+      const auto stages = static_cast<double>(degree_of(network, Strategy::Pipeline));
+      least = std::min(least, staged_step(problem, network).score(layer, layer / stages * margin));
+    } else {
+      const std::int64_t micro_batch = problem.workload.micro_batch.value_or(1);
+      least = std::min(least, step_time(problem, network, micro_batch).score(layer));
+    }
+  }
+  return least;
 }
 
 Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, std::int64_t tiles,

@@ -2,7 +2,9 @@
 // Bounds on an outer point that need no tables.
 
 #include <cstddef>
+#include <vector>
 
+#include "base/deadline.hpp"
 #include "base/units.hpp"
 #include "graph/kernel.hpp"
 #include "graph/loop_set.hpp"
@@ -27,6 +29,11 @@ constexpr double less_roundings(std::size_t roundings) {
 
 /// The compute time that a tile of a kernel takes at least, for any allocation of cores.
 Seconds least_compute(const Problem& problem, const Kernel& kernel, const Shard& shard);
+
+/// Lower bound on the score of every mapping along one of the networks, known without tables,
+/// shardings or tiles.  Throws Stopped.
+Score least_score(const Problem& problem, const std::vector<NetworkChoice>& networks,
+                  const Deadline& deadline);
 
 /// Lower bound on the time of a layer with this network and this number of tiles, whatever its
 /// fusion and whichever of the loops are chosen, as `evaluate` counts it.  `cache` belongs to the

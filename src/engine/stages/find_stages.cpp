@@ -17,6 +17,7 @@
 
 #include "base/error.hpp"
 #include "engine/mapping/outer_points.hpp"
+#include "engine/mapping/point_bound.hpp"
 #include "engine/stages/stage_chains.hpp"
 #include "engine/stages/stage_order.hpp"
 #include "engine/stages/stage_pricing.hpp"
@@ -121,11 +122,13 @@ class StageSearch {
   }
 
   void search() {
+    if (options_.bounds.use(SearchBound::Floors)) set_bound(least_score(problem_, networks_, {}));
     deadline().check();
     sharding_ = least_bytes_sharding(problem_, deadline());
     take_hint();
     order_ = std::make_unique<StageOrder>(problem_.workload.graph, deadline());
     result_.stats.ideals = static_cast<std::int64_t>(order_->borders.size());
+    if (!result_.cost) offer_balanced();
     bound_points();
     std::stable_sort(points_.begin(), points_.end(),
                      [](const Point& a, const Point& b) { return a.bound > b.bound; });
@@ -150,6 +153,71 @@ class StageSearch {
             .sharding = sharding_,
             .partition = {},
             .cores = {}};
+  }
+
+  /// A mapping before any table: stages of about equal work along one sequence of borders, whose
+  /// kernels are partitions of their own as far as the limit allows.
+  void offer_balanced() {
+    const DataflowGraph& graph = problem_.workload.graph;
+    std::vector<std::size_t> chain{0};
+    std::vector<double> work{0.0};  // before each border of the chain
+    for (std::size_t b = 1; b < order_->borders.size(); ++b) {
+      KernelSet added = order_->borders[b];
+      if (!added.contains_all(order_->borders[chain.back()])) continue;
+      added -= order_->borders[chain.back()];
+      work.push_back(work.back());
+      added.for_each(
+          [&](std::size_t k) { work.back() += kernel_flops(graph.kernels()[k]) / Flops(1.0); });
+      chain.push_back(b);
+    }
+    for (const NetworkChoice& network : networks_) {
+      const auto stages = static_cast<std::size_t>(degree_of(network, Strategy::Pipeline));
+      if (stages > order_->most_stages) continue;
+      std::vector<std::size_t> ends;  // of the stages
+      std::size_t at = 0;
+      for (std::size_t s = 1; s <= stages; ++s) {
+        const double share = static_cast<double>(s) / static_cast<double>(stages);
+        ++at;
+        while (at + stages - s + 1 < chain.size() &&
+               (s == stages || work[at] < share * work.back())) {
+          ++at;
+        }
+        ends.push_back(chain[at]);
+      }
+      const std::vector<OuterPoint> outer = outer_points(problem_);
+      for (const OuterPoint& point : {outer.front(), outer.back()}) {
+        deadline().check();
+        Mapping mapping = decided(network, point);
+        mapping.partition = alone_in(ends);
+        auto verdict = evaluate(problem_, mapping);
+        if (!std::holds_alternative<Cost>(verdict)) continue;
+        return take(std::move(mapping), std::get<Cost>(std::move(verdict)), 'S');
+      }
+    }
+  }
+
+  /// The partitions of stages that end at these borders, forward kernels first.
+  [[nodiscard]] std::vector<std::int64_t> alone_in(const std::vector<std::size_t>& ends) const {
+    const DataflowGraph& graph = problem_.workload.graph;
+    const std::int64_t limit = problem_.partition_limit();
+    std::vector<std::int64_t> partition(graph.kernel_count());
+    std::size_t begin = 0;
+    for (std::size_t s = 0; s < ends.size(); begin = ends[s++]) {
+      KernelSet stage = order_->borders[ends[s]];
+      stage -= order_->borders[begin];
+      const auto count = static_cast<std::int64_t>(stage.size());
+      std::int64_t met = 0;
+      for (const bool back : {false, true}) {
+        for (const KernelId id : graph.topological_order()) {
+          const std::size_t k = id.index();
+          if (!stage.contains(k) || order_->backward.contains(k) != back) continue;
+          partition[k] =
+              static_cast<std::int64_t>(s) * limit + (count <= limit ? met : met * limit / count);
+          ++met;
+        }
+      }
+    }
+    return partition;
   }
 
   void bound_points() {

@@ -10,12 +10,14 @@
 namespace dfsearch {
 
 Before come_before(std::size_t kernels,
-                   const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
+                   const std::vector<std::pair<std::size_t, std::size_t>>& pairs,
+                   const Deadline& deadline) {
   Before before(kernels, KernelSet(kernels));
   for (std::size_t k = 0; k < kernels; ++k) before[k].insert(k);
   for (const auto& [first, second] : pairs) before[second].insert(first);
   // Warshall: paths over the kernels up to `via`.
   for (std::size_t via = 0; via < kernels; ++via) {
+    deadline.check();
     for (KernelSet& own : before) {
       if (own.contains(via)) own |= before[via];
     }
@@ -98,7 +100,7 @@ std::vector<KernelSet> ideals_within_limit(const Before& before, const KernelSet
 }  // namespace
 
 StageOrder::StageOrder(const DataflowGraph& graph, const Deadline& deadline)
-    : before(come_before(graph.kernel_count(), pairs_of_partitions(graph))),
+    : before(come_before(graph.kernel_count(), pairs_of_partitions(graph), deadline)),
       backward(graph.kernel_count()) {
   const std::size_t kernels = graph.kernel_count();
   KernelSet all(kernels);
@@ -109,7 +111,7 @@ StageOrder::StageOrder(const DataflowGraph& graph, const Deadline& deadline)
   }
   ideals_within_limit(before, forward, deadline);
   ideals_within_limit(before, backward, deadline);
-  const Before of_borders = come_before(kernels, pairs_of_borders(graph));
+  const Before of_borders = come_before(kernels, pairs_of_borders(graph), deadline);
   borders = ideals_within_limit(of_borders, all, deadline);
   // Every longest chain of ideals adds one class of kernels at a time.
   for (std::size_t k = 0; k < kernels; ++k) {

@@ -17,9 +17,10 @@ namespace dfsearch {
 /// each other are in an ideal together or not at all.
 using Before = std::vector<KernelSet>;
 
-/// The least such relation in which the first of each pair comes before the second.
+/// The least such relation with the first of each pair before the second.  Throws Stopped.
 Before come_before(std::size_t kernels,
-                   const std::vector<std::pair<std::size_t, std::size_t>>& pairs);
+                   const std::vector<std::pair<std::size_t, std::size_t>>& pairs,
+                   const Deadline& deadline = {});
 
 /// The ideals of the relation among these kernels, smaller ones first, from none of them to all;
 /// nothing if there are more than `most`.  Throws Stopped.

@@ -12,7 +12,11 @@
 #include "graph/loop_set.hpp"
 #include "model/evaluate.hpp"
 #include "model/layer/sharding.hpp"
+#include "model/machine/network_choices.hpp"
+#include "support/brute_force.hpp"
 #include "support/model_worlds.hpp"
+#include "support/random_problem.hpp"
+#include "support/stage_worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -44,6 +48,27 @@ TEST_CASE("the bound of forty thousand kernels is not above the mapping that rea
                                          loop_sets(mapping.sharding));
   CHECK(bound <= cost.layer_time);
   CHECK(bound.in_base_units() == doctest::Approx(cycles).epsilon(1e-10));
+}
+
+TEST_CASE("no mapping, and no stages, cost less than the work of the kernels") {
+  int near = 0, staged = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_problem(seed, {.kernels = 4, .assignments = 400});
+    const Score best = test::brute_force(problem).objective;
+    const Score least = least_score(problem, network_choices(problem), {});
+    CHECK(least <= best);
+    near += least.in_base_units() > 0.5 * best.in_base_units() ? 1 : 0;
+
+    const Problem stages = test::random_stages(seed);
+    const test::BestStages divided = test::best_stages(stages);
+    if (divided.feasible == 0) continue;
+    const Score floor = least_score(stages, network_choices(stages), {});
+    CHECK(floor.in_base_units() <= divided.objective);
+    staged += floor.in_base_units() > 0.5 * divided.objective ? 1 : 0;
+  }
+  CHECK(near > 20);
+  CHECK(staged > 20);
 }
 
 TEST_CASE("no number of roundings lifts a sum above the exact one by more than the margin") {

@@ -92,12 +92,14 @@ TEST_CASE("stages that divide the graph are the best of all, for any number of t
 }
 
 TEST_CASE("a search for stages that is stopped has bounds on both sides of the optimum") {
-  int stopped = 0;
+  int stopped = 0, early = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_stages(seed);
     const SearchResult whole = solve(problem, {});
     SearchOptions options;
+    options.limits.nodes = 0;
+    early += solve(problem, options).cost.has_value() ? 1 : 0;
     options.limits.nodes = 1;
     const SearchResult some = solve(problem, options);
     if (some.stopped_by == StopReason::None) continue;
@@ -110,13 +112,15 @@ TEST_CASE("a search for stages that is stopped has bounds on both sides of the o
     CHECK(solve(problem, {.hint = some.mapping}).cost->objective == whole.cost->objective);
   }
   CHECK(stopped > 5);
+  CHECK(early > 20);  // no stage is priced, and there is a mapping
   const std::atomic<bool> stop = true;
   SearchOptions at_once;
   at_once.limits.deadline = Deadline(Seconds::infinity(), &stop);
   const SearchResult none = solve(test::random_stages(1), at_once);
   CHECK(none.status == SearchStatus::NoSolution);
   CHECK(none.stopped_by == StopReason::Signal);
-  CHECK(none.lower_bound == Score{});
+  CHECK(none.lower_bound > Score{});
+  CHECK(none.lower_bound <= solve(test::random_stages(1), {}).cost->objective);
 }
 
 TEST_CASE("where no stages fit it is told how much more does, and that less does not" *
