@@ -189,6 +189,7 @@ class Solver {
     const BestAnswer found =
         find_best(problem, options_, effort(options_.deterministic), monitor_, state_, checkpoint);
     state_is_lost_ = found.state_is_lost;
+    left_ = found.left;
     const std::int64_t of_rank = rank();
     if (!add_answer(found) || of_rank == options_.top) return false;
     if (found.stopped_by != StopReason::None) {
@@ -264,12 +265,8 @@ class Solver {
   /// than this one.
   void raise_bound(const BestAnswer& found, BestMapping& answer) const {
     if (found.stopped_by == StopReason::None || found.state_is_lost || !answer.root_bound) return;
-    Score least = found.solution->cost;
-    for (const auto& entry : state_.open) {
-      const bool is_of_point = entry.node.point == found.solution->point;
-      least =
-          std::min(least, is_of_point ? std::max(entry.bound, *answer.root_bound) : entry.bound);
-    }
+    const Score least = std::min({found.solution->cost, found.open_elsewhere,
+                                  std::max(found.open_at_point, *answer.root_bound)});
     answer.lower_bound = std::max(answer.lower_bound, least);
   }
 
@@ -341,6 +338,7 @@ class Solver {
   std::vector<BestMapping> answers_;
   std::vector<Parallelism> excluded_;  // of the answers
   bool state_is_lost_ = false;         // see BestAnswer
+  std::shared_ptr<const void> left_;   // likewise, of the last answer
   bool complete_ = false;              // no answer beyond them exists
 };
 

@@ -54,13 +54,31 @@ class BestSearch {
     }
     const auto result = tree.run();
     keep(result);
-    state_.open = tree.take_open();
-    return {.solution = result.solution,
-            .lower_bound = result.lower_bound,
-            .stopped_by = result.stopped_by};
+    BestAnswer found{.solution = result.solution,
+                     .lower_bound = result.lower_bound,
+                     .stopped_by = result.stopped_by};
+    if (result.solution && result.stopped_by != StopReason::None) bound_open(tree, found);
+    // Sorting many nodes takes long, and only a checkpoint needs them.
+    if (checkpoint) {
+      state_.open = tree.take_open();
+    } else {
+      found.left = tree.leave_open();
+    }
+    return found;
   }
 
  private:
+  static void bound_open(const Tree& tree, BestAnswer& found) {
+    const OuterPoint point = found.solution->point;
+    const Score cost = found.solution->cost;
+    tree.for_each_open([&](Score bound, const Tree::Entry& entry) {
+      // Most nodes lower neither, and reading them would take long.
+      if (bound >= cost || bound >= std::max(found.open_at_point, found.open_elsewhere)) return;
+      Score& least = entry.node.point == point ? found.open_at_point : found.open_elsewhere;
+      least = std::min(least, bound);
+    });
+  }
+
   /// Gives the tree its first incumbents and open nodes.
   void start(Tree& tree) {
     if (options_.hint) {

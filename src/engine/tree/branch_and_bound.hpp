@@ -148,6 +148,13 @@ class BranchAndBound {
 
   /// Gives away the open nodes, in the order in which they came up.
   [[nodiscard]] std::vector<Entry> take_open() { return open_.take_all(); }
+  /// Gives them away as they are (OpenNodes::leave).
+  [[nodiscard]] std::shared_ptr<const void> leave_open() { return open_.leave(); }
+  /// Calls visit(bound, entry) for each of them, in no order.
+  template <class Visit>
+  void for_each_open(const Visit& visit) const {
+    open_.for_each(visit);
+  }
 
   [[nodiscard]] BranchAndBoundResult<Solution> result() const {
     BranchAndBoundResult<Solution> result;

@@ -81,6 +81,20 @@ class OpenNodes {
     return entries;
   }
 
+  /// Calls visit(bound, entry) for each open node, in no order.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    const std::lock_guard lock(mutex_);
+    for (const Slot& slot : heap_) visit(slot.bound, *slot.entry);
+  }
+
+  /// Gives all open nodes away as they are, to a caller that keeps them only because destroying
+  /// many of them takes long.
+  [[nodiscard]] std::shared_ptr<const void> leave() {
+    const std::lock_guard lock(mutex_);
+    return std::make_shared<const std::vector<Slot>>(std::move(heap_));
+  }
+
   /// Puts back what `take_all` took; workers may come (again), also after `close`.
   void put_back(std::vector<Entry>&& entries) {
     std::vector<Slot> slots = wrapped(entries);

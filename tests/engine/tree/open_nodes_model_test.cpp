@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <random>
@@ -334,6 +335,25 @@ TEST_CASE("no worker leaves while another one may still hand in nodes") {
     CHECK(nodes.size() == 0);
     CHECK(nodes.lower_bound() == Score::infinity());
   }
+}
+
+TEST_CASE("open nodes are visited in place, and given away without being destroyed") {
+  MemoryBudget budget;
+  Nodes nodes(1);
+  Entries some;
+  for (const double bound : {3.0, 1.0, 2.0}) {
+    some.push_back({.bound = Score(bound), .node = 1, .memory = MemoryCharge(&budget, 10)});
+  }
+  nodes.push(some);
+  double sum = 0.0;
+  nodes.for_each(
+      [&](Score bound, const Nodes::Entry& entry) { sum += bound.in_base_units() * entry.node; });
+  CHECK(sum == 6.0);
+  std::shared_ptr<const void> left = nodes.leave();
+  CHECK(nodes.size() == 0);
+  CHECK(budget.used() == Bytes(30.0));
+  left.reset();
+  CHECK(budget.used() == Bytes{});
 }
 
 }  // namespace dfsearch
