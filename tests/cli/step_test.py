@@ -86,6 +86,23 @@ training: {{}}
         text = self.run_tool(mapping, "--what-if").stdout
         self.assertIn("change of the objective with a tenth more of one quantity", text)
 
+    def test_an_answer_of_what_if_that_is_not_proved_has_its_status(self):
+        config = CONFIGS / "gpt3_1t.yaml"
+        # Only the search of the config itself has the hint.
+        self.run_tool(config, "--mapping", "h.json")
+        alone = ("--threads", "1", "--deterministic", "--hint", "h.json")
+        least = self.result(config, *alone)["search"]["proof"]["nodes"]
+        met = set()
+        for nodes in (least, 1000 * least):
+            done = self.run_tool(config, *alone, "--what-if", "--node-limit", nodes, "--json",
+                                 "w.json", status=(0, 4))
+            found = json.loads((self.folder / "w.json").read_text())
+            self.assertEqual(found["status"], "optimal")
+            proved = all(row["proved"] for row in found["what_if"])
+            self.assertEqual(done.returncode, 0 if proved else 4)
+            met.add(proved)
+        self.assertEqual(met, {False, True})
+
     def test_robust(self):
         stack = ("--set", "execution={stack: te, chip: h100_80gb}")
         found = self.result(PLAN, *stack, "--robust")

@@ -54,7 +54,7 @@ std::string mapping_file(const CommandLine& line, bool found) {
   return "";
 }
 
-/// If there are several answers, all must be proved.
+/// If several answers were asked for, all must be proved.
 int exit_status(const Result& result) {
   if (result.status == SearchStatus::Optimal && !result.all_proved) return kStoppedWithMapping;
   return exit_status(result.status);
@@ -110,6 +110,7 @@ class Run {
       events.write(done_event(result, result.objective, result.stats));
     }
     if (line_.search.what_if && result.objective) more_ = what_if(config_, options_);
+    for (const WhatIfMore& row : more_) result.all_proved = result.all_proved && row.is_proved;
     Outputs outputs(limits.deadline);
     write(result, history, outputs);
     if (!line_.checkpoint.empty()) outputs.attempt([&] { checkpoint.finish(); });

@@ -116,7 +116,8 @@ std::vector<WhatIfMore> what_if(const AnyConfig& config, const SolveOptions& opt
     rows.push_back({.more = name,
                     .is_switch = is_switch,
                     .objective = result.objective,
-                    .is_proved = result.status == SearchStatus::Optimal});
+                    .is_proved = result.status == SearchStatus::Optimal ||
+                                 result.status == SearchStatus::Infeasible});
   };
   for (const Row& row : kRows) {
     if (const auto more = raised(config, row)) add(row.more, false, *more);
@@ -141,7 +142,8 @@ std::string what_if_text(const std::vector<WhatIfMore>& rows, Score objective) {
       text += "with another switch of the software\n";
     }
     if (!row.objective) {
-      text += fmt::format("  {:{}}not known: the limits came first\n", row.more, width);
+      text += fmt::format("  {:{}}{}\n", row.more, width,
+                          row.is_proved ? "nothing fits" : "not known: the limits came first");
       continue;
     }
     const double change = row.objective->in_base_units() / objective.in_base_units() - 1.0;
