@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <filesystem>
+#include <future>
 #include <system_error>
 
 #include "base/error.hpp"
@@ -73,9 +74,11 @@ void write_results(const fs::path& folder, const std::vector<StudyAxis>& axes,
   const fs::path rows = folder / "results.ndjson";
   write_file(folder / "study.json", json_text(found.study));
   write_file(folder / "front.json", json_text(found.front));
-  write_file(folder / "results.csv", results_csv(rows, axes));
-  write_file(folder / "study.html",
-             study_page(found.study, read_file(rows, kMostRows), found.front));
+  // Either takes a while after the search, so they are made side by side.
+  auto csv = std::async(std::launch::async, [&] { return results_csv(rows, axes); });
+  const std::string page = study_page(found.study, read_file(rows, kMostRows), found.front);
+  write_file(folder / "results.csv", csv.get());
+  write_file(folder / "study.html", page);
 }
 
 int exit_status(const StudyState& state) {

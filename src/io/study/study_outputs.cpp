@@ -212,9 +212,12 @@ void for_each_row(const std::filesystem::path& ndjson,
 }
 
 std::string results_csv(const std::filesystem::path& ndjson, const std::vector<StudyAxis>& axes) {
-  Decided columns;
-  for_each_row(ndjson,
-               [&](const std::string& row) { columns.merge(decided_of(Json::parse(row))); });
+  // Fields of columns that later rows may add to, each behind a zero byte.
+  struct Line {
+    std::string before, fields, cautions;
+    std::vector<std::size_t> columns;  // of the fields
+  };
+  std::map<Decided::key_type, std::size_t> columns;  // in the order of the head; numbers as met
   std::string head = "index";
   std::vector<std::map<std::string, double>> values(axes.size());  // of labels with units
   for (std::size_t a = 0; a < axes.size(); ++a) {
@@ -231,13 +234,13 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
     head += fmt::format(",{}", study::name_of(figure));
     if (!study::unit_of(figure).empty()) head += fmt::format(" [{}]", study::unit_of(figure));
   }
-  for (const auto& [column, field] : columns) head += "," + csv_cell(column.second);
-  head += ",cautions";
-  std::map<study::PointIndex, std::string> lines;
+  std::map<study::PointIndex, Line> lines;
   for_each_row(ndjson, [&](const std::string& row) {
     const Json json = Json::parse(row);
     const study::PointAnswer answer = answer_of(json, row);
-    std::string line = std::to_string(answer.index);
+    Line all;
+    std::string& line = all.before;
+    line = std::to_string(answer.index);
     for (std::size_t a = 0; a < axes.size(); ++a) {
       const std::string label = json.at("point").value(axes[a].name, std::string());
       line += "," + csv_cell(label);
@@ -250,17 +253,27 @@ std::string results_csv(const std::filesystem::path& ndjson, const std::vector<S
     for (const study::Figure figure : study::kFigures) {
       line += "," + csv_number(answer.figures[figure]);
     }
-    const Decided decided = decided_of(json);
-    for (const auto& [column, field] : columns) {
-      const auto found = decided.find(column);
-      line += "," + (found == decided.end() ? std::string() : found->second);
+    for (const auto& [column, field] : decided_of(json)) {
+      all.columns.push_back(columns.try_emplace(column, columns.size()).first->second);
+      all.fields += field + '\0';
     }
     const auto cautions = json.value("cautions", std::vector<std::string>());
-    line += "," + csv_cell(fmt::format("{}", fmt::join(cautions, " ")));
-    lines.emplace(answer.index, std::move(line));
+    all.cautions = csv_cell(fmt::format("{}", fmt::join(cautions, " ")));
+    lines.emplace(answer.index, std::move(all));
   });
-  std::string text = head + "\n";
-  for (const auto& [index, line] : lines) text += line + "\n";
+  for (const auto& [column, number] : columns) head += "," + csv_cell(column.second);
+  std::string text = head + ",cautions\n";
+  for (const auto& [index, line] : lines) {
+    std::vector<std::string_view> fields(columns.size());
+    std::string_view left = line.fields;
+    for (const std::size_t number : line.columns) {
+      fields[number] = left.substr(0, left.find('\0'));
+      left.remove_prefix(fields[number].size() + 1);
+    }
+    text += line.before;
+    for (const auto& [column, number] : columns) text.append(",").append(fields[number]);
+    text += "," + line.cautions + "\n";
+  }
   return text;
 }
 
