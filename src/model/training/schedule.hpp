@@ -24,17 +24,19 @@ struct PassTime {
 };
 
 /// The blocks of a model, and the messages between a stage and its neighbours.
-struct PipelineTimes {
-  PassTime layer, other_layer, first, last;
+template <class Block>
+struct TimesOf {
+  Block layer, other_layer, first, last;
   Seconds hops{};  ///< of a micro-batch on a stage, both ways
   Seconds link{};  ///< that the link to the next stage carries a micro-batch, whatever hides it
-  std::vector<PassTime> further;  ///< of the kinds of layers from the third on
+  std::vector<Block> further;  ///< of the kinds of layers from the third on
 
   [[nodiscard]] std::size_t kinds() const { return 2 + further.size(); }
-  [[nodiscard]] const PassTime& of_kind(std::size_t kind) const {
+  [[nodiscard]] const Block& of_kind(std::size_t kind) const {
     return kind == 0 ? layer : kind == 1 ? other_layer : further[kind - 2];
   }
 };
+using PipelineTimes = TimesOf<PassTime>;
 
 /// Exchanges of each micro-batch beside the passes of a stage, and the work that hides them.
 struct OverlappedExchanges {

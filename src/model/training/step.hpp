@@ -106,17 +106,7 @@ class StepModel {
   [[nodiscard]] std::int64_t stages() const { return shape_.degrees[Role::Pipeline]; }
 
  private:
-  struct Times {
-    BlockTime layer, other_layer, first, last;
-    Seconds hops{};                  ///< of a micro-batch on a stage, both ways
-    Seconds link{};                  ///< of it on the link to the next stage, with a stack
-    std::vector<BlockTime> further;  ///< of the kinds of layers from the third on
-
-    [[nodiscard]] std::size_t kinds() const { return 2 + further.size(); }
-    [[nodiscard]] const BlockTime& of_kind(std::size_t kind) const {
-      return kind == 0 ? layer : kind == 1 ? other_layer : further[kind - 2];
-    }
-  };
+  using Times = TimesOf<BlockTime>;
   [[nodiscard]] Times times(const Groups& groups) const;
   /// The time with the recomputation and copies of the plan, or with neither.
   [[nodiscard]] BlockTime block_time(const BlockProfile& block, const Groups& groups,
