@@ -57,16 +57,6 @@ KernelClasses kernels_by(const std::vector<std::uint32_t>& classes) {
   return kernels;
 }
 
-KernelClasses exchanged_kernels(const FusionTables& tables) {
-  const std::vector<std::size_t>& first = tables.order().first_alike();
-  std::vector<std::uint32_t> classes(first.size());
-  std::uint32_t number = 0;
-  for (std::size_t p = 0; p < first.size(); ++p) {
-    classes[p] = first[p] == p ? number++ : classes[first[p]];
-  }
-  return kernels_by(classes);
-}
-
 bool are_mostly_alike(const FusionTables& tables) {
   return kernels_by(kernel_colours(tables)).size() * kKernelsOfColour <= tables.size();
 }

@@ -12,9 +12,6 @@ namespace dfsearch {
 /// The kernels of each class.
 using KernelClasses = std::vector<std::vector<std::size_t>>;
 
-/// Kernels that may be exchanged for each other.
-[[nodiscard]] KernelClasses exchanged_kernels(const FusionTables& tables);
-
 /// Colour of each kernel: the costs of itself and its tensors and, after up to three rounds of
 /// refinement, the colours of its neighbours; coarser if colours exceed 48.  Kernels of one colour
 /// may be anywhere in the graph.

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -71,8 +72,9 @@ std::optional<std::vector<LabelPricing>> label_pricings(const FusionTables& tabl
 
 ColumnGeneration::ColumnGeneration(const FusionTables& tables, Work& work)
     : tables_(tables), rules_(tables) {
-  classes_ =
-      are_mostly_alike(tables) ? kernels_by(kernel_colours(tables)) : exchanged_kernels(tables);
+  std::vector<std::uint32_t> each(tables.size());
+  std::iota(each.begin(), each.end(), 0U);
+  classes_ = kernels_by(are_mostly_alike(tables) ? kernel_colours(tables) : each);
   work -= static_cast<Work>(tables.size()) * kWordsOfColumn;
   if (classes_.size() > kClasses) return;
   auto pricings = label_pricings(tables);

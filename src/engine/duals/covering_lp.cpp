@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace dfsearch {
 namespace {
@@ -20,7 +19,6 @@ namespace {
 constexpr double kBeyond = 1.0 / 16;
 constexpr double kPivot = 1e-9;  // least element to pivot on
 constexpr double kPerturbation = 1e-5;
-constexpr std::size_t kSparse = 3;  // sparse: fewer than one element in three is filled
 constexpr std::size_t kNone = ~std::size_t{0};
 
 /// A number between 0 and 1; the numbers are spread evenly, without a pattern that rows could
@@ -69,14 +67,10 @@ CoveringLp::CoveringLp(const std::vector<Class>& classes, std::vector<double> li
 }
 
 void CoveringLp::add(const std::vector<Count>& counts, std::size_t group, double cost) {
-  double kernels = 0.0;
   for (const Count& count : counts) {
     columns_.of.push_back(static_cast<std::uint32_t>(count.of));
     columns_.kernels.push_back(static_cast<double>(count.kernels));
-    kernels += columns_.kernels.back();
   }
-  most_kernels_ = std::max(most_kernels_, kernels);
-  greatest_cost_ = std::max(greatest_cost_, cost);
   columns_.begin.push_back(static_cast<std::uint32_t>(columns_.of.size()));
   columns_.group.push_back(static_cast<std::uint32_t>(group));
   columns_.cost.push_back(cost);
@@ -142,47 +136,16 @@ void CoveringLp::refine_duals() {
 }
 
 /// The variable of least reduced cost, if that is below zero.
-std::size_t CoveringLp::entering() {
+std::size_t CoveringLp::entering() const {
   std::size_t best = kNone;
   long double least = -kNoise;
-  const auto compare = [&](std::size_t variable) {
+  for (std::size_t variable = 0; variable < column(columns_.size()); ++variable) {
     const long double reduced = reduced_cost(variable);
-    if (reduced >= least) return;
+    if (reduced >= least) continue;
     least = reduced;
     best = variable;
-  };
-  for (std::size_t variable = 0; variable < column(0); ++variable) compare(variable);
-  const double limit = price_columns();
-  for (std::size_t set = 0; set < columns_.size(); ++set) {
-    if (prices_[set] <= limit) compare(column(set));
   }
   return best;
-}
-
-/// Computes rounded reduced costs of the columns.  A column whose rounded cost is above the
-/// returned limit does not have the least exact one, or none is below zero.
-double CoveringLp::price_columns() {
-  rounded_duals_.clear();
-  double greatest_dual = 0.0;
-  for (const long double dual : row_duals_) {
-    rounded_duals_.push_back(static_cast<double>(dual));
-    greatest_dual = std::max(greatest_dual, std::abs(rounded_duals_.back()));
-  }
-  prices_.clear();
-  double least = 0.0;
-  for (std::size_t set = 0; set < columns_.size(); ++set) {
-    double price = columns_.cost[set] - rounded_duals_[size_ + columns_.group[set]];
-    const std::size_t end = columns_.begin[set + 1];
-    for (std::size_t i = columns_.begin[set]; i < end; ++i) {
-      price -= columns_.kernels[i] * rounded_duals_[columns_.of[i]];
-    }
-    prices_.push_back(price);
-    least = std::min(least, price);
-  }
-  // A sum has a rounding error for each summand; no summand exceeds `greatest`.
-  const double greatest = greatest_cost_ + (most_kernels_ + 1.0) * greatest_dual;
-  const double error = (most_kernels_ + 4.0) * std::numeric_limits<double>::epsilon() * greatest;
-  return std::min(least + 2.0 * error, error);
 }
 
 void CoveringLp::find_direction(std::size_t variable) {
@@ -222,23 +185,13 @@ std::size_t CoveringLp::leaving() const {
 void CoveringLp::pivot(std::size_t row, std::size_t variable, long double reduced) {
   const double step = values_[row] / direction_[row];
   double* const own = inverse_.data() + row * rows_;
-  filled_.clear();
-  for (std::size_t c = 0; c < rows_; ++c) {
-    if (own[c] == 0.0) continue;
-    own[c] /= direction_[row];
-    filled_.push_back(static_cast<std::uint32_t>(c));
-  }
-  const bool is_sparse = filled_.size() * kSparse < rows_;
+  for (std::size_t c = 0; c < rows_; ++c) own[c] /= direction_[row];
   for (std::size_t r = 0; r < rows_; ++r) {
     const double falls = direction_[r];
     if (r == row || falls == 0.0) continue;
     values_[r] = std::max(0.0, values_[r] - step * falls);
     double* const other = inverse_.data() + r * rows_;
-    if (is_sparse) {
-      for (const std::uint32_t c : filled_) other[c] -= falls * own[c];
-    } else {
-      for (std::size_t c = 0; c < rows_; ++c) other[c] -= falls * own[c];
-    }
+    for (std::size_t c = 0; c < rows_; ++c) other[c] -= falls * own[c];
   }
   add_to_duals(row, reduced);
   values_[row] = step;

@@ -67,8 +67,7 @@ class CoveringLp {
   [[nodiscard]] long double reduced_cost(std::size_t variable) const;
   void refine_duals();
   void add_to_duals(std::size_t row, long double times);
-  [[nodiscard]] std::size_t entering();
-  [[nodiscard]] double price_columns();
+  [[nodiscard]] std::size_t entering() const;
   void find_direction(std::size_t variable);
   [[nodiscard]] std::size_t leaving() const;
   void pivot(std::size_t row, std::size_t variable, long double reduced);
@@ -82,8 +81,6 @@ class CoveringLp {
   std::size_t size_;  // classes
   std::size_t rows_;
   double beyond_cost_ = 0.0;
-  double greatest_cost_ = 0.0;  // of the columns
-  double most_kernels_ = 0.0;   // of one of them
   Columns columns_;
   std::vector<std::size_t> basis_;      // variable per row
   std::vector<double> values_;          // of the basic variables
@@ -91,9 +88,6 @@ class CoveringLp {
   std::vector<long double> row_duals_;  // dual values
   std::vector<long double> missing_;    // scratch of refine_duals
   std::vector<double> direction_;       // how the basic variables fall as the entering one rises
-  std::vector<double> rounded_duals_;   // scratch of price_columns
-  std::vector<double> prices_;          // reduced costs of the columns, rounded
-  std::vector<std::uint32_t> filled_;   // scratch of pivot
   std::vector<long double> duals_;
   std::vector<long double> charges_;
 };

@@ -1,7 +1,6 @@
 #include "engine/tables/kernel_order.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace dfsearch {
 
@@ -15,7 +14,6 @@ KernelOrder::KernelOrder(const DataflowGraph& graph, const std::vector<Exchange>
   for (std::size_t p = 0; p < ids_.size(); ++p) positions_[ids_[p].index()] = p;
   find_descendants(graph, deadline);
   for (const Exchange& exchange : exchanges) add_exchange(exchange);
-  find_alike();
 }
 
 void KernelOrder::find_descendants(const DataflowGraph& graph, const Deadline& deadline) {
@@ -59,24 +57,6 @@ KernelSet KernelOrder::representative(KernelSet ideal) const {
     }
   }
   return ideal;
-}
-
-/// Union and find: kernels that exchanges join are alike.
-void KernelOrder::find_alike() {
-  first_alike_.resize(ids_.size());
-  std::iota(first_alike_.begin(), first_alike_.end(), std::size_t{0});
-  const auto first = [&](std::size_t p) {
-    while (first_alike_[p] != p) p = first_alike_[p];
-    return p;
-  };
-  for (const KernelPairs& exchange : exchanges_) {
-    for (const auto& [a, b] : exchange) {
-      const std::size_t x = first(a);
-      const std::size_t y = first(b);
-      first_alike_[std::max(x, y)] = std::min(x, y);
-    }
-  }
-  for (std::size_t& p : first_alike_) p = first(p);
 }
 
 }  // namespace dfsearch

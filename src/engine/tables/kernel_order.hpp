@@ -37,8 +37,6 @@ class KernelOrder {
   /// The ideal that represents all images of this one under exchanges: mostly the same ideal for
   /// all of them.
   [[nodiscard]] KernelSet representative(KernelSet ideal) const;
-  /// The first kernel that exchanges can put into the place of each kernel.
-  [[nodiscard]] const std::vector<std::size_t>& first_alike() const { return first_alike_; }
 
   /// Memory of the closures, which is nearly all it takes.
   [[nodiscard]] std::size_t heap_bytes() const {
@@ -48,13 +46,11 @@ class KernelOrder {
  private:
   void find_descendants(const DataflowGraph& graph, const Deadline& deadline);
   void add_exchange(const Exchange& exchange);
-  void find_alike();
 
   std::vector<KernelId> ids_;
   std::vector<std::size_t> positions_;
   std::vector<KernelSet> descendants_;
   std::vector<KernelPairs> exchanges_;
-  std::vector<std::size_t> first_alike_;
 };
 
 }  // namespace dfsearch

@@ -67,12 +67,11 @@ TEST_CASE("each expert is exchanged with the next, of which the first kernels ar
   CHECK(pairs_of(problem_of(expert_kernels(), expert_tensors())) == Pairs{{1, 3}, {3, 5}});
 }
 
-TEST_CASE("the order knows what is exchanged and which kernels are alike") {
+TEST_CASE("the order has the exchanges of kernels that are alike") {
   const Problem problem = problem_of(expert_kernels(), expert_tensors());
   const KernelOrder order = order_of(problem);
   for (std::size_t k = 0; k < 8; ++k) REQUIRE(order.position(KernelId(k)) == k);
   CHECK(order.exchanges() == std::vector{KernelPairs{{1, 3}, {2, 4}}, KernelPairs{{3, 5}, {4, 6}}});
-  CHECK(order.first_alike() == std::vector<std::size_t>{0, 1, 2, 1, 2, 1, 2, 7});
   CHECK_FALSE(order.descendants()[1].contains(3));
   CHECK(order.descendants()[1].contains(7));
   const KernelOrder plain(problem.workload.graph);
