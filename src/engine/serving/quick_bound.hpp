@@ -9,7 +9,7 @@
 
 namespace dfsearch::serving {
 
-/// What one side adds at least.  Sides that aggregate have no other side.
+/// The least that one side adds.  A side that aggregates has no other side.
 struct SideBound {
   double spent = 0.0;      ///< chips, dollars or joules for a request a second
   double weight = 0.0;     ///< chips or dollars an hour of one replica

@@ -69,7 +69,7 @@ double Decoder::least_ttft_of_any_load() const {
   const double turns = loop_.budget > 0.0 ? 1.0 : loop_.turns(loop_.chunk);
   const double mixed = least_time(work(0.0, 1.0 / turns, loop_.chunk));
   if (!task_.concurrency || means_.steps == 0.0) return turns * mixed + answer;
-  // Little's law: the prefill lacks the time by which decoding is raised to that of one request.
+  // Little's law takes the time by which decoding is raised to that of one request from prefill.
   const double one = gain_.gained * least_tpot_of_any_load();
   PassWork most = work(1.0, 0.0, 0.0);
   most.prefill.tokens = loop_.padding(1.0);
