@@ -186,6 +186,7 @@ class Solver {
     const MappingProblem problem = search_.without(excluded_, options_.node_effort);
     std::function<void()> checkpoint;
     if (options_.on_checkpoint) checkpoint = [this] { tell_checkpoint(); };
+    left_.reset();
     const BestAnswer found =
         find_best(problem, options_, effort(options_.deterministic), monitor_, state_, checkpoint);
     state_is_lost_ = found.state_is_lost;
@@ -225,6 +226,7 @@ class Solver {
     state.floor = answers_.back().lower_bound;
     const MappingProblem problem =
         with_all_bounds().without(excluded_, {.steps = kStepsPerNextBestNode});
+    left_.reset();
     BestEffort small = effort(true);
     small.limits.nodes = std::min(small.limits.nodes, kNextBestNodes);
     const BestAnswer found = find_best(problem, options_, small, monitor_, state, nullptr);

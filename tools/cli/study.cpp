@@ -75,10 +75,11 @@ void write_results(const fs::path& folder, const std::vector<StudyAxis>& axes,
   write_file(folder / "study.json", json_text(found.study));
   write_file(folder / "front.json", json_text(found.front));
   // Either takes a while after the search, so they are made side by side.
-  auto csv = std::async(std::launch::async, [&] { return results_csv(rows, axes); });
-  const std::string page = study_page(found.study, read_file(rows, kMostRows), found.front);
-  write_file(folder / "results.csv", csv.get());
-  write_file(folder / "study.html", page);
+  auto page = std::async(std::launch::async, [&] {
+    return study_page(found.study, read_file(rows, kMostRows), found.front);
+  });
+  write_file(folder / "results.csv", results_csv(rows, axes));
+  write_file(folder / "study.html", page.get());
 }
 
 int exit_status(const StudyState& state) {

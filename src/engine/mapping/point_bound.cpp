@@ -50,7 +50,7 @@ Score least_score(const Problem& problem, const std::vector<NetworkChoice>& netw
     paced.check();
     Extents whole = extents_of(kernel);
     whole.steps = 1;
-    // Its factor has two extents: parts of a weight may take less for it together than the whole.
+    // The factor for loading arrays has two extents: parts of a weight may take less than all.
     kernel.loads_arrays = false;
     const Seconds time = least_compute(problem, kernel, shard_of(whole, Loop::None, ChipGrid{}, 1));
     (kernel.spread == Spread::Tensor ? of_group : of_copy) += time;

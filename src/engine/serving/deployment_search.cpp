@@ -95,7 +95,8 @@ bool DeploymentSearch::bound(Node& node) {
   }
   least.value = least.tpot = kNever;
   least.chips = std::numeric_limits<std::int64_t>::max();
-  Closed reason = Closed::Chips;
+  // Counts that the window leaves out have no answer that is as good as the best one.
+  Closed reason = incumbents_.most_value(decode.tpot) < kNever ? Closed::Bound : Closed::Chips;
   PacedDeadline paced(limits_.deadline, kPairsBetweenLooks);
   node.box.each_count(window, [&](std::int64_t x, std::int64_t y, const Figures& figures) {
     paced.check();

@@ -29,7 +29,6 @@ class DeploymentSearch {
     bool to_the_bit = false;  ///< find the least value itself, not a value that ties with it
   };
 
-  /// Throws Stopped.
   DeploymentSearch(const DeploymentSpace& space, Question question, const dfsearch::Limits& limits,
                    int threads);
 
@@ -80,7 +79,7 @@ class DeploymentSearch {
   const int threads_;
   Incumbents incumbents_;
   std::function<void(const Progress&, const Deployment&)> on_incumbent_;
-  const bool is_free_;  ///< no limit but the memory rules out an interval
+  const bool is_free_;  ///< no limit is given that rules out an interval
   const QuickBound quick_;
   RootQueue roots_;
   std::vector<std::atomic<double>> at_work_;  // by worker: the bound of its root, or infinity

@@ -64,6 +64,7 @@ class Completion {
         best.sharding = std::move(sharding);
         of_best = sum_.values();
       }
+      if (!has_order) break;
       weights = weights_of(sum_.sums());
     }
     best.branch_on = most_unseen(sum_.excess(weights, of_best));

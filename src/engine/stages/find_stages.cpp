@@ -170,6 +170,7 @@ class StageSearch {
           [&](std::size_t k) { work.back() += kernel_flops(graph.kernels()[k]) / Flops(1.0); });
       chain.push_back(b);
     }
+    const std::vector<OuterPoint> outer = outer_points(problem_);
     for (const NetworkChoice& network : networks_) {
       const auto stages = static_cast<std::size_t>(degree_of(network, Strategy::Pipeline));
       if (stages > order_->most_stages) continue;
@@ -184,7 +185,6 @@ class StageSearch {
         }
         ends.push_back(chain[at]);
       }
-      const std::vector<OuterPoint> outer = outer_points(problem_);
       for (const OuterPoint& point : {outer.front(), outer.back()}) {
         deadline().check();
         Mapping mapping = decided(network, point);

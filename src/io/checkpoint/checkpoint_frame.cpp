@@ -21,7 +21,7 @@ using Map = nlohmann::json;
 
 // Version of the format: it is raised whenever the content of checkpoints changes.
 constexpr std::string_view kKind = "dfsearch checkpoint ";
-constexpr std::string_view kMagic = "dfsearch checkpoint 5\n";
+constexpr std::string_view kMagic = "dfsearch checkpoint 6\n";
 constexpr std::int64_t kLargestCounter = std::int64_t{1} << 60;  // a search can add to it
 
 std::uint32_t checksum(std::string_view bytes) {

@@ -143,7 +143,7 @@ std::string what_if_text(const std::vector<WhatIfMore>& rows, Score objective) {
     }
     if (!row.objective) {
       text += fmt::format("  {:{}}{}\n", row.more, width,
-                          row.is_proved ? "nothing fits" : "not known: the limits came first");
+                          row.is_proved ? "nothing fits" : "not known: no proof");
       continue;
     }
     const double change = row.objective->in_base_units() / objective.in_base_units() - 1.0;

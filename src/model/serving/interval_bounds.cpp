@@ -69,7 +69,7 @@ double Decoder::least_ttft_of_any_load() const {
   const double turns = loop_.budget > 0.0 ? 1.0 : loop_.turns(loop_.chunk);
   const double mixed = least_time(work(0.0, 1.0 / turns, loop_.chunk));
   if (!task_.concurrency || means_.steps == 0.0) return turns * mixed + answer;
-  // Little's law takes the time by which decoding is raised to that of one request from prefill.
+  // (17) may raise decoding to the time of one request, and takes as much from the prefill.
   const double one = gain_.gained * least_tpot_of_any_load();
   PassWork most = work(1.0, 0.0, 0.0);
   most.prefill.tokens = loop_.padding(1.0);
@@ -77,7 +77,8 @@ double Decoder::least_ttft_of_any_load() const {
   const PassTime time = pass_.time(most);
   const double p = real(structure_.pipeline);
   const double raised = std::max(time.latency, p * time.period) + p * drafts_.time(1.0);
-  const double longer = loop_.steps() * std::max(raised - std::min(one, mixed), 0.0);
+  const double least = loop_.budget > 0.0 ? least_time(work(0.0, 0.0, 0.0)) : mixed;
+  const double longer = loop_.steps() * std::max(raised - std::min(one, least), 0.0);
   return std::max(turns * mixed - longer, 0.0) + answer;
 }
 
