@@ -104,7 +104,7 @@ class Limits(CliTest):
         return done, result
 
     def test_explanations_end(self):
-        for words in (dlrm(300), dlrm(600), (*dlrm(400), *DATAFLOW)):
+        for words in (dlrm(1500), dlrm(3000), (*dlrm(400), *DATAFLOW)):
             with self.subTest(words):
                 done, result = self.check_ends(*words)
                 self.assertIn(done.returncode, (3, 5))
@@ -190,7 +190,7 @@ class Limits(CliTest):
         self.check_ends(ROOT / "configs" / "serving" / "fleet.yaml", *chips)
 
     def test_a_signal_ends_an_explanation(self):
-        process = self.start(*dlrm(600))
+        process = self.start(*dlrm(3000))
         time.sleep(1)
         process.send_signal(signal.SIGTERM)
         begin = time.monotonic()
