@@ -31,7 +31,7 @@ struct EffortRow {
 
 /// In the order of Technique.
 inline constexpr std::array kEffortTable = {
-    EffortRow{Technique::Duals, "duals", 4'000'000, 1, 1, 200'000, "once all duals are proved"},
+    EffortRow{Technique::Duals, "duals", 4'000'000, 2, 2, 200'000, "once all duals are proved"},
     EffortRow{Technique::Moves, "moves", 16'000'000, 1, 4, 1'000'000, "after eight walks"},
 };
 /// The slices of one technique.  Any thread may claim one; only the thread with the claim works on
