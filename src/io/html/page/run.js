@@ -241,8 +241,11 @@
       );
     }
     // On a page of predictions the key is a time.
-    const {measured, ...effort} = search;
-    part.append(factsOf({...effort, memories_measured: measured}, ["parts"]));
+    const {measured, space, ...effort} = search;
+    const powers = Object.entries(space || {}).map(([key, value]) => [key, value && `10^${value.toPrecision(4)}`]);
+    part.append(
+      factsOf({...effort, memories_measured: measured, space: Object.fromEntries(powers)}, ["parts"])
+    );
   }
 
   function picture() {
