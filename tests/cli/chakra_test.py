@@ -139,7 +139,7 @@ class Chakra(CliTest):
         words = [word for change in changes for word in ("--set", change)]
         done = self.run_tool(self.config, *words, "--quiet", "--json", "r.json")
         self.assertEqual(done.returncode, 0)
-        result = json.loads((self.folder / "r.json").read_text())
+        result = self.read_json("r.json")
         for old in self.folder.glob("t.*"):
             old.unlink()
         self.run_tool("emit", "r.json", "--for", "chakra", "-o", "t")
@@ -147,7 +147,7 @@ class Chakra(CliTest):
         self.assertEqual(self.files()[-chips - 1:], sorted(
             [f"t.{rank}.et" for rank in range(chips)] + ["t.json"]))
         traces = [nodes_of((self.folder / f"t.{rank}.et").read_bytes()) for rank in range(chips)]
-        return result, traces, json.loads((self.folder / "t.json").read_text())
+        return result, traces, self.read_json("t.json")
 
     def check(self, result, traces, groups):
         chips = len(traces)
@@ -284,8 +284,7 @@ parallelism: {{tensor: 1, data: 2}}
                 # One chip of the same peak without limits of memory takes the time of the plan.
                 self.write("one.yaml", "chips: 1\naccelerator: {cores: 100, lanes: 32, stages: 16, "
                            "frequency: 1 GHz, sram: 20 MiB}\nmemory: {bandwidth: 100 PB/s}\n")
-                back = json.loads(self.run_tool("t.0.et", "--system", "one.yaml", "--quiet",
-                                                "--json", "-").stdout)
+                back = self.result("t.0.et", "--system", "one.yaml")
                 self.assertEqual(back["status"], "optimal")
                 self.assertAlmostEqual(back["step_time"] / result["step_time"], 1, delta=0.01)
                 self.assertAlmostEqual(back["step_time"] / (sum(flop.values()) / 102.4e12), 1,
@@ -430,11 +429,10 @@ class Import(CliTest):
                          ("gemm", 1 << 10, 1 << 9))
         self.assertEqual([kernels[name]["kind"] for name in ("k_5", "k_1", "k_2")],
                          ["elementwise", "gemm", "elementwise2"])
-        result = json.loads(self.run_tool("c.yaml", "--quiet", "--json", "-").stdout)
+        result = self.result("c.yaml")
         # The trace itself is a config, given a machine.
         self.write("machine.yaml", re.sub(r"(?m)^  ", "", SYSTEM.removeprefix("system:\n")))
-        at_once = json.loads(self.run_tool("t.et", "--system", "machine.yaml", "--quiet", "--json",
-                                           "-").stdout)
+        at_once = self.result("t.et", "--system", "machine.yaml")
         self.assertEqual(at_once["step_time"], result["step_time"])
         self.assertIn("t.et: this file has a model but no machine", self.run_tool("t.et", status=2).stderr)
         flop = {each["name"]: each["flop"] for each in result["graph"]["kernels"]
@@ -476,7 +474,7 @@ class Import(CliTest):
         self.write("c.yaml", self.imported(
             self.node(1, 3001, 1000), self.node(2, 5 << 30, 3 << 28, 1),
             self.node(3, 0, 1 << 20, 2), self.node(4, 1500, 1000, 3)).stdout + SYSTEM)
-        result = json.loads(self.run_tool("c.yaml", "--quiet", "--json", "-").stdout)
+        result = self.result("c.yaml")
         flop = {each["name"]: each["flop"] for each in result["graph"]["kernels"]}
         self.assertEqual(set(flop), {"k_1", "k_2", "k_4"})  # the third moves its bytes alone
         for name, said in (("k_1", 3001), ("k_2", 5 << 30), ("k_4", 1500)):
@@ -496,8 +494,7 @@ class Import(CliTest):
              {"comm_type": (9, KINDS[kind]), "comm_size": (9, size), "pg_name": (29, b"g")})
             for id_, (kind, size) in enumerate(sizes.items(), 1)]).stdout
         self.assertEqual(text.count("communication"), 3)
-        found = json.loads(self.run_tool("t.et", "--system", "machine.yaml", "--quiet", "--json",
-                                         "-").stdout)
+        found = self.result("t.et", "--system", "machine.yaml")
         # Three quarters of all bytes over a link, twice of an all-reduce; each chip has its part of
         # what is gathered.
         moved = 2 * sizes["all_reduce"] + sizes["reduce_scatter"] + 4 * sizes["all_gather"]

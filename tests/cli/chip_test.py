@@ -42,7 +42,7 @@ PRINTED = {
 
 class ChipTest(CliTest):
     def chip(self, *words, status=0):
-        return json.loads(self.run_tool("chip", *words, "--json", "-", status=status).stdout)
+        return self.result("chip", *words, status=status)
 
     def assert_same(self, expected, found, path=""):
         """To a relative 1e-12; what is found may have more keys."""
@@ -167,8 +167,7 @@ class ChipTest(CliTest):
         chip = CHIPS / "v100.yaml"
         launch, word = 3e-6, 4
         told = ["--set", "execution.launch_overhead=3 us", "--word", f"{word} B", "--json", "-"]
-        bandwidth = json.loads(self.run_tool("chip", chip, "--json", "-").stdout)[
-            "memory"]["bandwidth"]
+        bandwidth = self.result("chip", chip)["memory"]["bandwidth"]
         for b, d, v, layers, steps in ((64, 512, 3000, 3, 7), (1, 96, 1000, 1, 1), (33, 100, 7, 2, 5)):
             everything = steps * b
             shapes = {
@@ -221,9 +220,8 @@ class ChipTest(CliTest):
     }
 
     def test_a_published_lstm_keeps_the_dataflow_of_its_first_gemm(self):
-        found, = json.loads(self.run_tool(
-            "gemm", CHIPS / "v100.yaml", "--lstm", "4096x256x256x2x20", "--published", "--set",
-            "execution.launch_overhead=9 us", "--json", "-").stdout)["lstms"]
+        found, = self.result("gemm", CHIPS / "v100.yaml", "--lstm", "4096x256x256x2x20", "--published",
+                             "--set", "execution.launch_overhead=9 us")["lstms"]
         self.assert_same(self.LSTM, found["published"])
 
     def test_all_chips_in_one_command_beside_the_reference(self):
@@ -310,9 +308,7 @@ class ChipTest(CliTest):
         block = printed[printed.index("system:\n"):].replace(
             "execution: {", "execution: {style: kernel_by_kernel, levels: true, ")
         self.write("machine.yaml", f"workload: {json.dumps(workload)}\n{block}")
-        derived, written = (
-            json.loads(self.run_tool(file, "--json", "-", "--quiet").stdout)
-            for file in ("chip.yaml", "machine.yaml"))
+        derived, written = (self.result(file) for file in ("chip.yaml", "machine.yaml"))
         self.assertIsNotNone(derived.pop("chip"))
         self.assertIsNone(written.pop("chip"))
         for result in (derived, written):
@@ -326,8 +322,7 @@ class ChipTest(CliTest):
         case = self.given_alone("seven_nm_search")
         expected = case["expected"]
         self.write("c.yaml", json.dumps(case["config"]))
-        result = json.loads(
-            self.run_tool("c.yaml", "--threads", "2", "--json", "-", "--quiet").stdout)
+        result = self.result("c.yaml", "--threads", "2")
         self.assertEqual(result["status"], "optimal")
         self.assert_same(1.831343792933575, result["step_time"])
         self.assertEqual(result["lower_bound"], result["step_time"])
@@ -341,7 +336,7 @@ class ChipTest(CliTest):
     def test_the_best_splits_and_what_more_would_bring(self):
         self.write("c.yaml", json.dumps(self.given("seven_nm_search")["config"]))
         words = ["c.yaml", "--threads", "2", "--quiet"]
-        result = json.loads(self.run_tool(*words, "--top", "4", "--json", "-").stdout)
+        result = self.result(*words, "--top", "4")
         best = result["best_splits"]
         self.assertEqual([found["status"] for found in best], ["optimal"] * 4)
         times = [found["objective"] for found in best]
@@ -354,7 +349,7 @@ class ChipTest(CliTest):
                       for budget, shares in found["split"].items()
                       for part, share in shares.items()]
             sets = [word for one in change for word in ("--set", one)]
-            given = json.loads(self.run_tool(*words, *sets, "--json", "-").stdout)
+            given = self.result(*words, *sets)
             self.assertAlmostEqual(given["step_time"], found["objective"], delta=1e-12)
             self.assertIsNone(given["best_splits"])
             self.assertIsNone(given["gains"])
@@ -367,7 +362,7 @@ class ChipTest(CliTest):
         for budget, part in (("area", "core"), ("area", "L2"), ("power", "L2"),
                              ("power", "memory"), ("power", "inter")):
             sets += ["--set", f"system.budget.{budget}.{part}={shares[budget][part]!r}"]
-        more = json.loads(self.run_tool(*words, *sets, "--json", "-").stdout)["step_time"]
+        more = self.result(*words, *sets)["step_time"]
         self.assertAlmostEqual(more, gain["step_time"], delta=1e-12)
         self.assertAlmostEqual(more / times[0] - 1.0, gain["change"], delta=1e-12)
         self.assertEqual(gain["effect"], "faster")
@@ -398,7 +393,7 @@ class ChipTest(CliTest):
             text = self.run_tool(*words, status=3).stdout
             self.assertIn("core: has 0.3 mm2 of the area, expected at least 3.04 mm2: 2.74 mm2 too "
                           "little", " ".join(text.split()))
-        result = json.loads(self.run_tool("chip.yaml", "--json", "-", status=3).stdout)
+        result = self.result("chip.yaml", status=3)
         self.assertEqual(result["status"], "infeasible")
         self.assert_same([{"part": "core", "budget": "area", "needed": 3.04, "available": 0.3}],
                          result["chip"]["infeasible"])
@@ -415,11 +410,11 @@ class ChipTest(CliTest):
             for levels, expected in ((False, seconds), (True, with_levels)):
                 config["execution"]["levels"] = levels
                 self.write("c.yaml", json.dumps(config))
-                result = json.loads(self.run_tool("c.yaml", "--json", "-", "--quiet").stdout)
+                result = self.result("c.yaml")
                 self.assertAlmostEqual(result["step_time"], expected, delta=1e-12 * expected)
                 bounds = {partition["bound_by"] for partition in result["partitions"]}
                 self.assertEqual("L2" in bounds, levels)
-            result = json.loads(self.run_tool("c.yaml", "--json", "-", "--quiet").stdout)
+            result = self.result("c.yaml")
             self.assert_same(case["expected"]["core"], result["chip"]["core"])
 
 

@@ -15,7 +15,7 @@ class ClosedFormsTest(CliTest):
         return self.write(f"{name}.yaml", f"system: {{from: {name}, chips: {chips}}}\n")
 
     def answer(self, *words):
-        return json.loads(self.run_tool(*words, "--json", "-").stdout)
+        return self.result(*words)
 
     def test_hpl_takes_what_eight_h100_took(self):
         node = self.system("h100_dgx", 8)

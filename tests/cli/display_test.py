@@ -5,7 +5,6 @@ usage: display_test.py DFSEARCH [TEST ...]
 """
 
 import itertools
-import json
 
 import support
 from kinds import KINDS
@@ -38,14 +37,14 @@ def compatible(options):
 class Display(CliTest):
     def solved(self, *words, status=0):
         done = self.run_tool(*words, *ONE, "--json", "r.json", status=status)
-        return timeless(json.loads((self.folder / "r.json").read_text())), done.stdout
+        return timeless(self.read_json("r.json")), done.stdout
 
     def test_display_changes_no_result_of_any_kind(self):
         for kind, text in KINDS.items():
             config = self.write("c.yaml", text)
             plain, report = self.solved(config)
             self.assertTrue(report)
-            only = timeless(json.loads(self.run_tool(config, *ONE, "--json", "-").stdout))
+            only = timeless(self.result(config, *ONE))
             self.assertEqual(only, plain)
             for count in (1, 2, 3):
                 for options in filter(compatible, itertools.combinations(DISPLAY, count)):
@@ -70,7 +69,7 @@ class Display(CliTest):
         nothing = self.write("c.yaml", support.WHOLE_KERNELS.replace("1 MiB", "1 KiB"))
         done = self.run_tool(nothing, "--quiet", "--json", "r.json", status=3)
         self.assertEqual(done.stdout, "")
-        self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "infeasible")
+        self.assertEqual(self.read_json("r.json")["status"], "infeasible")
         self.assertIn("c.yaml", self.run_tool(self.write("c.yaml", "a: 1\n"), "--quiet",
                                               status=2).stderr)
 

@@ -54,7 +54,7 @@ class HostileResults(CliTest):
                 ("fp8", (SERVING, "--set", "workload.precision={weights: [fp8, bf16]}")),
                 ("mapping", (ROOT / "configs/gpt3_1t.yaml",)),
                 ("execution", (ROOT / "configs/calculon_22b_h100.yaml",))):
-            yield name, json.loads(self.run_tool(*words, "--quiet", "--json", "-").stdout)
+            yield name, self.result(*words)
 
     def emitted(self, result, framework):
         """Of a refusal the message, else None and what was written."""

@@ -50,7 +50,7 @@ class Emit(CliTest):
 
     def deployment(self, *changes):
         words = [word for change in changes for word in ("--set", change)]
-        return json.loads(self.run_tool(SERVING, "--quiet", "--json", "-", *words).stdout)
+        return self.result(SERVING, *words)
 
     def test_megatron_has_the_degrees_of_the_plan(self):
         result = self.plan()
@@ -181,7 +181,7 @@ class Emit(CliTest):
                       "system": {"from": "h100_dgx", "chips": 8},
                       "parallelism": {"context": 8}, "training": {"framework": "megatron"}}
             self.write("c.json", json.dumps(config))
-            result = json.loads(self.run_tool("c.json", "--quiet", "--json", "-").stdout)
+            result = self.result("c.json")
             found = arguments(self.emit(result, "megatron").stdout)
             kinds = {each["exchange"] for part in result["work"]["parts"].values()
                      for each in part["exchanges"] if each["role"] == "context"}
@@ -501,11 +501,6 @@ class Emit(CliTest):
         broken = copy.deepcopy(plan)
         del broken["plan"]["zero"]
         self.assertIn("r.json: is not a complete result", self.emit(broken, "megatron", status=2).stderr)
-
-    def test_arguments_go_to_a_file(self):
-        self.write("r.json", json.dumps(self.plan()))
-        self.run_tool("emit", "r.json", "--for", "megatron", "-o", "run.sh")
-        self.assertTrue((self.folder / "run.sh").read_text().rstrip().count("--"))
 
 
 if __name__ == "__main__":

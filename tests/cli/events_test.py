@@ -4,7 +4,6 @@
 usage: events_test.py DFSEARCH [TEST ...]
 """
 
-import json
 import math
 import os
 import subprocess
@@ -21,23 +20,13 @@ class Events(CliTest):
 
     def events(self, *words, status=0):
         self.run_tool(*words, "--events", "e.ndjson", "--json", "r.json", status=status)
-        return self.read("e.ndjson")
+        return self.read_rows("e.ndjson")
 
-    def read(self, name):
-        lines = (self.folder / name).read_text().splitlines()
-        return [json.loads(line) for line in lines]
-
-    def test_a_search_is_told_from_start_to_done(self):
+    def test_incumbents_have_the_times_of_the_result(self):
         events = self.events(self.small)
-        self.assertEqual(events[0]["event"], "start")
         self.assertEqual(events[0]["kernels"], 4)
-        self.assertEqual(events[-1]["event"], "done")
-        result = json.loads((self.folder / "r.json").read_text())
-        for key in ("status", "stopped_by", "objective", "lower_bound", "gap"):
-            self.assertEqual(events[-1][key], result[key])
+        result = self.read_json("r.json")
         found = [e for e in events if e["event"] == "incumbent"]
-        self.assertEqual(found[-1]["objective"], result["objective"])
-        self.assertEqual(found[-1]["parallelism"], result["parallelism"])
         self.assertAlmostEqual(found[-1]["time"], result["search"]["best_incumbent"], delta=0.1)
         self.assertAlmostEqual(found[0]["time"], result["search"]["first_incumbent"], delta=0.1)
         infeasible = self.events(self.write("whole.yaml", WHOLE_KERNELS), "--set",
@@ -68,7 +57,7 @@ class Events(CliTest):
             done = self.run_tool(
                 medium, "--deterministic", "--threads", threads, "--verbose",
                 "--events", "e.ndjson")
-            events = self.read("e.ndjson")
+            events = self.read_rows("e.ndjson")
             for event in events:
                 del event["time"]
                 event.pop("threads", None)
@@ -109,7 +98,7 @@ class Events(CliTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("standard output: cannot be written: Broken pipe; the search goes on",
                       done.stderr)
-        self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "optimal")
+        self.assertEqual(self.read_json("r.json")["status"], "optimal")
         full = self.run_tool(self.small, "--events", "/dev/full", status=2)
         self.assertIn("/dev/full: cannot be written: No space left on device", full.stderr)
         self.assertIn("optimal, proved", full.stdout)

@@ -120,7 +120,7 @@ class Hints(CliTest):
                     refused += done.returncode == 2 or "is dropped" in done.stderr
                     if done.returncode == 2:
                         continue
-                    result = json.loads((self.folder / "r.json").read_text())
+                    result = self.read_json("r.json")
                     self.assertEqual(certain(result, kind), plain)
                     if kind == "split":
                         continue
@@ -202,13 +202,13 @@ class Hints(CliTest):
         done = self.run_tool("evaluate", *asked, "--mapping", "h.json", "--json", "e.json",
                              status=3)
         self.assertIn(said, " ".join(done.stdout.split()))
-        judged = json.loads((self.folder / "e.json").read_text())
+        judged = self.read_json("e.json")
         self.assertEqual(judged["status"], "infeasible")
         self.assertTrue(any(said in reason for reason in judged["ruled_out"]), judged["ruled_out"])
         done = self.run_tool(*asked, "--threads", "1", "--hint", "h.json", "--json", "r.json")
         self.assertIn("h.json: the hint does not fit and is dropped: ", done.stderr)
         self.assertIn(said, done.stderr)
-        self.assertEqual(certain(json.loads((self.folder / "r.json").read_text())), plain)
+        self.assertEqual(certain(self.read_json("r.json")), plain)
 
 
 def drawn_sharding(answer):
@@ -240,16 +240,16 @@ class ReadBack(CliTest):
                                          (self.folder / "r.json").read_bytes())
 
     def read_back(self, config, name):
-        result = json.loads((self.folder / name).read_text())
+        result = self.read_json(name)
         done = self.run_tool(config, "--threads", "1", "--hint", name, "--json", "again.json")
         self.assertNotIn("dropped", done.stderr)
-        again = json.loads((self.folder / "again.json").read_text())
+        again = self.read_json("again.json")
         objective = result["objective"]
         if objective is not None:
             self.assertLessEqual(again["objective"], objective * (1 + 1e-12))
         self.assertEqual(again["status"], "optimal")
         done = self.run_tool("evaluate", config, "--mapping", name, "--json", "again.json")
-        again = json.loads((self.folder / "again.json").read_text())
+        again = self.read_json("again.json")
         self.assertEqual((again["status"], again["objective"]), ("feasible", objective))
 
 
@@ -260,7 +260,7 @@ class ReadBack(CliTest):
         again = self.result(config, "--hint", "r.json")
         self.assertEqual(again["objective"], found["objective"])
         self.run_tool("evaluate", config, "--mapping", "r.json", "--json", "again.json")
-        again = json.loads((self.folder / "again.json").read_text())
+        again = self.read_json("again.json")
         self.assertEqual(again["objective"], found["objective"])
 
 

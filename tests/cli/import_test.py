@@ -93,14 +93,6 @@ class Import(CliTest):
                 done = self.result("config.yaml", "--gap", "0")
                 self.assertEqual(done["status"], "optimal")
 
-    def test_generated_graphs_are_recognised(self):
-        for setup in self.setups(generated=True):
-            with self.subTest(setup.stem):
-                text = self.run_tool("import", setup).stdout
-                kind = re.search(r"(?m)^  kind: (\w+)$", text).group(1)
-                self.assertIn(kind, ("dlrm_training", "dlrm_inference", "hpl", "fft"))
-                self.assertEqual(kind[:3], setup.stem[:3])
-
     def test_the_published_example_comes_to_its_published_result(self):
         """A training run on 1,024 SN30: the graph as DFModel's generator makes it,
         the rest as its documentation has it, completed by the block `llm` and
@@ -258,12 +250,6 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
             self.assertNotEqual(
                 self.result("c.yaml", "--set", "workload.word=4 B")["step_time"],
                 plain["step_time"])
-
-    def test_files_and_standard_output(self):
-        setup = SETUPS / "r_execution.txt"
-        text = self.run_tool("import", setup).stdout
-        self.run_tool("import", setup, "--output", "config.yaml")
-        self.assertEqual((self.folder / "config.yaml").read_text(), text)
 
 
 

@@ -35,7 +35,7 @@ class Interrupt(CliTest):
                 process.send_signal(number)
                 stdout, stderr = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 4, (stdout, stderr))
-                result = json.loads((self.folder / "r.json").read_text())
+                result = self.read_json("r.json")
                 self.assertEqual(result["stopped_by"], "signal")
                 self.assertLessEqual(result["lower_bound"], result["objective"])
                 self.assertIn("stopped by a signal", stdout)
@@ -49,7 +49,7 @@ class Interrupt(CliTest):
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, 30)))
         stdout, stderr = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 4, (stdout, stderr))
-        self.assertEqual(json.loads((self.folder / "r.json").read_text())["stopped_by"], "signal")
+        self.assertEqual(self.read_json("r.json")["stopped_by"], "signal")
 
     def test_files_are_written_when_nobody_reads_the_report(self):
         read_end, write_end = os.pipe()
@@ -58,7 +58,7 @@ class Interrupt(CliTest):
                              stdout=write_end, status=2)
         os.close(write_end)
         self.assertIn("standard output: cannot be written", done.stderr)
-        self.assertEqual(json.loads((self.folder / "r.json").read_text())["stopped_by"], "time")
+        self.assertEqual(self.read_json("r.json")["stopped_by"], "time")
 
     def test_ignored_signals_stay_ignored(self):
         process = self.start(self.config, "--time-limit", "1 s", "--json", "-",

@@ -51,7 +51,7 @@ pipeline_parallel_microbatch_size = 1
 
 class Launch(CliTest):
     def solve(self, *words, status=(0, 4)):
-        return json.loads(self.run_tool(*words, "--quiet", "--json", "-", status=status).stdout)
+        return self.result(*words, status=status)
 
     def evaluated(self, config, text, name, *words):
         self.write(name, text)

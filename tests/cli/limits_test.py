@@ -100,7 +100,7 @@ class Limits(CliTest):
         done = self.run_tool(*words, "--time-limit", f"{seconds} s", "--json", "r.json",
                              "--threads", "2", status=(0, 3, 4, 5), **options)
         self.assertLess(time.monotonic() - begin, seconds + ALLOWANCE, words)
-        result = json.loads((self.folder / "r.json").read_text())
+        result = self.read_json("r.json")
         return done, result
 
     def test_explanations_end(self):

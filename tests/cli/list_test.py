@@ -4,7 +4,6 @@
 usage: list_test.py DFSEARCH [TEST ...]
 """
 
-import json
 import pathlib
 import re
 
@@ -35,7 +34,7 @@ class ListTest(CliTest):
         self.assertEqual(self.run_tool("list").stdout, "\n".join(blocks))
 
     def test_the_json_has_the_figures(self):
-        lists = json.loads(self.run_tool("list", "--json", "-").stdout)
+        lists = self.result("list")
         self.assertEqual(list(lists), list(KINDS))
         for kind in KINDS:
             self.assertEqual([entry["name"] for entry in lists[kind]], names_of(kind))
@@ -63,8 +62,7 @@ class ListTest(CliTest):
         self.assertEqual(studies["million"][0], {"axes": ["cores", "chip_price"], "choices": 16})
         one = self.run_tool("list", "systems", "--json", "s.json").stdout
         self.assertEqual(one, self.run_tool("list", "systems").stdout)
-        self.assertEqual(json.loads((self.folder / "s.json").read_text()),
-                         {"systems": lists["systems"]})
+        self.assertEqual(self.read_json("s.json"), {"systems": lists["systems"]})
 
 if __name__ == "__main__":
     main()

@@ -69,13 +69,12 @@ def config(sram, latency="", **keys):
 class LstmTest(CliTest):
     def step_time(self, text):
         self.write("c.yaml", text)
-        result = json.loads(self.run_tool("c.yaml", "--quiet", "--json", "-").stdout)
+        result = self.result("c.yaml")
         self.assertEqual((result["status"], result["gap"]), ("optimal", 0))
         return result["step_time"]
 
-    def result(self, name, *more):
-        return json.loads(self.run_tool(CONFIGS / f"{name}.yaml", "--quiet", "--json", "-",
-                                        *more).stdout)
+    def shipped(self, name, *more):
+        return self.result(CONFIGS / f"{name}.yaml", *more)
 
     def test_a_chip_takes_what_its_kernels_take_one_by_one(self):
         d, v, layers, steps, batch = SHAPE.values()
@@ -99,7 +98,7 @@ class LstmTest(CliTest):
             sizes = [f"--set=workload.{key}={value}" for key, value in
                      {"hidden": d, "vocabulary": v, "local_batch": batch}.items()]
             for folded in ("true", "false"):
-                found = self.result("lstm_v100", *sizes, f"--set=workload.folded={folded}")
+                found = self.shipped("lstm_v100", *sizes, f"--set=workload.folded={folded}")
                 n = 20 * batch
                 passes = 2 * (18 + 20 - 2 * 10) * d * n + (3 + 2 - 4) * d * n + (2 + 3 - 4) * v * n
                 loads = 2 * (v * d + 2 * 8 * d * d)
@@ -143,18 +142,16 @@ execution: {compute_utilization: 0.8}
             graph = self.run_tool("graph", "c.yaml").stdout
             self.assertIn("next_step: true", graph)
             self.write("g.yaml", graph + SYSTEM.format(sram=10**6, latency=""))
-            self.assertEqual(self.step_time(text),
-                             json.loads(self.run_tool("g.yaml", "--quiet", "--json",
-                                                      "-").stdout)["step_time"])
+            self.assertEqual(self.step_time(text), self.result("g.yaml")["step_time"])
 
     def test_layers_over_stages_are_a_wave(self):
         """Equal stages of one layer: S + L - 1 cells in place of S L."""
-        result = self.result("lstm_wave")
+        result = self.shipped("lstm_wave")
         times = [stage["time"] for stage in result["stages"]]
         jobs = 20 * 4
         expected = (sum(times) + (jobs - 1) * max(times)) / 20
         self.assertTrue(math.isclose(result["step_time"], expected, rel_tol=1e-12))
-        folded = self.result("lstm_wave", "--set=workload.folded=true")
+        folded = self.shipped("lstm_wave", "--set=workload.folded=true")
         self.assertLess(result["step_time"], folded["step_time"])
 
 

@@ -104,20 +104,12 @@ class MachinesTest(CliTest):
                 "execution": {"stages": "graph" if stages > 1 else "layers"}}
             self.write("config.json", json.dumps(config))
             done = self.run_tool("config.json", "--threads", 1, "--json", "found.json")
-            partitions = json.loads((self.folder / "found.json").read_text())["partitions"]
+            partitions = self.read_json("found.json")["partitions"]
             fused = max(part["sram"] for part in partitions if len(part["kernels"]) == 2)
             # Two weights beside those of the partition; four fit the SRAM, and stay.
             self.assertEqual(fused, 2 * 2 * 1024**2 + 4 * 1024 * 512 * 2)
             self.assertIn(f"; {(fused + 2 * 2 * 1024**2) / 1e6:.4g} MB with the weights of other",
                           done.stdout.replace("\n", " "))
-
-    def test_a_peak_of_16_bits_beside_cores_is_theirs(self):
-        config = "workload: {from: gpt3_175b_prefill}\nsystem: {from: h100_dgx, chips: 8}\n"
-        self.write("config.yaml", config)
-        said = self.run_tool("check", "config.yaml", "--set",
-                             "system.peaks.matrix.bf16=2000 TFLOP/s", status=2).stderr
-        self.assertIn("bf16: the cores have a peak of 989.4 TFLOP/s", said)
-        self.run_tool("check", "config.yaml", "--set", "system.accelerator.frequency=2 GHz")
 
     def test_hpl_as_a_graph_is_proved_for_its_updates(self):
         text = """workload: {kind: hpl, word: 8 B, n: 100000, block: 512, iterations: 20}

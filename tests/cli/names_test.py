@@ -4,7 +4,6 @@
 usage: names_test.py DFSEARCH [TEST ...]
 """
 
-import json
 import os
 import pathlib
 import re
@@ -85,7 +84,7 @@ class Names(CliTest):
         (self.folder / "deep").mkdir()
 
         def chip_of(name):
-            return json.loads(self.run_tool("chip", name, "--json", "-").stdout) | {"config": ""}
+            return self.result("chip", name) | {"config": ""}
 
         expected = chip_of("whole.yaml")
         for name, words in (("short.yaml", ("v100", "v100")),
@@ -138,7 +137,7 @@ class Names(CliTest):
                 self.assertEqual(other.endswith("/" + name), other in error, error)
 
     def test_configs_are_listed(self):
-        lists = json.loads(self.run_tool("list", "configs", "--json", "-").stdout)
+        lists = self.result("list", "configs")
         names = [entry["name"] for entry in lists["configs"]]
         self.assertEqual(names, sorted(names))
         for name in ("gpt3_1t", "training/megatron_1t_full", "published/92_hpl_gpu_eos"):

@@ -95,7 +95,7 @@ class PageTest(CliTest):
         self.run_tool(config, *words, "--json", "r.json", "--html", "page.html", status=status)
         size = (self.folder / "page.html").stat().st_size
         self.assertLess(size, 2_000_000)
-        return json.loads((self.folder / "r.json").read_text())
+        return self.read_json("r.json")
 
 
 class Mapping(PageTest):
@@ -199,7 +199,7 @@ class Mapping(PageTest):
         self.run_tool("c.yaml", "--json", "r.json")
         self.run_tool("report", "r.json", "-o", "page.html")
         self.page("page.html")
-        self.check_partitions(json.loads((self.folder / "r.json").read_text()))
+        self.check_partitions(self.read_json("r.json"))
         text = self.ask(TEXT)
         self.assertIn("is not part of the results", text)
         self.assertIn("of the results alone", text)
@@ -214,7 +214,7 @@ class Mapping(PageTest):
     def test_a_result_that_was_changed_by_hand_is_told(self):
         self.write("c.yaml", SMALL)
         self.run_tool("c.yaml", "--json", "r.json")
-        result = json.loads((self.folder / "r.json").read_text())
+        result = self.read_json("r.json")
         result["partitions"] = [{}]
         self.write("r.json", json.dumps(result))
         self.assertIn("do not fit each other",
@@ -293,7 +293,7 @@ class FactsOfReports(PageTest):
                 done = self.run_tool(config, "--html", "page.html", "--json", "result.json",
                                      "--time-limit", "20 s",
                                      status=3 if name.endswith("too_fast") else 0)
-                result = json.loads((self.folder / "result.json").read_text())
+                result = self.read_json("result.json")
                 shown = self.shown_lines()
                 of_label = {"rates": [], "caution": []}
                 for label, value in shown:
@@ -334,7 +334,7 @@ class Study(PageTest):
         return best
 
     def heat(self):
-        labels = json.loads((self.folder / "study/study.json").read_text())["axes"]
+        labels = self.read_json("study/study.json")["axes"]
         return {(labels[0]["labels"][x], labels[1]["labels"][y]): value
                 for x, y, value, *_ in self.series("heat map", "step time")}
 
@@ -429,7 +429,7 @@ class Report(CliTest):
         done = self.run_tool("c.yaml", "--json", "r.json", "--html", "/dev/full", status=2)
         self.assertIn("/dev/full: cannot be written", done.stderr)
         self.assertIn("optimal, proved", done.stdout)
-        self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "optimal")
+        self.assertEqual(self.read_json("r.json")["status"], "optimal")
         done = self.run_tool("c.yaml", "--json", "a", "--html", "a", status=2)
         self.assertIn("--json and --html: both go to", done.stderr)
 

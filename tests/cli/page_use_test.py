@@ -55,8 +55,8 @@ class OfAStudy(PageTest):
         self.assertNotIn("lower bound", heads)  # which is the step time everywhere
         self.assertIn("power", heads)
         self.assertIn("price", heads)  # an objective
-        study = json.loads((self.folder / "study/study.json").read_text())
-        front = json.loads((self.folder / "study/front.json").read_text())
+        study = self.read_json("study/study.json")
+        front = self.read_json("study/front.json")
         for each, name in ((study, "study"), (front, "front")):
             each.update(objective=["step_time"], limits={})
             (self.folder / f"study/{name}.json").write_text(json.dumps(each))
@@ -131,8 +131,7 @@ charts:
   - {name: heat, kind: heat, x: link, y: utilization, series: [lanes, sram], only: {lanes: [64, 4]}}
 """)
         self.run_tool("study", "study.yaml", "-o", "out")
-        rows = [json.loads(line) for line in
-                (self.folder / "out/results.ndjson").read_text().splitlines()]
+        rows = self.read_rows("out/results.ndjson")
         self.assertEqual(len(rows), 18)
 
         def of(**labels):
@@ -184,7 +183,7 @@ class OfResultsSideBySide(PageTest):
                              ("alone", "execution.style=kernel_by_kernel"),
                              ("slow", "system.memory.bandwidth=50 GB/s")):
             self.run_tool("c.yaml", "--set", change, "--json", f"{name}.json")
-            results[name] = json.loads((self.folder / f"{name}.json").read_text())
+            results[name] = self.read_json(f"{name}.json")
         self.run_tool("report", *(f"{name}.json" for name in results), "-o", "page.html")
         for options in ({"width": 1000}, {"width": 400, "phone": True}):
             self.page("page.html", **options)
@@ -210,8 +209,7 @@ class OfResultsSideBySide(PageTest):
         self.run_tool("report", "plan.json", "execution.json", "-o", "page.html")
         self.page("page.html")
         self.assertNotIn("hierarchical roofline", self.ask(NAMES))
-        steps = [json.loads((self.folder / f"{name}.json").read_text())["step_time"]
-                 for name in ("plan", "execution")]
+        steps = [self.read_json(f"{name}.json")["step_time"] for name in ("plan", "execution")]
         for row, step in zip(self.ask(TABLES)["time of the steps"], steps):
             self.assertAlmostEqual(sum(row[1:]) / step, 1, 9)
         self.write("none.json", "{}")
@@ -232,8 +230,7 @@ class OfAServingStudy(PageTest):
         self.assertEqual([self.ask(CHOICES.format(axis))[1] for axis in ("across", "upwards")],
                          ["dollars_per_mtoken", "tokens_per_second"])
         self.assertNotIn("step time", self.ask(HEADS))
-        rows = [json.loads(line) for line in
-                (self.folder / "out/results.ndjson").read_text().splitlines()]
+        rows = self.read_rows("out/results.ndjson")
         points = [point for name in ("others", "front") for point in self.series("scatter", name)]
         figures = [(r["serving"]["figures"]["dollars_per_mtoken"], r["tokens_per_second"])
                    for r in rows]

@@ -44,7 +44,7 @@ class ScopeTest(CliTest):
         path.write_text(text)
         done = self.run_tool(path, *words, "--json", "r.json", "--threads", "2", "--time-limit",
                              "60 s", status=status)
-        return done.stdout, json.loads((self.folder / "r.json").read_text())
+        return done.stdout, self.read_json("r.json")
 
     def test_all_shardings_are_searched_by_default(self):
         for text in (LLAMA_70B, LLAMA_405B):
@@ -67,10 +67,10 @@ class ScopeTest(CliTest):
     def test_a_published_run_keeps_its_answer_and_says_what_else_there_is(self):
         config = ROOT / "configs" / "gpt3_1t.yaml"
         done = self.run_tool(config, "--json", "r.json")
-        result = json.loads((self.folder / "r.json").read_text())
+        result = self.read_json("r.json")
         self.assertEqual(result["objective"], 78.99476956918743)
         self.run_tool(config, *JOINT, "--json", "joint.json")
-        joint = json.loads((self.folder / "joint.json").read_text())
+        joint = self.read_json("joint.json")
         self.assertEqual(joint["scope"], [])
         self.assertEqual(result["beyond_scope"],
                          {key: joint[key] for key in ("status", "objective", "lower_bound")})

@@ -58,7 +58,7 @@ class Searches(CliTest):
                 status = 5 if reason == "time" else (4, 5)
                 done = self.run_tool(config, *options, "--threads", "1", "--json", "r.json",
                                      status=status)
-                result = json.loads((self.folder / "r.json").read_text())
+                result = self.read_json("r.json")
                 self.assertEqual(list(result), keys)
                 self.assertEqual(
                     (done.returncode, result["stopped_by"]),
@@ -104,7 +104,7 @@ class Searches(CliTest):
         def check(kind, config):
             done = self.run_tool(config, "--events", "-", "--json", "r.json")
             self.assertEqual(done.stderr, "")
-            result = json.loads((self.folder / "r.json").read_text())
+            result = self.read_json("r.json")
             begin, *between, end = [json.loads(line) for line in done.stdout.splitlines()]
             self.assertEqual((begin["event"], end["event"]), ("start", "done"))
             self.assertEqual(begin["workload"], (result["workload"] or {}).get("kind"))
@@ -157,7 +157,7 @@ class Searches(CliTest):
             done = self.run_tool(config, "--mapping", "/dev/full", "--json", "r.json", status=2)
             self.assertIn("/dev/full: cannot be written: No space left on device", done.stderr)
             self.assertIn("optimal, proved", done.stdout)
-            self.assertEqual(json.loads((self.folder / "r.json").read_text())["status"], "optimal")
+            self.assertEqual(self.read_json("r.json")["status"], "optimal")
 
         self.of_each_kind(check)
 

@@ -147,7 +147,7 @@ class Serving(PageTest):
                          "dollars_per_mtoken")
         self.run_tool("report", "r.json", "-o", "page.html")
         self.page("page.html")
-        self.check_front(json.loads((self.folder / "r.json").read_text()), "dollars_per_mtoken")
+        self.check_front(self.read_json("r.json"), "dollars_per_mtoken")
 
     def test_what_would_mend_a_question_and_a_deployment_that_breaks_a_limit(self):
         result = self.served("serving.limits.tpot=1 us", status=3)

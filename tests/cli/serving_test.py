@@ -203,7 +203,7 @@ class ServingTest(CliTest):
 
     def test_a_result_is_a_deployment_file_and_a_hint(self):
         self.run_tool(CONFIG, "--quiet", "--json", "r.json", "--mapping", "m.json")
-        best = json.loads((self.folder / "r.json").read_text())["serving"]
+        best = self.read_json("r.json")["serving"]
         done = self.run_tool("evaluate", CONFIG, "--mapping", "m.json", "--json", "-")
         again = json.loads(done.stdout)["serving"]
         self.assertEqual(again["best"], best["best"])
@@ -381,8 +381,7 @@ class ServingTest(CliTest):
     def test_a_study_of_chips_models_requests_and_limits(self):
         study = ROOT / "configs" / "studies" / "serving_chips.yaml"
         self.run_tool("study", study, "-o", "s")
-        rows = [json.loads(line) for line in
-                (self.folder / "s" / "results.ndjson").read_text().splitlines()]
+        rows = self.read_rows("s", "results.ndjson")
         self.assertEqual(len(rows), 72)
         dice = random.Random(1)
         for row in dice.sample(rows, 6):
@@ -392,7 +391,7 @@ class ServingTest(CliTest):
             done = self.run_tool("p.yaml", "--quiet", "--json", "-", status=status)
             self.assertEqual(json.loads(done.stdout)["serving"]["figures"],
                              row["serving"]["figures"])
-        best = json.loads((self.folder / "s" / "front.json").read_text())["points"]
+        best = self.read_json("s", "front.json")["points"]
         cost = [row["serving"]["figures"]["dollars_per_mtoken"] for row in rows
                 if row["status"] == "optimal"]
         self.assertEqual([point["dollars_per_mtoken"] for point in best], [min(cost)])
@@ -499,7 +498,7 @@ class Waiting(CliTest):
         for limits, waits in (("{tpot: 50 ms}", True), ("{tpot: 50 ms, ttft: 2 s}", False)):
             report = self.run_tool(CONFIG, "--set", f"serving.limits={limits}",
                                    "--json", "r.json").stdout
-            ttft = json.loads((self.folder / "r.json").read_text())["serving"]["figures"]["ttft"]
+            ttft = self.read_json("r.json")["serving"]["figures"]["ttft"]
             self.assertEqual(ttft is None, waits)
             self.assertEqual("so the queue grows without end" in " ".join(report.split()), waits)
 
@@ -522,8 +521,7 @@ class Speculation(CliTest):
 
     def test_the_observations_of_the_figure(self):
         self.run_tool("study", ROOT / "configs" / "studies" / "speculation.yaml", "-o", "s")
-        rows = [json.loads(line) for line in
-                (self.folder / "s" / "results.ndjson").read_text().splitlines()]
+        rows = self.read_rows("s", "results.ndjson")
         self.assertEqual(len(rows), 144)
         speed = {}
         for row in rows:

@@ -4,7 +4,6 @@
 usage: step_test.py DFSEARCH [TEST ...]
 """
 
-import json
 import pathlib
 import random
 import re
@@ -30,7 +29,7 @@ class Steps(CliTest):
         for config in (PLAN, EXECUTION):
             with self.subTest(config.name):
                 first = self.result(config, "--mapping", "m.json")
-                self.assertEqual(json.loads((self.folder / "m.json").read_text()), first)
+                self.assertEqual(self.read_json("m.json"), first)
                 again = self.result(config, "--hint", "m.json", "--node-limit", "1", status=4)
                 self.assertEqual(again["step_time"], first["step_time"])
                 proved = self.result(config, "--hint", "m.json")
@@ -96,7 +95,7 @@ training: {{}}
         for nodes in (least, 1000 * least):
             done = self.run_tool(config, *alone, "--what-if", "--node-limit", nodes, "--json",
                                  "w.json", status=(0, 4))
-            found = json.loads((self.folder / "w.json").read_text())
+            found = self.read_json("w.json")
             self.assertEqual(found["status"], "optimal")
             proved = all(row["proved"] for row in found["what_if"])
             self.assertEqual(done.returncode, 0 if proved else 4)

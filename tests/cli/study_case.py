@@ -45,7 +45,7 @@ class StudyCase(CliTest):
         return sorted(map(without_search, self.rows(folder)))
 
     def json_of(self, folder, name):
-        return json.loads((self.folder_of(folder) / name).read_text())
+        return self.read_json(folder, name)
 
     def run_study(self, folder, *words, study=None, status=0):
         return self.run_tool("study", study or self.study, "-o", self.folder_of(folder), *words,

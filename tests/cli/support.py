@@ -160,6 +160,14 @@ class CliTest(unittest.TestCase):
         """The JSON that `--json -` prints."""
         return json.loads(self.run_tool(*words, "--json", "-", status=status).stdout)
 
+    def read_json(self, *parts):
+        """The value in a file of JSON."""
+        return json.loads(self.folder.joinpath(*parts).read_text())
+
+    def read_rows(self, *parts):
+        """The values in a file of JSON of which each line has one."""
+        return list(map(json.loads, self.folder.joinpath(*parts).read_text().splitlines()))
+
     def files(self):
         return sorted(path.name for path in self.folder.iterdir())
 

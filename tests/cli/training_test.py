@@ -92,7 +92,7 @@ class Solve(PlanCase):
 
     def test_a_given_plan_is_evaluated(self):
         self.run_tool(self.config, "--quiet", "--json", "r.json", "--top", "3")
-        best = json.loads((self.folder / "r.json").read_text())
+        best = self.read_json("r.json")
         again = self.result("evaluate", self.config, "--mapping", "r.json")
         self.assertEqual((again["status"], again["lower_bound"], again["gap"]),
                          ("feasible", None, None))
