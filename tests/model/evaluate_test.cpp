@@ -2,11 +2,9 @@
 // can be calculated by hand beside the check.
 
 #include "model/evaluate.hpp"
-#include "model/names.hpp"
 
 #include <doctest/doctest.h>
 
-#include <string>
 #include <vector>
 
 #include "support/model_worlds.hpp"
@@ -191,14 +189,6 @@ TEST_CASE("one core where there could be millions takes as long as it takes") {
   problem.system.accelerator.frequency = Hertz(3.0);
   check_time(cost_of(problem, mapping).step_time, 0x1p21 / 3.0);
 }
-TEST_CASE("explicit memory traffic is paid once, whatever the sharding and the tiles") {
-  Problem problem = example();
-  std::vector<Kernel> kernels = problem.workload.graph.kernels();
-  kernels[1].memory = Bytes(100.0);
-  problem.workload.graph = DataflowGraph(kernels, problem.workload.graph.tensors());
-  check_time(cost_of(problem, example_mapping()).partitions[0].memory, 1.6 + 2.5);
-}
-
 TEST_CASE("what layers hand each other waits in memory, as it comes in and as it goes out") {
   Problem problem = example();
   const Bytes without = cost_of(problem, example_mapping()).activations;
@@ -219,24 +209,6 @@ TEST_CASE("weights loaded for every sample come on top of what overlaps") {
   check_time(cost.partitions[0].time, 1.6 + 1.2);
   check_time(cost.partitions[1].time, 1.6);
   check_time(cost.step_time, 14.0 * 4.4 + 12.0);
-}
-
-TEST_CASE("gradients are all-reduced over the replicas, a share for each micro-batch") {
-  Problem problem = example();
-  std::vector<Kernel> kernels = problem.workload.graph.kernels();
-  kernels[2].communication =
-      Communication{.type = CommunicationType::GradientAllReduce, .bytes = {}};
-  problem.workload.graph = DataflowGraph(kernels, problem.workload.graph.tensors());
-  // 8 x 4 x 2 = 64 B through a switch of two at 1 B/s, three micro-batches.
-  check_time(cost_of(problem, example_mapping()).partitions[1].network, 64.0 / 3.0);
-}
-
-TEST_CASE("resources and bounds have the names that results print") {
-  CHECK(name_of(Resource::Sram) == std::string("sram"));
-  CHECK(name_of(Resource::Memory) == std::string("memory"));
-  CHECK(name_of(Resource::Tile) == std::string("tile"));
-  CHECK(name_of(Bottleneck::Compute) == std::string("compute"));
-  CHECK(name_of(Bottleneck::Network) == std::string("network"));
 }
 
 }  // namespace

@@ -63,14 +63,6 @@ Kernel communicating(Communication own, std::int64_t m = 8, std::int64_t n = 4) 
 
 }  // namespace
 
-TEST_CASE("all_reduce_passes: the all-reduce of a sharded K once or twice") {
-  // 32 B a tile, half of it over 80 B/s, two tiles: 0.4 s for each pass.
-  Problem problem = example();
-  CHECK(network_of_first(problem, example_mapping()) == about(0.8));
-  problem.equations.all_reduce_passes = 1;
-  CHECK(network_of_first(problem, example_mapping()) == about(0.4));
-}
-
 TEST_CASE("virtual_stages: the bubble is spread over them") {
   // Two stages, three micro-batches, two layers a stage.
   Problem problem = example();
@@ -81,41 +73,6 @@ TEST_CASE("virtual_stages: the bubble is spread over them") {
   problem.equations.virtual_stages = VirtualStages::Fixed;
   problem.equations.fixed_virtual_stages = 5;
   CHECK(bubble() == about(1.0 + 1.0 / (3 * 5)));
-}
-
-TEST_CASE("layout_conversion_bytes: the whole tensor or the shard of its producer") {
-  // A's output of 8 x 4 x 2 B = 64 B, split by rows over four chips, is gathered
-  // for B: three quarters of 64 B or of the shard's 16 B.
-  Problem problem = ring_world({elementwise("A", 8, 4), elementwise("B", 8, 4)}, {tensor(0, 1)}, 4,
-                               Strategy::Tensor);
-  Mapping mapping = plain_mapping(problem);
-  mapping.sharding = {Loop::M, Loop::None};
-  CHECK(network_of_first(problem, mapping) == about(0.75 * 64 / 10));
-  problem.equations.layout_conversion_bytes = ConversionBytes::Shard;
-  CHECK(network_of_first(problem, mapping) == about(0.75 * 16 / 10));
-}
-
-TEST_CASE("phases: forward and backward kernels share the middle of odd halves only") {
-  Problem problem = test::idle_problem(2);
-  std::vector<Kernel> kernels = problem.workload.graph.kernels();
-  kernels[1].phase = Phase::Backward;
-  problem.workload.graph = DataflowGraph(kernels, {});
-  problem.execution.partitions = 3;
-  Mapping mapping = plain_mapping(problem);
-  mapping.partition = {1, 1};
-  CHECK(infeasible_of(problem, mapping).resource == Resource::Phase);
-  problem.equations.phases = SplitPhases::Halves;
-  CHECK(cost_of(problem, mapping).partitions.size() == 1);
-  mapping.partition = {0, 0};  // the backward half begins with the middle
-  CHECK(infeasible_of(problem, mapping).resource == Resource::Phase);
-}
-
-TEST_CASE("weight_traffic: a weight is loaded for every sample on top of everything") {
-  // B's shard of 48 B at 40 B/s.
-  Problem problem = example();
-  const double resident = cost_of(problem, example_mapping()).layer_time.in_base_units();
-  problem.equations.weight_traffic = WeightTraffic::PerSample;
-  CHECK(cost_of(problem, example_mapping()).layer_time.in_base_units() == about(resident + 1.2));
 }
 
 TEST_CASE("weight_traffic: what the SRAM cannot hold of a stage is loaded once a step") {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <random>
 #include <string>
@@ -65,48 +66,63 @@ double total_bytes(const Problem& problem, const Sharding& sharding) {
   return total;
 }
 
-/// Tries all shardings in the order of ties and keeps the first that is better
-/// than those before; what is no better already needs no completion.
+/// The first of all shardings with the least bytes, in the order of ties, and these bytes.
+/// `more` returns what kernel i adds where those before it are decided; what is no better already
+/// needs no completion.
 class BruteForce {
  public:
-  explicit BruteForce(const Problem& problem) : problem_(problem), choices_(choices_of(problem)) {
-    const DataflowGraph& graph = problem.workload.graph;
-    closing_.resize(graph.kernel_count());
-    for (const Tensor& one : tensors_of(problem)) {
-      closing_[std::max(one.from.index(), one.to.index())].push_back(one);
-    }
-    sharding_.resize(graph.kernel_count());
+  using More = std::function<double(std::size_t, const Sharding&)>;
+
+  BruteForce(std::vector<Sharding> choices, More more)
+      : choices_(std::move(choices)), more_(std::move(more)), sharding_(choices_.size()) {
     extend(0, 0.0);
   }
 
-  [[nodiscard]] const Sharding& best() const { return best_; }
+  Sharding best;
+  double least = std::numeric_limits<double>::infinity();
 
  private:
   void extend(std::size_t i, double bytes) {
-    if (bytes >= least_) return;
+    if (bytes >= least) return;
     if (i == choices_.size()) {
-      least_ = bytes;
-      best_ = sharding_;
+      least = bytes;
+      best = sharding_;
       return;
     }
     for (const LoopPair loop : choices_[i]) {
       sharding_[i] = loop;
-      double more = bytes + test::plain_kernel_bytes(problem_, i, loop);
-      for (const Tensor& one : closing_[i]) {
-        more += test::plain_tensor_bytes(problem_, one, sharding_[one.from.index()],
-                                         sharding_[one.to.index()]);
-      }
-      extend(i + 1, more);
+      extend(i + 1, bytes + more_(i, sharding_));
     }
   }
 
-  const Problem& problem_;
   std::vector<Sharding> choices_;
-  std::vector<std::vector<Tensor>> closing_;  // those whose ends are both known
+  More more_;
   Sharding sharding_;
-  Sharding best_;
-  double least_ = std::numeric_limits<double>::infinity();
 };
+
+/// The least over kernels and tensors, each by itself.
+BruteForce by_tensors(const Problem& problem) {
+  std::vector<std::vector<Tensor>> closing(problem.workload.graph.kernel_count());
+  for (const Tensor& one : tensors_of(problem)) {
+    closing[std::max(one.from.index(), one.to.index())].push_back(one);
+  }
+  return {choices_of(problem), [&](std::size_t i, const Sharding& sharding) {
+            double more = test::plain_kernel_bytes(problem, i, sharding[i]);
+            for (const Tensor& one : closing[i]) {
+              more += test::plain_tensor_bytes(problem, one, sharding[one.from.index()],
+                                               sharding[one.to.index()]);
+            }
+            return more;
+          }};
+}
+
+/// The least over whole shardings, whose values are made once in each layout.
+BruteForce by_values(const Problem& problem) {
+  const std::size_t last = problem.workload.graph.kernel_count() - 1;
+  return {choices_of(problem), [&](std::size_t i, const Sharding& sharding) {
+            return i == last ? test::plain_bytes(problem, sharding) : 0.0;
+          }};
+}
 
 Kernel random_kernel(Random& random, std::size_t index) {
   Kernel kernel;
@@ -170,9 +186,9 @@ TEST_CASE("the sharding is the first of the least ones on thousands of random gr
     CAPTURE(seed);
     const Problem problem = random_world(seed, 8);
     const Sharding found = least_bytes_sharding(problem);
-    const BruteForce brute(problem);
-    CHECK(total_bytes(problem, found) == total_bytes(problem, brute.best()));
-    CHECK(found == brute.best());
+    const BruteForce brute = by_tensors(problem);
+    CHECK(total_bytes(problem, found) == brute.least);
+    CHECK(found == brute.best);
   }
 }
 
@@ -285,7 +301,7 @@ TEST_CASE("a graph too dense for tables is tried value by value") {
   for (std::uint64_t seed = 0; seed < 2; ++seed) {
     CAPTURE(seed);
     const Problem problem = dense_problem(14, seed);
-    CHECK(least_bytes_sharding(problem) == BruteForce(problem).best());
+    CHECK(least_bytes_sharding(problem) == by_tensors(problem).best);
   }
 }
 
@@ -314,7 +330,7 @@ TEST_CASE("a tie between the values of a kernel is decided by the kernels before
   expected[0] = Loop::K;
   expected[1] = Loop::M;
   CHECK(least_bytes_sharding(problem) == expected);
-  CHECK(BruteForce(problem).best() == expected);
+  CHECK(by_tensors(problem).best == expected);
 }
 
 TEST_CASE("pieces of layers by rule have the first of the least shardings of their values") {
@@ -322,23 +338,9 @@ TEST_CASE("pieces of layers by rule have the first of the least shardings of the
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_transformer_problem(seed, {.kernels = 7});
-    const std::vector<Sharding> choices = choices_of(problem);
-    std::vector<std::size_t> chosen(choices.size(), 0);
-    Sharding best;
-    for (double least = std::numeric_limits<double>::infinity();;) {
-      Sharding sharding;
-      for (std::size_t k = 0; k < choices.size(); ++k) sharding.push_back(choices[k][chosen[k]]);
-      const double bytes = test::plain_bytes(problem, sharding);
-      if (bytes < least) {
-        least = bytes;
-        best = sharding;
-      }
-      std::size_t k = choices.size();
-      while (k > 0 && ++chosen[k - 1] == choices[k - 1].size()) chosen[--k] = 0;
-      if (k == 0) break;
-    }
-    CHECK(least_bytes_sharding(problem) == best);
-    converted += test::plain_bytes(problem, best) > 0.0 ? 1 : 0;
+    const BruteForce brute = by_values(problem);
+    CHECK(least_bytes_sharding(problem) == brute.best);
+    converted += brute.least > 0.0;
   }
   CHECK(converted > 100);
 }
@@ -445,26 +447,9 @@ TEST_CASE("a value with many consumers is made once in each layout, and ties are
       problem.sharding_pins.resize(9);
       problem.sharding_pins[0] = Loop::M;
     }
-    const std::vector<Sharding> choices = choices_of(problem);
-    Sharding sharding, best;
-    double least = std::numeric_limits<double>::infinity();
-    const auto extend = [&](const auto& self) -> void {
-      if (sharding.size() == choices.size()) {
-        const double bytes = test::plain_bytes(problem, sharding);
-        if (bytes >= least) return;
-        least = bytes;
-        best = sharding;
-        return;
-      }
-      for (const LoopPair loop : choices[sharding.size()]) {
-        sharding.push_back(loop);
-        self(self);
-        sharding.pop_back();
-      }
-    };
-    extend(extend);
-    CHECK(least_bytes_sharding(problem) == best);
-    made += least > 0.0;
+    const BruteForce brute = by_values(problem);
+    CHECK(least_bytes_sharding(problem) == brute.best);
+    made += brute.least > 0.0;
   }
   CHECK(made > 10);
   // 2^60 combinations of its consumers' loops.

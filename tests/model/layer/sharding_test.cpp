@@ -36,41 +36,30 @@ Kernel with_heads(Kernel kernel, std::int64_t outer) {
   return kernel;
 }
 
-TEST_CASE("loops above 1 that are not tiled may be sharded, none first") {
-  CHECK(shardable_loops(gemm("g", 2, 2, 2)) == Loops{Loop::None, Loop::K, Loop::M});
-  CHECK(shardable_loops(tiled(gemm("g", 2, 2, 2), Loop::K)) == Loops{Loop::None, Loop::M, Loop::N});
-  CHECK(shardable_loops(tiled(gemm("g", 2, 2, 2), Loop::M)) == Loops{Loop::None, Loop::K, Loop::N});
-  CHECK(shardable_loops(tiled(gemm("g", 2, 2, 2), Loop::None)) ==
-        Loops{Loop::None, Loop::K, Loop::M, Loop::N});
-}
-
-TEST_CASE("a loop of extent 1 is never sharded") {
-  CHECK(shardable_loops(elementwise("e", 2, 2)) == Loops{Loop::None, Loop::M});  // K = 1
-  CHECK(shardable_loops(gemm("g", 1, 2, 2)) == Loops{Loop::None, Loop::K});
-  CHECK(shardable_loops(tiled(gemm("g", 2, 2, 1), Loop::None)) ==
-        Loops{Loop::None, Loop::K, Loop::M});
-  CHECK(shardable_loops(gemm("g", 1, 1, 2)) == Loops{Loop::None});
-}
-
-TEST_CASE("a kernel with a weight must be sharded where it can be") {
-  CHECK(shardable_loops(weight_gemm("w", 2, 2, 2)) == Loops{Loop::K, Loop::M});
-  CHECK(shardable_loops(tiled(weight_gemm("w", 2, 2, 2), Loop::None)) ==
-        Loops{Loop::K, Loop::M, Loop::N});
-  CHECK(shardable_loops(weight_gemm("w", 2, 1, 2)) == Loops{Loop::M});
-  CHECK(shardable_loops(weight_gemm("w", 1, 1, 2)) == Loops{Loop::None});
-}
-
-TEST_CASE("several heads are sharded by head") {
-  CHECK(shardable_loops(with_heads(gemm("g", 2, 2, 2), 2)) == Loops{Loop::Outer});
-  CHECK(shardable_loops(with_heads(elementwise("e", 2, 2), 3)) == Loops{Loop::Outer});
-  CHECK(shardable_loops(with_heads(weight_gemm("w", 1, 1, 1), 2)) == Loops{Loop::Outer});
-}
-
-TEST_CASE("heads that are tiled cannot be sharded as well") {
-  CHECK(shardable_loops(tiled(with_heads(gemm("g", 2, 2, 2), 2), Loop::Outer)) ==
-        Loops{Loop::None, Loop::K, Loop::M, Loop::N});
-  CHECK(shardable_loops(tiled(with_heads(weight_gemm("w", 2, 1, 1), 2), Loop::Outer)) ==
-        Loops{Loop::M});
+TEST_CASE("loops above 1 that are not tiled may be sharded, none first, unless there is a weight") {
+  const Kernel g = gemm("g", 2, 2, 2), w = weight_gemm("w", 2, 2, 2);
+  const std::vector<std::pair<Kernel, Loops>> rows{
+      {g, {Loop::None, Loop::K, Loop::M}},
+      {tiled(g, Loop::K), {Loop::None, Loop::M, Loop::N}},
+      {tiled(g, Loop::M), {Loop::None, Loop::K, Loop::N}},
+      {tiled(g, Loop::None), {Loop::None, Loop::K, Loop::M, Loop::N}},
+      {elementwise("e", 2, 2), {Loop::None, Loop::M}},  // K = 1
+      {gemm("g", 1, 2, 2), {Loop::None, Loop::K}},
+      {tiled(gemm("g", 2, 2, 1), Loop::None), {Loop::None, Loop::K, Loop::M}},
+      {gemm("g", 1, 1, 2), {Loop::None}},
+      {w, {Loop::K, Loop::M}},
+      {tiled(w, Loop::None), {Loop::K, Loop::M, Loop::N}},
+      {weight_gemm("w", 2, 1, 2), {Loop::M}},
+      {weight_gemm("w", 1, 1, 2), {Loop::None}},
+      // Several heads are sharded by head, unless they are tiled.
+      {with_heads(g, 2), {Loop::Outer}},
+      {with_heads(weight_gemm("w", 1, 1, 1), 2), {Loop::Outer}},
+      {tiled(with_heads(g, 2), Loop::Outer), {Loop::None, Loop::K, Loop::M, Loop::N}},
+      {tiled(with_heads(weight_gemm("w", 2, 1, 1), 2), Loop::Outer), {Loop::M}}};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CAPTURE(i);
+    CHECK(shardable_loops(rows[i].first) == rows[i].second);
+  }
 }
 
 TEST_CASE("a kernel produces the layout of its sharding") {
