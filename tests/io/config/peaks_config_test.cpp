@@ -1,12 +1,11 @@
 // Peaks by number format in configs: the rate of every kernel, and data that passes through memory.
+// Wrong ones are in tests/cli/transcripts/machines.txt.
 
 #include <doctest/doctest.h>
 
 #include <string>
-#include <vector>
 
 #include "engine/solve.hpp"
-#include "io/config/config_messages.hpp"
 #include "io/config/load_config.hpp"
 #include "model/kernel_rates.hpp"
 
@@ -29,16 +28,6 @@ double compute_of(const std::string& text) {
 
 double step_of(const std::string& text) {
   return solve(config(text).problem, {}).cost->step_time.in_base_units();
-}
-
-/// The first message of a config that is refused.
-std::string message_of_config(const std::string& text) {
-  try {
-    config(text);
-  } catch (const InputError& error) {
-    return error.messages().front();
-  }
-  return "accepted";
 }
 
 }  // namespace
@@ -87,30 +76,6 @@ TEST_CASE("without peaks all formats run at the peak of the cores, with a note")
   REQUIRE(plain.notes.size() == 1);
   CHECK(plain.notes[0].find("words of 4 B") == 0);
   CHECK(config(product("2 B", "", own)).notes.empty());
-  CHECK(message_of_config(product("4 B", ", math: fp32", own))
-            .find("only valid with 'system.peaks'") != std::string::npos);
-}
-
-TEST_CASE("a format, and a framework that chooses one, decide a kernel or are refused") {
-  const std::string none = "has no effect: it chooses the format of kernels";
-  const auto is_refused = [&](const std::string& text, const std::string& reason) {
-    return message_of_config(text).find(reason) != std::string::npos;
-  };
-  CHECK(message_of_config(product("4 B", ", framework: jax")) == "accepted");
-  for (const char* word : {"2 B", "1 B", "8 B"}) {
-    CHECK(is_refused(product(word, ", framework: jax"), "framework: " + none));
-  }
-  CHECK(is_refused(product("4 B", ", math: tf32, framework: jax"), "framework: " + none));
-  const std::string own =
-      "workload: {kind: graph, word: 4 B, kernels: [{name: A, kind: weight_gemm, M: 64, K: 64, N: "
-      "64, math: fp8}], tensors: []}\nsystem: {from: h100_dgx, chips: 1}\n";
-  CHECK(is_refused(own + "execution: {framework: jax}\n", "framework: " + none));
-  CHECK(is_refused(own + "execution: {math: bf16}\n",
-                   "math: has no effect, as each kernel has a 'math' of its own; remove this key"));
-  // Complex words of 8 B have parts of 4 B.
-  CHECK(message_of_config("workload: {kind: fft, word: 8 B, length: 65536, radix: 2}\n"
-                          "system: {from: h100_dgx, chips: 1}\nexecution: {framework: jax}\n") ==
-        "accepted");
 }
 
 TEST_CASE("all peaks of a file change as the cores that an override changes") {
@@ -143,31 +108,13 @@ TEST_CASE("all peaks of a file change as the cores that an override changes") {
   }
 }
 
-TEST_CASE("cores have the peak that serves 16 bits, whatever its name is") {
-  const auto with = [&](const std::string& peaks) {
-    return message_of_config(
-        product("2 B", "",
-                "{chips: 1, accelerator: {cores: 8, lanes: 8, stages: 8, frequency: 1 GHz, sram: 1 "
-                "MB}, peaks: {" +
-                    peaks + "}, memory: {bandwidth: 1 GB/s}}"));
-  };
-  CHECK(with("matrix: {fp16: 1.024 TFLOP/s}") == "accepted");
-  for (const char* wrong :
-       {"matrix: {bf16: 2 TFLOP/s}", "matrix: {fp16: 2 TFLOP/s}", "vector: {fp32: 2 TFLOP/s}"}) {
-    CHECK(with(wrong).find("the cores have a peak of 1.024 TFLOP/s, which counts") !=
-          std::string::npos);
-  }
-}
-
-TEST_CASE("a chip of peaks needs no cores, and no format without a peak") {
+TEST_CASE("a chip of peaks needs no cores") {
   const std::string chip =
       "{chips: 1, accelerator: {sram: 1 MB}, peaks: {matrix: {bf16: 100 TFLOP/s}, vector: {fp32: "
       "5 TFLOP/s}}, memory: {bandwidth: 1 TB/s}}";
   const double flop = 2.0 * 8192.0 * 8192.0 * 8192.0;
   CHECK(compute_of(product("2 B", "", chip)) == doctest::Approx(flop / 100e12).epsilon(1e-6));
   CHECK(compute_of(product("4 B", "", chip)) == doctest::Approx(flop / 5e12).epsilon(1e-6));
-  CHECK(message_of_config(product("8 B", "", chip)).find("fp64, for which the chip states no") !=
-        std::string::npos);
 }
 
 TEST_CASE("no FFT is faster than its passes through memory") {

@@ -1,4 +1,5 @@
-// The shelf: what is on it, and how configs name it.
+// The shelf: what is on it, and how configs name it.  Wrong names are in
+// tests/cli/transcripts/machines.txt.
 
 #include "io/config/shelf.hpp"
 
@@ -7,10 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "base/error.hpp"
 #include "io/config/load_config.hpp"
 #include "io/config/shelf_figures.hpp"
 
@@ -28,17 +27,6 @@ const std::string kWorkload =
 /// A name means the same wherever the config is.
 Problem problem(const std::string& text, const std::vector<std::string>& overrides = {}) {
   return parse_config(text, "no/such/folder/c.yaml", overrides).problem;
-}
-
-/// The first message of what is refused.
-template <class Read>
-std::string message_of(Read read) {
-  try {
-    read();
-  } catch (const InputError& error) {
-    return error.messages().front();
-  }
-  return "accepted";
 }
 
 struct Peak {
@@ -66,6 +54,8 @@ TEST_CASE("files of the shelf have a name of their own and say what they are") {
   CHECK(find_on_shelf(ShelfKind::Systems, "llama3_70b") == nullptr);
   CHECK(find_on_shelf(ShelfKind::Workloads, "llama3_70b")->is_model());
   CHECK_FALSE(find_on_shelf(ShelfKind::Workloads, "hpl_1m")->is_model());
+  CHECK_FALSE(is_shelf_name(""));
+  CHECK_FALSE(is_shelf_name(".."));
 }
 
 // Dense products of 16 bits, as the vendors print them (the sources are in the files).
@@ -111,57 +101,4 @@ TEST_CASE("keys on top of a name go before it, and an override may choose the na
   CHECK(problem(text, {"system.from=h200_dgx"}).system.memory[0].bandwidth ==
         BytesPerSecond(4.8e12));
   CHECK(problem(text, {"system.from=a100_dgx"}).system.accelerator.cores == 432);
-}
-
-TEST_CASE("rates of a chip have names as well") {
-  const std::string text =
-      "workload: {model: llama3_8b, global_batch: 128}\nsystem: {from: h100_dgx, chips: 64}\n"
-      "training: {}\nexecution: {efficiency: ";
-  for (const char* rates : {"h100}", "{from: h100}}"}) {
-    const AnyConfig any = parse_any_config(text + rates, "c.yaml");
-    CHECK(std::holds_alternative<TrainingConfig>(any));
-  }
-  CHECK(message_of([&] { parse_any_config(text + "h10}", "c.yaml"); }) ==
-        "c.yaml:4:25: from: no built-in set of rates has the name 'h10', expected a name of "
-        "configs/efficiencies or the path of a file, like './NAME' or 'NAME.yaml', did you mean "
-        "'h100'?");
-}
-
-TEST_CASE("what is not on the shelf is told with the nearest name") {
-  const auto complaint = [](const std::string& text) { return message_of([&] { problem(text); }); };
-  CHECK(complaint(kWorkload + "system: {from: h10_dgx, chips: 8}") ==
-        "no/such/folder/c.yaml:2:16: from: no built-in system has the name 'h10_dgx', expected a "
-        "name of configs/systems or the path of a file, like './NAME' or 'NAME.yaml', did you mean "
-        "'h100_dgx'?");
-  CHECK(complaint("workload: {from: gpt3_1t_trainig}\nsystem: {from: sn30_2d_torus}")
-            .ends_with("did you mean 'gpt3_1t_training'?"));
-  // Names are of one kind.
-  CHECK(
-      complaint(kWorkload + "system: {from: llama3_70b}").find("no built-in system has the name") !=
-      std::string::npos);
-}
-
-TEST_CASE("a path is no name, and parts of technologies are named by their kind") {
-  const auto complaint = [](const std::string& from) {
-    return message_of([&] { problem(kWorkload + "system: {chips: 8, " + from + "}"); });
-  };
-  for (const char* path : {"./h100_dgx", "h100_dgx.yaml", "systems/h100_dgx"}) {
-    CAPTURE(path);
-    CHECK(complaint(std::string("from: ") + path).find("cannot read") != std::string::npos);
-  }
-  for (const char* part : {"technology: {from: h100_dgx}", "budget: {from: h100}",
-                           "technology: {from: h100, core: {from: hbm2}}"}) {
-    CAPTURE(part);
-    CHECK(complaint(part).find("expected a name of configs/technologies") != std::string::npos);
-  }
-  CHECK(complaint("technology: {from: h100, memory: {from: hbm2}}").find("built-in") ==
-        std::string::npos);
-  CHECK_FALSE(is_shelf_name(""));
-  CHECK_FALSE(is_shelf_name(".."));
-}
-
-TEST_CASE("a mistake on top of a file of the shelf has its own place") {
-  CHECK(message_of([] {
-          problem(kWorkload + "system: {from: h100_dgx, chips: 16, memory: {bandwidth: fast}}");
-        }).find("c.yaml:2:57: bandwidth: ") != std::string::npos);
 }

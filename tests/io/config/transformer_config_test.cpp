@@ -1,4 +1,5 @@
-// Transformers by rule in configs: the shelf, what keys mean, and what is wrong with others.
+// Transformers by rule in configs: the shelf, what keys mean.  Wrong ones are
+// in tests/cli/transcripts/layers.txt.
 
 #include <doctest/doctest.h>
 
@@ -10,17 +11,13 @@
 #include <vector>
 
 #include "graph/workloads/llm/transformer_graph.hpp"
-#include "io/config/config_messages.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/config/load_config.hpp"
 #include "io/config/shelf.hpp"
 #include "support/random_models.hpp"
-#include "support/temporary_directory.hpp"
 
 namespace dfsearch {
 namespace {
-
-using test::message_of;
 
 constexpr const char* kSystem =
     "\nsystem:\n"
@@ -184,20 +181,6 @@ TEST_CASE("where layers alternate a graph has as many as one that sees all token
   // Of a request 18 layers keep 128 tokens and 18 all of them.
   CHECK(decode.stored == Bytes(18.0 * (128.0 + 1000.0) * 2048.0 * 3.0 * 1024.0));
   CHECK(shelf("gpt_oss_120b", ", repeat_layers: 6").layers == 6);
-  const auto refused = [](const std::string& keys) { return message_of(config_of(keys)); };
-  CHECK(refused("model: gpt_oss_120b, repeat_layers: 3")
-            .ends_with("repeat_layers: expected a multiple of full_attention_every, 2, got 3"));
-  CHECK(refused("model: gpt_oss_120b, layers: 35")
-            .ends_with("full_attention_every: expected a divisor of the 35 layers, as a mapping "
-                       "repeats one graph for all layers, got 2"));
-  CHECK(refused("model: llama3_8b, full_attention_every: 2")
-            .ends_with("full_attention_every: only valid with 'window', the number of tokens that "
-                       "the other layers see"));
-  CHECK(refused("model: mistral_7b, full_attention_every: 33")
-            .ends_with("full_attention_every: expected at most the layers, 32, got 33"));
-  CHECK(refused("model: mixtral_8x7b, post_norm: true")
-            .ends_with(
-                "post_norm: not allowed with 'experts', as only an MLP has it; remove this key"));
 }
 
 TEST_CASE("a model trains, reads prompts and decodes") {
@@ -298,117 +281,6 @@ TEST_CASE("generated layers read back to the same graph and counts") {
     workload.graph = transformer_training_graph(model, pass);
     check(workload);
   }
-}
-
-namespace {
-
-struct ShapeCase {
-  std::string keys;  // appended to kSmall
-  std::string message;
-};
-
-}  // namespace
-
-TEST_CASE("what makes no model is refused") {
-  CHECK(message_of(config_of(kSmall)) == "accepted");
-  const std::string place = "c.yaml:1:" + std::to_string(config_of(kSmall).find('}') + 3) + ": ";
-  const std::vector<ShapeCase> cases = {
-      {"window: 0", "window: expected a whole number from 1 to 2^40, got '0'"},
-      {"gated: maybe", "gated: expected true or false, got 'maybe'"},
-      {"norm: batch", "norm: expected rms or layer, got 'batch'"},
-      {"bias: some", "bias: expected none, qkv or all, got 'some'"},
-      {"attention: flash", "attention: expected unfused or fused, got 'flash'"},
-      {"mask: none", "mask: expected full or causal, got 'none'"},
-      {"experts: 8", "experts: expected a map, got '8'"},
-      {"experts: {count: 8, mlp: 3}", "experts: missing key 'used'"},
-      {"experts: {count: 8, used: 9, mlp: 3}",
-       "used: expected at most the number of experts, 8, got 9"},
-      {"experts: {count: 8, used: 2, mlp: 3, dense_layers: 3}",
-       "dense_layers: expected less than the layers, 3, got 3"},
-      {"experts: {count: 8, used: 2, mlp: 3, capacity_factor: 0.5}",
-       "capacity_factor: expected a number from 1 to 1000000, got '0.5'"},
-      {"experts: {count: 8, used: 2, mlp: 3, width: 3}", "experts: unknown key 'width'"},
-      {"latent_attention: {key_value_rank: 4, rope_dim: 8}",
-       "rope_dim: expected less than head_dim, 8, got 8"},
-      {"latent_attention: {key_value_rank: 4, rope_dim: 4}",
-       "kv_heads: not allowed with latent attention; remove this key"},
-      {"attention: unfused, mask: causal",
-       "mask: expected full, as unfused attention computes all pairs of tokens"},
-      {"batch: 4", "workload: unknown key 'batch'"},
-  };
-  for (const ShapeCase& c : cases) {
-    CAPTURE(c.keys);
-    const std::string message = message_of(config_of(kSmall + ", " + c.keys));
-    CAPTURE(message);
-    CHECK(message.find(": " + c.message) != std::string::npos);
-    CHECK(message.starts_with("c.yaml:1:"));
-  }
-  CHECK(message_of(config_of(kSmall), {"workload.kv_heads=3"}) ==
-        "--set workload.kv_heads=3: kv_heads: expected a divisor of the heads, 4, got 3");
-  CHECK(
-      message_of(config_of(kSmall), {"workload.hidden=1099511627776", "workload.sequence=1048576"})
-          .find("is too large") != std::string::npos);
-  CHECK(message_of(config_of(kSmall),
-                   {"workload.hidden=1099511627776", "workload.vocabulary=1099511627776"})
-            .find("too many parameters: 2.42e+24, expected fewer than 2^53") != std::string::npos);
-}
-
-TEST_CASE("an unknown model names those there are") {
-  const std::string message = message_of(config_of("model: llama3_9b"));
-  CHECK(
-      message.starts_with("c.yaml:1:19: model: unknown model 'llama3_9b', expected apertus_8b, "
-                          "bart_large, bert_large, "));
-  CHECK(message.ends_with("did you mean 'llama3_8b'?"));
-  CHECK(message_of(config_of("model: [a]")) == "c.yaml:1:19: model: expected a word, got a list");
-}
-
-TEST_CASE("kernels of graphs have keys of their kind only") {
-  const auto graph = [](const std::string& kernel) {
-    return "workload: {kind: graph, kernels: [{name: A, " + kernel +
-           "}, {name: W, kind: weight_gemm, M: 2, K: 6, N: 5}], tensors: [{from: A, to: W}]}" +
-           kSystem;
-  };
-  const std::string attention = "kind: attention, outer: 2, M: 3, K: 4, N: 5";
-  CHECK(message_of(graph(attention + ", attention: {keys: 9, window: 4, causal: true}")) ==
-        "accepted");
-  CHECK(message_of(graph(attention)).ends_with("kernels: missing key 'attention'"));
-  CHECK(message_of(graph("kind: gemm, attention: {keys: 2}"))
-            .ends_with("attention: only valid for kernels of kind attention; remove this key"));
-  CHECK(message_of(graph("kind: gemm, element_flops: 2"))
-            .find("element_flops: only valid for elementwise") != std::string::npos);
-  CHECK(message_of(graph("kind: gemm, matrices: 2"))
-            .find("matrices: only valid for kernels of kind weight_gemm") != std::string::npos);
-  CHECK(message_of(graph("kind: elementwise, tokens: 2")).find("tokens: only valid for GEMMs") !=
-        std::string::npos);
-  CHECK(message_of(graph("kind: elementwise, weight_of: X")).find("unknown kernel 'X'") !=
-        std::string::npos);
-  CHECK(message_of(graph("kind: elementwise, weight_of: A"))
-            .ends_with("A: weight_of: expected a kernel with a weight of its own"));
-  CHECK(message_of(graph("kind: weight_gemm, M: 6, N: 5, weight_of: W")) == "accepted");
-  CHECK(message_of(graph(attention + ", attention: {keys: 1099511627776}, outer: 1099511627776"))
-            .find("outer") != std::string::npos);
-  CHECK(message_of(graph("kind: attention, outer: 1048576, M: 1048576, K: 1048576, N: 1048576, "
-                         "attention: {keys: 1048576}"))
-            .find("is too large") != std::string::npos);
-}
-
-TEST_CASE("tensors of one value have the same rows") {
-  const auto graph = [](const std::string& first, const std::string& second) {
-    return std::string(
-               "workload: {kind: graph, kernels: [{name: A, kind: elementwise, M: 4}, "
-               "{name: B, kind: elementwise}, {name: C, kind: elementwise}], tensors: [") +
-           "{from: A, to: B, " + first + "}, {from: A, to: C, " + second + "}]}" + kSystem;
-  };
-  CHECK(message_of(graph("value: 1, rows: 2", "value: 1, rows: 2")) == "accepted");
-  CHECK(message_of(graph("value: 1, rows: 2", "value: 2, rows: 3")) == "accepted");
-  CHECK(message_of(graph("value: 1, rows: 2", "value: 1, rows: 3"))
-            .ends_with("tensors: A -> C: rows differ from those of another tensor of the same "
-                       "value"));
-  CHECK(message_of(graph("rows: 2", "operand: 1"))
-            .ends_with("tensors: A -> B: rows are those of a part, expected the number of a "
-                       "value"));
-  CHECK(message_of(graph("operand: 3", "operand: 1"))
-            .find("operand: expected a whole number from 1 to 2") != std::string::npos);
 }
 
 }  // namespace dfsearch

@@ -1,5 +1,5 @@
 // Config files of checkpoints, written here from the published shapes: what they become, and
-// what is refused.
+// what is refused of whole files.  Wrong fields are in tests/cli/transcripts/imports.txt.
 
 #include "io/huggingface/import_huggingface.hpp"
 
@@ -72,32 +72,6 @@ const std::string kDeepseek =
         "n_group": 8, "topk_group": 4, "scoring_func": "sigmoid", "vocab_size": 129280,
         "num_nextn_predict_layers": 1, "quantization_config": {"quant_method": "fp8"}})";
 
-const std::string kPhi3 =
-    R"({"model_type": "phi3", "hidden_size": 3072, "intermediate_size": 8192,
-        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32,
-        "vocab_size": 32064, "sliding_window": 2047, "max_position_embeddings": 4096,
-        "original_max_position_embeddings": 4096, "embd_pdrop": 0.0, "resid_pdrop": 0.0,
-        "attention_bias": false, "tie_word_embeddings": false})";
-
-const std::string kKimi =
-    R"({"model_type": "kimi_k2", "hidden_size": 7168, "intermediate_size": 18432,
-        "moe_intermediate_size": 2048, "num_hidden_layers": 61, "num_attention_heads": 64,
-        "num_key_value_heads": 64, "q_lora_rank": 1536, "kv_lora_rank": 512,
-        "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
-        "n_routed_experts": 384, "n_shared_experts": 1, "num_experts_per_tok": 8,
-        "first_k_dense_replace": 1, "moe_layer_freq": 1, "topk_method": "noaux_tc",
-        "n_group": 1, "topk_group": 1, "scoring_func": "sigmoid", "vocab_size": 163840,
-        "num_nextn_predict_layers": 0})";
-
-const std::string kGlm =
-    R"({"model_type": "glm4_moe", "hidden_size": 5120, "intermediate_size": 12288,
-        "moe_intermediate_size": 1536, "num_hidden_layers": 92, "num_attention_heads": 96,
-        "num_key_value_heads": 8, "head_dim": 128, "n_routed_experts": 160,
-        "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
-        "attention_bias": true, "use_qk_norm": true, "n_group": 1, "topk_group": 1,
-        "norm_topk_prob": true, "routed_scaling_factor": 2.5, "partial_rotary_factor": 0.5,
-        "num_nextn_predict_layers": 1, "vocab_size": 151552})";
-
 const std::string kGpt2 =
     R"({"model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25, "n_positions": 1024,
         "n_ctx": 1024, "vocab_size": 50257, "activation_function": "gelu_new",
@@ -139,12 +113,6 @@ const std::string kLlama4 =
         "no_rope_layers": [], "num_local_experts": 16, "num_experts_per_tok": 1,
         "attention_bias": false, "use_qk_norm": true, "max_position_embeddings": 10485760}})";
 
-const std::string kGlm4 =
-    R"({"model_type": "glm4", "hidden_size": 4096, "intermediate_size": 13696,
-        "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 2,
-        "head_dim": 128, "vocab_size": 151552, "attention_bias": true,
-        "partial_rotary_factor": 0.5, "tie_word_embeddings": false})";
-
 Workload imported(const std::string& text) {
   std::string config = import_huggingface(text, "config.json") + kSystem;
   const std::string plan = "training: {}\n";
@@ -172,23 +140,6 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 
 }  // namespace
 
-TEST_CASE("every family gives the parameters of its checkpoint") {
-  CHECK(imported(kLlama).counts->parameters == 8'030'261'248);
-  CHECK(imported(kMistral).counts->parameters == 7'241'732'096);
-  CHECK(imported(kMixtral).counts->parameters == 46'702'792'704);
-  CHECK(imported(kQwen2).counts->parameters == 7'615'616'512);
-  CHECK(imported(kQwen3).counts->parameters == 8'190'735'360);
-  CHECK(imported(kQwen3Moe).counts->parameters == 235'093'634'560);
-  CHECK(imported(kDeepseek).counts->parameters == 671'026'419'200);
-  CHECK(imported(kGpt2).counts->parameters == 1'557'611'200);
-  CHECK(imported(kPhi3).counts->parameters == 3'821'079'552);
-  CHECK(imported(kKimi).counts->parameters == 1'026'408'232'448);
-  CHECK(imported(kGlm).counts->parameters == 352'797'829'024);
-  CHECK(imported(kGemma2).counts->parameters == 9'241'705'984);
-  CHECK(imported(kGemma3).counts->parameters == 11'766'034'176);
-  CHECK(imported(kGlm4).counts->parameters == 9'400'279'040);
-}
-
 TEST_CASE("an imported model is that of the shelf") {
   const auto shelf = [](const char* name) {
     return *parse_config(std::string("workload: {model: ") + name + "}\n" + kSystem, "c.yaml")
@@ -201,6 +152,8 @@ TEST_CASE("an imported model is that of the shelf") {
   CHECK(*imported(kDeepseek).transformer == shelf("deepseek_v3"));
   CHECK(*imported(kGpt2).transformer == shelf("gpt2_xl"));
   CHECK(*imported(kGemma3).transformer == shelf("gemma3_12b"));
+  CHECK(imported(kGemma2).counts->parameters == 9'241'705'984);
+  CHECK(imported(kQwen3Moe).counts->parameters == 235'093'634'560);
   Transformer gpt_oss = *imported(kGptOss).transformer;
   gpt_oss.layers = 36;
   CHECK(gpt_oss == shelf("gpt_oss_120b"));
@@ -245,25 +198,6 @@ TEST_CASE("whatever type a checkpoint is stored in, it is computed in 16 bits, w
   CHECK(notes_on(quantized) ==
         std::vector{std::string("config.json: Stored in {weights: fp8, head: bf16}, computed in "
                                 "bf16 unless the config says otherwise.")});
-}
-
-TEST_CASE("what changes a model and is not understood is named") {
-  CHECK(message_of(replaced(kLlama, "\"llama\"", "\"lama\""))
-            .starts_with("config.json: model_type: models of type 'lama' are not known; by its "
-                         "fields it is nearest to "));
-  CHECK(message_of("{}").starts_with(
-      "config.json: model_type: models without a type are not known; "));
-  CHECK(message_of(replaced(kLlama, "\"rms_norm_eps\"", "\"alibi\"")) ==
-        "config.json: the field 'alibi' of a model of type llama is not known; remove it if it "
-        "does not change the model");
-  CHECK(message_of(replaced(kGpt2, "\"n_ctx\": 1024", "\"add_cross_attention\": true"))
-            .starts_with(
-                "config.json: models of type gpt2 with add_cross_attention are not supported: "));
-  CHECK(message_of(replaced(kLlama, "bfloat16", "int3"))
-            .starts_with("config.json: torch_dtype: expected bfloat16, "));
-  CHECK(
-      message_of(replaced(kLlama, R"("num_key_value_heads": 8)", R"("num_key_value_heads": 5)")) ==
-      "config.json: kv_heads: expected a divisor of the heads, 32, got 5");
 }
 
 TEST_CASE("a field that is missing has the default of the class") {
@@ -398,44 +332,9 @@ TEST_CASE("how a checkpoint is quantized stands in a comment") {
                        InputError);
   CHECK_THROWS_WITH_AS(precision(kLlama, "{}"), doctest::Contains("quantization: expected the map"),
                        InputError);
-  CHECK(message_of(quantized(R"({"quant_method": "gptq", "bits": 3})")) ==
-        "config.json: bits: expected 4 or 8, got 3");
-  CHECK(message_of(quantized(R"({"quant_method": "hqq"})"))
-            .starts_with("config.json: quant_method: expected fp8, fbgemm_fp8, mxfp4, gptq or awq, "
-                         "got 'hqq'"));
-  CHECK(message_of(quantized("7")) == "config.json: quantization_config: expected a map, got '7'");
 }
 
-TEST_CASE("hostile values end in one message") {
-  const auto layers = [](const std::string& value) {
-    return replaced(kLlama, R"("num_hidden_layers": 32)", "\"num_hidden_layers\": " + value);
-  };
-  const std::string expected = "config.json: num_hidden_layers: expected a whole number, got ";
-  CHECK(message_of(layers("-32")).find("-32") != std::string::npos);
-  CHECK(message_of(layers("0")) == "config.json: a model without layers");
-  CHECK(message_of(layers("\"32\"")) == expected + "'\"32\"'");
-  CHECK(message_of(layers("32.5")) == expected + "'32.5'");
-  CHECK(message_of(layers("18446744073709551615")).find("up to 2^40") != std::string::npos);
-  CHECK(message_of(layers("[32]")).find("expected a whole number") != std::string::npos);
-  CHECK(message_of(layers("{\"a\": 1}")).starts_with(expected));
-  CHECK(message_of(layers("true")) == expected + "'true'");
-  CHECK(message_of(layers("1" + std::string(400, '0'))) ==
-        "config.json: 'num_hidden_layers': a number is beyond all ranges");
-  CHECK(message_of(layers("1e400")) ==
-        "config.json: 'num_hidden_layers': a number is beyond all ranges");
-  CHECK(message_of(layers("1e300")).starts_with(expected));
-  CHECK(message_of(layers("1099511627776")).find("from 0 to 10000") != std::string::npos);
-  CHECK(message_of(replaced(kLlama, "\"use_cache\"", "\"hidden_size\"")) ==
-        "config.json: the field 'hidden_size' stands twice");
-}
-
-TEST_CASE("text that is no JSON object is refused where it is wrong") {
-  const std::string broken = "expected JSON, the text breaks off or is wrong here";
-  CHECK(message_of("") == "config.json:1:1: " + broken);
-  CHECK(message_of("{\n  \"a\": ,\n}") == "config.json:2:8: " + broken);
-  CHECK(message_of("{\"a\": nan}").ends_with(broken));
-  CHECK(message_of("{\"a\": \"\xff\"}").ends_with(broken));
-  CHECK(message_of("[]") == "config.json: expected a JSON object, the config of a model");
+TEST_CASE("texts nested without an end are refused") {
   CHECK(message_of(std::string(1'000'000, '[')) ==
         "config.json: nested too deeply, expected at most 100 levels");
   std::string deep = "{\"x\": ";

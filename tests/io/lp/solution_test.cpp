@@ -1,3 +1,5 @@
+// Solutions as solvers write them.  Wrong ones are in tests/cli/transcripts/mappings.txt.
+
 #include "io/lp/lp_text.hpp"
 
 #include <doctest/doctest.h>
@@ -37,15 +39,6 @@ MilpSolution read(const std::string& text) {
   return parse_solution(text, "f.sol", example_problem().workload.graph);
 }
 
-std::string complaint(const std::string& text) {
-  try {
-    read(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace
 
 TEST_CASE("solutions of all solvers are read") {
@@ -80,25 +73,6 @@ TEST_CASE("what a solution does not decide comes from the config or a mapping") 
   CHECK(sharded.partition == given.partition);
   CHECK(sharded.sharding == std::vector<LoopPair>{Loop::K, Loop::M, Loop::M});
   CHECK_THROWS_AS(mapping_of(read("S[A,K] 1 S[B,M] 1 S[C,M] 1"), problem, nullptr), InputError);
-}
-
-TEST_CASE("what is no solution is refused with a reason") {
-  const auto expect = [](const std::string& text, const std::string& message) {
-    CAPTURE(text);
-    CHECK(complaint(text).find(message) != std::string::npos);
-  };
-  expect("", "f.sol: holds no solution, expected values of columns such as A[A,0]");
-  expect("Infeasible - objective value 3\n 4 A(A,0) 1 0\n", "the solver found no solution");
-  expect("Stopped on time (no integer solution - continuous used)\n", "found no solution");
-  expect("A[A,0] 1\nA[X,0] 1\n", "f.sol:2:1: A[X,0]: the workload has no kernel 'X'");
-  expect("A[A,0] 0.5\n", "A[A,0]: expected 0 or 1, got 0.5");
-  expect("A[A,0] 1\nA[A,1] 1\n", "A[A,1]: is 1, but another column of this kernel is 1 as well");
-  expect("A[A,0] 1\nA[B,0] 1\n", "no A[C,...] is 1, though those of other kernels are");
-  expect("A[A,x] 1\n", "expected an index of a partition");
-  expect("A[A] 1\n", "is not a column of an exported model");
-  expect("S[A,Q] 1\n", "unknown loop 'Q'");
-  expect("A[A,0] 1 A[B,0] 1 A[C,0] 1 Y[A,0x2,0] 1", "expected cores such as 4x2");
-  expect("A[A,0] nan\n", "expected 0 or 1");
 }
 
 }  // namespace dfsearch
