@@ -1,40 +1,28 @@
 // The search against brute force on the workloads that use the whole machine.
 
 #include <doctest/doctest.h>
-#include <tbb/global_control.h>
 
 #include <array>
 #include <cstdint>
 
-#include "base/error.hpp"
-#include "engine/solve.hpp"
-#include "model/machine/network_choices.hpp"
-#include "support/brute_force.hpp"
+#include "support/check_worlds.hpp"
 #include "support/machine_worlds.hpp"
-#include "support/node_efforts.hpp"
-#include "support/same_answer.hpp"
 
 namespace dfsearch {
 
 TEST_CASE("solve finds one of the best mappings of DLRM, HPL, FFT and decode" *
           doctest::test_suite("slow")) {
-  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   std::array<int, 6> feasible{};
   int spilled = 0;
   int infeasible = 0;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
-    CAPTURE(seed);
-    const Problem problem = test::random_machine_problem(seed);
-    const test::BruteForceResult best = test::brute_force(problem);
+  const auto world = [](std::uint64_t seed) { return test::random_machine_problem(seed); };
+  test::each_world(600, world, [&](std::uint64_t seed, const auto& problem, const auto& best) {
     (best.mapping ? feasible[seed % 6] : infeasible) += 1;
     test::check_same_on_threads(problem, best, seed, [&](const SearchResult& result) {
       spilled += result.cost && result.cost->spilled;
     });
-    test::check_same(
-        solve(problem,
-              {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),
-        best);
-  }
+    test::check_same_deterministic(seed, problem, best);
+  });
   // Each kind of world must be of both sorts, or it would not test much.
   for (const int count : feasible) CHECK(count > 30);
   CHECK(infeasible > 60);
@@ -54,36 +42,18 @@ TEST_CASE("with degrees left out solve finds the best machine for them, too" *
 }
 
 TEST_CASE("a joint search finds their best sharding as well" * doctest::test_suite("slow")) {
-  int feasible = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    const Problem problem =
-        test::random_machine_problem(seed, {.kernels = 4, .assignments = 3000, .joint = true});
-    const test::BruteForceResult best = test::brute_force(problem);
-    feasible += best.mapping.has_value();
-    test::check_same(solve(problem, {.threads = 1, .node_effort = test::node_effort(seed)}), best);
-    test::check_same(solve(problem, {.threads = 2, .node_effort = test::node_effort(seed)}), best);
-  }
-  CHECK(feasible > 100);
+  const auto world = [](std::uint64_t seed) {
+    return test::random_machine_problem(seed, {.kernels = 4, .assignments = 3000, .joint = true});
+  };
+  CHECK(test::check_worlds(300, world, [](auto&&...) {}) > 100);
 }
 
 TEST_CASE("no node that holds a best mapping of theirs has a bound above its cost" *
           doctest::test_suite("slow")) {
-  int checked = 0;
-  for (std::uint64_t seed = 0; seed < 480; ++seed) {
-    CAPTURE(seed);
-    const Problem problem = test::random_machine_problem(
-        seed,
-        {.kernels = 5, .assignments = 2000, .free_machine = seed % 3 == 0, .joint = seed % 4 == 0});
-    if (network_choices(problem).empty()) continue;
-    const test::BruteForceResult best = test::brute_force(problem);
-    if (!best.mapping) continue;
-    const SearchResult result =
-        solve(problem, {.node_effort = test::node_effort(seed), .debug_solution = best.mapping});
-    CHECK(result.cost->objective == best.objective);
-    ++checked;
-  }
-  CHECK(checked > 200);
+  const auto world = [](std::uint64_t seed) {
+    return test::random_machine_problem(seed, test::mixed_limits(seed));
+  };
+  CHECK(test::each_world(480, world, test::check_bounds_of_best) > 200);
 }
 
 TEST_CASE("a search that is stopped early reports what its mapping costs") {

@@ -14,69 +14,42 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "engine/solve.hpp"
-#include "model/machine/network_choices.hpp"
-#include "support/brute_force.hpp"
+#include "support/check_worlds.hpp"
 #include "support/model_worlds.hpp"
-#include "support/node_efforts.hpp"
-#include "support/random_problem.hpp"
-#include "support/same_answer.hpp"
 
 namespace dfsearch {
 
 TEST_CASE("solve finds one of the best mappings on thousands of small worlds") {
-  // Eight workers even where the machine has fewer cores.
-  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
-  int feasible = 0;
-  for (std::uint64_t seed = 0; seed < 2500; ++seed) {
-    CAPTURE(seed);
-    const Problem problem = test::random_problem(seed);
-    const test::BruteForceResult best = test::brute_force(problem);
-    feasible += best.mapping.has_value();
-    test::check_same_on_threads(problem, best, seed, [&](const SearchResult& result) {
-      if (best.mapping) CHECK(result.root_bound.value() > Score{});
-    });
-    test::check_same(
-        solve(problem,
-              {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),
-        best);
-  }
+  const auto world = [](std::uint64_t seed) { return test::random_problem(seed); };
+  const int feasible =
+      test::each_world(2500, world, [](auto seed, const Problem& problem, const auto& best) {
+        test::check_same_on_threads(problem, best, seed, [&](const SearchResult& result) {
+          if (best.mapping) CHECK(result.root_bound.value() > Score{});
+        });
+        test::check_same_deterministic(seed, problem, best);
+      });
   // The worlds are of both sorts, or they would not test much.
   CHECK(feasible > 1000);
   CHECK(feasible < 2400);
 }
 
 TEST_CASE("with gathers at once and in both directions solve finds the best mapping, too") {
-  int feasible = 0;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
-    CAPTURE(seed);
+  const auto world = [](std::uint64_t seed) {
     Problem problem = test::random_problem(seed);
     problem.equations.gather = GatherOrder::AtOnce;
     problem.equations.directions = 1 + static_cast<int>(seed % 2);
-    const test::BruteForceResult best = test::brute_force(problem);
-    feasible += best.mapping.has_value();
-    test::check_same(
-        solve(problem,
-              {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),
-        best);
-  }
-  CHECK(feasible > 200);
+    return problem;
+  };
+  CHECK(test::each_world(600, world, test::check_same_deterministic) > 200);
 }
 
 TEST_CASE("a kernel at another rate than the arrays has its place in the best mapping") {
-  int feasible = 0;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
-    CAPTURE(seed);
+  const auto world = [](std::uint64_t seed) {
     Problem problem = test::random_problem(seed);
     test::set_rates(problem, seed);
-    const test::BruteForceResult best = test::brute_force(problem);
-    feasible += best.mapping.has_value();
-    test::check_same(
-        solve(problem,
-              {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),
-        best);
-  }
-  CHECK(feasible > 200);
+    return problem;
+  };
+  CHECK(test::each_world(600, world, test::check_same_deterministic) > 200);
 }
 
 TEST_CASE("with degrees and strategies left out solve finds the best machine, too" *
@@ -93,56 +66,41 @@ TEST_CASE("with degrees and strategies left out solve finds the best machine, to
 
 TEST_CASE("a joint search finds the best sharding together with the best fusion" *
           doctest::test_suite("slow")) {
-  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
-  int feasible = 0;
   int better = 0;
-  for (std::uint64_t seed = 0; seed < 800; ++seed) {
-    CAPTURE(seed);
-    Problem problem =
-        test::random_problem(seed, {.kernels = 5, .assignments = 10'000, .joint = true});
-    const test::BruteForceResult best = test::brute_force(problem);
-    feasible += best.mapping.has_value();
+  const auto world = [](std::uint64_t seed) {
+    return test::random_problem(seed, {.kernels = 5, .assignments = 10'000, .joint = true});
+  };
+  const auto check = [&](auto seed, Problem problem, const auto& best) {
     test::check_same_on_threads(problem, best, seed, [&](const SearchResult& result) {
       if (best.mapping) CHECK(result.root_bound.value() > Score{});
     });
-    test::check_same(
-        solve(problem,
-              {.threads = 2, .deterministic = true, .node_effort = test::node_effort(seed)}),
-        best);
+    test::check_same_deterministic(seed, problem, best);
     problem.sharding = ShardingChoice::LeastBytes;
     const auto least_bytes = solve(problem, {}).cost;
     better += least_bytes && best.objective < least_bytes->objective;
-  }
-  CHECK(feasible > 300);
+  };
+  CHECK(test::each_world(800, world, check) > 300);
   CHECK(better > 40);
 }
 
 TEST_CASE("on a grid of tensor dimensions the search finds the best pairs of loops" *
           doctest::test_suite("slow")) {
-  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
-  int feasible = 0;
   int better = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    Problem problem = test::random_problem(
+  const auto world = [](std::uint64_t seed) {
+    return test::random_problem(
         seed,
         {.kernels = 3, .assignments = 20'000, .free_machine = seed % 3 == 0, .two_axes = true});
-    if (network_choices(problem).empty()) continue;
-    const test::BruteForceResult best = test::brute_force(problem);
-    feasible += best.mapping.has_value();
-    for (const int threads : {1, 2, 8}) {
-      CAPTURE(threads);
-      const SearchResult result =
-          solve(problem, {.threads = threads, .node_effort = test::node_effort(seed)});
-      test::check_same(result, best);
+  };
+  const auto check = [&](auto seed, Problem problem, const auto& best) {
+    test::check_same_on_threads(problem, best, seed, [&](const SearchResult& result) {
       if (best.mapping) CHECK(result.root_bound.value() > Score{});
-    }
+    });
     problem.tensor_axes = 1;
     problem.sharding_pins.clear();
     const auto one_loop = solve(problem, {}).cost;
     better += one_loop && best.objective < one_loop->objective;
-  }
-  CHECK(feasible > 150);
+  };
+  CHECK(test::each_world(300, world, check) > 150);
   CHECK(better > 15);
 }
 
@@ -218,25 +176,22 @@ TEST_CASE("what pieces of a weight load again is part of every cost and above ev
 
 TEST_CASE("every objective is minimised over machine, sharding and fusion together" *
           doctest::test_suite("slow")) {
-  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   int priced_out = 0;
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
-    CAPTURE(seed);
-    const auto objective = static_cast<Objective>(seed % 3);
-    Problem problem = test::random_problem(seed, {.kernels = 5,
-                                                  .assignments = 400,
-                                                  .free_machine = true,
-                                                  .joint = seed % 2 == 0,
-                                                  .objective = objective});
-    if (network_choices(problem).empty()) continue;
-    const test::BruteForceResult best = test::brute_force(problem);
+  const auto world = [](std::uint64_t seed) {
+    return test::random_problem(seed, {.kernels = 5,
+                                       .assignments = 400,
+                                       .free_machine = true,
+                                       .joint = seed % 2 == 0,
+                                       .objective = static_cast<Objective>(seed % 3)});
+  };
+  test::each_world(600, world, [&](auto seed, Problem problem, const auto& best) {
     test::check_same_on_threads(problem, best, seed, [&](const SearchResult& result) {
       if (best.mapping) CHECK(result.root_bound.value() > Score{});
     });
-    if (objective == Objective::StepTime || !best.mapping) continue;
+    if (problem.objective == Objective::StepTime || !best.mapping) return;
     problem.objective = Objective::StepTime;
     priced_out += !(solve(problem, {}).mapping->network == best.mapping->network);
-  }
+  });
   // The fastest machine is not always the one wanted.
   CHECK(priced_out > 10);
 }
@@ -251,19 +206,12 @@ TEST_CASE("an objective that counts what costs nothing is refused") {
 }
 
 TEST_CASE("no node that holds a best mapping has a bound above its cost") {
-  // In builds with checks the search throws at the first such node.
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
-    CAPTURE(seed);
-    const bool joint = seed % 2 == 1;
-    const Problem problem = test::random_problem(
-        seed, {.kernels = 5, .assignments = 2000, .free_machine = seed % 3 == 0, .joint = joint});
-    if (network_choices(problem).empty()) continue;
-    const test::BruteForceResult best = test::brute_force(problem);
-    if (!best.mapping) continue;
-    const SearchResult result =
-        solve(problem, {.node_effort = test::node_effort(seed), .debug_solution = best.mapping});
-    CHECK(result.cost->objective == best.objective);
-  }
+  const auto world = [](std::uint64_t seed) {
+    return test::random_problem(
+        seed,
+        {.kernels = 5, .assignments = 2000, .free_machine = seed % 3 == 0, .joint = seed % 2 == 1});
+  };
+  CHECK(test::each_world(600, world, test::check_bounds_of_best) > 200);
 }
 
 TEST_CASE("a hint is the first incumbent and does not change the answer") {

@@ -2,18 +2,12 @@
 // without stages that divide the graph, and what steps may not change.
 
 #include <doctest/doctest.h>
-#include <tbb/global_control.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "engine/solve.hpp"
-#include "model/machine/network_choices.hpp"
-#include "support/brute_force.hpp"
+#include "support/check_worlds.hpp"
 #include "support/model_worlds.hpp"
-#include "support/node_efforts.hpp"
-#include "support/random_problem.hpp"
-#include "support/same_answer.hpp"
 #include "support/stage_worlds.hpp"
 #include "support/step_worlds.hpp"
 
@@ -21,7 +15,6 @@ namespace dfsearch {
 namespace {
 
 struct StepCounts {
-  int feasible = 0;
   int together = 0;  ///< of answers: weights that stay because both kernels share a partition
   int apart = 0;
 
@@ -39,29 +32,19 @@ struct StepCounts {
 };
 
 TEST_CASE("solve finds one of the best mappings of kernels with steps") {
-  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   StepCounts counts;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    CAPTURE(seed);
-    const Problem problem =
-        test::with_steps(test::random_problem(seed, {.kernels = 5,
-                                                     .assignments = 2000,
-                                                     .free_machine = seed % 3 == 0,
-                                                     .joint = seed % 4 == 0}),
-                         seed, false);
-    if (network_choices(problem).empty()) continue;
-    const test::BruteForceResult best = test::brute_force(problem);
-    counts.feasible += best.mapping.has_value();
-    test::check_same_on_threads(problem, best, seed,
-                                [&](const SearchResult& result) { counts.count(problem, result); });
-  }
-  CHECK(counts.feasible > 100);
+  const auto world = [](std::uint64_t seed) {
+    return test::with_steps(test::random_problem(seed, test::mixed_limits(seed)), seed, false);
+  };
+  const int feasible = test::check_worlds(
+      300, world,
+      [&](const Problem& problem, const SearchResult& result) { counts.count(problem, result); });
+  CHECK(feasible > 100);
   CHECK(counts.together > 30);
   CHECK(counts.apart > 15);
 }
 
 TEST_CASE("steps go through stages in a wave, and those that wait for each other share a stage") {
-  const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   int feasible = 0;
   int waves = 0;
   int waiting = 0;
