@@ -97,14 +97,6 @@ class ProgressLines(CliTest):
         super().setUp()
         self.config = self.write("hard.yaml", random_graph())
 
-    def test_verbose_shows_the_columns(self):
-        done = self.run_tool(self.config, "--verbose", "--time-limit", "700 ms", status=4)
-        lines = done.stderr.splitlines()
-        self.assertGreaterEqual(len(lines), 2, done.stderr)
-        self.assertEqual(lines[0].split(),
-                         ["time", "nodes", "open", "incumbent", "util", "lower", "bound", "gap"])
-        self.assertRegex(lines[1], r"^ +\d+\.\d s +\d+ +\d+ .*%")
-
     def test_short_of_ten_seconds_a_file_shows_nothing(self):
         done = self.run_tool(self.config, "--time-limit", "1500 ms", status=4)
         self.assertEqual(done.stderr, "")
