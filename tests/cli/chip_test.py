@@ -96,6 +96,10 @@ class ChipTest(CliTest):
                          too_much)
         self.assertEqual(
             self.chip("chip.yaml", "--set", "equations=published")["infeasible"], [])
+        # (15): 4 ports inside the package and 1 out of it, whatever the dimensions.
+        self.write("chip.yaml", json.dumps({"system": self.given("seven_nm")["config"]["system"]}))
+        links = self.chip("chip.yaml", "--set", "equations.link_ports=four_and_one")["links"]
+        self.assertEqual([links[kind]["ports"] for kind in ("intra", "inter")], [4, 1])
 
     def test_squared_voltage_floor_overdraws(self):
         system = self.given("seven_nm")["config"]["system"]

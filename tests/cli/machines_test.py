@@ -25,6 +25,14 @@ workload: {kind: graph, word: 8 B, out_of_core: true, tensors: [{from: A, to: B}
 system: {chips: 1, accelerator: {cores: 64, lanes: 32, stages: 32, frequency: 1 GHz, sram: 50 MB},
   memory: {bandwidth: 1 TB/s}}
 """
+GROUP = """\
+workload: {{kind: graph, network: tensor, tensors: [], kernels: [
+  {{name: G, kind: elementwise, communication: {{type: {}, bytes: 1 MB{}}}}}]}}
+system: {{chips: 8, accelerator: {{cores: 1, lanes: 8, stages: 8, frequency: 1 GHz, sram: 10 MB}},
+  memory: {{bandwidth: 1 TB/s}}, network: [
+    {{topology: ring, degree: 4, bandwidth: 100 GB/s, latency: 7 us}},
+    {{topology: switch, degree: 2, bandwidth: 50 GB/s, latency: 9 us}}]}}
+"""
 MESH = """
 workload: {kind: llm_training, model: llama3_8b, sequence: 4096, global_batch: 16}
 system:
@@ -69,6 +77,15 @@ class MachinesTest(CliTest):
         self.write("config.yaml", GATHER)
         self.assertIn("both_ways: only valid with the topology ring, line, mesh", self.run_tool(
             "config.yaml", "--set", "system.network.0.topology=switch", status=2).stderr)
+
+    def test_a_group_of_all_chips_takes_what_tensor_ranks_take(self):
+        for kind in ("all_reduce", "all_gather", "all_to_all"):
+            all_, ranks = (self.answer(GROUP.format(kind, group))["step_time"]
+                           for group in (", group: [8]", ""))
+            self.assertAlmostEqual(all_ / ranks, 1, places=12)
+        # Three quarters twice over the ring of four, and six messages.
+        four = self.answer(GROUP.format("all_reduce", ", group: [4]"))["step_time"]
+        self.assertAlmostEqual(four / (2 * 0.75 * 1e6 / 100e9 + 6 * 7e-6), 1, places=9)
 
     def test_a_mesh_sends_gradients_both_ways(self):
         ways = [self.answer(MESH, "--set", f"system.network.0.both_ways={both}")
