@@ -297,6 +297,20 @@ training: {zero: 3, recompute: full}
                 self.assertEqual(second in re.sub(r"\s+", " ", report), is_advised)
 
 
+    def test_expert_ranks_divide_the_weights_of_experts(self):
+        config = self.write("experts.yaml", """\
+            workload: {model: mixtral_8x7b, sequence: 4096, global_batch: 64}
+            system: {from: h100_dgx, chips: 8, memory: {capacity: 10 TB}}
+            execution: {stack: te, chip: h100_80gb}
+            parallelism: {tensor: 1, context: 1, pipeline: 1, data: 8}
+            training: {zero: 1}
+            """)
+        weights = [self.result(config, *changes(f"parallelism.expert={ranks}"))["memory"]["weights"]
+                   for ranks in (1, 2, 8)]
+        experts = 2 * 32 * 8 * 3 * 4096 * 14336  # bytes of three matrices each in 32 layers
+        self.assertEqual([weights[0] - each for each in weights],
+                         [0, experts / 2, experts * 7 / 8])
+
     def test_experts_that_may_not_fit_have_other_switches(self):
         config = self.write("experts.yaml", """\
 workload: {model: qwen3_30b_a3b, sequence: 4096, global_batch: 64, mask: causal}
