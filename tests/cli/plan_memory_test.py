@@ -186,6 +186,19 @@ training: {zero: 3, recompute: full}
                       re.sub(r"\s+", " ", self.run_tool(config, *dataflow, status=3).stdout))
 
 
+    def test_layers_of_several_kinds_need_what_each_kind_needs(self):
+        # Three layers have no experts: if all needed as little, half of the plans might fit.
+        config = self.write("large.yaml", """\
+            workload: {model: deepseek_v3_2, sequence: 16384, global_batch: 30, mask: causal}
+            system: {from: b200_dgx, chips: 64}
+            execution: {stack: te_graphs, chip: b200}
+            training: {schedule: 1f1b}
+            """)
+        found = self.result(config, "--threads", "1", status=3)
+        weights = 671.9e9 / 64 * (2 + 4 + 4 + 8)  # all states, divided among all chips
+        self.assertGreater(weights, 0.9 * found["machine"]["memory"]["capacity"])
+        self.assertLess(found["search"]["nodes"], 200)
+
     def test_a_chunked_loss_may_compute_the_head_by_chunks(self):
         config = self.write("million.yaml", """\
             workload: {model: qwen3_8b, sequence: 1048576, global_batch: 1, micro_batch: 1,

@@ -69,7 +69,9 @@ class ShapeMemory {
     Misfit stage;
     double share = 0.0;
   };
-  [[nodiscard]] Fullest fullest(const std::vector<std::int64_t>& layers) const {
+  /// The fullest stage, or one with a share of `enough` at least.
+  [[nodiscard]] Fullest fullest(const std::vector<std::int64_t>& layers,
+                                double enough = std::numeric_limits<double>::infinity()) const {
     const std::vector<StageContent> contents =
         contents_of(layers, space_.task().stack ? 1 : shape_.chunks, space_.blocks().order);
     Fullest fullest;
@@ -79,6 +81,7 @@ class ShapeMemory {
       const double share = share_of(space_.task().machine, use, measure_);
       if (i > 0 && share <= fullest.share) continue;
       fullest = {.stage = {.stage = stage, .memory = use}, .share = share};
+      if (share >= enough) break;
     }
     return fullest;
   }
@@ -89,7 +92,7 @@ class ShapeMemory {
     const std::vector<std::int64_t>& given = space_.task().choices.layers;
     std::optional<std::vector<std::int64_t>> best;
     const auto take = [&](const std::vector<std::int64_t>& layers) {
-      const double share = fullest(layers).share;
+      const double share = fullest(layers, below).share;
       if (share >= below) return;
       below = share;
       best = layers;
@@ -153,6 +156,7 @@ std::optional<LeastNeed> least_memory(const PlanSpace& space, LayoutShelf& shelf
   const double at_first =
       first_that_fits ? std::nextafter(1.0, 2.0) : std::numeric_limits<double>::infinity();
   std::optional<LeastNeed> best;
+  Task smaller = space.task();
   for (const Degrees& inner : space.inner_degrees()) {
     for (const Degrees& degrees : space.degrees(inner)) {
       for (const TensorLayout layout : space.layouts(degrees, shelf, deadline)) {
@@ -161,8 +165,12 @@ std::optional<LeastNeed> least_memory(const PlanSpace& space, LayoutShelf& shelf
           const Profiles profiles = shelf.profiles(degrees, layout, micro_batch, deadline);
           for (Plan& plan : space.shapes(degrees, micro_batch, layout)) {
             deadline.check();
+            const double below = best ? best->fullest.share : at_first;
+            smaller.machine.memory[0].capacity =
+                space.task().machine.memory[0].capacity * (below / kLessRoundings);
+            if (!may_fit(smaller, plan, profiles, space.blocks().order)) continue;
             const ShapeMemory memory(space, plan, profiles, measure, deadline);
-            auto layers = memory.least(best ? best->fullest.share : at_first);
+            auto layers = memory.least(below);
             if (!layers) continue;
             const auto fullest = memory.fullest(*layers);
             plan.layers = std::move(*layers);

@@ -320,61 +320,67 @@ bool fits(const Machine& machine, const MemoryUse& use) {
   return use.total() <= machine.memory[0].capacity && use.second <= second;
 }
 
-// A bound on the layers of a stage: the number, not rounded, that fits with layers of the smaller
-// kind, the fewest micro-batches in flight and the most divided states.
+// Stages may hold parts of layers here, with the fewest micro-batches in flight and states that are
+// divided most.
 
 namespace {
 
-/// The least that one layer needs of each, by ZeRO and by the kind of layer.
-struct LeastLayer {
-  Bytes weights = Bytes::infinity(), gradients = weights, optimizer = weights;
-  Bytes kept = weights, beside = weights;
+/// The layers of a kind, and the least bytes that a stage needs for each.
+struct KindNeed {
+  double layers = 0.0, states = 0.0, kept = 0.0;
 
-  void take(const MemoryUse& use) {
-    weights = std::min(weights, use.weights);
-    gradients = std::min(gradients, use.gradients);
-    optimizer = std::min(optimizer, use.optimizer);
-    kept = std::min(kept, use.activations);
-    beside = std::min(beside, use.working + use.runtime);
-  }
+  [[nodiscard]] double with(double alive) const { return states + kept * alive; }
 };
 
-}  // namespace
-
-namespace {
-
-/// With a stack: the most layers of all stages together, if each could have any part of one, of the
-/// kind that needs least of each, without the ends.
-double most_layers(const Task& task, const Plan& plan, const Profiles& profiles,
-                   const LayerOrder& order, std::int64_t micro_batches) {
+/// False only if no spread of the layers needs at most `room` bytes of each stage: at some price of
+/// each kind, a stage has layers for no more than `room` times the greatest price of a byte.
+bool may_hold(const std::vector<KindNeed>& kinds, double room, const Plan& plan,
+              std::int64_t micro_batches) {
   const std::int64_t stages = plan.degrees[Role::Pipeline];
+  const auto alive = [&](std::int64_t stage) {
+    return in_flight(plan.schedule, 1, micro_batches, stages, stage);
+  };
+  const auto holds_all = [&](const auto& price) {
+    double all = 0.0, held = 0.0;
+    for (const KindNeed& kind : kinds) all += kind.layers * price(kind);
+    for (std::int64_t stage = 0; stage < stages; ++stage) {
+      double most = 0.0;
+      for (const KindNeed& kind : kinds) {
+        most = std::max(most, price(kind) / kind.with(alive(stage)));
+      }
+      held += std::max(0.0, room * most);
+    }
+    return !(held < all * kLessRoundings);
+  };
+  return holds_all([](const KindNeed&) { return 1.0; }) &&
+         holds_all([&](const KindNeed& kind) { return kind.with(alive(0)); }) &&
+         holds_all([&](const KindNeed& kind) { return kind.with(alive(stages - 1)); });
+}
+
+/// With a stack, for several stages, without the ends.
+bool stages_may_hold(const Task& task, const Plan& plan, const Profiles& profiles,
+                     const LayerOrder& order, std::int64_t micro_batches) {
   const memory::StepMemory step = step_memory(task, plan, micro_batches, task.decide);
-  double states = std::numeric_limits<double>::infinity();
-  double kept = states, rest = states;
+  const double lost = step.makes_gradients() ? 1.0 : 1.0 + step.figures.fragment;
+  double rest = std::numeric_limits<double>::infinity();
+  std::vector<KindNeed> kinds;
   for (std::size_t kind = 0; kind < order.kinds(); ++kind) {
     if (order.of_kind(kind) == 0) continue;
     StageContent one;
     one.of_kind(kind) = 1;
     // The last stage has one micro-batch in flight.
-    const memory::StageMemory use =
-        memory_at(task, plan, profiles, one, stages - 1, micro_batches, task.decide);
+    const memory::StageMemory use = memory_at(
+        task, plan, profiles, one, plan.degrees[Role::Pipeline] - 1, micro_batches, task.decide);
     // Gradients that the step makes may not be there yet.
     const double held =
         use.weights + use.adapters + use.optimizer + (step.makes_gradients() ? 0.0 : use.gradients);
     const double moment = use.moments[static_cast<std::size_t>(memory::Moment::LastLayer)];
-    states = std::min(states, held);
-    kept = std::min(kept, use.activations);
+    kinds.push_back({number(order.of_kind(kind)), held, lost * use.activations});
     rest = std::min(rest, moment - held - use.activations);
   }
-  const double lost = step.makes_gradients() ? 1.0 : 1.0 + step.figures.fragment;
   const double room = task.machine.memory[0].capacity.in_base_units() - step.figures.resident -
                       step.figures.context - step.figures.group * step.groups - lost * rest;
-  double layers = 0.0;
-  for (std::int64_t stage = 0; stage < stages; ++stage) {
-    const double alive = in_flight(plan.schedule, 1, micro_batches, stages, stage);
-    layers += std::max(0.0, room / (lost * kept * alive + states));
-  }
-  return layers;
+  return may_hold(kinds, room, plan, micro_batches);
 }
 
 bool stack_may_fit(const Task& task, Plan plan, const Profiles& profiles, const LayerOrder& order,
@@ -393,8 +399,7 @@ bool stack_may_fit(const Task& task, Plan plan, const Profiles& profiles, const 
       all.first = all.last = true;
       if (fits(task.machine, stage_memory(task, plan, profiles, all, 0, micro_batches)))
         return true;
-    } else if (!(most_layers(task, plan, profiles, order, micro_batches) <
-                 number(order.all()) * kLessRoundings)) {
+    } else if (stages_may_hold(task, plan, profiles, order, micro_batches)) {
       return true;
     }
     if (!is_shared) break;
@@ -413,22 +418,27 @@ bool may_fit(const Task& task, Plan plan, const Profiles& profiles, const LayerO
   plan.chunks = 1;
   plan.offload = {};
   if (task.stack) return stack_may_fit(task, plan, profiles, order, micro_batches);
-  LeastLayer least;
-  for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
-    for (const StageContent& one : {StageContent{.layers = 1}, StageContent{.other_layers = 1}}) {
-      if (one.layers > order.layers || one.other_layers > order.other_layers) continue;
+  Bytes beside = Bytes::infinity();
+  std::vector<KindNeed> kinds;
+  for (const bool other : {false, true}) {
+    const std::int64_t layers = other ? order.other_layers : order.layers;
+    if (layers == 0) continue;
+    const StageContent one{.layers = other ? 0 : 1, .other_layers = other ? 1 : 0};
+    Bytes weights = Bytes::infinity(), gradients = weights, optimizer = weights, kept = weights;
+    for (plan.zero = 0; plan.zero <= 3; ++plan.zero) {
       // The last stage has one micro-batch in flight.
-      least.take(stage_memory(task, plan, profiles, one, stages - 1, micro_batches));
+      const MemoryUse use = stage_memory(task, plan, profiles, one, stages - 1, micro_batches);
+      weights = std::min(weights, use.weights);
+      gradients = std::min(gradients, use.gradients);
+      optimizer = std::min(optimizer, use.optimizer);
+      kept = std::min(kept, use.activations);
+      beside = std::min(beside, use.working + use.runtime);
     }
+    kinds.push_back(
+        {number(layers), (weights + gradients + optimizer).in_base_units(), kept.in_base_units()});
   }
-  const Bytes room = task.machine.memory[0].capacity - least.beside;
-  const Bytes states = least.weights + least.gradients + least.optimizer;
-  double layers = 0.0;
-  for (std::int64_t stage = 0; stage < stages; ++stage) {
-    const double alive = in_flight(plan.schedule, 1, micro_batches, stages, stage);
-    layers += std::max(0.0, room / (least.kept * alive + states));
-  }
-  return !(layers < number(order.all()) * kLessRoundings);
+  const Bytes room = task.machine.memory[0].capacity - beside;
+  return may_hold(kinds, room.in_base_units(), plan, micro_batches);
 }
 
 }  // namespace dfsearch::training
