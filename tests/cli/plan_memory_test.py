@@ -136,6 +136,13 @@ training: {zero: 3, recompute: full}
         self.assertLessEqual(judged["low"], judged["visible"])
         self.assertGreater(judged["typical"], judged["visible"])
         self.assertIn("may not fit: typical", self.run_tool(config, status=4).stdout)
+        # No search stands behind a plan that is evaluated, and its status is that of the search.
+        plan = self.write("plan.json", json.dumps(found))
+        text = self.run_tool("evaluate", config, "--mapping", plan, status=4).stdout
+        self.assertIn("may not fit: typical", text)
+        self.assertNotIn("best plan", text)
+        self.run_tool("evaluate", config, "--mapping", plan, "--set",
+                      "system.memory.capacity=95 GB")
         larger = self.result(config, "--set", "system.memory.capacity=95 GB")
         self.assertEqual(larger["decided"], "typical")
         small = ["--set", "system.memory.capacity=60 GB"]

@@ -83,7 +83,8 @@ int run_evaluate(const CommandLine& line) {
       [&] { return question->sheet(result, title_of(line), line.verbose || line.detail); },
       outputs);
   outputs.throw_if_any_failed();
-  return result.status == SearchStatus::Feasible ? kProved : exit_status(result.status);
+  const bool fits = result.status == SearchStatus::Feasible && result.all_proved;
+  return fits ? kProved : exit_status(result.status);
 }
 
 int run_check(const CommandLine& line) {

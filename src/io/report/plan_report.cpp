@@ -309,7 +309,7 @@ std::string part_to_cut(const MemoryUse& use) {
   const auto* most =
       std::max_element(std::begin(parts), std::end(parts),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  return fmt::format("{} have {}", most->first, to_text(most->second));
+  return fmt::format("the largest part is {}, {}", most->first, to_text(most->second));
 }
 
 Sheet may_not_fit_lines(const PlanResult& result) {
@@ -329,8 +329,8 @@ Sheet may_not_fit_lines(const PlanResult& result) {
                                       listed(assumed_keys(result.assumed), " and ")));
   }
   if (is_too_much) {
-    lines +=
-        labelled("", "this is the best plan that fits at the low ends of all constants of memory");
+    const char* which = result.candidates == 1 ? "it" : "this is the best plan that";
+    lines += labelled("", fmt::format("{} fits at the low ends of all constants of memory", which));
   }
   return lines;
 }

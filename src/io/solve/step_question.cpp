@@ -151,10 +151,12 @@ class StepQuestion final : public Question {
   [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {
     std::vector<std::string> notes;
     typename Kind::Found found = as_said(file, notes, true);
+    const bool may_not_fit = found.status == SearchStatus::Feasible;
     if (found.status == SearchStatus::Optimal) found.status = SearchStatus::Feasible;
     const auto& decided = found.*Kind::kDecided;
     RuledOut reasons = decided ? ruled_out(config_.task, *decided) : RuledOut();
     Result result = answer(std::move(found));
+    result.all_proved = !may_not_fit;
     if (!reasons.empty()) result.status = SearchStatus::Infeasible;
     result.ruled_out = std::move(reasons);
     result.notes = std::move(notes);
