@@ -92,6 +92,11 @@ class Rates(PlanCase):
                 else:
                     self.assertRegex(text, f"caution rates were measured on {named}")
                     self.assertIn("but the chips of this machine have a peak of 989.4 TFLOP/s", text)
+        # Rings of one node differ from the measured links alike, which is said once.
+        text = re.sub(r"\s+", " ", self.run_tool("check", config, "--system", "tpu_v6e", "--set",
+                                                 "execution={stack: maxtext_v6e, chip: tpu_v6e}",
+                                                 "--set", "system.chips=128").stdout)
+        self.assertEqual(text.count("links in a node at 1 PB/s, not 100 GB/s"), 1)
         for file in sorted((CONFIGS / "training").glob("*.yaml")):
             # Rates of blocks that no measured run decided are guessed, and said to be.
             text = re.sub(r"caution +guessed", "", self.run_tool("check", file).stdout)

@@ -48,8 +48,10 @@ Sheet other_links_line(const training::Task& task) {
     if (dimension.degree) within *= *dimension.degree;
     if (dimension.degree == 1 || !(measured > BytesPerSecond{})) continue;
     if (!differs(dimension.bandwidth, measured, is_node ? kSameInNode : kSame)) continue;
-    unused.push_back(fmt::format("links {} at {}, not {}", is_node ? "in a node" : "between nodes",
-                                 to_text(measured), to_text(dimension.bandwidth)));
+    std::string links =
+        fmt::format("links {} at {}, not {}", is_node ? "in a node" : "between nodes",
+                    to_text(measured), to_text(dimension.bandwidth));
+    if (unused.empty() || unused.back() != links) unused.push_back(std::move(links));
   }
   if (unused.empty()) return "";
   return labelled("caution", fmt::format("times are those of the measured {}: {}", chip.name,
