@@ -64,8 +64,7 @@ MaybeInfeasible check_sharding(const Problem& problem, const Mapping& mapping) {
   return std::nullopt;
 }
 
-/// Forward kernels stay in partitions 0..last_forward, backward ones in
-/// first_backward and up.
+/// Forward kernels stay in partitions 0..last_forward, backward ones in first_backward and up.
 struct PhaseHalves {
   std::int64_t last_forward;
   std::int64_t first_backward;
@@ -190,8 +189,7 @@ MaybeInfeasible check_partition_order(const Problem& problem, const Mapping& map
                        graph.kernel(tensor.from).name + " -> " + graph.kernel(tensor.to).name);
     }
   }
-  // If each kernel has a partition of its own, the phases are apart anyway, and there is nothing to
-  // halve.
+  // If each kernel has a partition of its own, no partition contains both phases.
   if (problem.execution.style == Style::KernelByKernel) {
     for (std::size_t i = 0; i < partition.size(); ++i) {
       if (partition[graph.topological_order()[i].index()] != static_cast<std::int64_t>(i)) {

@@ -21,21 +21,20 @@ namespace dfsearch {
 /// Enough to repeat the run with.
 std::string title_of(const CommandLine& line);
 
-/// Throws InputError if the file is bound not to be written; empty and "-" are
-/// none.
+/// Throws InputError if the file certainly cannot be written.  Empty and "-" are not files.
 void check_output(const std::string& file);
 
 /// To a file, or to standard output for "-".
 void write_output(const std::string& file, const std::string& text);
 
-/// Prints the text, or what `--json` says: JSON in its place, or into a file beside it.
+/// Prints the text; with `--json -` JSON in its place, with `--json FILE` also JSON into the file.
 void write_json_or(const std::string& json_file, const std::string& json, const std::string& text);
 
-/// Writes every output that was asked for, also when another one fails: a
-/// result that took hours must not be lost to a full disk.
+/// Writes every requested output, even if another one fails: a full disk must not lose a result
+/// that took hours.
 class Outputs {
  public:
-  /// Until when a pipe may wait for somebody who reads it, and a picture may be drawn.
+  /// `deadline` limits the time to wait for the reader of a pipe, and to draw pictures.
   explicit Outputs(const Deadline& deadline = {}) : deadline_(deadline) {}
 
   [[nodiscard]] const Deadline& deadline() const { return deadline_; }
@@ -82,8 +81,8 @@ std::string folder_page(const std::filesystem::path& folder, const std::string& 
 
 // Standard output and standard error.
 
-/// Makes descriptors 0 to 2 exist, so that no result file is opened as one of
-/// them and gets the report.  To be called first.
+/// Opens descriptors 0 to 2 if they are closed, so that no result file gets one of them, and with
+/// it the report.  To be called first.
 void occupy_standard_descriptors();
 
 /// Throws InputError if standard output is closed or full.
@@ -92,14 +91,14 @@ void print(std::string_view text);
 /// Ignores failures, since there is nowhere left to report them.
 void print_error(std::string_view text);
 
-/// A line each.
+/// Prints a line for each note.
 void print_notes(const std::vector<std::string>& notes);
 
 /// Whether standard error is a terminal where a line can be rewritten, which `TERM=dumb` denies.
 bool rewrites_lines();
 
-/// In place of the line that is open on standard error, cut to its width: a longer one would
-/// scroll.
+/// Replaces the current line of standard error; the text is cut to the width of the terminal, so
+/// that it does not scroll.
 void rewrite_line(std::string_view text);
 
 }  // namespace dfsearch

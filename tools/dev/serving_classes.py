@@ -19,7 +19,7 @@ FAR = 0.4
 
 
 def error_of(row):
-    """Positive: too slow.  None: nothing was measured, or in doubt."""
+    """Relative error, positive if predicted too slow; None without a measurement or in doubt."""
     if row["doubtful"]:
         return None
     if row["rate_error"]:

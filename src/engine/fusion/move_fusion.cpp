@@ -2,12 +2,12 @@
 //
 // A kernel, with the kernels of its partition that must go along, moves to the partition of a
 // neighbour, to one that runs about as early, or to one of its own.  A move that makes the fusion
-// worse by d ticks is made with probability 2^(-d / heat).  The heat falls from a share of the
-// median cost of such moves in a sample (White 1984) to next to nothing, in rounds.  Each round
-// begins at the best so far, lasts longer and begins cooler.
+// worse by d ticks is accepted with probability 2^(-d / heat).  In each round the heat, the
+// temperature, falls from a share of the median cost of such moves in a sample (White 1984) to
+// nearly 0.  Each round begins at the best fusion so far, lasts longer and has a lower heat.
 //
-// Times are ticks and all draws are of whole numbers, or products of whole numbers with the heat,
-// so that any machine makes the same moves.  The tables cost the result again.
+// Times are ticks, and all draws are whole numbers or their products with the heat, so that all
+// machines make the same moves.  The tables cost the result again.
 //
 // tests/engine/fusion/move_fusion_test.cpp: never worse, allowed, costed right, against brute
 // force.
@@ -27,17 +27,17 @@ namespace {
 
 struct Round {
   std::int64_t moves;  // for each kernel
-  double heat;         // of the median rise
+  double heat;         // as a multiple of the median rise
 };
 
-// The first round is over at once; eight times the moves halve the distance from the best.
+// The first round is short; with eight times the moves the distance to the best fusion halves.
 constexpr std::array kRounds = {Round{.moves = 64, .heat = 0.7},  //
                                 Round{.moves = 512, .heat = 0.6},
                                 Round{.moves = 4'096, .heat = 0.4}};
 constexpr int kSampledMoves = 512;  // for the median
 constexpr std::int64_t kBlocks = 64;
 constexpr double kCooling = 0.94;  // from block to block
-constexpr Work kWordsOfStep = 16;  // of choosing, asking and moving
+constexpr Work kWordsOfStep = 16;  // work to draw, cost and make a move
 constexpr std::int64_t kMovesBetweenChecks = 1'024;
 
 }  // namespace
@@ -91,7 +91,7 @@ void MoveSearch::go_on_from(Fusion better) {
   least_ = best_.time;
 }
 
-/// Goes on to the next block; false after the last.
+/// Begins the next block; returns false after the last.
 bool MoveSearch::cool() {
   if (blocks_left_ > 0) {
     heat_ *= kCooling;
@@ -161,7 +161,7 @@ void MoveSearch::propose() {
   }
 }
 
-/// Costs the best again, and goes back to it.
+/// Costs the best places by the tables and stores them as the best fusion.
 void MoveSearch::keep_best() {
   if (best_places_.empty()) return;
   std::vector<KernelSet> sets;

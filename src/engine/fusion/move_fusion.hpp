@@ -1,6 +1,6 @@
 #pragma once
-// A good fusion becomes better move by move: kernels go from partition to partition, now and then
-// for the worse.
+// Simulated annealing of a fusion: kernels move from partition to partition, and some moves make
+// the fusion worse.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace dfsearch {
 /// refers, and of the start.  Used by one thread.
 class MoveSearch {
  public:
-  /// `start` is a fusion of `tables`, for which moves are possible.  Different `draws` find
-  /// different fusions.
+  /// `start` is a fusion of `tables`, for which moves are possible.  `draws` is the seed of the
+  /// random moves: another seed may find another fusion.
   MoveSearch(const FusionTables& tables, Fusion start,
              std::uint64_t draws = std::mt19937_64::default_seed);
 
@@ -27,15 +27,15 @@ class MoveSearch {
     return MovingParts::is_possible(tables);
   }
 
-  /// Goes on until `work`, which it counts down, is used up.  True once it has cooled down for the
-  /// last time.  Throws Stopped by the deadline of the tables; the best fusion of the calls before
-  /// remains.
+  /// Continues until `work`, which it counts down, is 0.  Returns true once the last round is over.
+  /// Throws Stopped at the deadline of the tables; the best fusion of the calls before remains
+  /// available.
   bool advance(Work& work);
 
-  /// The next moves begin at this fusion, which is better than the best so far.
+  /// Replaces the current and the best fusion by a better one.
   void go_on_from(Fusion better);
 
-  /// The place of each kernel's current partition; the current fusion need not be the best.
+  /// The index of each kernel's current partition; the current fusion need not be the best.
   [[nodiscard]] std::vector<std::uint32_t> places() const { return parts_.places(); }
   /// The best so far, costed by the tables.
   [[nodiscard]] const Fusion& best() const { return best_; }
@@ -43,7 +43,7 @@ class MoveSearch {
  private:
   struct Move {
     Ticks change = kNever;  // kNever: no move, or a forbidden one
-    bool is_later = false;  // where they go
+    bool is_later = false;  // whether the new partition comes after the old one
   };
 
   void begin_round();
@@ -59,14 +59,14 @@ class MoveSearch {
   const FusionTables& tables_;
   MovingParts parts_;
   Fusion best_;
-  Ticks least_;                             // of the places
-  std::vector<std::uint32_t> best_places_;  // empty: nothing new
+  Ticks least_;                             // time of `best_places_`
+  std::vector<std::uint32_t> best_places_;  // empty if no better fusion was found
   std::mt19937_64 random_;
   int round_ = 0;
-  std::int64_t blocks_left_ = 0;  // of the round: the heat is the same in one
-  std::int64_t moves_left_ = 0;   // of the block
-  std::int64_t moves_ = 0;        // of a block
-  double heat_ = 0.0;             // ticks
+  std::int64_t blocks_left_ = 0;  // in the round; moves of a block have the same temperature
+  std::int64_t moves_left_ = 0;   // in the block
+  std::int64_t moves_ = 0;        // moves of a block
+  double heat_ = 0.0;             // the temperature, in ticks
   bool ended_ = false;
 };
 

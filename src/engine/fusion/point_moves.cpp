@@ -34,7 +34,7 @@ std::optional<Fusion> PointMoves::run(Work slice) {
     slices_.found();
     call.found();
   }
-  // Moves that have cooled down begin again where they began, with other draws.
+  // A search that has ended begins again at the same fusion, with other random moves.
   if (has_cooled && walks_ == kWalks) slices_.end();
   if (has_cooled) moves_ = std::make_unique<MoveSearch>(tables_, *first_, ++walks_);
   spent_ = slice - left;

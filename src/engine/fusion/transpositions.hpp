@@ -18,12 +18,12 @@
 
 namespace dfsearch {
 
-/// Two nodes between partitions with the same done kernels have the same
-/// completions, except that the one with the greater next index has fewer.  So
-/// one dominates the other if it is no later in time and index.  Sets of done kernels that
-/// exchanges make of each other count as the same.  Any thread; a full table, and any table where
-/// memory is tight, forgets nothing and learns nothing.
-/// Without SearchBound::Transpositions it learns nothing from the start.
+/// Two nodes between partitions with the same done kernels have the same completions, except that
+/// the node with the greater next index has fewer.  So a node dominates another one if its time and
+/// its index are no greater.  Sets of done kernels that an exchange of kernels maps to each other
+/// have one entry.  Any thread may call.  A table that is full, or that has used its share of the
+/// memory, keeps its entries and takes no new ones; without SearchBound::Transpositions it takes
+/// none at all.
 class Transpositions {
  public:
   explicit Transpositions(const FusionTree& search, SearchBounds bounds = {},
@@ -33,8 +33,8 @@ class Transpositions {
   Transpositions(const Transpositions&) = delete;
   Transpositions& operator=(const Transpositions&) = delete;
 
-  /// False if a node seen before dominates this one, else remembers it.  A node
-  /// that is offered again is still welcome.
+  /// Returns false if another node seen before dominates this one; else stores it and returns true,
+  /// also if the same node was stored before.
   bool admit(const FusionNode& node);
 
   /// True if a node seen later dominates this one, which had been admitted.
@@ -64,8 +64,8 @@ class Transpositions {
   };
 
   static constexpr std::size_t kFirstRoom = 256;  // bytes: most points have few ideals
-  /// Guarded by its mutex.  There may be hundreds of thousands of fronts, which are never taken out
-  /// one by one: their memory and their ideals' memory is given back as a whole.
+  /// Guarded by its mutex.  There may be hundreds of thousands of fronts.  None is erased alone:
+  /// the arena frees the memory of all fronts and their ideals at once.
   struct Stripe {
     mutable std::mutex mutex;
     std::pmr::monotonic_buffer_resource arena{kFirstRoom};
@@ -74,8 +74,8 @@ class Transpositions {
 
   static constexpr std::size_t kStripes = 64;
   static constexpr std::size_t kStripeLimit = std::size_t{1} << 16;
-  /// A table that has outgrown them gets room for all that it may hold: to hash more of them anew
-  /// would take the time of threads that wait.
+  /// A stripe that exceeds this number reserves space for kStripeLimit fronts, since rehashing more
+  /// of them would block the threads that wait for the mutex.
   static constexpr std::size_t kFewFronts = std::size_t{1} << 10;
 
   [[nodiscard]] Ideal ideal_of(const FusionNode& node, KernelSet& representative) const;

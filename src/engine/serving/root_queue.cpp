@@ -1,6 +1,6 @@
-// The pairs of two sorted lists in the order of a function that rises with both, without writing
-// out all of them: a row for each element of the one list with the next element of the other, and a
-// heap of rows (Frederickson and Johnson, Journal of Computer and System Sciences 1982).
+// Pairs of two sorted lists in the order of a function that rises with both, without storing all
+// pairs: a row is an element of the first list with its next partner in the second one, and a heap
+// orders the rows (Frederickson and Johnson, Journal of Computer and System Sciences 1982).
 
 #include "engine/serving/root_queue.hpp"
 

@@ -1,16 +1,16 @@
 // Removal of dominated loops, which need no branch.
 //
-// A loop a of a kernel dominates a loop b when putting a in the place of b never
-// raises any cost: not the kernel's compute time, output, weight and explicit traffic, not its own
-// collective, not the conversion of any tensor at it whatever loop is left for
-// the kernel at the other end.  So some best mapping has no dominated loop.
+// A loop a of a kernel dominates a loop b if replacing b by a raises no cost: neither the kernel's
+// compute time, output, weight, explicit traffic and own collective, nor the conversion of any of
+// its tensors, for every loop that is left to the kernel at the other end.  So some best mapping
+// has no dominated loop.
 //
-// Domination and symmetry may remove each other's witnesses unless both descend
-// in one well-founded order.  Here it is: the sum of all the costs above, then
-// the sharding in the order of ties.  An exchange of kernels keeps the sum and
-// makes the sharding earlier; b gives way to a later loop a only if a lowers the
-// sum (strictly, by the kernel's own costs), and to an earlier one if it does
-// not raise it.
+// Domination and symmetry could remove each other's witnesses unless both descend in one
+// well-founded order: the sum of all these costs, then the sharding in the order of ties:
+//
+// - An exchange of kernels keeps the sum and makes the sharding earlier.
+// - A later loop a replaces b only if the kernel's own costs fall strictly, which lowers the sum.
+// - An earlier loop a replaces b if no cost rises.
 
 #include "engine/sharding/sharding_space.hpp"
 
@@ -29,12 +29,12 @@ namespace {
 
 /// The costs of a kernel by itself for a sharding.
 struct OwnCosts {
-  // FLOP where a utilization is given, else the extents that cycles grow with.
+  // FLOP if a utilization is given, else the extents, with which cycles rise.
   std::array<double, 3> compute{};
-  std::vector<Bytes> outputs;  // of the kernel as a whole, then of each tensor as it may be held
+  std::vector<Bytes> outputs;  // the whole output, then each tensor in its possible layouts
   Bytes weight{};
   Bytes stored{};
-  Bytes matrices{};  // all of them, stored here or with another kernel
+  Bytes matrices{};  // all matrices, stored with this or another kernel
   Bytes explicit_memory{};
   Seconds network{};
   std::array<Bytes, kLevelNames.size()> levels{};  // 0 unless they take time
@@ -46,7 +46,7 @@ bool no_worse(const OwnCosts& a, const OwnCosts& b) {
   for (std::size_t x = 0; x < a.levels.size(); ++x) {
     if (a.levels[x] > b.levels[x]) return false;
   }
-  // Parts of an output are rounded up by themselves, so all are compared.
+  // Each part of an output is rounded up separately, so all are compared.
   return a.compute[0] <= b.compute[0] && a.compute[1] <= b.compute[1] &&
          a.compute[2] <= b.compute[2] &&
          std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), std::less_equal<>()) &&
@@ -120,8 +120,8 @@ class Domination {
     return true;
   }
 
-  /// Whether an input of the kernel is converted for a in no more time than for b, and in no more
-  /// room: a value that is gathered along an axis takes more.
+  /// Whether converting an input for a takes no more time than for b, and no more memory: a value
+  /// that is gathered along an axis takes more.
   [[nodiscard]] bool arrives_no_later(const Tensor& tensor, LoopPair producer, LoopPair a,
                                       LoopPair b) const {
     const LayoutPair made = produced_layouts(producer);
@@ -137,8 +137,8 @@ class Domination {
            conversion_time(context_, tensor, producer, b);
   }
 
-  /// Whether the output of the kernel is converted with a in no more time than with b, whatever
-  /// layout is required.
+  /// Whether converting the output takes no more time with a than with b, for every layout that may
+  /// be required.
   [[nodiscard]] bool leaves_no_later(const Tensor& tensor, LoopPair a, LoopPair b) const {
     for (const LoopPair consumer : sets_[tensor.to.index()]) {
       if (conversion_time(context_, tensor, a, consumer) >
@@ -149,8 +149,8 @@ class Domination {
     return true;
   }
 
-  /// Whether a requires another layout of a value that others read as well: the layout of b may
-  /// then have to be made all the same.
+  /// Whether a requires another layout than b of a value with further readers, which may require
+  /// the layout of b as well.
   [[nodiscard]] bool changes_shared(TensorId id, LoopPair a, LoopPair b) const {
     const Problem& problem = context_.problem;
     const Tensor& tensor = graph_.tensor(id);
@@ -179,7 +179,7 @@ class Domination {
       };
       add(loop);
       if (context_.problem.tensor_axes == 1) return;
-      add(loop.loops[0]);  // where it is gathered along one axis
+      add(loop.loops[0]);  // gathered along one axis
       add({Loop::None, loop.loops[1]});
     };
     for (const TensorId t : graph_.outputs(id)) add_output(graph_.tensor(t));

@@ -95,7 +95,7 @@ void StageChains::find_fronts() {
     }
   }
   for (std::size_t s = 0; s < stages_; ++s) {
-    // Reduced now and then, so that a border does not hold a point for every way to it.
+    // Fronts are reduced from time to time, so that a border does not store a point for each path.
     std::vector<std::size_t> most(count_, kPointsToReduce);
     for (std::size_t i = 0; i < count_; ++i) {
       reach[s][i] = reduced(std::move(reach[s][i]));

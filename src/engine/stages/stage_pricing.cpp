@@ -2,9 +2,9 @@
 //
 // The borders determine for every tensor whether it waits in memory.  So the time of a partition
 // depends on its kernels alone, and the least sum over chains of ideals of the stage is a shortest
-// path, for each number of partitions.  The time of a set of kernels beside the transfers of its
-// tensors is the same in every stage and is kept. docs/search.md, section 17.  Against brute force:
-// tests/engine/stages/find_stages_test.cpp.
+// path, for each number of partitions.  The time of a set of kernels without the transfers of its
+// tensors is the same in every stage and is stored (docs/search.md, section 17).
+// tests/engine/stages/find_stages_test.cpp compares with brute force.
 
 #include "engine/stages/stage_pricing.hpp"
 

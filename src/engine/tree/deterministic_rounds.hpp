@@ -1,8 +1,8 @@
 #pragma once
-// The deterministic mode of branch and bound: rounds of nodes that all see the incumbent of the
-// round's beginning.  Their number depends on the nodes expanded before, and results are merged in
-// the order of the nodes.  The tree then depends on nothing but the problem: any number of threads
-// expands the same nodes and finds the same answer.
+// The deterministic mode of branch and bound: rounds of nodes, all pruned by the incumbent of the
+// beginning of the round.  The size of a round depends on the number of nodes expanded before, and
+// results are merged in the order of the nodes.  So the tree depends on the problem alone: any
+// number of threads expands the same nodes and finds the same answer.
 
 #include <algorithm>
 #include <atomic>
@@ -41,8 +41,8 @@ class DeterministicRounds {
   using Sink = typename Tree::Sink;
   using Problem = typename Tree::Problem;
 
-  // A round has a part of the nodes expanded before, so that the first ones expand hardly more
-  // nodes than a queue would.
+  // The size of a round is a share of the nodes expanded before, so that the first rounds expand
+  // hardly more nodes than the default mode.
   static constexpr std::int64_t kMostNodes = 64;
   static constexpr std::int64_t kPart = 8;
   static constexpr int kNodesPerDive = 4096;

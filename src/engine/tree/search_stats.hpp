@@ -24,10 +24,10 @@ struct SearchStats {
   Seconds proof_time{};                           ///< part of the time that proved the best answer
   Seconds first_incumbent = Seconds::infinity();  ///< when it was found; infinite: never
   Seconds best_incumbent = Seconds::infinity();   ///< likewise the last that was better
-  int threads = 1;                                ///< that really worked
+  int threads = 1;                                ///< threads that worked
 
-  /// Outer points that were never opened.  A resumed search opens those points again that were
-  /// being opened when its checkpoint was written, so more may have been opened than there are.
+  /// Outer points that were never opened.  A resumed search opens some points a second time: those
+  /// that were being opened when the checkpoint was written.
   [[nodiscard]] std::int64_t outer_points_closed() const {
     return std::max<std::int64_t>(0, outer_points - outer_points_opened);
   }
@@ -47,8 +47,8 @@ struct SearchStats {
   }
 };
 
-/// (cost - lower bound) / cost: how far the cost may be above the optimum, in
-/// parts of itself.  A finite number, from 0 to 1, for every cost that is finite.
+/// (cost - lower bound) / cost: greatest relative distance of the cost from the optimum.  From 0 to
+/// 1 for every finite cost.
 inline double relative_gap(Score cost, Score lower_bound) {
   return lower_bound < cost ? (cost - lower_bound) / cost : 0.0;
 }
@@ -60,8 +60,8 @@ struct Progress {
   std::int64_t open = 0;
   Score incumbent = Score::infinity();  ///< infinite: none yet
   Score lower_bound{};
-  char found_by = ' ';  ///< how the newest incumbent came, a letter of docs/results.md
-  int rank = 1;         ///< 1: the best mapping is sought; 2: the next-best parallelism; ...
+  char found_by = ' ';  ///< technique that found the incumbent, a letter of docs/results.md
+  int rank = 1;         ///< 1: searches the best mapping; 2: the next-best parallelism; ...
 };
 
 }  // namespace dfsearch

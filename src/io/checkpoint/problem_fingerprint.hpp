@@ -1,5 +1,5 @@
 #pragma once
-// Which problem a file belongs to.
+// Fingerprints, which match a file with its problem.
 
 #include <cstdint>
 #include <string>
@@ -12,18 +12,18 @@
 
 namespace dfsearch {
 
-/// One number for each section of a config, made from its values, not from its text; limits and
-/// threads are no part of it.  Problems with different numbers are different; different problems
-/// have different numbers, except with a probability of 2^-64.
+/// A hash for each section of a config, of its values and not of its text, without limits and
+/// threads.  Equal problems have equal hashes; different problems have equal ones with a
+/// probability of 2^-64.
 using Fingerprint = std::vector<std::pair<std::string, std::uint64_t>>;
 
 Fingerprint fingerprint_of(const Problem& problem);
 /// Fingerprint of the technology and budget that chips are derived from.
 Fingerprint fingerprint_of(const ChipDesign& design);
 
-/// One number for each section of a config whose files are in it, made from keys and values as they
-/// are written; the order of keys makes no difference, and `search`, which has limits alone, is no
-/// part of it.  Configs with different numbers may still be the same question: `1 s` and `1000 ms`.
+/// A hash for each section but `search` of a config into which its files were merged, of keys and
+/// values as written, in any order of keys.  Configs with different hashes may still be the same
+/// problem: `1 s` and `1000 ms`.
 std::vector<std::pair<std::string, std::uint64_t>> fingerprint_of(const YamlNode& config);
 
 }  // namespace dfsearch

@@ -58,7 +58,7 @@ std::string parallelism_text(const Parallelism& degrees) {
 
 namespace {
 
-/// The ends of the guessed rates of some blocks.
+/// The ranges of the guessed rates of some blocks.
 std::string guessed_ends(const std::string& blocks) {
   const stack::ScanRates rates;
   std::string text;

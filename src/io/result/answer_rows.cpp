@@ -7,8 +7,8 @@
 namespace dfsearch {
 namespace {
 
-/// Keys of numbers that may be below zero: differences, namely changes by more of a budget and
-/// gains of a framework, and coefficients of polynomials.
+/// Keys of numbers that may be negative: differences (changes by more of a budget, gains of a
+/// framework) and coefficients of polynomials.
 bool may_be_negative(const std::string& key) {
   return key == "change" || key == "gain" || key == "price_of_peak" || key == "power_of_peak";
 }

@@ -9,10 +9,9 @@
 // The least b with a value of ceil(N / b) leaves the most room for a, and the cost never grows with
 // a.  So a walk over the values of one ceil, with the least b of each and the greatest a beside it,
 // meets a best tile.  There are at most 2 sqrt(N) values, and the walk takes the shorter of the two
-// sides.  It begins where the pieces of b alone cost less than some tile near the best,
-// and ends where the pieces of a alone cost more than the best so far.  With more room every tile
-// remains possible, so the result never grows with M.  Against all tiles:
-// tests/model/layer/level_traffic_test.cpp.
+// sides.  It skips each b whose own term exceeds the cost of some tile near the best, and ends
+// where the term of a alone exceeds the best cost so far.  A larger M excludes no tile, so the
+// result never grows with M.  tests/model/layer/level_traffic_test.cpp compares with all tiles.
 
 #include "model/layer/level_traffic.hpp"
 
@@ -41,13 +40,13 @@ double least_sides(Side walked, Side other, std::int64_t inner) {
   if (walked.extent > other.extent) std::swap(walked, other);
   const auto beside = [&](std::int64_t b) { return std::min(other.extent, (inner - b) / (1 + b)); };
   const std::int64_t most = std::min(walked.extent, (inner - 1) / 2);
-  // The point of equal costs, if sides were no whole numbers.
+  // The real b at which both terms are equal.
   const double even = std::sqrt(number(inner) * walked.weight * number(walked.extent) /
                                 (other.weight * number(other.extent)));
   const auto near =
       even < number(most) ? std::max<std::int64_t>(1, static_cast<std::int64_t>(even)) : most;
   double least = cost(walked, near) + cost(other, beside(near));
-  const double pieces_within = least / walked.weight;  // more cost more by themselves
+  const double pieces_within = least / walked.weight;  // more pieces alone cost more than `least`
   std::int64_t first = 1;
   if (pieces_within < number(walked.extent)) {
     first = ceil_div(walked.extent, static_cast<std::int64_t>(pieces_within) + 1);
@@ -86,7 +85,7 @@ double tiled_words(const Shard& gemm, std::int64_t inner) {
   const double mk = number(gemm.m) * number(gemm.k);
   const double kn = number(gemm.k) * number(gemm.n);
   const double mn = number(gemm.m) * number(gemm.n);
-  // A piece of K more reads and writes the output once more, but for the first.
+  // Each piece of K after the first reads and writes the output once more.
   const double output = mn + least_sides({gemm.n, mk}, {gemm.m, kn}, inner);
   const double weight = kn - mn + least_sides({gemm.n, mk}, {gemm.k, 2.0 * mn}, inner);
   const double input = mk - mn + least_sides({gemm.k, 2.0 * mn}, {gemm.m, kn}, inner);

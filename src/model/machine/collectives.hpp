@@ -13,18 +13,19 @@
 
 namespace dfsearch {
 
-/// The dimensions of one strategy, or of all, innermost first.  Without any, or with
-/// degree 1, every collective is free.  Immutable.
+/// The dimensions of one strategy, or of all, innermost first.  A collective over no dimension, or
+/// over dimensions of degree 1, takes no time.
+/// Immutable.
 class Collectives {
  public:
-  /// A dimension, or a part of one that talks like a dimension of this degree.
+  /// A dimension, or a part of one that communicates like a dimension of this degree.
   struct Dimension {
     Topology topology;
     double degree;
     BytesPerSecond bandwidth;
     Seconds latency;
-    bool both_ways = false;  ///< NetworkDimension has it
-    bool on_mesh = false;    ///< a ring whose neighbours may use its links: they take turns
+    bool both_ways = false;  ///< as in NetworkDimension
+    bool on_mesh = false;    ///< a ring on a mesh, which may share links with other rings
   };
 
   /// `network` gives degrees and strategies, `system` topologies and bandwidths.
@@ -34,7 +35,7 @@ class Collectives {
   /// These dimensions, of degrees above 1, innermost first.
   explicit Collectives(std::vector<Dimension> dimensions);
 
-  /// The group in parts of its dimensions, each with the degree at its place.
+  /// These dimensions with other degrees, one for each.
   [[nodiscard]] Collectives of_degrees(const std::vector<double>& degrees) const;
 
   /// The dimensions with degrees above 1.
@@ -42,26 +43,25 @@ class Collectives {
   /// The product of the degrees.
   [[nodiscard]] std::int64_t members() const { return members_; }
 
-  /// `whole` is the bytes of the reduced or gathered tensor.  One dimension works after the other
-  /// and moves the bytes that the inner ones leave, so the times add up; or all work at once, or
-  /// only the axes of a torus.
+  /// `whole` is the bytes of the reduced or gathered tensor.  By default one dimension works after
+  /// the other and moves the bytes that the inner ones leave, so the times add up; by `gather_` the
+  /// axes of a torus, or all dimensions, work at once.
   [[nodiscard]] Seconds all_reduce(Bytes whole) const;
   [[nodiscard]] Seconds all_gather(Bytes whole) const;
   /// `member` is the bytes one member holds.  The dimensions work in a pipeline, so
   /// the slowest counts.
   [[nodiscard]] Seconds all_to_all(Bytes member) const;
-  /// An all-to-all as the published runs charge it: `shard` as if it were the bytes of
-  /// one pair.
+  /// An all-to-all as the published runs charge it: `shard` as if it were the bytes of one pair.
   [[nodiscard]] Seconds all_to_all_per_pair(Bytes shard) const;
   /// All members send each other `pair` bytes, over the links of the narrowest cut.
   [[nodiscard]] Seconds all_to_all_over_bisection(Bytes pair, PairCount count) const;
   /// One message over the slowest dimension.
   [[nodiscard]] Seconds point_to_point(Bytes message) const;
-  /// An all-reduce among all members as one group at one bandwidth, the given one or the one of the
-  /// slowest dimension.
+  /// An all-reduce among all members as one group, at the given bandwidth or else the bandwidth of
+  /// the slowest dimension.
   [[nodiscard]] Seconds flat_all_reduce(Bytes whole, std::optional<BytesPerSecond> given) const;
-  /// The latencies in one all-reduce, in an all-gather or a reduce-scatter, and in an all-to-all:
-  /// the hops of one dimension after the hops of the other.
+  /// The latency of an all-reduce, of an all-gather or a reduce-scatter, and of an all-to-all: the
+  /// sum over the hops of all dimensions.
   [[nodiscard]] Seconds all_reduce_latency() const;
   [[nodiscard]] Seconds gather_latency() const;
   [[nodiscard]] Seconds exchange_latency() const;
@@ -81,7 +81,7 @@ class Collectives {
   LatencyRule latency_ = LatencyRule::Hops;
   GatherOrder gather_ = GatherOrder::Tori;
   int directions_ = 1;
-  /// The dimensions, where some have both directions or work at once; else empty.
+  /// The dimensions if some use both directions or work at once; else empty.
   std::vector<collective::Axis> axes_;
 };
 

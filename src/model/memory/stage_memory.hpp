@@ -14,24 +14,24 @@
 
 namespace dfsearch::memory {
 
-/// Constants of a software at one level.  Bytes, or shares.
+/// Constants of a software at one level, in bytes or as factors.
 struct StackFigures {
-  double resident = 0.0;   ///< workspaces and small buffers
-  double fragment = 0.0;   ///< of what comes and goes, lost to the allocator
-  double context = 0.0;    ///< of the driver and libraries
-  double group = 0.0;      ///< of NCCL, for each degree of more than one rank
-  double spread = 1.0;     ///< of activations
-  double imbalance = 1.0;  ///< rows of the fullest rank of experts, of an even load
-  double logit = 0.0;      ///< bytes of a logit by the loss
+  double resident = 0.0;   ///< bytes of workspaces and small buffers
+  double fragment = 0.0;   ///< share of temporary tensors that the allocator loses
+  double context = 0.0;    ///< bytes of the driver and libraries
+  double group = 0.0;      ///< bytes of NCCL for each degree of more than one rank
+  double spread = 1.0;     ///< factor on activations
+  double imbalance = 1.0;  ///< rows of the fullest rank of experts over an even load
+  double logit = 0.0;      ///< bytes that the loss takes for a logit
 };
 
 /// Facts of the software that no level changes.
 struct StackFacts {
-  double gathered_layers = 2.0;  ///< at once, where replicas divide weights
+  double gathered_layers = 2.0;  ///< layers gathered at once if replicas divide weights
   bool twice_with_adapters = false;
 };
 
-/// A step, and how its states are divided.
+/// A training step, and the division of its states.
 struct StepMemory {
   StackFigures figures;
   StackFacts facts;
@@ -48,13 +48,13 @@ struct StepMemory {
   double micro_batches = 1.0;
   double groups = 0.0;  ///< degrees of more than one rank
 
-  /// Whether the one backward pass of a step makes its gradients.
+  /// Whether gradients exist only during the backward pass, which is then the only one of a step.
   [[nodiscard]] bool makes_gradients() const {
     return gradients == Gradients::Made && micro_batches <= 1.0;
   }
 };
 
-/// The layers of a stage, and its ends; null if it lacks one.
+/// The layers of a stage, and the ends of the model in it (null: not in this stage).
 struct StageLayers {
   struct Some {
     const LayerMemory* layer = nullptr;
@@ -63,20 +63,20 @@ struct StageLayers {
   std::array<Some, kMostForms> layers{};
   const LayerMemory* first = nullptr;
   const LayerMemory* last = nullptr;
-  double alive = 1.0;  ///< micro-batches whose activations are kept at once
+  double alive = 1.0;  ///< micro-batches in flight
 };
 
 enum class Moment : std::uint8_t { Loss, LastLayer, FirstLayer, Step };
 constexpr auto words(Moment) { return named<Moment>("loss", "last layer", "first layer", "step"); }
 inline constexpr std::size_t kMoments = words(Moment{}).size();
 
-/// Bytes of one rank.  Parts that the moment does not have are 0.
+/// Bytes of one rank at the largest moment.  Parts that it does not have are 0.
 struct StageMemory {
   double weights = 0.0, adapters = 0.0, gradients = 0.0, optimizer = 0.0;
   double activations = 0.0, loss = 0.0, working = 0.0, gathered = 0.0, step = 0.0;
-  double resident = 0.0, fragments = 0.0, context = 0.0;  ///< NCCL is in the last one
+  double resident = 0.0, fragments = 0.0, context = 0.0;  ///< `context` includes NCCL
   Moment moment = Moment::Loss;
-  std::array<double, kMoments> moments{};  ///< without the three of the last line
+  std::array<double, kMoments> moments{};  ///< without resident, fragments and context
 
   [[nodiscard]] double allocated() const {
     return moments[static_cast<std::size_t>(moment)] + resident;
@@ -84,7 +84,7 @@ struct StageMemory {
   [[nodiscard]] double device() const { return allocated() + fragments + context; }
 };
 
-/// Never less with a layer more, or with an end.
+/// The memory never falls if the stage has another layer or end.
 /// docs/truth.md (12) to (15)
 StageMemory stage_memory(const StepMemory& step, const StageLayers& stage);
 

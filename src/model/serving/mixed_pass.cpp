@@ -1,7 +1,6 @@
-// Layers of several kinds in a pass: blocks with a state work on a prompt in chunks, by their
-// products, and on a token that decodes by reading and writing the whole state (docs/serving.md,
-// (6a) and (14c); Gu and Dao 2023, Dao and Gu 2024; pages of vLLM: its hybrid allocator gives all
-// layers pages of one size).
+// Layers of several kinds in a pass (docs/serving.md, (6a) and (14c)). Blocks with a state process
+// a prompt in chunks, by matrix products; to decode a token they read and write the whole state (Gu
+// and Dao 2023, Dao and Gu 2024). The hybrid allocator of vLLM gives all layers pages of one size.
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +11,7 @@
 namespace dfsearch::serving {
 namespace {
 
-/// Bytes of an element of the inputs that convolutions keep.
+/// Bytes of an element of the inputs that convolutions store.
 constexpr double kConvolution = 2.0;
 
 Module module_of(LinearRole role) {
@@ -28,8 +27,8 @@ Module module_of(LinearRole role) {
   }
 }
 
-/// Elements that chips repeat if they are more than the groups of a scan: convolved inputs and
-/// outputs of its state.
+/// Additional elements of convolved inputs that all chips store together, if there are more chips
+/// than groups of a scan, so that several chips have a copy of one group.
 double repeated(const LayerForm& form, double t) {
   double channels = 0.0;
   for (const Block& scan : form.scans) {
@@ -86,8 +85,8 @@ Pass::Layer Pass::layer_of(const LayerForm& form, const Links& links) const {
   return layer;
 }
 
-/// Keys and values are one short vector, which each chip has whole; a compressed one stands for
-/// `rate` tokens.
+/// One short vector is key and value, and each chip has a copy of it; a compressed vector stands
+/// for `rate` tokens.
 void Pass::add_compressed(const LayerForm& form, Layer& layer) const {
   Transformer view = form.view;
   view.latent = LatentAttention{.key_value_rank = form.view.head_dim, .rope_dim = 0};
@@ -105,7 +104,7 @@ void Pass::Attention::scale(double factor) {
   prefill_cache *= factor;
 }
 
-/// (6a)
+// docs/serving.md (6a)
 Pass::Scan Pass::scan_of(const LayerForm& form) const {
   const double t = real(structure_.tensor);
   const Engine& engine = pool_.engine;
@@ -140,7 +139,7 @@ void Pass::put_scan(const Scan& scan, const PassWork& work, PartTimes& parts) co
 }
 
 void Pass::add_forms(Stage& stage, std::int64_t first, std::int64_t end) const {
-  constexpr double kWord = 2.0;  // of norms, and of routers unless their format is given
+  constexpr double kWord = 2.0;  // bytes of an element of norms, and by default of routers
   stage.forms = model_.mixed->counts(first, end);
   double whole = 0.0;
   for (std::size_t i = 0; i < forms_.size(); ++i) {
@@ -166,7 +165,7 @@ double Pass::page_tokens() const {
   const double cell = last_layer().attention.cached;
   double states = 0.0;
   for (const Layer& layer : forms_) states = std::max(states, layer.scan.bytes);
-  constexpr double kRows = 16.0;  // of the kernels of attention
+  constexpr double kRows = 16.0;  // tokens of a block of attention kernels
   return cell > 0.0 && states > 0.0 ? std::ceil(states / cell / kRows) * kRows : 0.0;
 }
 

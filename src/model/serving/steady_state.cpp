@@ -54,7 +54,7 @@ Decoder::Decoder(const Task& task, const Means& means, const Structure& structur
                pool_.engine.graph_sizes.empty() || task.rate ? nullptr : &pool_.engine.graph_sizes};
 }
 
-/// `prompts` pass in the iteration, whole or in part.
+/// The work of an iteration with `prompts` prompts, or parts of them.
 PassWork Decoder::work(double requests, double prompts, double chunk) const {
   PassWork work{.requests = requests, .tokens_of_request = gain_.checked, .prefill = {}};
   if (prompts > 0.0) {
@@ -87,9 +87,9 @@ ServerMemory Decoder::parts_of_memory(std::int64_t batch) const {
 /// A micro-batch passes all stages in an iteration.
 class Decoder::Times final : public LoopTimes {
  public:
-  /// `busy`: the share of micro-batches with a user; below 1 an iteration takes all stages one
-  /// after the other, and experts see the tokens of the ranks that are not empty.  Ranks with
-  /// iterations of their own go on with an empty token.
+  /// `busy` is the share of micro-batches with a user.  If it is below 1, an iteration takes the
+  /// sum of all stages, and experts process the tokens of busy ranks.  With independent ranks an
+  /// empty rank processes a dummy token.
   Times(const Decoder& decoder, double busy)
       : decoder_(decoder),
         is_alone_(busy < 1.0),
@@ -251,7 +251,7 @@ Decoding Decoder::at(std::int64_t batch) const {
   const double micro_batches = real(structure_.attention_data * structure_.pipeline);
   found.in_flight = real(batch) * micro_batches;
   if (is_loaded() && (task_.num_requests || loop_.graphs)) {
-    // Fewer requests than slots may be served faster, but none decodes in less time than with most.
+    // Fewer requests may have shorter iterations, but none is shorter than `least_iteration`.
     const double passes = loop_.steps() * found.least_iteration;
     const double most = real(structure_.attention_data) * found.users / passes;
     if (passes > 0.0) found.capacity = std::max(found.capacity, most);

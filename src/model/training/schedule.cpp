@@ -1,9 +1,9 @@
-// A stage is idle while the first micro-batch comes and the last one leaves; it waits for the time
-// of the other stages for one micro-batch.  GPipe goes through the stages twice, each way at the
-// pace of its slowest stage.
+// A stage is idle until the first micro-batch arrives and after the last one has left: together the
+// time that all other stages take for one micro-batch.  GPipe passes the stages twice, each way at
+// the pace of the slowest stage.
 //
-// With equal stages of F, B and W this is (p - 1)(F + B + W) for 1F1B and GPipe, a v-th of it with
-// v chunks, and (p - 1)(F + B - W) for ZB-H1, where gradients of weights fill both ends.
+// Equal stages of F, B and W are idle for (p - 1)(F + B + W) under 1F1B and GPipe, a v-th of this
+// with v chunks, and (p - 1)(F + B - W) under ZB-H1, where weight gradients fill idle time.
 
 #include "model/training/schedule.hpp"
 
@@ -15,7 +15,7 @@
 namespace dfsearch::training {
 namespace {
 
-/// Share of the waiting of 1F1B, chosen (docs/truth.md, section 7).
+/// Idle time over the idle time of 1F1B, a chosen constant (docs/truth.md, section 4).
 constexpr double kDualPipeBubble = 0.4;
 
 }  // namespace
@@ -34,7 +34,7 @@ Pipeline::Pipeline(Schedule schedule, std::int64_t chunks, std::int64_t micro_ba
   }
   layers += times.hops * stages_;
   sum_ = layers + times.first.total() + times.last.total();
-  // Each stage waits for a chunk, and each micro-batch of a round for the shorter end.
+  // Each stage waits for its first chunk, and in a round each micro-batch for the shorter end.
   const Seconds shorter = std::min(times.first.total(), times.last.total());
   interleaving_ = layers * others_ / number(chunks);
   if (stages > 1) interleaving_ += shorter * stages_;
@@ -55,9 +55,9 @@ PassTime Pipeline::passes(const StageContent& stage) const {
   return sum;
 }
 
-/// The waiting of ZB-H1.  It is filled by the gradients of weights of the stage that sets the pace,
-/// but for its first micro-batch; if this stage has fewer layers of a kind than the average stage,
-/// more waiting remains.
+/// The idle time of ZB-H1.  The weight gradients of all micro-batches but the first, on the stage
+/// that sets the pace, fill it in part; a stage with fewer layers of a kind than average fills
+/// less.
 Seconds Pipeline::unfilled(const StageContent& stage, bool layers_fill) const {
   Seconds sum = times_.hops * (stages_ - 1.0);
   const auto add = [&](const PassTime& block, double all, double own) {
@@ -100,7 +100,7 @@ Pipeline::Pace Pipeline::pace(const StageContent& stage,
   const Seconds work =
       std::max(forward + own.backward, times_.link) * micro_batches_ + unfilled(stage, true);
   if (!(overlapped.backward > Seconds{})) return {.forward = work};
-  // If exchanges set the pace, the gradients of weights that hide them fill nothing.
+  // If exchanges set the pace, the weight gradients that hide them fill no idle time.
   const Seconds longer =
       forward + own.backward + (overlapped.backward - overlapped.backward_hidden);
   return {.forward =
@@ -108,7 +108,7 @@ Pipeline::Pace Pipeline::pace(const StageContent& stage,
                                  unfilled(stage, !(overlapped.backward_hidden > Seconds{})))};
 }
 
-// A single micro-batch hides its exchanges while other stages have it and this one is idle.
+// With a single micro-batch its exchanges overlap with the work of other stages.
 Seconds Pipeline::single_stage_time(const StageContent& stage,
                                     const OverlappedExchanges& overlapped, Seconds once) const {
   const Seconds work = (passes(stage).total() + overlapped.exposed()) * micro_batches_;

@@ -19,7 +19,7 @@ struct SwitchValue {
   void (*set)(stack::Software& software);
 };
 
-/// The values of a task that change its switches; empty without a stack or experts.
+/// The values that differ from the switches of the task; empty without a stack or experts.
 std::vector<SwitchValue> other_switch_values(const Task& task);
 
 struct SwitchTime {
@@ -27,7 +27,7 @@ struct SwitchTime {
   Seconds step{};
 };
 
-/// Returns the step of a plan with each other value of its switches.  The plan stays, and fits at
+/// Returns the step of the same plan with each other value of the switches.  The plan must fit at
 /// the low ends of memory with the options `assumed`.
 std::vector<SwitchTime> switch_times(const Task& task, const LeanOptions& assumed,
                                      const Plan& plan);

@@ -1,10 +1,10 @@
-"""Graphs of other tools as configs: what models of ONNX and programs of torch.export compute.
+"""Reads graphs of other tools, ONNX models and programs of torch.export, as configs.
 
-Products of matrices become kernels `weight_gemm` or `gemm`, everything else that computes becomes
-elementwise; what only looks at a tensor in another way (Reshape, Transpose, Slice, Cast) becomes
-nothing, and so does what is known before a run (weights and arithmetic of shapes). Operators that
-are not known are refused by name, unless they shall count as elementwise and have no weights. Only
-the forward pass is read. The result is a config (docs/formats.md) without its `system`.
+Matrix products become kernels `weight_gemm` or `gemm`; other operators that compute become
+elementwise kernels. Views of a tensor (Reshape, Transpose, Slice, Cast) and values that are known
+before a run (weights, arithmetic of shapes) become no kernels. Unknown operators are refused by
+name, unless `unknown` is 'elementwise' and they have no weights. Only the forward pass is read. The
+result is a config (docs/formats.md) without its `system`.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _ELEMENTWISE = set("""Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh
     index index_select le leaky_relu log logical_and logical_not lt masked_fill max_pool2d
     max_pool2d_with_indices maximum minimum mul ne neg one_hot pow reciprocal relu remainder
     rsqrt rsub scatter sigmoid silu sin sqrt stack sub tanh topk tril triu where gather""".split())
-# Outputs have the shape of the first input, which onnx knows of some since a later release and of
-# those of com.microsoft never; with the sums as below.
+# Operators whose output has the shape of their first input, which onnx does not infer in all
+# releases, nor for com.microsoft; with the number of sums as in _COUPLED.
 AS_FIRST = {"BiasGelu": 0, "FastGelu": 0, "Gelu": 0, "Mish": 0, "QuickGelu": 0, "Swish": 0,
              "RotaryEmbedding": 0, "LayerNormalization": 2, "GroupNormalization": 2,
              "RMSNormalization": 1, "SimplifiedLayerNormalization": 1, "SkipLayerNormalization": 2,
              "SkipSimplifiedLayerNormalization": 1}
-# Each row depends on so many sums over all of it.
+# The number of sums over a row on which each of its elements depends.
 _COUPLED = {**AS_FIRST, "Softmax": 2, "LogSoftmax": 2, "InstanceNormalization": 2,
             "LpNormalization": 1, "MeanVarianceNormalization": 2,
             "_softmax": 2, "softmax": 2, "_log_softmax": 2, "log_softmax": 2,
@@ -57,7 +57,7 @@ _REDUCTION = re.compile(r"Reduce\w+$|(sum|mean|var|std|amax|amin|max|min|any|all
 
 @dataclass
 class Value:
-    """What a tensor is: a part of what a kernel computes; without a kernel an input of the model."""
+    """A tensor: the output of a kernel or a part of it; without a kernel an input of the model."""
     shape: Shape
     kernel: Optional[int] = None
     is_known: bool = False  # before a run
@@ -67,7 +67,7 @@ class Graph:
     """Kernels and tensors, from operators in the order of their execution."""
 
     def __init__(self, sequence: int | None, unknown: str, is_flat: bool):
-        """`is_flat`: samples are columns of elementwise kernels, as of products with one weight."""
+        """`is_flat`: samples are columns of elementwise kernels, as in products with a weight."""
         if sequence is not None:
             sequence = count("sequence", sequence)
         if unknown not in ("refuse", "elementwise"):
@@ -76,7 +76,7 @@ class Graph:
         self.as_elementwise = unknown == "elementwise"
         self.is_flat = is_flat
         self.values: dict[str, Value] = {}
-        self.lost: set[str] = set()  # what has no shape, and what follows
+        self.lost: set[str] = set()  # outputs without a shape, and all that depend on them
         self.refused: dict[str, list[str]] = {}
         self.taken: Counter[str] = Counter()  # unknown operators that count as elementwise
         self.kernels: list[dict] = []
@@ -85,11 +85,11 @@ class Graph:
         self._parts: dict[tuple[int, int], int] = {}
 
     def refuse(self, node: str, why: str, kind: str = "") -> None:
-        """With an operator `kind` only of its first node."""
+        """Records an error; the messages of one operator `kind` are printed as one."""
         self.refused.setdefault(kind or f"{node}: {why}", []).append(one_line(f"{node}: {why}"))
 
     def refuse_weights(self, kind: str, name: str, inputs: Sequence[Value]) -> bool:
-        """Those of an unknown operator, which is not elementwise then; whether it has some."""
+        """Refuses an unknown operator with weights, which cannot be elementwise; true if so."""
         weight = next((v.shape for v in inputs if v.is_known and v.shape is not None
                        and sum(size > 1 for size in v.shape) > 1), None)
         if (weight is None or not self.as_elementwise or kind in _VIEWS or kind in _COUPLED
@@ -120,7 +120,7 @@ class Graph:
         self._add(name, output, shape, kernel, [(v, min(i, 2)) for i, v in enumerate(streamed, 1)])
 
     def product(self, name: str, output: str, shape: Shape, left: Value, right: Value) -> None:
-        """[..., rows, k] x [..., k, columns], of which either may be a weight."""
+        """Adds [..., rows, k] x [..., k, columns]; either may be a weight."""
         a, b = list(left.shape), list(right.shape)
         a = [1] + a if len(a) == 1 else a
         b = b + [1] if len(b) == 1 else b
@@ -147,7 +147,7 @@ class Graph:
 
     def convolution(self, name: str, output: str, shape: Shape, data: Value,
                     weight: Value) -> None:
-        """Of [batch, channels, …] with [channels out, channels in / groups, …], as one product."""
+        """Adds [batch, channels, …] * [channels out, channels in / groups, …] as one product."""
         groups = data.shape[1] // weight.shape[1]
         self._add(name, output, shape,
                   {"kind": "weight_gemm", "outer": groups, "M": weight.shape[0] // groups,
@@ -156,8 +156,8 @@ class Graph:
 
     def transposed_convolution(self, name: str, output: str, shape: Shape, data: Value,
                                weight: Value, groups: int) -> None:
-        """With a weight of [channels in, channels out / groups, …]: the product of each element of
-        the input, whose patches of the output then add up."""
+        """Adds the product with a weight of [channels in, channels out / groups, …]; summing the
+        patches of the output is not counted."""
         self._add(name, output, shape,
                   {"kind": "weight_gemm", "outer": groups, "M": math.prod(weight.shape[1:]),
                    "K": weight.shape[0] // groups,
@@ -165,7 +165,7 @@ class Graph:
 
     def attention(self, name: str, output: str, shape: Shape, query: Value, key: Value,
                   value: Value, causal: bool) -> None:
-        """Of [batch, heads, tokens, elements]."""
+        """Adds fused attention of tensors [batch, heads, tokens, elements]."""
         batch, heads, tokens, elements = query.shape
         self._add(name, output, shape,
                   {"kind": "attention", "outer": batch * heads, "M": value.shape[-1],
@@ -175,7 +175,7 @@ class Graph:
 
     def operator(self, kind: str, name: str, outputs: Sequence[tuple[str, Shape]],
                  inputs: Sequence[Value]) -> None:
-        """All that is no product."""
+        """Adds an operator that is not a product."""
         output, shape = outputs[0]
         if kind in _VIEWS and inputs:
             for output, shape in outputs:
@@ -200,7 +200,7 @@ class Graph:
 
     @classmethod
     def read(cls, sequence: int | None, unknown: str, add_to: Callable[[Graph], None]) -> Graph:
-        """Flat unless a product has a matrix for each sample: kernels beside it have theirs, too."""
+        """Reads a graph as flat; again as not flat if a product has a matrix for each sample."""
         graph = cls(sequence, unknown, is_flat=True)
         add_to(graph)
         if any(kernel["outer"] > 1 and "gemm" in kernel["kind"] or kernel["kind"] == "attention"
@@ -211,7 +211,7 @@ class Graph:
 
     def lstm(self, name: str, outputs: Sequence[tuple[str, Shape]], data: Value, gates: int,
              sizes: tuple[int, int, int], steps: int) -> None:
-        """A recurrent layer, as docs/model.md has one of an LSTM: directions, inputs and hidden."""
+        """Adds a recurrent layer (docs/model.md, LSTM); `sizes`: directions, inputs and hidden."""
         directions, inputs, hidden = sizes
         columns = math.prod(data.shape[:2])
         gate = {"outer": directions, "M": gates * hidden, "N": columns}
@@ -274,7 +274,7 @@ class Graph:
 
     @staticmethod
     def _rows_of_part(source: dict, value: Value) -> int:
-        """0 if it is all of what the kernel computes, or repeats it."""
+        """Rows of the part of the kernel's output; 0 if it is the whole output, or repeats it."""
         rows, columns = source["outer"] * source["M"], source["N"]
         if source["kind"] == "weight_gemm" or rows * columns > math.prod(value.shape):
             part = math.prod(value.shape) * rows // max(1, rows * columns)
@@ -339,7 +339,7 @@ def _add_torch(graph: Graph, node: Any) -> None:
     if shape is None or all(value.is_known for value in inputs):
         return graph.known(node.name, shape or ())
     if None in shape:
-        graph.refuse(node.name, "a size is no number: export without dynamic shapes")
+        graph.refuse(node.name, "a size is not a number: export without dynamic shapes")
         return graph.known(node.name, ())
     if kind in ("mm", "bmm", "matmul"):
         graph.product(node.name, node.name, shape, *inputs[:2])

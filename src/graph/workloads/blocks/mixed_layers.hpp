@@ -1,9 +1,9 @@
 #pragma once
-// A model whose layers are of several kinds, each with the equations that it needs: the attention,
-// the MLP and the experts of a transformer, and blocks with a state beside them.
+// A model whose layers are of several kinds. A layer may have attention, an MLP, experts and blocks
+// with a state; each kind has the equations of its blocks.
 //
-// A layer list is an order of kinds; sums over a range of layers follow from prefix counts of each
-// kind, so a stage of a pipeline costs the same as in a model of one kind.
+// The model is a list of kinds. Prefix counts of each kind give the sums over a range of layers, so
+// computing the cost of a stage takes no longer than in a model of one kind.
 
 #include <cstdint>
 #include <optional>
@@ -16,31 +16,31 @@
 
 namespace dfsearch {
 
-/// Layers that are equal, in the parts that equations take.
+/// A kind of layer, by the quantities that the equations use.
 struct LayerForm {
   std::string name;  ///< "mamba2+moe"
-  /// A model of such layers alone, without what follows.  Its window is the view of attention.
+  /// A transformer of such layers, without the members below; its window counts for attention.
   Transformer view;
   bool has_attention = false;
   bool has_mlp = false;  ///< dense
   bool has_experts = false;
   bool causal = true;
-  bool caches = true;        ///< keys and values of attention
-  bool makes_keys = true;    ///< false: it has the keys and values of an earlier layer
+  bool caches = true;        ///< whether it caches keys and values
+  bool makes_keys = true;    ///< false: it uses the keys and values of an earlier layer
   bool makes_values = true;  ///< false: values are the keys
-  bool encodes = false;      ///< its tokens belong to an encoder
+  bool encodes = false;      ///< it is a layer of the encoder
   std::optional<Block> cross = std::nullopt;  ///< attention to the output of an encoder
-  // Compressed attention, whose matrices are among `linears`: beside its window a query sees keys
-  // of `rate` tokens each (0: none), all or `chosen` ones.
+  // Compressed attention (matrices in `linears`): beside its window a query sees keys that stand
+  // for `rate` tokens each (0: there are none), all of them or `chosen` ones.
   bool is_compressed = false;
   std::int64_t rate = 0, chosen = 0;
-  std::int64_t groups = 1;  ///< of its outputs
+  std::int64_t groups = 1;  ///< of the outputs of compressed attention
   double norms = 2.0;
-  double halves = 2.0;  ///< parts with a residual of their own
+  double halves = 2.0;  ///< parts of the layer, each with a residual connection
 
   std::vector<Block> scans;     ///< blocks with a state or a convolution
-  std::vector<Linear> linears;  ///< of the scans, and matrices of other blocks that `view` lacks
-  double kept = 0.0;            ///< elements of a token that these keep for the backward pass
+  std::vector<Linear> linears;  ///< matrices of the scans, and of other blocks that `view` lacks
+  double kept = 0.0;            ///< elements of a token that scans keep for the backward pass
   double matrices = 0.0;        ///< elements that a token is multiplied with, all blocks together
   double vectors = 0.0;         ///< elements that no matrix product touches, all blocks together
   double scan_vectors = 0.0;    ///< elements of the scans alone
@@ -54,8 +54,8 @@ struct LayerForm {
   double index_pair = 0.0, index_cache = 0.0;
   std::int64_t topk = 0;  ///< tokens that the index chooses for a query; 0: all
 
-  /// Elements of the cache of attention that a token adds, on one of `tensor` chips, and elements
-  /// of its share of a compressed key.
+  /// Elements that a token adds to the cache of attention on one of `tensor` chips, and to the
+  /// cache of compressed keys.
   [[nodiscard]] double cached(double tensor) const;
   [[nodiscard]] double cached_far() const;
   /// Tokens that a query sees, and tokens that stay in the cache; 0: all.
@@ -76,21 +76,21 @@ enum class Runner : std::uint8_t { Training, Serving };
 struct MixedLayers {
   ModelShape shape;  ///< the stack of the text alone
   std::vector<LayerForm> forms;
-  std::vector<std::uint16_t> layers;  ///< the form of each
-  std::vector<FormCounts> before;     ///< of the layers before each, and of all
-  std::vector<std::int64_t> windows;  ///< each once: tokens that some query sees, or that stay
+  std::vector<std::uint16_t> layers;  ///< the form of each layer, as an index into `forms`
+  std::vector<FormCounts> before;     ///< prefix counts: layers of each form before layer i
+  std::vector<std::int64_t> windows;  ///< each once: tokens that queries see or caches hold
   double tables = 0.0;                ///< elements beside the embedding, looked up for each token
 
   /// The place of a window in `windows`, counted from 1; 0 for all tokens.
   [[nodiscard]] std::size_t sight(std::int64_t window) const;
 
-  /// Numbers of the layers from `begin` to before `end`.
+  /// The number of layers of each form in [begin, end).
   [[nodiscard]] FormCounts counts(std::int64_t begin, std::int64_t end) const;
-  /// Names of the blocks whose rates nobody measured: "mamba2, deltanet"; empty if there are none.
+  /// Names of the blocks without measured rates: "mamba2, deltanet"; empty if there are none.
   [[nodiscard]] std::string unmeasured() const;
   /// The rule that tensor and context ranks break, with the name of the block; empty: none.
   [[nodiscard]] std::string misfit(std::int64_t tensor, std::int64_t context, Runner runner) const;
-  /// The reason why all layers are in one stage of a pipeline; empty: there is none.
+  /// The reason why the model cannot be divided into pipeline stages; empty if it can.
   [[nodiscard]] std::string unsplit() const;
   [[nodiscard]] std::string text() const { return shape.stacks.front().text(); }
   [[nodiscard]] bool attends() const;
@@ -99,9 +99,9 @@ struct MixedLayers {
   [[nodiscard]] bool has_encoder() const;
 };
 
-/// A model of several kinds, or the reason why there is none, by the block that has no equations.
-/// The returned transformer has `mixed`; its other members are for display, and for what all layers
-/// share.
+/// A model of several kinds, or the reason why it is not supported: the name of a block without
+/// equations.  The returned transformer has `mixed`; its other members are those that all layers
+/// share, and those that reports print.
 struct MixedModel {
   std::optional<Transformer> model;
   std::string why;
