@@ -40,12 +40,12 @@ struct Execution {
   std::optional<std::int64_t> partitions;
   Stages stages = Stages::Layers;
   Overlap overlap = Overlap::Perfect;
-  /// Share of the peak that a partition reaches.  Left out: cores are allocated
-  /// to kernels one by one and cycles counted.
+  /// Share of the peak that a partition reaches.  Without it, cores are allocated to each kernel
+  /// and cycles are counted.
   std::optional<double> compute_utilization;
   std::vector<std::optional<std::int64_t>> pins;  ///< per kernel: its partition; empty: no pins
   bool levels = false;       ///< traffic through the levels of the chip takes time as well
-  std::optional<Math> math;  ///< the format of kernels that give none; left out: by the word
+  std::optional<Math> math;  ///< the format of kernels without one; default: by the word
   MathLibrary library = MathLibrary::Torch;  ///< decides the format of words of four bytes
 };
 
@@ -92,19 +92,19 @@ enum class LinkCount : std::uint8_t {
 };
 /// How long the pipeline of a step takes.
 enum class PipelineTime : std::uint8_t {
-  Schedule,  ///< the time of the schedule, however few the micro-batches, with the hops of one
-  Bubble,    ///< a share for the bubble, as if micro-batches were equal to stages in number
+  Schedule,  ///< the exact time of the schedule, with the hops of one micro-batch
+  Bubble,    ///< the bubble factor, which is exact if micro-batches are no fewer than stages
 };
 /// The content of the SRAM while a kernel runs alone.
 enum class LoneKernels : std::uint8_t {
-  Streamed,  ///< pieces of whatever size fits
+  Streamed,  ///< pieces of any size that fits
   Whole,     ///< all of a tile's inputs, and its output unless the weight is cut
 };
 /// The repeated loads of the pieces of a weight that is cut.
 enum class WeightPieces : std::uint8_t {
   Free,       ///< nothing
   Reread,     ///< each piece the inputs, and every micro-batch the weight
-  Published,  ///< each piece all that the kernel reads and makes
+  Published,  ///< for each piece all inputs and outputs of the kernel
 };
 /// Which dimensions of the network span the grid of the chips.
 enum class GridSides : std::uint8_t {
@@ -118,12 +118,12 @@ enum class SpilledTime : std::uint8_t {
 };
 /// The traffic of kernels that work out of core.
 enum class OutOfCore : std::uint8_t {
-  Charged,  ///< data passes between memory and the chip as often as the SRAM makes it
+  Charged,  ///< data passes between memory and the chip as often as the SRAM requires
   Free,
 };
-/// The time in which arrays take in the operand that they keep.
+/// The time to load the operand that stays in the arrays.
 enum class ArrayLoads : std::uint8_t {
-  Charged,  ///< a cycle for each row, before anything streams past it
+  Charged,  ///< a cycle for each row, before the other operands stream
   Free,
 };
 /// How a gather uses several dimensions.
@@ -206,7 +206,7 @@ enum class Objective : std::uint8_t {
   Bottleneck,       ///< seconds of the slowest stage for a sample, where stages divide the graph
 };
 
-/// Which degrees a strategy may have in all.
+/// The degrees that a strategy may have, as the product over its dimensions.
 struct DegreeChoice {
   std::vector<std::int64_t> values;  ///< allowed values; empty: any
   std::int64_t least = 1;
@@ -226,11 +226,11 @@ struct Problem {
   Objective objective = Objective::StepTime;
   ShardingChoice sharding = ShardingChoice::LeastBytes;
   std::vector<std::optional<LoopPair>> sharding_pins;  ///< per kernel; empty: no pins
-  /// Along how many axes kernels are sharded over the tensor dimensions, a loop an axis: 1 or 2.
+  /// Number of axes of the tensor group along which kernels are sharded, one loop each: 1 or 2.
   int tensor_axes = 1;
   std::array<DegreeChoice, 3> parallelism;  ///< by Strategy
 
-  /// How many chips work on one copy of the workload; 0 if the copies do not divide them.
+  /// The number of chips of one copy of the workload; 0 if the copies do not divide the chips.
   [[nodiscard]] std::int64_t chips_per_copy() const {
     return system.chips % workload.copies == 0 ? system.chips / workload.copies : 0;
   }
@@ -258,12 +258,12 @@ struct Problem {
            equations.lone_kernels == LoneKernels::Streamed;
   }
 
-  /// Whether pieces of a weight take time: none is cut where kernels stream through the SRAM.
+  /// Whether pieces of a weight take time; kernels that stream through the SRAM have no pieces.
   [[nodiscard]] bool charges_pieces() const {
     return equations.weight_pieces != WeightPieces::Free && !streams_kernels();
   }
 
-  /// Whether the SRAM limits no kernel that has a partition to itself, as none does one by one.
+  /// Whether the SRAM does not limit a kernel that is alone in its partition.
   [[nodiscard]] bool streams_lone_kernels() const {
     return equations.lone_kernels == LoneKernels::Streamed && !charges_pieces();
   }
@@ -275,7 +275,7 @@ struct Problem {
     return divides_graph() ? partition / partition_limit() : 0;
   }
 
-  /// How many partitions a mapping may use at most, or a stage of it.
+  /// The greatest number of partitions of a mapping, or of a stage of it.
   [[nodiscard]] std::int64_t partition_limit() const {
     const auto kernels = static_cast<std::int64_t>(workload.graph.kernel_count());
     if (execution.style == Style::KernelByKernel) return kernels;

@@ -39,8 +39,8 @@ int run_schema(const CommandLine& line);
 int run_report(const CommandLine& line);
 int run_completion(const CommandLine& line);
 
-/// Puts the config that a model of ONNX is into the line, if its input is one: it is read by the
-/// package of Python.
+/// If the input is a model of ONNX, replaces it by the config that the package of Python makes of
+/// it.
 void import_onnx(CommandLine& line);
 
 /// Runs the command of the line.
@@ -55,7 +55,7 @@ enum ExitStatus : int {
   kStoppedWithout = 5,
 };
 
-/// Of a search.
+/// The exit status of a search.
 inline int exit_status(SearchStatus status) {
   switch (status) {
     case SearchStatus::Optimal:
@@ -92,8 +92,8 @@ int report_no_chip(const CommandLine& line, const Config& config);
 /// The chip of a config that may have nothing else.  Throws InputError, and NoSuchChip.
 Config load_chip(const CommandLine& line);
 
-/// Null where the program runs alone.  Throws InputError where it was started by MPI and cannot
-/// work with it.
+/// Null if the program runs alone.  Throws InputError if MPI started it and it was built without
+/// MPI.
 std::unique_ptr<study::Cluster> open_cluster();
 
 /// Throws InputError where MPI has started several processes: each would do all of `command`.

@@ -1,5 +1,5 @@
 // A greedy path decomposition: the next kernel is one that widens the frontier least.  In a tree
-// the frontier is at most as wide as the way from a leaf to the root; each hub adds one.
+// the width of the frontier is at most the depth of the tree; each hub adds 1.
 
 #include "engine/duals/path_decomposition.hpp"
 

@@ -1,6 +1,5 @@
 #pragma once
-// A complete fusion whose kernels move from partition to partition, with its costs kept up to
-// date.
+// A complete fusion whose kernels move from partition to partition, with its costs kept up to date.
 
 #include <array>
 #include <cstddef>
@@ -16,9 +15,9 @@
 
 namespace dfsearch {
 
-/// The partitions of a fusion in an order in which they may run, each of one phase.  Some
-/// kernels of one partition at a time are chosen, and what moving them would change is found in
-/// proportion to their tensors.  It refers to the tables.  One thread uses it.
+/// The partitions of a fusion in an order in which they may run, each of one phase.  Some kernels
+/// of one partition are chosen; computing the effect of moving them takes time in proportion to
+/// their tensors.  Refers to the tables.  Used by one thread.
 class MovingParts {
  public:
   static constexpr std::size_t kNewPart = ~std::size_t{0};
@@ -26,7 +25,7 @@ class MovingParts {
   /// `start` is a fusion of `tables`; is_possible(tables) is true.
   MovingParts(const FusionTables& tables, const Fusion& start);
 
-  /// Whether kernels may move at all: none is pinned, and no partition is of both phases.
+  /// Whether kernels may move: no kernel is pinned, and no partition has both phases.
   [[nodiscard]] static bool is_possible(const FusionTables& tables);
 
   [[nodiscard]] Ticks time() const { return time_; }
@@ -57,12 +56,12 @@ class MovingParts {
   enum class Side : std::uint8_t { Before, After };
   [[nodiscard]] bool move(Side side);
 
-  /// Steps of choosing, costing and moving since the last call.
+  /// Returns the number of steps to choose, cost and move kernels since the last call.
   [[nodiscard]] std::int64_t take_steps();
 
   /// The place of each kernel's partition.
   [[nodiscard]] std::vector<std::uint32_t> places() const;
-  /// Goes on from this fusion.
+  /// Replaces the current fusion.
   void restore(const Fusion& fusion);
 
  private:

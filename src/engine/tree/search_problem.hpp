@@ -16,7 +16,7 @@ template <class Node, class Solution>
 class Expansion {
  public:
   virtual ~Expansion() = default;
-  /// The cost to beat: completions above it are useless.  It may fall meanwhile.
+  /// The cost to beat: completions above it are useless.  It may fall during the expansion.
   [[nodiscard]] virtual Score cutoff() const = 0;
   /// The solution of that cost, or null.
   [[nodiscard]] virtual std::shared_ptr<const Solution> incumbent() const = 0;
@@ -32,10 +32,9 @@ class Expansion {
 /// Contract, checked by tests/engine/mapping/bound_properties_test.cpp:
 ///   bound(child) >= bound(parent)                    bounds only tighten
 ///   bound(node) <= cost(any solution below the node)
-/// `branch` may end by Stopped when the deadline of the search has passed: the node
-/// then counts as not expanded, whatever it has emitted.
-/// Every solution is below the root; a dropped node (admit returns false) has
-/// no solution below it that a node admitted earlier does not match or beat.
+/// `branch` may end by Stopped when the deadline of the search has passed: the node then counts as
+/// not expanded, whatever it has emitted.  Every solution is below the root; a dropped node (admit
+/// returns false) has no solution below it that a node admitted earlier does not match or beat.
 template <class P>
 concept SearchProblem = std::movable<typename P::Node> && std::copyable<typename P::Solution> &&
     requires(const P& problem, const typename P::Node& node, const typename P::Solution& solution,

@@ -49,10 +49,10 @@ struct Expression {
 /// of its arguments.
 Expression parse_expression(std::string_view text);
 
-/// Values of names, and the lengths that a list may have whose element is the name `i`, the layer.
+/// The values of names, and the least and greatest length of a list with the index `i`, the layer.
 struct NameScope {
   std::function<nlohmann::json(std::string_view name)> value_of;
-  /// The value where it is kept, so that lists are not copied; null for computed ones.
+  /// The stored value, so that lists are not copied; null for computed values.
   std::function<const nlohmann::json*(std::string_view name)> field_of = {};
   std::optional<std::pair<std::size_t, std::size_t>> layers = {};
 };
@@ -60,7 +60,7 @@ struct NameScope {
 /// The value; only the branch that is taken is evaluated.  Throws ExpressionError.
 nlohmann::json evaluate(const Expression& expression, const NameScope& scope);
 
-/// A value as messages have it.
+/// A value as text for messages.
 std::string shown(const nlohmann::json& value);
 
 /// Whether a value counts as true: neither null, false, 0 nor empty.

@@ -25,7 +25,7 @@ bool is_huggingface_config(std::string_view text, std::string_view name);
 std::string import_huggingface(const std::string& text, const std::string& name,
                                const std::optional<std::string>& optimizer = std::nullopt);
 
-/// Parameters, FLOP, caches and states of a model in elements, for a sequence of so long, as JSON.
+/// Parameters, FLOP, caches and states of a model in elements, for sequences of a length, as JSON.
 /// Throws InputError as import_huggingface().
 std::string huggingface_counts(const std::string& text, const std::string& name,
                                std::int64_t sequence);

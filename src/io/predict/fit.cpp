@@ -1,6 +1,6 @@
-// Coordinate descent: golden sections along one number after the other, each as a share of its
-// range, and then along the change of the whole round, which follows a valley between two numbers
-// (Powell, The Computer Journal 7, 1964).  Sections become shorter as rounds gain less.
+// Coordinate descent (Powell, The Computer Journal 7, 1964): a golden-section search along each
+// constant, as a share of its range, and then along the change of the whole round, which follows a
+// valley between two constants.  A round that gains little halves the length of the sections.
 
 #include "io/predict/fit.hpp"
 
@@ -23,9 +23,9 @@ namespace {
 using Point = std::vector<double>;
 
 constexpr double kGolden = 0.6180339887498949;
-constexpr int kCuts = 8;                   // of a section: to a fiftieth of it
-constexpr double kShortest = 1.0 / 512.0;  // of a range
-constexpr double kGain = 0.002;            // of a round that is worth another one as wide
+constexpr int kCuts = 8;                   // steps of a section, which shrink it to a fiftieth
+constexpr double kShortest = 1.0 / 512.0;  // least length of a section, as a share of the range
+constexpr double kGain = 0.002;            // least relative gain that keeps the length
 constexpr int kRounds = 60;
 
 double value_at(const FitRange& range, double share) {
@@ -189,7 +189,7 @@ std::string fit_report(const Fit& fit) {
 std::string lines_of(const Type& type, const void* object) {
   const auto line = [](const Json& json) {
     std::string value = json_line(json);
-    std::erase(value, '"');  // words and quantities alone
+    std::erase(value, '"');  // all strings are words and quantities, which need no quotes
     return value + "\n";
   };
   std::string text;

@@ -17,11 +17,11 @@
 
 namespace dfsearch {
 
-/// Rows that no fit sees.
+/// Rows that a fit does not use.
 struct HeldOut {
-  double share = 0.0;  ///< of the rows, by their ids: whatever else is in the table
-  std::string column;  ///< or runs whose cell of this column, which was read as their mark,
-  std::string value;   ///< is this, of `source` also without version and place
+  double share = 0.0;  ///< of the rows, chosen by their ids alone, or
+  std::string column;  ///< the rows with `value` in this column, which was read as their mark;
+  std::string value;   ///< a value of `source` may lack its version and place
 };
 
 struct FitState {
@@ -30,7 +30,7 @@ struct FitState {
   double error = 0.0;  ///< the least so far
 };
 
-/// The flag that stops a fit, or null, and the listener to its state.
+/// The flag that stops a fit, or null, and the listener that receives its state.
 struct FitControl {
   const std::atomic<bool>* stop = nullptr;
   std::function<void(const FitState&)> tell;
@@ -38,7 +38,7 @@ struct FitControl {
   [[nodiscard]] bool is_stopped() const { return stop && *stop; }
 };
 
-/// Where a number may be; its logarithm counts if the range does not begin at 0.
+/// Range of a constant; the fit divides it logarithmically unless it begins at 0.
 struct FitRange {
   double low = 0.0, high = 1.0;
 };
@@ -50,7 +50,7 @@ struct FittedConstant {
   const Field* row = nullptr;  ///< of a stack
 };
 
-/// Errors are means of |predicted / measured - 1|; an engine is held to the time per token.
+/// Errors are means of |predicted / measured - 1|; for an engine, of the time per token.
 struct Fit {
   std::string name;      ///< of the stack or the engine
   std::string_view one;  ///< noun of a row: "run", "deployment"
@@ -62,12 +62,12 @@ struct Fit {
   std::string lines;    ///< the stack or the engine as a file
 };
 
-/// Fits the constants of a stack that are marked so to the runs that were timed with it: the least
-/// mean of |log(predicted / measured)|, in the range from the low to the high value of each, or
-/// from half to twice a value that has none.  `name` may be empty if all runs have one stack.
-/// Puts the result into the tasks of all runs with the stack.  Uses the threads of the arena that
-/// calls, and the result is the same for any number.  Nothing, and no change, if the fit was
-/// stopped.  Throws InputError if there is nothing to fit, or to fit to.
+/// Fits the constants that a stack lists under `fitted` to the timed runs with this stack: the
+/// least mean of |log(predicted / measured)|, each constant between its low and its high value or,
+/// without these, from half to twice its value.  `name` may be empty if all runs have one stack.
+/// Puts the result into the tasks of all runs with the stack.  Uses the threads of the calling
+/// arena; the result does not depend on their number.  Returns nothing and changes nothing if the
+/// fit was stopped.  Throws InputError if there is no constant or no run.
 std::optional<Fit> fit_stack(std::vector<MeasuredRun>& runs, const std::string& name,
                              const HeldOut& held_out, const FitControl& control);
 

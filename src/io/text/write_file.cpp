@@ -119,8 +119,8 @@ struct OwnTemporary {
   Temporary removal;
 };
 
-/// The first of a few names that no living writer of the same target has.  What killed ones have
-/// left under these and the next names is removed.
+/// Takes the first of a few names that no living writer of the same target uses, and removes the
+/// files of killed writers under these and the next names.
 OwnTemporary create_temporary(const fs::path& target, const std::string& name) {
   constexpr int kNames = 1000, kBehind = 8;
   const auto path_of = [&](int place) {
@@ -134,8 +134,8 @@ OwnTemporary create_temporary(const fs::path& target, const std::string& name) {
     if (opened < 0 && (errno != EEXIST || place >= kNames)) fail(name, errno);
     if (opened < 0) continue;
     Descriptor descriptor(opened);
-    // Without locks no process takes the file for abandoned.  Until here another process may have
-    // taken it.
+    // Another process may have removed the file before this lock.  On file systems without locks no
+    // process takes a file for abandoned.
     static_cast<void>(::flock(opened, LOCK_EX));
     if (!is_at(path, descriptor)) continue;
     for (int behind = 1; behind <= kBehind; ++behind) remove_abandoned(path_of(place + behind));
@@ -220,7 +220,7 @@ void write_file(const fs::path& file, std::string_view text, const Deadline& dea
   }
   write_all(descriptor.get(), text, name);
   if (::fsync(descriptor.get()) != 0) fail(name, errno);
-  // It keeps its lock until then, else it would be taken for abandoned.
+  // The file is locked until it is renamed, else another process would take it for abandoned.
   if (::rename(temporary.path.c_str(), target.c_str()) != 0) fail(name, errno);
   temporary.removal.release();
   descriptor.close(name);

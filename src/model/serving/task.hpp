@@ -45,18 +45,18 @@ constexpr double bytes_of(Number number) {
                                                    0.53125, 0.5, 0.5, 0.5625, 0.51953125};
   return kBytes[static_cast<std::size_t>(number)];
 }
-/// The format in which weights are multiplied where no other is given: groups of integers in 16
-/// bits.
+/// The default format in which weights of a stored format are multiplied: 16 bits for groups of
+/// integers, else the stored format.
 constexpr Number multiplied(Number stored) {
   return stored == Number::Int4G32 || stored == Number::Int4G128 ? Number::Bf16 : stored;
 }
 
-/// Requests that are alike.
+/// A class of equal requests.
 struct RequestClass {
   std::int64_t input = 1;
   std::int64_t output = 1;
-  std::int64_t prefix = 0;  ///< of the input, in the cache already; less than `input`
-  double share = 1.0;       ///< of all requests, in proportion
+  std::int64_t prefix = 0;  ///< tokens of the input that are in the cache; less than `input`
+  double share = 1.0;       ///< weight of the class among all requests
 };
 
 /// The parts of a model whose weights may have formats of their own.
@@ -65,7 +65,7 @@ inline constexpr std::size_t kModules = 7;
 constexpr auto words(Module) {
   return named<Module>("attention", "dense", "shared", "experts", "router", "embedding", "head");
 }
-/// The formats of a module; without a value the formats of all weights count.
+/// The formats of a module; without a value the formats of the whole model apply.
 struct ModulePrecision {
   std::optional<Number> weights, products;
 };
@@ -79,7 +79,7 @@ struct Precision {
   Number attention = Number::Bf16;
   Number communication = Number::Bf16;
   Number state = Number::Fp32;              ///< of blocks with a state
-  std::optional<Number> dispatch, combine;  ///< tokens to experts and back; else `communication`
+  std::optional<Number> dispatch, combine;  ///< tokens to experts and back; default: communication
   std::array<ModulePrecision, kModules> modules{};
 
   [[nodiscard]] const ModulePrecision& of(Module module) const {
@@ -113,8 +113,8 @@ inline constexpr std::array<PrecisionOf, 7> kPrecisionOf = {
      {"attention", [](const Precision& p) { return p.attention; }},
      {"communication", [](const Precision& p) { return p.communication; }}}};
 
-/// Who proposes tokens that a pass of the model checks.  Published: a sequence as DFModel's script
-/// counts it, each token by its own acceptance, checked in the time of one token.
+/// How tokens are drafted that a pass of the model checks.  Published: a sequence by the formula of
+/// DFModel's script: each token has its own acceptance, and a check takes the time of one token.
 enum class Drafting : std::uint8_t { None, Sequence, Tree, Mtp, Published };
 constexpr auto words(Drafting) {
   return named<Drafting>("none", "sequence", "tree", "mtp", "published");
@@ -123,18 +123,18 @@ constexpr auto words(Drafting) {
 struct Speculation {
   Drafting kind = Drafting::None;
   std::vector<std::int64_t> depths = {0};  ///< drafted levels to choose from
-  std::vector<double> acceptance;    ///< of each level, given the one before; the last holds on
-  std::optional<Transformer> draft;  ///< of all but Mtp
+  std::vector<double> acceptance;    ///< of each level, given the one before; the last one repeats
+  std::optional<Transformer> draft;  ///< the model that drafts; none for Mtp
 };
 
 /// The reached share of each resource of a chip.
 struct Shares {
   double matrix = 1.0;
-  std::optional<double> matrix_8bit;     ///< with products of 8 bits; `matrix` else
-  std::optional<double> matrix_4bit;     ///< of 4 bits
-  std::optional<double> experts;         ///< default: the efficiency of other products
-  double experts_scale = 1.0;            ///< of that, by products of many experts at once
-  std::optional<double> experts_memory;  ///< `memory` else
+  std::optional<double> matrix_8bit;     ///< of products in 8 bits; default: `matrix`
+  std::optional<double> matrix_4bit;     ///< of products in 4 bits; default: `matrix`
+  std::optional<double> experts;         ///< of products of experts; default: as other products
+  double experts_scale = 1.0;            ///< further factor on products of experts
+  std::optional<double> experts_memory;  ///< of the bandwidth by experts; default: `memory`
   double attention = 1.0;
   double memory = 1.0;
   double cache = 1.0;
@@ -151,13 +151,13 @@ struct Shares {
 struct ScanShares {
   double products = 0.09;  ///< of state spaces and linear attention
   double delta_rule = 0.05;
-  double elementwise = 0.02;  ///< of FLOP that are no products
-  double index = 0.53;        ///< of the peak of 8 bits
-  Seconds start{10e-6};       ///< of a layer in each pass
+  double elementwise = 0.02;  ///< by FLOP other than products
+  double index = 0.53;        ///< as a share of the peak of 8 bits
+  Seconds start{10e-6};       ///< least time of a layer in a pass
 };
 
-/// The way of tokens to experts where ranks have requests of their own: each gets all tokens and
-/// adds up its share, or tokens go to the chips of their experts and back.
+/// How tokens get to experts if ranks have requests of their own.  Gather: each rank gets all
+/// tokens and adds up its part; AllToAll: tokens go to the chips of their experts and back.
 enum class Exchange : std::uint8_t { AllToAll, Gather };
 constexpr auto words(Exchange) { return named<Exchange>("all_to_all", "gather"); }
 
@@ -178,15 +178,15 @@ constexpr auto words(MeasuredKind) {
                               {"apart", MeasuredKind::Apart}});
 }
 
-/// Deployments of an engine that are alike, and how far off their predictions are.
+/// A class of similar deployments of an engine, and the errors of their predictions.
 struct MeasuredClass {
   MeasuredKind kind = MeasuredKind::Dense;  ///< Apart: prefill is on other chips
   bool job = false;                         ///< all requests at once
   std::int64_t bits = 16;                   ///< bits of a weight, of experts if there are some
-  bool ranks = false;                       ///< of requests, which share experts
+  bool ranks = false;                       ///< whether several ranks of requests share experts
   bool wide = false;                        ///< a replica that decodes has more than eight chips
-  std::int64_t requests = 64;               ///< of such a replica, at most
-  std::int64_t rows = 0;                    ///< that were measured
+  std::int64_t requests = 64;               ///< greatest number of requests of such a replica
+  std::int64_t rows = 0;                    ///< number of measured rows
   double off = 0.0;                         ///< mean of |predicted / measured - 1|
   double bias = 0.0;                        ///< the same with a sign: positive is too slow
   std::int64_t beyond = 0;                  ///< rows that are more than `kFarOff` off
@@ -195,34 +195,34 @@ inline constexpr double kFarOff = 0.4;
 
 /// The software that serves: the times that it adds to the times of the chip.
 struct Engine {
-  std::string name = {};   ///< of the shelf; empty: one of its own
-  Seconds pass{};          ///< of a stage
-  Seconds layer{};         ///< of a layer
-  Seconds expert_layer{};  ///< of one with experts, beside that
-  Seconds rank_layer{};    ///< of one with experts that ranks of requests share, beside both
-  Seconds request{};       ///< of a request that decodes, in each stage
-  Seconds prefill{};       ///< of a request once
-  Seconds answer{};        ///< of its first token
-  double usable = 1.0;     ///< share of the memory
-  Bytes reserved{};        ///< of it
+  std::string name = {};   ///< name on the shelf; empty if the config describes the engine
+  Seconds pass{};          ///< time of a pass of a stage
+  Seconds layer{};         ///< time of a layer
+  Seconds expert_layer{};  ///< further time of a layer with experts
+  Seconds rank_layer{};    ///< further time of a layer whose experts several ranks share
+  Seconds request{};       ///< time of a decoding request in each stage
+  Seconds prefill{};       ///< time of a request, once
+  Seconds answer{};        ///< time of the first token of a request
+  double usable = 1.0;     ///< usable share of the memory
+  Bytes reserved{};        ///< memory kept free for other uses
   double tile = 0.0;       ///< rows of an expert's products that are computed together
   Exchange exchange = Exchange::AllToAll;
   Dispatch dispatch = Dispatch::PerExpert;      ///< with AllToAll
-  std::optional<std::int64_t> node_limit = {};  ///< groups that the experts of a token are in
-  /// Tokens of recorded iterations without prefill, which others are filled up to; empty: any
-  /// number.
+  std::optional<std::int64_t> node_limit = {};  ///< most groups that hold the experts of a token
+  /// Sizes of recorded graphs, in tokens: iterations without prefill are padded to the next size;
+  /// empty: no padding.
   std::vector<std::int64_t> graph_sizes = {};
   Ranks ranks = Ranks::Aligned;
-  std::optional<Release> release;  ///< of the software, which decides the memory beside caches
+  std::optional<Release> release;  ///< release of the software, which sets all memory but caches
   std::vector<MeasuredClass> measured = {};  ///< deployments with these constants
   Shares shares;
-  std::optional<ScanShares> scans;  ///< left out: guessed, or peaks where nothing is said
+  std::optional<ScanShares> scans;  ///< default: guessed, or the peaks if the engine is ideal
 
   [[nodiscard]] ScanShares scan_shares() const {
     if (scans) return *scans;
     return is_ideal() ? ScanShares{1.0, 1.0, 1.0, 1.0, Seconds{}} : ScanShares{};
   }
-  /// Whether nothing is said of the software: the chip reaches its peaks.
+  /// Whether no constant of the software is given: the chip reaches its peaks.
   [[nodiscard]] bool is_ideal() const {
     return pass == Seconds{} && layer == Seconds{} && shares.matrix == 1.0 &&
            shares.memory == 1.0 && shares.network == 1.0;
@@ -235,7 +235,7 @@ struct LayerExecution {
   Overlap overlap = Overlap::Perfect;   ///< of Dataflow
 };
 
-/// Chips of one kind, and how many.
+/// A number of chips of one kind.
 struct Pool {
   std::string name;
   std::int64_t chips = 1;
@@ -244,15 +244,15 @@ struct Pool {
   std::array<std::optional<FlopsPerSecond>, kNumbers> peak;
   double price = 0.0;                      ///< of a chip, dollars an hour
   Watts power{};                           ///< of a chip
-  std::optional<BytesPerSecond> transfer;  ///< of caches, of a chip; the last dimension's else
+  std::optional<BytesPerSecond> transfer;  ///< of caches, a chip; default: of the last dimension
   Engine engine;
-  std::optional<Server> server;  ///< one of a known release, which decides the memory
+  std::optional<Server> server;  ///< the server if its release is known, which sets the memory
   LayerExecution execution;
 
-  /// Whether an engine runs whose release is not known: its memory beside weights and caches is a
-  /// guess.
+  /// Whether the release of the engine is unknown: its memory other than weights and caches is then
+  /// guessed.
   [[nodiscard]] bool is_guessed() const { return !server && !engine.is_ideal(); }
-  /// Without one of its own a number has the peak of bf16.
+  /// The peak of a number format, by default the peak of bf16.
   [[nodiscard]] FlopsPerSecond peak_of(Number number) const {
     const auto& own = peak[static_cast<std::size_t>(number)];
     const auto& bf16 = peak[static_cast<std::size_t>(Number::Bf16)];
@@ -272,7 +272,7 @@ struct Pool {
 };
 
 enum class Mode : std::uint8_t {
-  Aggregated,     ///< replicas decode and take chunks of prefill along
+  Aggregated,     ///< replicas decode and process chunks of prefill
   Disaggregated,  ///< some replicas prefill, the others decode
 };
 constexpr auto words(Mode) { return named<Mode>("aggregated", "disaggregated"); }
@@ -318,12 +318,12 @@ constexpr auto words(CacheReserve) { return named<CacheReserve>("full", "mean", 
 enum class Wait : std::uint8_t { Md1, None };
 constexpr auto words(Wait) { return named<Wait>("md1", "none"); }
 
-/// The choices of one role; without a value, the choices of all roles hold.
+/// The choices of one role; without a value, the choices of all roles apply.
 struct RoleChoices {
   std::optional<DegreeChoice> tensor, pipeline, attention_data, expert, replicas, batch, chunk;
 };
 
-/// Which share of its capacity a role may use.
+/// The greatest share of its capacity that a role may use.
 struct Utilization {
   double prefill = 1.0;
   double decode = 1.0;
@@ -342,13 +342,13 @@ struct Task {
   Transformer model;
   std::vector<RequestClass> requests;
   std::optional<double> rate;         ///< requests a second that are to be served
-  std::optional<double> concurrency;  ///< users, who each ask again when they are answered
-  std::optional<double> rounds;       ///< requests of each of them; spreads the burst of the start
+  std::optional<double> concurrency;  ///< users; each sends a request when the last one is answered
+  std::optional<double> rounds;       ///< requests of a user; they begin with a burst
   std::optional<double> num_requests = {};  ///< of a job, all at once; nothing: a load without end
-  /// The k-th expert is chosen in proportion to k^-popularity; 0: all alike, and chance alone loads
-  /// some ranks more.  Nothing: `imbalance` of the model.
+  /// The probability of the k-th expert is proportional to k^-popularity; 0: experts are equally
+  /// likely, and loads differ by chance alone.  Nothing: `imbalance` of the model.
   std::optional<double> popularity;
-  double length_spread = 0.0;  ///< lengths are even in (1 - spread .. 1 + spread) of the mean
+  double length_spread = 0.0;  ///< lengths are uniform in (1 - spread .. 1 + spread) of the mean
   std::vector<Precision> precisions = {{}};  ///< to choose from, one for all of a deployment
   Speculation speculation;
 
@@ -368,7 +368,7 @@ struct Task {
   bool chunked_prefill = true;                 ///< else an iteration takes whole prompts
   std::optional<std::int64_t> max_model_len;   ///< tokens of the longest request; else the longest
   memory::Level level = memory::Level::Typical;  ///< at which a deployment has to fit
-  std::optional<Framework> framework;            ///< that is to serve; left out: any
+  std::optional<Framework> framework;            ///< the framework that serves; nothing: any
 
   /// Whether the precisions differ in it.
   [[nodiscard]] bool is_open(const PrecisionOf& of) const {
@@ -378,7 +378,7 @@ struct Task {
   }
 };
 
-/// The most that all chips in use may cost, draw and number.
+/// Upper limits on the price, power and number of all chips in use.
 struct Budget {
   std::optional<double> price;  ///< dollars an hour
   std::optional<Watts> power;

@@ -15,9 +15,9 @@ enum class KernelRole : std::uint8_t {
   Embedding,          ///< the look-up
   EmbeddingGradient,  ///< of the table
   Elementwise,        ///< an element of each input makes one of the output
-  Sum,                ///< elementwise and linear in all inputs together
+  Sum,                ///< elementwise sum of all inputs
   Loss,
-  Spread,            ///< rows of tokens to their experts: DISPATCH, and backward COMBINE
+  Spread,            ///< copies rows of tokens to their experts: DISPATCH, and backward COMBINE
   Collect,           ///< the weighted sum of the rows: COMBINE, and backward DISPATCH
   Attention,         ///< fused
   Product,           ///< of two streamed inputs: the last one belongs to the keys
@@ -49,7 +49,7 @@ LayerRole role_of(const DataflowGraph& graph, KernelId kernel);
 /// Whether an input of attention is the key that all heads share, as latent attention has it.
 bool is_shared_key(const DataflowGraph& graph, TensorId input);
 
-/// Whether the weight of the kernel makes the keys and values of all heads of latents.
+/// Whether the kernel computes the keys and values of all heads from latents.
 bool is_of_latents(const DataflowGraph& graph, KernelId kernel);
 
 /// The input whose gradient a value of backward attention is.

@@ -2,9 +2,9 @@
 //
 // A block is a product IN, a convolution, a scan and a product OUT.  The scan takes a sequence in
 // chunks, so that it is made of matrix products (Dao, Gu: "Transformers are SSMs", 2024, section 6;
-// Yang, Kautz, Hatamizadeh: "Gated Delta Networks", 2024): some among the tokens of a chunk, whose
-// kernel comes first, the rest with the values and the state in the kernel SCAN.  The state stays
-// on the chip from tile to tile.  FLOP are those that counts_of() has, to the digit.
+// Yang, Kautz, Hatamizadeh: "Gated Delta Networks", 2024).  The first kernel has the products among
+// the tokens of a chunk, the kernel SCAN those with the values and the state.  The state stays on
+// the chip from tile to tile.  The FLOP equal those of counts_of().
 
 #include "graph/workloads/llm/scan_writer.hpp"
 
@@ -151,7 +151,7 @@ class ScanWriter {
     return element(kernel, {is_part ? graph_.part(in, channels) : in}, 2 * flops);
   }
 
-  /// The matrices between the first and the last: steps, decays and gates, some by way of latents.
+  /// The matrices other than the first and the last: steps, decays and gates, some through latents.
   void further_products(ValueId normed, ValueId mixed, std::int64_t inner) {
     ValueId from = normed;
     const std::int64_t heads = std::max<std::int64_t>(work_.scan.heads, 1);
