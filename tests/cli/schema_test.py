@@ -28,7 +28,7 @@ PAGES = [ROOT / "docs" / name for name in ("calculon.md", "formats.md", "serving
                                        "truth.md")]
 TABLE = re.compile(r"(<!-- keys of ([\w ,']+?)(?: as ([\w.]+))? -->\n)((?:\|.*\n)*)")
 LONGEST = 250  # a map with more to say has a table of its own
-LONGEST_JOINED = 150  # characters that a row says of several keys
+
 PARTS = {"systems": "system", "workloads": "workload"}
 # What is wrong with a config, but not with the form of any of its values.
 BEYOND_FORM = re.compile(
@@ -59,8 +59,8 @@ def value(rule, definitions, is_inner=False):
     if "anyOf" in rule:
         first, last = rule["anyOf"][0], rule["anyOf"][-1]
         if last.get("items") == first and ("enum" in first or not is_inner):
-            return f"{value(first, definitions)} or a list of them"
-        return " or ".join(value(one, definitions) for one in rule["anyOf"])
+            return f"{value(first, definitions, is_inner)} or a list of them"
+        return " or ".join(value(one, definitions, is_inner) for one in rule["anyOf"])
     if "if" in rule:
         return "map"
     if "const" in rule:
@@ -87,7 +87,8 @@ def value(rule, definitions, is_inner=False):
             return "pair"
         if "$ref" in rule["items"]:
             return "list"
-        return "a list of " + re.sub(r"^(count|number|pair)\b", r"\1s", value(rule["items"], definitions))
+        return "a list of " + re.sub(r"^(count|number|pair)\b", r"\1s",
+                                     value(rule["items"], definitions, is_inner))
     if kind == "object":
         return "map"
     return rule.get("title", "a range (`..4`, `2..`, `2..8`)" if "[.][.]" in rule.get("pattern", "") else "text")
@@ -132,13 +133,9 @@ def table(schema, names, prefix):
     head = (["switch", "values", "`physical`", "`published`", ""] if switches
             else ["key", "value", "default", ""])
     lines = [head, ["---"] * len(head)]
-    for key, cells in rows.items():  # neighbours that differ in what is said, at most, share a row
-        *last, said = lines[-1]
-        joined = f"{said}; {cells[-1]}"
-        is_one_each = len(joined) <= LONGEST_JOINED and joined.count(";") == last[0].count(",") + 1
-        if last[1:] == cells[:-1] and said and cells[-1] and (said == cells[-1] or is_one_each):
-            said = said if said == cells[-1] else joined
-            lines[-1] = [f"{last[0]}, {key}", *cells[:-1], said]
+    for key, cells in rows.items():  # neighbours that differ in their key alone share a row
+        if lines[-1][1:] == cells:
+            lines[-1][0] += f", {key}"
         else:
             lines.append([key, *cells])
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
