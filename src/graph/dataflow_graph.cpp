@@ -44,7 +44,7 @@ std::string cycle_members(const BoostGraph& graph, const std::vector<Kernel>& ke
   return names;
 }
 
-/// The faults that a tensor and a seam have in common.
+/// Checks of a tensor or seam.
 void check_ends(const std::vector<Kernel>& kernels, const Tensor& tensor, bool is_seam,
                 std::vector<InvalidGraph::Fault>& wrong) {
   if (tensor.from.index() >= kernels.size() || tensor.to.index() >= kernels.size()) {
@@ -61,13 +61,13 @@ void check_ends(const std::vector<Kernel>& kernels, const Tensor& tensor, bool i
     add(to.kind == KernelKind::Attention ? "operand must be 1 to 6" : "operand must be 1 or 2");
   }
   if (tensor.value < 0 && tensor.rows != 0) {
-    add("rows are those of a part, expected the number of a value");
+    add("rows: only with 'value', which numbers the part of the output");
   }
   if (tensor.next_step && (from.steps < 2 || from.steps != to.steps)) {
-    add("a step hands the next one something, expected kernels of as many steps, at least 2");
+    add("next_step: expected two kernels with the same number of 'steps', at least 2");
   }
   if (is_seam && from.phase != to.phase) {
-    add("layers hand each other what both compute in the same phase");
+    add("next_layer, next_step: expected two kernels of the same phase");
   } else if (from.phase == Phase::Backward && to.phase == Phase::Forward) {
     add("a backward kernel cannot feed a forward one");
   }
@@ -87,14 +87,14 @@ void check_kernels_and_tensors(const std::vector<Kernel>& kernels,
       wrong.push_back({List::Kernels, "the name '" + kernel.name + "' stands twice"});
     }
     if ((kernel.kind == KernelKind::Attention) != kernel.attention.has_value()) {
-      wrong.push_back({List::Kernels, kernel.name + ": attention and its keys go together"});
+      wrong.push_back({List::Kernels, kernel.name + ": attention: only for the kind attention"});
     }
     if (kernel.backward_of &&
         (kernel.phase == Phase::Forward || kernel.backward_of->index() >= kernels.size() ||
          kernels[kernel.backward_of->index()].phase == Phase::Backward)) {
       wrong.push_back(
           {List::Kernels,
-           kernel.name + ": backward_of: a backward kernel has one, expected a forward kernel"});
+           kernel.name + ": backward_of: only in a backward kernel, expected a forward kernel"});
     }
     if (!kernel.weight_of) continue;
     const std::size_t owner = kernel.weight_of->index();
@@ -121,7 +121,7 @@ void index_adjacency(std::size_t kernels, const std::vector<Tensor>& tensors, En
   }
 }
 
-/// Tensors of one producer and one number are one value, of one size.
+/// Tensors of one producer with the same number are one value, and must have the same size.
 std::vector<std::vector<TensorId>> join_values(const std::vector<Kernel>& kernels,
                                                const std::vector<Tensor>& tensors) {
   std::vector<std::vector<TensorId>> values;
@@ -145,8 +145,8 @@ std::vector<std::vector<TensorId>> join_values(const std::vector<Kernel>& kernel
   return values;
 }
 
-/// The first tensor in either direction between a kernel with a weight and the one that a seam to
-/// the next step joins it with.
+/// For each kernel with a weight the first tensor, in either direction, between it and the other
+/// end of its `next_step` seam: the two kernels take turns (docs/model.md, section 14).
 std::vector<std::optional<TensorId>> turns_of(const std::vector<Kernel>& kernels,
                                               const std::vector<Tensor>& tensors,
                                               const std::vector<Tensor>& seams) {

@@ -37,45 +37,46 @@ constexpr Type kStages{
 const Schema& schema_of(Rows<Equations>) {
   using E = Equations;
   static constexpr Field kFields[] = {
-      field<&E::all_reduce_passes>("all_reduce_passes", "how often an all-reduce sends the data",
+      field<&E::all_reduce_passes>("all_reduce_passes", "number of times an all-reduce sends data",
                                    {.limits = {1, 2}}),
-      whole("virtual_stages", "of a step, in its bubble", kStages),
+      whole("virtual_stages", "virtual stages of a chip, which shorten the bubble", kStages),
       field<&E::layout_conversion_bytes>("layout_conversion_bytes",
-                                         "what a chip sends to convert a tensor"),
-      field<&E::phases>("phases", "which partitions forward and backward kernels share"),
+                                         "bytes that a chip sends to convert a tensor"),
+      field<&E::phases>("phases", "partitions that forward and backward kernels may share"),
       field<&E::weight_traffic>(
           "weight_traffic",
-          "how often weights come from memory: once a step where the SRAM cannot hold those of all "
-          "layers of a stage, never, or for every sample"),
-      field<&E::shards>("shards", "what a chip has of a kernel whose `outer` is divided"),
-      field<&E::layer_seams>("layer_seams", "what layers hand each other"),
+          "when weights are read from memory: once a step if the SRAM cannot hold the weights of a "
+          "stage, never, or for every sample"),
+      field<&E::shards>("shards", "a chip's part of a kernel whose `outer` is divided"),
+      field<&E::layer_seams>("layer_seams", "whether tensors between layers cost anything"),
       field<&E::shapes>("shapes", "whether tensors must fit the extents of their kernels",
                         {.flags = kNoCost}),
-      field<&E::all_to_all>("all_to_all", "what binds an all-to-all over the machine"),
+      field<&E::all_to_all>("all_to_all", "the limit of an all-to-all over the machine"),
       field<&E::all_to_all_pairs>("all_to_all_pairs",
-                                  "pairs whose messages cross the bisection, of n chips"),
+                                  "number of pairs of n chips whose messages cross the bisection"),
       field<&E::dlrm_gradient_bandwidth>(
-          "dlrm_gradient_bandwidth", "of flat gradient all-reduces",
+          "dlrm_gradient_bandwidth", "bandwidth of flat gradient all-reduces",
           {.limits = {1, 1e24}, .preset = "network", .none = "network"}),
       field<&E::latency>("latency", "which exchanges pay the latencies of links"),
       field<&E::links>("links", "which links and ports are paid for"),
-      field<&E::pipeline>("pipeline", "how long the pipeline of a step takes"),
-      field<&E::lone_kernels>("lone_kernels", "what is in the SRAM while a kernel runs alone"),
+      field<&E::pipeline>("pipeline", "formula of the pipeline: (40), or the bubble alone"),
+      field<&E::lone_kernels>("lone_kernels", "whether a lone kernel must fit the SRAM whole"),
       field<&E::weight_pieces>(
           "weight_pieces",
-          "what the pieces of a weight that is cut load again: nothing; each the inputs, and every "
-          "micro-batch the weight; or, as in later published runs, each all tensors of the kernel"),
+          "what is loaded again if a weight is cut into pieces: nothing; inputs for each piece and "
+          "the weight for each micro-batch; or, as in later published runs, all tensors"),
       field<&E::grid>("grid", "which dimensions span the grid of the chips"),
       field<&E::spilled>("spilled", "the time of a byte once the first memory is full"),
-      field<&E::out_of_core>("out_of_core",
-                             "what HPL, FFT and graphs with `out_of_core` move between memory and "
-                             "chip, which hold a part of their data at a time"),
+      field<&E::out_of_core>(
+          "out_of_core",
+          "whether passing data through the chip is charged, of HPL, FFT and `out_of_core`"),
       field<&E::array_loads>("array_loads",
-                             "the rows of a weight or an input that stays in the arrays"),
-      field<&E::gather>("gather",
-                        "how a gather uses several dimensions: one after the other, of a torus "
-                        "(`both_ways`) or all of them at once on parts of the data"),
-      field<&E::directions>("directions", "of the links of a ring that collectives use",
+                             "whether loading an operand that stays in the arrays takes cycles"),
+      field<&E::gather>(
+          "gather",
+          "whether dimensions of a gather work in turn, at once if they are a torus (`both_ways`), "
+          "or always at once"),
+      field<&E::directions>("directions", "number of directions of a ring that collectives use",
                             {.limits = {1, 2}})};
   static const Schema kSchema = [] {
     Schema all = schema<Equations>("equations", kFields);
@@ -94,8 +95,8 @@ const Schema& schema_of(Rows<Execution>) {
       field<&E::style>("style", "fuse the kernels of a partition, or run every kernel alone"),
       field<&E::partitions>(
           "partitions",
-          "the most partitions, of each stage if stages divide the graph; without "
-          "effect on kernel_by_kernel",
+          "greatest number of partitions, of each stage with `stages: graph`; no effect on "
+          "kernel_by_kernel",
           {.limits = {1, kMostPartitions}, .preset = "one for each kernel"}),
       field<&E::stages>("stages",
                         "content of the stages of the pipeline: equal numbers of layers or, with "
@@ -109,13 +110,13 @@ const Schema& schema_of(Rows<Execution>) {
           "compute_utilization", "share of the peak that a partition reaches",
           {.limits = {1e-9, 1}, .preset = "cores are allocated and cycles counted"}),
       field<&E::levels>("levels",
-                        "what moves through the on-chip levels takes time as well "
+                        "whether traffic of the on-chip levels takes time "
                         "([technology.md](technology.md), section 4)"),
-      field<&E::math>("math", "the number format of arithmetic, on a chip that states `peaks`",
-                      {.preset = "by `word`: fp64, of 4 B by `framework`, bf16, fp8, fp4"}),
+      field<&E::math>("math", "number format of arithmetic, on a chip that states `peaks`",
+                      {.preset = "by `word`: fp64, 4 B by `framework`, bf16, fp8, fp4"}),
       field<&E::library>("framework",
-                         "what computes products of words of 4 B: in fp32, or in tf32 as all but "
-                         "torch and cublas do; jax on TPUs in bf16")};
+                         "library for products of words of 4 B: torch and cublas multiply in fp32, "
+                         "the others in tf32, jax on TPUs in bf16")};
   return schema<Execution, kFields>("execution");
 }
 

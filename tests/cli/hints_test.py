@@ -163,7 +163,7 @@ class Hints(CliTest):
                 "chunk": 512}
         self.write("h.json", json.dumps(pair))
         config = self.write("c.json", deployment(framework="sglang"))
-        self.ruled_out(config, "sglang does not run it: a pipeline takes no chunks",
+        self.ruled_out(config, "sglang does not run it: chunks of prefill are not supported",
                        certain(self.result(config)))
         config = self.write("c.json", deployment(modes=["disaggregated"]))
         self.ruled_out(config, "mode: expected disaggregated as in the config, got aggregated",

@@ -185,6 +185,21 @@ class SchemaTest(unittest.TestCase):
             self.assertEqual(page.read_text(), renewed(page, self.schema),
                              f"renew it: {sys.argv[0]} DFSEARCH --write")
 
+    def test_no_range_is_empty(self):
+        def ranges(rule):
+            if isinstance(rule, dict):
+                if "minimum" in rule and "maximum" in rule:
+                    yield rule
+                for inner in rule.values():
+                    yield from ranges(inner)
+            elif isinstance(rule, list):
+                for inner in rule:
+                    yield from ranges(inner)
+        found = list(ranges(self.schema))
+        self.assertGreater(len(found), 100)
+        for rule in found:
+            self.assertLess(rule["minimum"], rule["maximum"], rule)
+
     @unittest.skipUnless(jsonschema, "python3-jsonschema and python3-yaml are not installed")
     def test_every_shipped_config_is_valid(self):
         jsonschema.Draft7Validator.check_schema(self.schema)

@@ -155,8 +155,7 @@ int run_export(const CommandLine& line) {
   const std::vector<Kernel>& kernels = config.problem.workload.graph.kernels();
   if (std::any_of(kernels.begin(), kernels.end(), has_steps)) {
     throw InputError(line.config +
-                     ": steps of kernels are not part of an exported program, "
-                     "expected 'steps: 1'");
+                     ": steps of kernels are not part of an exported program, expected 'steps: 1'");
   }
   refuse_stages(config, "an exported program");
   check_output(line.output);

@@ -26,12 +26,12 @@ constexpr const char* kFirstExamples = R"(  dfsearch gpt3_1t
   dfsearch study configs/studies/sram_bandwidth.yaml -o sram
 )";
 constexpr const char* kProgress =
-    "progress: time, nodes expanded and open, best step time with its utilization, lower "
-    "bound, gap, and how the best was found: H hint, S segments of one order, R relaxed "
-    "sharding, P partitions that dual values just pay for, T tree, B middle of a box of "
-    "splits; #2 while the next-best parallelism or split is sought. SIGINT (Ctrl-C), SIGTERM "
-    "and SIGHUP stop a search; it reports and writes the best mapping so far. A second one "
-    "kills.";
+    "progress: time, nodes expanded and open, best step time with its utilization, lower bound, "
+    "gap, and how the best was found: H hint, S segments of one order, R relaxed sharding, P "
+    "partitions of reduced cost 0, M moves, T tree, B middle of a box of splits; #2: search for "
+    "the "
+    "next-best parallelism or split. SIGINT (Ctrl-C), SIGTERM and SIGHUP stop a search, which then "
+    "reports and writes the best mapping so far. A second signal kills the program.";
 constexpr const char* kExitStatus =
     R"(  0  proved within the gap that was allowed; evaluate: the mapping fits
   1  internal error
@@ -39,7 +39,7 @@ constexpr const char* kExitStatus =
   3  proved infeasible; evaluate: the mapping does not fit
   4  not proved: stopped by a limit or a signal with a mapping, or a plan that may not fit
   5  not proved: stopped by a limit or a signal without one, or none found to fit
-  study: 0 all that had to be solved is proved, 3 and nothing fits; 4 something is not, 5 nothing is
+  study: 0 all required points are proved, 3 and none fits; 4 some are not proved, 5 none is
 )";
 
 /// Words behind a head, wrapped and indented; ends in a newline.

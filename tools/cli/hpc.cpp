@@ -301,7 +301,7 @@ int run_collective(const CommandLine& line) {
   const double n = number(machine.chips);
   if (axes.empty()) throw InputError(line.config + ": chips: expected several");
   if (!asked.nccl.empty() && axes.size() != 1) {
-    throw InputError("--nccl: its shares are those of one switch, expected chips of one node");
+    throw InputError("--nccl: measured within one node, expected a system of one switch");
   }
   Seconds bound{};
   if (asked.operation != Kind::AllToAll && asked.operation != Kind::Broadcast) {

@@ -335,7 +335,7 @@ void finish_study(CommandLine& line) {
     return;
   }
   if (!line.more_configs.empty()) {
-    usage_error("study: one study is enough, got also " + in_quotes(line.more_configs[0]));
+    usage_error("study: expected one study, got also " + in_quotes(line.more_configs[0]));
   }
   line.config = find_input(line.config, ShelfKind::Studies).string();
   if (study.task == Task::Run && study.output.empty()) {

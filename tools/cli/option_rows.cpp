@@ -114,7 +114,8 @@ constexpr OptionRow kSolve[] = {
     {"--checkpoint", "FILE",
      "save the state of the search in FILE every few seconds, and resume from FILE if it exists",
      set<&Line::checkpoint>},
-    {"--resume", "FILE", "resume from such a file, with the same config", set<&Line::resume>},
+    {"--resume", "FILE", "resume from a file of --checkpoint, with the same config",
+     set<&Line::resume>},
     {"--events", "FILE|-",
      "write the events of the search as JSON lines; with - they replace the report",
      set<&Line::events>},
@@ -184,10 +185,10 @@ constexpr OptionRow kExport[] = {
 constexpr OptionRow kTable[] = {kJson};
 
 constexpr OptionRow kMesh[] = {
-    {"--axis", "N", "numbers of members of axes that are rings: the last member sends to the first",
+    {"--axis", "N", "number of members of an axis that is a ring: the last sends to the first",
      mesh_axis, kRepeatable},
     {"--open", "N",
-     "numbers of members of axes that are pipelines: the last member does not send to the first",
+     "number of members of an axis that is a pipeline: the last does not send to the first",
      open_axis, kRepeatable},
     {"--torus", "", "a link joins the first and the last chip of each row and column",
      set<&Line::mesh, &Mesh::closed>},
@@ -259,8 +260,8 @@ constexpr OptionRow kPredict[] = {
      "its deployments, with cross-validation; write the stack or engine to FILE and use it",
      set<&Line::fit>},
     {"--leave-out", "COLUMN",
-     "print errors by constants that are fitted without all runs of the same COLUMN: model, "
-     "release, gpu or source",
+     "print errors with constants fitted without all runs of the same COLUMN: model, release, gpu "
+     "or source",
      set<&Line::left_out>},
     {"--stack", "NAME", "the stack or engine to fit, required if the table has several",
      set<&Line::fit_stack>},
@@ -366,7 +367,7 @@ constexpr CommandRow kCommands[] = {
   dfsearch configs/gpt3_1t_free.yaml --top 5
   dfsearch configs/training/llama3_70b_2048_h100.yaml
   dfsearch configs/calculon_1t.yaml --count
-  dfsearch configs/gpt3_1t_free.yaml --checkpoint run.ck    # the same again goes on from there
+  dfsearch configs/gpt3_1t_free.yaml --checkpoint run.ck    # run it again to resume
   dfsearch configs/transformers/llama3_70b.yaml --set workload.model=qwen2_5_72b
 )"},
     {run_evaluate, "evaluate", kEvaluateUsage, "config", kEvaluate, finish_evaluate, kConfigs,
@@ -402,8 +403,9 @@ constexpr CommandRow kCommands[] = {
     {run_collective, "collective", kCollectiveUsage, "config", kCollective, nullptr, kConfigs,
      !kSeveral, "A config needs its system only, as for chip (docs/collectives.md)."},
     {run_mesh, "mesh", kMeshUsage, "mesh", kMesh, finish_mesh, !kConfigs, !kSeveral,
-     "Axes count from 0 and are placed in every order, innermost first, column after column: all "
-     "upwards, or every second one downwards as a snake."},
+     "Axes are numbered from 0 and placed in every order, innermost first. They fill the mesh "
+     "column "
+     "by column, all columns upwards, or every second one downwards (a snake)."},
     {run_predict, "predict", kPredictUsage, "table of runs", kPredict, finish_predict, !kConfigs,
      !kSeveral,
      "A table of training runs (docs/truth.md), or of deployments that serve (docs/serving.md), "

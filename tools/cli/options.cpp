@@ -128,10 +128,10 @@ bool split(const CommandRow& command, Words words, std::vector<std::string>& inp
       if (value.starts_with("--")) value.clear();
     }
     if (value.empty()) {
-      const std::string of_value =
-          got.empty() ? "" : fmt::format(", got {}; a value like that goes behind '='", got);
-      usage_error(fmt::format("{}: expected {} behind it{}", given->row.name(), given->row.value,
-                              of_value));
+      const std::string name = given->row.name();
+      usage_error(
+          fmt::format("{0}: missing its value {1}{2}", name, given->row.value,
+                      got.empty() ? "" : fmt::format("; write {0}={1} if it is {1}", name, got)));
     }
     given->values.push_back(std::move(value));
   }
@@ -163,11 +163,11 @@ void take_inputs(const CommandRow& command, const std::vector<std::string>& inpu
   }
   const bool takes_none = name.empty();
   if ((!line.more_configs.empty() && !command.takes_several) || (takes_none && !inputs.empty())) {
-    usage_error(fmt::format("{}: one {} is enough, got also {}", command.name, command.input,
+    usage_error(fmt::format("{}: expected one {}, got also {}", command.name, command.input,
                             in_quotes(inputs.back())));
   }
   if (!line.config.empty() && !line.config_option.empty()) {
-    usage_error(fmt::format("{}: one config is enough, got {} and {}", command.name,
+    usage_error(fmt::format("{}: expected one config, got {} and {}", command.name,
                             in_quotes(line.config_option), in_quotes(line.config)));
   }
   if (line.config.empty()) line.config = line.config_option;
@@ -201,15 +201,15 @@ const CommandRow* command_named(std::string_view word) {
 
 std::variant<CommandLine, HelpText> parse_command_line(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
-  if (words.empty()) usage_error("what is to be searched? usage: dfsearch CONFIG [options]");
+  if (words.empty()) usage_error("missing CONFIG, usage: dfsearch CONFIG [options]");
   if (words[0] == "--version") {
-    if (words.size() > 1) usage_error("--version: expected no words behind it");
+    if (words.size() > 1) usage_error("--version: expected no other words");
     return HelpText{fmt::format("dfsearch {}\n{}", kVersion, cluster_text())};
   }
   if (words[0] == "help") {
     if (words.size() == 1) return HelpText{help_text()};
     if (words.size() > 2)
-      usage_error("help: one command is enough, got also " + in_quotes(words[2]));
+      usage_error("help: expected one command, got also " + in_quotes(words[2]));
     words = {words[1], "--help"};
   }
 

@@ -1,9 +1,8 @@
-// A model needs chips of each pool, and its capacity on a number of chips is a knapsack of several
-// dimensions: the best sum of deployments side by side, found for all numbers of chips at once
-// (Gilmore and Gomory, Operations Research 1966).  The least numbers that are enough for its rate
-// are its front; fronts of the models are added one after the other, and the first one of equal or
-// larger sums is kept.  Dollars, watts and chips rise with each number, so the best sum is on the
-// last front.
+// The greatest capacity of a model, for each number of chips of each pool, is a knapsack problem of
+// several dimensions whose items are deployments (Gilmore and Gomory, Operations Research 1966).
+// The minimal numbers of chips with enough capacity for the rate are the front of the model.  The
+// fronts of the models are added one after the other, without dominated sums.  Dollars, watts and
+// chips rise with each number, so the best sum is on the last front.
 
 #include "engine/serving/find_deployment.hpp"
 
@@ -31,8 +30,8 @@ class Numbers {
   explicit Numbers(const std::vector<Pool>& pools) {
     if (count_of(pools) > static_cast<double>(kMostNumbers)) {
       throw InputError(
-          fmt::format("serving.pools: the chips of a fleet leave more than {} numbers "
-                      "of chips, expected smaller pools",
+          fmt::format("serving.pools: the pools of a fleet have more than {} combinations of "
+                      "numbers of chips, expected smaller pools",
                       kMostNumbers));
     }
     for (const Pool& pool : pools) {
@@ -41,7 +40,7 @@ class Numbers {
       count_ *= static_cast<std::size_t>(pool.chips) + 1;
     }
   }
-  /// How many numbers of chips these pools leave.
+  /// The number of combinations of chips of the pools.
   [[nodiscard]] static double count_of(const std::vector<Pool>& pools) {
     double count = 1.0;
     for (const Pool& pool : pools) count *= real(pool.chips) + 1.0;
@@ -86,8 +85,8 @@ struct Choice {
 };
 using Choices = std::map<std::size_t, Choice>;
 
-/// Offers the deployment of a box that serves most on these chips, if it serves more than the known
-/// one: branch and bound, the larger batches first.
+/// Finds the deployment of a box with the greatest capacity on these chips, if it exceeds the known
+/// one, by branch and bound with larger batches first.
 void offer(const DeploymentBox& box, std::int64_t prefillers, std::int64_t decoders,
            std::size_t chips, PacedDeadline& paced, Choices& choices) {
   paced.check();
@@ -104,7 +103,7 @@ void offer(const DeploymentBox& box, std::int64_t prefillers, std::int64_t decod
   offer(below, prefillers, decoders, chips, paced, choices);
 }
 
-/// The best for each number of chips.
+/// The best deployment for each number of chips.
 Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& deadline) {
   const DeploymentSpace space(task, deadline);
   const auto chips_of = [&](const Structure& structure, std::int64_t count) {
@@ -117,7 +116,7 @@ Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& dea
     const DeploymentBox box(space, chain, nullptr);
     for (const std::int64_t count : chain.replicas) {
       offer(box, 0, count, chips_of(box.decode(), count), paced, choices);
-      if (count == 1) break;  // replicas by themselves are choices of their own
+      if (count == 1) break;  // several independent replicas are several deployments
     }
   }
   for (const PrefillChain& prefill : space.prefillers()) {
@@ -139,8 +138,9 @@ Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& dea
 /// The rate of a model with each number of chips, and the deployments for it.
 struct Served {
   std::vector<double> most;
-  std::vector<const Choices::value_type*> last;  ///< of the sum; null: a chip is idle
-  std::vector<std::size_t> idle;                 ///< the number without it
+  std::vector<const Choices::value_type*>
+      last;                       ///< last deployment of the sum; null: one idle chip
+  std::vector<std::size_t> idle;  ///< the number without this idle chip
 };
 
 Served served_by(const Choices& choices, const Numbers& numbers, std::size_t pools,
@@ -169,7 +169,7 @@ Served served_by(const Choices& choices, const Numbers& numbers, std::size_t poo
   return served;
 }
 
-/// The least numbers of chips that are enough.
+/// The minimal numbers of chips with at least this rate.
 std::vector<std::size_t> enough_for(double rate, const Served& served, const Numbers& numbers,
                                     std::size_t pools) {
   const auto is_enough = [&](std::size_t n) { return served.most[n] >= rate * (1.0 - kRounding); };
@@ -323,7 +323,7 @@ class FleetFinder {
     result_.stats.first_incumbent = result_.stats.best_incumbent = monitor_.total_time();
   }
 
-  /// One number after the other is changed, all else as it is.
+  /// Finds remedies; each one changes a single number.
   void explain(const Mixes& mixes) {
     add_budget_remedies(mixes);
     for (std::size_t m = 0; m < fleet_.models.size(); ++m) {

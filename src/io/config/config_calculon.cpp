@@ -1,7 +1,6 @@
-// A config with `equations: calculon`: its sections, and the given decisions of executions.  Values
-// that are given may contradict each other or the transformer.  A contradiction among given values
-// is reported here, at its place; one that only a search can find, such as a memory that is too
-// small, is a result.
+// Reads a config with `equations: calculon`: its sections, and the given decisions of executions.
+// Given values that contradict each other or the transformer are errors, reported at their place; a
+// contradiction that only a search can find, such as a memory that is too small, is a result.
 
 #include "io/config/config_training.hpp"
 
@@ -35,7 +34,7 @@ constexpr Type kMaybe = [] {
 }();
 constexpr Type kNetworkIndices = list_of(TypeOf<std::int64_t>::type);
 
-/// Reads the section, then holds the values against each other.
+/// Reads the section, then checks the values against each other.
 class ChoicesReader {
  public:
   ChoicesReader(const YamlEntry& section, const calculon::ModelShape& transformer,
@@ -55,7 +54,7 @@ class ChoicesReader {
         messages_.count() == before) {
       messages_.add(reader_.place(), "calculon", "missing key 'global_batch' or 'maximum_batch'");
     }
-    // Against a transformer or a machine that is wrong nothing can be checked.
+    // Values cannot be checked against a wrong transformer or machine.
     if (others_are_right_ && messages_.count() == before) check();
     if (others_are_right_ && messages_.count() == before) check_domains();
     return choices_;
@@ -85,7 +84,7 @@ class ChoicesReader {
     choices_.networks = networks;
   }
 
-  /// Points to the first of the keys that is given, or to one that the command line gave.
+  /// Reports an error of `keys` at the first given one; keys of the command line come first.
   void wrong(std::initializer_list<std::string_view> keys, const std::string& what) {
     const YamlEntry* first = nullptr;
     for (const std::string_view key : keys) {
@@ -230,8 +229,7 @@ class ChoicesReader {
     }
   }
 
-  const bool others_are_right_;
-  /// A given value must be legal beside some values of the open ones.
+  /// A given value must be legal together with some values of the open decisions.
   void check_domains() {
     using Space = calculon::ExecutionSpace;
     check_domain("chunks", choices_.chunks, &ExecutionChoices::chunks, &Space::chunk_counts);
@@ -257,19 +255,20 @@ class ChoicesReader {
         values.insert(others.begin(), others.end());
       }
     }
-    if (values.empty()) return;  // no degrees are legal, whatever this is
-    constexpr std::size_t kMostTold = 12;
-    std::string told;
+    if (values.empty()) return;  // no degrees are legal, for any value of this key
+    constexpr std::size_t kMostListed = 12;
+    std::string list;
     for (const std::int64_t value : values) {
-      if (static_cast<std::size_t>(std::count(told.begin(), told.end(), ',')) + 1 == kMostTold) {
-        told += ", ...";
+      if (static_cast<std::size_t>(std::count(list.begin(), list.end(), ',')) + 1 == kMostListed) {
+        list += ", ...";
         break;
       }
-      told += fmt::format("{}{}", told.empty() ? "" : ", ", value);
+      list += fmt::format("{}{}", list.empty() ? "" : ", ", value);
     }
-    wrong({key}, fmt::format("no degrees allow it, expected one of {}, got {}", told, *given));
+    wrong({key}, fmt::format("no degrees allow it, expected one of {}, got {}", list, *given));
   }
 
+  const bool others_are_right_;
   MapReader reader_;
   const calculon::ModelShape& transformer_;
   const Machine& machine_;
@@ -301,26 +300,25 @@ const Schema& schema_of(Rows<ExecutionChoices>) {
       field<&C::tensor>("tensor", "degree; the product of the three is the number of chips", kOpen),
       field<&C::pipeline>("pipeline", "degree", kOpen),
       field<&C::data>("data", "degree", kOpen),
-      by_hand("networks", "indices of those that serve tensor, pipeline and data ranks",
+      by_hand("networks", "indices of the networks of tensor, pipeline and data ranks",
               kNetworkIndices, {.limits = {0, 7}, .preset = "searched"}),
       field<&C::maximum_batch>("maximum_batch",
-                               "where `global_batch` is left out: the batch is the greatest "
-                               "multiple of the data degree that is no more. One of the two is "
-                               "required"),
+                               "in place of `global_batch`: the batch is the greatest multiple of "
+                               "the data degree up to this. One of the two is required"),
       field<&C::global_batch>("global_batch", "samples of a step"),
       field<&C::micro_batch>("micro_batch",
                              "samples of a data rank that go through the stages together", kOpen),
       field<&C::chunks>("chunks", "parts of a stage that are interleaved in the pipeline", kOpen),
       field<&C::recompute>("recompute",
-                           "activations that the backward pass computes again: all of a block, "
-                           "those of the attention matrix, or none",
+                           "activations that the backward pass computes again: all of a block, the "
+                           "attention matrix, or none",
                            kOpen),
-      field<&C::communication>("communication",
-                               "how tensor ranks sum: all-reduce; all-reduce, but split towards "
-                               "the next stage; reduce-scatter and all-gather, the sequence split "
-                               "between",
-                               kOpen),
-      field<&C::overlap>("overlap", "how their exchanges hide behind matrix products", kOpen),
+      field<&C::communication>(
+          "communication",
+          "how tensor ranks add up: all-reduce; all-reduce with messages to the next stage split; "
+          "or reduce-scatter and all-gather, with the sequence split between them",
+          kOpen),
+      field<&C::overlap>("overlap", "how exchanges of tensor ranks hide behind products", kOpen),
       field<&C::redo>("redo",
                       "gather again in the backward pass instead of keeping what was gathered",
                       kOpenFlag),
@@ -330,9 +328,8 @@ const Schema& schema_of(Rows<ExecutionChoices>) {
                        {.type = &kYesOrNoType}),
       field<&C::sharding>("sharding", "the optimizer's states are divided over the data ranks",
                           kOpenFlag),
-      field<&C::offload>(
-          "offload", "what is kept in the second memory; `none` is the same as `[]`: nothing is",
-          kOpen)};
+      field<&C::offload>("offload", "what is kept in the second memory; `none` is the same as `[]`",
+                         kOpen)};
   return schema<C, kFields>("execution of Calculon's model");
 }
 
@@ -358,7 +355,7 @@ CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
   if (equations && equations->value.type == YamlNode::Type::Map) {
     MapReader preset(*equations, messages);
     preset.optional("preset");
-    preset.finish();  // there is nothing to switch
+    preset.finish();  // other keys are errors: this model has no switches
   }
   if (const YamlEntry* choices = reader.required("calculon")) {
     config.task.choices =

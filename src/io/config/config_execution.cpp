@@ -86,11 +86,9 @@ const Schema& schema_of(Rows<ExecutionSection>) {
   using E = ExecutionSection;
   static constexpr Field kFields[] = {
       keys_of<&E::execution>(),
-      field<&E::launch_overhead>(
-          "launch_overhead",
-          "of `dfsearch gemm`, which times a GEMM alone on a chip; not of searches",
-          {.limits = kLatencyLimits}),
-      by_hand("pins", "partitions of kernels, counted from 0", kPins,
+      field<&E::launch_overhead>("launch_overhead", "time of a launch, for `dfsearch gemm` alone",
+                                 {.limits = kLatencyLimits}),
+      by_hand("pins", "partitions of kernels by name, counted from 0", kPins,
               {.limits = {0, static_cast<double>(kLargestCount)}, .preset = "none"})};
   return schema<E, kFields>("execution");
 }
@@ -99,15 +97,15 @@ const Schema& schema_of(Rows<ShardingSection>) {
   static constexpr Field kFields[] = {
       field<&ShardingSection::axes>(
           "axes",
-          "with 2 the tensor group is a grid: its innermost dimension of more than one chip is the "
-          "first axis, all others the second, and a kernel is sharded on a loop along each",
+          "2: the tensor group is a grid, and a kernel is sharded on one loop along each axis. The "
+          "innermost dimension of more than one chip is the first axis, all others the second",
           {.limits = {1, kTensorAxes}}),
-      by_hand("pins", "the sharded loop of kernels", kLoopPins, {.preset = "none"})};
+      by_hand("pins", "sharded loops of kernels by name", kLoopPins, {.preset = "none"})};
   return schema<ShardingSection, kFields>("sharding");
 }
 
 const Schema& schema_of(Rows<EquationsSection>) {
-  static constexpr Field kFields[] = {by_hand("preset", "what holds for all other switches",
+  static constexpr Field kFields[] = {by_hand("preset", "values of all other switches",
                                               TypeOf<Preset>::type, {.preset = "physical"}),
                                       keys_of<&EquationsSection::equations>(),
                                       keys_of<&EquationsSection::technology>()};
@@ -123,7 +121,8 @@ const Schema& schema_of(Rows<SearchSettings>) {
                             {.limits = kTimeLimits, .preset = "none"}),
       field<&S::memory_limit>(
           "memory_limit",
-          "memory of the search; near it, the search goes depth first and remembers nothing more",
+          "memory of the search; near this limit it continues depth first and stores no more "
+          "tables",
           {.limits = kMemoryLimits, .preset = "half of the machine"})};
   return schema<S, kFields>("search");
 }
@@ -133,16 +132,15 @@ const Schema& schema_of(Rows<SearchSection>) {
   static constexpr Field kFields[] = {
       field<&S::sharding>(
           "sharding",
-          "`joint`: the loops of the best objective, searched together with all else; "
-          "`least_bytes`: those that communicate least, chosen before everything else, as "
-          "published runs do. Results have that in their `scope` ([results.md](results.md#scope)) "
-          "where another choice might have cost something else",
+          "`joint`: loops are searched together with all other decisions; `least_bytes`: the loops "
+          "that communicate least are chosen first, as in published runs, which the `scope` of "
+          "results states ([results.md](results.md#scope)) if other loops might cost less",
           {.preset = "joint; with the preset `published` least_bytes"}),
-      field<&S::objective>("objective",
-                           "what is minimised: the step time, or its product with the price or "
-                           "the power of the machine, that is, the most FLOP/s per dollar or per "
-                           "watt; needs a `price` or `power` above 0; or the time of the slowest "
-                           "stage for a sample, with `stages: graph`"),
+      field<&S::objective>(
+          "objective",
+          "what is minimised: the step time; its product with the price or the power of the "
+          "machine (`price` or `power` must be above 0), for the most FLOP/s per dollar or per "
+          "watt; or, with `stages: graph`, the time of the slowest stage for a sample"),
       keys_of<&S::settings>()};
   return schema<S, kFields>("search of mappings");
 }

@@ -271,29 +271,30 @@ std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMess
 const Schema& schema_of(Rows<DimensionSection>) {
   using D = DimensionSection;
   static constexpr Field kFields[] = {
-      whole("topology",
-            "how its members are joined; on a `mesh` or `torus2d` a plan of training places them",
-            kJoined, {.flags = kRequired}),
-      field<&D::width>("width", "of a mesh, in chips", {.limits = kSideOfMesh, .preset = "none"}),
-      field<&D::height>("height", "of a mesh, in chips", {.limits = kSideOfMesh, .preset = "none"}),
+      whole(
+          "topology",
+          "how members are linked; a plan of training places the members of a `mesh` or `torus2d`",
+          kJoined, {.flags = kRequired}),
+      field<&D::width>("width", "chips of a row", {.limits = kSideOfMesh, .preset = "none"}),
+      field<&D::height>("height", "chips of a column", {.limits = kSideOfMesh, .preset = "none"}),
       field<&D::sharing>(
           "sharing",
-          "whose messages share a link of a mesh: those of one role, as roles do not "
-          "talk at once, or of all",
+          "messages that share a link of a mesh: those of one role, as roles do not communicate at "
+          "the same time, or of all roles",
           {.preset = "own"}),
       field<&D::dimension, &NetworkDimension::degree>(
           "degree",
-          "members; the product over dimensions is `chips`, or the chips of one of the workload's "
-          "`copies`",
+          "number of members; the product over dimensions is `chips`, divided by `copies` of the "
+          "workload",
           {.preset = "searched"}),
       field<&D::dimension, &NetworkDimension::strategy>(
-          "strategy", "what the dimension serves; several may serve one", {.preset = "searched"}),
-      field<&D::ports, &DimensionPorts::link>("link",
-                                              "links of the `technology` in place of a bandwidth"),
-      field<&D::ports, &DimensionPorts::ports>("ports", "of a chip, for this dimension",
+          "strategy", "parallelism that the dimension serves; several may serve the same",
+          {.preset = "searched"}),
+      field<&D::ports, &DimensionPorts::link>("link", "kind of link of the `technology`"),
+      field<&D::ports, &DimensionPorts::ports>("ports", "ports of a chip for this dimension",
                                                {.preset = "as the topology has"}),
       field<&D::dimension, &NetworkDimension::bandwidth>(
-          "bandwidth", "of one link", {.limits = kBandwidthLimits, .unless = "link"}),
+          "bandwidth", "bandwidth of one link", {.limits = kBandwidthLimits, .unless = "link"}),
       field<&D::dimension, &NetworkDimension::latency>(
           "latency",
           "of one message over one link; which exchanges pay it is the switch `latency` of "

@@ -152,7 +152,7 @@ class PlanRules {
     const std::string expected =
         pipeline.size() == 1
             ? fmt::format("{} stages", pipeline.front())
-            : fmt::format("as many stages as a divisor of the chips, {}", task_.machine.chips);
+            : fmt::format("a number of stages that divides the chips, {}", task_.machine.chips);
     wrong({entry("training", "layers"), entry("parallelism", "pipeline")}, "layers",
           fmt::format("expected the layers of {}, got those of {}", expected, stages));
   }

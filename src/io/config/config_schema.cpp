@@ -27,11 +27,10 @@ constexpr Type kPresetOrSwitches = either(TypeOf<Preset>::type, kObject<Equation
 
 const Schema& schema_of(Rows<MappingRoot>) {
   static constexpr Field kFields[] = {
-      by_hand("workload", "what is computed", kWorkloadType,
+      by_hand("workload", "the computation", kWorkloadType,
               {.flags = kRequired | kFromFile | kFromModel}),
-      by_hand("system", "on which machine", kSystemType, {.flags = kRequired | kFromFile}),
-      by_hand("execution", "how partitions run, and which decisions are already taken",
-              kObject<ExecutionSection>),
+      by_hand("system", "the machine", kSystemType, {.flags = kRequired | kFromFile}),
+      by_hand("execution", "how partitions run, and fixed decisions", kObject<ExecutionSection>),
       by_hand("price", "what the machine costs", kObject<Price>),
       by_hand("power", "what the machine draws", kObject<Power>),
       by_hand("energy", "what work, idling and links take", kObject<EnergyRates>),
@@ -46,13 +45,13 @@ const Schema& schema_of(Rows<PlanRoot>) {
   static constexpr Field kFields[] = {
       by_hand("workload", "the model that is trained", kWorkloadType,
               {.flags = kRequired | kFromFile | kFromModel}),
-      by_hand("system", "on which machine", kAny, {.flags = kRequired}),
+      by_hand("system", "the machine", kAny, {.flags = kRequired}),
       by_hand("execution", "the rates of a chip", kObject<PlanExecutionSection>),
       by_hand("price", "what the machine costs", kObject<Price>),
       by_hand("power", "what the machine draws", kObject<Power>),
       by_hand("energy", "what work, idling and links take", kObject<EnergyRates>),
       by_hand("parallelism", "which degrees the search may choose", kObject<training::Choices>),
-      by_hand("training", "what of the plan is given", kObject<training::Task>,
+      by_hand("training", "decisions of the plan that are given", kObject<training::Task>,
               {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};
   return schema<PlanRoot, kFields>("config of a plan");
@@ -62,9 +61,9 @@ const Schema& schema_of(Rows<ExecutionRoot>) {
   static constexpr Field kFields[] = {
       by_hand("workload", "the model", kObject<calculon::ModelShape>,
               {.flags = kRequired | kFromFile}),
-      by_hand("system", "on which machine", kAny, {.flags = kRequired}),
+      by_hand("system", "the machine", kAny, {.flags = kRequired}),
       by_hand("equations", "calculon", kPresetOrSwitches, {.flags = kRequired}),
-      by_hand("calculon", "what of the execution is given", kObject<calculon::ExecutionChoices>,
+      by_hand("calculon", "decisions that are given", kObject<calculon::ExecutionChoices>,
               {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};
   return schema<ExecutionRoot, kFields>("config of an execution");
@@ -72,10 +71,10 @@ const Schema& schema_of(Rows<ExecutionRoot>) {
 
 const Schema& schema_of(Rows<ServingRoot>) {
   static constexpr Field kFields[] = {
-      by_hand("workload", "the model and what is asked of it", kObject<ServedSection>),
+      by_hand("workload", "the model and its requests", kObject<ServedSection>),
       by_hand("fleet", "several models, in place of `workload`", kObject<FleetSection>),
-      by_hand("serving", "the chips, and what of the deployment is given", kObject<ServingSection>,
-              {.flags = kRequired}),
+      by_hand("serving", "the chips, and decisions of the deployment that are given",
+              kObject<ServingSection>, {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};
   return schema<ServingRoot, kFields>("config of a deployment");
 }

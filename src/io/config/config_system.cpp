@@ -27,7 +27,7 @@ struct DerivedSystem {};
 constexpr Type kChip = either(TypeOf<GivenSram>::type, TypeOf<AcceleratorSection>::type, "cores");
 
 constexpr Field kMemoryLatency = field<&MemorySection::first, &MemoryTier::latency>(
-    "latency", "of one access; a partition of a mapping that moves anything waits for it once",
+    "latency", "latency of an access; each partition of a mapping with traffic waits for it once",
     {.limits = kLatencyLimits});
 
 /// More multiply-add units than 64-bit integers count.
@@ -295,23 +295,23 @@ const Schema& schema_of(Rows<AcceleratorSection>) {
   static constexpr Field kFields[] = {
       keys_of<&AcceleratorSection::accelerator>(),
       field<&AcceleratorSection::bundle>("bundle",
-                                         "cores that share a memory of a level of scope `bundle`")};
+                                         "number of cores that share a level of scope `bundle`")};
   return schema<AcceleratorSection, kFields>("accelerator");
 }
 
 const Schema& schema_of(Rows<GivenValues>) {
   using G = GivenValues;
   static constexpr Field kFields[] = {
-      field<&G::cores>("cores", "of a chip", {.preset = "derived"}),
-      field<&G::frequency>("frequency", "of a chip",
+      field<&G::cores>("cores", "cores of a chip", {.preset = "derived"}),
+      field<&G::frequency>("frequency", "clock of a chip",
                            {.limits = kFrequencyLimits, .preset = "derived"}),
-      field<&G::sram>("sram", "of a chip", {.limits = kSizeLimits, .preset = "derived"})};
+      field<&G::sram>("sram", "SRAM of a chip", {.limits = kSizeLimits, .preset = "derived"})};
   return schema<G, kFields>("given accelerator");
 }
 
 const Schema& schema_of(Rows<GivenSram>) {
-  static constexpr Field kFields[] = {
-      field<&GivenSram::sram>("sram", "of a chip", {.limits = kSizeLimits, .flags = kRequired})};
+  static constexpr Field kFields[] = {field<&GivenSram::sram>(
+      "sram", "SRAM of a chip", {.limits = kSizeLimits, .flags = kRequired})};
   return schema<GivenSram, kFields>("accelerator of peaks");
 }
 
@@ -319,7 +319,7 @@ const Schema& schema_of(Rows<MemoryTier>) {
   static constexpr Field kFields[] = {
       field<&MemoryTier::bandwidth>("bandwidth", "at most that of the first tier",
                                     {.limits = kBandwidthLimits, .flags = kRequired}),
-      field<&MemoryTier::capacity>("capacity", "of a chip",
+      field<&MemoryTier::capacity>("capacity", "capacity of a chip",
                                    {.limits = kSizeLimits, .flags = kRequired})};
   return schema<MemoryTier, kFields>("second memory");
 }
@@ -327,43 +327,43 @@ const Schema& schema_of(Rows<MemoryTier>) {
 const Schema& schema_of(Rows<MemorySection>) {
   using M = MemorySection;
   static constexpr Field kFields[] = {
-      field<&M::first, &MemoryTier::bandwidth>("bandwidth", "of a chip",
+      field<&M::first, &MemoryTier::bandwidth>("bandwidth", "bandwidth of a chip",
                                                {.limits = kBandwidthLimits, .flags = kRequired}),
-      field<&M::first, &MemoryTier::capacity>("capacity", "of a chip",
+      field<&M::first, &MemoryTier::capacity>("capacity", "capacity of a chip",
                                               {.limits = kSizeLimits, .preset = "unlimited"}),
       kMemoryLatency,
       field<&M::second>("second",
-                        "a slower tier behind a limited first one; once more is held than that "
-                        "has, traffic goes to both in proportion to their capacities")};
+                        "a slower second tier; if the data exceed the first tier, traffic goes to "
+                        "both tiers in proportion to their capacities")};
   return schema<M, kFields>("memory");
 }
 
 const Schema& schema_of(Rows<GivenMemory>) {
   using M = MemorySection;
   static constexpr Field kFields[] = {
-      field<&M::first, &MemoryTier::bandwidth>("bandwidth", "of a chip",
+      field<&M::first, &MemoryTier::bandwidth>("bandwidth", "bandwidth of a chip",
                                                {.limits = kBandwidthLimits, .preset = "derived"}),
-      field<&M::first, &MemoryTier::capacity>("capacity", "of a chip",
+      field<&M::first, &MemoryTier::capacity>("capacity", "capacity of a chip",
                                               {.limits = kSizeLimits, .preset = "derived"}),
       kMemoryLatency, field<&M::second>("second", "a slower tier behind the first")};
   return schema<M, kFields>("given memory");
 }
 
 static constexpr Field kEnergyOfSystem =
-    by_hand("energy", "of operations and of idling; a section `energy` changes single keys",
+    by_hand("energy", "energies of a chip; a section `energy` changes single keys",
             TypeOf<EnergyRates>::type, {.preset = "not stated"});
 
 const Schema& schema_of(Rows<KnownSystem>) {
   static constexpr Field kFields[] = {
-      by_hand("chips", "of the machine", TypeOf<std::int64_t>::type, {.flags = kRequired}),
-      by_hand("accelerator", "a chip; of one with `peaks` the `sram` is enough", kChip,
+      by_hand("chips", "number of chips", TypeOf<std::int64_t>::type, {.flags = kRequired}),
+      by_hand("accelerator", "cores of a chip; with `peaks` the key `sram` is enough", kChip,
               {.flags = kRequired}),
       by_hand("peaks",
-              "by number format, dense; none is scaled from another. Cores in `accelerator` have "
-              "the one that serves 16 bits; where another file or `--set` changes some of their "
-              "keys, all peaks change as theirs does, but for peaks that it states",
+              "peaks of dense products by number format. Cores in `accelerator` must have the peak "
+              "of 16 bits; if another file or `--set` changes keys of the cores, all peaks that it "
+              "does not state change by the same factor",
               TypeOf<Peaks>::type, {.preset = "the peak of the cores, for all formats"}),
-      by_hand("memory", "of a chip", TypeOf<MemorySection>::type, {.flags = kRequired}),
+      by_hand("memory", "memory of a chip", TypeOf<MemorySection>::type, {.flags = kRequired}),
       by_hand("levels", "on-chip memories, for `execution.levels`", TypeOf<LevelsSection>::type,
               {.preset = "none"}),
       by_hand("network", "dimensions, innermost first", kNetworkType,
@@ -374,17 +374,17 @@ const Schema& schema_of(Rows<KnownSystem>) {
 
 const Schema& schema_of(Rows<DerivedSystem>) {
   static constexpr Field kFields[] = {
-      by_hand("chips", "of the machine", TypeOf<std::int64_t>::type),
+      by_hand("chips", "number of chips", TypeOf<std::int64_t>::type),
       by_hand(
           "technology",
-          "what the chips are derived from; then `accelerator`, `memory` and `levels` need not be "
-          "there, and what they say goes before ([technology.md](technology.md))",
+          "technology from which chips are derived; `accelerator`, `memory` and `levels` are then "
+          "optional, and override derived values ([technology.md](technology.md))",
           TypeOf<Technology>::type, {.flags = kRequired | kFromFile}),
-      by_hand("budget", "what the parts of a chip may have", TypeOf<Budget>::type,
+      by_hand("budget", "area, power and edge of a chip and its parts", TypeOf<Budget>::type,
               {.flags = kRequired | kFromFile}),
-      by_hand("accelerator", "what is known of a chip", TypeOf<GivenValues>::type),
-      by_hand("memory", "what is known of it", TypeOf<GivenMemory>::type),
-      by_hand("levels", "what is known of them", TypeOf<GivenLevelsSection>::type),
+      by_hand("accelerator", "known values of a chip", TypeOf<GivenValues>::type),
+      by_hand("memory", "known values of the memory", TypeOf<GivenMemory>::type),
+      by_hand("levels", "known values of the levels", TypeOf<GivenLevelsSection>::type),
       by_hand("network", "dimensions, innermost first", kNetworkType),
       kEnergyOfSystem};
   return schema<DerivedSystem, kFields>("system of a technology");

@@ -40,7 +40,7 @@ void check_most(const YamlEntry& section, std::string_view key, std::int64_t cou
                 std::int64_t most, InputMessages& messages) {
   if (count <= most) return;
   messages.add(section.value.find(key)->value.place, key,
-               fmt::format("expected at most {} beside 'training', got {}", most, count));
+               fmt::format("expected at most {} with 'training', got {}", most, count));
 }
 
 /// Reads the layer by rule that the workload describes, and the size of its data.
@@ -51,12 +51,12 @@ void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
   if (workload->kind != WorkloadKind::LlmTraining) {
     messages.add(
         section.value.find("kind")->value.place, "kind",
-        fmt::format("expected llm_training beside 'training', got {}", name_of(workload->kind)));
+        fmt::format("expected llm_training with 'training', got {}", name_of(workload->kind)));
     return;
   }
   if (!workload->transformer) {
     messages.add(section.place, "workload",
-                 "expected a model by rule beside 'training', with 'model' or a key like "
+                 "expected a model by rule with 'training', by 'model' or a key like "
                  "'vocabulary' (docs/transformers.md)");
     return;
   }

@@ -137,7 +137,7 @@ bool is_utf8(std::string_view text) {
 
 std::string kind_of_text(const std::string& text) {
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) return "an empty file";
-  if (!is_utf8(text)) return "no text";
+  if (!is_utf8(text)) return "not UTF-8 text";
   YamlNode root;
   try {
     root = parse_yaml(text, "", false);

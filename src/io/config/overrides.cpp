@@ -136,7 +136,7 @@ std::vector<Override> parse_overrides(const std::vector<std::string>& texts,
     const std::string value = text.substr(equals + 1);
     // An empty shell variable must not take a key away.
     if (value.find_first_not_of(" \t\r\n") == std::string::npos) {
-      messages.add(change.place(), "", "expected a value after '=' (null takes the key away)");
+      messages.add(change.place(), "", "expected a value after '=' (null removes the key)");
       continue;
     }
     try {

@@ -239,38 +239,39 @@ const Schema& schema_of(Rows<Task>) {
   using S = StateBytes;
   static constexpr Extra kBytes{.type = &kElement, .limits = {0.125, 1024}};
   static constexpr Field kOthers[] = {
-      field<&Task::framework>(
-          "framework",
-          "plans that it can run, and what that costs ([training.md](training.md), section 6)",
-          {.type = &kOneOrNone<Framework, trains>, .preset = "any"}),
+      field<&Task::framework>("framework",
+                              "search only plans that this framework can run, and report the loss "
+                              "([training.md](training.md), section 6)",
+                              {.type = &kOneOrNone<Framework, trains>, .preset = "any"}),
       field<&Task::objective>("objective",
                               "what is minimised: the step time, the energy of a step or the "
                               "product of both, by the energies of a chip "
                               "([energy.md](energy.md))"),
-      field<&Task::changes>("states",
-                            "bytes of an element of a weight that is trained, in place of those "
-                            "of the stack, each by itself",
-                            {.preset = "those of the stack"}),
+      field<&Task::changes>(
+          "states", "bytes of each state of a trained weight; each key replaces that of the stack",
+          {.preset = "those of the stack"}),
       field<&Task::changes, &training::StackChanges::gradients>(
-          "gradients", "stay from step to step, or are made in each; beside a stack",
+          "gradients",
+          "memory of gradients stays allocated from step to step, or is allocated in each; needs "
+          "`stack`",
           {.preset = "those of the stack"}),
       field<&Task::changes, &training::StackChanges::loss>(
-          "loss", "how it is computed: its kind, or a map; beside a stack",
+          "loss", "kernels of the loss: their kind, or a map; needs `stack`",
           {.type = &kLossOrKind, .preset = "that of the stack"}),
       field<&Task::decide>("decide",
-                           "the ends of the constants of memory that plans have to fit at; beside "
-                           "a stack"),
+                           "the level of the constants of memory at which plans have to fit; needs "
+                           "`stack`"),
       field<&Task::data_overlap>(
           "data_overlap",
-          "gradients are added up, and weights gathered, while other layers are at work",
+          "whether gradients are reduced and weights gathered while other layers compute",
           {.type = &kYesOrNoType}),
       field<&Task::bytes, &S::gradient>(
-          "gradient", "an element of the gradients as they are added up over micro-batches",
-          kBytes),
+          "gradient", "size of an element of gradients that add up over micro-batches", kBytes),
       field<&Task::bytes, &S::sent>(
-          "sent_gradient", "an element of the gradients that replicas send each other", kBytes),
+          "sent_gradient", "size of an element of gradients that replicas exchange", kBytes),
       field<&Task::bytes, &S::optimizer>(
-          "optimizer", "the states of an element: master weight and both moments", kBytes)};
+          "optimizer", "size of the optimizer's states of an element: master weight and moments",
+          kBytes)};
   static const auto kFields = [] {
     std::vector<Field> fields(std::begin(kOthers), std::end(kOthers));
     // Behind the framework and the objective.
@@ -286,26 +287,26 @@ const Schema& schema_of(Rows<training::StackChanges>) {
   using S = training::StackChanges;
   static constexpr Extra kBytes{.limits = {0, 64}, .preset = "that of the stack"};
   static constexpr Field kFields[] = {
-      field<&S::weight>("weight", "as layers use it", kBytes),
-      field<&S::gradient>("gradient", "with all its copies", kBytes),
-      field<&S::master>("master", "the copy that the optimizer keeps", kBytes),
-      field<&S::moments>("moments", "of the optimizer", kBytes),
-      field<&S::step>("step", "more while the optimizer works", kBytes)};
+      field<&S::weight>("weight", "the weight that layers use", kBytes),
+      field<&S::gradient>("gradient", "the gradient with all its copies", kBytes),
+      field<&S::master>("master", "the optimizer's copy of the weight", kBytes),
+      field<&S::moments>("moments", "the moments of the optimizer", kBytes),
+      field<&S::step>("step", "additional bytes during the optimizer's step", kBytes)};
   return schema<S, kFields>("states of a plan");
 }
 
 const Schema& schema_of(Rows<training::Choices>) {
   static constexpr Extra kAnyDegree{.preset = "any"};
   static constexpr Field kFields[] = {
-      element<0, &training::Choices::degrees>("tensor", "features", kAnyDegree),
-      element<1, &training::Choices::degrees>("context", "tokens of a sample", kAnyDegree),
+      element<0, &training::Choices::degrees>("tensor", "ranks that divide features", kAnyDegree),
+      element<1, &training::Choices::degrees>("context", "ranks that divide the tokens of a sample",
+                                              kAnyDegree),
       element<2, &training::Choices::degrees>(
           "expert",
-          "experts, and samples: all ranks over which the experts are divided, with "
-          "`whole_experts` the tensor ranks included",
+          "ranks that divide experts and samples, with `whole_experts` the tensor ranks included",
           kAnyDegree),
       element<3, &training::Choices::degrees>(
-          "data", "samples: all replicas, those that divide the experts included", kAnyDegree),
+          "data", "all replicas, including those that divide the experts", kAnyDegree),
       element<4, &training::Choices::degrees>("pipeline", "stages of layers", kAnyDegree)};
   return schema<training::Choices, kFields>("parallelism of a plan");
 }
@@ -314,7 +315,7 @@ const Field kRoleOfDimension{.key = "strategy", .type = &TypeOf<std::optional<Ro
 
 const Schema& schema_of(Rows<EngineSection>) {
   static constexpr Field kFields[] = {
-      field<&EngineSection::peak>("peak", "only where the machine's is not meant",
+      field<&EngineSection::peak>("peak", "a peak in place of that of the machine",
                                   {.limits = {1, 1e24}, .preset = "that of the machine"}),
       keys_of<&EngineSection::curve>()};
   return schema<EngineSection, kFields>("rates of an engine");
@@ -332,16 +333,16 @@ const Schema& schema_of(Rows<RatesSection>) {
   static constexpr Field kFields[] = {
       field<&RatesSection::matrix>(
           "matrix",
-          "products: share of the peak by the FLOP of a kernel; a peak only where the machine's is "
-          "not meant",
+          "for products: share of the peak by the FLOP of a kernel, and a peak if not that of the "
+          "machine",
           {.preset = "the peak of the accelerator"}),
       field<&RatesSection::vector>(
           "vector",
-          "all other kernels, with a peak of their own or a multiple of the peak of `matrix`",
+          "the same for all other kernels, with a peak or a multiple of the peak of `matrix`",
           {.preset = "half the peak of `matrix`"}),
       field<&RatesSection::memory>("memory", "share of the bandwidth by the bytes of a kernel",
                                    {.preset = "the bandwidth"}),
-      field<&RatesSection::second>("second", "the same of the second memory",
+      field<&RatesSection::second>("second", "the same for the second memory",
                                    {.preset = "the bandwidth"})};
   return schema<RatesSection, kFields>("rates of a chip");
 }
@@ -366,18 +367,18 @@ const Schema& schema_of(Rows<PlanExecutionSection>) {
                                      {.limits = {1e-9, 1}, .preset = "1"}),
       field<&E::efficiency>(
           "efficiency",
-          "rates by the work of a kernel, in place of it; or the name of a file with them, which "
-          "with keys on top of it is `{from: FILE, ...}`",
+          "rates by the work of a kernel, in place of `compute_utilization`: a map, a file, or "
+          "`{from: FILE, ...}` with other keys on top",
           {.preset = "the peaks", .flags = kFromFile | kFileName}),
-      field<&E::stack>(
-          "stack",
-          "the software that runs the plan, a file of `configs/stacks/`: its constants "
-          "and those of `chip` time it, in place of all other rates "
-          "([truth.md](truth.md))",
-          {.preset = "none", .flags = kFromFile | kFileName}),
-      field<&E::chip>("chip", "the measured chip, a file of `configs/curves/`; beside `stack`",
+      field<&E::stack>("stack",
+                       "the software that runs the plan, a file of `configs/stacks/`; its "
+                       "constants and those of "
+                       "`chip` replace all other rates ([truth.md](truth.md))",
+                       {.preset = "none", .flags = kFromFile | kFileName}),
+      field<&E::chip>("chip", "the measured chip, a file of `configs/curves/`; needs `stack`",
                       {.preset = "none", .with = "stack", .flags = kFromFile | kFileName}),
-      field<&E::precision>("precision", "of linear layers; beside `stack`", {.preset = "bf16"})};
+      field<&E::precision>("precision", "format of linear layers; needs `stack`",
+                           {.preset = "bf16"})};
   return schema<E, kFields>("execution of a plan", &check_rates);
 }
 

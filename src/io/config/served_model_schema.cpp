@@ -173,8 +173,9 @@ std::vector<serving::Precision> PrecisionSection::all() const {
 const Schema& schema_of(Rows<serving::ModulePrecision>) {
   using M = serving::ModulePrecision;
   static constexpr Field kFields[] = {
-      field<&M::weights>("weights", "as they are stored", {.preset = "as all weights"}),
-      field<&M::products>("products", "of these weights", {.preset = "as these weights"})};
+      field<&M::weights>("weights", "stored weights", {.preset = "as all weights"}),
+      field<&M::products>("products", "products with these weights",
+                          {.preset = "as these weights"})};
   return schema<M, kFields>("formats of a module");
 }
 
@@ -189,11 +190,11 @@ const Schema& module_rows() {
   static constexpr Extra kPreset{.preset = "as `weights` and `products`"};
   static constexpr Field kFields[] = {
       by_hand("attention", "the products of attention", kNumberOrFormats, kPreset),
-      by_hand("dense", "of an MLP", kNumberOrFormats, kPreset),
+      by_hand("dense", "an MLP without experts", kNumberOrFormats, kPreset),
       by_hand("shared", "experts that every token uses", kNumberOrFormats, kPreset),
-      by_hand("experts", "the others", kNumberOrFormats, kPreset),
-      by_hand("router", "which chooses them", kNumberOrFormats, kPreset),
-      by_hand("embedding", "of tokens", kNumberOrFormats, {.preset = "as `head`"}),
+      by_hand("experts", "all other experts", kNumberOrFormats, kPreset),
+      by_hand("router", "the choice of experts", kNumberOrFormats, kPreset),
+      by_hand("embedding", "the embedding of tokens", kNumberOrFormats, {.preset = "as `head`"}),
       by_hand("head", "", kNumberOrFormats, {.preset = "as `head`"})};
   static const Schema kSchema = schema<PrecisionSection>("formats of modules", kFields);
   return kSchema;
@@ -208,17 +209,17 @@ const Schema& schema_of(Rows<PrecisionSection>) {
   static constexpr Extra kBf16{.type = &kNumbers, .preset = "bf16"};
   static constexpr Extra kWeights{.type = &kNumbers, .preset = "as `weights`"};
   static constexpr Field kFields[] = {
-      field<&P::weights>("weights", "as they are stored", kBf16),
+      field<&P::weights>("weights", "stored weights", kBf16),
       field<&P::cache>("cache", "keys and values", kBf16),
-      field<&P::products>("products", "of linear layers", kWeights),
+      field<&P::products>("products", "products of linear layers", kWeights),
       field<&P::head>("head", "the weight of the head and its product", kWeights),
-      field<&P::activations>("activations", "between kernels", kBf16),
+      field<&P::activations>("activations", "values between kernels", kBf16),
       field<&P::attention>("attention", "products of attention", kBf16),
       field<&P::communication>("communication", "values that chips send each other", kBf16),
       field<&P::state>("state", "states of blocks that have one, such as Mamba"),
-      field<&P::dispatch>("dispatch", "tokens on their way to experts",
+      field<&P::dispatch>("dispatch", "tokens sent to experts",
                           {.type = &kNumbers, .preset = "as `communication`"}),
-      field<&P::combine>("combine", "and back",
+      field<&P::combine>("combine", "results of experts sent back",
                          {.type = &kNumbers, .preset = "as `communication`"}),
       by_hand("modules", "formats of the weights of single parts of the model, where they differ",
               kModulesType, {.preset = "none"})};
@@ -236,7 +237,7 @@ const Schema& schema_of(Rows<SpeculationSection>) {
       field<&S::depths>(
           "depths", "choices of the number of drafted levels",
           {.type = &kDepths, .limits = {0, kMostLevels}, .preset = "1; 0 for the kind none"}),
-      field<&S::depth>("depth", "a single one",
+      field<&S::depth>("depth", "the number of drafted levels",
                        {.type = &kDepths, .limits = {0, kMostLevels}, .preset = "as `depths`"}),
       field<&S::acceptance>("acceptance",
                             "probability that a drafted token is right, given that the one before "

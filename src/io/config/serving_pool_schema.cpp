@@ -107,14 +107,14 @@ const Schema& schema_of(Rows<serving::Engine>) {
   static constexpr Extra kTime{.limits = kHostTime};
   static constexpr Field kFields[] = {
       field<&E::pass>("pass", "additional time of each pass of a stage", kTime),
-      field<&E::layer>("layer", "of each layer", kTime),
-      field<&E::expert_layer>("expert_layer", "of each layer with experts, in addition", kTime),
-      field<&E::rank_layer>("rank_layer", "of each layer that ranks share, in addition to both",
+      field<&E::layer>("layer", "additional time of each layer", kTime),
+      field<&E::expert_layer>("expert_layer", "further time of each layer with experts", kTime),
+      field<&E::rank_layer>("rank_layer", "further time of each layer whose experts ranks share",
                             kTime),
-      field<&E::request>("request", "of each request that decodes, in each stage", kTime),
-      field<&E::prefill>("prefill", "of each request, once", kTime),
-      field<&E::answer>("answer", "of its first token", kTime),
-      field<&E::usable>("usable", "share of the memory", {.limits = kServedShare}),
+      field<&E::request>("request", "additional time of a decoding request in a stage", kTime),
+      field<&E::prefill>("prefill", "additional time of each request, once", kTime),
+      field<&E::answer>("answer", "additional time of the first token of a request", kTime),
+      field<&E::usable>("usable", "usable share of the memory", {.limits = kServedShare}),
       field<&E::reserved>("reserved", "memory that is kept free for other uses",
                           {.limits = {0, 1e24}}),
       field<&E::tile>("tile", "rows of an expert that are computed together",
@@ -127,7 +127,7 @@ const Schema& schema_of(Rows<serving::Engine>) {
           "with `all_to_all`: how many copies of a token leave the innermost dimension, one for "
           "each expert or one for each group of chips with such experts"),
       field<&E::node_limit>("node_limit",
-                            "greatest number of groups in which the experts of a token are",
+                            "greatest number of groups that hold the experts of a token",
                             {.preset = "any"}),
       field<&E::graph_sizes>(
           "graph_sizes",
@@ -150,17 +150,17 @@ const Schema& schema_of(Rows<serving::Engine>) {
 const Schema& schema_of(Rows<serving::MeasuredClass>) {
   using M = serving::MeasuredClass;
   static constexpr Field kFields[] = {
-      field<&M::kind>("kind", "of the model, or prefill apart from it", {.flags = kRequired}),
-      field<&M::job>("job", "whether all requests come at once"),
-      field<&M::bits>("bits", "of a weight, with experts of one of their weights",
+      field<&M::kind>("kind", "kind of the model, or separate prefill", {.flags = kRequired}),
+      field<&M::job>("job", "whether all requests arrive at once"),
+      field<&M::bits>("bits", "bits of a weight (of experts, if the model has some)",
                       {.limits = {4, 32}}),
       field<&M::ranks>("ranks", "whether ranks of requests share experts"),
       field<&M::wide>("wide", "whether a replica has more than eight chips"),
-      field<&M::requests>("requests", "of a replica at once, at most", {.limits = {1, 1e9}}),
-      field<&M::rows>("rows", "that were measured", {.limits = {0, 1e9}}),
-      field<&M::off>("off", "how far the time per token is off on average, as a share",
-                     {.limits = {0, 1e3}}),
-      field<&M::bias>("bias", "the same with its sign", {.limits = {-1, 1e3}}),
+      field<&M::requests>("requests", "greatest number of requests of a replica at once",
+                          {.limits = {1, 1e9}}),
+      field<&M::rows>("rows", "number of measured rows", {.limits = {0, 1e9}}),
+      field<&M::off>("off", "mean relative error of the time per token", {.limits = {0, 1e3}}),
+      field<&M::bias>("bias", "mean signed relative error", {.limits = {-1, 1e3}}),
       field<&M::beyond>("beyond", "rows that are more than 40 % off", {.limits = {0, 1e9}})};
   return schema<M, kFields>("measured deployments");
 }
@@ -168,13 +168,13 @@ const Schema& schema_of(Rows<serving::MeasuredClass>) {
 const Schema& schema_of(Rows<serving::ScanShares>) {
   using S = serving::ScanShares;
   static constexpr Field kFields[] = {
-      field<&S::products>("products", "of state spaces and linear attention, of the peak of bf16",
+      field<&S::products>("products", "of the peak of bf16, by state spaces and linear attention",
                           {.limits = kServedShare}),
-      field<&S::delta_rule>("delta_rule", "the same of delta rules", {.limits = kServedShare}),
-      field<&S::elementwise>("elementwise", "the same of FLOP that are no products",
+      field<&S::delta_rule>("delta_rule", "the same by delta rules", {.limits = kServedShare}),
+      field<&S::elementwise>("elementwise", "the same by work other than products",
                              {.limits = kServedShare}),
-      field<&S::index>("index", "scores of an index, of the peak of fp8", {.limits = kServedShare}),
-      field<&S::start>("start", "of a layer with a state in each pass", {.limits = kHostTime})};
+      field<&S::index>("index", "of the peak of fp8, by an index", {.limits = kServedShare}),
+      field<&S::start>("start", "least time of a scan of a pass", {.limits = kHostTime})};
   return schema<S, kFields>("shares of scans");
 }
 
@@ -197,18 +197,17 @@ const Schema& schema_of(Rows<PoolSystemSection>) {
       field<&P::peaks>(
           "peaks", "peaks by number format, used for formats that `peak` and `chip` do not have",
           {.preset = "that of 16 bits, for all formats"}),
-      field<&P::accelerator>("accelerator", "a chip", {.preset = "`peak`"}),
+      field<&P::accelerator>("accelerator", "cores of a chip", {.preset = "`peak`"}),
       field<&P::chip>(
           "chip",
           "a built-in measured chip, whose peaks are used for formats that `peak` does not have",
           {.preset = "none"}),
-      field<&P::memory>("memory", "of a chip", {.flags = kRequired}),
+      field<&P::memory>("memory", "memory of a chip", {.flags = kRequired}),
       field<&P::network>("network", "dimensions, innermost first",
                          {.type = &kDimensionList, .preset = "none, for one chip"}),
-      field<&P::price>("price", "of a chip", {.type = &price_per_hour(), .limits = {0, 1e9}}),
-      field<&P::power>("power", "of a chip", {.limits = {0, 1e9}}),
-      field<&P::energy>("energy", "of operations and of idling, of a chip",
-                        {.preset = "not stated"}),
+      field<&P::price>("price", "price of a chip", {.type = &price_per_hour(), .limits = {0, 1e9}}),
+      field<&P::power>("power", "power of a chip", {.limits = {0, 1e9}}),
+      field<&P::energy>("energy", "energies of a chip", {.preset = "not stated"}),
       field<&P::transfer>("transfer", "rate at which a chip sends caches to another pool",
                           {.limits = kBandwidthLimits, .preset = "the last dimension's bandwidth"}),
       field<&P::engine>(
@@ -222,7 +221,7 @@ const Schema& schema_of(Rows<PoolSection>) {
   using P = PoolSection;
   static constexpr Field kFields[] = {
       field<&P::name>("name", "different for each pool", {.flags = kRequired}),
-      field<&P::chips>("chips", "of the pool", {.limits = {1, 16777216}, .flags = kRequired}),
+      field<&P::chips>("chips", "number of chips", {.limits = {1, 16777216}, .flags = kRequired}),
       field<&P::system>("system", "a chip and its network", {.flags = kRequired | kFromFile})};
   return schema<P, kFields>("pool");
 }

@@ -164,9 +164,9 @@ constexpr std::string_view kAllThatFit = "all that fit";
 
 template <class C>
 constexpr std::array kChoices = {
-    field<&C::tensor>("tensor", "chips that divide a layer, divisors of the heads",
+    field<&C::tensor>("tensor", "number of chips that divide a layer, a divisor of the heads",
                       {.preset = kAllThatFit}),
-    field<&C::pipeline>("pipeline", "stages", {.preset = kAllThatFit}),
+    field<&C::pipeline>("pipeline", "number of stages", {.preset = kAllThatFit}),
     field<&C::attention_data>("attention_data",
                               "number of groups of `tensor` chips, each with its own requests; the "
                               "groups share the experts",
@@ -202,7 +202,7 @@ const Schema& schema_of(Rows<serving::RequestClass>) {
       field<&R::output>("output", "tokens", {.limits = kTokens, .flags = kRequired}),
       field<&R::prefix>("prefix", "tokens of the input that are in the cache",
                         {.limits = kCachedTokens}),
-      field<&R::share>("share", "of all requests, in proportion", {.limits = {1e-9, 1e9}})};
+      field<&R::share>("share", "weight of the class among all requests", {.limits = {1e-9, 1e9}})};
   return schema<R, kFields>("class of requests", &check_request);
 }
 
@@ -265,24 +265,24 @@ const Schema& schema_of(Rows<FleetModelSection>) {
   static constexpr Field kFields[] = {
       field<&M::name>("name", "different for each model", kNeeded),
       field<&M::workload>("workload", "the model and its rate", kNeeded),
-      field<&M::limits>("limits", "of this model, in place of the limits of the fleet")};
+      field<&M::limits>("limits", "limits of this model, in place of those of the fleet")};
   return schema<M, kFields>("model of a fleet");
 }
 
 const Schema& schema_of(Rows<serving::Budget>) {
   using B = serving::Budget;
   static const Field kFields[] = {
-      field<&B::price>("price", "of all chips in use",
+      field<&B::price>("price", "price of all chips in use",
                        {.type = &kPriceOrNone, .limits = {0, 1e12}, .preset = "none"}),
-      field<&B::power>("power", "that they draw", {.limits = {0, 1e12}, .preset = "none"}),
-      field<&B::chips>("chips", "how many", {.preset = "none"})};
+      field<&B::power>("power", "their power", {.limits = {0, 1e12}, .preset = "none"}),
+      field<&B::chips>("chips", "their number", {.preset = "none"})};
   return schema<B, kFields>("budget of a fleet");
 }
 
 const Schema& schema_of(Rows<FleetSection>) {
   using F = FleetSection;
-  static constexpr Field kFields[] = {field<&F::budget>("budget", "of all models together"),
-                                      field<&F::models>("models", "that share the pools",
+  static constexpr Field kFields[] = {field<&F::budget>("budget", "budget of all models together"),
+                                      field<&F::models>("models", "the models that share the pools",
                                                         {.type = &kModelList, .flags = kRequired})};
   return schema<F, kFields>("fleet", &check_fleet);
 }
@@ -307,12 +307,12 @@ const Schema& schema_of(Rows<serving::Limits>) {
 const Schema& schema_of(Rows<serving::Utilization>) {
   using U = serving::Utilization;
   static constexpr Field kFields[] = {
-      field<&U::prefill>("prefill", "of replicas that prefill", {.limits = kServedShare}),
-      field<&U::decode>("decode", "of those that decode", {.limits = kServedShare}),
-      field<&U::mixed>("mixed", "iterations that may have a chunk of prefill",
+      field<&U::prefill>("prefill", "share of replicas that prefill", {.limits = kServedShare}),
+      field<&U::decode>("decode", "share of replicas that decode", {.limits = kServedShare}),
+      field<&U::mixed>("mixed", "share of iterations that may have a chunk of prefill",
                        {.limits = kServedShare}),
-      field<&U::memory>("memory", "of a chip, that the server may take",
-                        {.limits = kServedShare, .preset = "as the engine has it"})};
+      field<&U::memory>("memory", "share of the memory of a chip that the server may take",
+                        {.limits = kServedShare, .preset = "that of the engine"})};
   return schema<U, kFields>("utilization");
 }
 
@@ -331,7 +331,7 @@ const Schema& schema_of(Rows<ServingSection>) {
           "framework",
           "search only deployments that this framework can run, and report the loss (section 6)",
           {.type = &kOneOrNone<Framework, serves>, .preset = "any"}),
-      field<&S::task, &T::modes>("modes", "of serving", {.type = &kModes, .preset = "both"}),
+      field<&S::task, &T::modes>("modes", "modes of serving", {.type = &kModes, .preset = "both"}),
       field<&S::task, &T::all>("", ""),
       field<&S::task, &T::aggregated>(
           "aggregated",
@@ -365,14 +365,14 @@ const Schema& schema_of(Rows<ServingSection>) {
       by_hand("utilization",
               "greatest shares of capacity that a deployment may use; a single number is the share "
               "of memory",
-              kShareOrShares, {.preset = "none"}),
+              kShareOrShares, {.limits = kServedShare, .preset = "none"}),
       field<&S::engine>("engine",
                         "the release of the server, which determines the memory for everything but "
                         "caches (section 3)",
                         {.preset = "that of the pool's engine"}),
       field<&S::task, &T::max_seqs>("max_seqs",
                                     "greatest number of requests that a rank runs at once",
-                                    {.preset = "those of the release"}),
+                                    {.preset = "that of the release"}),
       field<&S::task, &T::batched_tokens>("batched_tokens",
                                           "greatest number of tokens of an iteration; a `chunk` of "
                                           "this size fills the tokens that decoding leaves",
@@ -383,7 +383,7 @@ const Schema& schema_of(Rows<ServingSection>) {
       field<&S::task, &T::max_model_len>(
           "max_model_len",
           "greatest length of a request, by which a report counts the requests that fit the cache",
-          {.preset = "those of the longest class"}),
+          {.preset = "that of the longest class"}),
       field<&S::outside>(
           "outside", "memory outside the allocator of the server: one size, or one for each level",
           {.type = &kSizes, .limits = {0, 1e24}, .preset = "that of the release"}),

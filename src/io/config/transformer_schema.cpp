@@ -59,71 +59,72 @@ const Schema& schema_of(Rows<LlmSection>) {
   static constexpr Field kFields[] = {
       field<&L::family>(
           "family",
-          "the type of a model of Hugging Face, whose fields give all keys from here on that are "
-          "left out; see [Families](#families)",
+          "the type of a model of Hugging Face; its fields give the keys below that are left out "
+          "([Families](#families))",
           {.preset = "none"}),
       by_hand("fields", "with `family`: the config.json of the model, as a map", kFieldsOfModel,
               {.preset = "the defaults of the family"}),
       model<&T::encoder_sequence>("encoder_sequence",
                                   "tokens of a sample in the encoder of a `family` that has one",
                                   {.preset = "`sequence`", .flags = kByRule}),
-      model<&T::hidden>("hidden", "`heads` · `head_dim`, unless the layer is made by rule",
+      model<&T::hidden>("hidden", "width of the model; `heads` · `head_dim` unless by rule",
                         kUnlessFamily),
-      model<&T::heads>("heads", "of queries", kUnlessFamily),
+      model<&T::heads>("heads", "number of heads of queries", kUnlessFamily),
       model<&T::head_dim>("head_dim", "size of a head", kUnlessFamily),
       field<&L::mlp>("mlp", "width of the feed-forward layers", {.preset = "4 · `hidden`"}),
-      model<&T::layers>("layers", "of the model", kUnlessFamily),
+      model<&T::layers>("layers", "number of layers", kUnlessFamily),
       field<&L::repeat_layers>(
           "repeat_layers",
-          "a divisor of `layers`: layers that are one graph. Their kernels may share partitions, "
-          "and `layers` / `repeat_layers` such graphs make the model. Kernels are named `L1.Q`, "
-          "`L2.Q` and so on; a layer reads what the one before computes and hands back its "
-          "gradient. Not with `training`",
+          "number of layers in the graph, a divisor of `layers`. Their kernels, named `L1.Q`, "
+          "`L2.Q` and so on, may share partitions; the model is `layers` / `repeat_layers` such "
+          "graphs. Not with `training`",
           {.limits = {1, kMostRepeated}}),
       model<&T::vocabulary>(
           "vocabulary",
-          "by rule, as all keys from here on: a config with any of them has the layer of "
-          "[transformers.md](transformers.md)",
+          "size of the vocabulary. A config with this key or one below has the layer of "
+          "[transformers.md](transformers.md), by rule",
           {.preset = "no embedding and no head", .flags = kByRule}),
-      field<&L::kv_heads>("kv_heads", "heads of keys and values, a divisor of `heads`",
+      field<&L::kv_heads>("kv_heads", "number of heads of keys and values, a divisor of `heads`",
                           {.preset = "`heads`", .flags = kByRule}),
       field<&L::value_dim>("value_dim", "size of a head of values",
                            {.preset = "`head_dim`", .flags = kByRule}),
-      model<&T::gated>("gated", "an MLP of three matrices, or of two", kRule),
-      model<&T::norm>("norm", "", kRule),
-      model<&T::bias>("bias", "of queries, keys and values; of all matrices but those of experts",
+      model<&T::gated>("gated", "true: the MLP has three matrices; false: two", kRule),
+      model<&T::norm>("norm", "kind of norm", kRule),
+      model<&T::bias>("bias",
+                      "matrices with a bias: none; those of queries, keys and values; or all but "
+                      "those of experts",
                       kRule),
-      model<&T::qk_norm>("qk_norm", "heads of queries and keys are normed", kRule),
-      model<&T::post_norm>("post_norm", "what attention and the MLP add is normed as well", kRule),
-      model<&T::positions>("positions", "learned ones",
-                           {.preset = "rotary ones", .flags = kByRule}),
-      model<&T::tied>("tied", "the head has the weight of the embedding", kRule),
-      model<&T::window>("window", "tokens that a query sees",
+      model<&T::qk_norm>("qk_norm", "whether heads of queries and keys are normed", kRule),
+      model<&T::post_norm>("post_norm", "whether outputs of attention and the MLP are normed",
+                           kRule),
+      model<&T::positions>("positions", "number of learned positions",
+                           {.preset = "rotary positions", .flags = kByRule}),
+      model<&T::tied>("tied", "whether the head has the weight of the embedding", kRule),
+      model<&T::window>("window", "number of tokens that a query sees",
                         {.preset = "all tokens", .flags = kByRule}),
       model<&T::full_attention_every>(
-          "full_attention_every",
-          "length of a group of layers whose last one sees all tokens, the others `window`",
-          {.limits = {2, kMostRepeated}, .preset = "none does", .flags = kByRule}),
-      model<&T::dropout>("dropout", "in training", kRule),
-      model<&T::layer_vectors>(
-          "layer_vectors",
-          "elements of a layer that no other key counts: sinks of the softmax, "
-          "further biases and norms",
-          {.limits = kFromZero, .flags = kByRule}),
-      model<&T::end_vectors>("end_vectors", "such elements beside the layers",
+          "full_attention_every", "n: every n-th layer sees all tokens, the others `window`",
+          {.limits = {2, kMostRepeated}, .preset = "no layer", .flags = kByRule}),
+      model<&T::dropout>("dropout", "whether training uses dropout", kRule),
+      model<&T::layer_vectors>("layer_vectors",
+                               "parameters of a layer that no other key counts: sinks of the "
+                               "softmax, further biases and norms",
+                               {.limits = kFromZero, .flags = kByRule}),
+      model<&T::end_vectors>("end_vectors", "such parameters outside the layers",
                              {.limits = kFromZero, .flags = kByRule}),
       model<&T::experts>(
           "experts",
-          "in place of the MLP: experts, the number that a token uses, the width of one; experts "
-          "that every token uses (0), rows of an expert over the rows of an even load (1), first "
-          "layers that have an MLP (0), a bias for each expert (false), elements of an expert "
-          "beside "
-          "its matrices (0), and when serving the tokens of the busiest rank over the mean (1)",
+          "in place of the MLP: `count`, number of experts; `used`, of a token; `mlp`, width; "
+          "`shared`, number of experts that every token uses (0); `capacity_factor`, rows of an "
+          "expert over an even load (1); `dense_layers`, first layers with an MLP (0); "
+          "`router_bias`, a bias for each expert (false); `vectors`, further parameters of an "
+          "expert (0); `imbalance`, tokens of the busiest rank over the mean when serving (1)",
           kRule),
       model<&T::latent>(
           "latent_attention",
-          "keys and values made of a vector of `key_value_rank` elements, queries of one of "
-          "`query_rank` (0: of the input); `rope_dim` of `head_dim` elements carry the position",
+          "keys and values are computed from a latent of `key_value_rank` elements, queries from "
+          "one of `query_rank` (0: from the input); `rope_dim` of `head_dim` elements have the "
+          "position",
           kRule)};
   return schema<L, kFields>("transformer by rule");
 }
@@ -133,7 +134,8 @@ const Schema& schema_of(Rows<Serving>) {
   static constexpr Field kFields[] = {
       field<&S::decode>("pass", "", {.type = &kPass, .flags = kRequired}),
       field<&S::tokens>("tokens", ""),
-      field<&S::boundary>("boundary", "what a stage hands the next for it", {.limits = kTraffic})};
+      field<&S::boundary>("boundary", "bytes that a stage sends to the next",
+                          {.limits = kTraffic})};
   return schema<S, kFields>("serving");
 }
 
@@ -155,15 +157,15 @@ const Schema& schema_of(Rows<ModelCounts>) {
 const Schema& schema_of(Rows<memory::Lora>) {
   using L = memory::Lora;
   static constexpr Field kFields[] = {
-      field<&L::rank>("rank", "of each adapter", {.limits = {1, 65536}}),
-      field<&L::targets>("targets", "the linears that have one", {.preset = "all"}),
+      field<&L::rank>("rank", "rank of each adapter", {.limits = {1, 65536}}),
+      field<&L::targets>("targets", "the linear layers with an adapter", {.preset = "all"}),
       field<&L::frozen>("frozen",
-                        "the format of the linears: 16 bits, NF4 with its scales quantized again "
-                        "or not, or 4 bits in groups of 128"),
-      field<&L::adapter_bytes>(
-          "adapter_bytes",
-          "bytes of an element of an adapter and of its gradient; its moments take twice these",
-          {.limits = {1, 8}})};
+                        "format of the frozen linear layers: 16 bits, NF4 with quantized scales or "
+                        "without, or 4 bits in groups of 128"),
+      field<&L::adapter_bytes>("adapter_bytes",
+                               "bytes of an element of an adapter and of its gradient; its two "
+                               "moments take twice as many",
+                               {.limits = {1, 8}})};
   return schema<L, kFields>("adapters", [](void* object, Report& report) {
     auto& lora = *static_cast<L*>(object);
     if (lora.targets.empty()) report.at({&lora.targets}, "expected at least one");

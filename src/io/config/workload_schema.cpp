@@ -40,9 +40,9 @@ constexpr Field own(std::string_view key, std::string_view doc, const Extra& ext
 // Rows that several kinds have.
 
 constexpr Field kKind =
-    common<&Workload::kind>("kind", "what is computed; the other keys go by it", kNeeded);
-constexpr Field kWord = common<&Workload::word>("word", "one element, a whole number of bits",
-                                                {.limits = {0.125, 1048576}});
+    common<&Workload::kind>("kind", "the computation, which determines the other keys", kNeeded);
+constexpr Field kWord =
+    common<&Workload::word>("word", "size of an element, whole bits", {.limits = {0.125, 1048576}});
 constexpr Field kBatch = common<&Workload::global_batch>(
     "global_batch", "samples of a step; a multiple of data degree · `micro_batch`", kNeeded);
 constexpr Field kMicroBatch = common<&Workload::micro_batch>(
@@ -63,9 +63,9 @@ const Schema& schema_of(Rows<Communication>) {
                        {.limits = kTraffic, .preset = "required, but none for gradients"}),
       field<&C::group>(
           "group",
-          "of chips, for all_reduce, all_gather and all_to_all: a list of pairs from the inside of "
-          "the machine out, each of members and the places from one to the next",
-          {.type = &kGroup, .preset = "as the type says"})};
+          "chips of an all_reduce, all_gather or all_to_all: by turns a number of members and a "
+          "factor of their distance, innermost first; [1, 8, 4] is 4 chips at a distance of 8",
+          {.type = &kGroup, .preset = "by the type"})};
   return schema<C, kFields>("communication", &check_communication);
 }
 
@@ -92,31 +92,31 @@ const Schema& schema_of(Rows<KernelSection>) {
                       {.preset = "simd for elementwise kernels, systolic for others"}),
       own<&Kernel::outer>("outer", "products or heads side by side"),
       own<&Kernel::m>("M", "rows of an output"),
-      own<&Kernel::k>("K", "what is summed over; 1 for elementwise kernels in SIMD mode"),
-      own<&Kernel::n>("N", "columns; the product of all four, times `repeat`, is below 2^62"),
+      own<&Kernel::k>("K", "depth of the sum; 1 for elementwise kernels in SIMD mode"),
+      own<&Kernel::n>("N", "columns of an output; outer · M · K · N · repeat must be below 2^62"),
       field<&K::tiled>("tiled", "the loop that is cut into tiles",
                        {.preset = "N if the workload has a `sequence`, else none"}),
       own<&Kernel::phase>("phase", ""),
       field<&K::communication>("communication",
-                               "its own, in place of what sharding K would bring. See below; a "
-                               "list of two runs both at the same time",
+                               "exchanges of the kernel, in place of the all-reduce of a sharded "
+                               "K; see below. Two in a list run at the same time",
                                {.type = &kCommunications, .preset = "none"}),
       own<&Kernel::memory>("memory",
-                           "explicit traffic to memory for each chip, neither "
-                           "sharded nor tiled, beside that of its weight",
+                           "explicit traffic to memory of each chip, neither sharded nor tiled, in "
+                           "addition to the weight",
                            {.limits = kTraffic}),
       own<&Kernel::sharded_memory>(
           "sharded_memory",
-          "explicit traffic to memory of a tensor group, each chip its share; that of its weight, "
-          "if it has one",
+          "explicit traffic to memory of a tensor group, divided among its "
+          "chips; with a weight, that of the weight",
           {.limits = kTraffic}),
       own<&Kernel::repeat>("repeat", "how often its inputs stream through"),
       own<&Kernel::steps>(
           "steps",
-          "steps one after the other, each with an equal share of the columns; `next_step` "
-          "states what a step waits for ([model.md](model.md#14-steps))",
+          "number of steps, one after the other, each with an equal share of the columns; tensors "
+          "with `next_step` are what a step waits for ([model.md](model.md#14-steps))",
           {.limits = {1, kMostKernelSteps}}),
-      own<&Kernel::skip_weight>("skip_weight", "its weight takes no room on the chip"),
+      own<&Kernel::skip_weight>("skip_weight", "true: the weight takes no SRAM"),
       own<&Kernel::spread>(
           "spread",
           "over which chips: a sharded loop over the tensor dimensions; `M` and `K` over the two "
@@ -127,35 +127,34 @@ const Schema& schema_of(Rows<KernelSection>) {
           "queries see fewer (false)",
           {.preset = "required for attention, else none"}),
       own<&Kernel::element_flops>(
-          "element_flops", "FLOP of an output element of an elementwise kernel, which do not",
-          {.preset = "1, which counts as the model's"}),
+          "element_flops",
+          "FLOP of an output element of an elementwise kernel, not counted as FLOP of the model",
+          {.preset = "1, which is counted"}),
       own<&Kernel::math>("math",
                          "the number format of its arithmetic, where the chip states `peaks`",
                          {.preset = "as `execution.math`"}),
       own<&Kernel::matrices>("matrices",
-                             "matrices of weights that are stored; a sample uses `outer` of them",
+                             "number of weight matrices that are stored; a sample uses `outer`",
                              {.preset = "`outer`"}),
       own<&Kernel::parameters>("parameters", "elements stored beside the weight",
                                {.limits = kElements}),
-      own<&Kernel::tokens>(
-          "tokens",
-          "of a GEMM whose rows are partly empty: those that count, at most `outer` · `N` (`K` if "
-          "that is tiled)",
-          {.limits = kElements, .preset = "all"}),
+      own<&Kernel::tokens>("tokens",
+                           "of a GEMM with empty columns: number of the others, at most `outer` · "
+                           "`N` (`K` if that is tiled)",
+                           {.limits = kElements, .preset = "all"}),
       own<&Kernel::coupled>(
           "coupled",
-          "of an elementwise kernel whose rows depend on each other: rows of sums, or of "
-          "candidates, that chips exchange where `M` is split",
+          "of an elementwise kernel whose rows depend on each other: number of rows of sums or "
+          "candidates that chips exchange if `M` is split",
           {.limits = kElements}),
       field<&K::weight_of>(
-          "weight_of", "a kernel whose weight it uses, or computes the gradient of: it stores none",
+          "weight_of", "a kernel whose stored weight this one uses, or computes the gradient of",
           {.preset = "none"}),
       field<&K::backward_of>(
           "backward_of",
-          "of a backward kernel: the forward one whose stage it shares, where stages divide the "
-          "graph",
+          "of a backward kernel: the forward kernel of the same stage, with `stages: graph`",
           {.preset = "`weight_of`"}),
-      field<&K::partition>("partition", "a pin, from 0; one in `execution` goes before it",
+      field<&K::partition>("partition", "a pin, from 0; `execution.pins` overrides it",
                            {.limits = kFromZero, .preset = "searched"})};
   return schema<K, kFields>("kernel", &resolve_defaults_of_kernel);
 }
@@ -163,20 +162,21 @@ const Schema& schema_of(Rows<KernelSection>) {
 const Schema& schema_of(Rows<TensorSection>) {
   using T = TensorSection;
   static constexpr Field kFields[] = {
-      field<&T::from>("from", "a kernel, by its name", kNeeded),
-      field<&T::to>("to",
-                    "the tensors form no cycle, and none leads from a backward to a forward kernel",
-                    kNeeded),
+      field<&T::from>("from", "name of the producer", kNeeded),
+      field<&T::to>(
+          "to",
+          "name of the consumer; no cycles, and no tensors from a backward to a forward kernel",
+          kNeeded),
       field<&T::operand>(
           "operand",
-          "which input of `to` it is, the first or the second; of attention queries, keys, "
-          "values, and backward the gradient, the output and the log-sum-exp",
+          "number of the input of `to`; of attention: queries, keys, values, and backward also the "
+          "gradient, the output and the log-sum-exp",
           {.limits = {1, kMostOperands},
            .preset = "1 for the first tensor of the list that leads into the kernel, 2 for later "
                      "ones"}),
       field<&T::value>("value", "tensors of one kernel with the same number are one value",
                        {.limits = {0, kMostNumbers}, .preset = "a value of its own"}),
-      field<&T::rows>("rows", "of a value that is another part of the output",
+      field<&T::rows>("rows", "number of rows of a value that is a part of the output",
                       {.limits = kElements, .preset = "`outer` · `M` of `from`"}),
       field<&T::next_layer>("next_layer",
                             "it leads to a kernel of the next layer; between backward kernels to "
@@ -207,7 +207,7 @@ const Schema& llm_schema() {
           "mask", "whether fused attention computes masked pairs",
           {.type = &kMask, .flags = kByRule}),
       field<&W::llm, &LlmSection::lora>(
-          "lora", "adapters of low rank, all else frozen; of a plan with 'execution.stack'")};
+          "lora", "adapters of low rank, with all other weights frozen; needs `execution.stack`")};
   return schema<W, kFields>("llm", &resolve_defaults_of_llm);
 }
 
@@ -218,7 +218,8 @@ const Schema& decode_schema() {
       field<&W::llm, &LlmSection::context>(
           "context", "tokens before the one that is computed, whose keys and values are cached",
           {.preset = "required; by rule `sequence`, if that is given"}),
-      field<&W::sequence>("sequence", "of the model, for a layer by rule", {.preset = "`context`"}),
+      field<&W::sequence>("sequence", "sequence of the model, for a layer by rule",
+                          {.preset = "`context`"}),
       kBatch,
       kMicroBatch,
       keys_of<&W::llm>(),
@@ -244,12 +245,12 @@ const Schema& dlrm_schema() {
           {.limits = {1, kMostSteps / 2}, .flags = kRequired}),
       field<&W::dlrm, &D::shape, &DlrmShape::top>(
           "top", "MLPs after", {.limits = {0, kMostSteps / 2}, .flags = kRequired}),
-      field<&W::dlrm, &D::tables, &E::tables>("tables", "of embeddings", kNeeded),
-      field<&W::dlrm, &D::tables, &E::rows>("rows", "of a table", kNeeded),
+      field<&W::dlrm, &D::tables, &E::tables>("tables", "number of embedding tables", kNeeded),
+      field<&W::dlrm, &D::tables, &E::rows>("rows", "rows of a table", kNeeded),
       field<&W::dlrm, &D::tables, &E::embedding>("embedding", "elements of a row", kNeeded),
       field<&W::dlrm, &D::pooled_rows>("pooled_rows",
                                        "rows that are looked up in each table for a sample",
-                                       {.preset = "required, unless both of the next are given"}),
+                                       {.preset = "required without `all_to_all` and `memory`"}),
       field<&W::dlrm, &D::all_to_all>("all_to_all", kEmbeddings,
                                       {.limits = kTraffic, .preset = kProduct}),
       field<&W::dlrm, &D::memory>("memory", kEmbeddings, {.limits = kTraffic, .preset = kProduct}),
@@ -277,7 +278,7 @@ const Schema& fft_schema() {
   static constexpr Field kFields[] = {
       kKind, kWord,
       field<&W::fft, &FftSection::length>(
-          "length", "points, up to 2^60",
+          "length", "number of points",
           {.limits = {1, static_cast<double>(kLongestFft)}, .flags = kRequired}),
       field<&W::fft, &FftSection::radix>(
           "radix", "size of the butterflies",
@@ -293,17 +294,18 @@ const Schema& lstm_schema() {
       kKind,
       kWord,
       field<&W::lstm, &L::hidden>("hidden", "width of the layers", kExtent),
-      field<&W::lstm, &L::vocabulary>("vocabulary", "words", kExtent),
-      field<&W::lstm, &L::layers>("layers", "of cells",
+      field<&W::lstm, &L::vocabulary>("vocabulary", "number of words", kExtent),
+      field<&W::lstm, &L::layers>("layers", "number of layers",
                                   {.limits = {1, kMostSteps / 10}, .flags = kRequired}),
       field<&W::lstm, &L::steps>("steps", "tokens of a sequence, one after the other", kExtent),
       field<&W::lstm, &L::local_batch>("local_batch", "sequences that a chip takes at a time",
                                        kExtent),
       field<&W::lstm, &L::folded>(
           "folded",
-          "whether what waits for no step is one kernel over all steps: the embedding, the gates' "
-          "share from below, the product with the vocabulary and the softmax"),
-      common<&Workload::tile>("tile", "of the `steps` · `local_batch` columns, those in a tile",
+          "whether parts that do not wait for the step before are one kernel over all steps: the "
+          "embedding, the product of the gates with the layer below, the product with the "
+          "vocabulary, and the softmax"),
+      common<&Workload::tile>("tile", "columns of a tile, of `steps` · `local_batch` columns",
                               {.preset = "searched"}),
       common<&Workload::global_batch>("global_batch", "local batches of a step", kNeeded),
       kMicroBatch,
@@ -315,30 +317,30 @@ const Schema& graph_schema() {
   static constexpr Field kFields[] = {
       kKind,
       kWord,
-      common<&Workload::layers>("layers", "such graphs, one after the other"),
+      common<&Workload::layers>("layers", "number of such graphs, one after the other"),
       common<&Workload::global_batch>(kBatch.key, kBatch.doc,
                                       {.preset = "1, with `network: data` one for each chip"}),
       kMicroBatch,
       field<&W::sequence>("sequence", "extent of the loop that is cut into tiles", {.preset = "1"}),
       kTile,
       common<&Workload::boundary>("boundary",
-                                  "what one pipeline stage hands the next for one sample",
+                                  "bytes that a pipeline stage sends to the next for one sample",
                                   {.limits = kTraffic}),
       kCopies,
-      common<&Workload::network_use>("network", "what all dimensions of the network serve"),
+      common<&Workload::network_use>("network", "strategy of all dimensions of the network"),
       common<&Workload::stored>("stored", "data that the chips of a copy hold together in memory",
                                 {.limits = kTraffic}),
       common<&Workload::out_of_core>("out_of_core",
-                                     "SRAM is no limit, and memory holds `stored` only"),
+                                     "true: SRAM is not a limit, and memory holds `stored` only"),
       common<&Workload::serving>(
           "serving",
-          "what users wait for: tokens of a sample, 1 if left out, and what a stage hands the next "
-          "for it, 0 B if left out"),
-      common<&Workload::counts>("counts", "of the model, for the report and `model` of the JSON",
+          "the pass that users wait for: its kind, tokens of a sample (1), and bytes that a stage "
+          "sends to the next for it (0 B)"),
+      common<&Workload::counts>("counts", "counts of the model for report and JSON (`model`)",
                                 {.flags = kNoCost}),
-      field<&W::kernels>("kernels", "of one layer; see below",
+      field<&W::kernels>("kernels", "kernels of one layer; see below",
                          {.type = &kKernels, .flags = kRequired}),
-      field<&W::tensors>("tensors", "what they hand each other",
+      field<&W::tensors>("tensors", "tensors between kernels; see below",
                          {.type = &kTensors, .flags = kRequired})};
   return schema<W, kFields>("graph", &resolve_defaults_of_graph);
 }

@@ -34,13 +34,13 @@ SolveOptions options_of(const SearchRequest& request, const SearchSettings& sett
 }
 
 void Question::check(const SolveOptions& asked) const {
-  if (asked.robust) throw InputError("--robust: only a config with 'training' takes it");
+  if (asked.robust) throw InputError("--robust: only valid for a config with 'training'");
 }
 
 void check_bounds(const SolveOptions& asked, std::string_view whose) {
   const auto others = asked.bounds.but_floors().dropped();
   if (others.empty()) return;
-  throw InputError(fmt::format("--no-bound: a config {} has 'floors' alone, got '{}'", whose,
+  throw InputError(fmt::format("--no-bound: expected floors for a config {}, got '{}'", whose,
                                fmt::join(others, "', '")));
 }
 

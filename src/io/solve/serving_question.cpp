@@ -192,7 +192,7 @@ class ServingQuestion final : public Question {
 
   [[nodiscard]] bool is_fleet() const { return !config_.fleet.models.empty(); }
   void refuse_fleet(const char* option) const {
-    if (is_fleet()) throw InputError(std::string(option) + ": a fleet does not take it");
+    if (is_fleet()) throw InputError(std::string(option) + ": not valid for a fleet");
   }
 
   static Decisions decisions_of(const serving::Deployment& deployment) {

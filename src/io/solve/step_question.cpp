@@ -174,13 +174,12 @@ class StepQuestion final : public Question {
     if constexpr (Kind::kIsRobust) {
       if (asked.robust && !config_.task.stack) {
         throw InputError(
-            "--robust: constants are uncertain only with a stack: set 'execution' to "
-            "{stack: te, chip: h100_80gb}, say (docs/truth.md)");
+            "--robust: only valid with 'execution.stack', whose constants have ranges, such as "
+            "--set execution='{stack: te, chip: h100_80gb}' (docs/truth.md)");
       }
       if (asked.robust && config_.task.objective != training::Objective::StepTime) {
         throw InputError(
-            "--robust: regret is that of a step time: expected the objective "
-            "'step_time', got '" +
+            "--robust: regret is that of a step time: expected the objective 'step_time', got '" +
             std::string(name_of(config_.task.objective)) + "'");
       }
     }

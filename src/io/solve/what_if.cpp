@@ -94,7 +94,7 @@ std::optional<AnyConfig> raised(const AnyConfig& any, const Row& row) {
 
 void check_what_if(const AnyConfig& config) {
   if (std::holds_alternative<ServingConfig>(config)) {
-    throw InputError("--what-if: the report of a deployment says what a tenth more brings");
+    throw InputError("--what-if: not for deployments, whose reports always contain it");
   }
   const auto* mapping = std::get_if<Config>(&config);
   if (mapping != nullptr && mapping->design) {

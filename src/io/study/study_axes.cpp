@@ -123,7 +123,7 @@ class AxesReader {
           std::any_of(study_.axes.begin(), study_.axes.end(),
                       [&](const StudyAxis& other) { return other.name == axis.name; });
       if (taken) {
-        messages_.add(name->value.place, "name", "a second axis " + in_quotes(axis.name));
+        messages_.add(name->value.place, "name", "another axis is named " + in_quotes(axis.name));
       }
       if (axis.name.find_first_of("=,") != std::string::npos) {
         messages_.add(name->value.place, "name", "expected a name without '=' and ','");
@@ -310,8 +310,8 @@ class CombinationsReader {
       if (!together.empty() &&
           study_.axes[*axis].labels.size() != study_.axes[together[0]].labels.size()) {
         messages_.add(item.place, "zip",
-                      fmt::format("axes that walk together have equally many choices, expected {} "
-                                  "of {} as of {}, got {}",
+                      fmt::format("expected axes with equal numbers of choices, {} of {} as of {}, "
+                                  "got {}",
                                   study_.axes[together[0]].labels.size(), in_quotes(item.scalar),
                                   in_quotes(study_.axes[together[0]].name),
                                   study_.axes[*axis].labels.size()));
@@ -410,7 +410,7 @@ void check_count(const Study& study, const Place& place, InputMessages& messages
     return;
   }
   const study::Grid grid = grid_of(study);
-  if (grid.included(0, grid.count()) == 0) messages.add(place, "except", "leaves no point");
+  if (grid.included(0, grid.count()) == 0) messages.add(place, "except", "excludes all points");
 }
 
 }  // namespace dfsearch

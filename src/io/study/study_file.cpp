@@ -217,7 +217,7 @@ void restrict_to(Study& study, const std::string& labels) {
   for (const std::string& label : axis->labels) keeps.push_back(kept.contains(label));
   keep_places(study, axis->dimension, keeps);
   const study::Grid grid = grid_of(study);
-  if (grid.included(0, grid.count()) == 0) throw InputError("--only: leaves no point");
+  if (grid.included(0, grid.count()) == 0) throw InputError("--only: excludes all points");
 }
 
 }  // namespace dfsearch

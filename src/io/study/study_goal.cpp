@@ -149,12 +149,12 @@ Json read_chart(const YamlNode& item, const Study& study, InputMessages& message
   chart["x"] = read_axes(reader.required("x"), study, messages);
   chart["y"] = read_list(reader.required("y"), messages);
   if (chart["kind"] == "heat" && chart["y"].size() > 1) {
-    messages.add(item.place, "y", "a heat map is of one figure");
+    messages.add(item.place, "y", "expected one figure for a heat map");
   }
   const YamlEntry* series = reader.optional("series");
   chart["series"] = read_axes(series, study, messages);
   if (series && chart["y"].size() > 1) {
-    messages.add(series->place, series->key, "of several figures in 'y' each is a series");
+    messages.add(series->place, series->key, "not allowed with several figures in 'y'");
   }
   chart["only"] = Json::object();
   if (const YamlEntry* only = reader.optional("only")) {

@@ -27,7 +27,7 @@ class RatiosReader {
     if (!holds_list(section, "a list of ratios", messages_)) return;
     if (!study_.solves_all) {
       messages_.add(section.place, section.key,
-                    "a ratio is of all points of its groups, expected 'solve: all'");
+                    "need all points of their groups, expected 'solve: all' in 'study'");
     }
     for (const YamlNode& item : section.value.items) read_one(item);
   }

@@ -32,7 +32,7 @@ ChunkBlocks without_offload(const StepBasis& basis) {
           .edge_backward = backward + block.edge.again + block.edge.backward + basis.backward_hop};
 }
 
-/// The time that transfers to and from the second memory add; they share the first memory's time.
+/// The additional time of transfers to and from the second memory, which occupy the first memory.
 // docs/calculon.md (C13)
 ChunkBlocks offload_overheads(const StepBasis& basis, const ChunkBlocks& blocks) {
   const Seconds forward = basis.forward_offload + basis.block.forward.memory;
@@ -63,7 +63,7 @@ Seconds bubble_time(const Schedule& schedule, const ChunkBlocks& blocks) {
                                  blocks.edge_backward) /
                                     2.0
                               : blocks.edge_forward + blocks.edge_backward;
-  // Rounding must not make it negative.
+  // Rounding must not make the bubble negative.
   return std::max(Seconds{}, waits - schedule.short_stages * shorter);
 }
 
@@ -107,7 +107,7 @@ Seconds data_time(const StepBasis& basis, const GradientSums& sums) {
       block.input_gradient.memory + block.weight_gradient.memory + block.recompute.memory;
   Seconds compute =
       block.input_gradient.compute + block.weight_gradient.compute + block.recompute.compute;
-  Seconds update{};  // that the sums may hide behind as well
+  Seconds update{};  // time of the optimizer that also hides the sums
   if (!sums.sharded) {
     compute += basis.optimizer.compute;
     update = basis.optimizer.time - basis.optimizer.memory;
@@ -120,13 +120,14 @@ Seconds data_time(const StepBasis& basis, const GradientSums& sums) {
   }
   const Seconds window = before * (base - memory - base_shared) + (edge - memory - edge_shared) +
                          schedule.chunk_blocks * update;
-  double met = 0.0;
+  double delayed_hops = 0.0;
   if (sums.with_pipeline) {
     const Seconds chunk = over_chunk(schedule, base, edge);
-    met = std::min(std::floor(schedule.chunk_blocks * sums.block / chunk), schedule.last_round);
+    delayed_hops =
+        std::min(std::floor(schedule.chunk_blocks * sums.block / chunk), schedule.last_round);
   }
   const Seconds over = schedule.chunk_blocks * sums.block - schedule.stages * window +
-                       met * basis.backward_hop +
+                       delayed_hops * basis.backward_hop +
                        schedule.stages * schedule.chunk_blocks * compute * sums.usage;
   Seconds last_window{};
   if (before > 0.0) last_window = window - basis.backward_hop - (base + edge) / 2.0 + update;

@@ -122,15 +122,14 @@ void settle_rate(void* object, Report& report) {
 /// Price and power have the same keys.
 template <class Units, class Amount>
 constexpr std::array kUnits = {
-    whole("accelerator", "a chip: a number, or a polynomial of its TFLOP/s", kChipRate<Units>,
+    whole("accelerator", "of a chip: a number, or a polynomial of its TFLOP/s", kChipRate<Units>,
           {.limits = kUnitPrice}),
-    field<&Units::memory>("memory", "a GB/s of memory bandwidth",
+    field<&Units::memory>("memory", "of a GB/s of memory bandwidth",
                           {.type = &kPerBandwidth<Amount>, .limits = kUnitPrice}),
     field<&Units::link>("link",
-                        "a GB/s of a link; one number, or a list of one for each dimension of the "
-                        "network",
+                        "of a GB/s of a link; one number, or one for each dimension of the network",
                         {.type = &kPerLink<Amount>, .limits = kUnitPrice, .preset = "0"}),
-    field<&Units::switch_port>("switch", "a GB/s of a switch port",
+    field<&Units::switch_port>("switch", "of a GB/s of a switch port",
                                {.type = &kPerBandwidth<Amount>, .limits = kUnitPrice})};
 
 }  // namespace
@@ -138,15 +137,16 @@ constexpr std::array kUnits = {
 const Schema& schema_of(Rows<Accelerator>) {
   using A = Accelerator;
   static constexpr Field kFields[] = {
-      field<&A::cores>("cores", "of a chip", {.flags = kRequired}),
+      field<&A::cores>("cores", "cores of a chip", {.flags = kRequired}),
       field<&A::lanes>("lanes", "width of the systolic array of a core", {.flags = kRequired}),
       field<&A::stages>("stages", "height of the systolic array of a core", {.flags = kRequired}),
-      field<&A::frequency>("frequency", "of a chip",
+      field<&A::frequency>("frequency", "clock of a chip",
                            {.limits = kFrequencyLimits, .flags = kRequired}),
-      field<&A::sram>("sram", "of a chip", {.limits = kSizeLimits, .flags = kRequired}),
-      field<&A::dataflow>("dataflow",
-                          "which operand of a product stays in the arrays, where cycles are "
-                          "counted; of each kernel the best for its cores")};
+      field<&A::sram>("sram", "SRAM of a chip", {.limits = kSizeLimits, .flags = kRequired}),
+      field<&A::dataflow>(
+          "dataflow",
+          "the operand of a product that stays in the arrays, or `best` for the one "
+          "with the fewest cycles; counts if cores are allocated")};
   return schema<Accelerator, kFields>("accelerator");
 }
 
@@ -165,20 +165,20 @@ const Schema& schema_of(Rows<EnginePeaks>) {
 const Schema& schema_of(Rows<Peaks>) {
   using P = Peaks;
   static constexpr Field kFields[] = {
-      field<&P::matrix>("matrix", "of products, dense"),
-      field<&P::vector>("vector", "of elementwise kernels, and of products that no array serves")};
+      field<&P::matrix>("matrix", "dense products"),
+      field<&P::vector>("vector", "elementwise kernels, and products in formats without arrays")};
   return schema<P, kFields>("peaks of a chip");
 }
 
 const Schema& schema_of(Rows<RateByPeak>) {
   using R = RateByPeak;
   static constexpr Field kFields[] = {
-      field<&R::polynomial>("polynomial", "its coefficients, the highest power first",
+      field<&R::polynomial>("polynomial", "coefficients, the highest power first",
                             {.type = &kCoefficients, .preset = "fitted to `chips`"}),
       field<&R::chips>("chips", "pairs of TFLOP/s and a rate, for a fit by least squares",
                        {.type = &kChipPoints, .preset = "none"}),
-      field<&R::degree>("degree", "of the fit", {.limits = {1, kMostDegree}}),
-      whole("of", "what it is a polynomial of", kOfTflops, {.flags = kRequired})};
+      field<&R::degree>("degree", "degree of the fit", {.limits = {1, kMostDegree}}),
+      whole("of", "the variable of the polynomial", kOfTflops, {.flags = kRequired})};
   return schema<R, kFields>("rate by peak", settle_rate);
 }
 
@@ -200,12 +200,13 @@ const Schema& schema_of(Rows<EnergyRates>) {
   using E = EnergyRates;
   static constexpr Interval kWatts{0, 1e9};
   static constexpr Field kFields[] = {
-      field<&E::idle>("static", "of a chip, whatever it does", {.limits = kWatts}),
-      field<&E::host>("host", "share of a chip in the rest of its node", {.limits = kWatts}),
-      field<&E::flop>("flop", "of arithmetic, by number format"),
-      field<&E::memory>("memory", "of a bit to or from memory", {.limits = {0, 1.0}}),
-      field<&E::link>("link", "of a bit over a link", {.limits = {0, 1.0}}),
-      field<&E::cap>("cap", "most power of a chip, to which its clock is lowered",
+      field<&E::idle>("static", "static power of a chip", {.limits = kWatts}),
+      field<&E::host>("host", "a chip's share in the power of the rest of its node",
+                      {.limits = kWatts}),
+      field<&E::flop>("flop", "energy of a FLOP, by number format"),
+      field<&E::memory>("memory", "energy of a bit to or from memory", {.limits = {0, 1.0}}),
+      field<&E::link>("link", "energy of a bit over a link", {.limits = {0, 1.0}}),
+      field<&E::cap>("cap", "greatest power of a chip, which lowers its clock if necessary",
                      {.limits = kWatts, .preset = "none"})};
   return schema<E, kFields>("energy");
 }

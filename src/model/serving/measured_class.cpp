@@ -12,7 +12,7 @@ namespace {
 /// Greatest requests of a replica in each class of load; larger loads are in the last.
 constexpr std::int64_t kRequests[] = {64, 256, 1'000'000'000};
 constexpr std::int64_t kNode = 8;  ///< chips
-constexpr std::int64_t kFew = 3;   ///< rows that say little
+constexpr std::int64_t kFew = 3;   ///< fewer rows get a caution
 constexpr double kOff = 0.2;       ///< a mean error that a report states
 
 std::int64_t step_of(std::int64_t requests) {
@@ -26,7 +26,7 @@ std::int64_t bits_of(Number number) {
   return bytes < 1.0 ? 4 : std::llround(8.0 * bytes);
 }
 
-/// What a difference between two classes counts: the kind most, a step of the load least.
+/// Distance of two classes: a different kind counts most, a step of the load least.
 int distance(const MeasuredClass& a, const MeasuredClass& b) {
   int sum = static_cast<int>(std::abs(step_of(a.requests) - step_of(b.requests)));
   if (a.bits != b.bits) sum += 2;
@@ -113,7 +113,7 @@ std::string doubt_of(const Engine& engine, const MeasuredClass& of) {
   }
   if (!is_same_class(*nearest, of)) {
     return fmt::format(
-        "guessed: no deployment of this kind was measured with {} ({}); of the nearest ones, {}, "
+        "guessed: no deployment of this kind was measured with {} ({}); for the nearest kind, {}, "
         "the time per token is {} ({})",
         name, text_of(of), text_of(*nearest), error_text(*nearest), nearest->rows);
   }

@@ -42,17 +42,16 @@ bool keeps_rules(const Task& task, const Structure& s, const Say& say) {
     });
   }
   if (s.expert > 1 && !model.experts) {
-    return refuse([&] { return fmt::format("expert: {} of a model without experts", s.expert); });
+    return refuse([&] { return fmt::format("expert: {} needs a model with experts", s.expert); });
   }
   if (s.redundant_experts > 0 && s.expert == 1) {
     return refuse([&] {
-      return fmt::format("redundant_experts: {} of experts that are not spread",
-                         s.redundant_experts);
+      return fmt::format("redundant_experts: {} needs 'expert' above 1", s.redundant_experts);
     });
   }
   if (s.sub_batches > 1 && (!model.experts || s.attention_data == 1)) {
     return refuse([&] {
-      return fmt::format("sub_batches: {} go with experts that ranks of attention_data share",
+      return fmt::format("sub_batches: {} needs experts and 'attention_data' above 1",
                          s.sub_batches);
     });
   }
@@ -76,8 +75,7 @@ bool keeps_rules(const Task& task, const Structure& s, const Say& say) {
   if (stage % s.expert != 0) {
     return refuse([&] {
       return fmt::format(
-          "expert: {} does not divide the chips of a stage, tensor times "
-          "attention_data, {}",
+          "expert: {} does not divide the chips of a stage, tensor times attention_data, {}",
           s.expert, stage);
     });
   }

@@ -9,32 +9,32 @@ const Schema& schema_of(Rows<stack::Software>) {
   using S = stack::Software;
   static constexpr Interval kLayers{0, 1e6};
   static constexpr Field kFields[] = {
-      field<&S::graphs>("graphs", "what CUDA graphs replay", {.preset = "that of `open`"}),
-      field<&S::dispatcher>("dispatcher", "of tokens to experts", {.preset = "that of `open`"}),
+      field<&S::graphs>("graphs", "work that CUDA graphs replay", {.preset = "that of `open`"}),
+      field<&S::dispatcher>("dispatcher", "dispatcher of tokens", {.preset = "that of `open`"}),
       field<&S::expert_overlap>(
           "expert_overlap",
-          "whether the exchanges of experts run beside the other pass of another micro-batch; in a "
-          "pipeline with more than one chunk",
+          "whether exchanges of experts overlap with another micro-batch (in a pipeline of chunks)",
           {.preset = "that of `open`"}),
-      field<&S::grouped>("grouped", "products of experts, issued one by one or as one kernel",
+      field<&S::grouped>("grouped", "whether products of experts are issued one by one or fused",
                          {.preset = "that of `open`"}),
-      field<&S::balance>("balance", "of rows among experts"),
-      field<&S::user_buffers>("user_buffers", "whether exchanges of tensor ranks are hidden at all",
-                              {.preset = "true, but with experts or 4 bits"}),
-      field<&S::sinks>("sinks", "of attention, and whether their gradient is fused",
+      field<&S::balance>("balance", "balance of rows among experts"),
+      field<&S::user_buffers>("user_buffers", "whether exchanges of tensor ranks are hidden",
+                              {.preset = "true without experts and 4 bits"}),
+      field<&S::sinks>("sinks", "sinks of attention, and kernels of their gradient",
                        {.preset = "none"}),
-      field<&S::permute_fusion>("permute_fusion", "of the rows that an all-to-all sends"),
-      field<&S::recompute_layers>("recompute_layers", "of each chunk, whole", {.limits = kLayers}),
-      field<&S::offload_layers>("offload_layers", "whose activations go to the memory of the host",
+      field<&S::permute_fusion>("permute_fusion", "whether an all-to-all permutes fused"),
+      field<&S::recompute_layers>("recompute_layers", "recomputed layers of each chunk",
+                                  {.limits = kLayers}),
+      field<&S::offload_layers>("offload_layers", "layers of a chunk with activations on the host",
                                 {.limits = kLayers}),
       field<&S::mtp>("mtp", "layers of multi-token prediction, each with a head and a loss",
                      {.limits = {0, 1000}}),
       field<&S::shard_group>("shard_group",
-                             "replicas that divide states, and with ZeRO 3 weights, among them; "
-                             "the others have the same again",
+                             "number of replicas that divide states (with ZeRO 3 also weights); "
+                             "every other group of this size has copies",
                              {.limits = {0, 1e9}, .preset = "all"}),
       field<&S::parameter_exchange>("parameter_exchange",
-                                    "of new weights with a distributed optimizer")};
+                                    "exchange of new weights with a distributed optimizer")};
   return schema<S, kFields>("software of a stack");
 }
 
@@ -68,7 +68,7 @@ const Schema& schema_of(Rows<stack::Ranges>) {
   using stack::kFactor;
   static constexpr Field kFields[] = {
       field<&R::compute>("compute", "matrix products", {.limits = kFactor}),
-      field<&R::attention>("attention", "its core", {.limits = kFactor}),
+      field<&R::attention>("attention", "kernels of attention", {.limits = kFactor}),
       field<&R::elementwise>("elementwise", "passes over memory", {.limits = kFactor}),
       field<&R::host>("host", "times of the host", {.limits = kFactor}),
       field<&R::links>("links", "exchanges", {.limits = kFactor}),

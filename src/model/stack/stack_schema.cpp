@@ -93,12 +93,13 @@ template <class Work>
 const Schema& curve_schema() {
   using C = Curve<Work>;
   static constexpr Field kFields[] = {
-      field<&C::work>("work", "of one kernel on one chip", {.limits = kWork, .flags = kRequired}),
-      field<&C::share>("share", "of the peak that it reaches",
+      field<&C::work>("work", "work of a kernel on one chip",
+                      {.limits = kWork, .flags = kRequired}),
+      field<&C::share>("share", "share of the peak that the kernel reaches",
                        {.limits = kShare, .flags = kRequired}),
       field<&C::low>("low", "the lowest shares to be expected",
                      {.limits = kShare, .preset = "those of `share`"}),
-      field<&C::high>("high", "the highest ones",
+      field<&C::high>("high", "the highest shares to be expected",
                       {.limits = kShare, .preset = "those of `share`"})};
   return schema<C, kFields>("curve", &check_curve<Work>);
 }
@@ -231,25 +232,26 @@ const Schema& schema_of(Rows<stack::StackMemory>) {
   static constexpr Interval kTimes{0, 100};
   static constexpr Field kFields[] = {
       field<&M::resident>("resident", "workspaces and small buffers", {.limits = kSizes}),
-      field<&M::fragment>("fragment", "of what comes and goes, lost to the allocator",
+      field<&M::fragment>("fragment", "share of temporary tensors that the allocator loses",
                           {.limits = kPart}),
-      field<&M::gathered_fragment>("gathered_fragment", "the same where replicas divide weights",
+      field<&M::gathered_fragment>("gathered_fragment", "the same if replicas divide weights",
                                    {.limits = kPart, .preset = "that of `fragment`"}),
-      field<&M::context>("context", "of the driver and libraries", {.limits = kSizes}),
-      field<&M::group>("group", "of NCCL, for each degree of more than one chip",
+      field<&M::context>("context", "memory of the driver and libraries", {.limits = kSizes}),
+      field<&M::group>("group", "memory of NCCL for each degree of more than one chip",
                        {.limits = kSizes}),
-      field<&M::spread>("spread", "of activations, around what is counted", {.limits = kFactor}),
-      field<&M::imbalance>("imbalance", "rows of the fullest rank of experts, of an even load",
+      field<&M::spread>("spread", "factor on the counted activations", {.limits = kFactor}),
+      field<&M::imbalance>("imbalance", "rows of the fullest rank of experts over an even load",
                            {.limits = {1, 1000}}),
       field<&M::eager_widths>("eager_widths",
-                              "of the model's width, kept beside what fused kernels keep",
+                              "activations that eager kernels keep in addition, in model widths",
                               {.limits = kTimes}),
-      field<&M::gathered_layers>("gathered_layers", "at once, where replicas divide weights",
+      field<&M::gathered_layers>("gathered_layers", "layers gathered at once with divided weights",
                                  {.limits = kTimes}),
-      field<&M::eight_bit_inputs>("eight_bit_inputs", "whether linears of 8 bits keep them so"),
+      field<&M::eight_bit_inputs>("eight_bit_inputs",
+                                  "whether inputs of 8 bits are kept in 8 bits"),
       field<&M::twice_with_adapters>(
           "twice_with_adapters",
-          "whether activations count twice with `lora` where replicas divide weights")};
+          "whether activations count twice with `lora` if replicas divide weights")};
   return schema<M, kFields>("memory of a stack", [](void* object, Report& report) {
     stack::check_constants(schema_of<M>(), object, report);
   });

@@ -64,9 +64,9 @@ constexpr Decision row(std::string_view key, std::string_view doc, const Extra& 
 constexpr Decision layout_row() {
   Decision decision = row<&Plan::layout, &Choices::layouts>(
       "layout",
-      "how values lie among tensor ranks: so that least is sent, so that least is kept, or as "
-      "a place of the front of both ([training.md](training.md), section 2); degrees whose "
-      "front is shorter have no plan",
+      "layout of values among tensor ranks: the one that sends least, the one that keeps least, or "
+      "a member of the front of both ([training.md](training.md), section 2); degrees whose front "
+      "has fewer members have no plan",
       kOpen);
   decision.matters = [](const Task&, const Degrees& degrees) { return degrees[Role::Tensor] > 1; };
   decision.remedy = "layout";
@@ -76,9 +76,9 @@ constexpr Decision layout_row() {
 constexpr Decision recompute_row() {
   Decision decision = row<&Plan::recompute, &Choices::recomputes>(
       "recompute",
-      "what is computed again in the backward pass: nothing, the scores of `attention: "
-      "unfused`, or all of a layer; with a stack also every second product, or modules, of "
-      "which a list is one choice ([truth.md](truth.md), section 5)",
+      "what the backward pass computes again: nothing, the scores of `attention: unfused`, or all "
+      "of a layer; with a stack also every second product, or modules. A list of modules is one "
+      "choice ([truth.md](truth.md), section 5)",
       kOpen);
   decision.values = [](const Decided& of) { return numbers_of(recomputes_of(of.task)); };
   decision.label = decision.remedy = "recompute";
@@ -89,8 +89,8 @@ constexpr Decision recompute_row() {
 constexpr Decision zero_row() {
   Decision decision = row<&Plan::zero, &Choices::zeros>(
       "zero",
-      "what the replicas divide among themselves: nothing, the states of the optimizer, "
-      "gradients as well, weights as well",
+      "what the replicas divide among themselves: 0 nothing, 1 the states of the optimizer, 2 also "
+      "gradients, 3 also weights",
       {.limits = {0, 3}, .preset = "searched"});
   // One chip with the same weights divides them with none: all of ZeRO is then the same.
   decision.matters = [](const Task& task, const Degrees& degrees) {
@@ -119,8 +119,8 @@ Values schedules_of(const Decided& of) {
 
 constexpr Decision schedule_row() {
   Decision decision = row<&Plan::schedule, &Choices::schedules>(
-      "schedule", "in which order a stage works on its micro-batches",
-      {.preset = "searched, but for `gpipe`"});
+      "schedule", "the order in which a stage works on its micro-batches",
+      {.preset = "searched without `gpipe`"});
   decision.values = schedules_of;
   decision.open = [](Choices& choices) { return open_lists(choices.schedules, choices.chunks); };
   decision.pin = "schedule and .chunks";
@@ -149,7 +149,7 @@ Values chunks_of(const Decided& of) {
 
 constexpr Decision chunks_row() {
   Decision decision = row<&Plan::chunks, &Choices::chunks>(
-      "chunks", "of the layers of an interleaved stage, at least 2; 1 for other schedules", kOpen);
+      "chunks", "chunks of an interleaved stage, at least 2; 1 for other schedules", kOpen);
   decision.values = chunks_of;
   decision.open = nullptr;
   return decision;
@@ -167,7 +167,7 @@ Offload offload_at(std::int64_t number) {
 
 constexpr Decision offload_row() {
   constexpr std::string_view kDoc =
-      "what has its place in the second memory: all of the list. Needs `memory.second`";
+      "what is kept in the second memory, which needs `memory.second`";
   return {.given = field<&Task::choices, &Choices::offload>("offload", kDoc, kOpen),
           .taken = field<&Plan::offload>("offload", kDoc),
           .get = [](const Plan& plan) { return number_of(plan.offload); },
@@ -197,7 +197,7 @@ constexpr Type kLayersOfStages = list_type<std::int64_t, Form::List>({}, kLarges
 
 /// Keys beside the decisions.
 constexpr Field kOtherChoices[] = {field<&Task::choices, &Choices::layers>(
-    "layers", "the layers of each stage, from the first on; one list, which is one value",
+    "layers", "numbers of layers of the stages, from the first on",
     {.type = &kLayersOfStages,
      .limits = {0, static_cast<double>(kLargestCount)},
      .preset = "searched"})};

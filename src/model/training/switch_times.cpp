@@ -68,7 +68,7 @@ std::vector<SwitchTime> switch_times(const Task& task, const LeanOptions& assume
     value.set(changed.stack->stack.software);
     const auto verdict = evaluate(changed, blocks, plan);
     const Cost* cost = std::get_if<Cost>(&verdict);
-    if (cost == nullptr) throw InternalError("a plan fits into memory or not by its switches");
+    if (cost == nullptr) throw InternalError("a change of switches changes the memory of a plan");
     times.push_back({.to = value, .step = cost->step_time});
   }
   return times;
