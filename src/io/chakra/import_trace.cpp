@@ -90,7 +90,7 @@ bool only_moves(const chakra::Node& node) {
                      [](const auto& attribute) { return attribute.name() == "num_ops"; });
 }
 
-std::string text_of(const chakra::Node& node, const std::string& name) {
+std::string attribute_text(const chakra::Node& node, const std::string& name) {
   for (const chakra::Attribute& attribute : node.attr()) {
     if (attribute.name() == name) return attribute.string_val();
   }
@@ -250,7 +250,7 @@ class TraceGraph {
     const chakra::Node& node = nodes_[i];
     if (node.type() == chakra::COMM_SEND_NODE || node.type() == chakra::COMM_RECV_NODE) ++messages_;
     if (node.type() != chakra::COMM_COLL_NODE) return std::nullopt;
-    const TraceGroups::Group group = groups_.find(text_of(node, "pg_name"));
+    const TraceGroups::Group group = groups_.find(attribute_text(node, "pg_name"));
     const std::int64_t bytes = count_of(node, "comm_size");
     if (group.members == 1 || bytes < 1) return std::nullopt;
     const auto type = collective_of(node);

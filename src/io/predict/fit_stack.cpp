@@ -77,7 +77,7 @@ std::string chosen_stack(const std::vector<MeasuredRun>& runs, const std::string
 }
 
 /// The value of a run in the column that was read as its mark.
-std::string value_of(const MeasuredRun& run, const std::string& column) {
+std::string column_value(const MeasuredRun& run, const std::string& column) {
   const std::string value = column == "source" ? short_source(run) : run.mark;
   return value.empty() ? "none" : value;
 }
@@ -231,7 +231,7 @@ std::optional<LeftOut> leave_out(const std::vector<MeasuredRun>& runs, const std
   result.as_they_are = predict_runs(result.runs);
   std::vector<FittedConstant> constants = constants_of(*result.runs.front().software, result.name);
   for (FittedConstant& constant : constants) constant.before = middle_of(constant.range);
-  for (const MeasuredRun& run : result.runs) result.values.push_back(value_of(run, column));
+  for (const MeasuredRun& run : result.runs) result.values.push_back(column_value(run, column));
   const std::set<std::string> values(result.values.begin(), result.values.end());
   if (values.size() < 2) {
     throw InputError(fmt::format(

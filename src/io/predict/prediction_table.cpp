@@ -174,7 +174,6 @@ std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predic
 
 namespace {
 
-using serving::Mode;
 using Predicted = std::vector<std::optional<ServicePrediction>>;
 
 ServicePrediction predicted_service(const MeasuredService& service) {
@@ -205,7 +204,7 @@ ServicePrediction predicted_service(const MeasuredService& service) {
 double off(double predicted, double measured) { return predicted / measured - 1.0; }
 
 std::string kind_of(const MeasuredService& service) {
-  if (service.deployment.mode == Mode::Disaggregated) return "disaggregated";
+  if (service.deployment.mode == serving::Mode::Disaggregated) return "disaggregated";
   if (service.rate) {
     return service.task->model.experts ? "throughput of jobs, experts"
                                        : "throughput of jobs, dense";

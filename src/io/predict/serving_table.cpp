@@ -22,7 +22,6 @@
 namespace dfsearch {
 namespace {
 
-using serving::Mode;
 using serving::Number;
 
 /// A name of tables, or a part of it, and the name on the shelf.
@@ -382,8 +381,9 @@ MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
       service.task.reset();
       return service;
     }
-    deployment = {
-        .mode = Mode::Disaggregated, .prefill = prefill.role(shape), .decode = decode.role(shape)};
+    deployment = {.mode = serving::Mode::Disaggregated,
+                  .prefill = prefill.role(shape),
+                  .decode = decode.role(shape)};
     service.doubtful = prefill.doubt(shape);
     if (service.doubtful.empty()) service.doubtful = decode.doubt(shape);
     if (service.source == kGap) service.doubtful = kIsLimit;
