@@ -63,7 +63,8 @@ struct Made {
   }
 };
 
-NamedCheck limit(const char* name, std::function<std::optional<Violation>(const Made&)> check) {
+NamedCheck budget_limit(const char* name,
+                        std::function<std::optional<Violation>(const Made&)> check) {
   return {
       name,
       [check = std::move(check)](const Json&, const Answer& answer) -> std::optional<Violation> {
@@ -77,10 +78,10 @@ NamedCheck limit(const char* name, std::function<std::optional<Violation>(const 
       }};
 }
 
-std::vector<NamedCheck> make_limits() {
+std::vector<NamedCheck> make_budget_limits() {
   std::vector<NamedCheck> checks;
   const auto add = [&](const char* name, std::function<std::optional<Violation>(const Made&)> c) {
-    checks.push_back(limit(name, std::move(c)));
+    checks.push_back(budget_limit(name, std::move(c)));
   };
   add("budget: cores over their area", [](const Made& x) -> std::optional<Violation> {
     if (x.gives("accelerator", "cores")) return std::nullopt;
@@ -194,7 +195,7 @@ std::vector<NamedCheck> make_limits() {
 }  // namespace
 
 const std::vector<NamedCheck>& budget_limits() {
-  static const std::vector<NamedCheck> checks = make_limits();
+  static const std::vector<NamedCheck> checks = make_budget_limits();
   return checks;
 }
 

@@ -75,9 +75,10 @@ struct Executed {
   [[nodiscard]] double share() const { return layers * weights / (t * p); }
 };
 
-using Limit = std::function<double(const Executed& x)>;
+using LeastTime = std::function<double(const Executed& x)>;
 
-NamedCheck limit(const char* name, std::function<std::optional<Violation>(const Executed&)> check) {
+NamedCheck execution_limit(const char* name,
+                           std::function<std::optional<Violation>(const Executed&)> check) {
   return {
       name,
       [check = std::move(check)](const Json&, const Answer& answer) -> std::optional<Violation> {
@@ -88,8 +89,8 @@ NamedCheck limit(const char* name, std::function<std::optional<Violation>(const 
       }};
 }
 
-NamedCheck step_limit(const char* name, Limit least) {
-  return limit(name, [name, least = std::move(least)](const Executed& x) {
+NamedCheck execution_step_limit(const char* name, LeastTime least) {
+  return execution_limit(name, [name, least = std::move(least)](const Executed& x) {
     return at_least(name, least(x), x.step);
   });
 }
@@ -97,16 +98,16 @@ NamedCheck step_limit(const char* name, Limit least) {
 /// Bytes that a tensor rank receives of a sum over a micro-batch: (t - 1)/t of it where each keeps
 /// its share, or where links add up.  A ring of pieces that hide behind a product is charged
 /// without its first piece: "Q" of docs/calculon.md, (C6).
-double received(const Executed& x) {
+double received_by_tensor_rank(const Executed& x) {
   const double part = (x.t - 1.0) / x.t;
   return x.b * x.tokens * x.hidden * kWord *
          (x.execution["overlap"] == "none" ? part : part * part);
 }
 
-std::vector<NamedCheck> make_limits() {
+std::vector<NamedCheck> make_execution_limits() {
   std::vector<NamedCheck> checks;
-  const auto add = [&](const char* name, Limit least) {
-    checks.push_back(step_limit(name, std::move(least)));
+  const auto add = [&](const char* name, LeastTime least) {
+    checks.push_back(execution_step_limit(name, std::move(least)));
   };
   add("execution: FLOP over the peak of all chips", [](const Executed& x) {
     return x.layers * x.batch * x.passes() * x.flops / (x.t * x.p * x.n * x.peak());
@@ -126,7 +127,8 @@ std::vector<NamedCheck> make_limits() {
   });
   add("execution: tensor ranks add up two products of a layer, and two back",
       [](const Executed& x) {
-        return x.m * x.layers / x.p * (x.trains ? 4.0 : 2.0) * received(x) / x.link(0);
+        return x.m * x.layers / x.p * (x.trains ? 4.0 : 2.0) * received_by_tensor_rank(x) /
+               x.link(0);
       });
   add("execution: micro-batches from stage to stage", [](const Executed& x) {
     if (x.p < 2.0) return 0.0;
@@ -135,7 +137,7 @@ std::vector<NamedCheck> make_limits() {
   add("execution: gradients of the replicas", [](const Executed& x) {
     return x.trains ? (x.n - 1.0) / x.n * x.share() * kWord / x.link(2) : 0.0;
   });
-  checks.push_back(limit("execution: memories hold the states", [](const Executed& x) {
+  checks.push_back(execution_limit("execution: memories hold the states", [](const Executed& x) {
     const double sharers = x.execution["sharding"] == true ? x.n : 1.0;
     double states = kWord;
     if (x.trains) states += (kWord + kOptimizer) / sharers;
@@ -144,16 +146,17 @@ std::vector<NamedCheck> make_limits() {
                     count_of(held, "first") + count_of(held, "second"));
   }));
   for (const char* tier : {"first", "second"}) {
-    checks.push_back(limit("execution: what is held over the capacity",
-                           [tier](const Executed& x) -> std::optional<Violation> {
-                             const Json& memory = x.system["memory"];
-                             const bool is_first = tier == std::string("first");
-                             if (!is_first && !memory.contains("second")) return std::nullopt;
-                             const Json& of = is_first ? memory : memory["second"];
-                             return at_least("execution: what is held over the capacity",
-                                             count_of(x.result["memory"], tier),
-                                             amount(of["capacity"]));
-                           }));
+    checks.push_back(execution_limit("execution: what is held over the capacity",
+                                     [tier](const Executed& x) -> std::optional<Violation> {
+                                       const Json& memory = x.system["memory"];
+                                       const bool is_first = tier == std::string("first");
+                                       if (!is_first && !memory.contains("second"))
+                                         return std::nullopt;
+                                       const Json& of = is_first ? memory : memory["second"];
+                                       return at_least("execution: what is held over the capacity",
+                                                       count_of(x.result["memory"], tier),
+                                                       amount(of["capacity"]));
+                                     }));
   }
   return checks;
 }
@@ -161,7 +164,7 @@ std::vector<NamedCheck> make_limits() {
 }  // namespace
 
 const std::vector<NamedCheck>& execution_limits() {
-  static const std::vector<NamedCheck> checks = make_limits();
+  static const std::vector<NamedCheck> checks = make_execution_limits();
   return checks;
 }
 

@@ -26,7 +26,7 @@ struct Range {
 Range common(Range a, Range b) { return {std::max(a.first, b.first), std::min(a.last, b.last)}; }
 Range all(double extent) { return {0.0, extent}; }
 /// Chip r of n: shards are rounded up.
-Range share(double extent, double r, double n) {
+Range shared(double extent, double r, double n) {
   const double one = std::ceil(extent / n);
   return {std::min(extent, r * one), std::min(extent, (r + 1.0) * one)};
 }
@@ -48,13 +48,13 @@ Region made(const Kernel& kernel, Loop loop, Chip chip) {
   const double columns = d(kernel.n);
   switch (loop) {
     case Loop::Outer: {
-      const Range heads = share(d(kernel.outer), chip.r, chip.n);
+      const Range heads = shared(d(kernel.outer), chip.r, chip.n);
       return {{heads.first * d(kernel.m), heads.last * d(kernel.m)}, all(columns)};
     }
     case Loop::M:
-      return {share(rows, chip.r, chip.n), all(columns)};
+      return {shared(rows, chip.r, chip.n), all(columns)};
     case Loop::N:
-      return {all(rows), share(columns, chip.r, chip.n)};
+      return {all(rows), shared(columns, chip.r, chip.n)};
     case Loop::K:
       return {all(0.0), all(0.0)};
     case Loop::None:
@@ -71,12 +71,12 @@ std::optional<Region> read(const Kernel& kernel, Loop loop, int operand, double 
   const auto rows_of = [&](Range r) { return Region{r, all(columns)}; };
   const auto columns_of = [&](Range c) { return Region{all(rows), c}; };
   if (loop == Loop::None) return whole;
-  const Range heads = share(outer, chip.r, chip.n);
+  const Range heads = shared(outer, chip.r, chip.n);
   switch (kernel.kind) {
     case KernelKind::WeightGemm:
       if (columns != n) return std::nullopt;
-      if (loop == Loop::N) return columns_of(share(n, chip.r, chip.n));
-      if (rows == k) return loop == Loop::K ? rows_of(share(k, chip.r, chip.n)) : whole;
+      if (loop == Loop::N) return columns_of(shared(n, chip.r, chip.n));
+      if (rows == k) return loop == Loop::K ? rows_of(shared(k, chip.r, chip.n)) : whole;
       if (rows == outer * k && loop == Loop::Outer) {
         return rows_of({heads.first * k, heads.last * k});
       }
@@ -86,7 +86,7 @@ std::optional<Region> read(const Kernel& kernel, Loop loop, int operand, double 
       if (kernel.tiled == Loop::K) return std::nullopt;
       if (operand == 1 && rows == outer * k && columns == n) {
         if (loop == Loop::Outer) return rows_of({heads.first * k, heads.last * k});
-        if (loop == Loop::N) return columns_of(share(n, chip.r, chip.n));
+        if (loop == Loop::N) return columns_of(shared(n, chip.r, chip.n));
         if (loop == Loop::M && outer == 1.0) return whole;
       }
       return std::nullopt;

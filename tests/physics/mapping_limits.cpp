@@ -112,9 +112,10 @@ struct Mapped {
 /// other equations for both, so it is not checked yet.
 constexpr bool kOutOfCoreMovesMemory = false;
 
-using Limit = std::function<std::optional<Violation>(const Json& config, const Mapped& mapped)>;
+using MappingCheck =
+    std::function<std::optional<Violation>(const Json& config, const Mapped& mapped)>;
 
-NamedCheck limit(const char* name, Limit compute) {
+NamedCheck mapping_limit(const char* name, MappingCheck compute) {
   return {name,
           [compute = std::move(compute)](const Json&,
                                          const Answer& answer) -> std::optional<Violation> {
@@ -124,10 +125,10 @@ NamedCheck limit(const char* name, Limit compute) {
           }};
 }
 
-std::vector<NamedCheck> make_limits() {
+std::vector<NamedCheck> make_mapping_limits() {
   std::vector<NamedCheck> checks;
-  const auto add = [&](const char* name, Limit compute) {
-    checks.push_back(limit(name, std::move(compute)));
+  const auto add = [&](const char* name, MappingCheck compute) {
+    checks.push_back(mapping_limit(name, std::move(compute)));
   };
   // Compute.
   add("FLOP over the peak of all chips", [](const Json& config, const Mapped& m) {
@@ -332,7 +333,7 @@ std::vector<NamedCheck> make_limits() {
 }  // namespace
 
 const std::vector<NamedCheck>& mapping_limits() {
-  static const std::vector<NamedCheck> checks = make_limits();
+  static const std::vector<NamedCheck> checks = make_mapping_limits();
   return checks;
 }
 

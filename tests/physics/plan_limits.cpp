@@ -78,9 +78,9 @@ struct Planned {
   [[nodiscard]] double bandwidth() const { return amount(system["memory"]["bandwidth"]); }
 };
 
-using Limit = std::function<double(const Json& config, const Planned& planned)>;
+using PlanLimit = std::function<double(const Json& config, const Planned& planned)>;
 
-NamedCheck step_limit(const char* name, Limit compute) {
+NamedCheck step_limit(const char* name, PlanLimit compute) {
   return {name,
           [name, compute = std::move(compute)](const Json&,
                                                const Answer& answer) -> std::optional<Violation> {
@@ -94,7 +94,7 @@ NamedCheck step_limit(const char* name, Limit compute) {
           }};
 }
 
-NamedCheck memory_limit(const char* name, Limit compute) {
+NamedCheck memory_limit(const char* name, PlanLimit compute) {
   return {name,
           [name, compute = std::move(compute)](const Json&,
                                                const Answer& answer) -> std::optional<Violation> {
@@ -124,7 +124,7 @@ double states(const Planned& x, double elements, double sharers) {
   return elements * (weights + gradients + optimizer) / (x.t * x.p);
 }
 
-std::vector<NamedCheck> make_limits() {
+std::vector<NamedCheck> make_plan_limits() {
   std::vector<NamedCheck> checks;
   checks.push_back(
       step_limit("FLOP over the peak of all chips", [](const Json& config, const Planned& x) {
@@ -225,7 +225,7 @@ std::vector<NamedCheck> make_limits() {
 }  // namespace
 
 const std::vector<NamedCheck>& plan_limits() {
-  static const std::vector<NamedCheck> checks = make_limits();
+  static const std::vector<NamedCheck> checks = make_plan_limits();
   return checks;
 }
 

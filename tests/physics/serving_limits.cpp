@@ -21,12 +21,12 @@ double bytes_of(const std::string& number) {
 }
 
 /// Replicas of a deployment that do the same, and the chips that they are on.
-struct Role {
+struct ServingRole {
   const Json& system;
   double pool_chips;
   double t, p, ranks, replicas, batch, depth;
 
-  Role(const Json& config, const Json& role, double depth_)
+  ServingRole(const Json& config, const Json& role, double depth_)
       : system(pool(config, role)["system"]),
         pool_chips(count_of(pool(config, role), "chips")),
         t(count_of(role, "tensor")),
@@ -182,12 +182,12 @@ struct Served {
     return later > 0.0 ? layers * dense.cache * bytes("cache") : 0.0;
   }
   /// Seconds that one chip takes for the products of a request: to prefill it, and then to decode.
-  [[nodiscard]] double prefill_seconds(const Role& on) const {
+  [[nodiscard]] double prefill_seconds(const ServingRole& on) const {
     return 2.0 * active() * fresh / on.peak(number("products")) +
            2.0 * head / on.peak(number("head")) +
            layers * products * pairs / on.peak(number("attention"));
   }
-  [[nodiscard]] double decode_seconds(const Role& on) const {
+  [[nodiscard]] double decode_seconds(const ServingRole& on) const {
     return later *
            (2.0 * active() / on.peak(number("products")) + 2.0 * head / on.peak(number("head")) +
             layers * later_products * seen / on.peak(number("attention")));
@@ -197,7 +197,7 @@ struct Served {
 /// A deployment and what is said of it; what is not said is without end.
 struct Deployed {
   Served model;
-  Role prefill, decode;
+  ServingRole prefill, decode;
   bool apart;
   double requests;  // rate of requests that it can serve, a second
   double tpot, ttft;
@@ -234,12 +234,12 @@ struct Deployed {
   [[nodiscard]] double gained() const { return 1.0 + decode.depth; }
 };
 
-using Limit = std::function<std::optional<Violation>(const Deployed& x)>;
+using DeploymentCheck = std::function<std::optional<Violation>(const Deployed& x)>;
 
 double or_without_end(const Json& map, const char* key) { return count_of(map, key, 1e300); }
 
 /// A check of every deployment that an answer has.
-NamedCheck limit(const char* name, Limit check) {
+NamedCheck deployment_limit(const char* name, DeploymentCheck check) {
   return {
       name,
       [check = std::move(check)](const Json&, const Answer& answer) -> std::optional<Violation> {
@@ -280,23 +280,23 @@ NamedCheck limit(const char* name, Limit check) {
       }};
 }
 
-std::vector<NamedCheck> make_limits() {
+std::vector<NamedCheck> make_deployment_limits() {
   std::vector<NamedCheck> checks;
-  const auto add = [&](const char* name, Limit check) {
-    checks.push_back(limit(name, std::move(check)));
+  const auto add = [&](const char* name, DeploymentCheck check) {
+    checks.push_back(deployment_limit(name, std::move(check)));
   };
   add("serving: weights and caches of a token over the bandwidth of its rank",
       [](const Deployed& x) {
         // All chips of a replica read what they have, and a stage waits for the one that has most.
         // Slots may be empty, but for the one of the request that gets the token.
-        const Role& d = x.decode;
+        const ServingRole& d = x.decode;
         const double read =
             x.model.weights_of_pass(d.ranks) / (d.t * d.ranks) + x.model.cache() / d.t;
         return at_least("serving: weights and caches of a token over the bandwidth of its rank",
                         x.model.later > 0.0 ? read / d.bandwidth() / x.gained() : 0.0, x.tpot);
       });
   add("serving: FLOP of a token over the peak of its replica", [](const Deployed& x) {
-    const Role& d = x.decode;
+    const ServingRole& d = x.decode;
     const double seconds = x.model.later > 0.0 ? x.model.decode_seconds(d) / x.model.later : 0.0;
     return at_least("serving: FLOP of a token over the peak of its replica", seconds / d.t,
                     x.tpot * x.gained());
@@ -312,7 +312,7 @@ std::vector<NamedCheck> make_limits() {
       });
   add("serving: caches and weights of all requests over the bandwidth of all chips",
       [](const Deployed& x) {
-        const Role& d = x.decode;
+        const ServingRole& d = x.decode;
         // A pass gives each request of the batches of all ranks a token or more.
         const double weights = x.model.weights_of_pass(d.ranks) / (d.batch * d.ranks);
         const double bytes = x.requests * x.model.later * (weights + x.model.cache()) / x.gained();
@@ -321,23 +321,23 @@ std::vector<NamedCheck> make_limits() {
             bytes / d.bandwidth(), d.chips());
       });
   add("serving: a first token waits for the FLOP of its prompt", [](const Deployed& x) {
-    const Role& d = x.prefill;
+    const ServingRole& d = x.prefill;
     return at_least("serving: a first token waits for the FLOP of its prompt",
                     x.model.prefill_seconds(d) / (d.t * d.p * d.ranks), x.ttft);
   });
   add("serving: a first token waits for the weights", [](const Deployed& x) {
-    const Role& d = x.prefill;
+    const ServingRole& d = x.prefill;
     return at_least("serving: a first token waits for the weights",
                     x.model.weights_of_pass(d.ranks) / (d.t * d.ranks) / d.bandwidth(), x.ttft);
   });
   add("serving: weights and caches over the capacity", [](const Deployed& x) {
-    const Role& d = x.decode;
+    const ServingRole& d = x.decode;
     const double held =
         x.model.stored(d.ranks) / (d.t * d.ranks * d.p) + d.batch * x.model.cache() / d.t;
     return at_least("serving: weights and caches over the capacity", held, d.capacity());
   });
   add("serving: weights of a side that prefills over the capacity", [](const Deployed& x) {
-    const Role& d = x.prefill;
+    const ServingRole& d = x.prefill;
     return at_least("serving: weights of a side that prefills over the capacity",
                     x.model.stored(d.ranks) / (d.t * d.ranks * d.p), d.capacity());
   });
@@ -349,7 +349,7 @@ std::vector<NamedCheck> make_limits() {
     return at_least(name, x.prefill.chips(), x.prefill.pool_chips);
   });
   add("serving: tensor ranks add up what their heads and rows make", [](const Deployed& x) {
-    const Role& d = x.decode;
+    const ServingRole& d = x.decode;
     if (d.t < 2.0 || x.model.later <= 0.0) return std::optional<Violation>();
     // Without links that add up, t - 1 ranks send a summand of each element and t - 1 get the sum.
     const double sums = 2.0 * x.model.dense_layers + x.model.expert_layers;
@@ -363,7 +363,7 @@ std::vector<NamedCheck> make_limits() {
         if (!x.apart || x.model.later <= 0.0 || x.model.has_windows) return std::nullopt;
         const double cached =
             x.model.layers * x.model.dense.cache / x.model.seen * x.model.bytes("cache");
-        for (const Role* side : {&x.prefill, &x.decode}) {
+        for (const ServingRole* side : {&x.prefill, &x.decode}) {
           const Json network = side->system.value("network", Json::array());
           if (network.empty() && !side->system.contains("transfer")) continue;
           const double transfer =
@@ -384,7 +384,7 @@ std::vector<NamedCheck> make_limits() {
 }  // namespace
 
 const std::vector<NamedCheck>& serving_limits() {
-  static const std::vector<NamedCheck> checks = make_limits();
+  static const std::vector<NamedCheck> checks = make_deployment_limits();
   return checks;
 }
 

@@ -65,7 +65,8 @@ struct Staged {
   }
 };
 
-NamedCheck limit(const char* name, std::function<std::optional<Violation>(const Staged&)> check) {
+NamedCheck stages_limit(const char* name,
+                        std::function<std::optional<Violation>(const Staged&)> check) {
   return {
       name,
       [check = std::move(check)](const Json&, const Answer& answer) -> std::optional<Violation> {
@@ -79,10 +80,10 @@ NamedCheck limit(const char* name, std::function<std::optional<Violation>(const 
       }};
 }
 
-std::vector<NamedCheck> make_limits() {
+std::vector<NamedCheck> make_stages_limits() {
   std::vector<NamedCheck> checks;
   const auto add = [&](const char* name, std::function<double(const Staged&)> least) {
-    checks.push_back(limit(name, [name, least = std::move(least)](const Staged& x) {
+    checks.push_back(stages_limit(name, [name, least = std::move(least)](const Staged& x) {
       return at_least(name, least(x), x.step);
     }));
   };
@@ -147,7 +148,7 @@ std::vector<NamedCheck> make_limits() {
     // Whatever the order of the stages in the network, a chip sends what its stage hands on.
     return x.samples / x.data * most / x.tensor / chip_bandwidth(x.lines("pipeline"));
   });
-  checks.push_back(limit("stages: memory holds the weights", [](const Staged& x) {
+  checks.push_back(stages_limit("stages: memory holds the weights", [](const Staged& x) {
     double held = x.pipeline * count_of(x.result["memory"], "weights");
     if (x.result["stages"].is_array()) {
       held = 0.0;
@@ -156,7 +157,7 @@ std::vector<NamedCheck> make_limits() {
     return at_least("stages: memory holds the weights",
                     x.layers * x.layer.weights * x.word / x.tensor, held);
   }));
-  checks.push_back(limit(
+  checks.push_back(stages_limit(
       "stages: what is held over the capacity", [](const Staged& x) -> std::optional<Violation> {
         if (!x.system["memory"].contains("capacity")) return std::nullopt;
         const Json& held = x.result["memory"];
@@ -171,7 +172,7 @@ std::vector<NamedCheck> make_limits() {
 }  // namespace
 
 const std::vector<NamedCheck>& stages_limits() {
-  static const std::vector<NamedCheck> checks = make_limits();
+  static const std::vector<NamedCheck> checks = make_stages_limits();
   return checks;
 }
 

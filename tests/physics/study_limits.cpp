@@ -52,7 +52,7 @@ double least_held(const Json& config) {
 
 namespace {
 
-std::vector<NamedCheck> make_limits() {
+std::vector<NamedCheck> make_study_limits() {
   const auto add = [](const char* name,
                       std::function<std::optional<Violation>(const StudyRow&)> check) {
     return NamedCheck{
@@ -90,7 +90,7 @@ std::vector<NamedCheck> make_limits() {
 }  // namespace
 
 const std::vector<NamedCheck>& study_limits() {
-  static const std::vector<NamedCheck> checks = make_limits();
+  static const std::vector<NamedCheck> checks = make_study_limits();
   return checks;
 }
 

@@ -9,8 +9,6 @@
 namespace dfsearch::test {
 namespace {
 
-using calculon::ModelShape;
-
 constexpr double kGibi = 1073741824.0;
 
 Engine engine(double peak, std::vector<EfficiencyCurve<Flops>::Step> steps) {
@@ -27,9 +25,9 @@ MemoryTier memory(double capacity, double bandwidth, const std::array<double, 4>
 }
 
 /// Draws that are the same with every library.
-class Draws {
+class SeededDraws {
  public:
-  explicit Draws(std::uint32_t seed) : generator_(seed) {}
+  explicit SeededDraws(std::uint32_t seed) : generator_(seed) {}
   std::int64_t below(std::int64_t count) {
     return static_cast<std::int64_t>(generator_() % static_cast<std::uint64_t>(count));
   }
@@ -48,7 +46,7 @@ class Draws {
 };
 
 template <class Work>
-EfficiencyCurve<Work> random_curve(Draws& draws) {
+EfficiencyCurve<Work> random_curve(SeededDraws& draws) {
   EfficiencyCurve<Work> curve;
   if (draws.below(4) > 0) curve.steps.push_back({Work(draws.size(1e7, 1e9)), 0.9});
   if (draws.below(4) > 0) curve.steps.push_back({Work(draws.size(1e4, 1e6)), 0.6});
@@ -56,7 +54,7 @@ EfficiencyCurve<Work> random_curve(Draws& draws) {
   return curve;
 }
 
-NetworkDimension random_network(Draws& draws, std::int64_t chips) {
+NetworkDimension random_network(SeededDraws& draws, std::int64_t chips) {
   NetworkDimension network{.measured = MeasuredNetwork{}};
   network.degree = draws.below(3) > 0 ? chips : 1 + draws.below(2 * chips);
   network.measured->filled = draws.below(3) == 0;
@@ -104,15 +102,15 @@ Machine calculon_machine(char name, std::int64_t chips) {
   return machine;
 }
 
-ModelShape megatron(const std::string& name) {
+calculon::ModelShape megatron(const std::string& name) {
   const auto of = [](std::int64_t hidden, std::int64_t heads, std::int64_t head_dim,
                      std::int64_t layers) {
-    return ModelShape{.hidden = hidden,
-                      .mlp = 4 * hidden,
-                      .sequence = 2048,
-                      .heads = heads,
-                      .head_dim = head_dim,
-                      .layers = layers};
+    return calculon::ModelShape{.hidden = hidden,
+                                .mlp = 4 * hidden,
+                                .sequence = 2048,
+                                .heads = heads,
+                                .head_dim = head_dim,
+                                .layers = layers};
   };
   if (name == "22B") return of(6144, 64, 96, 48);
   if (name == "175B") return of(12288, 96, 128, 96);
@@ -122,9 +120,9 @@ ModelShape megatron(const std::string& name) {
 }
 
 CalculonWorld random_calculon_world(std::uint32_t seed) {
-  Draws draws(seed);
+  SeededDraws draws(seed);
   CalculonWorld world;
-  ModelShape& transformer = world.transformer;
+  calculon::ModelShape& transformer = world.transformer;
   transformer.training = draws.below(6) > 0;
   transformer.heads = draws.one_of<std::int64_t>({1, 2, 3, 4, 8, 12});
   transformer.head_dim = draws.one_of<std::int64_t>({16, 64, 80});

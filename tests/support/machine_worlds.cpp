@@ -16,8 +16,6 @@ namespace {
 
 using Random = std::mt19937_64;
 
-bool chance(Random& random, int percent) { return pick(random, 1, 100) <= percent; }
-
 Bytes some_bytes(Random& random, std::int64_t most) {
   return Bytes(static_cast<double>(pick(random, 0, most)));
 }

@@ -15,8 +15,6 @@ namespace {
 
 using Random = std::mt19937_64;
 
-bool chance(Random& random, int percent) { return pick(random, 1, 100) <= percent; }
-
 Kernel kernel_of(KernelKind kind, std::string name, std::int64_t m, std::int64_t k,
                  std::int64_t n) {
   Kernel kernel;

@@ -5,7 +5,7 @@
 namespace dfsearch::test {
 namespace {
 
-std::uint64_t number(std::int64_t i) { return static_cast<std::uint64_t>(i); }
+std::uint64_t word(std::int64_t i) { return static_cast<std::uint64_t>(i); }
 
 bool adds_gradients(const Kernel& kernel) {
   return kernel.phase == Phase::Backward && kernel.name.find("_sum") != std::string::npos;
@@ -30,7 +30,7 @@ std::int64_t PlainKernel::input_rows(std::size_t input) const {
 
 std::uint64_t PlainKernel::weight(std::int64_t outer, std::int64_t m, std::int64_t k) const {
   const std::size_t owner = kernel_.weight_of.value_or(id_).index();
-  std::uint64_t mixed = number(outer * 1'000'003 + m * 10'007 + k * 101) + owner * 7'919 + 1;
+  std::uint64_t mixed = word(outer * 1'000'003 + m * 10'007 + k * 101) + owner * 7'919 + 1;
   mixed *= 0x9E3779B97F4A7C15U;
   return mixed ^ (mixed >> 29U);
 }
@@ -106,7 +106,7 @@ std::uint64_t PlainKernel::elementwise(std::int32_t part, std::int64_t rows, std
     all *= element;
   }
   if (is_sum) return sum;
-  const std::uint64_t factor = number(part) + 1;
+  const std::uint64_t factor = word(part) + 1;
   if (!couples) return factor * all + (kernel_.phase == Phase::Forward ? sum : 0);
   // Linear in the first input on the way back.
   std::uint64_t coupled = 0;
@@ -117,7 +117,7 @@ std::uint64_t PlainKernel::elementwise(std::int32_t part, std::int64_t rows, std
     coupled += product;
   }
   const std::uint64_t first = read(0, height(0, at), column);
-  if (kernel_.phase == Phase::Forward) return factor * first * coupled + number(row);
+  if (kernel_.phase == Phase::Forward) return factor * first * coupled + word(row);
   return first + factor * coupled;
 }
 
@@ -136,7 +136,7 @@ std::uint64_t PlainKernel::routed(std::int32_t part, std::int64_t row, std::int6
   }
   if (is("COMBINE_bwd")) {  // of the choice
     std::uint64_t sum = 0;
-    for (std::int64_t r = 0; r < h; ++r) sum += read(0, r, column) * number(r + 1);
+    for (std::int64_t r = 0; r < h; ++r) sum += read(0, r, column) * word(r + 1);
     return sum * read(1, row, column);
   }
   std::uint64_t sum = 0;  // COMBINE, and backward DISPATCH
@@ -210,7 +210,7 @@ std::uint64_t PlainKernel::attention(std::int32_t part, std::int64_t rows, std::
     const std::int64_t head = row / own;
     for (std::int64_t key = 0; key < shape_.tokens; ++key) {
       sum += score(head, column, key, read) *
-             (part > 0 ? number(row + 1) : of_head(values, head, row % own, key, read));
+             (part > 0 ? word(row + 1) : of_head(values, head, row % own, key, read));
     }
     return sum;
   }

@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "support/plain_kernel.hpp"
+
 namespace dfsearch::test {
 namespace {
 
-double number(std::int64_t value) { return static_cast<double>(value); }
+using plain::number;
 
 struct Cut {
   double links;  // of dimension `dimension`

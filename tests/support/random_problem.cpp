@@ -16,8 +16,6 @@ namespace {
 
 using Random = std::mt19937_64;
 
-bool chance(Random& random, int percent) { return pick(random, 1, 100) <= percent; }
-
 Kernel random_kernel(Random& random, std::size_t index, bool backward, std::int64_t sequence) {
   Kernel kernel;
   kernel.name = std::string(1, static_cast<char>('a' + index));

@@ -50,6 +50,8 @@ void set_rates(Problem& problem, std::uint64_t seed);
 /// every standard library.
 std::int64_t pick(std::mt19937_64& random, std::int64_t low, std::int64_t high);
 
+inline bool chance(std::mt19937_64& random, int percent) { return pick(random, 1, 100) <= percent; }
+
 /// Adds the next level of the chip: of so many words, at so many words for each unit and cycle.
 void add_level(Problem& problem, double words, double speed, Seconds latency = {});
 

@@ -16,8 +16,6 @@ using Random = std::mt19937_64;
 
 constexpr std::size_t kMostKernels = 7;
 
-bool chance(Random& random, int percent) { return pick(random, 1, 100) <= percent; }
-
 Kernel some_kernel(Random& random, std::int64_t sequence) {
   Kernel kernel;
   kernel.kind = static_cast<KernelKind>(pick(random, 0, 3));

@@ -20,10 +20,9 @@
 namespace dfsearch {
 namespace {
 
+using test::chance;
 using test::pick;
 using Random = std::mt19937_64;
-
-bool chance(Random& random, int percent) { return pick(random, 1, 100) <= percent; }
 
 /// Kernels of both phases, with and without weights, some repeated, some too large for company,
 /// some pinned.

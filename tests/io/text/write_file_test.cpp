@@ -21,16 +21,16 @@ namespace {
 namespace fs = std::filesystem;
 
 /// An empty directory that goes away with the test.
-class Folder {
+class ScratchFolder {
  public:
-  Folder() {
+  ScratchFolder() {
     std::string name = (fs::temp_directory_path() / "dfsearch_XXXXXX").string();
     REQUIRE(mkdtemp(name.data()) != nullptr);
     path_ = name;
   }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder() { fs::remove_all(path_); }
   [[nodiscard]] fs::path operator/(const char* name) const { return path_ / name; }
   [[nodiscard]] std::ptrdiff_t entries() const {
     return std::distance(fs::directory_iterator(path_), fs::directory_iterator());
@@ -59,7 +59,7 @@ void write_something(const fs::path& file) { write_file(file, "something"); }
 }  // namespace
 
 TEST_CASE("a file is written and replaced, and nothing else is left") {
-  const Folder folder;
+  const ScratchFolder folder;
   const fs::path file = folder / "result.json";
   check_writable(file);
   CHECK(folder.entries() == 0);
@@ -73,7 +73,7 @@ TEST_CASE("a file is written and replaced, and nothing else is left") {
 }
 
 TEST_CASE("a signal that ends the process while it tries leaves nothing behind") {
-  const Folder folder;
+  const ScratchFolder folder;
   const fs::path file = folder / "result.json";
   for (int moment = 0; moment < 200; ++moment) {
     const pid_t child = ::fork();
@@ -92,7 +92,7 @@ TEST_CASE("a signal that ends the process while it tries leaves nothing behind")
 }
 
 TEST_CASE("what a killed writer leaves goes away with the next file of the same name") {
-  const Folder folder;
+  const ScratchFolder folder;
   const fs::path file = folder / "result.json";
   const std::string text(std::size_t{1} << 20, 'x');
   write_file(file, text);
@@ -120,7 +120,7 @@ TEST_CASE("what a killed writer leaves goes away with the next file of the same 
 }
 
 TEST_CASE("writers of one file at the same time leave each other alone") {
-  const Folder folder;
+  const ScratchFolder folder;
   const fs::path file = folder / "result.json";
   std::vector<pid_t> writers;
   for (int i = 0; i < 6; ++i) {
@@ -145,7 +145,7 @@ TEST_CASE("writers of one file at the same time leave each other alone") {
 }
 
 TEST_CASE("the mode of a file that is replaced stays") {
-  const Folder folder;
+  const ScratchFolder folder;
   const fs::path file = folder / "result.json";
   write_file(file, "first");
   REQUIRE(::chmod(file.c_str(), 0640) == 0);
@@ -154,7 +154,7 @@ TEST_CASE("the mode of a file that is replaced stays") {
 }
 
 TEST_CASE("a symbolic link stays one") {
-  const Folder folder;
+  const ScratchFolder folder;
   fs::create_symlink("target.json", folder / "link.json");
   check_writable(folder / "link.json");
   write_file(folder / "link.json", "text");
@@ -166,7 +166,7 @@ TEST_CASE("a symbolic link stays one") {
 }
 
 TEST_CASE("what cannot be written is said before and after a search alike") {
-  const Folder folder;
+  const ScratchFolder folder;
   write_file(folder / "file", "text");
   for (const char* name : {"missing/result.json", "file/result.json", "."}) {
     CAPTURE(name);

@@ -24,14 +24,13 @@
 namespace dfsearch {
 namespace {
 
+using test::chance;
 using test::elementwise;
 using test::pick;
 using test::tensor;
 using test::weight_gemm;
 using Sharding = std::vector<LoopPair>;
 using Random = std::mt19937_64;
-
-bool chance(Random& random, int percent) { return pick(random, 1, 100) <= percent; }
 
 std::vector<Sharding> choices_of(const Problem& problem) {
   std::vector<Sharding> choices;

@@ -14,7 +14,7 @@
 namespace dfsearch::training {
 namespace {
 
-auto about(double value) { return doctest::Approx(value).epsilon(1e-12); }
+auto about_energy(double value) { return doctest::Approx(value).epsilon(1e-12); }
 
 /// A picojoule a FLOP, a nanojoule a byte of memory, a millijoule a byte of links.
 EnergyRates round_rates() {
@@ -55,12 +55,12 @@ TEST_CASE("replicas send what an all-reduce of all gradients sends") {
                       4.0 * of(profiles, Part::Layer).parameters;
   if (task.model.tied) parameters -= of(profiles, Part::Last).head_parameters;
   CHECK(energy.work.links.in_base_units() ==
-        about(8 * 2 * 7.0 / 8.0 * task.bytes.sent * parameters * 1e-3));
+        about_energy(8 * 2 * 7.0 / 8.0 * task.bytes.sent * parameters * 1e-3));
   CHECK(energy.idle == 8.0 * Watts(100) * energy.time);
   // Halves of an all-reduce, of gradients and of weights.
   plan.zero = 1;
   CHECK(energy_of_plan(task, plan).work.links.in_base_units() ==
-        about(8 * 7.0 / 8.0 * (task.bytes.sent + 2.0) * parameters * 1e-3));
+        about_energy(8 * 7.0 / 8.0 * (task.bytes.sent + 2.0) * parameters * 1e-3));
 }
 
 TEST_CASE("products take the same energy however they are divided, and again what is done again") {
@@ -95,7 +95,7 @@ TEST_CASE("a stage hands on its output and takes back the gradient of it") {
   const double value = 2.0 * 2048 * 12288;
   // The first and the last stage add up the gradient of the tied embedding and head.
   const double tied = 2.0 * task.bytes.sent * 51200 * 12288;
-  CHECK(energy.work.links.in_base_units() == about((16 * 3 * 2 * value + tied) * 1e-3));
+  CHECK(energy.work.links.in_base_units() == about_energy((16 * 3 * 2 * value + tied) * 1e-3));
 }
 
 TEST_CASE("no step is longer than the longest of its value, and that has it") {
