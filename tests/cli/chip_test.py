@@ -267,6 +267,15 @@ class ChipTest(CliTest):
         done = self.run_tool("chip", "empty", status=2)
         self.assertIn("empty: there is no config in this folder", done.stderr)
 
+    def test_a_technology_without_levels_is_refused(self):
+        system = self.given("v100")["config"]["system"]
+        for part in ("registers", "L1", "L2"):
+            for parts in (system["technology"], system["budget"]["area"], system["budget"]["power"]):
+                del parts[part]
+        self.write("chip.yaml", json.dumps({"system": system}))
+        self.assertIn("technology: expected at least one level (registers, L1 or L2), or "
+                      "'accelerator.sram'", self.run_tool("chip", "chip.yaml", status=2).stderr)
+
     def test_bars_are_the_shares_of_the_budgets(self):
         for name in ("v100", "seven_nm"):
             system = self.given(name)["config"]["system"]

@@ -441,6 +441,7 @@ class Emit(CliTest):
         found = arguments(self.emit(result, "sglang").stdout)
         self.assertEqual(int(found["--chunked-prefill-size"]), best["chunk"])
         self.assertAlmostEqual(float(found["--mem-fraction-static"]), share, places=4)
+        self.assertIn("enable_chunked_prefill: true", self.emit(result, "trtllm").stdout)
 
     def test_the_load_of_the_answer_is_a_line_of_a_benchmark(self):
         for change, said in (
