@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import resource
 import signal
 import struct
@@ -67,6 +68,24 @@ class Interrupt(CliTest):
         process.send_signal(signal.SIGINT)
         stdout, _ = process.communicate(timeout=60)
         self.assertEqual(json.loads(stdout)["stopped_by"], "time")
+
+    def test_a_study_shows_a_selection_and_keeps_all(self):
+        process = self.start("study", ROOT / "configs/studies/million.yaml", "--all", "-o", "s",
+                             "--threads", "2", "--quiet")
+        rows, shown = self.folder / "s/results.ndjson", 2000
+        self.wait_for(lambda: rows.exists() and rows.read_bytes().count(b"\n") > shown + 100, 60)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 4)
+        found = [json.loads(line)["index"] for line in rows.read_text().splitlines()]
+        table = (self.folder / "s/results.csv").read_text().splitlines()[1:]
+        self.assertEqual([int(line.split(",")[0]) for line in table], sorted(found))
+        page = (self.folder / "s/study.html").read_text()
+        self.assertIn(f'"total": {len(found)},', page)
+        selection = json.loads(re.search(r'"columns": {"index": (\[.*?\])', page)[1])
+        self.assertLessEqual(len(selection), shown)
+        self.assertGreater(len(selection), shown / 2)
+        self.assertLessEqual(set(selection), set(found))
 
     def test_a_second_signal_kills(self):
         # The report cannot leave through a full pipe, so the first signal does

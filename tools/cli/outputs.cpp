@@ -51,12 +51,12 @@ void write_answer(const CommandLine& line, const std::string& mapping,
   const std::string json = needs_json ? json_text(answer) : "";
   if (!mapping.empty()) outputs.file(mapping, json);
   if (!line.json.empty() && line.json != "-") outputs.file(line.json, json);
-  if (line.json == "-") {
-    outputs.attempt([&] { print(json); });
-  } else if (line.events != "-" && !line.quiet) {
-    outputs.attempt([&] { print(text_of(make_sheet())); });
-  }
-  if (!line.html.empty()) write_page(line, answer, make_sheet(), history, outputs);
+  if (line.json == "-") outputs.attempt([&] { print(json); });
+  const bool has_report = line.json != "-" && line.events != "-" && !line.quiet;
+  if (!has_report && line.html.empty()) return;
+  const Sheet sheet = make_sheet();
+  if (has_report) outputs.attempt([&] { print(text_of(sheet)); });
+  if (!line.html.empty()) write_page(line, answer, sheet, history, outputs);
 }
 
 void write_outcome(const CommandLine& line, const Outcome& outcome, Outputs& outputs) {
@@ -79,7 +79,7 @@ std::string page_of(RunPage parts, const std::string& name, const Deadline& dead
     parts.graph = std::move(picture.svg);
     parts.graph_missing = std::move(picture.missing);
   }
-  return run_page(parts);
+  return run_page(std::move(parts));
 }
 
 /// The text of the config and the whole of it; empty if it cannot be read again, as from a pipe.

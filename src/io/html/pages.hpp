@@ -1,6 +1,7 @@
 #pragma once
 // Pages: of a run, of several results, of a study, and of a table of runs (docs/pages.md).
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,7 +45,7 @@ Json facts_json(const Sheet& sheet);
 Json read_result(const std::string& text, const std::string& name);
 
 /// The whole file.
-std::string run_page(const RunPage& parts);
+std::string run_page(RunPage parts);
 
 /// Several results side by side: the file and the JSON of each.  Throws InputError if one is none.
 std::string comparison_page(const std::vector<std::pair<std::string, std::string>>& results);
@@ -54,9 +55,11 @@ std::string comparison_page(const std::vector<std::pair<std::string, std::string
 std::string graph_picture(const Json& result, const std::string& name);
 
 /// The page of a study, from the content of the three files of its folder: study.json,
-/// results.ndjson and front.json.  Of more than 20,000 results it has the front and an even
+/// results.ndjson and front.json.  Of more results than `most` it has the front and an even
 /// selection, and says so.  Throws InputError, with the name of the file, for what is no study.
-std::string study_page(const Json& study, const std::string& results_ndjson, const Json& front);
+inline constexpr std::size_t kRowsOfPage = 20'000;
+std::string study_page(const Json& study, const std::string& results_ndjson, const Json& front,
+                       std::size_t most = kRowsOfPage);
 /// Parses the files.
 std::string study_page(const std::string& study_json, const std::string& results_ndjson,
                        const std::string& front_json);

@@ -59,7 +59,7 @@ std::string comparison_page(const std::vector<std::pair<std::string, std::string
   return html_page(page_assets::comparison(), {{"dfsearch", kVersion}, {"results", list}});
 }
 
-std::string run_page(const RunPage& parts) {
+std::string run_page(RunPage parts) {
   Json data = {{"dfsearch", kVersion},
                {"title", text_json(parts.title)},
                {"command", text_json(parts.command)},
@@ -67,9 +67,9 @@ std::string run_page(const RunPage& parts) {
                {"whole", text_json(parts.whole)},
                {"graph", text_json(parts.graph)},
                {"graph_missing", text_json(parts.graph_missing)},
-               {"history", history_json(parts.history)},
-               {"result", parts.result}};
-  if (!parts.facts.empty()) data["facts"] = parts.facts;
+               {"history", history_json(parts.history)}};
+  append(data, "result", std::move(parts.result));
+  if (!parts.facts.empty()) append(data, "facts", std::move(parts.facts));
   return html_page(page_assets::run(), data);
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <limits>
 #include <set>
 #include <unordered_map>
@@ -19,7 +20,6 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kMostRows = 20'000;
 constexpr std::size_t kMostExact = 4'000;
 
 struct Results {
@@ -38,25 +38,36 @@ void for_each_line(std::string_view text, const Call& call) {
   }
 }
 
-/// Reads all results, or, if they are more than kMostRows, the points of the front and an even
-/// sample of the others; dropped results are freed at once.
-Results read_results(const std::string& text, const Json& front) {
+/// The number of the point of a row, which comes first in those that a study writes.
+std::int64_t index_of(std::string_view row, const std::string& name) {
+  constexpr std::string_view kHead = R"({"index": )";
+  std::int64_t index = 0;
+  const char* const end = row.data() + row.size();
+  if (row.starts_with(kHead) &&
+      std::from_chars(row.data() + kHead.size(), end, index).ec == std::errc()) {
+    return index;
+  }
+  return parse_json_object(std::string(row), name).at("index").get<std::int64_t>();
+}
+
+/// Reads all results, or, if they are more than `most`, the points of the front and an even sample
+/// of the others.
+Results read_results(const std::string& text, const Json& front, std::size_t most) {
   Results results;
   for_each_line(text, [&](std::string_view) { ++results.total; });
-  const bool is_thinned = results.total > kMostRows;
+  const bool is_thinned = results.total > most;
   std::set<std::int64_t> kept;
   for (const Json& point : front.at("points")) kept.insert(point.at("index").get<std::int64_t>());
-  const std::size_t room = kMostRows > kept.size() ? kMostRows - kept.size() : 1;
+  const std::size_t room = most > kept.size() ? most - kept.size() : 1;
   std::size_t line = 0, others = 0, taken = 0;
   for_each_line(text, [&](std::string_view row_text) {
-    Json row = parse_json_object(std::string(row_text), fmt::format("results.ndjson:{}", ++line));
-    const bool on_front = is_thinned && kept.count(row.at("index").get<std::int64_t>()) > 0;
-    if (is_thinned && !on_front) {
+    const std::string name = fmt::format("results.ndjson:{}", ++line);
+    if (is_thinned && kept.count(index_of(row_text, name)) == 0) {
       // At most `total` others exist, and `room` of them are taken.
       if (++others * room / results.total <= taken) return;
       ++taken;
     }
-    results.rows.push_back(std::move(row));
+    results.rows.push_back(parse_json_object(std::string(row_text), name));
   });
   return results;
 }
@@ -204,9 +215,10 @@ Json front_json_of(const Json& front) {
 
 }  // namespace
 
-std::string study_page(const Json& study, const std::string& results_ndjson, const Json& front) {
+std::string study_page(const Json& study, const std::string& results_ndjson, const Json& front,
+                       std::size_t most) {
   try {
-    const Results results = read_results(results_ndjson, front);
+    const Results results = read_results(results_ndjson, front, most);
     Json columns = columns_json(study, front, results.rows);
     return html_page(page_assets::study(), {{"dfsearch", kVersion},
                                             {"total", results.total},

@@ -13,15 +13,18 @@ bool may_be_negative(const std::string& key) {
   return key == "change" || key == "gain" || key == "price_of_peak" || key == "power_of_peak";
 }
 
-void check_at(const Json& value, const std::string& path) {
-  if (value.is_number() && value.get<double>() < 0.0) {
-    throw InternalError(fmt::format("the answer has a negative number: {} {}", path, value.dump()));
+/// The path to a negative number below the value, and the number; empty if there is none.
+std::string negative_in(const Json& value) {
+  if (value.is_number() && value.get<double>() < 0.0) return " " + value.dump();
+  if (!value.is_structured()) return "";
+  std::size_t place = 0;
+  for (auto inner = value.begin(); inner != value.end(); ++inner, ++place) {
+    if (value.is_object() && may_be_negative(inner.key())) continue;
+    const std::string found = negative_in(*inner);
+    if (found.empty()) continue;
+    return "." + (value.is_object() ? inner.key() : std::to_string(place)) + found;
   }
-  if (!value.is_structured()) return;
-  for (const auto& [key, inner] : value.items()) {
-    if (!may_be_negative(key))
-      check_at(inner, path.empty() ? key : fmt::format("{}.{}", path, key));
-  }
+  return "";
 }
 
 }  // namespace
@@ -40,6 +43,11 @@ Json object_json(AnswerRows rows, const void* object) {
   return map;
 }
 
-void check_signs(const Json& answer) { check_at(answer, ""); }
+void check_signs(const Json& answer) {
+  const std::string found = negative_in(answer);
+  if (!found.empty()) {
+    throw InternalError("the answer has a negative number: " + found.substr(1));
+  }
+}
 
 }  // namespace dfsearch

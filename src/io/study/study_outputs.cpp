@@ -211,67 +211,65 @@ void for_each_row(const std::filesystem::path& ndjson,
   }
 }
 
-std::string results_csv(const std::filesystem::path& ndjson, const std::vector<StudyAxis>& axes) {
-  // Fields of columns that later rows may add to, each behind a zero byte.
-  struct Line {
-    std::string before, fields, cautions;
-    std::vector<std::size_t> columns;  // of the fields
-  };
-  std::map<Decided::key_type, std::size_t> columns;  // in the order of the head; numbers as met
-  std::string head = "index";
-  std::vector<std::map<std::string, double>> values(axes.size());  // of labels with units
+ResultsTable::ResultsTable(const std::vector<StudyAxis>& axes)
+    : values_(axes.size()), head_("index") {
   for (std::size_t a = 0; a < axes.size(); ++a) {
-    head += "," + csv_cell(axes[a].name);
+    names_.push_back(axes[a].name);
+    head_ += "," + csv_cell(axes[a].name);
     const AxisValues known = values_of(axes[a]);
     if (std::string_view(known.unit).empty()) continue;
-    head += "," + csv_cell(fmt::format("{} [{}]", axes[a].name, known.unit));
+    head_ += "," + csv_cell(fmt::format("{} [{}]", axes[a].name, known.unit));
     for (std::size_t i = 0; i < known.values.size(); ++i) {
-      values[a].emplace(axes[a].labels[i], known.values[i]);
+      values_[a].emplace(axes[a].labels[i], known.values[i]);
     }
   }
-  head += ",status,reason,lower_bound [s]";
+  head_ += ",status,reason,lower_bound [s]";
   for (const study::Figure figure : study::kFigures) {
-    head += fmt::format(",{}", study::name_of(figure));
-    if (!study::unit_of(figure).empty()) head += fmt::format(" [{}]", study::unit_of(figure));
+    head_ += fmt::format(",{}", study::name_of(figure));
+    if (!study::unit_of(figure).empty()) head_ += fmt::format(" [{}]", study::unit_of(figure));
   }
-  std::map<study::PointIndex, Line> lines;
-  for_each_row(ndjson, [&](const std::string& row) {
-    const Json json = Json::parse(row);
-    const study::PointAnswer answer = answer_of(json, row);
-    Line all;
-    std::string& line = all.before;
-    line = std::to_string(answer.index);
-    for (std::size_t a = 0; a < axes.size(); ++a) {
-      const std::string label = json.at("point").value(axes[a].name, std::string());
-      line += "," + csv_cell(label);
-      if (values[a].empty()) continue;
-      const auto value = values[a].find(label);
-      line += "," + (value == values[a].end() ? std::string() : csv_number(value->second));
-    }
-    line += fmt::format(",{},{},{}", study::name_of(answer.status), csv_cell(answer.reason),
-                        csv_number(answer.step_bound));
-    for (const study::Figure figure : study::kFigures) {
-      line += "," + csv_number(answer.figures[figure]);
-    }
-    for (const auto& [column, field] : decided_of(json)) {
-      all.columns.push_back(columns.try_emplace(column, columns.size()).first->second);
-      all.fields += field + '\0';
-    }
-    const auto cautions = json.value("cautions", std::vector<std::string>());
-    all.cautions = csv_cell(fmt::format("{}", fmt::join(cautions, " ")));
-    lines.emplace(answer.index, std::move(all));
-  });
-  for (const auto& [column, number] : columns) head += "," + csv_cell(column.second);
-  std::string text = head + ",cautions\n";
-  for (const auto& [index, line] : lines) {
-    std::vector<std::string_view> fields(columns.size());
+}
+
+void ResultsTable::add(const std::string& row) {
+  const Json json = Json::parse(row);
+  const study::PointAnswer answer = answer_of(json, row);
+  Line all;
+  std::string& line = all.before;
+  line = std::to_string(answer.index);
+  for (std::size_t a = 0; a < names_.size(); ++a) {
+    const std::string label = json.at("point").value(names_[a], std::string());
+    line += "," + csv_cell(label);
+    if (values_[a].empty()) continue;
+    const auto value = values_[a].find(label);
+    line += "," + (value == values_[a].end() ? std::string() : csv_number(value->second));
+  }
+  line += fmt::format(",{},{},{}", study::name_of(answer.status), csv_cell(answer.reason),
+                      csv_number(answer.step_bound));
+  for (const study::Figure figure : study::kFigures) {
+    line += "," + csv_number(answer.figures[figure]);
+  }
+  for (const auto& [column, field] : decided_of(json)) {
+    all.columns.push_back(columns_.try_emplace(column, columns_.size()).first->second);
+    all.fields += field + '\0';
+  }
+  const auto cautions = json.value("cautions", std::vector<std::string>());
+  all.cautions = csv_cell(fmt::format("{}", fmt::join(cautions, " ")));
+  lines_.emplace(answer.index, std::move(all));
+}
+
+std::string ResultsTable::text() const {
+  std::string text = head_;
+  for (const auto& [column, number] : columns_) text += "," + csv_cell(column.second);
+  text += ",cautions\n";
+  for (const auto& [index, line] : lines_) {
+    std::vector<std::string_view> fields(columns_.size());
     std::string_view left = line.fields;
     for (const std::size_t number : line.columns) {
       fields[number] = left.substr(0, left.find('\0'));
       left.remove_prefix(fields[number].size() + 1);
     }
     text += line.before;
-    for (const auto& [column, number] : columns) text.append(",").append(fields[number]);
+    for (const auto& [column, number] : columns_) text.append(",").append(fields[number]);
     text += "," + line.cautions + "\n";
   }
   return text;

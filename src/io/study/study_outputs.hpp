@@ -73,9 +73,29 @@ struct StudyState {
 
 Json study_json(const Study& study, const StudyState& state);
 
-/// results.ndjson as comma-separated values, in the order of points, with units in the head: the
-/// labels of axes and their values in SI base units, figures, decisions, parts of time and memory.
-std::string results_csv(const std::filesystem::path& ndjson, const std::vector<StudyAxis>& axes);
+/// The lines of results.ndjson as comma-separated values, in the order of points, with units in the
+/// head: the labels of axes and their values in SI base units, figures, decisions, parts of time
+/// and memory.
+class ResultsTable {
+ public:
+  explicit ResultsTable(const std::vector<StudyAxis>& axes);
+  /// The first line of a point counts.
+  void add(const std::string& row);
+  [[nodiscard]] std::string text() const;
+
+ private:
+  struct Line {
+    std::string before, fields, cautions;  // a zero byte ends each field
+    std::vector<std::size_t> columns;      // of the fields
+  };
+  std::vector<std::string> names_;                     // of the axes
+  std::vector<std::map<std::string, double>> values_;  // of labels with units, for each axis
+  std::string head_;
+  /// Numbers, as met, of the columns that a row may add, in the order of the head: by the place of
+  /// the key and the name of the column.
+  std::map<std::pair<std::size_t, std::string>, std::size_t> columns_;
+  std::map<study::PointIndex, Line> lines_;
+};
 
 /// Calls with each line of results.ndjson.
 void for_each_row(const std::filesystem::path& ndjson,

@@ -40,7 +40,8 @@ std::string scalar_text(const Json& value) {
   return with_escapes(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-void append_line(std::string& out, const Json& value) {
+/// Stops where `out` is longer than `most`: then only that it is too long is of use.
+void append_line(std::string& out, const Json& value, std::size_t most) {
   if (value.is_primitive()) {
     out += scalar_text(value);
     return;
@@ -48,9 +49,10 @@ void append_line(std::string& out, const Json& value) {
   out += value.is_object() ? '{' : '[';
   bool first = true;
   for (const auto& item : value.items()) {
+    if (out.size() > most) return;
     if (!std::exchange(first, false)) out += ", ";
     if (value.is_object()) out += json_string(item.key()) + ": ";
-    append_line(out, item.value());
+    append_line(out, item.value(), most);
   }
   out += value.is_object() ? '}' : ']';
 }
@@ -80,7 +82,8 @@ void append_filled(std::string& out, const Json& array, std::size_t indent) {
 }
 
 void append_text(std::string& out, const Json& value, std::size_t indent, std::size_t column) {
-  const std::string line = json_line(value);
+  std::string line;
+  append_line(line, value, kWidth);
   if (value.is_primitive() || value.empty() || column + line.size() + 1 <= kWidth) {
     out += line;
     return;
@@ -111,7 +114,7 @@ std::string json_text(const Json& value) {
 
 std::string json_line(const Json& value) {
   std::string out;
-  append_line(out, value);
+  append_line(out, value, out.max_size());
   return out;
 }
 
