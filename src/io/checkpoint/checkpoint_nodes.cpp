@@ -99,9 +99,10 @@ void NodeWriter::put(const MappingProblem::Node& node) {
   nodes_.integer(node.point->tile);
   nodes_.integer(node.point->micro_batch);
   nodes_.count(node.point->spilled ? 1 : 0);
+  static const LoopSets kNone;
   nodes_.count(number_of(node.context    ? node.context->tables.decisions().sharding
                          : node.sharding ? *node.sharding
-                                         : LoopSets{}));
+                                         : kNone));
   if (kind == kPoint) return;
   nodes_.count(number_of(fusion.closed.get()));
   nodes_.integer(fusion.spent);
@@ -116,11 +117,13 @@ void NodeWriter::put(const MappingProblem::Node& node) {
 /// 0 for none.
 std::uint64_t NodeWriter::number_of(const LoopSets& sharding) {
   if (sharding.empty()) return 0;
+  std::uint64_t& known = numbers_by_place_[&sharding];
+  if (known != 0) return known;
   const auto [place, is_new] = sharding_numbers_.emplace(sharding, sharding_numbers_.size() + 1);
   if (is_new) {
     for (const LoopSet loops : sharding) put_loops(shardings_, loops);
   }
-  return place->second;
+  return known = place->second;
 }
 
 /// 0 for none; the partitions before it are written before it.

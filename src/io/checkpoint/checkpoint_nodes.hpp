@@ -29,6 +29,7 @@ class NodeWriter {
  public:
   explicit NodeWriter(std::size_t kernels) : kernels_(kernels) {}
 
+  /// The node must stay as it is until the last one is put.
   void put(const MappingProblem::Node& node);
 
   [[nodiscard]] const std::string& nodes() const { return nodes_.bytes(); }
@@ -47,6 +48,8 @@ class NodeWriter {
   std::unordered_map<const ClosedPartition*, std::uint64_t> numbers_;
   ByteWriter shardings_;
   std::map<LoopSets, std::uint64_t> sharding_numbers_;
+  /// The same by the place in memory, which most nodes share.
+  std::unordered_map<const LoopSets*, std::uint64_t> numbers_by_place_;
 };
 
 /// Reads the strings of a NodeWriter, the nodes last.  Indices are checked, so that
