@@ -52,11 +52,11 @@ class OnnxReader(CliTest):
 
     def test_its_time_counts(self):
         self.write("graph.yaml", random_graph())
-        done = self.run_tool("m.onnx", "--time-limit", "1 s", "--json", "-", status=(4, 5),
-                             **self.reader("sleep 1.4\nexec cat graph.yaml\n"))
+        done = self.run_tool("m.onnx", "--time-limit", "3 s", "--json", "-", status=(4, 5),
+                             **self.reader("sleep 2\nexec cat graph.yaml\n"))
         result = json.loads(done.stdout)
         self.assertEqual(result["stopped_by"], "time")
-        self.assertLess(result["search"]["time"], 0.5)
+        self.assertLess(result["search"]["time"], 2)
 
     def test_it_ends_with_signals(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <thread>
 
@@ -60,11 +61,19 @@ struct Start {
   _exit(Ended::kNotFound);
 }
 
+/// Processor time that the process has used.
+Seconds used_by(pid_t process) {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) return {};
+  return Seconds(static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec));
+}
+
 /// How the process ends, or that it took too long and was killed.
-Ended wait_for(pid_t process, const Deadline& end) {
+Ended wait_for(pid_t process, const Deadline& end, Seconds most_work) {
   int status = 0;
   while (waitpid(process, &status, WNOHANG) == 0) {
-    if (end.has_passed()) {
+    if (end.has_passed() || used_by(process) > most_work) {
       kill(-process, SIGKILL);
       waitpid(process, &status, 0);
       return {.status = Ended::kTooLong, .output = "", .errors = ""};
@@ -99,7 +108,7 @@ std::optional<Ended> run_program(const Program& program, const Deadline& deadlin
   if (process == 0) become(start);
   if (process < 0) return Ended{.status = Ended::kNotFound, .output = "", .errors = ""};
   setpgid(process, process);  // by both, so that it is true for both
-  Ended ended = wait_for(process, deadline);
+  Ended ended = wait_for(process, deadline, program.most_work);
   constexpr std::size_t kMostErrors = std::size_t{1} << 16;
   ended.output = text_of(output.get(), program.most_output);
   ended.errors = text_of(errors.get(), kMostErrors);
@@ -109,15 +118,22 @@ std::optional<Ended> run_program(const Program& program, const Deadline& deadlin
 namespace {
 
 constexpr Seconds kPatience{10.0};
-constexpr Seconds kMoment{1.0};  // for what was stopped before
+// For what was stopped before: a busy machine needs the first for the second.
+constexpr Seconds kMoment{1.0}, kWorkOfMoment{0.1};
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
 }  // namespace
 
 Picture draw_graph(const std::string& dot, const Deadline& deadline) {
-  const Deadline end = deadline.has_passed() ? Deadline(kMoment) : deadline.within(kPatience);
-  const std::optional<Ended> done = run_program(
-      {.words = {"dot", "-Tsvg"}, .input = dot, .settings = {}, .most_output = kMostBytes}, end);
+  const bool is_late = deadline.has_passed();
+  const Deadline end = is_late ? Deadline(kMoment) : deadline.within(kPatience);
+  const std::optional<Ended> done =
+      run_program({.words = {"dot", "-Tsvg"},
+                   .input = dot,
+                   .settings = {},
+                   .most_output = kMostBytes,
+                   .most_work = is_late ? kWorkOfMoment : Seconds::infinity()},
+                  end);
   if (!done) return {"", "The graph is not drawn: a temporary file could not be written."};
   if (done->status == Ended::kNotFound) {
     return {"", "The graph is not drawn: Graphviz (dot) was not found."};

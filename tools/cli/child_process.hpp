@@ -26,6 +26,7 @@ struct Program {
   std::string input;
   std::vector<std::string> settings;  ///< NAME=VALUE, before the variables of our own environment
   std::size_t most_output;            ///< bytes; of more a part is given that is longer than this
+  Seconds most_work = Seconds::infinity();  ///< processor time, as a part of the time
 };
 
 /// Runs it until the deadline; it ends with this process.  Nothing if there is no room for
@@ -39,8 +40,8 @@ struct Picture {
 };
 
 /// Runs the program `dot` on the text.  It gets ten seconds, as layers of thousands of kernels
-/// would take it hours, and no more than there is until the deadline; a second if that has passed.
-/// It ends with this process.
+/// would take it hours, and no more than there is until the deadline; a tenth of a second of the
+/// processor if that has passed.  It ends with this process.
 Picture draw_graph(const std::string& dot, const Deadline& deadline);
 
 }  // namespace dfsearch
