@@ -19,12 +19,9 @@ for what is fused.
 usage: check_layers.py ROOT | --self-test
 """
 
-import pathlib
 import re
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import checks  # noqa: E402
+import checks
 
 KNOWS = {
     "base": [],

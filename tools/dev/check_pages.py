@@ -13,8 +13,7 @@ import pathlib
 import re
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import checks  # noqa: E402
+import checks
 
 WIDTH = 100
 LENGTH = 115  # lines of README.md

@@ -4,12 +4,9 @@
 usage: check_words.py ROOT | --self-test
 """
 
-import pathlib
 import re
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import checks  # noqa: E402
+import checks
 
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "bench/README.md")
 SOURCES = ("src/**/*.[ch]pp", "tools/**/*.[ch]pp", "src/**/*.js")

@@ -17,8 +17,7 @@ import pathlib
 import re
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import checks  # noqa: E402
+import checks
 
 PAGES = ["docs/model.md", "docs/technology.md", "docs/training.md", "docs/truth.md", "docs/hpc.md",
          "docs/collectives.md"]

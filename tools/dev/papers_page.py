@@ -11,17 +11,14 @@ status 1 if the page has other numbers.
 import collections
 import functools
 import math
-import pathlib
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import lstm_models  # noqa: E402
-import paper_cases  # noqa: E402
-import paper_figures  # noqa: E402
-import tables  # noqa: E402
-import validate  # noqa: E402
-from tables import CONFIGS, percent  # noqa: E402
-from validate import record_of  # noqa: E402
+import lstm_models
+import paper_cases
+import paper_figures
+import tables
+import validate
+from tables import CONFIGS, percent
+from validate import record_of
 
 SECTIONS = ("DFModel", "DeepFlow")
 PRINTED, OURS, VERDICT = 3, 4, 6  # columns of claims

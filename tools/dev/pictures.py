@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import tables  # noqa: E402
 
 sys.path.insert(0, str(tables.ROOT / "tests/support"))

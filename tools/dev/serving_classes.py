@@ -7,12 +7,8 @@ Errors are those that `dfsearch predict` writes for the tables of configs/measur
 an engine has other classes, and --write is not given.
 """
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import tables  # noqa: E402
-from tables import CONFIGS  # noqa: E402
+import tables
+from tables import CONFIGS
 
 TABLES = ("serving.csv", "serving_jobs.csv")
 FAR = 0.4

@@ -10,13 +10,11 @@ number of parameters.  Exit status 1 if a page has other numbers, a figure has n
 published number of parameters differs.
 """
 
-import pathlib
 import re
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import tables  # noqa: E402
-from tables import CONFIGS, ROOT, quantity  # noqa: E402
+import tables
+from tables import CONFIGS, ROOT, quantity
 
 FIGURES = ("peak", "SRAM", "memory", "network", "rates")
 CURVES = re.compile(r"(measured|scaled), (configs/curves/\w+\.yaml): ")

@@ -26,11 +26,10 @@ import threading
 import time
 import traceback
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import soak_case  # noqa: E402
-import soak_configs  # noqa: E402
-import soak_process  # noqa: E402
-import soak_ways  # noqa: E402
+import soak_case
+import soak_configs
+import soak_process
+import soak_ways
 
 KEEP = pathlib.Path(__file__).resolve().parents[2] / "build" / "soak"
 

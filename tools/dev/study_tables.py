@@ -7,14 +7,11 @@ Runs the studies of configs/studies/.  The page names the published run of a poi
 status 1 if a point is not proved, or if the page has other numbers (times aside).
 """
 
-import pathlib
 import re
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import tables  # noqa: E402
-import validate  # noqa: E402
-from tables import number, percent  # noqa: E402
+import tables
+import validate
+from tables import number, percent
 
 CHIPS = ("h100", "tpu_v4", "sn30", "wse2")
 NETWORKS = ("2d_torus", "3d_torus", "dragonfly", "dgx1", "dgx2")

@@ -9,12 +9,10 @@ the page has other numbers.  The configs are configs/figures/deepflow_*.yaml and
 
 import math
 import os
-import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import tables  # noqa: E402
-from tables import repeated, seconds  # noqa: E402
+import tables
+from tables import repeated, seconds
 
 NODES = ("n12", "n10", "n7", "n5", "n3", "n2", "n1")
 MEMORIES = (("HBM2", "1 TB/s"), ("HBM4", "3.3 TB/s"))

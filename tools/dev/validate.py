@@ -15,15 +15,13 @@ import functools
 import json
 import pathlib
 import re
-import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import runs_picture  # noqa: E402
-import tables  # noqa: E402
-import truth_tables  # noqa: E402
-from tables import number, percent  # noqa: E402
+import runs_picture
+import tables
+import truth_tables
+from tables import number, percent
 
 GOLDEN = tables.ROOT / "tests" / "golden" / "published.json"
 FOLDER = tables.CONFIGS / "published"
