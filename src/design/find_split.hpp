@@ -17,7 +17,6 @@
 
 namespace dfsearch {
 
-/// Options and listeners of a search for splits.
 struct DesignOptions {
   /// Limits and threads hold for the whole search; nodes are boxes.  `top` is the number of splits.
   /// The hint is tried on every chip.  Of its listeners only `on_progress` is called.

@@ -16,7 +16,6 @@
 
 namespace dfsearch {
 
-/// One share that is searched.
 struct OpenShare {
   BudgetClass budget = BudgetClass::DieArea;
   Component part = Component::Core;

@@ -40,7 +40,6 @@ struct Proof {
   }
 };
 
-/// Report of every search beside its answers.
 struct SearchReport {
   Scope scope;                         ///< decisions fixed beforehand, within which the proof holds
   bool alternatives_complete = false;  ///< it is proved that nothing beyond the answers fits

@@ -54,7 +54,6 @@ SearchStatus status_of(const BestMapping& answer, double gap) {
   return answer.gap <= gap ? SearchStatus::Optimal : SearchStatus::Feasible;
 }
 
-/// One solve.
 class Solver {
  public:
   Solver(const Problem& problem, const SearchOptions& options)
@@ -281,7 +280,6 @@ class Solver {
     state_.found_by = ' ';
   }
 
-  /// Whether all parallelisms have their answer.
   [[nodiscard]] bool nothing_left() const {
     return complete_ || static_cast<std::int64_t>(excluded_.size()) == parallelisms_;
   }

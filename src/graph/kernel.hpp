@@ -161,7 +161,6 @@ struct Kernel {
   /// of them.
   Bytes accumulated{};
 
-  /// The forward kernel of a backward one, where it is known.
   [[nodiscard]] std::optional<KernelId> forward() const {
     return backward_of ? backward_of : weight_of;
   }

@@ -27,7 +27,6 @@ struct LoopPair {
   constexpr LoopPair() = default;
   // A loop is divided along the first axis.  NOLINTNEXTLINE(google-explicit-constructor)
   constexpr LoopPair(Loop first, Loop second = Loop::None) : loops{first, second} {}
-  /// The pair with this index.
   static constexpr LoopPair at(std::size_t index) {
     return {static_cast<Loop>(index % kLoops), static_cast<Loop>(index / kLoops)};
   }
@@ -93,7 +92,6 @@ class LoopSet {
 /// The loops that each kernel of a graph may shard.
 using LoopSets = std::vector<LoopSet>;
 
-/// The sets of one pair each.
 inline LoopSets loop_sets(const std::vector<LoopPair>& sharding) {
   return {sharding.begin(), sharding.end()};
 }

@@ -81,7 +81,6 @@ class MatrixBuilder {
     return graph_.kernels()[kernel].phase == Phase::Backward;
   }
 
-  /// First and last partition that a kernel may be in.
   [[nodiscard]] Range range(std::size_t kernel) const {
     std::int64_t first = 0;
     std::int64_t last = partitions_ - 1;

@@ -75,7 +75,6 @@ struct LinearModel {
   std::vector<Row> rows;
   double unit = 1.0;  ///< base units (seconds, bytes) that the number 1 of the objective stands for
 
-  /// Adds a column that is 0 or 1.
   Affine add_binary(std::string name);
   Affine add_fixed(std::string name, double value);
   Affine add_continuous(std::string name, double cost = 0.0);

@@ -31,7 +31,6 @@ struct PhaseRanges {
 /// since all partitions are given.)
 bool has_halves(const Problem& problem);
 
-/// The ranges in a problem with this number of partitions, at least one.
 PhaseRanges phase_ranges(const Problem& problem, std::int64_t partitions);
 
 /// Throws InputError unless there is one entry for every kernel, grids of at least one

@@ -23,7 +23,6 @@ inline constexpr const char* kSharding =
     "all";
 }  // namespace not_searched
 
-/// All reasons on one line.
 std::string text_of(const RuledOut& reasons);
 
 /// "1, 2 or 4"; "at least 2"; "2 to 8".

@@ -20,7 +20,6 @@ class Report {
   [[nodiscard]] virtual bool given(const void* member) const = 0;
   /// Whether a key is there whose row has this flag.
   [[nodiscard]] virtual bool given_any(unsigned flag) const = 0;
-  /// Number of messages of the rules.
   [[nodiscard]] virtual std::size_t count() const = 0;
   /// False once further messages are only counted: no need to word them well.
   [[nodiscard]] virtual bool wants_more() const = 0;

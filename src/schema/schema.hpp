@@ -25,7 +25,6 @@ namespace dfsearch {
 
 class Report;
 
-/// The key is required.
 inline constexpr unsigned kRequired = 1;
 /// A map that may come from a file, with keys on top: `from: FILE`.
 inline constexpr unsigned kFromFile = 2;

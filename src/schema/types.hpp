@@ -110,7 +110,6 @@ struct Type {
   CountSet (*get_set)(const void* member) = nullptr;
 };
 
-/// The type of a member.
 template <class T>
 struct TypeOf;
 

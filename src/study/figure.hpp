@@ -100,7 +100,6 @@ constexpr std::string_view unit_of(Figure figure) { return row_of(figure).unit; 
 constexpr bool more_is_better(Figure figure) { return row_of(figure).more_is_better; }
 inline std::string figure_text(Figure figure, double value) { return row_of(figure).text(value); }
 
-/// The figures of an answer with these parts.
 std::vector<Figure> figures_with(unsigned parts);
 
 /// A value for each figure; NaN where an answer has none.

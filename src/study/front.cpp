@@ -14,7 +14,6 @@ constexpr double kEqualWithin = 1e-12;
 
 enum class Order { Beats, Equal, Neither };
 
-/// Compares figures in the figures of the goal.
 Order compare(const Goal& goal, const Figures& a, const Figures& b) {
   bool better = false;
   for (const Figure figure : goal.figures) {

@@ -20,7 +20,6 @@ struct Goal {
   std::vector<Figure> figures;  ///< at least one; the first orders the front
   std::vector<FigureLimit> limits;
 
-  /// Whether figures are within the limits.
   [[nodiscard]] bool allows(const Figures& figures) const;
   /// Whether the limits can allow a point whose figures are at best these.
   [[nodiscard]] bool may_allow(const Figures& best) const;

@@ -170,7 +170,6 @@ std::optional<PointIndex> FrontSearch::next() {
   return std::nullopt;
 }
 
-/// The known answer of a point, by this run or one before.
 const FrontSearch::PointBounds* FrontSearch::answer_of(PointIndex index) {
   const auto found = known_.find(index);
   if (found != known_.end()) return &found->second;

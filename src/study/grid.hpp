@@ -68,7 +68,6 @@ class Grid {
   [[nodiscard]] PointIndex index(const Choices& choices) const;
   [[nodiscard]] Choices choices(PointIndex index) const;
   [[nodiscard]] bool is_excluded(const Choices& choices) const;
-  /// The label of an axis at a point.
   [[nodiscard]] const std::string& label(std::size_t axis, const Choices& choices) const;
   /// The name of each axis and its label at a point.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> labels(PointIndex index) const;
@@ -80,9 +79,7 @@ class Grid {
   /// Boxes that hold the points from `begin` to before `end`, each once.
   [[nodiscard]] std::vector<Box> boxes(PointIndex begin, PointIndex end) const;
   [[nodiscard]] std::int64_t count(const Box& box) const;
-  /// The points of a box that are not excluded.
   [[nodiscard]] std::int64_t included(const Box& box) const;
-  /// The number of points from `begin` to before `end` that are not excluded.
   [[nodiscard]] std::int64_t included(PointIndex begin, PointIndex end) const;
 
  private:

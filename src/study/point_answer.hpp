@@ -65,7 +65,6 @@ struct PointAnswer {
 
 using PointAnswers = std::unordered_map<PointIndex, PointAnswer>;
 
-/// Effort of the search for a point.
 struct PointEffort {
   int threads = 1;
   bool whole = true;     ///< false: some nodes only

@@ -13,7 +13,6 @@
 
 namespace dfsearch::study {
 
-/// Progress of a study.
 struct StudyCount {
   std::int64_t points = 0;  ///< all, without those excluded
   std::int64_t solved = 0;  ///< or found infeasible or failed, by this and earlier runs
@@ -73,7 +72,6 @@ class AllPoints : public PointSource {
   StudyCount count_;
 };
 
-/// Counts one answered point.
 void add_to(StudyCount& count, const PointAnswer& answer);
 
 struct RunOptions {

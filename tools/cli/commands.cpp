@@ -44,7 +44,6 @@ Result judged_solution(const CommandLine& line, const Problem& problem) {
                                     given ? &*given : nullptr));
 }
 
-/// Refuses configs whose stages divide the graph.
 void refuse_stages(const Config& config, const char* what) {
   if (!config.problem.divides_graph()) return;
   throw InputError(std::string(what) +

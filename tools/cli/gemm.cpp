@@ -22,7 +22,6 @@ namespace {
 constexpr const char* kNoPublishedTime =
     ": the published time of a GEMM needs registers, L1, L2, a memory and 'technology.core.fma'";
 
-/// One GEMM with all that is known of it.
 struct TimedGemm {
   Shard shape;
   GemmTime own;

@@ -64,7 +64,6 @@ std::string name_of_peak(const Machine& machine, const StatedPeak& peak) {
   return fmt::format("{} of {}", name, to_text(peak.rate));
 }
 
-/// Lines of labels and texts.
 std::string lines_of(const std::vector<std::pair<std::string, std::string>>& rows) {
   std::string text;
   for (const auto& [label, line] : rows) text += fmt::format("{:<14}{}\n", label, line);

@@ -104,7 +104,6 @@ std::array<std::int64_t, N> extents_of(const OptionRow& row, const std::string& 
   return extents;
 }
 
-/// M x K x N of a GEMM.
 void shape(CommandLine& line, const OptionRow& row, const std::string& value) {
   const auto [m, k, n] =
       extents_of<3>(row, value, "three extents from 1 to 2^31 like 4096x1024x2048");
@@ -306,7 +305,6 @@ void finish_emit(CommandLine& line) {
   }
 }
 
-/// One kind of files, or all of them.
 void finish_list(CommandLine& line) {
   if (line.config.empty()) return;
   line.kinds.push_back(ShelfKind::Configs);

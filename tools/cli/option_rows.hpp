@@ -61,7 +61,6 @@ struct CommandRow {
 /// The commands in the order of the help.  A line that names none means the first one.
 std::span<const CommandRow> command_rows();
 
-/// The options of all commands that take a config.
 std::span<const OptionRow> config_options();
 
 /// Text of --help for all commands, or for one.

@@ -189,7 +189,6 @@ void find_configs(CommandLine& line) {
   for (std::string& more : line.more_configs) more = find_input(more, ShelfKind::Configs).string();
 }
 
-/// The command that a word names, or null.
 const CommandRow* command_named(std::string_view word) {
   for (const CommandRow& row : command_rows()) {
     if (word == row.name) return &row;

@@ -150,7 +150,6 @@ struct CommandLine {
   HpcLine hpc;
 };
 
-/// Text of --help or --version.
 struct HelpText {
   std::string text;
 };
@@ -176,7 +175,6 @@ int hardware_threads();
 [[noreturn]] void refuse_word(const std::string& option, const std::string& word,
                               std::span<const std::string_view> known);
 
-/// The value of an enumeration that a word names.
 template <HasWords E>
 E parse_word(const std::string& option, const std::string& text) {
   if (const auto value = value_named<E>(text)) return *value;

@@ -99,7 +99,6 @@ class StudyProgress {
 /// thread at a time.
 class SearchHistory {
  public:
-  /// Does nothing unless it is on.
   explicit SearchHistory(bool on) : on_(on) {
     if (on) points_.reserve(kMost);  // so that `add` does not throw
   }
@@ -149,7 +148,6 @@ class CheckpointFile {
  public:
   CheckpointFile(std::string file, EventStream& events);
 
-  /// A state with its counters as bytes.
   void write(const std::string& bytes, const SearchStats& stats, std::size_t open_nodes);
   /// Throws InputError if the last one could not be written.
   void finish() const;

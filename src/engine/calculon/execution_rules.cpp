@@ -52,7 +52,6 @@ class BlockMemories {
   std::array<std::optional<BlockMemory>, 24> memories_;
 };
 
-/// The parts that executions of one shape have in common, and the cost of each.
 class ShapeCosts {
  public:
   ShapeCosts(const Task& task, const Execution& shape)

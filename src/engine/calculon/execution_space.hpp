@@ -68,7 +68,6 @@ class ExecutionSpace {
   /// All placements, including placements that no network can serve.
   [[nodiscard]] std::vector<std::array<std::size_t, 3>> placements(
       const Execution& execution) const;
-  /// The networks that an axis of this degree may have at all.
   [[nodiscard]] std::vector<std::size_t> networks(Axis axis, std::int64_t degree) const;
 
  private:

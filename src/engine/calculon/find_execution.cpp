@@ -68,7 +68,6 @@ std::int64_t length(const List& list) {
   return static_cast<std::int64_t>(list.size());
 }
 
-/// Calls with every choice of degrees.
 template <class Call>
 void for_each_degrees(const ExecutionSpace& space, const Deadline& deadline, Call call) {
   for (const std::int64_t tensor : space.tensor_degrees()) {

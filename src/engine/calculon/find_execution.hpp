@@ -44,7 +44,6 @@ struct NearestMisfit {
 /// need to capacity decides, then the order of ties.  Throws Stopped.
 std::optional<NearestMisfit> nearest_misfit(const Task& task, const Deadline& deadline);
 
-/// The best execution found.
 struct FoundExecution : Proof {
   std::optional<Execution> execution;
   std::optional<Cost> cost;

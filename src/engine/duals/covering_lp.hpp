@@ -63,7 +63,6 @@ class CoveringLp {
   [[nodiscard]] std::size_t beyond(std::size_t group) const { return rows_ + group; }
   [[nodiscard]] std::size_t column(std::size_t place) const { return 2 * rows_ - size_ + place; }
 
-  /// Cost of the variable less the duals of its rows.
   [[nodiscard]] long double reduced_cost(std::size_t variable) const;
   void refine_duals();
   void add_to_duals(std::size_t row, long double times);

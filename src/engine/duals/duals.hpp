@@ -27,7 +27,6 @@ struct Duals {
   friend bool operator==(const Duals&, const Duals&) = default;
 };
 
-/// A set of kernels that may be a partition.
 struct PartitionColumn {
   KernelSet kernels;
   std::size_t group = 0;
@@ -45,7 +44,6 @@ struct PartitionDuals : Duals {
   /// Excess of a kernel's dual over each part of its time.
   std::vector<std::array<FineTicks, 3>> gains;
 
-  /// The duals of all that is not done.
   [[nodiscard]] FineTicks of_rest(const KernelSet& done) const;
   /// The charges of the greatest number of partitions from this index on.
   [[nodiscard]] FineTicks charges(const PartitionRules& rules, std::int32_t next_index) const;

@@ -67,7 +67,6 @@ class BoundedMixture {
   const CompletionBound* bound_;
 };
 
-/// The memory time of a step if all tensors cross.
 [[nodiscard]] Ticks most_memory(const DecompositionStep& step);
 
 /// SRAM capacity in bytes times (1 + 2^-40), so that rounded sums never reject a set that fits.

@@ -32,7 +32,6 @@ constexpr std::int64_t kStepsBetweenStops = 4096;
 constexpr Work kWordsOfDecision = 200;  // and some for every kernel, whose sets are copied
 constexpr Work kWordsOfKernel = 24;     // of a node
 
-/// One call of FusionTree::branch.
 class PartitionBranching {
  public:
   PartitionBranching(const FusionTree& search, const FusionTables& tables,

@@ -61,7 +61,6 @@ struct FusionNode {
   std::shared_ptr<const Opened> opened;  ///< null: between partitions
 };
 
-/// A complete fusion.
 struct Fusion {
   Ticks time = 0;                       ///< time of one layer and one sample
   std::vector<std::int64_t> partition;  ///< per kernel of the graph's list
@@ -84,7 +83,6 @@ class FusionTree {
   explicit FusionTree(const FusionTables& tables);
 
   [[nodiscard]] const KernelOrder& order() const { return tables_.order(); }
-  /// The empty fusion.
   [[nodiscard]] FusionNode root() const;
 
   /// Sum over the kernels that are in no closed partition of the node.

@@ -90,7 +90,6 @@ void MovingParts::restore(const Fusion& fusion) {
   }
 }
 
-/// Sums and time of its kernels.
 void MovingParts::fill(Part& part) {
   Sums sums;
   const std::size_t own = part_of_[part.kernels.front()];
@@ -278,7 +277,6 @@ void MovingParts::renumber(std::size_t from, std::size_t to) {
   for (std::size_t place = from; place < to; ++place) parts_[order_[place]].place = place;
 }
 
-/// Moves the chosen kernels from one list to the other.
 void MovingParts::transfer(std::size_t from, std::size_t to) {
   for (const std::uint32_t p : chosen_) {
     std::vector<std::uint32_t>& list = parts_[from].kernels;

@@ -226,7 +226,6 @@ OpenPartition::Shares OpenPartition::shares(const KernelSet& kernels) const {
   return sum;
 }
 
-/// Shares of some undecided kernels.
 OpenPartition::Shares OpenPartition::shares_of_many(const KernelSet& some) {
   others_ = undecided_;
   others_ -= some;

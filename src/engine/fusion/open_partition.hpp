@@ -71,7 +71,6 @@ class OpenPartition {
 
   /// Decides that the kernel and all its descendants stay out.
   void keep_out(std::size_t p);
-  /// A mark to return to.
   [[nodiscard]] std::size_t mark() const { return kept_out_; }
   /// Takes back every keep_out since the mark.
   void undo_to(std::size_t mark);

@@ -144,7 +144,6 @@ void MappingProblem::offer_alone(OuterPoint point, Sink& expansion) const {
   offer(point, std::move(one.sharding), std::move(one.fusion.partition), *cost, 'S', expansion);
 }
 
-/// Offers the best segments of the point with a sharding.
 void MappingProblem::offer_segments(OuterPoint point, LoopSets sharding, Sink& expansion) const {
   Node node;
   node.point = point;

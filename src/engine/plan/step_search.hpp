@@ -36,7 +36,6 @@ struct StepState {
   std::int64_t evaluated = 0;
 };
 
-/// How to search.
 struct StepSearch {
   Limits limits{};  ///< of the whole search, the counting included
   int threads = 1;
@@ -73,7 +72,6 @@ struct StepAnswer : Proof {
   Score cost = Score::infinity();
 };
 
-/// The report of a search for steps beside its answers.
 struct StepSearchReport : SearchReport {
   std::int64_t measured = 0;   ///< steps, up to their last decisions, whose memory was computed
   std::int64_t evaluated = 0;  ///< steps whose time was computed

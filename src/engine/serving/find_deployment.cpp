@@ -301,7 +301,6 @@ class Finder {
     }
   }
 
-  /// A proved best, or nothing.
   std::optional<Candidate> best_with(Objective objective, std::optional<Mode> mode,
                                      const DeploymentSpace& space) {
     DeploymentSearch tree(space, {.objective = objective, .mode = mode, .excluded = {}}, left(),

@@ -50,7 +50,6 @@ class Incumbents {
   /// Returns how far the answer, or the front at any time per token, may be above the kept or open
   /// points, as a share of itself.  Times that differ by less than kTie are one.
   [[nodiscard]] double gap_to(const std::vector<LeastFigures>& open) const;
-  /// All that are kept.
   [[nodiscard]] std::vector<Deployment> deployments() const;
   /// The steps of the front, the fastest for a user first.
   [[nodiscard]] std::vector<Candidate> steps() const;

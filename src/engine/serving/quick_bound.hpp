@@ -29,7 +29,6 @@ class QuickBound {
   [[nodiscard]] SideBound decoding(const DeploymentBox& box) const;
   [[nodiscard]] SideBound prefilling(const Structure& structure, const Prefilling& first,
                                      const Prefilling& best) const;
-  /// Returns the bounds of both sides of a box.
   [[nodiscard]] std::pair<SideBound, SideBound> sides(const DeploymentBox& box) const;
   /// The value of deployments of two sides in pools of `there` chips.  Never falls if a side adds
   /// more of anything.

@@ -27,7 +27,6 @@ class RootQueue {
   RootQueue(const DeploymentSpace& space, const QuickBound& bound) : space_(space), bound_(bound) {}
 
   void add_aggregated(const Chain& chain);
-  /// Adds all pairs of a chain that decodes and a chain that prefills.
   void add_pairs(const std::vector<Chain>& decoders, const std::vector<PrefillChain>& prefillers);
   /// The root with the least bound that `is_beaten` does not close; nothing if none is left.  Roots
   /// that are closed are added to `closed`.

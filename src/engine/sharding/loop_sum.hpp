@@ -61,7 +61,6 @@ class LoopSum {
 
   [[nodiscard]] const std::vector<std::uint8_t>& values() const { return values_; }
   [[nodiscard]] std::vector<LoopPair> loops() const;
-  /// Their times by group.
   [[nodiscard]] std::vector<LoopTimes> sums() const;
 
   /// The excess of each kernel: how much its terms take with these weights and with loops found
@@ -95,7 +94,6 @@ class LoopSum {
   std::vector<std::uint8_t> values_;  // of the last least sum
 };
 
-/// The loop at this place of the set.
 LoopPair loop_at(LoopSet set, std::size_t place);
 /// Likewise for each set.  There may be more places than sets.
 std::vector<LoopPair> loops_at(const LoopSets& sets, const std::vector<std::uint8_t>& places);

@@ -17,7 +17,6 @@ namespace dfsearch {
 /// Whether one loop is left for every kernel.
 bool is_decided(const LoopSets& sets);
 
-/// The only sharding in the sets, or the first one of them.
 std::vector<LoopPair> first_sharding(const LoopSets& sets);
 
 /// Immutable; refers to the problem.  Long operations throw Stopped.

@@ -153,7 +153,6 @@ void StageChains::drop_useless(Score known, std::vector<Candidate>& candidates) 
   dropped_ += dropped;
 }
 
-/// The stages of the best chain by the times known; there is one.
 std::vector<StageChains::Candidate> StageChains::best_chain() const {
   const Front& ends = rest_[stages_].front();
   Point target = *std::min_element(ends.begin(), ends.end(),

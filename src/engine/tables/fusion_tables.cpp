@@ -208,7 +208,6 @@ void FusionTables::find_partners() {
   partners_ = std::move(partners);
 }
 
-/// Whether SRAM holds all kernels of the set together.
 bool FusionTables::fits(const KernelSet& kernels) const {
   Bytes need{};
   for (std::size_t p = kernels.first_from(0); p < size() && need <= sram();

@@ -109,9 +109,7 @@ class FusionTables {
   [[nodiscard]] Bytes sram() const { return problem_.system.accelerator.sram; }
   [[nodiscard]] std::int64_t cores() const { return problem_.system.accelerator.cores; }
 
-  /// Least time of any partitions that together hold just the kernels of `rest`.
   [[nodiscard]] Ticks least_time(const Rest& rest) const;
-  /// Least number of partitions that can hold them.
   [[nodiscard]] std::int64_t least_partitions(const Rest& rest) const;
   /// Whether one partition can hold both kernels, by the costs of both and of the paths
   /// between them.

@@ -33,7 +33,6 @@ struct SummedTimes {
 [[nodiscard]] Ticks partition_time(const FusionTables& tables, const SummedTimes& sums,
                                    std::span<const std::vector<CoreOption>* const> options);
 
-/// The time of a partition of this kernel alone.
 [[nodiscard]] Ticks time_alone(const FusionTables& tables, std::size_t kernel);
 
 }  // namespace dfsearch

@@ -91,7 +91,6 @@ class SearchBounds {
     return others;
   }
 
-  /// The names of the bounds that are not used.
   [[nodiscard]] std::vector<std::string_view> dropped() const {
     std::vector<std::string_view> names;
     for (const SearchBoundName& known : kSearchBounds) {

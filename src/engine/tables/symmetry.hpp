@@ -18,7 +18,6 @@ namespace dfsearch {
 std::vector<std::pair<std::size_t, std::size_t>> exchangeable_kernels(
     const Problem& problem, const LoopSets& sharding, const Deadline& deadline = {});
 
-/// These exchanges.
 std::vector<Exchange> find_exchanges(const Problem& problem, const LoopSets& sharding,
                                      const Deadline& deadline = {});
 

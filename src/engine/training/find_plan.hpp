@@ -22,7 +22,6 @@
 
 namespace dfsearch::training {
 
-/// The best plan found.
 struct FoundPlan : Proof {
   std::optional<Plan> plan;
   std::optional<Cost> cost;

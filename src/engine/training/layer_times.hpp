@@ -32,7 +32,6 @@ class LayerTimes {
   /// network and decisions that only memory depends on are not read.  For a plan without a schedule
   /// the bound is for all passes together, by any schedule.  Exact where kernels run one by one.
   Profiles floor(const Plan& plan, const Deadline& deadline);
-  /// The least times.
   Profiles least(const Plan& plan, const Deadline& deadline);
   /// How the parts of a plan are fused for the least times, of equal ones the first in the order of
   /// mappings; empty where kernels run one by one.
@@ -60,7 +59,6 @@ class LayerTimes {
     std::array<bool, kFusedKinds.size()> is_searched{};
     PartFusion fusion;
   };
-  /// The entry with its part and floor.
   Entry& entry(Part part, const Degrees& degrees, TensorLayout layout, std::int64_t micro_batch,
                const Deadline& deadline);
   /// Whether passes that another thread is searching are waited for.

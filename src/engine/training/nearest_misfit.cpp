@@ -148,7 +148,6 @@ struct LeastNeed {
   ShapeMemory::Fullest fullest;
 };
 
-/// The plan of least need, or the first one that fits if `first_that_fits`.
 std::optional<LeastNeed> least_memory(const PlanSpace& space, LayoutShelf& shelf,
                                       bool first_that_fits, const Deadline& deadline,
                                       Measure measure = Measure::Fuller) {
@@ -184,7 +183,6 @@ std::optional<LeastNeed> least_memory(const PlanSpace& space, LayoutShelf& shelf
   return best;
 }
 
-/// The judgement of a plan with its layers.
 MemoryJudgement judgement_of(const PlanSpace& space, LayoutShelf& shelf, const Plan& plan,
                              const Deadline& deadline) {
   const Profiles profiles = shelf.profiles(plan.degrees, plan.layout, plan.micro_batch, deadline);
@@ -194,7 +192,6 @@ MemoryJudgement judgement_of(const PlanSpace& space, LayoutShelf& shelf, const P
                    micro_batches);
 }
 
-/// Leaves a degree open; true if it was given.
 bool open_degree(Choices& choices, Role role) {
   DegreeChoice& choice = choices.degrees[static_cast<std::size_t>(role)];
   const bool was_given = !choice.values.empty() || choice.least > 1 ||

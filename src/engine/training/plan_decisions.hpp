@@ -20,7 +20,6 @@ inline constexpr std::size_t kLayoutDecisions = kMicroBatchDecisions + 1;
 inline std::size_t shape_decisions() { return kMicroBatchDecisions + decisions().size(); }
 
 Decisions decisions_of(const Plan& plan);
-/// The first decisions of a plan.
 Decisions first_of(const Plan& plan, std::size_t count);
 /// The plan that has these decisions, and no others.
 Plan plan_of(const Decisions& decisions, const Task& task);

@@ -38,7 +38,6 @@ class PlanSpace {
                                                   const Deadline& deadline = {}) const;
   /// A layout that is found without the front, if the choices leave one.
   [[nodiscard]] std::optional<TensorLayout> first_layout(const Degrees& degrees) const;
-  /// All plans with these degrees, micro-batch and layout, without layers and network.
   [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch,
                                          TensorLayout layout) const;
   /// The ways to divide the dimensions of the network among the roles, of a plan of a layout.

@@ -68,7 +68,6 @@ class BranchAndBound {
 
   // Before `run` only:
 
-  /// A solution known beforehand.
   void start_from(Solution&& solution, char found_by) { offer(std::move(solution), found_by); }
 
   /// A solution known to be right: where DFSEARCH_CHECKS is defined, a node that
@@ -191,7 +190,6 @@ class BranchAndBound {
     std::shared_ptr<const Solution> solution;
   };
 
-  /// Children and solutions of one expansion.
   class Sink final : public Expansion<Node, Solution> {
    public:
     /// Prunes against the incumbent or, if there is one, against the snapshot, which is

@@ -55,7 +55,6 @@ class EffortSlices {
     used_.fetch_add(spent, std::memory_order_relaxed);
     is_claimed_.store(false, std::memory_order_release);
   }
-  /// A slice has found something.
   void found() { has_found_.store(true, std::memory_order_relaxed); }
   /// No slice is due any more.
   void end() { has_ended_.store(true, std::memory_order_relaxed); }

@@ -39,7 +39,6 @@ class SearchMonitor {
   /// `before` is the time that earlier runs of a resumed search have spent.
   SearchMonitor(Listening listening, const SearchStats& before);
 
-  /// The time of this run so far.
   [[nodiscard]] Seconds elapsed() const;
   /// The time of all runs so far.
   [[nodiscard]] Seconds total_time() const { return time_before_ + elapsed(); }
@@ -60,7 +59,6 @@ class SearchMonitor {
   /// Makes a call that takes long, such as a checkpoint: progress is reported meanwhile.
   void tell_unlocked(const std::function<void()>& call);
 
-  /// Ends all calls.
   void stop();
 
   /// The first exception of a call, after which none was made.  Null: none threw.

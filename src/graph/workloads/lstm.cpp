@@ -129,7 +129,6 @@ class LstmBuilder {
     graph_.connect(above, free_of_steps(embedding));
   }
 
-  /// Adds the gradient of a weight, from the gradient of the output and the inputs.
   void add_update(const std::string& of, std::int64_t rows, std::int64_t gradient,
                   const std::vector<Value>& inputs) {
     const auto columns = static_cast<std::int64_t>(inputs.size()) * shape_.hidden;

@@ -331,7 +331,6 @@ class TraceGraph {
              "dfsearch import MODEL.onnx, dfsearch.read_torch, or its kernels as 'kind: graph' "
              "(docs/formats.md)");
     }
-    // FLOP for each byte.
     const std::int64_t each = flop / bytes;
     Kernel kernel{.name = fmt::format("{}_{}", escaped(nodes_[i].name()), nodes_[i].id())};
     kernel.n = bytes / columns_ < kLeastOfColumn ? 1 : columns_;

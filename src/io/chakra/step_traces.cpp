@@ -104,7 +104,6 @@ class Ranks {
   std::int64_t count_ = 1;
 };
 
-/// Numbers of groups, from 1 on.
 class GroupNumbers {
  public:
   std::int64_t number(const std::vector<std::int64_t>& members) {
@@ -222,13 +221,11 @@ class Trace {
   std::uint64_t told_ = 0;
 };
 
-/// A pass of a micro-batch through a chunk of a stage.
 struct Pass {
   bool forward = true;
   std::int64_t micro_batch = 0, chunk = 0;
 };
 
-/// The order of a stage.
 std::vector<Pass> passes_of(const std::string& schedule, std::int64_t stage, std::int64_t stages,
                             std::int64_t chunks, std::int64_t micro_batches) {
   const std::int64_t all = micro_batches * chunks;

@@ -13,7 +13,6 @@
 
 namespace dfsearch {
 
-/// The state as bytes, with the fingerprint of the problem.
 std::string checkpoint_bytes(const Problem& problem, const SearchState& state);
 
 /// Reads them back.  Throws InputError, naming the file, if they are no
@@ -22,10 +21,8 @@ SearchState load_checkpoint(const std::filesystem::path& file, const Problem& pr
 SearchState parse_checkpoint(const std::string& bytes, const std::string& name,
                              const Problem& problem);
 
-/// Fingerprint of the problem and of the technology that its chips are derived from.
 Fingerprint fingerprint_of(const Problem& problem, const ChipDesign& design);
 
-/// The state as bytes.
 std::string checkpoint_bytes(const Problem& problem, const ChipDesign& design,
                              const SplitState& state);
 

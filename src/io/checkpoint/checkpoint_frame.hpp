@@ -38,7 +38,6 @@ T get_integer(const nlohmann::json& number) {
   return number.get<T>();
 }
 
-/// Bytes in a map.
 nlohmann::json binary(const std::string& bytes);
 std::string_view text_of(const nlohmann::json& binary);
 

@@ -20,7 +20,6 @@
 namespace dfsearch {
 namespace {
 
-/// Hash of all values that are put in.
 class ValueHash {
  public:
   template <class... T>

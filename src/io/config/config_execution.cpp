@@ -65,7 +65,6 @@ void check_shardable(const YamlEntry& pin, const Problem& problem, const Kernel&
       fmt::format("cannot be sharded on {}, expected {}", name_of(loops), joined_choices(names)));
 }
 
-/// Sets the equations of a preset, for the problem and for chips.
 void set_preset(const YamlEntry& entry, EquationsSection& text, InputMessages& messages) {
   Preset preset = Preset::Physical;
   if (!read_value(entry, schema_of<EquationsSection>().fields.front(), &preset, messages)) return;

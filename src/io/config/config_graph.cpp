@@ -79,7 +79,6 @@ void check_steps(const Kernel& kernel, Report& report) {
   }
 }
 
-/// Kernels by their names.
 class KernelNames {
  public:
   KernelNames(const WorkloadSection& text, Report& report) : text_(text), report_(report) {

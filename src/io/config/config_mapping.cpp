@@ -177,7 +177,6 @@ void note_peak_of_cores(const Problem& problem, InputMessages& messages) {
                   to_text(word)));
 }
 
-/// Parts of a workload that its graph leaves out.
 void note_parts_left_out(const Problem& problem, InputMessages& messages) {
   if (problem.workload.kind != WorkloadKind::Hpl) return;
   if (problem.equations.out_of_core == OutOfCore::Free) return;

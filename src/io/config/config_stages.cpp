@@ -23,7 +23,6 @@ Place place_of(const YamlNode& root, const char* section, const char* key) {
   return inner != nullptr ? inner->value.place : outer->place;
 }
 
-/// All layers as one graph, with the pins of each.
 void unroll(Problem& problem) {
   Workload& workload = problem.workload;
   const DataflowGraph layer(workload.graph.kernels(), workload.graph.tensors(),

@@ -37,7 +37,6 @@ bool is_from_file(const YamlEntry& part, const YamlEntry& technology) {
   return of_part && own && *of_part != *own;
 }
 
-/// The parts that a technology has.
 PerComponent<bool> parts_of(const Technology& technology) {
   PerComponent<bool> is_there;
   is_there[Component::Core] = true;

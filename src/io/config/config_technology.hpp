@@ -35,7 +35,6 @@ const Schema& schema_of(Rows<GivenLevelsSection>);
 /// Without `speed_is_given` a core needs all that its frequency is derived from.
 Technology read_technology(const YamlEntry& section, bool speed_is_given, InputMessages& messages);
 
-/// The budget of the parts that the technology has.
 Budget read_budget(const YamlEntry& section, const Technology& technology, InputMessages& messages);
 
 /// What is known of the levels of a chip with a technology.

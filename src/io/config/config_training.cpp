@@ -315,7 +315,6 @@ void refuse_beside_stack(const Task& task, const YamlEntry& section, InputMessag
                      is_fused ? "causal" : "full", name_of(kernel)));
 }
 
-/// Refuses sections that only other configs may have.
 void refuse_sections(YamlNode& root, InputMessages& messages) {
   std::erase_if(root.entries, [&](const YamlEntry& section) {
     constexpr std::array<std::string_view, 2> kOthers = {"equations", "sharding"};

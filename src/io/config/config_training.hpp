@@ -32,7 +32,6 @@ const Schema& schema_of(Rows<calculon::ExecutionChoices>);
 CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
                                     InputMessages& messages);
 
-/// The section `system`.
 Machine read_calculon_machine(const YamlEntry& section, InputMessages& messages);
 
 /// The section `calculon`, checked by itself and, if they are right, against the other two.

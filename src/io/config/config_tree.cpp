@@ -50,7 +50,6 @@ YamlEntry* spelled_out(YamlEntry* entry, const char* key = "from") {
   return entry;
 }
 
-/// A section of rates.
 YamlEntry* rates_of(YamlNode& root, std::string_view key) {
   YamlEntry* execution = root.find("execution");
   return spelled_out(execution ? execution->value.find(key) : nullptr);

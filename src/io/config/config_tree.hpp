@@ -34,7 +34,6 @@ bool chooses_file(const Override& change);
 YamlNode tree_with_files(YamlNode root, const std::filesystem::path& file,
                          const std::vector<Override>& changes, InputMessages& messages);
 
-/// Changes all else.
 void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMessages& messages);
 
 /// A map of the shelf by its name, or of a file by its path from `directory`, laid upon the file
@@ -46,7 +45,6 @@ YamlNode named_tree(const std::string& name, const std::filesystem::path& direct
 YamlNode with_files(YamlNode section, const std::filesystem::path& directory, ShelfKind kind,
                     InputMessages& messages);
 
-/// The tree with its files and all changes.
 YamlNode complete_tree(YamlNode root, const std::filesystem::path& file,
                        const std::vector<std::string>& overrides, InputMessages& messages);
 

@@ -18,7 +18,6 @@ std::string_view foreign_kind(std::string_view name, std::string_view text);
 /// A config, or its section `workload`, of a setup of DFModel, the config.json of Hugging Face or a
 /// trace of Chakra; `name` is the file of the text.  Throws InputError.
 std::string imported_text(const std::string& text, const std::string& name);
-/// Imports a file.
 std::string imported_file(const std::filesystem::path& file);
 
 /// Notes on parts that an imported text lacks, from its comments, one a line; none for other texts.

@@ -16,7 +16,6 @@ std::string workload_yaml(const Workload& workload);
 
 /// YAML with the switch without which a graph is refused whose shapes disagree.
 std::string graph_yaml(const Workload& workload);
-/// The graph as JSON.
 std::string graph_json(const Workload& workload);
 
 /// A section of a config with these keys.

@@ -14,7 +14,6 @@
 namespace dfsearch {
 namespace {
 
-/// On one line.
 std::string flow_text(const YamlNode& node) {
   if (node.type == YamlNode::Type::Scalar) return json_string(node.scalar);
   return '[' + joined(node.items, ", ", flow_text) + ']';

@@ -184,7 +184,6 @@ bool have_same_chips(const YamlNode& a, const YamlNode& b) {
   return same(inside(a.find("memory"), "bandwidth"), inside(b.find("memory"), "bandwidth"));
 }
 
-/// A machine, and rates of its chips.
 struct Rated {
   const YamlEntry* machine = nullptr;
   std::vector<const YamlEntry*> rates;

@@ -22,7 +22,6 @@ using training::StateBytes;
 using training::Task;
 using training::TensorLayout;
 
-/// Bytes of an element.
 constexpr Type kElement = [] {
   Type type = TypeOf<double>::type;
   type.form = Form::Quantity;

@@ -48,7 +48,6 @@ struct PopularitySection {
   double zipf = 0.0;
 };
 
-/// The section `workload`.
 struct ServedSection {
   ServedKind kind = ServedKind::LlmServing;
   ServingModelSection model;
@@ -81,7 +80,6 @@ struct PeaksSection {
   std::array<std::optional<FlopsPerSecond>, serving::kNumbers> of;
 };
 
-/// The system of a pool.
 struct PoolSystemSection {
   std::optional<AcceleratorSection> accelerator;
   MemorySection memory;
@@ -103,7 +101,6 @@ struct PoolSection {
   PoolSystemSection system;
 };
 
-/// The section `serving`.
 struct ServingSection {
   std::vector<PoolSection> pools;
   serving::Task task;

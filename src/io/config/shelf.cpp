@@ -35,7 +35,6 @@ const KindRow& row_of_kind(ShelfKind kind) {
 
 constexpr std::string_view kShelfFolder = "shelf:/";
 
-/// The path below configs/.
 std::string path_of(const ShelfFile& file) {
   const bool has_folder = file.kind != ShelfKind::Configs && file.kind != ShelfKind::Parts;
   return fmt::format("{}{}.yaml", has_folder ? std::string(name_of(file.kind)) + "/" : "",

@@ -25,7 +25,6 @@ enum class ShelfKind : std::uint8_t {
   Configs
 };
 
-/// A file of the shelf.
 struct ShelfFile {
   ShelfKind kind = ShelfKind::Systems;
   std::string_view name;  ///< of the file, without ending and the folder of its kind
@@ -49,7 +48,6 @@ std::span<const ShelfFile> shelf(ShelfKind kind);
 const ShelfFile* find_on_shelf(ShelfKind kind, std::string_view name);
 /// The file of a path as source() gives it, or null.
 const ShelfFile* find_on_shelf(const std::filesystem::path& source);
-/// Whether a path is the shelf, or a file or folder on it.
 bool is_on_shelf(const std::filesystem::path& path);
 
 /// Whether a `from:` names a file of the shelf: it then has neither a folder nor an ending.

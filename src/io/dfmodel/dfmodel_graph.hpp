@@ -59,7 +59,6 @@ std::vector<std::optional<std::int64_t>> read_config_pins(const SetupGraph& grap
 /// depths, names), and a graph with a cycle.  Returns the graph if there is nothing to report.
 std::optional<DataflowGraph> checked_graph(const SetupGraph& graph, const SetupNode& section);
 
-/// Bytes of a kernel's whole output.
 Bytes output_size(const Kernel& kernel, Bytes word);
 
 /// Equal within the seven digits with which DFModel prints sizes.

@@ -15,7 +15,6 @@ namespace {
 
 namespace pb = google::protobuf;
 
-/// The fields of a message type that protobuf names in full.
 std::vector<std::string_view> field_names(const std::string& type) {
   std::vector<std::string_view> names;
   const pb::Descriptor* message =

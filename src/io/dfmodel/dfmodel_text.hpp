@@ -107,7 +107,6 @@ class SetupNode {
   InputMessages* messages_;
 };
 
-/// A parsed setup.
 class SetupFile {
  public:
   /// Throws InputError for a text that is no protobuf text, a field the schema does not have, a

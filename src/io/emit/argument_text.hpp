@@ -9,7 +9,6 @@
 
 namespace dfsearch {
 
-/// The value of a flag.
 struct FlagValue {
   std::string value;
   Place place;

@@ -14,7 +14,6 @@ namespace dfsearch {
 
 /// One word of a shell that stands for the text, in quotes if need be.
 std::string shell_word(const std::string& text);
-/// A string of TOML.
 std::string toml_string(const std::string& text);
 
 /// `flags` is text of the program itself, with values or without; `value` comes from an answer.
@@ -22,7 +21,6 @@ struct Argument {
   std::string flags;
   std::optional<std::string> value;
 
-  /// As a shell reads it.
   [[nodiscard]] std::string text() const {
     return value ? flags + " " + shell_word(*value) : flags;
   }
@@ -77,7 +75,6 @@ std::string number_of(const Json& result, const Json& deployment, const std::str
 EmittedFile training_arguments(const Json& result, Framework framework);
 EmittedFile serving_arguments(const Json& result, Framework framework);
 
-/// A server of one role of a deployment.
 struct Server {
   std::string role;  ///< prefill or decode; empty: both
   std::int64_t replicas = 1;
@@ -87,7 +84,6 @@ struct Server {
 };
 /// The number types and the load of the best deployment of a result, a line each.
 std::vector<std::string> deployment_notes(const Json& result);
-/// The servers of the best deployment of a result.
 std::vector<Server> servers_of(const Json& result, Framework framework);
 /// Manifests for Kubernetes: a DynamoGraphDeployment of NVIDIA Dynamo (docs.nvidia.com/dynamo), or
 /// values of the chart llm-d-modelservice (github.com/llm-d-incubation).

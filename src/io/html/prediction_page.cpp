@@ -48,7 +48,6 @@ Json errors_json(const std::vector<MeasuredRun>& runs, const Predictions& predic
   return all;
 }
 
-/// Shares that are refused at each level.
 Json refused_json(const MemoryErrors::Refused& refused) {
   Json json = {{"runs", refused.runs}};
   for (const memory::Level level : memory::kLevels) json[name_of(level)] = refused.share(level);

@@ -17,7 +17,6 @@ namespace {
 /// Null for empty text.
 Json text_json(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-/// Lists of time, nodes, incumbent and lower bound.
 Json history_json(const std::vector<SearchPoint>& history) {
   return json_list(history, [](const SearchPoint& point) {
     return Json::array({json_number(point.time), point.nodes, or_null(point.incumbent),

@@ -19,7 +19,6 @@ namespace {
 
 using serving::Module;
 
-/// A regular expression as a pattern.
 std::string pattern_of(std::string_view expression) {
   std::string pattern;
   for (std::size_t i = 0; i < expression.size(); ++i) {
@@ -211,7 +210,6 @@ Number grouped(Number number, std::int64_t size) {
   return size == 32 ? Number::Int4G32 : size == 128 ? Number::Int4G128 : Number::Int4;
 }
 
-/// The word of a cache that is quantized, or nothing.
 std::string cache_of(ModelFields& fields) {
   const std::string given = fields.word("kv_cache_quant_algo").value_or("");
   std::string lower = given;

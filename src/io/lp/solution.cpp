@@ -174,7 +174,6 @@ class SolutionReader {
     messages_.add(pending_place_, column, what);
   }
 
-  /// All of them or none.
   template <class T>
   void take(const char* symbol, const std::vector<std::optional<T>>& found,
             std::vector<T>& result) {

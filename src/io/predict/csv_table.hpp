@@ -65,7 +65,6 @@ class CsvTable {
   CsvTable(const std::string& text, const std::string& source, InputMessages& messages);
 
   [[nodiscard]] bool has(std::string_view column) const { return header_.contains(column); }
-  /// Reports each missing column.
   void need(std::span<const std::string_view> columns, InputMessages& messages) const;
   /// A line for each unknown column whose name is near to the name of a missing one, and one line
   /// for all others; empty if all columns are known.

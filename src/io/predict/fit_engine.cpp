@@ -102,7 +102,6 @@ double distance(const MeasuredService& row, const serving::Figures& figures) {
          kFirstTokens * std::min(first_off, kMostOff);
 }
 
-/// The constants of an engine, and their ranges.
 std::vector<FittedConstant> constants_of(const serving::Engine& engine) {
   std::vector<FittedConstant> constants;
   for (const FittedRow& row : kFitted) {
@@ -117,7 +116,6 @@ bool counts(const MeasuredService& row) {
   return row.task && row.is_timed() && row.doubtful.empty();
 }
 
-/// The errors of all rows by their classes.
 std::vector<serving::MeasuredClass> measured_classes(const ServiceRows& rows,
                                                      const Values& values) {
   std::vector<serving::MeasuredClass> classes;

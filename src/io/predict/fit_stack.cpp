@@ -82,7 +82,6 @@ std::string column_value(const MeasuredRun& run, const std::string& column) {
   return value.empty() ? "none" : value;
 }
 
-/// The constants that a stack marks.
 std::vector<FittedConstant> constants_of(const stack::Stack& stack, const std::string& name) {
   std::vector<FittedConstant> constants;
   for (const std::string& key : stack.fitted) constants.push_back(constant_of(key, stack));
@@ -92,7 +91,6 @@ std::vector<FittedConstant> constants_of(const stack::Stack& stack, const std::s
                   in_quotes(name)));
 }
 
-/// The timed runs of a stack.
 std::vector<MeasuredRun> runs_of(const std::vector<MeasuredRun>& runs, const std::string& stack) {
   std::vector<MeasuredRun> own;
   for (const MeasuredRun& run : runs) {
@@ -101,7 +99,6 @@ std::vector<MeasuredRun> runs_of(const std::vector<MeasuredRun>& runs, const std
   return own;
 }
 
-/// Whether each of the runs is held out.
 std::vector<bool> held_of(const std::vector<MeasuredRun>& runs, const HeldOut& held_out) {
   std::vector<bool> held(runs.size());
   if (!held_out.column.empty()) {
@@ -128,7 +125,6 @@ std::vector<bool> held_of(const std::vector<MeasuredRun>& runs, const HeldOut& h
   return held;
 }
 
-/// The timed runs of a stack.
 class StackRuns {
  public:
   StackRuns(std::vector<MeasuredRun> runs, std::vector<FittedConstant> constants,

@@ -118,7 +118,6 @@ class ServiceSetups {
   std::map<std::string, serving::Task> tasks_;
 };
 
-/// The degrees of a replica.
 struct RowDegrees {
   std::int64_t tensor = 1, ranks = 1, expert = 1, expert_tensor = 1;
 

@@ -50,7 +50,6 @@ bool is_service_table(const CsvTable& table);
 /// Throws InputError with all columns that are missing.
 void check_service_columns(const CsvTable& table, InputMessages& messages);
 
-/// CsvTable::unknown_columns of such a table.
 std::string unread_service_columns(const CsvTable& table);
 
 /// Returns the pool of a task whose chips have the memory of the measured ones, or null.

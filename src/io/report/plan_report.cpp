@@ -252,7 +252,6 @@ Sheet memory_lines(const Task& task, const Plan& plan, const MemoryUse& use, std
   return text;
 }
 
-/// The bytes that a chip needs and has.
 std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) {
   const PlanLack lack = lack_of(task, misfit);
   return fmt::format("a chip{} needs {} ({:.0f} bytes) of {}, and has {}: {} too much",

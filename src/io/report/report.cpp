@@ -136,7 +136,6 @@ std::vector<std::string> kernel_words(const Outcome& outcome, const PartitionCos
   return words;
 }
 
-/// Parts of the step time, the largest first.
 std::string binding_text(const TimeShares& shares) {
   std::array<std::pair<double, StepBound>, 5> parts = {{{shares.compute, StepBound::Compute},
                                                         {shares.memory, StepBound::Memory},
@@ -151,7 +150,6 @@ std::string binding_text(const TimeShares& shares) {
   return joined(parts, ", ", part_text) + " of the step time";
 }
 
-/// Time and memory of each stage, where stages divide the graph.
 Sheet stage_lines(const Outcome& outcome) {
   if (outcome.cost->stages.empty()) return "";
   TextTable table({"stage", "partitions", "transfer", "time", "memory", "kernels"});
@@ -366,7 +364,6 @@ Sheet efforts_table(const SearchResult& search, bool with_details) {
   return any ? Sheet(TitledTable{"", std::move(table)}) : Sheet();
 }
 
-/// The effort rule, with details.
 Sheet effort_rule_table(bool with_details) {
   if (!with_details) return {};
   TextTable table({"beside the tree", "after work", "share at first", "then", "slice", "ends"});
@@ -379,7 +376,6 @@ Sheet effort_rule_table(bool with_details) {
   return TitledTable{"", std::move(table)};
 }
 
-/// Splits that a search over budgets covered.
 std::string splits_text(const DesignResult& split) {
   return fmt::format("{} of the budgets; {} halved, {} searched", to_exact_text(split.splits),
                      split.boxes == 1 ? "1 box" : fmt::format("{} boxes", split.boxes),

@@ -54,10 +54,8 @@ std::string optimal_text(const Scope& scope);
 /// "infeasible, proved: no plan fits", or proved within the scope.
 std::string nothing_fits_text(const Scope& scope, std::string_view none, std::string_view by = "");
 
-/// The line `scope`; nothing where it is empty.
 Sheet scope_line(const Scope& scope);
 
-/// The line `scope` with the result of the search beyond it.
 Sheet scope_line(const SearchResult& result, Objective objective);
 
 /// The kernels by the loop on which they are sharded, then the kernels that communicate because of
@@ -76,7 +74,6 @@ Sheet other_time_lines(const training::Task& task, const training::PlanResult& r
 /// Greatest gap that ties of deployments leave: a front has twice kTie, but for rounding.
 inline constexpr double kMostOfTies = 2.5 * serving::kTie;
 
-/// Nouns for the kind of answer.
 struct AnswerNouns {
   std::string_view one;    ///< "a plan"
   std::string_view none;   ///< "no plan"
@@ -133,7 +130,6 @@ Sheet rate_line(double tokens, std::int64_t chips, Dollars price);
 /// The line `space`: number of answers, and how many of them fit if that was asked for.
 Sheet space_line(const StepSearchReport& end, std::string_view one);
 
-/// The line `search`.
 Sheet effort_line(const StepSearchReport& end);
 
 /// The best of other parallelisms; `degrees` makes the text of an answer's degrees.

@@ -139,7 +139,6 @@ Sheet empty_line(const Task& task, const Deployment& deployment) {
                               ranks - *task.concurrency, ranks));
 }
 
-/// Chips of each pool that the deployment does not use.
 Sheet idle_line(const Task& task, const Deployment& deployment) {
   std::vector<std::int64_t> used(task.pools.size());
   used[deployment.decode.structure.pool] += deployment.decode.chips();
@@ -156,7 +155,6 @@ Sheet idle_line(const Task& task, const Deployment& deployment) {
   return text.empty() ? "" : labelled("idle", text);
 }
 
-/// Gains of a tenth more of each quantity, where there are any.
 Sheet gain_lines(const Task& task, const serving::ServingResult& result) {
   Sheet text;
   for (const serving::TenthMore& gain : result.gains) {

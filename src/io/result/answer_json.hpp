@@ -57,7 +57,6 @@ template <class Cost>
 inline constexpr auto kPriceKeys = DFSEARCH_KEYS(Cost, price, power, cost_efficiency,
                                                  power_efficiency);
 
-/// The names of the decisions that were fixed beforehand.
 inline Json scope_json(const Scope& scope) {
   return json_list(scope, [](const FixedBeforehand& fixed) -> Json { return fixed.name; });
 }
@@ -120,7 +119,6 @@ inline Json counted_space(std::optional<double> count) {
   return {{"total", count && *count > 0.0 ? json_number(std::log10(*count)) : Json()}};
 }
 
-/// Effort of the search.
 inline Json search_json(const SearchStats& stats, std::int64_t measured, std::int64_t evaluated) {
   Json json = object_json(kEffortKeys, &stats);
   json["measured"] = measured;

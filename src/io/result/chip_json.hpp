@@ -17,7 +17,6 @@ Json split_json(const ChipDesign& design, const Chip& chip);
 /// hides.  `system` is the machine with this chip.
 Json chip_json(const ChipDesign& design, const Chip& chip, const Machine& system);
 
-/// The best splits, and the gains from more of each budget.
 Json best_splits_json(const ChipDesign& design, const DesignResult& result);
 Json gains_json(const DesignResult& result);
 

@@ -76,7 +76,6 @@ Json shape_json(const Plan& plan) {
   json["layers"] = plan.layers;
   return json;
 }
-/// All decisions.
 constexpr auto kPlanKeys =
     join(key<Plan, &parallelism_json>("parallelism"), key<Plan, &network_json>("network"),
          DFSEARCH_KEYS(Plan, micro_batch), key<Plan, &shape_json>("plan"));

@@ -37,7 +37,6 @@ Json decisions_json(const training::Task& task, const training::Plan& plan);
 Json decisions_json(const calculon::Task& task, const calculon::Execution& execution);
 Json decisions_json(const serving::Task& task, const serving::Deployment& deployment);
 
-/// Any of them as text.
 template <class... Args>
 std::string result_json(const Args&... args) requires requires {
   answer_json(args...);

@@ -206,7 +206,6 @@ Json asked_fleet_json(const serving::Fleet& fleet) {
   return {{"kind", "llm_serving"}, {"models", std::move(models)}};
 }
 
-/// The deployments of each model, with the number of each.
 Json fleet_json(const serving::Fleet& fleet, const ServingResult& result) {
   return json_list(result.fleet, [&](const serving::FleetMember& part) {
     const Task& task = fleet.models[part.model];

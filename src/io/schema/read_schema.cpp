@@ -23,7 +23,6 @@ CountRange range_of(const Interval& limits) {
           .most = static_cast<std::int64_t>(limits.most)};
 }
 
-/// One value of one type.
 class ValueReader {
  public:
   ValueReader(const Field& field, InputMessages& messages) : field_(field), messages_(messages) {}

@@ -14,7 +14,6 @@ bool read_keys(MapReader& reader, const Schema& schema, void* object);
 /// A single value of a row; `member` is the member of that row.
 bool read_value(const YamlEntry& entry, const Field& field, void* member, InputMessages& messages);
 
-/// A whole map.
 template <class T>
 bool read_object(MapReader reader, T& object) {
   const bool right = read_keys(reader, schema_of<T>(), &object);

@@ -104,7 +104,6 @@ struct JudgedMapping {
   std::variant<Cost, Infeasible> verdict;
 };
 
-/// Answers of a search, with their proof.
 struct Result : Proof, SearchReport {
   std::optional<Score> objective;           ///< of the best answer, if there is one
   bool all_proved = true;                   ///< of several answers that were asked for
@@ -169,7 +168,6 @@ std::unique_ptr<const Question> question_of(const AnyConfig& config);
 bool searches_splits(const AnyConfig& config);
 /// Notes on how files of other programs were read.
 const std::vector<std::string>& notes_of(const AnyConfig& config);
-/// The settings of the search in a config.
 const SearchSettings& settings_of(const AnyConfig& config);
 
 /// Finds the best answer.  Throws InputError for a config or options that make no sense; an answer

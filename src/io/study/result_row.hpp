@@ -15,7 +15,6 @@
 
 namespace dfsearch {
 
-/// The value of an enumeration that a text names.
 template <HasWords E>
 std::optional<E> value_of(const Json& text) {
   return text.is_string() ? value_named<E>(text.get<std::string>()) : std::nullopt;

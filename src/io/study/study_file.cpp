@@ -149,7 +149,6 @@ study::Grid grid_of(const Study& study) {
 
 namespace {
 
-/// The kept items of a list.
 template <class Item>
 std::vector<Item> kept_of(std::vector<Item> items, const std::vector<bool>& keeps) {
   std::vector<Item> kept;

@@ -24,7 +24,6 @@ struct StudyBase {
   std::vector<Override> changes;  ///< of all its points
 };
 
-/// An axis and the changes of its choices.
 struct StudyAxis {
   std::string name;
   std::string key;  ///< the key that all choices set; empty: several, or the base

@@ -110,7 +110,6 @@ class GoalReader {
   InputMessages& messages_;
 };
 
-/// A word, or a list of words.
 std::vector<std::string> read_list(const YamlEntry* entry, InputMessages& messages) {
   std::vector<std::string> words;
   if (!entry) return words;

@@ -178,7 +178,6 @@ std::vector<study::Front::Member> front_of(const Study& study, const study::Grid
 
 namespace {
 
-/// The members in their order.
 Json front_json(const Study& study, const study::Grid& grid, const StudyState& state,
                 const std::vector<study::Front::Member>& members) {
   Json points = Json::array();

@@ -33,7 +33,6 @@ struct RatioResult {
   [[nodiscard]] std::optional<bool> agrees(study::Figure figure) const;
 };
 
-/// All ratios of a study, over the answers that are known.
 std::vector<RatioResult> ratios_of(const Study& study, const study::Grid& grid,
                                    const study::PointAnswers& answers);
 

@@ -41,7 +41,6 @@ class StudyPoints {
 
   /// The config of a point; throws an InputError that names the point.
   [[nodiscard]] AnyConfig config(study::PointIndex point) const;
-  /// The whole config of a point as YAML text.
   [[nodiscard]] std::string config_text(study::PointIndex point) const;
   /// Loads the configs of all points if they are few, else each choice of each axis beside the
   /// first and beside the last choices of the others.  Throws one InputError for all that is wrong.

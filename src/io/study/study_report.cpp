@@ -44,7 +44,6 @@ std::map<study::Rates, std::int64_t> counts_of_rates(const study::PointAnswers& 
   return counts;
 }
 
-/// Rows of figures and points.
 class PointTable {
  public:
   /// If the answers have several rates, each row shows its own.

@@ -15,7 +15,6 @@ using Json = nlohmann::ordered_json;
 /// reads back to the same value, infinities and NaN are null.
 std::string json_text(const Json& value);
 
-/// JSON text on one line, without the newline.
 std::string json_line(const Json& value);
 
 /// The text of a JSON string, with its quotes; YAML and dot read it as well.

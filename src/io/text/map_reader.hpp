@@ -104,7 +104,6 @@ class MapReader {
   /// `name` and `place` describe the map in messages.  A value that is not a map is reported and
   /// read as an empty one, without complaints about missing keys.
   MapReader(const YamlNode& node, std::string name, Place place, InputMessages& messages);
-  /// The map that is the value of a key.
   MapReader(const YamlEntry& entry, InputMessages& messages)
       : MapReader(entry.value, entry.key, entry.place, messages) {}
 

@@ -65,7 +65,6 @@ Bytes hop_bytes(const ModelShape& transformer, const Execution& execution);
 /// The times of moving a block to and from the second memory.
 void set_offload(StepBasis& basis, const Machine& machine, const Execution& execution,
                  const BlockMemory& memory);
-/// The hops on the network of the stages.
 void set_hops(StepBasis& basis, const ModelShape& transformer, const Machine& machine,
               const Execution& execution);
 /// The time that a network takes to sum the gradients of one block; none without data ranks.

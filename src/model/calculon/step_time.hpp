@@ -7,7 +7,6 @@
 
 namespace dfsearch::calculon {
 
-/// The parts of the time of a step.
 struct StepTime {
   Seconds forward{};
   Seconds backward{};
@@ -53,7 +52,6 @@ struct GradientSums {
 /// have different numbers of blocks (then `bubble` may).
 StepTime step_time(const StepBasis& basis);
 
-/// The part `data`.
 Seconds data_time(const StepBasis& basis, const GradientSums& sums);
 
 }  // namespace dfsearch::calculon

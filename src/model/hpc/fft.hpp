@@ -44,14 +44,12 @@ struct FftTask {
   Seconds alpha{};          ///< of a message
 };
 
-/// Bytes of a chip.
 Bytes fft_local_bytes(const FftTask& task);
 /// The time of the passes and butterflies of a chip, which overlap.
 Seconds fft_local_time(const FftTask& task);
 /// The time with these transpositions, which overlap with nothing.
 Seconds fft_time(const FftTask& task, const std::vector<FftExchange>& exchanges);
 
-/// The network of a transform.
 struct FftNetwork {
   std::vector<collective::Axis> axes;  ///< innermost first
   double share = 0.75;                 ///< of their links that exchanges reach

@@ -39,7 +39,6 @@ Polynomial operator*(double k, Polynomial a) {
   return a;
 }
 
-/// The parts of a step.
 struct Parts {
   Polynomial update, panel, swap;
 };

@@ -11,7 +11,6 @@
 
 namespace dfsearch {
 
-/// Rates of a process.
 struct HplRates {
   FlopsPerSecond product{};  ///< of a wide product
   double half = 0.0;         ///< block that reaches half of it
@@ -24,7 +23,6 @@ struct HplRates {
   Seconds step{};  ///< of a step, beside all else: launches, small products
 };
 
-/// The decisions of a run.
 struct HplRun {
   std::int64_t n = 1;
   std::int64_t block = 1;
@@ -73,7 +71,6 @@ struct HplGrid {
 };
 HplGrid squarest_grid(std::int64_t processes);
 
-/// Choices of a search.
 struct HplChoices {
   std::vector<std::int64_t> blocks;
   std::vector<HplGrid> grids;

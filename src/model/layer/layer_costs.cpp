@@ -11,7 +11,6 @@ namespace dfsearch {
 
 namespace {
 
-/// The least of `cost(loop)` over the loops.
 template <class CostOf>
 auto least(LoopSet loops, CostOf cost) {
   auto best = cost(loops.front());

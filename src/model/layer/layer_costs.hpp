@@ -53,7 +53,6 @@ class LayerCosts {
   [[nodiscard]] std::int64_t tiles() const { return network_.tiles; }
   [[nodiscard]] BytesPerSecond memory_bandwidth() const { return bandwidth_; }
 
-  /// The compute time of all tiles at the given utilization.
   [[nodiscard]] Ticks compute_at_utilization(KernelId kernel) const;
   /// The ways to run the kernel when cores are allocated one by one; none when a
   /// utilization is given.
@@ -113,7 +112,6 @@ class LayerCosts {
   [[nodiscard]] Bytes resident_weight(KernelId kernel) const;
   /// The bytes of its weights in the memory; nothing out of core.
   [[nodiscard]] Bytes stored_weight(KernelId kernel) const;
-  /// The bytes of one tile of the tensor.
   [[nodiscard]] Bytes tile_bytes(TensorId tensor) const { return tile_bytes_[tensor.index()]; }
   /// The bytes of the kernel in the SRAM beside its weight, whatever shares its partition: values
   /// that layers hand each other, and keys and values of all tokens.  Nothing out of core.

@@ -63,7 +63,6 @@ class Choices {
     }
   }
 
-  /// The first loops of all kernels.
   [[nodiscard]] const std::vector<LoopPair>& first() const { return sharding_; }
 
   /// Nothing if it takes more than `most_steps`.

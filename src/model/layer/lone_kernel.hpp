@@ -12,7 +12,6 @@ namespace dfsearch {
 /// The compute time of a kernel on all cores, or the time of the slowest level.
 Ticks lone_compute(const Problem& problem, const LayerCosts& costs, KernelId kernel);
 
-/// The least time of the layer with every kernel in a partition of its own.
 Ticks kernel_by_kernel_time(const Problem& problem, const LayerCosts& costs);
 
 /// The SRAM of a kernel in a partition of its own, in bytes of one chip.

@@ -25,7 +25,6 @@ struct Shard {
 
   std::int64_t steps = 1;  ///< of the kernel, in a tile
 
-  /// The shard of one step.
   [[nodiscard]] Shard of_step() const;
 
   friend auto operator<=>(const Shard&, const Shard&) = default;

@@ -38,7 +38,6 @@ class Collectives {
   /// These dimensions with other degrees, one for each.
   [[nodiscard]] Collectives of_degrees(const std::vector<double>& degrees) const;
 
-  /// The dimensions with degrees above 1.
   [[nodiscard]] const std::vector<Dimension>& dimensions() const { return dimensions_; }
   /// The product of the degrees.
   [[nodiscard]] std::int64_t members() const { return members_; }

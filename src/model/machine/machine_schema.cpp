@@ -12,7 +12,6 @@ namespace {
 constexpr Interval kUnitPrice{0, 1e24};
 constexpr int kMostDegree = 6;
 
-/// A type for amounts per GB/s.
 template <class Amount>
 constexpr Type kPerBandwidth{
     .form = Form::Number,

@@ -13,7 +13,6 @@
 
 namespace dfsearch::memory {
 
-/// Bytes of 16 bits.
 inline constexpr double kWord = 2.0;
 
 /// Bytes of a micro-batch; the rows of experts are counted by an even load.

@@ -17,7 +17,6 @@ enum class Level : std::uint8_t { Low, Typical, High };
 constexpr auto words(Level) { return named<Level>("low", "typical", "high"); }
 inline constexpr std::array kLevels = {Level::Low, Level::Typical, Level::High};
 
-/// A value for each level.
 template <class Value>
 class ByLevel : public std::array<Value, kLevels.size()> {
  public:

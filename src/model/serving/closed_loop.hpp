@@ -24,7 +24,6 @@ struct Loop {
   const std::vector<std::int64_t>* graphs = nullptr;
 
   [[nodiscard]] double steps() const { return means->steps / gained; }
-  /// The chunk beside `requests` requests that decode.
   [[nodiscard]] double chunk_beside(double requests) const;
   /// Iterations that a prompt passes alone, at least 1.
   [[nodiscard]] double turns(double of_chunk) const;
@@ -56,7 +55,6 @@ LoopMix mix_of(const Loop& loop, double users);
 /// cost, with which the second falls.
 class LoopTimes {
  public:
-  /// The time of an iteration in which `requests` requests decode.
   [[nodiscard]] virtual double decode(double requests) const = 0;
   /// The time of one with `padding` tokens more, which no request reads the cache for.
   [[nodiscard]] virtual double padded(double requests, double padding) const {

@@ -12,7 +12,6 @@
 
 namespace dfsearch::serving {
 
-/// A count in an equation.
 constexpr double real(std::int64_t count) { return static_cast<double>(count); }
 
 /// Functions that never fall in real numbers may fall by this share as they are computed: sums of

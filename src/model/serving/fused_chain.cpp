@@ -10,7 +10,6 @@
 namespace dfsearch::serving {
 namespace {
 
-/// A partition with the sums of its kernels.
 PartTimes time_of(const FusedKernel& sums, Overlap overlap) {
   PartTimes parts{};
   of(parts, Part::Products) = sums.products;

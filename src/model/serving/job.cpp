@@ -18,7 +18,6 @@ constexpr std::size_t kWritten = 5;
 constexpr std::size_t kRepeated = 2;  ///< the one that stands for these
 constexpr int kPoints = 5;            ///< of a piece
 
-/// The generations of a job.
 class Generations {
  public:
   /// A request decodes for `steps` iterations after its first token.

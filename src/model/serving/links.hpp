@@ -29,7 +29,6 @@ class Links {
   [[nodiscard]] LinkTime all_to_all(std::int64_t members, double leaving = 1.0) const;
   /// How many groups of the innermost dimension the members are in.
   [[nodiscard]] std::int64_t groups(std::int64_t members) const;
-  /// From a stage of `stage_chips` to the next.
   [[nodiscard]] LinkTime hop(std::int64_t stage_chips) const;
 
  private:

@@ -131,7 +131,6 @@ class Pass {
 
     /// The share of the experts that some of the tokens use.
     [[nodiscard]] double hit(double all_tokens) const { return -std::expm1(log_miss * all_tokens); }
-    /// Seconds of the products.
     [[nodiscard]] double products(double all_tokens) const {
       return compute * (rows(all_tokens) + hit(all_tokens) * padding);
     }
@@ -161,7 +160,6 @@ class Pass {
     std::size_t held = kAll;    ///< of the tokens in the cache
     std::size_t far = kAll;     ///< of compressed keys
   };
-  /// A layer of one kind.
   struct Layer {
     std::vector<Product> products;
     std::size_t last_of_attention = 0;  ///< the product that reads the output of attention
@@ -232,7 +230,6 @@ class Pass {
   }
   /// Bytes of the cache of a request in a stage, in whole pages of a server (14c).
   [[nodiscard]] double cached_in(const Stage& stage, const Cached& cached) const;
-  /// The last layer that attends.
   [[nodiscard]] const Layer& last_layer() const {
     return model_.mixed ? forms_[last_form_] : model_.experts ? expert_ : dense_;
   }

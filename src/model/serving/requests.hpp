@@ -34,7 +34,6 @@ struct PrefillWork {
   double requests = 0.0;  ///< that get their first token
   std::array<Scores, kSights> scores{};
 
-  /// This work `count` times.
   [[nodiscard]] PrefillWork times(double count) const {
     PrefillWork work{.tokens = tokens * count, .requests = requests * count};
     for (std::size_t sight = 0; sight < scores.size(); ++sight) {
@@ -98,9 +97,7 @@ struct Means {
   [[nodiscard]] double iterations(std::int64_t chunk) const;
   /// Mixed iterations if each request has its own.
   [[nodiscard]] double whole_iterations(double chunk) const;
-  /// The work of a prompt that passes in chunks of `chunk` tokens.
   [[nodiscard]] PrefillWork work_of_prompt(double chunk, const Views& views) const;
-  /// The work of a pass over `requests` whole requests.
   [[nodiscard]] PrefillWork work_of_pass(std::int64_t requests, const Views& views) const;
 
  private:

@@ -55,7 +55,6 @@ struct ServerMemory {
   double cell = 0.0;        ///< of the cache of a token in all layers
 };
 
-/// One chip of a stage.
 struct ServerChip {
   double total = 0.0;         ///< bytes that its driver shows
   double share = 1.0;         ///< of them, that the server may take

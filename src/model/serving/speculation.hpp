@@ -16,7 +16,6 @@ struct Gain {
 /// (22) and (23) of docs/serving.md.
 Gain gain_of(const Speculation& speculation, std::int64_t depth);
 
-/// The passes that draft.
 class Drafts {
  public:
   /// `target` is the pass that they precede, of the same structure.

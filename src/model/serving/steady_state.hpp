@@ -91,11 +91,9 @@ class Decoder {
   /// Lower bounds of all batches and any users, rate or job: (24f) of docs/serving.md.
   [[nodiscard]] double least_tpot_of_any_load() const;
   [[nodiscard]] double least_ttft_of_any_load() const;
-  /// The parts of the time of the iterations.
   [[nodiscard]] PartTimes parts(const Decoding& decoding, bool mixed) const;
   /// The kernels of an iteration without drafts; with a chunk of prefill, or without it.
   [[nodiscard]] std::vector<Operation> operations(const Decoding& decoding, bool mixed) const;
-  /// The parts of the memory of the fullest chip.
   [[nodiscard]] ServerMemory parts_of_memory(std::int64_t batch) const;
   /// Bytes of the cache of `tokens` tokens on a chip, whose stage has its share of the layers.
   [[nodiscard]] double cached_bytes(double tokens) const {

@@ -41,7 +41,6 @@ class KernelTimes {
   /// The kernels of a scan by their FLOP: of products, of a delta rule, and of no products.
   /// docs/truth.md, section 1
   [[nodiscard]] Seconds scan(double products, double delta_rule, double elementwise) const;
-  /// Scores of an index.
   [[nodiscard]] Seconds index(double flop) const;
 
  private:

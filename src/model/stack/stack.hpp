@@ -70,7 +70,6 @@ Value at_level(const Constant<Value>& constant, memory::Level level) {
                                                    : typical(constant);
 }
 
-/// Bits of an element of a product.
 enum class Bits : std::uint8_t { Sixteen, Eight, Four };
 
 /// Bytes of a weight, and of each value that is not cast for a product.
@@ -204,7 +203,6 @@ struct OpenSwitches {
   }
 };
 
-/// The software.
 struct Stack {
   Software software;
   OpenSwitches open;
@@ -247,7 +245,6 @@ struct Stack {
   Constant<double> nic_share{0.8}, alltoall_nic{0.95};
   Constant<Seconds> hop_out{Seconds(8e-6)};  ///< of a ring, between domains
   Constant<double> links_in_training{1.4};   ///< times base and hops, as ranks wait for the slowest
-  // Memory of training.
   memory::States states;
   memory::Gradients gradients = memory::Gradients::Kept;
   memory::Loss loss;  ///< unless a config has another one
@@ -259,10 +256,8 @@ struct Stack {
   Ranges ranges;
   std::vector<std::string> fitted;  ///< keys of constants that measured runs decide
 
-  /// Whether it computes these values again, all modules of them.
   [[nodiscard]] bool computes_again(memory::Recompute values) const;
 };
-/// The constants and facts at one level.
 memory::StackFigures figures_of(const Stack& stack, memory::LossKind loss, bool gathers,
                                 memory::Level level);
 /// The row of a constant of a stack, null if no constant has this key.

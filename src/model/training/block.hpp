@@ -113,7 +113,6 @@ struct LayerOrder {
   [[nodiscard]] std::int64_t all() const { return layers + other_layers; }
   /// The kinds that there are, counted from 0.
   [[nodiscard]] std::size_t kinds() const;
-  /// All layers of a kind.
   [[nodiscard]] std::int64_t of_kind(std::size_t kind) const;
   /// The one kind of all layers; nothing if there are several.
   [[nodiscard]] std::optional<std::size_t> only_kind() const {

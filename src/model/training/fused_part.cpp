@@ -31,7 +31,6 @@ BytesPerSecond best_bandwidth(const MemoryTier& memory) {
   return memory.bandwidth * share;
 }
 
-/// The graph of one pass.
 class ChipGraph {
  public:
   /// Refers to the shares.

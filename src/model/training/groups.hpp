@@ -26,7 +26,6 @@ class Group {
   /// `network` gives the division of each dimension among the roles.
   Group(const Machine& machine, const std::vector<Division>& network,
         std::initializer_list<Role> roles);
-  /// A group of `chips` anywhere in the network.
   static Group anywhere(const Machine& machine, std::int64_t chips);
 
   [[nodiscard]] std::int64_t members() const { return places_.front().members(); }
@@ -49,7 +48,6 @@ struct GroupReach {
   std::int64_t domain = 1;
 };
 
-/// The groups of all roles.
 struct Groups {
   Groups(const Machine& machine, const std::vector<Division>& network);
   /// Each where it is fastest, whatever the others do: no network is faster for these degrees.

@@ -29,7 +29,6 @@ class KernelShares {
 
   [[nodiscard]] bool is_of_experts(KernelId kernel) const;
   [[nodiscard]] Extents extents(KernelId kernel) const;
-  /// Bytes that a kernel reads of one of its inputs.
   [[nodiscard]] Bytes read(KernelId kernel, std::size_t input) const;
   /// Bytes of a value as its producer leaves it.
   [[nodiscard]] Bytes produced(std::size_t value) const;
@@ -40,7 +39,6 @@ class KernelShares {
   [[nodiscard]] Flops flops(KernelId kernel, const Extents& extents) const;
   /// At the rate of this much work.
   [[nodiscard]] Seconds compute(KernelId kernel, const Extents& extents) const;
-  /// Bytes of a value that is kept for the backward pass.
   [[nodiscard]] Bytes kept(std::size_t value) const;
   /// Elements of the weight that a chip stores, and of the parameters beside it.
   [[nodiscard]] double parameters(KernelId kernel) const;

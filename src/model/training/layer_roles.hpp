@@ -55,7 +55,6 @@ bool is_of_latents(const DataflowGraph& graph, KernelId kernel);
 /// The input whose gradient a value of backward attention is.
 TensorId differentiated(const DataflowGraph& graph, const Tensor& gradient);
 
-/// The kernel of this name, if there is one.
 std::optional<KernelId> find_kernel(const DataflowGraph& graph, std::string_view name);
 
 }  // namespace dfsearch::training

@@ -71,7 +71,6 @@ struct AxisRules {
 std::vector<LayoutRule> legal_rules(const DataflowGraph& graph, KernelId kernel,
                                     const AxisRules& axis);
 
-/// The collective of a conversion.
 enum class Exchange : std::uint8_t { AllGather, ReduceScatter, AllReduce, AllToAll };
 
 /// `value` of a conversion for an output of the graph that no kernel of it reads.
@@ -124,7 +123,6 @@ struct LayoutCosts {
 AxisLayout least_layout(const DataflowGraph& graph, const AxisRules& axis, const LayoutCosts& costs,
                         const Deadline& deadline = {});
 
-/// One of a front, and its cost.
 struct FrontLayout {
   AxisLayout layout;
   LayoutCost cost{};

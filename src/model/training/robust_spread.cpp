@@ -40,7 +40,6 @@ class RobustSearch {
     return in(Class(scenarios_.size()));
   }
 
-  /// The best division into chunks.
   std::optional<RobustSpread> run(std::int64_t chunks, double most) {
     std::optional<RobustSpread> best;
     below_ = above(most);

@@ -108,7 +108,6 @@ class ByContent {
   std::unordered_map<StageContent, Value, HashOfContent> map_;
 };
 
-/// Layers of each stage, and the step with them.
 struct Spread {
   std::vector<std::int64_t> layers;
   Seconds step{};

@@ -12,7 +12,6 @@
 
 namespace dfsearch::training {
 
-/// A value of a switch.
 struct SwitchValue {
   std::string_view key, value;
   std::string_view name;  ///< `key: value`

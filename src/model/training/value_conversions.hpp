@@ -50,7 +50,6 @@ ConversionTree cheapest_tree(ValueLayout root, LayoutSet wanted, const PassageCo
 
 inline constexpr std::size_t kAxes = 3;
 
-/// The layout of a value on each axis, by Axis.
 using JointLayout = std::array<ValueLayout, kAxes>;
 
 /// On one axis a layout is made of another, whatever the value is on the others.

@@ -9,14 +9,12 @@
 
 namespace dfsearch::training {
 
-/// A kernel that reads the value, as which of its inputs.
 struct ValueUse {
   KernelId consumer;
   std::size_t input;
   Phase phase;
 };
 
-/// The conversions of a value and the layout in which it is kept, at least cost.
 struct ValueDelivery {
   LayoutCost cost{};  ///< infinite if a consumer cannot be served
   ValueLayout kept{};

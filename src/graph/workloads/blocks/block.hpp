@@ -136,7 +136,6 @@ inline constexpr std::string_view kQkNorms[] = {"none", "head", "heads", "full"}
 enum Gate : std::int64_t { kNoGate, kElementGate, kHeadGate };
 enum QkNorm : std::int64_t { kNoQkNorm, kPerHead, kAllHeads, kFullWidth };
 
-/// A parameter of a kind of blocks.
 struct BlockParameter {
   std::string_view name;
   std::int64_t Block::*member = nullptr;

@@ -235,7 +235,6 @@ struct Counter {
   struct MlpRoles {
     LinearRole up, down;
   };
-  /// Adds `copies` MLPs, `used` of them for a token.
   void mlp(MlpRoles roles, std::int64_t in, std::int64_t width, bool bias, std::int64_t copies,
            std::int64_t used) {
     const std::int64_t into = block.gated != 0 ? 2 : 1;

@@ -9,7 +9,6 @@
 
 namespace dfsearch {
 
-/// Layers that are equal.
 struct LayerKind {
   std::vector<Block> blocks;
   std::int64_t norms = 2;    ///< of the width of the stack

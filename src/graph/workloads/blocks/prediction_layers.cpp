@@ -12,7 +12,6 @@
 namespace dfsearch {
 namespace {
 
-/// The layers of one module.
 std::vector<LayerKind> module_of(const ModelShape& shape) {
   const Stack& all = shape.prediction;
   const Stack& text = shape.stacks.front();

@@ -137,7 +137,6 @@ void take_experts(const Stack& stack, Transformer& model) {
               .vectors = experts->bias != 0 ? into * experts->width + model.hidden : 0};
 }
 
-/// Counts of a layer of a kind, alone.
 ShapeCounts counts_of_kind(const Stack& stack, std::uint16_t kind) {
   Stack alone{.name = "", .hidden = stack.hidden, .norm = stack.norm, .linears = {}};
   alone.kinds = {stack.kinds[kind]};

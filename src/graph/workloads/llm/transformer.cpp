@@ -121,7 +121,6 @@ double keys_seen(std::int64_t window, std::int64_t sequence, bool causal) {
   return most - most * (most - 1.0) / (2.0 * s);
 }
 
-/// The sum of keys seen over all layers.
 double keys_seen(const Transformer& model, std::int64_t sequence, bool causal) {
   const double full = number(model.full_layers(0, model.layers));
   return full * keys_seen(sequence, sequence, causal) +

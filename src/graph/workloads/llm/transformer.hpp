@@ -15,7 +15,6 @@ enum class Norm : std::uint8_t {
   Layer,  ///< a weight and a bias
 };
 
-/// Which matrices have a bias.
 enum class Bias : std::uint8_t {
   None,
   Qkv,  ///< of queries, keys and values
@@ -81,7 +80,6 @@ struct Transformer {
   [[nodiscard]] std::int64_t norm_parameters(std::int64_t width) const {
     return norm == Norm::Layer ? 2 * width : width;
   }
-  /// Matrices of an MLP.
   [[nodiscard]] std::int64_t mlp_matrices() const { return gated ? 3 : 2; }
   [[nodiscard]] std::int64_t dense_layers() const {
     return experts ? experts->dense_layers : layers;

@@ -42,7 +42,6 @@ DataflowGraph transformer_last_graph(const Transformer& model, const Transformer
 /// numbers of seams: kernels of layer 2 are named L2.Q and so on, forward ones of the
 /// first layer come first, backward ones of the last.  Seams join them.
 DataflowGraph unrolled_layers(const std::vector<const DataflowGraph*>& layers);
-/// `layers` copies of one layer.
 inline DataflowGraph unrolled_layers(const DataflowGraph& layer, std::int64_t layers) {
   return unrolled_layers(std::vector(static_cast<std::size_t>(layers), &layer));
 }
