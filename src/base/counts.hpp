@@ -1,5 +1,4 @@
 #pragma once
-
 // Arithmetic of counts: as factors in equations, sums and products that saturate, divisors.
 
 #include <cstdint>

@@ -23,8 +23,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/elimination_order.hpp"
-
 namespace dfsearch {
 namespace {
 

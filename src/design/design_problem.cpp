@@ -18,7 +18,6 @@
 #include "design/design_problem.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace dfsearch {
 namespace {

@@ -1,5 +1,4 @@
 #pragma once
-
 // The splits that a budget leaves to the search, as a grid, boxes of them, and the state of a
 // search over them.
 

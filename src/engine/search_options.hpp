@@ -7,7 +7,6 @@
 
 #include "base/units.hpp"
 #include "engine/tables/search_bounds.hpp"
-#include "engine/tree/limits.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/mapping.hpp"
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "base/words.hpp"
 #include "engine/tables/effort.hpp"
 #include "engine/tables/search_bounds.hpp"
-#include "engine/tree/limits.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/evaluate.hpp"
 #include "model/mapping.hpp"
@@ -26,6 +26,12 @@ enum class SearchStatus : std::uint8_t {
   Infeasible,  ///< proved that no mapping fits
   NoSolution,  ///< stopped without a mapping
 };
+constexpr auto words(SearchStatus) {
+  return named<SearchStatus>({{"optimal", SearchStatus::Optimal},
+                              {"feasible", SearchStatus::Feasible},
+                              {"infeasible", SearchStatus::Infeasible},
+                              {"no_solution", SearchStatus::NoSolution}});
+}
 
 /// State of the proof of an answer of any kind: SearchStatus::Optimal within the gap allowed.
 struct Proof {
@@ -71,6 +77,12 @@ enum class Raised : std::uint8_t {
   Partitions,  ///< how many there may be
   Degree,      ///< degree of one network dimension; the number of chips grows with it
 };
+constexpr auto words(Raised) {
+  return named<Raised>({{"memory", Raised::Memory},
+                        {"sram", Raised::Sram},
+                        {"partitions", Raised::Partitions},
+                        {"degree", Raised::Degree}});
+}
 
 /// How far a quantity must be raised for a mapping to fit; bytes are whole.
 struct FeasibleChange {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <queue>
-#include <string>
 #include <unordered_set>
 #include <utility>
 

@@ -1,5 +1,4 @@
 #pragma once
-
 // The workload of one layer: an immutable directed acyclic multigraph of
 // kernels and tensors.
 

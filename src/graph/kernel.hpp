@@ -1,5 +1,4 @@
 #pragma once
-
 // The two things a dataflow graph is made of: kernels and tensors
 // (docs/model.md, section 1).
 
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "base/words.hpp"
 #include "graph/math.hpp"
 
 namespace dfsearch {
@@ -33,6 +33,13 @@ using TensorId = Id<struct TensorTag>;  ///< position in the list of tensors of 
 /// A loop of a kernel, or none of them.  The order is the order in which
 /// equally good shardings are preferred (docs/model.md, section 4).
 enum class Loop : std::uint8_t { None, Outer, K, M, N };
+constexpr auto words(Loop) {
+  return named<Loop>({{"outer", Loop::Outer},
+                      {"M", Loop::M},
+                      {"K", Loop::K},
+                      {"N", Loop::N},
+                      {"none", Loop::None}});
+}
 
 enum class KernelKind : std::uint8_t {
   WeightGemm,    ///< streamed input times resident weight of M x K elements
@@ -41,11 +48,16 @@ enum class KernelKind : std::uint8_t {
   Elementwise2,  ///< two inputs, K = 1
   Attention,     ///< softmax(queries x keys) x values of each head, fused
 };
+constexpr auto words(KernelKind) {
+  return named<KernelKind>("weight_gemm", "gemm", "elementwise", "elementwise2", "attention");
+}
 
 /// Which mode of a core runs the kernel; the mode decides the cycle formula.
 enum class Mode : std::uint8_t { Systolic, Simd };
+constexpr auto words(Mode) { return named<Mode>("systolic", "simd"); }
 
 enum class Phase : std::uint8_t { Forward, Backward };
+constexpr auto words(Phase) { return named<Phase>("forward", "backward"); }
 
 /// Over which chips the loops of a kernel are spread (docs/model.md, section 6).
 enum class Spread : std::uint8_t {
@@ -53,6 +65,7 @@ enum class Spread : std::uint8_t {
   Grid,     ///< M over the X and K over the Y of the grid of all chips
   Machine,  ///< N over all chips
 };
+constexpr auto words(Spread) { return named<Spread>("tensor", "grid", "machine"); }
 
 enum class CommunicationType : std::uint8_t {
   AllReduce,          ///< moves `bytes` over the tensor dimensions, once per layer and sample
@@ -65,6 +78,11 @@ enum class CommunicationType : std::uint8_t {
   GridBroadcast,     ///< bytes / X over a link of dimension 1 of the grid
   GridPointToPoint,  ///< bytes / Y over a link of dimension 0 of the grid
 };
+constexpr auto words(CommunicationType) {
+  return named<CommunicationType>("all_reduce", "all_gather", "point_to_point",
+                                  "gradient_all_reduce", "flat_gradient_all_reduce", "all_to_all",
+                                  "transpose", "grid_broadcast", "grid_point_to_point");
+}
 
 /// Whether it is of the kernel's own output, whose size it takes in place of `bytes`.
 constexpr bool is_gradient(CommunicationType type) {

@@ -1,5 +1,4 @@
 #pragma once
-
 // A set of kernels as bits, for graphs of any size.
 
 #include <algorithm>

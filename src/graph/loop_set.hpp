@@ -1,5 +1,4 @@
 #pragma once
-
 // Pairs of loops that a tensor group divides, one loop for each axis of the group, and sets of such
 // pairs: the shardings that are still open for a kernel.
 
@@ -8,6 +7,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "graph/kernel.hpp"
@@ -43,6 +43,22 @@ struct LoopPair {
     return a.index() <=> b.index();
   }
 };
+
+/// The names of all pairs, by index: `M/N` is M along the first axis and N along the second, `M` is
+/// M along the first axis alone.
+inline const std::array<std::string, kLoopPairs>& loop_pair_names() {
+  static const auto names = [] {
+    std::array<std::string, kLoopPairs> all;
+    for (std::size_t i = 0; i < kLoopPairs; ++i) {
+      const auto [first, second] = LoopPair::at(i).loops;
+      all[i] = name_of(first);
+      if (second != Loop::None) all[i] += std::string("/") + name_of(second);
+    }
+    return all;
+  }();
+  return names;
+}
+inline std::string name_of(LoopPair loops) { return loop_pair_names()[loops.index()]; }
 
 /// A set of pairs as a bit mask; iterates in the order of `LoopPair`.
 class LoopSet {

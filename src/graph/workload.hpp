@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/words.hpp"
 #include "graph/dataflow_graph.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 
@@ -22,6 +23,10 @@ enum class WorkloadKind : std::uint8_t {
   Lstm,
   Graph,
 };
+constexpr auto words(WorkloadKind) {
+  return named<WorkloadKind>("llm_training", "llm_prefill", "llm_decode", "dlrm_training",
+                             "dlrm_inference", "hpl", "fft", "lstm", "graph");
+}
 
 /// Whether it is a recommendation model.
 constexpr bool is_dlrm(WorkloadKind kind) {
@@ -34,6 +39,7 @@ enum class NetworkUse : std::uint8_t {
   Tensor,  ///< one copy of the work spread over all chips
   Data,    ///< replicas
 };
+constexpr auto words(NetworkUse) { return named<NetworkUse>("free", "tensor", "data"); }
 
 /// A request to a served model, for its latency and rate (docs/model.md, section 7).
 struct Serving {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
-#include <utility>
 
 namespace dfsearch {
 namespace {

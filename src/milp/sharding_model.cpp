@@ -18,8 +18,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "graph/names.hpp"
-#include "milp/column_names.hpp"
+#include "milp/fusion_matrices.hpp"
 #include "model/layer/sharding.hpp"
 
 namespace dfsearch {

@@ -9,7 +9,6 @@
 #include "model/evaluate.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/counts.hpp"
@@ -19,7 +18,6 @@
 #include "model/layer/sharding.hpp"
 #include "model/machine/price_power.hpp"
 #include "model/mapping_rules.hpp"
-#include "model/step/step_time.hpp"
 
 namespace dfsearch {
 namespace {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "base/words.hpp"
 #include "model/clock.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
@@ -36,6 +37,10 @@ enum class Resource : std::uint8_t {
   Batch,       ///< micro-batch x data degree does not divide the global batch
   Tile,        ///< the tile is outside 1..sequence, or not the one that is given
 };
+constexpr auto words(Resource) {
+  return named<Resource>("sram", "memory", "cores", "partitions", "stages", "precedence", "phase",
+                         "pin", "sharding", "repeat", "batch", "tile");
+}
 
 /// Why a mapping does not fit.  `needed` and `available` are bytes for Sram and
 /// Memory and counts or indices elsewhere.
@@ -47,6 +52,9 @@ struct Infeasible {
 };
 
 enum class Bottleneck : std::uint8_t { Compute, Memory, Network, Registers, L1, L2 };
+constexpr auto words(Bottleneck) {
+  return named<Bottleneck>("compute", "memory", "network", "registers", "L1", "L2");
+}
 
 struct PartitionCost {
   std::vector<KernelId> kernels;

@@ -1,10 +1,8 @@
 #include "model/mapping_rules.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 

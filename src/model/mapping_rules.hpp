@@ -1,5 +1,4 @@
 #pragma once
-
 // The rules that a mapping must keep whatever it costs: its form, and where the kernels of each
 // phase may be (docs/model.md (11)).
 

@@ -2,7 +2,6 @@
 // The config rows of a problem beside its workload and its machine: the sections `equations` and
 // `execution`, and the words of their switches.
 
-#include "model/names.hpp"
 #include "model/problem.hpp"
 #include "schema/schema.hpp"
 

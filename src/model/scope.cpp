@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <string>
 
 #include "model/layer/sharding.hpp"
-#include "model/machine/network_choices.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {

@@ -1,5 +1,4 @@
 #pragma once
-
 // The extent of a search: the number of choices, the scope of a proof, and memory that the model
 // leaves out.
 

@@ -1,5 +1,4 @@
 #pragma once
-
 // The derivation of the chip, and of the machine with it, from the technology, the budget and given
 // values (docs/technology.md, section 3).
 
@@ -11,7 +10,6 @@
 #include "model/machine/machine.hpp"
 #include "technology/budget.hpp"
 #include "technology/chip.hpp"
-#include "technology/operating_point.hpp"
 #include "technology/technology.hpp"
 
 namespace dfsearch {

@@ -352,7 +352,7 @@ class Page(CliTest):
         self.assertEqual(len(defined), 20)
         source = "".join(file.read_text()
                          for file in [*(ROOT / "src/model/calculon").glob("*.[ch]pp"),
-                                      ROOT / "src/model/machine/rates.hpp"])
+                                      ROOT / "src/model/machine/peaks.hpp"])
         cited = re.findall(r"^ *///? docs/calculon\.md ((?:\(C\d+\)(?:, )?)+)$", source, re.MULTILINE)
         cited = {number for line in cited for number in re.findall(r"C\d+", line)}
         self.assertCountEqual(defined, cited)

@@ -8,7 +8,7 @@
 
 #include "base/memory_budget.hpp"
 #include "engine/mapping/mapping_problem.hpp"
-#include "engine/mapping/outer_points.hpp"
+#include "engine/mapping/point_bound.hpp"
 #include "engine/solve.hpp"
 #include "engine/tree/branch_and_bound.hpp"
 #include "model/machine/network_choices.hpp"

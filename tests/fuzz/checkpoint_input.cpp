@@ -4,9 +4,8 @@
 #include <cstdint>
 
 #include "base/version.hpp"
-#include "io/checkpoint/bytes.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
-#include "io/checkpoint/problem_fingerprint.hpp"
+#include "io/checkpoint/checkpoint_frame.hpp"
 
 namespace dfsearch::fuzz {
 namespace {

@@ -14,16 +14,13 @@
 #include "fuzz/checkpoint_input.hpp"
 #include "fuzz/fuzz_target.hpp"
 #include "fuzz/problems.hpp"
-#include "graph/names.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/config/load_config.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
 #include "io/result/result_json.hpp"
-#include "io/text/read_file.hpp"
-#include "io/text/write_file.hpp"
-#include "milp/column_names.hpp"
+#include "io/text/files.hpp"
+#include "milp/fusion_matrices.hpp"
 #include "model/evaluate.hpp"
-#include "model/names.hpp"
 
 namespace fs = std::filesystem;
 using namespace dfsearch;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "fuzz/fuzz_target.hpp"
-#include "io/text/read_file.hpp"
+#include "io/text/files.hpp"
 
 namespace fs = std::filesystem;
 

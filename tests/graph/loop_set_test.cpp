@@ -5,8 +5,6 @@
 #include <set>
 #include <string>
 
-#include "graph/names.hpp"
-
 namespace dfsearch {
 
 TEST_CASE("a set of loops iterates in the order of preference") {

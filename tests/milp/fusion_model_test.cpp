@@ -16,7 +16,7 @@
 
 #include "base/error.hpp"
 #include "io/lp/lp_text.hpp"
-#include "milp/column_names.hpp"
+#include "milp/fusion_matrices.hpp"
 #include "model/evaluate.hpp"
 #include "support/machine_worlds.hpp"
 #include "support/model_worlds.hpp"

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string>
 
-#include "engine/mapping/outer_points.hpp"
+#include "engine/mapping/point_bound.hpp"
 #include "engine/solve.hpp"
 #include "io/lp/lp_text.hpp"
 #include "milp/fusion_model.hpp"

@@ -16,7 +16,6 @@
 
 #include "graph/workloads/llm/transformer_graph.hpp"
 #include "model/evaluate.hpp"
-#include "model/names.hpp"
 #include "model/step/step_time.hpp"
 #include "support/machine_worlds.hpp"
 #include "support/model_worlds.hpp"

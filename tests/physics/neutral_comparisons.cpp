@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "model/names.hpp"
 #include "model/training/plan.hpp"
 #include "physics/changes.hpp"
 #include "physics/comparisons.hpp"

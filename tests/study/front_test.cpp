@@ -1,4 +1,4 @@
-#include "study/front.hpp"
+#include "study/front_search.hpp"
 
 #include <doctest/doctest.h>
 

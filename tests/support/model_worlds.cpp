@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "model/layer/sharding.hpp"
-#include "model/names.hpp"
 #include "support/random_problem.hpp"
 
 namespace dfsearch::test {

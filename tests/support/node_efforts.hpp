@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/tree/limits.hpp"
+#include "engine/tree/search_stats.hpp"
 
 namespace dfsearch::test {
 

@@ -1,4 +1,4 @@
-#include "technology/operating_point.hpp"
+#include "technology/chip.hpp"
 
 #include <doctest/doctest.h>
 

@@ -23,10 +23,9 @@
 #include "io/result/asked_json.hpp"
 #include "io/result/result_json.hpp"
 #include "io/solve/question.hpp"
+#include "io/text/files.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/json_text.hpp"
-#include "io/text/parse_json.hpp"
-#include "io/text/read_file.hpp"
 #include "milp/fusion_model.hpp"
 
 namespace dfsearch {

@@ -5,10 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "base/error.hpp"
-#include "io/config/closed_forms.hpp"
 #include "io/config/config_system.hpp"
 #include "io/config/config_tree.hpp"
+#include "io/config/load_config.hpp"
 #include "io/config/shelf.hpp"
 #include "io/text/map_reader.hpp"
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string_view>
@@ -15,10 +14,9 @@
 #include "base/units_text.hpp"
 #include "cli/outputs.hpp"
 #include "io/html/pages.hpp"
+#include "io/text/files.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/json_text.hpp"
-#include "io/text/parse_json.hpp"
-#include "io/text/read_file.hpp"
 
 namespace dfsearch {
 namespace {

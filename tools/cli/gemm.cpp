@@ -1,4 +1,5 @@
 #include "cli/commands.hpp"
+#include "technology/lstm.hpp"
 
 #include <fmt/format.h>
 
@@ -12,9 +13,7 @@
 #include "io/text/json_text.hpp"
 #include "io/text/text_table.hpp"
 #include "model/layer/level_traffic.hpp"
-#include "model/names.hpp"
 #include "technology/gemm.hpp"
-#include "technology/lstm.hpp"
 
 namespace dfsearch {
 namespace {

@@ -21,7 +21,6 @@
 #include "model/hpc/machine_rates.hpp"
 #include "model/machine/mesh_placement.hpp"
 #include "model/machine/peaks.hpp"
-#include "model/names.hpp"
 
 namespace dfsearch {
 namespace {

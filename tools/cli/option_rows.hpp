@@ -6,7 +6,6 @@
 #include <limits>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/options.hpp"

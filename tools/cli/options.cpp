@@ -9,11 +9,8 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <span>
-#include <string_view>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 #include "base/version.hpp"
 #include "cli/commands.hpp"

@@ -22,6 +22,7 @@
 #include "model/hpc/hpl.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/mesh_placement.hpp"
+#include "technology/gemm.hpp"
 #include "technology/lstm.hpp"
 
 namespace dfsearch {

@@ -1,4 +1,5 @@
 #include "cli/outputs.hpp"
+#include "cli/child_process.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -7,15 +8,13 @@
 #include <cstdlib>
 #include <utility>
 
-#include "cli/child_process.hpp"
 #include "cli/commands.hpp"
+#include "cli/signals.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/load_config.hpp"
 #include "io/report/report.hpp"
 #include "io/result/result_json.hpp"
 #include "io/text/input_messages.hpp"
-#include "io/text/read_file.hpp"
-#include "io/text/write_file.hpp"
 #include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {

@@ -14,7 +14,7 @@
 #include "cli/options.hpp"
 #include "io/html/pages.hpp"
 #include "io/result/outcome.hpp"
-#include "io/text/write_file.hpp"
+#include "io/text/files.hpp"
 
 namespace dfsearch {
 

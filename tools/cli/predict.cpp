@@ -14,8 +14,8 @@
 #include "io/html/pages.hpp"
 #include "io/predict/fit.hpp"
 #include "io/predict/prediction_errors.hpp"
+#include "io/text/files.hpp"
 #include "io/text/input_messages.hpp"
-#include "io/text/read_file.hpp"
 
 namespace dfsearch {
 namespace {

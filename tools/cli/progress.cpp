@@ -13,7 +13,7 @@
 #include "base/units_text.hpp"
 #include "cli/outputs.hpp"
 #include "io/result/event_text.hpp"
-#include "io/text/write_file.hpp"
+#include "io/text/files.hpp"
 #include "study/figure.hpp"
 
 namespace dfsearch {

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/tree/search_monitor.hpp"
 #include "engine/tree/search_stats.hpp"
-#include "engine/tree/ticker.hpp"
 #include "io/html/pages.hpp"
-#include "io/report/progress_text.hpp"
+#include "io/report/report_words.hpp"
 #include "io/study/study_file.hpp"
 #include "study/point_answer.hpp"
 #include "study/point_source.hpp"

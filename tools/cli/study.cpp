@@ -14,8 +14,7 @@
 #include "io/study/result_row.hpp"
 #include "io/study/study_outputs.hpp"
 #include "io/study/study_points.hpp"
-#include "io/text/read_file.hpp"
-#include "io/text/write_file.hpp"
+#include "io/text/files.hpp"
 #include "study/front_search.hpp"
 #include "study/point_source.hpp"
 

@@ -14,7 +14,7 @@ import soak_checks as checks
 import soak_configs
 
 OUTPUTS = ("json", "mapping", "checkpoint", "events")
-TEMPORARY = re.compile(r"\..+\.\d+\.tmp")  # of write_file.cpp
+TEMPORARY = re.compile(r"\..+\.\d+\.tmp")  # of io/text/files.cpp
 # Keys of a result that are not part of the answer.
 ASIDE = ("search", "top", "top_complete", "beyond_scope")
 

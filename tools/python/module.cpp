@@ -36,10 +36,9 @@
 #include "io/study/study_file.hpp"
 #include "io/study/study_outputs.hpp"
 #include "io/study/study_points.hpp"
+#include "io/text/files.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/json_text.hpp"
-#include "io/text/parse_json.hpp"
-#include "io/text/read_file.hpp"
 #include "study/point_source.hpp"
 
 namespace py = pybind11;

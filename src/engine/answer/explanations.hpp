@@ -7,7 +7,7 @@
 
 #include "engine/mapping/mapping_problem.hpp"
 #include "engine/search_result.hpp"
-#include "engine/tables/allowance.hpp"
+#include "engine/tables/effort.hpp"
 #include "model/evaluate.hpp"
 #include "model/problem.hpp"
 

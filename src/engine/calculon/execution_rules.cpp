@@ -8,11 +8,9 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 #include <variant>
 
-#include "engine/calculon/execution_space.hpp"
 #include "model/calculon/evaluate.hpp"
 
 namespace dfsearch::calculon {

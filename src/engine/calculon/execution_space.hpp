@@ -1,5 +1,4 @@
 #pragma once
-
 // The executions that a task leaves to the search, and lower bounds on step times of partly decided
 // ones.
 
@@ -12,7 +11,7 @@
 #include "base/units.hpp"
 #include "model/calculon/block.hpp"
 #include "model/calculon/execution.hpp"
-#include "model/calculon/memory_use.hpp"
+#include "model/calculon/step_time.hpp"
 
 namespace dfsearch::calculon {
 

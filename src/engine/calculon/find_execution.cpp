@@ -7,7 +7,6 @@
 #include <string>
 #include <tuple>
 #include <variant>
-#include <vector>
 
 #include "base/counts.hpp"
 #include "base/error.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-
 // The search for the best execution, the judgement of a given one, and the count of all: the public
 // entry of this room.
 

@@ -1,5 +1,6 @@
 #pragma once
 // Column generation of duals, priced by labels along a path decomposition.
+// Colour refinement: kernels of one colour have the same dual.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/duals/colour_refinement.hpp"
 #include "engine/duals/covering_lp.hpp"
 #include "engine/duals/duals.hpp"
 #include "engine/duals/label_pricing.hpp"
@@ -17,6 +17,19 @@
 #include "engine/tree/effort.hpp"
 
 namespace dfsearch {
+
+using KernelClasses = std::vector<std::vector<std::size_t>>;
+
+/// Colour of each kernel: the costs of itself and its tensors and, after up to three rounds of
+/// refinement, the colours of its neighbours; coarser if colours exceed 48.  Kernels of one colour
+/// may be anywhere in the graph.
+[[nodiscard]] std::vector<std::uint32_t> kernel_colours(const FusionTables& tables);
+
+/// The classes, given the number of each kernel's class.
+[[nodiscard]] KernelClasses kernels_by(const std::vector<std::uint32_t>& classes);
+
+/// Whether there are few colours, with many kernels each.
+[[nodiscard]] bool are_mostly_alike(const FusionTables& tables);
 
 /// The pricing of all kernels, in separate parts for kernels that never share a partition; kernels
 /// that share no partition at all are left out.  If most kernels are alike, sets may need less SRAM

@@ -22,7 +22,6 @@
 #include <utility>
 
 #include "engine/fusion/open_partition.hpp"
-#include "engine/tables/partition_rules.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {

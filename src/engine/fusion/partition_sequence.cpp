@@ -5,8 +5,6 @@
 
 #include "engine/fusion/partition_sequence.hpp"
 
-#include <vector>
-
 namespace dfsearch {
 
 PartitionSequence::PartitionSequence(const FusionTables& tables)

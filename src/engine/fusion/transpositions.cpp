@@ -1,7 +1,5 @@
 #include "engine/fusion/transpositions.hpp"
 
-#include <algorithm>
-
 namespace dfsearch {
 
 Transpositions::Reached Transpositions::reached_by(const FusionNode& node) {

@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include "engine/fusion/fusion_tree.hpp"
-#include "engine/tables/allowance.hpp"
+#include "engine/tables/effort.hpp"
 #include "engine/tables/search_bounds.hpp"
 #include "graph/kernel_set.hpp"
 

@@ -4,10 +4,8 @@
 #include "engine/mapping/mapping_problem.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/error.hpp"
-#include "engine/mapping/point_bound.hpp"
 #include "engine/mapping/tile_dominance.hpp"
 #include "engine/tables/symmetry.hpp"
 #include "model/layer/layer_costs.hpp"

@@ -13,15 +13,13 @@
 #include <vector>
 
 #include "engine/fusion/fusion_tree.hpp"
-#include "engine/fusion/point_duals.hpp"
 #include "engine/fusion/point_moves.hpp"
-#include "engine/fusion/relaxed_fusion.hpp"
+#include "engine/fusion/segment_fusion.hpp"
 #include "engine/fusion/transpositions.hpp"
-#include "engine/mapping/outer_points.hpp"
+#include "engine/mapping/point_bound.hpp"
 #include "engine/sharding/sharding_space.hpp"
 #include "engine/tables/fusion_tables.hpp"
 #include "engine/tables/search_bounds.hpp"
-#include "engine/tree/limits.hpp"
 #include "engine/tree/open_nodes.hpp"
 #include "engine/tree/search_problem.hpp"
 #include "engine/tree/search_stats.hpp"

@@ -11,7 +11,6 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/mapping/joint_bound.hpp"
 #include "engine/mapping/mapping_problem.hpp"
 #include "engine/mapping/point_bound.hpp"
 #include "engine/mapping/tile_dominance.hpp"

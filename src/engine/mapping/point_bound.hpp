@@ -1,7 +1,12 @@
 #pragma once
-// Bounds on an outer point that need no tables.
+// The decisions outside the layer, as a list of points, and bounds on a point that need no tables:
+// of all its shardings, and of a sharding decided in part, whatever the fusion.
 
+#include <compare>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/deadline.hpp"
@@ -9,6 +14,7 @@
 #include "graph/kernel.hpp"
 #include "graph/loop_set.hpp"
 #include "model/layer/core_allocation.hpp"
+#include "model/layer/layer_costs.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/problem.hpp"
@@ -41,5 +47,35 @@ Score least_score(const Problem& problem, const std::vector<NetworkChoice>& netw
 Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, std::int64_t tiles,
                          std::int64_t micro_batches, const LoopSets& sharding,
                          CoreOptionsCache* cache = nullptr);
+
+struct JointBound {
+  Seconds time{};
+  std::vector<LoopPair> sharding;  ///< its loops, the last of several that weights gave
+};
+
+/// The time that a layer takes at least with one of the loops left of each kernel, as `evaluate`
+/// counts it: compute and network time of the whole of each phase, for shardings that make both
+/// small at once (docs/search.md, section 9).  A bound that `is_enough` is not improved.  Nothing
+/// where the tensors entangle too many kernels.  Throws Stopped.
+std::optional<JointBound> least_joint_time(const Problem& problem, const LayerDecisions& decisions,
+                                           std::int64_t micro_batches, CoreOptionsCache& cache,
+                                           const Deadline& deadline,
+                                           const std::function<bool(Seconds)>& is_enough);
+
+/// One choice of the decisions outside the layer.
+struct OuterPoint {
+  std::size_t network = 0;  ///< index into network_choices
+  std::int64_t tile = 1;
+  std::int64_t micro_batch = 1;
+  bool spilled = false;  ///< more is in memory than its first tier holds
+
+  friend auto operator<=>(const OuterPoint&, const OuterPoint&) = default;
+};
+
+/// The points of one network, in the order of ties: larger tiles first, then
+/// smaller micro-batches.  Of tiles that make the same number of tiles only the largest is
+/// a point; the others cost the same.  With a second tier of memory each comes once for
+/// mappings that do without it and once for those that need it.
+std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t network = 0);
 
 }  // namespace dfsearch

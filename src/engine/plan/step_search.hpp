@@ -9,7 +9,6 @@
 #include "base/units.hpp"
 #include "engine/plan/step_rules.hpp"
 #include "engine/search_result.hpp"
-#include "engine/tree/limits.hpp"
 #include "engine/tree/open_nodes.hpp"
 #include "engine/tree/search_stats.hpp"
 

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "engine/serving/deployment_space.hpp"
 
 namespace dfsearch::serving {
 namespace {

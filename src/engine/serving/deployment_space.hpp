@@ -1,5 +1,4 @@
 #pragma once
-
 // The rules for deployments, and the space of deployments: chains of batches of replicas that
 // decode, and replicas that prefill.
 

@@ -1,21 +1,17 @@
 #pragma once
-
 // The search for the best deployment, or for the front: the one public entry of this folder.
 
 #include <array>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/units.hpp"
 #include "engine/search_result.hpp"
 #include "engine/tables/search_bounds.hpp"
-#include "engine/tree/limits.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/ruled_out.hpp"
 #include "model/scope.hpp"

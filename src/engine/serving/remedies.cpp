@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
-#include <vector>
 
 #include "engine/serving/deployment_space.hpp"
 #include "model/serving/framework.hpp"

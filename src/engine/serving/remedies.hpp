@@ -1,5 +1,4 @@
 #pragma once
-
 // Why a task has no deployment, and the value of each limit that would give it one, all else
 // unchanged.
 

@@ -5,7 +5,6 @@
 #include "engine/serving/root_queue.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace dfsearch::serving {

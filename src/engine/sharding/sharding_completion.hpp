@@ -1,5 +1,4 @@
 #pragma once
-
 // The best completion of a sharding that is decided in part: for a given fusion, and with every
 // kernel in a partition of its own.
 

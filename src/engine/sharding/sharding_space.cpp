@@ -18,7 +18,6 @@
 #include <array>
 #include <functional>
 #include <span>
-#include <vector>
 
 #include "engine/tables/symmetry.hpp"
 #include "model/layer/level_traffic.hpp"

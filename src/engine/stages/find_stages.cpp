@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "engine/mapping/outer_points.hpp"
 #include "engine/mapping/point_bound.hpp"
 #include "engine/stages/stage_chains.hpp"
 #include "engine/stages/stage_order.hpp"

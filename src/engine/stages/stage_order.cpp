@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 #include <unordered_set>
-#include <utility>
 
 #include "base/error.hpp"
 

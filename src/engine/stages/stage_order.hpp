@@ -1,5 +1,4 @@
 #pragma once
-
 // Where the graph may be cut into stages, whatever the costs (docs/search.md, section 17).
 
 #include <cstddef>

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <ctime>
 
+#include "base/deadline.hpp"
+#include "base/memory_budget.hpp"
 #include "base/units.hpp"
 #include "engine/tables/search_bounds.hpp"
 
@@ -81,6 +83,21 @@ class CountedCall {
   SearchBound part_;
   std::int64_t begin_;
   std::int64_t finds_ = 0;
+};
+
+/// Handed down from a solve to all trees and tables that it builds.
+struct Allowance {
+  Deadline deadline{};
+  MemoryBudget* memory = nullptr;     ///< null: no limit, nothing is counted
+  EffortCounters* efforts = nullptr;  ///< null: nothing is counted
+
+  /// Equal limits for a part of a counted call, whose work the call counts already.
+  [[nodiscard]] Allowance uncounted() const { return {.deadline = deadline, .memory = memory}; }
+  [[nodiscard]] MemoryCharge charge(std::size_t bytes) const { return {memory, bytes}; }
+  /// Whether `more` bytes would exceed the limit.
+  [[nodiscard]] bool is_tight(std::size_t more = 0) const {
+    return memory != nullptr && memory->is_tight(more);
+  }
 };
 
 }  // namespace dfsearch

@@ -8,8 +8,6 @@
 #include <map>
 #include <utility>
 
-#include "engine/tables/fusion_bounds.hpp"
-#include "model/layer/layer_costs.hpp"
 #include "model/layer/lone_kernel.hpp"
 #include "model/mapping_rules.hpp"
 #include "model/step/step_time.hpp"

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/tables/allowance.hpp"
+#include "engine/tables/effort.hpp"
 #include "engine/tables/fusion_bounds.hpp"
 #include "engine/tables/kernel_order.hpp"
 #include "engine/tables/search_bounds.hpp"

@@ -19,8 +19,6 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 namespace dfsearch {
 namespace {

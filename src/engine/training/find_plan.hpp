@@ -1,18 +1,18 @@
 #pragma once
-
-// The search for the best plan of a training step: the one public entry of this room.
+// The plan of least time per step, or the plans of least time and memory, and the reason if a
+// task has no plan at all.
 
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "base/units.hpp"
 #include "engine/plan/step_search.hpp"
 #include "engine/search_result.hpp"
-#include "engine/training/no_plan.hpp"
+#include "engine/training/plan_space.hpp"
 #include "engine/tree/search_stats.hpp"
 #include "model/ruled_out.hpp"
 #include "model/scope.hpp"
@@ -21,6 +21,19 @@
 #include "model/training/task.hpp"
 
 namespace dfsearch::training {
+
+struct NoPlan {
+  /// Keys without whose values, each alone left out, there are plans.
+  std::vector<std::string> pins;
+  /// All that keeps the framework from the plan that it lacks least of; only if there are plans
+  /// without a framework.
+  std::vector<std::string_view> lacks;
+  /// The framework lacks nothing of some plan, but its ranks are numbered in another order.
+  bool other_ranks = false;
+};
+
+/// Throws Stopped.
+NoPlan why_no_plan(const Task& task, const Deadline& deadline);
 
 struct FoundPlan : Proof {
   std::optional<Plan> plan;

@@ -1,5 +1,4 @@
 #pragma once
-
 // All plans one by one: the number of them, the number that fit, and the remedies if none does.
 
 #include <cstdint>

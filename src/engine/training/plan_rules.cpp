@@ -12,14 +12,12 @@
 #include <array>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <utility>
 #include <variant>
 
 #include "base/counts.hpp"
 #include "engine/training/nearest_misfit.hpp"
 #include "model/training/decisions.hpp"
-#include "model/training/evaluate.hpp"
 #include "model/training/memory.hpp"
 #include "model/training/step.hpp"
 #include "model/training/step_energy.hpp"

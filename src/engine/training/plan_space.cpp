@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <vector>
 
 #include "base/counts.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
@@ -11,7 +10,6 @@
 #include "model/training/framework.hpp"
 #include "model/training/groups.hpp"
 #include "model/training/memory.hpp"
-#include "model/training/plan.hpp"
 #include "model/training/schedule.hpp"
 
 namespace dfsearch::training {

@@ -1,5 +1,4 @@
 #pragma once
-
 // The plans that a task leaves to the search (docs/training.md, section 1).
 
 #include <cstddef>

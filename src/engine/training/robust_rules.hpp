@@ -1,7 +1,6 @@
 #pragma once
 // The plans of a task in several scenarios at once, for the search of the least regret.
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

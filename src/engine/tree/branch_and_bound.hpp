@@ -41,13 +41,11 @@
 
 #include "base/error.hpp"
 #include "base/memory_budget.hpp"
-#include "base/task_handover.hpp"
+#include "base/parallel_for.hpp"
 #include "engine/tree/deterministic_rounds.hpp"
-#include "engine/tree/incumbent.hpp"
 #include "engine/tree/open_nodes.hpp"
 #include "engine/tree/search_problem.hpp"
 #include "engine/tree/search_stats.hpp"
-#include "engine/tree/tree_options.hpp"
 
 namespace dfsearch {
 

@@ -1,7 +1,6 @@
 #include "engine/tree/search_monitor.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/error.hpp"
 

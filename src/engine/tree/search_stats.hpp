@@ -1,12 +1,50 @@
 #pragma once
-// Counters and progress of a search.
+// Limits, options, counters, progress and result of a search by branch and bound.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
 
+#include "base/deadline.hpp"
+#include "base/memory_budget.hpp"
 #include "base/units.hpp"
+#include "base/words.hpp"
 
 namespace dfsearch {
+
+enum class StopReason : std::uint8_t { None, Time, Nodes, Signal };
+/// StopReason::None has an empty name.
+constexpr auto words(StopReason) {
+  return named<StopReason>(
+      {{"time", StopReason::Time}, {"nodes", StopReason::Nodes}, {"signal", StopReason::Signal}});
+}
+
+/// Why work under this deadline ends now; None: it does not.
+inline StopReason stop_reason(const Deadline& deadline) {
+  if (deadline.is_stopped()) return StopReason::Signal;
+  return deadline.is_over() ? StopReason::Time : StopReason::None;
+}
+
+struct Limits {
+  Deadline deadline{};
+  std::int64_t nodes = std::numeric_limits<std::int64_t>::max();
+  /// Near it the search uses less: depth first, remembering nothing new.  It counts the data of the
+  /// search (base/memory_budget.hpp), not the process.
+  Bytes memory = Bytes::infinity();
+  double gap = 0.0;  ///< stop when (incumbent - lower bound) / incumbent is at most this
+};
+
+/// How the work of a tree over mappings is cut into nodes.
+struct NodeEffort {
+  /// Steps of an enumeration before it is handed back to the queue, about a millisecond: other
+  /// workers can then take a part of it.
+  std::int64_t steps = 10'000;
+  /// How many times the work of a node counts in the effort rule (engine/tree/effort.hpp): with a
+  /// high weight the techniques beside the tree begin at once, also in a small problem.
+  std::int64_t weight = 1;
+};
 
 struct SearchStats {
   std::int64_t nodes = 0;                ///< expanded
@@ -62,6 +100,35 @@ struct Progress {
   Score lower_bound{};
   char found_by = ' ';  ///< technique that found the incumbent, a letter of docs/results.md
   int rank = 1;         ///< 1: searches the best mapping; 2: the next-best parallelism; ...
+};
+
+struct BranchAndBoundOptions {
+  Limits limits{};
+  int threads = 1;
+  bool deterministic = false;
+  /// Time between checkpoints: less at the beginning, more if they would take over
+  /// a twentieth of the search.
+  Seconds checkpoint_interval{0.5};
+  /// Solutions above it are rejected.
+  Score cutoff = Score::infinity();
+  /// Known beforehand: no solution is below it.  One that reaches it ends the search.
+  Score floor{};
+  std::size_t open_limit = std::size_t{1} << 20;
+  /// Budget of the open nodes; where it is tight the search goes on depth
+  /// first.  Null: none.
+  MemoryBudget* memory = nullptr;
+};
+
+template <class Solution>
+struct BranchAndBoundResult {
+  std::shared_ptr<const Solution> solution;  ///< null: none was found
+  Score cost = Score::infinity();
+  char found_by = ' ';
+  /// Bound of all solutions.  Equal to `cost` when the search was completed; infinite
+  /// when it was and there is no solution.
+  Score lower_bound{};
+  StopReason stopped_by = StopReason::None;
+  SearchStats stats;
 };
 
 }  // namespace dfsearch

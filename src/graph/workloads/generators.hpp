@@ -1,5 +1,4 @@
 #pragma once
-
 // The generators of workload graphs.  The file of each, such as lstm.cpp, explains its algebra.
 
 #include <cstdint>

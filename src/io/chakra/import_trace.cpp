@@ -21,7 +21,6 @@
 #include "io/config/foreign_file.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/text/input_messages.hpp"
-#include "io/text/parse_json.hpp"
 #include "schema/types.hpp"
 
 namespace dfsearch {

@@ -10,11 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "design/split_space.hpp"
-#include "io/checkpoint/bytes.hpp"
-#include "io/checkpoint/checkpoint_frame.hpp"
 #include "io/checkpoint/checkpoint_nodes.hpp"
-#include "io/text/read_file.hpp"
+#include "io/text/files.hpp"
 
 namespace dfsearch {
 namespace {

@@ -1,19 +1,81 @@
 #pragma once
-// Common parts of the checkpoints of all kinds of searches: the frame of a file, its fingerprint,
-// and the counters.
+// Common parts of the checkpoints of all kinds of searches: the frame of a file, the
+// fingerprint of its problem, the counters, and values as bytes, the same on every machine.
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "engine/tree/search_stats.hpp"
-#include "io/checkpoint/bytes.hpp"
-#include "io/checkpoint/problem_fingerprint.hpp"
+#include "io/text/yaml_tree.hpp"
+#include "model/problem.hpp"
+#include "technology/derive.hpp"
 
 namespace dfsearch {
+
+/// A hash for each section of a config, of its values and not of its text, without limits and
+/// threads.  Equal problems have equal hashes; different problems have equal ones with a
+/// probability of 2^-64.
+using Fingerprint = std::vector<std::pair<std::string, std::uint64_t>>;
+
+Fingerprint fingerprint_of(const Problem& problem);
+/// Fingerprint of the technology and budget that chips are derived from.
+Fingerprint fingerprint_of(const ChipDesign& design);
+
+/// A hash for each section but `search` of a config into which its files were merged, of keys and
+/// values as written, in any order of keys.  Configs with different hashes may still be the same
+/// problem: `1 s` and `1000 ms`.
+std::vector<std::pair<std::string, std::uint64_t>> fingerprint_of(const YamlNode& config);
+
+/// Appends values; small numbers take few bytes.
+class ByteWriter {
+ public:
+  void count(std::uint64_t value);  ///< seven bits a byte, least first
+  void integer(std::int64_t value);
+  void real(double value);  ///< its eight bytes
+
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+/// Bytes that no ByteWriter wrote.
+class BadBytes : public std::runtime_error {
+ public:
+  explicit BadBytes(const std::string& why = "its bytes end too early or are not valid")
+      : std::runtime_error(why) {}
+};
+
+/// Reads the values of a ByteWriter, in the same order; throws BadBytes past the end.  Refers to
+/// the bytes.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
+
+  std::uint64_t count();
+  /// Throws BadBytes above `most`.
+  std::uint64_t count_up_to(std::uint64_t most);
+  std::int64_t integer();
+  double real();
+  [[nodiscard]] bool at_end() const { return rest_.empty(); }
+
+ private:
+  std::uint8_t byte();
+
+  std::string_view rest_;
+};
+
+/// Parses CBOR.  Throws nlohmann::json::exception if they are no CBOR, and BadBytes if lists and
+/// maps in it are nested deeper than in any checkpoint.
+nlohmann::json parse_cbor(std::string_view bytes);
 
 inline constexpr std::size_t kLargestCheckpoint = std::size_t{1} << 40;
 

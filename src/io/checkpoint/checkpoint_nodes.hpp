@@ -12,7 +12,7 @@
 
 #include "engine/answer/search_state.hpp"
 #include "graph/loop_set.hpp"
-#include "io/checkpoint/bytes.hpp"
+#include "io/checkpoint/checkpoint_frame.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {

@@ -14,14 +14,13 @@
 #include "io/config/config_rates.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/read_schema.hpp"
-#include "model/machine/offload_names.hpp"
+#include "model/machine/machine_schema.hpp"
 
 namespace dfsearch {
 namespace {
 
 using calculon::Communication;
 using calculon::ExecutionChoices;
-using calculon::Overlap;
 using calculon::Recompute;
 
 constexpr Type kTraining = flag_type([] {
@@ -174,7 +173,8 @@ class ChoicesReader {
   }
 
   void check_tensor_ranks() {
-    if (choices_.tensor == 1 && choices_.overlap.value_or(Overlap::None) != Overlap::None) {
+    if (choices_.tensor == 1 &&
+        choices_.overlap.value_or(calculon::Overlap::None) != calculon::Overlap::None) {
       wrong({"overlap", "tensor"}, "expected none, as the tensor degree is 1");
     }
     const bool splits =

@@ -6,7 +6,6 @@
 
 #include <unordered_map>
 
-#include "graph/names.hpp"
 #include "io/schema/read_schema.hpp"
 #include "io/text/loop_choices.hpp"
 #include "model/layer/sharding.hpp"

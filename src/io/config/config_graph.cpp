@@ -8,7 +8,7 @@
 
 #include "base/units_text.hpp"
 #include "graph/dataflow_graph.hpp"
-#include "graph/names.hpp"
+#include "graph/loop_set.hpp"
 #include "io/config/workload_text.hpp"
 #include "schema/report.hpp"
 

@@ -1,14 +1,12 @@
-#include "io/config/config_mapping.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
+#include "graph/workloads/blocks/model_shape.hpp"
 #include "graph/workloads/llm/layer_list_graph.hpp"
-#include "io/config/closed_forms.hpp"
 #include "io/config/config_execution.hpp"
 #include "io/config/config_training.hpp"
 #include "io/config/workload_text.hpp"

@@ -10,7 +10,6 @@
 
 #include "io/schema/read_schema.hpp"
 #include "model/machine/machine_schema.hpp"
-#include "model/names.hpp"
 #include "model/problem_schema.hpp"
 #include "model/training/plan.hpp"
 #include "technology/chip.hpp"

@@ -12,7 +12,7 @@ struct MappingRoot {};
 const Schema& schema_of(Rows<MappingRoot>);
 
 /// The JSON Schema of configs, whatever they ask for: `dfsearch schema`.  `closed_form` is the type
-/// of a config with a section of closed_forms.hpp, whose keys are options of commands.
+/// of a config with a section of load_config.hpp, whose keys are options of commands.
 std::string config_schema(const Type& closed_form);
 
 }  // namespace dfsearch

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
+#include "graph/workloads/blocks/model_shape.hpp"
+#include "io/config/foreign_file.hpp"
 #include "io/config/serving_text.hpp"
 #include "io/config/shelf.hpp"
-#include "io/config/stack_files.hpp"
 #include "io/schema/read_schema.hpp"
 
 namespace dfsearch {

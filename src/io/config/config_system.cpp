@@ -9,8 +9,8 @@
 #include "base/units_text.hpp"
 #include "io/config/config_technology.hpp"
 #include "io/schema/read_schema.hpp"
+#include "model/evaluate.hpp"
 #include "model/machine/machine_schema.hpp"
-#include "model/names.hpp"
 #include "model/problem_schema.hpp"
 #include "technology/chip.hpp"
 

@@ -13,14 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/names.hpp"
-#include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
+#include "graph/workloads/blocks/model_shape.hpp"
 #include "graph/workloads/blocks/prediction_layers.hpp"
 #include "io/config/config_execution.hpp"
-#include "io/config/config_plan_rules.hpp"
-#include "io/config/config_system.hpp"
-#include "io/config/plan_text.hpp"
 #include "io/config/shelf.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/read_schema.hpp"

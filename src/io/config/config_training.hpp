@@ -1,10 +1,18 @@
 #pragma once
-// A config with a section `training`: the step of a whole model and its memory
-// (docs/training.md).
+// The readers of configs by kind, and of the sections that describe plans and the rates of a chip
+// (docs/formats.md, docs/training.md).
+
+#include <optional>
 
 #include "engine/calculon/execution_space.hpp"
+#include "io/config/config_rates.hpp"
+#include "io/config/config_system.hpp"
 #include "io/config/load_config.hpp"
+#include "io/text/input_messages.hpp"
 #include "io/text/map_reader.hpp"
+#include "io/text/yaml_tree.hpp"
+#include "model/stack/stack.hpp"
+#include "model/training/task.hpp"
 #include "schema/schema.hpp"
 
 namespace dfsearch {
@@ -39,5 +47,53 @@ calculon::ExecutionChoices read_execution_choices(const YamlEntry& section,
                                                   const calculon::ModelShape& transformer,
                                                   const Machine& machine, bool others_are_right,
                                                   InputMessages& messages);
+
+struct EngineSection {
+  std::optional<FlopsPerSecond> peak;
+  CurveSection<Flops> curve;
+};
+struct VectorSection {
+  EngineSection engine;
+  std::optional<double> of_matrix;
+};
+struct RatesSection {
+  std::optional<EngineSection> matrix;
+  std::optional<VectorSection> vector;
+  std::optional<CurveSection<Bytes>> memory, second;
+};
+struct PlanExecutionSection {
+  Style style = Style::KernelByKernel;
+  std::optional<std::int64_t> partitions;
+  Overlap overlap = Overlap::None;
+  std::optional<double> compute_utilization;
+  std::optional<RatesSection> efficiency;
+  std::optional<stack::Stack> stack;
+  std::optional<stack::MeasuredChip> chip;
+  std::optional<stack::Precision> precision;
+};
+
+const Schema& schema_of(Rows<EngineSection>);
+const Schema& schema_of(Rows<VectorSection>);
+const Schema& schema_of(Rows<RatesSection>);
+const Schema& schema_of(Rows<PlanExecutionSection>);
+/// The section `training`, with what other sections said in the task.
+const Schema& schema_of(Rows<training::Task>);
+/// The section `parallelism`, a degree for every role.
+const Schema& schema_of(Rows<training::Choices>);
+const Schema& schema_of(Rows<training::StackChanges>);
+const Schema& schema_of(Rows<memory::Loss>);
+/// A dimension of the network may say which role it serves.
+extern const Field kRoleOfDimension;
+
+/// Reads all sections and checks what involves several of them; `start` is where the config begins.
+Config read_mapping_config(const YamlNode& root, const Place& start, SystemUse use,
+                           InputMessages& messages);
+
+/// Reads the section `system`; all other sections of a mapping are left unread.
+Config read_machine_alone(const YamlNode& root, const Place& start, InputMessages& messages);
+
+/// Refuses values that no plan has, whatever else is decided.  The sections have been read into the
+/// task.
+void check_plan_rules(const YamlNode& root, const training::Task& task, InputMessages& messages);
 
 }  // namespace dfsearch

@@ -20,8 +20,8 @@
 #include "io/config/foreign_file.hpp"
 #include "io/config/from_file.hpp"
 #include "io/huggingface/import_huggingface.hpp"
+#include "io/text/files.hpp"
 #include "io/text/map_reader.hpp"
-#include "io/text/read_file.hpp"
 
 namespace dfsearch {
 namespace {

@@ -9,11 +9,10 @@
 
 #include "base/units_text.hpp"
 #include "graph/dataflow_graph.hpp"
-#include "graph/names.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/schema/write_schema.hpp"
 #include "io/text/joined.hpp"
-#include "io/text/quoted_text.hpp"
+#include "io/text/text_table.hpp"
 
 namespace dfsearch {
 namespace {

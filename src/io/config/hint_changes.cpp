@@ -6,10 +6,10 @@
 #include "io/emit/argument_text.hpp"
 #include "io/emit/read_arguments.hpp"
 #include "io/schema/read_schema.hpp"
+#include "io/text/files.hpp"
 #include "io/text/joined.hpp"
 #include "io/text/json_text.hpp"
 #include "io/text/map_reader.hpp"
-#include "io/text/read_file.hpp"
 
 namespace dfsearch {
 namespace {

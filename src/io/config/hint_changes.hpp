@@ -2,7 +2,6 @@
 // A step that was found once, as values for the config that asks for one.
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,7 @@
 //      go on top (config_tree.hpp);
 //   3. each section is read and checked by itself (config_workload.hpp, config_system.hpp,
 //      config_execution.hpp);
-//   4. what involves several sections is checked (config_mapping.hpp, config_training.hpp).
+//   4. what involves several sections is checked (config_training.hpp).
 // Syntax errors end step 1; everything later is collected and thrown at once.
 
 #include "io/config/load_config.hpp"
@@ -15,8 +15,6 @@
 #include <mutex>
 
 #include "base/error.hpp"
-#include "io/config/closed_forms.hpp"
-#include "io/config/config_mapping.hpp"
 #include "io/config/config_training.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/foreign_file.hpp"

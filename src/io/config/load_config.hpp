@@ -1,10 +1,12 @@
 #pragma once
 // Configuration text -> values (docs/formats.md).
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -126,5 +128,9 @@ class ConfigTemplate {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Sections of a config, each of the name of the command that answers it.
+inline constexpr std::array<std::string_view, 3> kClosedForms = {"linpack", "fourier",
+                                                                 "collective"};
 
 }  // namespace dfsearch

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "io/config/plan_text.hpp"
-#include "io/config/stack_files.hpp"
+#include "io/config/config_training.hpp"
+#include "io/config/foreign_file.hpp"
 #include "model/problem_schema.hpp"
 #include "model/training/decisions.hpp"
 #include "model/training/memory.hpp"

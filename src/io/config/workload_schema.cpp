@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "graph/names.hpp"
 #include "io/config/workload_text.hpp"
 #include "schema/report.hpp"
 

@@ -9,11 +9,8 @@
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
-#include "engine/names.hpp"
-#include "graph/names.hpp"
 #include "io/dfmodel/dfmodel_graph.hpp"
 #include "model/layer/sharding.hpp"
-#include "model/names.hpp"
 
 namespace dfsearch {
 namespace {

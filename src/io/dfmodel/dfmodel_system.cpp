@@ -8,11 +8,8 @@
 
 #include "base/units_text.hpp"
 #include "base/words.hpp"
-#include "engine/names.hpp"
-#include "graph/names.hpp"
 #include "model/machine/machine.hpp"
 #include "model/machine/topology.hpp"
-#include "model/names.hpp"
 
 namespace dfsearch {
 namespace {

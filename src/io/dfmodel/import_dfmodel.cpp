@@ -11,14 +11,11 @@
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
-#include "engine/names.hpp"
-#include "graph/names.hpp"
 #include "graph/workload.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/config/load_config.hpp"
 #include "io/dfmodel/dfmodel_graph.hpp"
 #include "io/dfmodel/dfmodel_text.hpp"
-#include "model/names.hpp"
 
 namespace dfsearch {
 namespace {

@@ -7,11 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <string_view>
-#include <utility>
 #include <vector>
-
-#include "io/emit/launch_flags.hpp"
 
 namespace dfsearch {
 namespace {

@@ -6,7 +6,7 @@
 #include "io/chakra/import_trace.hpp"
 #include "io/emit/emitted.hpp"
 #include "io/result/result_json.hpp"
-#include "io/text/parse_json.hpp"
+#include "io/text/json_text.hpp"
 
 namespace dfsearch {
 

@@ -1,6 +1,6 @@
 // Reads a plan from options of Megatron-LM (core 0.13: megatron/training/arguments.py) and sections
 // of torchtitan (torchtitan/config/job_config.py).  Rows with one count each are shared with the
-// writer (launch_flags.hpp).
+// writer (argument_text.hpp).
 
 #include "io/emit/read_arguments.hpp"
 
@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "io/emit/argument_text.hpp"
-#include "io/emit/launch_flags.hpp"
 #include "model/memory/trained.hpp"
 
 namespace dfsearch {

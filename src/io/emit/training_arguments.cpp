@@ -8,8 +8,8 @@
 #include <numeric>
 #include <utility>
 
+#include "io/emit/argument_text.hpp"
 #include "io/emit/emitted.hpp"
-#include "io/emit/launch_flags.hpp"
 #include "model/training/framework.hpp"
 #include "model/training/plan.hpp"
 #include "model/training/schedule.hpp"

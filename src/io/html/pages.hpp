@@ -12,7 +12,6 @@
 #include "io/predict/prediction_errors.hpp"
 #include "io/report/sheet.hpp"
 #include "io/text/json_text.hpp"
-#include "io/text/parse_json.hpp"
 
 namespace dfsearch {
 

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/units_text.hpp"
 #include "base/version.hpp"
-#include "io/text/quoted_text.hpp"
+#include "io/text/text_table.hpp"
 
 namespace dfsearch {
 namespace {

@@ -12,7 +12,7 @@
 #include "graph/workloads/blocks/block.hpp"
 #include "io/config/shelf.hpp"
 #include "io/huggingface/expression.hpp"
-#include "io/text/read_file.hpp"
+#include "io/text/files.hpp"
 
 namespace dfsearch {
 namespace {

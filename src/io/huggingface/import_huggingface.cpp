@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
+#include "graph/workloads/blocks/model_shape.hpp"
 #include "graph/workloads/blocks/transformer_of.hpp"
 #include "io/config/foreign_file.hpp"
 #include "io/config/graph_text.hpp"

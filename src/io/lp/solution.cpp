@@ -22,15 +22,13 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "engine/names.hpp"
-#include "graph/names.hpp"
+#include "engine/search_result.hpp"
+#include "io/text/files.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/map_reader.hpp"
-#include "io/text/read_file.hpp"
-#include "milp/column_names.hpp"
+#include "milp/fusion_matrices.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
-#include "model/names.hpp"
 #include "model/scope.hpp"
 #include "model/step/step_time.hpp"
 

@@ -17,9 +17,9 @@
 #include "base/units_text.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
 #include "graph/workloads/blocks/prediction_layers.hpp"
+#include "io/config/foreign_file.hpp"
 #include "io/config/load_config.hpp"
 #include "io/config/shelf.hpp"
-#include "io/config/stack_files.hpp"
 #include "model/training/evaluate.hpp"
 
 namespace dfsearch {

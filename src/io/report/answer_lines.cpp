@@ -7,7 +7,6 @@
 #include "io/text/joined.hpp"
 #include "io/text/text_table.hpp"
 #include "model/machine/network_choices.hpp"
-#include "model/names.hpp"
 #include "model/objective_rows.hpp"
 
 namespace dfsearch {

@@ -5,7 +5,6 @@
 
 #include "io/text/joined.hpp"
 #include "io/text/text_table.hpp"
-#include "model/names.hpp"
 
 namespace dfsearch {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/units_text.hpp"
 #include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"
-#include "model/machine/offload_names.hpp"
+#include "model/machine/machine_schema.hpp"
 
 namespace dfsearch {
 namespace {

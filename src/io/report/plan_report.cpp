@@ -17,7 +17,6 @@
 #include "io/result/plan_lack.hpp"
 #include "io/text/joined.hpp"
 #include "io/text/text_table.hpp"
-#include "model/names.hpp"
 #include "model/training/decisions.hpp"
 #include "model/training/fused_part.hpp"
 #include "model/training/layout_shelf.hpp"

@@ -10,16 +10,14 @@
 #include <vector>
 
 #include "base/units_text.hpp"
-#include "graph/names.hpp"
-#include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
+#include "graph/workloads/blocks/model_shape.hpp"
 #include "io/report/report.hpp"
 #include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"
-#include "io/result/unused_keys.hpp"
+#include "io/result/plan_lack.hpp"
 #include "io/text/joined.hpp"
 #include "model/kernel_rates.hpp"
-#include "model/names.hpp"
 #include "model/training/task.hpp"
 
 namespace dfsearch {

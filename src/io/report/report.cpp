@@ -10,9 +10,7 @@
 #include <utility>
 
 #include "base/units_text.hpp"
-#include "engine/names.hpp"
 #include "engine/tree/effort.hpp"
-#include "graph/names.hpp"
 #include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/joined.hpp"
@@ -21,7 +19,6 @@
 #include "model/layer/layer_costs.hpp"
 #include "model/layer/shard.hpp"
 #include "model/machine/network_choices.hpp"
-#include "model/names.hpp"
 #include "model/objective_rows.hpp"
 #include "model/scope.hpp"
 #include "model/step/step_time.hpp"

@@ -11,8 +11,7 @@
 
 #include "base/units.hpp"
 #include "base/units_text.hpp"
-#include "design/what_if.hpp"
-#include "engine/names.hpp"
+#include "design/find_split.hpp"
 #include "engine/plan/step_search.hpp"
 #include "engine/search_result.hpp"
 #include "engine/serving/find_deployment.hpp"

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "base/units_text.hpp"
-#include "engine/names.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"

@@ -1,14 +1,11 @@
 #include "io/report/report_parts.hpp"
 
-#include <algorithm>
 #include <array>
 
-#include "graph/names.hpp"
 #include "io/text/text_table.hpp"
 #include "model/layer/shard.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
-#include "model/names.hpp"
 #include "model/step/step_time.hpp"
 
 namespace dfsearch {

@@ -6,12 +6,10 @@
 #include <cstddef>
 
 #include "base/units_text.hpp"
-#include "graph/names.hpp"
 #include "io/config/shelf_figures.hpp"
 #include "io/report/report_words.hpp"
 #include "io/text/joined.hpp"
 #include "io/text/text_table.hpp"
-#include "model/names.hpp"
 
 namespace dfsearch {
 namespace {

@@ -7,14 +7,12 @@
 
 #include "base/units.hpp"
 #include "base/version.hpp"
-#include "engine/names.hpp"
 #include "engine/search_result.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "io/result/answer_rows.hpp"
 #include "model/evaluate.hpp"
 #include "model/machine/network_choices.hpp"
 #include "model/mapping.hpp"
-#include "model/names.hpp"
 #include "model/scope.hpp"
 
 namespace dfsearch {

@@ -20,7 +20,7 @@
 
 #include "io/schema/write_schema.hpp"
 #include "io/text/json_text.hpp"
-#include "model/machine/offload_names.hpp"
+#include "model/machine/machine_schema.hpp"
 
 namespace dfsearch {
 

@@ -1,15 +1,11 @@
 #include "io/result/asked_json.hpp"
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
 #include <utility>
 
-#include "graph/names.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
 #include "io/config/shelf_figures.hpp"
 #include "io/result/answer_json.hpp"
-#include "model/names.hpp"
 
 namespace dfsearch {
 

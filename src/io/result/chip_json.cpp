@@ -1,8 +1,6 @@
 #include "io/result/chip_json.hpp"
 
-#include "engine/names.hpp"
 #include "io/result/answer_rows.hpp"
-#include "model/names.hpp"
 #include "technology/chip.hpp"
 
 namespace dfsearch {

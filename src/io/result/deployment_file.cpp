@@ -2,7 +2,6 @@
 
 #include <initializer_list>
 #include <numeric>
-#include <utility>
 
 #include "io/text/map_reader.hpp"
 #include "model/serving/pass.hpp"

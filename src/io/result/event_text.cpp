@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "base/version.hpp"
-#include "engine/names.hpp"
 #include "io/result/answer_rows.hpp"
 #include "io/result/result_json.hpp"
 

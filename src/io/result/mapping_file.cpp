@@ -11,16 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "graph/names.hpp"
 #include "io/result/answer_json.hpp"
+#include "io/text/files.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/loop_choices.hpp"
 #include "io/text/map_reader.hpp"
-#include "io/text/read_file.hpp"
 #include "io/text/yaml_tree.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
-#include "model/names.hpp"
 #include "model/step/step_time.hpp"
 #include "technology/chip.hpp"
 

@@ -5,12 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "graph/names.hpp"
 #include "io/report/report.hpp"
 #include "io/result/answer_json.hpp"
 #include "io/result/asked_json.hpp"
 #include "io/result/chip_json.hpp"
-#include "model/names.hpp"
 #include "model/scope.hpp"
 #include "technology/chip.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "engine/names.hpp"
 #include "io/result/answer_json.hpp"
 #include "io/result/asked_json.hpp"
 #include "model/serving/cache_room.hpp"

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "io/schema/write_schema.hpp"
+
+#include <algorithm>
 #include "io/text/json_text.hpp"
 
 namespace dfsearch {

@@ -7,7 +7,6 @@
 #include "design/machine_answers.hpp"
 #include "design/split_space.hpp"
 #include "engine/solve.hpp"
-#include "graph/names.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/report/report.hpp"
 #include "io/result/answer_files.hpp"

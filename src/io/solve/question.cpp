@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include "base/error.hpp"
-#include "engine/names.hpp"
-#include "io/report/report_words.hpp"
 #include "io/solve/question_parts.hpp"
 #include "io/text/input_messages.hpp"
 

@@ -22,7 +22,7 @@
 #include "engine/training/find_plan.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/config/load_config.hpp"
-#include "io/report/progress_text.hpp"
+#include "io/report/report_words.hpp"
 #include "io/report/sheet.hpp"
 #include "io/result/event_text.hpp"
 #include "model/evaluate.hpp"

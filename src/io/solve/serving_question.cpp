@@ -12,8 +12,8 @@
 #include "io/result/answer_files.hpp"
 #include "io/result/result_json.hpp"
 #include "io/solve/question_parts.hpp"
+#include "io/text/files.hpp"
 #include "io/text/joined.hpp"
-#include "io/text/read_file.hpp"
 #include "model/serving/pass.hpp"
 #include "model/serving/steady_state.hpp"
 

@@ -10,7 +10,6 @@
 #include "engine/calculon/find_execution.hpp"
 #include "engine/training/find_plan.hpp"
 #include "engine/training/plan_rules.hpp"
-#include "graph/names.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/config/hint_changes.hpp"
 #include "io/report/report.hpp"

@@ -8,9 +8,8 @@
 
 #include "base/error.hpp"
 #include "io/study/result_row.hpp"
+#include "io/text/files.hpp"
 #include "io/text/json_text.hpp"
-#include "io/text/parse_json.hpp"
-#include "io/text/read_file.hpp"
 
 namespace dfsearch {
 namespace {

@@ -14,10 +14,9 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/units_text.hpp"
-#include "engine/names.hpp"
+#include "engine/tree/search_stats.hpp"
+#include "io/text/files.hpp"
 #include "io/text/input_messages.hpp"
-#include "io/text/parse_json.hpp"
-#include "io/text/write_file.hpp"
 
 namespace dfsearch {
 namespace {

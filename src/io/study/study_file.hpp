@@ -11,7 +11,7 @@
 #include "io/config/overrides.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/json_text.hpp"
-#include "study/front.hpp"
+#include "study/front_search.hpp"
 #include "study/grid.hpp"
 
 namespace dfsearch {

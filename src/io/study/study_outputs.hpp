@@ -14,7 +14,6 @@
 
 #include "io/study/study_file.hpp"
 #include "io/study/study_points.hpp"
-#include "study/front.hpp"
 #include "study/front_search.hpp"
 #include "study/point_answer.hpp"
 #include "study/point_source.hpp"

@@ -10,7 +10,6 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "engine/names.hpp"
 #include "io/result/result_json.hpp"
 #include "io/study/point_facts.hpp"
 #include "io/study/result_row.hpp"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
-#include <utility>
 
 #include "base/error.hpp"
 #include "io/text/joined.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 // JSON as text that people can read too: a value that fits stays on one line.
+// JSON that came from outside.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -52,5 +53,12 @@ Json json_list(const Range& range, const JsonOf& json_of) {
 /// Appends without looking whether the key is there: ordered_json searches it
 /// in a list, which is quadratic for the thousands of kernels of a whole model.
 void append(Json& object, const std::string& key, Json value);
+
+/// `name` stands for the text in the InputError that is thrown for text that is no JSON object, or
+/// is nested too deep to be one of ours.
+Json parse_json_object(const std::string& text, const std::string& name);
+
+/// The message of the library without the number it gives it.
+std::string what_is_wrong(const Json::exception& error);
 
 }  // namespace dfsearch

@@ -1,7 +1,8 @@
 #pragma once
 // Choices of a key for pairs of loops.
 
-#include "graph/names.hpp"
+#include "graph/kernel.hpp"
+#include "graph/loop_set.hpp"
 #include "io/text/map_reader.hpp"
 #include "schema/types.hpp"
 

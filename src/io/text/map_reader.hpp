@@ -14,10 +14,7 @@
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"
-#include "engine/names.hpp"
-#include "graph/names.hpp"
 #include "io/text/yaml_tree.hpp"
-#include "model/names.hpp"
 #include "schema/types.hpp"
 
 namespace dfsearch {

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/text/files.hpp"
 #include "io/text/json_events.hpp"
-#include "io/text/read_file.hpp"
 
 namespace dfsearch {
 namespace {

@@ -1,7 +1,6 @@
 #include "model/calculon/block.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>

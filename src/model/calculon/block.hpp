@@ -1,5 +1,4 @@
 #pragma once
-
 // The kernels of one transformer block on one chip, for one micro-batch, and their times.
 
 #include <array>

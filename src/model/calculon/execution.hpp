@@ -1,5 +1,4 @@
 #pragma once
-
 // The subject of Calculon's equations: a transformer, one way to execute it, its schedule and
 // networks.
 

@@ -1,14 +1,11 @@
 #include "model/evaluate/partition_cost.hpp"
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <unordered_map>
-#include <utility>
 
 #include "base/counts.hpp"
 #include "model/layer/core_allocation.hpp"
-#include "model/layer/layer_costs.hpp"
 #include "model/layer/lone_kernel.hpp"
 #include "model/mapping_rules.hpp"
 

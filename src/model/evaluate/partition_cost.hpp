@@ -1,5 +1,4 @@
 #pragma once
-
 // The costs of the partitions of a mapping for one layer and one sample (docs/model.md, section 6),
 // and of its stages where they divide the graph (section 13).
 

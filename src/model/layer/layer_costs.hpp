@@ -1,5 +1,4 @@
 #pragma once
-
 // The costs of the kernels and tensors of one layer once everything but the fusion is decided;
 // `evaluate` adds them up and the fusion search tabulates them.
 

@@ -16,7 +16,6 @@
 #include "model/layer/level_traffic.hpp"
 
 #include "base/counts.hpp"
-#include "model/layer/shard.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,6 @@
 
 #include "base/counts.hpp"
 #include "base/error.hpp"
-#include "graph/dataflow_graph.hpp"
 
 namespace dfsearch {
 

@@ -1,5 +1,4 @@
 #pragma once
-
 // The part of a kernel that one chip holds and computes (docs/model.md, section 6), and the
 // dataflow of the systolic arrays: which operand of a product stays while the others stream
 // (Ardalani et al., DeepFlow, section 4.2.1).

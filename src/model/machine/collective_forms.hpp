@@ -3,7 +3,6 @@
 // NCCL reaches them (docs/collectives.md).
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 

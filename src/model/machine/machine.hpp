@@ -1,5 +1,4 @@
 #pragma once
-
 // The machine: chips, their cores and memory, the network between them, their price and power
 // (docs/model.md, sections 2 and 8).  A Machine is a plain value; defaults are "costs nothing,
 // holds everything".
@@ -13,10 +12,10 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "base/words.hpp"
 #include "model/machine/energy.hpp"
 #include "model/machine/mesh_placement.hpp"
 #include "model/machine/peaks.hpp"
-#include "model/machine/rates.hpp"
 #include "model/machine/topology.hpp"
 
 namespace dfsearch {
@@ -33,6 +32,7 @@ struct Offload {
 
 /// The use of a network dimension.
 enum class Strategy : std::uint8_t { Tensor, Pipeline, Data };
+constexpr auto words(Strategy) { return named<Strategy>("tensor", "pipeline", "data"); }
 
 /// Which operand of a product stays in the arrays of the cores while the others stream.
 enum class Dataflow : std::uint8_t {
@@ -41,6 +41,7 @@ enum class Dataflow : std::uint8_t {
   Input,
   Best,  ///< of each kernel and grid of cores the one that takes the fewest cycles
 };
+constexpr auto words(Dataflow) { return named<Dataflow>("output", "weight", "input", "best"); }
 
 struct Accelerator {
   std::int64_t cores = 1;
@@ -62,6 +63,7 @@ struct Accelerator {
 /// The memories of the die between the arrays of the cores and the memory, from the
 /// inside out.
 enum class LevelName : std::uint8_t { Registers, L1, L2 };
+constexpr auto words(LevelName) { return named<LevelName>("registers", "L1", "L2"); }
 inline constexpr std::array kLevelNames = {LevelName::Registers, LevelName::L1, LevelName::L2};
 
 /// A memory of the die as a kernel meets it (docs/technology.md, section 4).
@@ -107,6 +109,12 @@ struct NetworkDimension {
   /// no meshes are the axes of a torus, which work at once.
   bool both_ways = false;
 };
+
+/// The name of the topology of a dimension, meshes included.
+inline const char* topology_name(const NetworkDimension& dimension) {
+  if (!dimension.mesh) return name_of(dimension.topology);
+  return dimension.mesh->closed ? "torus2d" : "mesh";
+}
 
 /// Dollars or watts of a chip by its TFLOP/s, as a polynomial.
 struct RateByPeak {

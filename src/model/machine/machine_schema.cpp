@@ -1,9 +1,7 @@
 #include "model/machine/machine_schema.hpp"
 
 #include <set>
-#include <string>
 
-#include "model/machine/machine.hpp"
 #include "schema/report.hpp"
 
 namespace dfsearch {

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "base/words.hpp"
+
 namespace dfsearch {
 
 /// The messages that share a link.
@@ -15,6 +17,7 @@ enum class MeshSharing : std::uint8_t {
   Own,  ///< messages of one axis: axes do not talk at once
   All,  ///< messages of all axes
 };
+constexpr auto words(MeshSharing) { return named<MeshSharing>("own", "all"); }
 
 /// width x height chips, each joined to those beside, above and below it.
 struct Mesh {
@@ -34,6 +37,9 @@ struct MeshAxis {
 
 /// Which lines are filled one after the other, and whether odd ones are filled from their end.
 enum class MeshFill : std::uint8_t { Straight, Snake, Rows, SnakeRows };
+constexpr auto words(MeshFill) {
+  return named<MeshFill>("straight", "snake", "rows", "snake_rows");
+}
 inline constexpr std::array kMeshFills = {MeshFill::Straight, MeshFill::Snake, MeshFill::Rows,
                                           MeshFill::SnakeRows};
 

@@ -1,8 +1,6 @@
 #include "model/machine/network_choices.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 
 #include "base/counts.hpp"
 #include "base/error.hpp"

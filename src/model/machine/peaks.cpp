@@ -4,9 +4,7 @@
 
 #include "model/machine/peaks.hpp"
 
-#include <array>
 #include <span>
-#include <vector>
 
 namespace dfsearch {
 namespace {

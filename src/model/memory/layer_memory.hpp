@@ -1,5 +1,4 @@
 #pragma once
-
 // The elements of weights of a layer, or of an end of a model, on a rank, and the bytes that it
 // keeps of a micro-batch: what fused kernels of training libraries hold for the backward pass
 // (docs/truth.md, section 5; Korthikanti et al., Reducing Activation Recomputation in Large

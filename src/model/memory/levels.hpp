@@ -1,5 +1,4 @@
 #pragma once
-
 // The ends of a model of memory and its judgement of one chip (docs/truth.md, section 5).  A low
 // end that does not fit is the only proof that something does not run.
 

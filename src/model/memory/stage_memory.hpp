@@ -1,5 +1,4 @@
 #pragma once
-
 // The peak memory of a rank of one stage in training: the largest of four moments of a step
 // (docs/truth.md, section 5; Rajbhandari et al., ZeRO: Memory Optimizations Toward Training
 // Trillion Parameter Models, 2020).  Each moment is a sum of products that rise with each of its

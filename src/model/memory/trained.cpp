@@ -1,8 +1,5 @@
 #include "model/memory/trained.hpp"
 
-#include <algorithm>
-#include <string>
-
 namespace dfsearch::memory {
 namespace {
 

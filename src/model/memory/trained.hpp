@@ -1,5 +1,4 @@
 #pragma once
-
 // Keys of the memory of training: states of a weight, the loss, what the backward pass computes
 // again, and adapters (docs/truth.md, section 5).
 

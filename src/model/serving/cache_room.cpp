@@ -4,7 +4,6 @@
 #include "model/serving/cache_room.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "model/serving/steady_state.hpp"
 

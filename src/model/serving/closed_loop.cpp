@@ -9,8 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "model/serving/requests.hpp"
-#include "model/serving/rising_root.hpp"
+#include "model/serving/apart_loop.hpp"
 
 namespace dfsearch::serving {
 namespace {

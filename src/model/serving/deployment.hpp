@@ -6,7 +6,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "model/serving/task.hpp"
 

@@ -1,5 +1,4 @@
 #pragma once
-
 // The kernels of a layer on a chip with dataflow: a chain, cut into partitions that run one after
 // the other, each all of its kernels at once (docs/serving.md, section 4).
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/workloads/blocks/form_products.hpp"
+#include "graph/workloads/blocks/mixed_layers.hpp"
 #include "model/serving/pass.hpp"
 
 namespace dfsearch::serving {

@@ -5,7 +5,6 @@
 #include "model/serving/pass.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "graph/workloads/blocks/mixed_layers.hpp"

@@ -5,8 +5,6 @@
 
 #include "model/serving/pass_energy.hpp"
 
-#include <cmath>
-
 namespace dfsearch::serving {
 namespace {
 

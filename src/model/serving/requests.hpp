@@ -1,5 +1,4 @@
 #pragma once
-
 // Means over the classes of requests.
 
 #include <array>

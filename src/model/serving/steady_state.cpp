@@ -1,13 +1,8 @@
 #include "model/serving/steady_state.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "model/serving/job.hpp"
-#include "model/serving/pass.hpp"
-#include "model/serving/requests.hpp"
-#include "model/serving/speculation.hpp"
 
 namespace dfsearch::serving {
 

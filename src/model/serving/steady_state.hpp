@@ -1,5 +1,4 @@
 #pragma once
-
 // Replicas in their steady state: rates, latencies, memory and limits of a deployment.
 
 #include <algorithm>

@@ -5,10 +5,8 @@
 #include "model/stack/block_work.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/counts.hpp"
-#include "graph/workloads/blocks/form_products.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
 
 namespace dfsearch::stack {

@@ -5,8 +5,6 @@
 
 #include "model/stack/expert_layer.hpp"
 
-#include <algorithm>
-
 namespace dfsearch::stack {
 namespace {
 

@@ -2,6 +2,8 @@
 // A layer of experts by the software of a stack: the time that the host needs to issue it, the
 // words that rows are moved by, and exchanges beside other work (docs/truth.md, section 11).
 
+#include <algorithm>
+
 #include "base/units.hpp"
 #include "model/stack/stack.hpp"
 
@@ -38,5 +40,11 @@ double gathered_share(const Setup& setup);
 
 /// The rows of the fullest chip of experts, over an even load.
 double fullest_load(const Stack& stack);
+
+/// The part of exchanges that a share of a pass, `hiding`, does not hide: at least the share
+/// `least` of them. docs/truth.md (21)
+inline Seconds exposed_beside(Seconds exchanges, Seconds pass, double hiding, double least) {
+  return std::max(exchanges - pass * hiding, exchanges * least);
+}
 
 }  // namespace dfsearch::stack

@@ -1,5 +1,4 @@
 #pragma once
-
 // Switches of the software that runs a plan, as recipes set them: one plan takes twice as long by
 // them alone (docs/truth.md, section 11).  They are input, and never searched.
 

@@ -1,5 +1,4 @@
 #pragma once
-
 // The software that runs plans, and the measured chip that it runs on (docs/truth.md).  Each
 // constant has its source in the file of the shelf.
 

@@ -1,6 +1,5 @@
 #include "model/step/step_time.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "base/counts.hpp"

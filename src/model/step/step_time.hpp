@@ -1,5 +1,4 @@
 #pragma once
-
 // The steps from the time of one layer and one sample to the time of a step (docs/model.md,
 // sections 6, 7 and 13), and the shares of compute, memory, network and waiting in it.
 
@@ -7,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/words.hpp"
 #include "model/clock.hpp"
 #include "model/mapping.hpp"
 #include "model/problem.hpp"
@@ -110,6 +110,9 @@ ChargedTime charged_time(Overlap overlap, Ticks compute, Ticks memory, Ticks net
 
 /// The largest part of the step time.
 enum class StepBound : std::uint8_t { Compute, Memory, Network, Bubble, Transfer };
+constexpr auto words(StepBound) {
+  return named<StepBound>("compute", "memory", "network", "bubble", "transfer");
+}
 
 /// Parts of the step time, from 0 to 1; together 1 but for rounding.
 struct TimeShares {

@@ -1,6 +1,5 @@
 #include "model/training/block.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "graph/workloads/blocks/mixed_layers.hpp"

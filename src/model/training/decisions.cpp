@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "model/machine/offload_names.hpp"
+#include "model/machine/machine_schema.hpp"
 #include "model/training/memory.hpp"
 #include "model/training/schedule.hpp"
 

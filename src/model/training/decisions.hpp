@@ -1,5 +1,4 @@
 #pragma once
-
 // The decisions of a plan that are one value of a few, as rows (docs/training.md, section 1).  The
 // key of configs, the place among the decisions of the search, the values that are searched, the
 // key of results, reasons, remedies and lines of reports follow from a row.

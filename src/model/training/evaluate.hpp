@@ -1,5 +1,4 @@
 #pragma once
-
 // The cost of one plan of a training step, or the reason why it does not fit.
 
 #include <cstdint>

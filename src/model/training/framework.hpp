@@ -1,5 +1,4 @@
 #pragma once
-
 // Plans that the frameworks of training, Megatron-LM (core 0.16), torchtitan (0.2) and DeepSpeed
 // (0.18), refuse in their arguments (docs/training.md, section 6), and the orders in which they
 // number ranks.

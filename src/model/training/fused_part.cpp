@@ -1,15 +1,12 @@
 #include "model/training/fused_part.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "base/counts.hpp"
 #include "base/error.hpp"
-#include "model/evaluate.hpp"
 #include "model/layer/shard.hpp"
 #include "model/training/kernel_shares.hpp"
 #include "model/training/layout_shelf.hpp"

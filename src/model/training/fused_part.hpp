@@ -1,5 +1,4 @@
 #pragma once
-
 // A part of a model on one chip, whose kernels are fused (docs/training.md, section 5): a mapping
 // problem of that chip alone for each pass, and the part's profile with their mappings.
 //
@@ -9,7 +8,6 @@
 // ZB-H1, they are a pass beside the pass of all other gradients.
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

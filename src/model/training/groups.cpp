@@ -1,7 +1,6 @@
 #include "model/training/groups.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <numeric>
 #include <utility>

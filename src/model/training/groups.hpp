@@ -1,5 +1,4 @@
 #pragma once
-
 // The groups of chips of each role, where they are in the network, and how long their exchanges
 // take (docs/training.md, section 5).
 

@@ -1,7 +1,6 @@
 #include "model/training/layer_roles.hpp"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 
 namespace dfsearch::training {

@@ -5,8 +5,6 @@
 // layout that the rule says.  That this holds is tested with data: divided layers are computed
 // chip by chip and compared with whole ones (tests/model/training/divided_layer_test.cpp).
 
-#include <algorithm>
-
 #include "model/training/layer_roles.hpp"
 #include "model/training/layouts.hpp"
 

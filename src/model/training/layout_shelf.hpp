@@ -1,5 +1,4 @@
 #pragma once
-
 // The layouts of the parts of a model, each found once.
 
 #include <compare>

@@ -1,9 +1,7 @@
 #pragma once
-
 // The memory of a chip of one stage in training (docs/training.md, section 3).
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "base/units.hpp"

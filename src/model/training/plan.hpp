@@ -1,5 +1,4 @@
 #pragma once
-
 // A plan of a training step: every decision taken (docs/training.md, section 1).
 
 #include <array>

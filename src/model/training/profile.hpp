@@ -1,5 +1,4 @@
 #pragma once
-
 // The times, memory and exchanges of one chip in a block, for one micro-batch (docs/training.md,
 // sections 3 and 5).
 

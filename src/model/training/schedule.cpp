@@ -7,8 +7,6 @@
 
 #include "model/training/schedule.hpp"
 
-#include <algorithm>
-
 #include "base/counts.hpp"
 #include "model/training/stages.hpp"
 

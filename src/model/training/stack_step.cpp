@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/counts.hpp"
-#include "model/stack/exposed_exchanges.hpp"
+#include "model/stack/expert_layer.hpp"
 #include "model/stack/kernel_times.hpp"
 #include "model/stack/link_times.hpp"
 #include "model/training/step.hpp"

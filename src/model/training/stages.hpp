@@ -1,5 +1,4 @@
 #pragma once
-
 // How the layers of a model are spread over the stages of a pipeline (docs/training.md,
 // section 4).
 

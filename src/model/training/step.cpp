@@ -12,7 +12,6 @@
 
 #include "base/counts.hpp"
 #include "model/stack/kernel_times.hpp"
-#include "model/training/stages.hpp"
 
 namespace dfsearch::training {
 namespace {

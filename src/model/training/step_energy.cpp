@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/counts.hpp"
 #include "model/training/evaluate.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-
 // Conversions of a value from one layout to others, on one axis of the machine or on several at
 // once (docs/training.md, section 2).
 

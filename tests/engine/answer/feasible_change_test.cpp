@@ -2,8 +2,6 @@
 // not.
 
 #include "engine/answer/explanations.hpp"
-#include "engine/names.hpp"
-#include "model/names.hpp"
 
 #include <doctest/doctest.h>
 

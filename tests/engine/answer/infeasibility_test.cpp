@@ -1,8 +1,6 @@
 // Each reason why nothing fits, with its numbers.
 
 #include "engine/answer/explanations.hpp"
-#include "engine/names.hpp"
-#include "model/names.hpp"
 
 #include <doctest/doctest.h>
 

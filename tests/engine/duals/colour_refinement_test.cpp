@@ -1,6 +1,6 @@
 // Kernels that look alike or may be exchanged, against their costs and tensors.
 
-#include "engine/duals/colour_refinement.hpp"
+#include "engine/duals/column_generation.hpp"
 
 #include <doctest/doctest.h>
 

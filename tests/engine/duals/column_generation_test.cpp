@@ -10,7 +10,6 @@
 #include <optional>
 #include <vector>
 
-#include "engine/duals/colour_refinement.hpp"
 #include "support/alike_problem.hpp"
 #include "support/expert_problem.hpp"
 #include "support/open_point.hpp"

@@ -1,6 +1,6 @@
 // Promises against the best of all completions, each summed up by its definition.
 
-#include "engine/duals/completion_bound.hpp"
+#include "engine/duals/reduced_cost_weights.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // Fronts against each excess that was added, one after the other.
 
-#include "engine/duals/label_dominance.hpp"
+#include "engine/duals/label_pricing.hpp"
 
 #include <doctest/doctest.h>
 

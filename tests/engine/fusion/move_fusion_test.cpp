@@ -14,7 +14,6 @@
 #include "engine/fusion/moving_parts.hpp"
 #include "engine/fusion/partition_sequence.hpp"
 #include "engine/fusion/point_moves.hpp"
-#include "engine/fusion/relaxed_fusion.hpp"
 #include "engine/fusion/segment_fusion.hpp"
 #include "support/open_point.hpp"
 #include "support/random_problem.hpp"

@@ -1,6 +1,6 @@
 // The bound of a short search of fusions, against all sequences of partitions.
 
-#include "engine/fusion/relaxed_fusion.hpp"
+#include "engine/fusion/segment_fusion.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // The bound of multipliers against every sharding and fusion, and by hand where weights are loaded.
 
-#include "engine/mapping/joint_bound.hpp"
+#include "engine/mapping/point_bound.hpp"
 
 #include <doctest/doctest.h>
 

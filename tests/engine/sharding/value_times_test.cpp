@@ -1,6 +1,6 @@
 // The times of the conversions of a value, as terms of a sum, against all loops of its readers.
 
-#include "engine/sharding/value_times.hpp"
+#include "engine/sharding/loop_sum.hpp"
 
 #include <doctest/doctest.h>
 

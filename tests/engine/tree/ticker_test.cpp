@@ -1,7 +1,5 @@
 // The log must not depend on how long a node takes.
 
-#include "engine/tree/ticker.hpp"
-
 #include <doctest/doctest.h>
 
 #include <atomic>

@@ -5,8 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "graph/workloads/blocks/form_products.hpp"
-#include "graph/workloads/blocks/layer_summary.hpp"
+#include "graph/workloads/blocks/model_shape.hpp"
 #include "graph/workloads/blocks/prediction_layers.hpp"
 #include "support/mixed_models.hpp"
 

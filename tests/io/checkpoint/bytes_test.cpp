@@ -1,4 +1,4 @@
-#include "io/checkpoint/bytes.hpp"
+#include "io/checkpoint/checkpoint_frame.hpp"
 
 #include <doctest/doctest.h>
 

@@ -16,7 +16,7 @@
 #include "engine/solve.hpp"
 #include "io/checkpoint/checkpoint_frame.hpp"
 #include "io/example_problem.hpp"
-#include "io/text/write_file.hpp"
+#include "io/text/files.hpp"
 #include "support/checkpoints_of.hpp"
 #include "support/children.hpp"
 #include "support/random_problem.hpp"

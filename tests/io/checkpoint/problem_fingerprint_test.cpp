@@ -1,4 +1,4 @@
-#include "io/checkpoint/problem_fingerprint.hpp"
+#include "io/checkpoint/checkpoint_frame.hpp"
 
 #include <doctest/doctest.h>
 

@@ -12,7 +12,6 @@
 #include "io/config/config_training.hpp"
 #include "io/config/graph_text.hpp"
 #include "io/config/load_config.hpp"
-#include "io/config/plan_text.hpp"
 #include "io/config/serving_text.hpp"
 #include "io/config/shelf.hpp"
 #include "io/schema/read_schema.hpp"

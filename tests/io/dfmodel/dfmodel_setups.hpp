@@ -8,7 +8,7 @@
 
 #include "io/config/load_config.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
-#include "io/text/read_file.hpp"
+#include "io/text/files.hpp"
 
 namespace dfsearch::test {
 

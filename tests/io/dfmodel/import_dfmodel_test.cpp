@@ -5,10 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/names.hpp"
-#include "graph/names.hpp"
 #include "io/dfmodel/dfmodel_setups.hpp"
-#include "model/names.hpp"
 
 namespace dfsearch {
 namespace {

@@ -1,4 +1,4 @@
-#include "io/report/progress_text.hpp"
+#include "io/report/report_words.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "io/text/quoted_text.hpp"
+#include "io/text/text_table.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "io/text/write_file.hpp"
+#include "io/text/files.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

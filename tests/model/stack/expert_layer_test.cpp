@@ -7,7 +7,7 @@
 
 #include "model/stack/block_work.hpp"
 #include "model/stack/expert_layer.hpp"
-#include "model/stack/exposed_exchanges.hpp"
+#include "model/stack/kernel_times.hpp"
 #include "model/stack/link_times.hpp"
 #include "support/training_worlds.hpp"
 

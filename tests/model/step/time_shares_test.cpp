@@ -1,6 +1,5 @@
 // What a step is spent on, against hand calculation.
 
-#include "model/names.hpp"
 #include "model/step/step_time.hpp"
 
 #include <doctest/doctest.h>

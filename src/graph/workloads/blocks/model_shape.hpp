@@ -75,4 +75,9 @@ struct ShapeCounts {
 /// Counts for a sequence of so long.
 ShapeCounts counts_of(const ModelShape& model, std::int64_t sequence);
 
+/// Runs of equal layers, those that repeat in brackets: "12 x (3 deltanet+moe, 1 attention+moe)".
+/// Totals of each kind where this has more than eight runs: "23 mamba2, 23 moe, 6 attention in an
+/// order of their own".
+std::string layer_summary(const Stack& stack);
+
 }  // namespace dfsearch

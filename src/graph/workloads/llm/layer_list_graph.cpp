@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/counts.hpp"
-#include "graph/workloads/blocks/layer_summary.hpp"
 #include "graph/workloads/blocks/mixed_layers.hpp"
+#include "graph/workloads/blocks/model_shape.hpp"
 #include "graph/workloads/llm/scan_writer.hpp"
 
 namespace dfsearch {

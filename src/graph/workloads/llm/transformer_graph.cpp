@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/counts.hpp"
 #include "graph/workloads/llm/layer_parts.hpp"

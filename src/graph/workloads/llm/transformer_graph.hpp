@@ -1,5 +1,4 @@
 #pragma once
-
 // The graphs of a transformer, by rule from its shape (docs/transformers.md, section 2).
 
 #include <cstdint>

@@ -4,12 +4,11 @@
 // monotone in the power to the last bit, which Newton's method would not be and which the
 // bounds of a search over budgets need (docs/search.md).
 
-#include "technology/operating_point.hpp"
+#include "technology/chip.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 
 #include "base/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "io/text/write_file.hpp"
+#include "io/text/files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,12 +10,15 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <string>
+#include <cstring>
+#include <fstream>
+#include <memory>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/error.hpp"
+#include "io/text/input_messages.hpp"
 
 namespace dfsearch {
 namespace {
@@ -97,7 +100,6 @@ fs::path directory_of(const fs::path& target) {
   return target.has_parent_path() ? target.parent_path() : fs::path(".");
 }
 
-/// Whether the path means the open file.
 bool is_at(const fs::path& path, const Descriptor& file) {
   struct stat there {
   }, open{};
@@ -176,6 +178,13 @@ bool is_written_directly(const fs::path& target, const std::string& name) {
   return !S_ISREG(status.st_mode);
 }
 
+[[noreturn]] void cannot_read(const std::filesystem::path& file, std::string_view why) {
+  InputMessages messages;
+  messages.add({.source = std::make_shared<const std::string>(file.string())}, "", why);
+  messages.throw_if_any();
+  throw InternalError("an input message was lost");
+}
+
 }  // namespace
 
 void write_all(int descriptor, std::string_view text, const std::string& name) {
@@ -229,6 +238,31 @@ void write_file(const fs::path& file, std::string_view text, const Deadline& dea
   const Descriptor directory(
       ::open(directory_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) static_cast<void>(::fsync(directory.get()));
+}
+
+std::string read_file(const std::filesystem::path& file, std::size_t most) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status)) {
+    cannot_read(
+        file,
+        "cannot read: " +
+            (error ? error : std::make_error_code(std::errc::no_such_file_or_directory)).message());
+  }
+  if (std::filesystem::is_directory(status)) cannot_read(file, "is a directory, expected a file");
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) cannot_read(file, std::string("cannot read: ") + std::strerror(errno));
+  // In pieces, since pipes and devices have no size.
+  std::string text;
+  std::string piece(std::size_t{1} << 16, '\0');
+  while (stream) {
+    stream.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece, 0, static_cast<std::size_t>(stream.gcount()));
+    if (text.size() > most) cannot_read(file, fmt::format("is larger than {} MiB", most >> 20));
+  }
+  if (stream.bad()) cannot_read(file, std::string("cannot read: ") + std::strerror(errno));
+  return text;
 }
 
 }  // namespace dfsearch

@@ -1,6 +1,8 @@
 #pragma once
-// Writing files so that a reader sees the old one or the new one, never half.
+// Reading input files, and writing files so that a reader sees the old one or the new one, never
+// half.
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -23,5 +25,9 @@ void write_file(const std::filesystem::path& file, std::string_view text,
 
 /// Writes all of it to an open descriptor; `name` is for the InputError.
 void write_all(int descriptor, std::string_view text, const std::string& name);
+
+/// All of a file of at most `most` bytes, a multiple of 2^20, or of a pipe; throws
+/// an InputError that names the file and the reason.
+std::string read_file(const std::filesystem::path& file, std::size_t most = std::size_t{16} << 20);
 
 }  // namespace dfsearch
