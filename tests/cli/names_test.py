@@ -98,6 +98,14 @@ class Names(CliTest):
         self.write("none.yaml", text % ("v101", "v100"))
         self.assertIn("did you mean 'v100'?", self.run_tool("chip", "none.yaml", status=2).stderr)
 
+    def test_the_file_of_a_machine_is_no_config(self):
+        file = CONFIGS / "systems" / "h100_dgx.yaml"
+        said = f"{file}: is a machine; expected a config with 'system: {{from: {file}, chips: N}}'\n"
+        for command in (["check", file], ["linpack", file, "--chips", "8", "--n", "4096"]):
+            self.assertEqual(self.run_tool(*command, status=2).stderr, said)
+        self.run_tool("linpack", self.write("c.yaml", f"system: {{from: {file}, chips: 8}}\n"),
+                      "--n", "4096")
+
     def test_the_name_of_a_model_is_a_config_that_wants_a_machine(self):
         error = self.run_tool("llama3_70b", status=2).stderr
         self.assertRegex(error, "^llama3_70b: this file has a model but no machine; expected --system NAME")

@@ -67,7 +67,7 @@ int list_points(const StudyPoints& points, const Deadline& deadline) {
   return kProved;
 }
 
-/// Writes all files beside the results of a folder; the page shows at most so many points.
+/// Writes all files beside the results of a folder; the page shows at most `most_shown` points.
 void write_results(const fs::path& folder, const ResultsTable& table, const StudyResults& found,
                    std::size_t most_shown) {
   write_file(folder / "study.json", json_text(found.study));

@@ -48,7 +48,7 @@ class NodeWriter {
   std::unordered_map<const ClosedPartition*, std::uint64_t> numbers_;
   ByteWriter shardings_;
   std::map<LoopSets, std::uint64_t> sharding_numbers_;
-  /// The same by the place in memory, which most nodes share.
+  /// The same numbers by the address of the sharding, as most nodes share one.
   std::unordered_map<const LoopSets*, std::uint64_t> numbers_by_place_;
 };
 

@@ -151,6 +151,11 @@ void check_is_config(const YamlNode& root, const fs::path& file, InputMessages& 
     throw InputError(fmt::format(
         "{0}: is a study, which 'dfsearch study {0}' runs; expected a config", file.string()));
   }
+  if (root.find("memory") && root.find("network") && !root.find("system")) {
+    throw InputError(
+        fmt::format("{0}: is a machine; expected a config with 'system: {{from: {0}, chips: N}}'",
+                    file.string()));
+  }
   if (root.type == YamlNode::Type::Map) return;
   const Place place{.source = std::make_shared<const std::string>(file.string())};
   const bool empty = root.type == YamlNode::Type::Null;
