@@ -61,7 +61,9 @@ endif()
 # Text, linear programs, chips and studies take milliseconds of a run, and -O1 takes a quarter longer
 # than -Og to compile them, which lengthens a first build.  Packages are compiled once for many and
 # have the flags of all.
-set(DFSEARCH_TEXT_OPTIONS $<$<CONFIG:Release>:-Og>)
+# GCC 12 warns there of members that are set.
+set(DFSEARCH_TEXT_OPTIONS $<$<CONFIG:Release>:-Og>
+    $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
 if(CMAKE_INTERPROCEDURAL_OPTIMIZATION)
   set(DFSEARCH_TEXT_OPTIONS "")
 endif()

@@ -125,10 +125,10 @@ bool split(const CommandRow& command, Words words, std::vector<std::string>& inp
       if (value.starts_with("--")) value.clear();
     }
     if (value.empty()) {
-      const std::string name = given->row.name();
+      const std::string option = given->row.name();
       usage_error(
-          fmt::format("{0}: missing its value {1}{2}", name, given->row.value,
-                      got.empty() ? "" : fmt::format("; write {0}={1} if it is {1}", name, got)));
+          fmt::format("{0}: missing its value {1}{2}", option, given->row.value,
+                      got.empty() ? "" : fmt::format("; write {0}={1} if it is {1}", option, got)));
     }
     given->values.push_back(std::move(value));
   }
