@@ -61,9 +61,11 @@ endif()
 # Text, linear programs, chips and studies take milliseconds of a run, and -O1 takes a quarter longer
 # than -Og to compile them, which lengthens a first build.  Packages are compiled once for many and
 # have the flags of all.
-# GCC 12 warns there of members that are set.
-set(DFSEARCH_TEXT_OPTIONS $<$<CONFIG:Release>:-Og>
-    $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
+set(DFSEARCH_TEXT_OPTIONS $<$<CONFIG:Release>:-Og>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # It warns there of members that are set.
+  list(APPEND DFSEARCH_TEXT_OPTIONS $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
+endif()
 if(CMAKE_INTERPROCEDURAL_OPTIMIZATION)
   set(DFSEARCH_TEXT_OPTIONS "")
 endif()

@@ -56,7 +56,7 @@ struct SearchOptions {
 
   /// Called by the thread of `solve` every `checkpoint_interval` and at the end, possibly at the
   /// same time as the other listeners.  The search owns the nodes of the state: a copy of the state
-  /// must be destroyed before SearchResult::leftovers.
+  /// must be destroyed before SearchReport::leftovers.
   std::function<void(const SearchState&)> on_checkpoint = nullptr;
   /// The time between two checkpoints; shorter at the beginning, and longer if checkpoints would
   /// otherwise take over a twentieth of the time.

@@ -51,6 +51,9 @@ struct SearchReport {
   bool alternatives_complete = false;  ///< it is proved that nothing beyond the answers fits
   SearchStats stats;
   std::exception_ptr callback_error;  ///< first exception of a listener; null: none
+  /// Nodes and tables of the search.  Freeing gigabytes takes seconds, so that is left to the owner
+  /// of the result: it may be dropped after the answer has been written, or never.
+  std::shared_ptr<const void> leftovers;
 };
 
 /// The best mapping found.  `mapping` and `cost` are there for Optimal and Feasible.
@@ -117,9 +120,6 @@ struct SearchResult : BestMapping, SearchReport {
   Efforts efforts{};  ///< of the counted parts, in this run
   Bytes memory_limit = Bytes::infinity();
   Bytes memory_used{};  ///< the most that the search kept at once (base/memory_budget.hpp)
-  /// Nodes and tables of the search.  Freeing gigabytes takes seconds, so that is left to the owner
-  /// of the result: it may be dropped after the answer has been written, or never.
-  std::shared_ptr<const void> leftovers;
 };
 
 }  // namespace dfsearch

@@ -86,7 +86,9 @@ void check_kernels_and_tensors(const std::vector<Kernel>& kernels,
       wrong.push_back({List::Kernels, "the name '" + kernel.name + "' stands twice"});
     }
     if ((kernel.kind == KernelKind::Attention) != kernel.attention.has_value()) {
-      wrong.push_back({List::Kernels, kernel.name + ": attention: only for the kind attention"});
+      wrong.push_back(
+          {List::Kernels,
+           kernel.name + ": attention: required for the kind attention, and valid for no other"});
     }
     if (kernel.backward_of &&
         (kernel.phase == Phase::Forward || kernel.backward_of->index() >= kernels.size() ||

@@ -29,6 +29,7 @@
 // are equally fast.
 
 #include "milp/fusion_model.hpp"
+#include "milp/column_names.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,10 @@
 #pragma once
 // The exact front of a study without solving all of its points (docs/search.md, section 16).
 
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 #include <vector>

@@ -19,6 +19,7 @@
 #include "io/dfmodel/import_dfmodel.hpp"
 #include "io/result/result_json.hpp"
 #include "io/text/files.hpp"
+#include "milp/column_names.hpp"
 #include "milp/fusion_matrices.hpp"
 #include "model/evaluate.hpp"
 

@@ -6,6 +6,7 @@
 // least one of a mapping that does not.
 
 #include "milp/fusion_model.hpp"
+#include "milp/column_names.hpp"
 
 #include <doctest/doctest.h>
 

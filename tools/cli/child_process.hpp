@@ -1,6 +1,7 @@
 #pragma once
 // Other programs that do a part of the work where they are installed.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ struct Program {
   std::string input;
   std::vector<std::string> settings;  ///< NAME=VALUE, before the variables of our own environment
   std::size_t most_output;            ///< bytes; of more a part is given that is longer than this
-  Seconds most_work = Seconds::infinity();  ///< processor time, as a part of the time
+  Seconds most_work = Seconds::infinity();  ///< limit on processor time, beside the deadline
 };
 
 /// Runs it until the deadline; it ends with this process.  Nothing if there is no room for

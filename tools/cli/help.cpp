@@ -33,7 +33,7 @@ constexpr const char* kProgress =
     "next-best parallelism or split. SIGINT (Ctrl-C), SIGTERM and SIGHUP stop a search, which then "
     "reports and writes the best mapping so far. A second signal kills the program.";
 constexpr const char* kExitStatus =
-    R"(  0  proved within the gap that was allowed; evaluate: the mapping fits
+    R"(  0  proved within the gap that was allowed; evaluate: the mapping or plan fits
   1  internal error
   2  usage or input error, or a file that cannot be written
   3  proved infeasible; evaluate: the mapping does not fit

@@ -20,7 +20,8 @@ std::atomic<bool> stop_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "the handler must not take a lock");
 
 // Processor time in which any input of usual size is read: it then leads to a result that has the
-// limit as its end.  A busy machine gets it in the longest grace.
+// limit as its end.  A busy machine gets it in the longest grace.  A reader of models of ONNX, a
+// process of its own, has this much time after the limit.
 constexpr Seconds kGrace{0.2}, kLongestGrace{1.0};
 constexpr Seconds kBetweenLooks{0.02};
 
@@ -41,14 +42,21 @@ void set_timer(Seconds time) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
+/// Processor time of the process; may be called by a signal handler.
+Seconds work_so_far() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return Seconds(static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec));
+}
+
+// Written before the first alarm.  A rank of MPI may have waited for its study before.
+Seconds work_before_input;
+
 /// Calls only what is safe in a signal handler: clock_gettime, write and _exit.
 void on_alarm(int /*signal*/) {
   static volatile std::sig_atomic_t alarms = 0;
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  const Seconds work(static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec));
   alarms = alarms + 1;
-  if (work < kGrace && alarms < kLongestGrace / kBetweenLooks) return;
+  if (work_so_far() - work_before_input < kGrace && alarms < kLongestGrace / kBetweenLooks) return;
   constexpr char kMessage[] = "stopped by the time limit before the search began\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
   _exit(kStoppedWithout);
@@ -118,6 +126,7 @@ StartLimit::StartLimit(std::optional<Seconds> time, std::chrono::steady_clock::t
   constexpr Seconds kLongest{1e8};    // about three years; a timer takes no infinity
   constexpr Seconds kShortest{1e-3};  // none would end no timer
   if (!time || !(*time < kLongest)) return;
+  work_before_input = work_so_far();
   struct sigaction end {};
   end.sa_handler = on_alarm;
   end.sa_flags = SA_RESTART;  // an alarm that comes too early changes nothing

@@ -175,10 +175,8 @@ class Run {
 
   /// The system takes the memory back faster than it could be freed.  It stays within reach: no
   /// leak.
-  static void keep_leftovers(Result& result) {
-    if (auto* mapping = std::get_if<SearchResult>(&result.found)) {
-      [[gnu::used]] static const auto* const until_exit = new auto(std::move(mapping->leftovers));
-    }
+  static void keep_leftovers(const Result& result) {
+    [[gnu::used]] static const auto* const until_exit = new auto(result.leftovers);
   }
 
   void write(const Result& result, const SearchHistory& history, Outputs& outputs) const {

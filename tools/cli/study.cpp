@@ -190,7 +190,7 @@ class StudyRun {
 
   int finish(const Journal& journal) {
     const StudyResults found = results_of(study_, points_.grid(), state_, journal.answers());
-    const bool is_late = search_.deadline.has_passed();
+    const bool is_late = !state_.complete && search_.deadline.has_passed();
     write_results(folder_, table_, found, is_late ? kShownWhenStopped : kRowsOfPage);
     print(found.report + (state_.complete ? "" : "\nstopped: the same command goes on\n"));
     return exit_status(state_);

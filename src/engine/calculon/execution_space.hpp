@@ -11,6 +11,7 @@
 #include "base/units.hpp"
 #include "model/calculon/block.hpp"
 #include "model/calculon/execution.hpp"
+#include "model/calculon/memory_use.hpp"
 #include "model/calculon/step_time.hpp"
 
 namespace dfsearch::calculon {

@@ -23,7 +23,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <numeric>

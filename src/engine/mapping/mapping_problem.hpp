@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/fusion/fusion_tree.hpp"
+#include "engine/fusion/point_duals.hpp"
 #include "engine/fusion/point_moves.hpp"
 #include "engine/fusion/segment_fusion.hpp"
 #include "engine/fusion/transpositions.hpp"

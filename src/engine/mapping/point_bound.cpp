@@ -18,8 +18,8 @@
 // make C and N of that sharding equal, and are found by halving the interval in which they lie.
 //
 // Roundings: a term is at most eight operations away from exact numbers, a sum of n terms n more,
-// here and where the least one is compared with others; the roundings of the model are counted in
-// point_bound.cpp.
+// here and where the least one is compared with others; the roundings of the model are counted
+// above.
 //
 // Against brute force: tests/engine/mapping/bound_properties_test.cpp.
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -83,7 +84,8 @@ class Finder {
   ServingResult run() {
     try {
       if (search_.known.empty()) find_first();
-      space_.emplace(task_, search_.limits.deadline);
+      space_ = std::make_shared<const DeploymentSpace>(task_, search_.limits.deadline);
+      result_.leftovers = space_;
       if (!(space_->deployments() > 0.0)) {
         throw InputError("serving: the choices leave no deployment: " + why_empty(task_));
       }
@@ -352,7 +354,7 @@ class Finder {
   const Task& task_;
   const ServingSearch& search_;
   SearchMonitor monitor_;
-  std::optional<DeploymentSpace> space_;
+  std::shared_ptr<const DeploymentSpace> space_;
   std::optional<Deployment> first_;
   ServingResult result_;
   std::mutex checkpoint_mutex_;  // guards the members below, and the times of incumbents

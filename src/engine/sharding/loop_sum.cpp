@@ -1,6 +1,7 @@
 #include "engine/sharding/loop_sum.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>

@@ -1,16 +1,18 @@
 // A checkpoint is a line of text with its kind and version, a checksum, and a map in CBOR (RFC
 // 8949).  Only the version and the problem that wrote it can read it; both are checked.
 
-// Walks the rows of schemas (schema/schema.hpp): the number includes keys that affect a cost, but
-// no default of an absent key, so that a new key changes no number.
+// The fingerprint walks the rows of schemas (schema/schema.hpp): it includes keys that affect a
+// cost, but no default of an absent key, so that a new key changes no fingerprint.
 
 #include "io/checkpoint/checkpoint_frame.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <boost/crc.hpp>
+#include <optional>
 #include <system_error>
 
 #include "base/error.hpp"

@@ -2,7 +2,7 @@
 // Given values that contradict each other or the transformer are errors, reported at their place; a
 // contradiction that only a search can find, such as a memory that is too small, is a result.
 
-#include "io/config/config_training.hpp"
+#include "io/config/config_readers.hpp"
 
 #include <fmt/format.h>
 

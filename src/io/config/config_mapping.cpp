@@ -8,7 +8,7 @@
 #include "graph/workloads/blocks/model_shape.hpp"
 #include "graph/workloads/llm/layer_list_graph.hpp"
 #include "io/config/config_execution.hpp"
-#include "io/config/config_training.hpp"
+#include "io/config/config_readers.hpp"
 #include "io/config/workload_text.hpp"
 #include "model/kernel_rates.hpp"
 #include "model/layer/level_traffic.hpp"

@@ -1,7 +1,7 @@
 // A value that no plan has is reported at its place.  If values do not go together, or memory is
 // too small, the search finds it.
 
-#include "io/config/config_training.hpp"
+#include "io/config/config_readers.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "io/config/config_schema.hpp"
 
 #include "io/config/config_execution.hpp"
+#include "io/config/config_readers.hpp"
 #include "io/config/config_system.hpp"
-#include "io/config/config_training.hpp"
 #include "io/config/load_config.hpp"
 #include "io/config/serving_text.hpp"
 #include "io/config/workload_text.hpp"

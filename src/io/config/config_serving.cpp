@@ -1,4 +1,5 @@
-#include "io/config/config_training.hpp"
+#include "io/config/config_readers.hpp"
+#include "io/config/stack_files.hpp"
 
 #include <fmt/format.h>
 

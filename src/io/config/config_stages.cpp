@@ -1,4 +1,4 @@
-#include "io/config/config_training.hpp"
+#include "io/config/config_readers.hpp"
 
 #include <fmt/format.h>
 

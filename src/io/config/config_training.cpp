@@ -1,7 +1,7 @@
 // The sections of a config with `training`: a workload by rule, a machine whose dimensions may
 // serve several roles, rates by the work of a kernel, and the given decisions of the plan.
 
-#include "io/config/config_training.hpp"
+#include "io/config/config_readers.hpp"
 
 #include <fmt/format.h>
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "io/config/config_training.hpp"
+#include "io/config/config_readers.hpp"
 #include "io/config/foreign_file.hpp"
 #include "io/config/from_file.hpp"
 #include "io/huggingface/import_huggingface.hpp"

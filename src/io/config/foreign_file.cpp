@@ -1,126 +1,22 @@
-// Calculon (Isaev et al., SC'23) has efficiencies by the work of a kernel as pairs, in GFLOP and
-// MB, with a number format above or beside them, and operations as a factor, or a pair of a factor
-// and an offset.
-
 #include "io/config/foreign_file.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <system_error>
 
 #include "base/error.hpp"
 #include "io/chakra/import_trace.hpp"
-#include "io/config/config_tree.hpp"
+#include "io/config/calculon_file.hpp"
 #include "io/dfmodel/import_dfmodel.hpp"
 #include "io/huggingface/import_huggingface.hpp"
-#include "io/schema/read_schema.hpp"
 #include "io/text/files.hpp"
-#include "io/text/json_text.hpp"
+#include "io/text/input_messages.hpp"
 #include "io/text/yaml_tree.hpp"
 
 namespace dfsearch {
 namespace {
-
-bool is_system(const YamlNode& root) { return root.find("mem1") && root.find("networks"); }
-bool is_model(const YamlNode& root) { return root.find("num_blocks") && root.find("attn_heads"); }
-
-/// Numbers in the fewest digits that give them back.
-std::string text_of(const Json& number) { return fmt::format("{}", number.get<double>()); }
-
-std::string steps_of(const Json& pairs, std::string_view unit) {
-  std::string text;
-  for (const Json& pair : pairs) {
-    text += fmt::format("{}[{} {}, {}]", text.empty() ? "" : ", ", text_of(pair.at(0)), unit,
-                        text_of(pair.at(1)));
-  }
-  return "[" + text + "]";
-}
-
-/// The engine of 16 bits, whose keys stand above or below the other ones.
-std::string engine_of(const Json& engine) {
-  const Json& own = engine.contains("float16") ? engine.at("float16") : engine;
-  const Json& steps = own.at("gflops_efficiency");
-  return fmt::format("{{peak: {} TFLOP/s, efficiency: {}}}", text_of(own.at("tflops")),
-                     steps_of(steps.is_object() ? steps.at("float16") : steps, "GFLOP"));
-}
-
-std::string tier_of(const Json& tier) {
-  return fmt::format("capacity: {} GiB, bandwidth: {} GB/s, efficiency: {}",
-                     text_of(tier.at("GiB")), text_of(tier.at("GBps")),
-                     steps_of(tier.at("MB_efficiency"), "MB"));
-}
-
-/// The scale of a group; one less where a member sends nothing to itself.
-std::string scale_of(const Json& scale, bool is_one_less) {
-  if (!scale.is_array()) return fmt::format("[{}, {}]", text_of(scale), is_one_less ? -1 : 0);
-  const Json& offset = scale.at(1);
-  return fmt::format("[{}, {}]", text_of(scale.at(0)), offset.is_null() ? "0" : text_of(offset));
-}
-
-std::string network_of(const Json& network) {
-  const bool is_one_less = network.value("collective_minus1_scalar", false);
-  std::string text = fmt::format(
-      "  - {{size: {}, filled: {}, bandwidth: {} GB/s, efficiency: {}, latency: {} s, "
-      "processor_usage: {}",
-      network.at("size").get<std::int64_t>(), network.value("must_be_filled", false) ? "yes" : "no",
-      text_of(network.at("bandwidth")), text_of(network.at("efficiency")),
-      text_of(network.at("latency")), text_of(network.value("processor_usage", Json(0))));
-  for (const auto& [operation, scale] : network.at("ops").items()) {
-    text += fmt::format(", {}: {}", operation, scale_of(scale, is_one_less && operation != "p2p"));
-  }
-  return text + "}\n";
-}
-
-std::string system_of(const Json& root) {
-  const std::string mode = root.value("processing_mode", "no_overlap");
-  if (mode != "no_overlap") {
-    throw InputError(fmt::format("processing_mode: expected no_overlap, got '{}'", mode));
-  }
-  std::string text =
-      fmt::format("matrix: {}\nvector: {}\nmemory:\n  {{{}", engine_of(root.at("matrix")),
-                  engine_of(root.at("vector")), tier_of(root.at("mem1")));
-  const bool has_second = root.contains("mem2") && root.at("mem2").value("GiB", 0.0) > 0.0;
-  if (has_second) text += fmt::format(",\n  second: {{{}}}", tier_of(root.at("mem2")));
-  text += "}\nnetworks:\n";
-  for (const Json& network : root.at("networks")) text += network_of(network);
-  return text;
-}
-
-std::string model_of(const Json& root) {
-  const auto count = [&root](const char* key) { return root.at(key).get<std::int64_t>(); };
-  return fmt::format(
-      "{{kind: llm_training, hidden: {}, mlp: {}, sequence: {}, heads: {}, head_dim: {}, layers: "
-      "{}}}\n",
-      count("hidden"), count("feedforward"), count("seq_size"), count("attn_heads"),
-      count("attn_size"), count("num_blocks"));
-}
-
-/// Whether a text that is a map is one of them.
-bool is_calculon_file(std::string_view text) {
-  const auto mentions = [&](std::string_view key) { return text.find(key) != text.npos; };
-  if (!mentions("\"mem1\"") && !mentions("\"num_blocks\"")) return false;
-  try {
-    const YamlNode root = parse_yaml(std::string(text), "", true);
-    return is_system(root) || is_model(root);
-  } catch (const InputError&) {
-    return false;
-  }
-}
-
-/// The sections `workload` or `system` of a config with `equations: calculon`, in YAML.  `name` is
-/// the file.  Throws InputError.
-std::string import_calculon(const std::string& text, const std::string& name) {
-  const Json root = parse_json_object(text, name);
-  try {
-    return root.contains("mem1") ? system_of(root) : model_of(root);
-  } catch (const Json::exception& error) {
-    throw InputError(
-        fmt::format("{}: this file of Calculon is not valid: {}", name, what_is_wrong(error)));
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", name, error.what()));
-  }
-}
 
 bool is_trace(std::string_view name) { return name.ends_with(".et"); }
 
@@ -166,17 +62,6 @@ bool has_model_type(std::string_view text) {
   } catch (const InputError&) {
     return false;
   }
-}
-
-template <class T>
-std::optional<T> load(const std::string& name, const std::filesystem::path& directory,
-                      ShelfKind kind, const Place& place, InputMessages& messages) {
-  const std::size_t before = messages.count();
-  const YamlNode tree = named_tree(name, directory, kind, place, messages);
-  T object;
-  if (messages.count() != before) return std::nullopt;
-  if (!read_object(MapReader(tree, name, tree.place, messages), object)) return std::nullopt;
-  return object;
 }
 
 }  // namespace
@@ -267,31 +152,6 @@ std::string kind_of_text(const std::string& text) {
   }
   if (has("weight_map")) return "the index of a model's weights, its config.json is beside it";
   return "";
-}
-
-std::optional<stack::Stack> load_stack(const std::string& name,
-                                       const std::filesystem::path& directory, const Place& place,
-                                       InputMessages& messages) {
-  return load<stack::Stack>(name, directory, ShelfKind::Stacks, place, messages);
-}
-
-std::optional<stack::MeasuredChip> load_measured_chip(const std::string& name,
-                                                      const std::filesystem::path& directory,
-                                                      const Place& place, InputMessages& messages) {
-  return load<stack::MeasuredChip>(name, directory, ShelfKind::Curves, place, messages);
-}
-
-std::string missing_precision(const stack::MeasuredChip& chip, stack::Precision precision) {
-  const auto measured = [&](stack::Precision of) {
-    return chip.peak[static_cast<std::size_t>(bits_of(of))] > FlopsPerSecond{};
-  };
-  if (measured(precision)) return {};
-  std::vector<std::string_view> names;
-  for (const auto& word : words(precision)) {
-    if (measured(word.value)) names.emplace_back(word.name);
-  }
-  return fmt::format("expected {}, of which the chip has measured products, got '{}'",
-                     joined_choices(names), name_of(precision));
 }
 
 }  // namespace dfsearch

@@ -1,15 +1,10 @@
 #pragma once
 // Files of other programs, which stand for a config or for its section `workload`.
-// Stacks and measured chips are loaded by the names of their files on the shelf.
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "io/text/input_messages.hpp"
-#include "model/stack/stack.hpp"
 
 namespace dfsearch {
 
@@ -38,18 +33,5 @@ std::string kind_of_text(const std::string& text);
 inline constexpr std::string_view kLeftOut = "Left out: ";
 inline constexpr std::string_view kOfOneChip = "Of one of ";
 inline constexpr std::string_view kStoredIn = "Stored in ";
-
-/// By a name of configs/stacks, or the path of a file from `directory`.  Nothing, and messages
-/// that name `place`, if there is none or it has a mistake.
-std::optional<stack::Stack> load_stack(const std::string& name,
-                                       const std::filesystem::path& directory, const Place& place,
-                                       InputMessages& messages);
-/// Loads a measured chip by a name of configs/curves, or the path of a file from `directory`.
-std::optional<stack::MeasuredChip> load_measured_chip(const std::string& name,
-                                                      const std::filesystem::path& directory,
-                                                      const Place& place, InputMessages& messages);
-
-/// What is wrong with a precision on a chip, or an empty text.
-std::string missing_precision(const stack::MeasuredChip& chip, stack::Precision precision);
 
 }  // namespace dfsearch

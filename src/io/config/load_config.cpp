@@ -15,7 +15,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
-#include "io/config/config_training.hpp"
+#include "io/config/config_readers.hpp"
 #include "io/config/config_tree.hpp"
 #include "io/config/foreign_file.hpp"
 

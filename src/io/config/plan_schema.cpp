@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "io/config/config_training.hpp"
+#include "io/config/config_readers.hpp"
 #include "io/config/foreign_file.hpp"
+#include "io/config/stack_files.hpp"
 #include "model/problem_schema.hpp"
 #include "model/training/decisions.hpp"
 #include "model/training/memory.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/config/config_readers.hpp"
 #include "io/config/config_system.hpp"
-#include "io/config/config_training.hpp"
 #include "io/config/workload_text.hpp"
 #include "io/huggingface/import_huggingface.hpp"
 #include "io/text/yaml_tree.hpp"

@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/units_text.hpp"

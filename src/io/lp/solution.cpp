@@ -10,6 +10,7 @@
 // with the names again, are cut off.
 
 #include "io/lp/lp_text.hpp"
+#include "milp/column_names.hpp"
 
 #include <fmt/format.h>
 

@@ -2,6 +2,7 @@
 // a row, as the degrees and the number of chips, must agree.
 
 #include "io/predict/run_table.hpp"
+#include "io/config/stack_files.hpp"
 
 #include <fmt/format.h>
 

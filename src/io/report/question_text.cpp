@@ -16,6 +16,7 @@
 #include "io/report/report_parts.hpp"
 #include "io/report/report_words.hpp"
 #include "io/result/plan_lack.hpp"
+#include "io/result/unused_keys.hpp"
 #include "io/text/joined.hpp"
 #include "model/kernel_rates.hpp"
 #include "model/training/task.hpp"

@@ -1,4 +1,5 @@
 #include "io/result/result_json.hpp"
+#include "io/result/unused_keys.hpp"
 
 #include <algorithm>
 

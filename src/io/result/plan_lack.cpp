@@ -1,9 +1,10 @@
 #include "io/result/plan_lack.hpp"
 
+#include <fmt/format.h>
+
 #include "base/words.hpp"
 
 namespace dfsearch {
-
 std::string no_plan_text(const training::Task& task, const training::NoPlan& why) {
   if (why.other_ranks) {
     return fmt::format(

@@ -105,8 +105,9 @@ struct JudgedMapping {
 };
 
 struct Result : Proof, SearchReport {
-  std::optional<Score> objective;           ///< of the best answer, if there is one
-  bool all_proved = true;                   ///< of several answers that were asked for
+  std::optional<Score> objective;  ///< of the best answer, if there is one
+  /// Whether all requested answers are proved; false also if an evaluated plan may not fit.
+  bool all_proved = true;
   StopReason last_stop = StopReason::None;  ///< of the search for the last of them
   std::vector<std::string> notes;           ///< on how a given answer was read
   RuledOut ruled_out;                       ///< reasons why the search rules out a given answer

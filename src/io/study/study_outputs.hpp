@@ -2,6 +2,7 @@
 // The files of a study's folder beside results.ndjson (docs/studies.md, section 4), its report,
 // ratios of points, and folders that are put together.
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>

@@ -2,6 +2,7 @@
 // Columns and paragraphs of a report in fixed-width text.
 // Cells of comma-separated values, and labels of graphs for Graphviz.
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>

@@ -2,6 +2,7 @@
 // The config rows of machines: parts of the section `system`, `price` and `power`.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -47,7 +47,8 @@ struct StepMemory {
   double micro_batches = 1.0;
   double groups = 0.0;  ///< degrees of more than one rank
 
-  /// Whether gradients exist only during the backward pass, which is then the only one of a step.
+  /// Whether the backward pass, the only one of the step, allocates the gradients: they are not
+  /// there before it.
   [[nodiscard]] bool makes_gradients() const {
     return gradients == Gradients::Made && micro_batches <= 1.0;
   }

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "model/layer/machine_network.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"
 #include "support/model_worlds.hpp"

@@ -2,6 +2,7 @@
 // The readers of configs by kind, and of the sections that describe plans and the rates of a chip
 // (docs/formats.md, docs/training.md).
 
+#include <cstdint>
 #include <optional>
 
 #include "engine/calculon/execution_space.hpp"
