@@ -7,7 +7,7 @@
 #include "design/split_space.hpp"
 #include "engine/answer/search_state.hpp"
 #include "engine/plan/step_search.hpp"
-#include "io/checkpoint/checkpoint_frame.hpp"
+#include "io/checkpoint/problem_fingerprint.hpp"
 #include "model/problem.hpp"
 #include "technology/derive.hpp"
 

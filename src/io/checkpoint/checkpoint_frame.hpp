@@ -1,6 +1,6 @@
 #pragma once
-// Common parts of the checkpoints of all kinds of searches: the frame of a file, the
-// fingerprint of its problem, the counters, and values as bytes, the same on every machine.
+// Common parts of the checkpoints of all kinds of searches: the frame of a file, the counters, and
+// values as bytes, the same on every machine.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,25 +14,9 @@
 #include <vector>
 
 #include "engine/tree/search_stats.hpp"
-#include "io/text/yaml_tree.hpp"
-#include "model/problem.hpp"
-#include "technology/derive.hpp"
+#include "io/checkpoint/problem_fingerprint.hpp"
 
 namespace dfsearch {
-
-/// A hash for each section of a config, of its values and not of its text, without limits and
-/// threads.  Equal problems have equal hashes; different problems have equal ones with a
-/// probability of 2^-64.
-using Fingerprint = std::vector<std::pair<std::string, std::uint64_t>>;
-
-Fingerprint fingerprint_of(const Problem& problem);
-/// Fingerprint of the technology and budget that chips are derived from.
-Fingerprint fingerprint_of(const ChipDesign& design);
-
-/// A hash for each section but `search` of a config into which its files were merged, of keys and
-/// values as written, in any order of keys.  Configs with different hashes may still be the same
-/// problem: `1 s` and `1000 ms`.
-std::vector<std::pair<std::string, std::uint64_t>> fingerprint_of(const YamlNode& config);
 
 /// Appends values; small numbers take few bytes.
 class ByteWriter {
