@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 #include "technology/budget.hpp"
 #include "technology/chip.hpp"
 #include "technology/derive.hpp"

@@ -7,7 +7,7 @@
 
 #include "base/units.hpp"
 #include "engine/tables/search_bounds.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 #include "model/mapping.hpp"
 
 namespace dfsearch {

@@ -12,7 +12,7 @@
 #include "base/words.hpp"
 #include "engine/tables/effort.hpp"
 #include "engine/tables/search_bounds.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 #include "model/evaluate.hpp"
 #include "model/mapping.hpp"
 #include "model/ruled_out.hpp"

@@ -29,7 +29,6 @@
 // are equally fast.
 
 #include "milp/fusion_model.hpp"
-#include "milp/column_names.hpp"
 
 #include <fmt/format.h>
 
@@ -40,6 +39,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "milp/column_names.hpp"
 #include "milp/fusion_matrices.hpp"
 #include "model/layer/shard.hpp"
 #include "model/step/step_time.hpp"

@@ -8,7 +8,6 @@
 // a sum over pairs, exact in the relaxation where the graph is a tree.  A value of several tensors
 // is converted once to each layout that one of its consumers requires, which is no sum over pairs.
 
-#include "milp/column_names.hpp"
 #include "milp/fusion_model.hpp"
 
 #include <fmt/format.h>
@@ -19,6 +18,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "milp/column_names.hpp"
 #include "milp/fusion_matrices.hpp"
 #include "model/layer/sharding.hpp"
 

@@ -4,8 +4,9 @@
 #include <cstdint>
 
 #include "base/version.hpp"
+#include "io/checkpoint/bytes.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
-#include "io/checkpoint/checkpoint_frame.hpp"
+#include "io/checkpoint/problem_fingerprint.hpp"
 
 namespace dfsearch::fuzz {
 namespace {

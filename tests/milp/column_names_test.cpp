@@ -1,5 +1,4 @@
 #include "milp/column_names.hpp"
-#include "milp/fusion_matrices.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,6 @@
 // least one of a mapping that does not.
 
 #include "milp/fusion_model.hpp"
-#include "milp/column_names.hpp"
 
 #include <doctest/doctest.h>
 
@@ -17,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "io/lp/lp_text.hpp"
+#include "milp/column_names.hpp"
 #include "milp/fusion_matrices.hpp"
 #include "model/evaluate.hpp"
 #include "support/machine_worlds.hpp"

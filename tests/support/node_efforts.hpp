@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 
 namespace dfsearch::test {
 

@@ -1,5 +1,4 @@
 #include "cli/commands.hpp"
-#include "io/result/chip_json.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,6 +10,7 @@
 #include "cli/outputs.hpp"
 #include "io/config/foreign_file.hpp"
 #include "io/report/report_parts.hpp"
+#include "io/result/chip_json.hpp"
 #include "io/result/result_json.hpp"
 
 namespace dfsearch {

@@ -1,5 +1,4 @@
 #include "cli/commands.hpp"
-#include "technology/lstm.hpp"
 
 #include <fmt/format.h>
 
@@ -14,6 +13,7 @@
 #include "io/text/text_table.hpp"
 #include "model/layer/level_traffic.hpp"
 #include "technology/gemm.hpp"
+#include "technology/lstm.hpp"
 
 namespace dfsearch {
 namespace {

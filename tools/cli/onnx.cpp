@@ -1,7 +1,6 @@
 // The reader is part of the package of Python (tools/python/dfsearch/_onnx.py), as the shapes of a
 // model are inferred by the package onnx.
 
-#include "cli/child_process.hpp"
 #include "cli/commands.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "cli/child_process.hpp"
 #include "cli/signals.hpp"
 #include "io/config/foreign_file.hpp"
 

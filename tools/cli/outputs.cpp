@@ -1,5 +1,4 @@
 #include "cli/outputs.hpp"
-#include "cli/child_process.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -8,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "cli/child_process.hpp"
 #include "cli/commands.hpp"
 #include "cli/signals.hpp"
 #include "io/config/config_tree.hpp"

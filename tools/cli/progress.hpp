@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/tree/search_monitor.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 #include "io/html/pages.hpp"
 #include "io/report/report_words.hpp"
 #include "io/study/study_file.hpp"

@@ -6,7 +6,7 @@
 
 #include "engine/mapping/mapping_problem.hpp"
 #include "engine/tree/open_nodes.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 
 namespace dfsearch {
 

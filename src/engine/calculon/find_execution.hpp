@@ -11,7 +11,7 @@
 #include "engine/calculon/execution_space.hpp"
 #include "engine/plan/step_search.hpp"
 #include "engine/search_result.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 #include "model/calculon/evaluate.hpp"
 #include "model/ruled_out.hpp"
 #include "model/scope.hpp"

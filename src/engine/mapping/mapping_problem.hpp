@@ -23,7 +23,7 @@
 #include "engine/tables/search_bounds.hpp"
 #include "engine/tree/open_nodes.hpp"
 #include "engine/tree/search_problem.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 #include "model/evaluate.hpp"
 #include "model/problem.hpp"
 #include "model/ruled_out.hpp"

@@ -10,7 +10,7 @@
 #include "engine/plan/step_rules.hpp"
 #include "engine/search_result.hpp"
 #include "engine/tree/open_nodes.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 
 namespace dfsearch {
 

@@ -12,7 +12,7 @@
 #include "base/units.hpp"
 #include "engine/search_result.hpp"
 #include "engine/tables/search_bounds.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 #include "model/ruled_out.hpp"
 #include "model/scope.hpp"
 #include "model/serving/deployment.hpp"

@@ -13,7 +13,7 @@
 #include "engine/plan/step_search.hpp"
 #include "engine/search_result.hpp"
 #include "engine/training/plan_space.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 #include "model/ruled_out.hpp"
 #include "model/scope.hpp"
 #include "model/training/evaluate.hpp"

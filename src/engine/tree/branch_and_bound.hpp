@@ -45,7 +45,7 @@
 #include "engine/tree/deterministic_rounds.hpp"
 #include "engine/tree/open_nodes.hpp"
 #include "engine/tree/search_problem.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 
 namespace dfsearch {
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/units.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 
 namespace dfsearch {
 

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/checkpoint/bytes.hpp"
+#include "io/checkpoint/checkpoint_frame.hpp"
 #include "io/checkpoint/checkpoint_nodes.hpp"
 #include "io/text/files.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "engine/answer/search_state.hpp"
 #include "graph/loop_set.hpp"
-#include "io/checkpoint/checkpoint_frame.hpp"
+#include "io/checkpoint/bytes.hpp"
 #include "model/problem.hpp"
 
 namespace dfsearch {
@@ -48,7 +48,7 @@ class NodeWriter {
   std::unordered_map<const ClosedPartition*, std::uint64_t> numbers_;
   ByteWriter shardings_;
   std::map<LoopSets, std::uint64_t> sharding_numbers_;
-  /// The same numbers by the address of the sharding, as most nodes share one.
+  /// Numbers by the address of a sharding: most nodes share one, which is then compared once.
   std::unordered_map<const LoopSets*, std::uint64_t> numbers_by_place_;
 };
 

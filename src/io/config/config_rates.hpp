@@ -7,7 +7,7 @@
 
 #include "base/units_text.hpp"
 #include "io/schema/read_schema.hpp"
-#include "model/machine/peaks.hpp"
+#include "model/machine/rates.hpp"
 #include "schema/report.hpp"
 
 namespace dfsearch {

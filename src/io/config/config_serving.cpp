@@ -1,5 +1,4 @@
 #include "io/config/config_readers.hpp"
-#include "io/config/stack_files.hpp"
 
 #include <fmt/format.h>
 
@@ -11,6 +10,7 @@
 #include "io/config/foreign_file.hpp"
 #include "io/config/serving_text.hpp"
 #include "io/config/shelf.hpp"
+#include "io/config/stack_files.hpp"
 #include "io/schema/read_schema.hpp"
 
 namespace dfsearch {

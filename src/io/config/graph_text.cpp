@@ -12,7 +12,7 @@
 #include "io/config/workload_text.hpp"
 #include "io/schema/write_schema.hpp"
 #include "io/text/joined.hpp"
-#include "io/text/text_table.hpp"
+#include "io/text/quoted_text.hpp"
 
 namespace dfsearch {
 namespace {

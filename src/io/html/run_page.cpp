@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/units_text.hpp"
 #include "base/version.hpp"
-#include "io/text/text_table.hpp"
+#include "io/text/quoted_text.hpp"
 
 namespace dfsearch {
 namespace {

@@ -10,7 +10,6 @@
 // with the names again, are cut off.
 
 #include "io/lp/lp_text.hpp"
-#include "milp/column_names.hpp"
 
 #include <fmt/format.h>
 
@@ -27,6 +26,7 @@
 #include "io/text/files.hpp"
 #include "io/text/input_messages.hpp"
 #include "io/text/map_reader.hpp"
+#include "milp/column_names.hpp"
 #include "milp/fusion_matrices.hpp"
 #include "model/layer/sharding.hpp"
 #include "model/machine/network_choices.hpp"

@@ -13,6 +13,7 @@
 #include "io/config/shelf.hpp"
 #include "io/schema/write_schema.hpp"
 #include "io/text/input_messages.hpp"
+#include "io/text/quoted_text.hpp"
 #include "io/text/text_table.hpp"
 #include "model/serving/measured_class.hpp"
 #include "model/serving/requests.hpp"

@@ -2,7 +2,6 @@
 // a row, as the degrees and the number of chips, must agree.
 
 #include "io/predict/run_table.hpp"
-#include "io/config/stack_files.hpp"
 
 #include <fmt/format.h>
 
@@ -21,6 +20,7 @@
 #include "io/config/foreign_file.hpp"
 #include "io/config/load_config.hpp"
 #include "io/config/shelf.hpp"
+#include "io/config/stack_files.hpp"
 #include "model/training/evaluate.hpp"
 
 namespace dfsearch {

@@ -8,7 +8,7 @@
 
 #include "base/units.hpp"
 #include "base/units_text.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 #include "graph/workloads/blocks/form_counts.hpp"
 #include "graph/workloads/llm/transformer.hpp"
 #include "io/report/sheet.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/search_result.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 
 namespace dfsearch {
 

@@ -1,11 +1,11 @@
 #include "io/result/result_json.hpp"
-#include "io/result/unused_keys.hpp"
 
 #include <algorithm>
 
 #include "io/result/answer_json.hpp"
 #include "io/result/asked_json.hpp"
 #include "io/result/plan_lack.hpp"
+#include "io/result/unused_keys.hpp"
 #include "model/training/decisions.hpp"
 #include "model/training/fused_part.hpp"
 #include "model/training/plan.hpp"

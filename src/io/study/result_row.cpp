@@ -14,7 +14,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/units_text.hpp"
-#include "engine/tree/search_stats.hpp"
+#include "engine/tree/tree_search.hpp"
 #include "io/text/files.hpp"
 #include "io/text/input_messages.hpp"
 

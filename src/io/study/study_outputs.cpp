@@ -12,7 +12,7 @@
 #include "base/version.hpp"
 #include "io/study/result_row.hpp"
 #include "io/text/json_text.hpp"
-#include "io/text/text_table.hpp"
+#include "io/text/quoted_text.hpp"
 
 namespace dfsearch {
 namespace {

@@ -16,6 +16,7 @@
 #include "model/machine/energy.hpp"
 #include "model/machine/mesh_placement.hpp"
 #include "model/machine/peaks.hpp"
+#include "model/machine/rates.hpp"
 #include "model/machine/topology.hpp"
 
 namespace dfsearch {

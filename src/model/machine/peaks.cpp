@@ -4,7 +4,9 @@
 
 #include "model/machine/peaks.hpp"
 
+#include <array>
 #include <span>
+#include <vector>
 
 namespace dfsearch {
 namespace {

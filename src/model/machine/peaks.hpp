@@ -2,14 +2,11 @@
 // Peaks by number format (docs/model.md, section 2): a chip states dense peaks of its matrix and of
 // its vector engine, and a kernel runs at the first peak that serves its format.  No peak is scaled
 // from another format: a GB300 has 5 P of fp8, 165 T of int8 and 1.3 T of fp64.
-// Engines and memories whose rates depend on the amount of work of one kernel: small kernels
-// reach a small share of the peak.
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/units.hpp"
 #include "graph/math.hpp"
@@ -66,50 +63,5 @@ std::optional<StatedPeak> elementwise_peak(const Peaks& peaks, Math math);
 /// the library.  Words with scales of their blocks, such as mxfp8 of 1 + 1/32 B, count as the
 /// format below.
 Math math_of_word(Bytes word, MathLibrary library, const Peaks& peaks);
-
-/// The share of a peak rate that one kernel on one chip reaches, by its work: the share of the
-/// first step that begins at no more than the work.  Steps descend, and the last one begins at
-/// zero.
-template <class Work>
-struct EfficiencyCurve {
-  struct Step {
-    Work from{};
-    double share = 1.0;
-  };
-  std::vector<Step> steps;
-
-  [[nodiscard]] double share(Work work) const {
-    for (const Step& step : steps) {
-      if (work >= step.from) return step.share;
-    }
-    return 1.0;
-  }
-};
-
-/// A part of a processor that computes: FLOP of one kernel -> seconds.
-struct Engine {
-  FlopsPerSecond peak{};
-  EfficiencyCurve<Flops> efficiency;
-
-  /// docs/calculon.md (C1)
-  [[nodiscard]] Seconds time(Flops work) const {
-    if (!(work > Flops{})) return {};
-    return work / (peak * efficiency.share(work));
-  }
-};
-
-/// A memory of one chip: bytes of one kernel -> seconds.
-struct MemoryTier {
-  Bytes capacity = Bytes::infinity();
-  BytesPerSecond bandwidth{};
-  EfficiencyCurve<Bytes> efficiency;
-  Seconds latency{};  ///< of one access; of the first tier, and of mappings
-
-  /// docs/calculon.md (C1)
-  [[nodiscard]] Seconds time(Bytes bytes) const {
-    if (!(bytes > Bytes{})) return {};
-    return bytes / (bandwidth * efficiency.share(bytes));
-  }
-};
 
 }  // namespace dfsearch

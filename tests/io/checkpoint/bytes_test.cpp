@@ -1,4 +1,4 @@
-#include "io/checkpoint/checkpoint_frame.hpp"
+#include "io/checkpoint/bytes.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "io/checkpoint/checkpoint_frame.hpp"
+#include "io/checkpoint/problem_fingerprint.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "io/text/text_table.hpp"
+#include "io/text/quoted_text.hpp"
 
 #include <doctest/doctest.h>
 

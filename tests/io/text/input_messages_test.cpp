@@ -1,5 +1,5 @@
 #include "io/text/input_messages.hpp"
-#include "io/text/text_table.hpp"
+#include "io/text/quoted_text.hpp"
 
 #include <doctest/doctest.h>
 

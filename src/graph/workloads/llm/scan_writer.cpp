@@ -2,7 +2,7 @@
 //
 // A block is a product IN, a convolution, a scan and a product OUT.  The scan takes a sequence in
 // chunks, so that it is made of matrix products (Dao, Gu: "Transformers are SSMs", 2024, section 6;
-// Yang, Kautz, Hatamizadeh: "Gated Delta Networks", 2024).  The first kernel has the products among
+// Yang, Kautz, Hatamizadeh: "Gated Delta Networks", 2024).  Its first kernel has the products among
 // the tokens of a chunk, the kernel SCAN those with the values and the state.  The state stays on
 // the chip from tile to tile.  The FLOP equal those of counts_of().
 
