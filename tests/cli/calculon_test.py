@@ -350,9 +350,7 @@ class Page(CliTest):
     def test_every_equation_has_a_function(self):
         defined = re.findall(r"^ {4}\((C\d+)\)", PAGE, re.MULTILINE)
         self.assertEqual(len(defined), 20)
-        source = "".join(file.read_text()
-                         for file in [*(ROOT / "src/model/calculon").glob("*.[ch]pp"),
-                                      ROOT / "src/model/machine/peaks.hpp"])
+        source = "".join(file.read_text() for file in (ROOT / "src/model").rglob("*.[ch]pp"))
         cited = re.findall(r"^ *///? docs/calculon\.md ((?:\(C\d+\)(?:, )?)+)$", source, re.MULTILINE)
         cited = {number for line in cited for number in re.findall(r"C\d+", line)}
         self.assertCountEqual(defined, cited)
