@@ -12,6 +12,7 @@ must be in use; so must all rates under efficiencies/.
 usage: configs_test.py DFSEARCH
 """
 
+import itertools
 import math
 import pathlib
 import re
@@ -102,13 +103,22 @@ def main():
         wrong.append(complaint_in_place("transformers/llama3_70b.yaml", file, chips))
     texts = "".join(file.read_text() for file in whole)
     wrong += [f"{file}: no config names it" for file in rates if file.name not in texts]
-    pairs = {(w, s): complaint_about_pair(w, s) for w in workloads for s in systems}
-    for part in workloads + systems:
-        complaints = [text for pair, text in pairs.items() if part in pair]
-        if part in workloads and all("a mapping needs the graph of a layer" in text for text in complaints):
-            wrong.append(complaint_about_plan(part))
-        elif all(complaints):
-            wrong += complaints or [f"{part}: there is nothing to pair it with"]
+    paired, complaints = set(), {part: [] for part in workloads + systems}
+    of_kinds = []  # workloads of layers of several kinds
+    for w, s in itertools.product(workloads, systems):
+        if w in of_kinds or {w, s} <= paired:
+            continue
+        text = complaint_about_pair(w, s)
+        if "a mapping needs the graph of a layer" in text:
+            of_kinds.append(w)
+        elif text:
+            complaints[w].append(text)
+            complaints[s].append(text)
+        else:
+            paired |= {w, s}
+    wrong += map(complaint_about_plan, of_kinds)
+    for part in complaints.keys() - paired - set(of_kinds):
+        wrong += complaints[part] or [f"{part}: there is nothing to pair it with"]
     wrong = list(filter(None, wrong))
     print(f"{len(files)} files, {len(wrong)} problems")
     if wrong:
