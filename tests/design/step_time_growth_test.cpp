@@ -13,6 +13,7 @@
 
 #include "design/split_worlds.hpp"
 #include "engine/solve.hpp"
+#include "support/worlds.hpp"
 #include "technology/derive.hpp"
 #include "technology/random_design.hpp"
 
@@ -97,11 +98,12 @@ void grow(Machine& system, Grown what, double factor, std::mt19937_64& random) {
   }
 }
 
-TEST_CASE("no quantity of a machine that grows alone makes the best step slower") {
+TEST_CASE("no quantity of a machine that grows alone makes the best step slower" *
+          doctest::test_suite("worlds")) {
   std::array<int, kGrown> compared{};
   std::array<int, kGrown> faster{};
   int pairs = 0;
-  for (std::uint64_t seed = 0; pairs < 10'000 && seed < 100'000; ++seed) {
+  for (std::uint64_t seed = 0; pairs < test::share_of(10'000) && seed < 100'000; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed * 31 + 7);
     World world = test::random_world(seed);
@@ -129,12 +131,12 @@ TEST_CASE("no quantity of a machine that grows alone makes the best step slower"
     faster[static_cast<std::size_t>(what)] +=
         second.cost->objective < first.cost->objective * (1.0 - 1e-9);
   }
-  CHECK(pairs == 10'000);
+  CHECK(pairs == test::share_of(10'000));
   for (std::size_t i = 0; i < kGrown; ++i) {
     CAPTURE(i);
-    CHECK(compared[i] > 900);
+    CHECK(compared[i] > test::share_of(900));
     // Each quantity counts, except the capacity, which only rules mappings out.
-    if (static_cast<Grown>(i) != Grown::MemoryCapacity) CHECK(faster[i] > 20);
+    if (static_cast<Grown>(i) != Grown::MemoryCapacity) CHECK(faster[i] > test::share_of(20));
   }
 }
 

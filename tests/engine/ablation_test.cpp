@@ -18,6 +18,7 @@
 #include "support/random_problem.hpp"
 #include "support/same_answer.hpp"
 #include "support/symmetric_problem.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -137,9 +138,10 @@ TEST_CASE("without one bound or any the answer of symmetric graphs is the same" 
   require(search_without_each(450, test::symmetric_problem), {"symmetry", "transpositions"});
 }
 
-TEST_CASE("without one bound or any the sharding found with the fusion is the same") {
+TEST_CASE("without one bound or any the sharding found with the fusion is the same" *
+          doctest::test_suite("worlds")) {
   require(
-      search_without_each(300,
+      search_without_each(test::share_of(300U),
                           [](std::uint64_t seed) {
                             return test::random_problem(
                                 seed, {.kernels = 4, .assignments = 2000, .joint = true});

@@ -12,6 +12,7 @@
 #include "support/check_worlds.hpp"
 #include "support/machine_worlds.hpp"
 #include "support/model_worlds.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -23,11 +24,12 @@ Problem counting_cycles(std::uint64_t seed, Dataflow dataflow) {
   return problem;
 }
 
-TEST_CASE("solve finds one of the best mappings whatever stays in the arrays") {
+TEST_CASE("solve finds one of the best mappings whatever stays in the arrays" *
+          doctest::test_suite("worlds")) {
   const auto world = [](std::uint64_t seed) {
     return counting_cycles(seed, static_cast<Dataflow>(1 + seed % 3));
   };
-  CHECK(test::check_worlds(300, world, [](auto&&...) {}) > 100);
+  CHECK(test::check_worlds(test::share_of(300U), world, [](auto&&...) {}) > test::share_of(100));
 }
 
 TEST_CASE("the best dataflow of each kernel is never slower than one for all") {
@@ -64,19 +66,21 @@ Problem with_levels(Problem problem, std::uint64_t seed) {
   return problem;
 }
 
-TEST_CASE("solve finds one of the best mappings where levels take time") {
+TEST_CASE("solve finds one of the best mappings where levels take time" *
+          doctest::test_suite("worlds")) {
   int bound_by_level = 0;
   const auto world = [](std::uint64_t seed) {
     return with_levels(test::random_problem(seed, test::mixed_limits(seed)), seed);
   };
-  const int feasible = test::check_worlds(300, world, [&](auto&&, const SearchResult& result) {
-    if (!result.cost) return;
-    for (const PartitionCost& partition : result.cost->partitions) {
-      bound_by_level += partition.bound_by >= Bottleneck::Registers;
-    }
-  });
-  CHECK(feasible > 100);
-  CHECK(bound_by_level > 300);
+  const int feasible =
+      test::check_worlds(test::share_of(300U), world, [&](auto&&, const SearchResult& result) {
+        if (!result.cost) return;
+        for (const PartitionCost& partition : result.cost->partitions) {
+          bound_by_level += partition.bound_by >= Bottleneck::Registers;
+        }
+      });
+  CHECK(feasible > test::share_of(100));
+  CHECK(bound_by_level > test::share_of(300));
 }
 
 TEST_CASE("more share or bandwidth of a level never makes the best step slower") {

@@ -16,40 +16,46 @@
 #include "base/error.hpp"
 #include "support/check_worlds.hpp"
 #include "support/model_worlds.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch {
 
-TEST_CASE("solve finds one of the best mappings on thousands of small worlds") {
+TEST_CASE("solve finds one of the best mappings on thousands of small worlds" *
+          doctest::test_suite("worlds")) {
   const auto world = [](std::uint64_t seed) { return test::random_problem(seed); };
-  const int feasible =
-      test::each_world(2500, world, [](auto seed, const Problem& problem, const auto& best) {
+  const int feasible = test::each_world(
+      test::share_of(2500U), world, [](auto seed, const Problem& problem, const auto& best) {
         test::check_same_on_threads(problem, best, seed, [&](const SearchResult& result) {
           if (best.mapping) CHECK(result.root_bound.value() > Score{});
         });
         test::check_same_deterministic(seed, problem, best);
       });
   // The worlds are of both sorts, or they would not test much.
-  CHECK(feasible > 1000);
-  CHECK(feasible < 2400);
+  CHECK(feasible > test::share_of(1000));
+  CHECK(feasible < test::share_of(2400));
 }
 
-TEST_CASE("with gathers at once and in both directions solve finds the best mapping, too") {
+TEST_CASE("with gathers at once and in both directions solve finds the best mapping, too" *
+          doctest::test_suite("worlds")) {
   const auto world = [](std::uint64_t seed) {
     Problem problem = test::random_problem(seed);
     problem.equations.gather = GatherOrder::AtOnce;
     problem.equations.directions = 1 + static_cast<int>(seed % 2);
     return problem;
   };
-  CHECK(test::each_world(600, world, test::check_same_deterministic) > 200);
+  CHECK(test::each_world(test::share_of(600U), world, test::check_same_deterministic) >
+        test::share_of(200));
 }
 
-TEST_CASE("a kernel at another rate than the arrays has its place in the best mapping") {
+TEST_CASE("a kernel at another rate than the arrays has its place in the best mapping" *
+          doctest::test_suite("worlds")) {
   const auto world = [](std::uint64_t seed) {
     Problem problem = test::random_problem(seed);
     test::set_rates(problem, seed);
     return problem;
   };
-  CHECK(test::each_world(600, world, test::check_same_deterministic) > 200);
+  CHECK(test::each_world(test::share_of(600U), world, test::check_same_deterministic) >
+        test::share_of(200));
 }
 
 TEST_CASE("with degrees and strategies left out solve finds the best machine, too" *
@@ -152,9 +158,10 @@ TEST_CASE("kernel by kernel is never faster than a dataflow with a partition for
   CHECK(slower > 20);
 }
 
-TEST_CASE("what pieces of a weight load again is part of every cost and above every bound") {
+TEST_CASE("what pieces of a weight load again is part of every cost and above every bound" *
+          doctest::test_suite("worlds")) {
   int slower = 0;
-  for (std::uint64_t seed = 0; seed < 900; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::share_of(900U); ++seed) {
     CAPTURE(seed);
     const bool joint = seed % 3 == 0;
     Problem problem = test::random_problem(
@@ -171,7 +178,7 @@ TEST_CASE("what pieces of a weight load again is part of every cost and above ev
     test::check_same(solve(problem, {.threads = 1, .node_effort = test::node_effort(seed)}), best);
     slower += free && best.mapping && best.objective > free->objective;
   }
-  CHECK(slower > 30);
+  CHECK(slower > test::share_of(30));
 }
 
 TEST_CASE("every objective is minimised over machine, sharding and fusion together" *
@@ -205,13 +212,15 @@ TEST_CASE("an objective that counts what costs nothing is refused") {
                        InputError);
 }
 
-TEST_CASE("no node that holds a best mapping has a bound above its cost") {
+TEST_CASE("no node that holds a best mapping has a bound above its cost" *
+          doctest::test_suite("worlds")) {
   const auto world = [](std::uint64_t seed) {
     return test::random_problem(
         seed,
         {.kernels = 5, .assignments = 2000, .free_machine = seed % 3 == 0, .joint = seed % 2 == 1});
   };
-  CHECK(test::each_world(600, world, test::check_bounds_of_best) > 200);
+  CHECK(test::each_world(test::share_of(600U), world, test::check_bounds_of_best) >
+        test::share_of(200));
 }
 
 TEST_CASE("a hint is the first incumbent and does not change the answer") {

@@ -10,6 +10,7 @@
 #include "support/model_worlds.hpp"
 #include "support/stage_worlds.hpp"
 #include "support/step_worlds.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -44,11 +45,12 @@ TEST_CASE("solve finds one of the best mappings of kernels with steps") {
   CHECK(counts.apart > 15);
 }
 
-TEST_CASE("steps go through stages in a wave, and those that wait for each other share a stage") {
+TEST_CASE("steps go through stages in a wave, and those that wait for each other share a stage" *
+          doctest::test_suite("worlds")) {
   int feasible = 0;
   int waves = 0;
   int waiting = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::share_of(300U); ++seed) {
     CAPTURE(seed);
     const Problem problem = test::with_steps(test::random_stages(seed), seed, seed % 3 > 0);
     const test::BestStages best = test::best_stages(problem);
@@ -64,9 +66,9 @@ TEST_CASE("steps go through stages in a wave, and those that wait for each other
     waves += is_staged && problem.workload.graph.wave_steps() > 1;
     waiting += is_staged && !problem.workload.graph.seams().empty();
   }
-  CHECK(feasible > 120);
-  CHECK(waves > 30);
-  CHECK(waiting > 20);
+  CHECK(feasible > test::share_of(120));
+  CHECK(waves > test::share_of(30));
+  CHECK(waiting > test::share_of(20));
 }
 
 TEST_CASE("layers over stages are a wave, S + P - 1 steps deep") {

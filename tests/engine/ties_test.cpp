@@ -18,6 +18,7 @@
 #include "support/model_worlds.hpp"
 #include "support/node_efforts.hpp"
 #include "support/random_problem.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -139,10 +140,11 @@ Problem large_problem(Shape shape, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("one of many best mappings is found, a deterministic search finds the same each time") {
+TEST_CASE("one of many best mappings is found, a deterministic search finds the same each time" *
+          doctest::test_suite("worlds")) {
   const tbb::global_control eight(tbb::global_control::max_allowed_parallelism, 8);
   int tied = 0;
-  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::share_of(500U); ++seed) {
     CAPTURE(seed);
     const Problem problem = tied_problem(seed);
     const test::BruteForceResult best = test::brute_force(problem);
@@ -164,7 +166,7 @@ TEST_CASE("one of many best mappings is found, a deterministic search finds the 
       }
     }
   }
-  CHECK(tied > 250);
+  CHECK(tied > test::share_of(250));
 }
 
 TEST_CASE("on larger graphs deterministic searches have the same answer on any number of threads" *

@@ -7,10 +7,12 @@
 
 #include "support/check_worlds.hpp"
 #include "support/transformer_worlds.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch {
 
-TEST_CASE("solve finds one of the best mappings of pieces of layers by rule") {
+TEST_CASE("solve finds one of the best mappings of pieces of layers by rule" *
+          doctest::test_suite("worlds")) {
   std::array<int, 3> feasible{};
   const auto world = [](std::uint64_t seed) {
     const bool joint = seed % 5 == 0;
@@ -18,11 +20,12 @@ TEST_CASE("solve finds one of the best mappings of pieces of layers by rule") {
         seed,
         {.kernels = joint ? 4U : 7U, .assignments = joint ? 3000.0 : 20'000.0, .joint = joint});
   };
-  test::each_world(450, world, [&](std::uint64_t seed, const auto& problem, const auto& best) {
-    feasible[seed % 3] += best.mapping ? 1 : 0;
-    test::check_same_on_threads(problem, best, seed);
-  });
-  for (const int count : feasible) CHECK(count > 30);
+  test::each_world(test::share_of(450U), world,
+                   [&](std::uint64_t seed, const auto& problem, const auto& best) {
+                     feasible[seed % 3] += best.mapping ? 1 : 0;
+                     test::check_same_on_threads(problem, best, seed);
+                   });
+  for (const int count : feasible) CHECK(count > test::share_of(30));
 }
 
 // Loops of kernels that share a value are no longer chosen each by itself.

@@ -21,6 +21,7 @@
 #include "physics/comparisons.hpp"
 #include "physics/limits.hpp"
 #include "physics/numbers.hpp"
+#include "support/worlds.hpp"
 
 using namespace dfsearch;
 using namespace dfsearch::test;
@@ -151,9 +152,10 @@ TEST_CASE("no answer of any kind beats a roofline, a share of the configs") {
 
 // A chip that waits for its memory may compute more slowly, and copies run beside that, too.  With
 // ZB-H1 gradients of weights fill the bubble, and fill less of it where they are faster.
-TEST_CASE("copies to a second memory take no longer with more of anything") {
+TEST_CASE("copies to a second memory take no longer with more of anything" *
+          doctest::test_suite("worlds")) {
   int tried = 0;
-  for (std::uint64_t seed = 0; tried < 40; ++seed) {
+  for (std::uint64_t seed = 0; tried < test::share_of(40); ++seed) {
     CAPTURE(seed);
     Json config = random_plan_config(seed);
     if (!config["system"]["memory"].contains("second")) continue;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "study/point_source.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch::study {
 namespace {
@@ -244,9 +245,10 @@ std::vector<PointIndex> sorted(std::vector<PointIndex> points) {
   return points;
 }
 
-TEST_CASE("the front is that of all points, with any number of threads") {
+TEST_CASE("the front is that of all points, with any number of threads" *
+          doctest::test_suite("worlds")) {
   std::int64_t solved = 0, points = 0;
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::share_of(4000U); ++seed) {
     CAPTURE(seed);
     const World world(seed);
     const PointKnowledge knowledge{.growth = world.growth,

@@ -18,6 +18,7 @@
 #include "support/random_duals.hpp"
 #include "support/random_problem.hpp"
 #include "support/symmetric_problem.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -324,9 +325,10 @@ TEST_CASE("an open partition is at every moment what its kernels add up to") {
   CHECK(with_duals > 2000);
 }
 
-TEST_CASE("an open partition of a large graph adds up what most kernels have in common") {
+TEST_CASE("an open partition of a large graph adds up what most kernels have in common" *
+          doctest::test_suite("worlds")) {
   int with_duals = 0;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::share_of(200U); ++seed) {
     CAPTURE(seed);
     const std::optional<Problem> problem = test::large_problem(seed, 64);
     if (!problem) continue;
@@ -341,7 +343,7 @@ TEST_CASE("an open partition of a large graph adds up what most kernels have in 
     for (int step = 0; step < 100; ++step) drill.step();
     drill.rewind();
   }
-  CHECK(with_duals > 10);
+  CHECK(with_duals > test::share_of(10));
 }
 
 }  // namespace dfsearch

@@ -9,6 +9,7 @@
 #include "engine/mapping/mapping_problem.hpp"
 #include "support/plain_completions.hpp"
 #include "support/random_problem.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -23,10 +24,11 @@ MappingProblem weakly_bounded(const Problem& problem) {
 
 }  // namespace
 
-TEST_CASE("no fusion is below the bound of a search that its steps ended") {
+TEST_CASE("no fusion is below the bound of a search that its steps ended" *
+          doctest::test_suite("worlds")) {
   int ended = 0;
   int best_met = 0;
-  for (std::uint64_t seed = 0; seed < 12'000; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::share_of(12'000U); ++seed) {
     CAPTURE(seed);
     Problem problem = test::random_problem(seed, {.kernels = 11, .assignments = 1e18});
     if (problem.workload.graph.kernel_count() < 8) continue;
@@ -49,8 +51,8 @@ TEST_CASE("no fusion is below the bound of a search that its steps ended") {
       best_met += found.bound == best;
     }
   }
-  CHECK(ended > 100);
-  CHECK(best_met > 300);
+  CHECK(ended > test::share_of(100));
+  CHECK(best_met > test::share_of(300));
 }
 
 }  // namespace dfsearch

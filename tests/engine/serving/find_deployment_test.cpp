@@ -17,6 +17,7 @@
 #include "engine/serving/incumbents.hpp"
 #include "engine/serving/quick_bound.hpp"
 #include "support/serving_worlds.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -209,11 +210,12 @@ void check_against_enumeration(const Task& task, const Enumerated& all,
   }
 }
 
-TEST_CASE("the best deployment and the front are those of all deployments") {
+TEST_CASE("the best deployment and the front are those of all deployments" *
+          doctest::test_suite("worlds")) {
   std::mt19937_64 random(1);
   int with_answer = 0;
   int with_ties = 0;  // that are better by less than counts
-  for (int world = 0; world < 500; ++world) {
+  for (int world = 0; world < test::share_of(500); ++world) {
     CAPTURE(world);
     const Task task = test::random_task(random);
     if (test::all_deployments(task).empty()) {
@@ -228,7 +230,7 @@ TEST_CASE("the best deployment and the front are those of all deployments") {
     with_answer += found.deployment.has_value();
     with_ties += found.status == SearchStatus::Optimal && found.gap > 0.0;
   }
-  CHECK(with_answer > 150);
+  CHECK(with_answer > test::share_of(150));
   CHECK(with_ties > 0);
 }
 

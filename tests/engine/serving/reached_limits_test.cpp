@@ -13,6 +13,7 @@
 #include "engine/serving/find_deployment.hpp"
 #include "engine/serving/incumbents.hpp"
 #include "support/serving_worlds.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -91,10 +92,10 @@ bool is_no_better(const Task& task, const Figures& other, const Figures& figures
   return other.tpot <= figures.tpot && value(other) <= value(figures) * (1.0 + kTie);
 }
 
-TEST_CASE("limits set to what an answer does are kept by it") {
+TEST_CASE("limits set to what an answer does are kept by it" * doctest::test_suite("worlds")) {
   std::mt19937_64 random(12);
   int reached = 0;
-  for (int world = 0; world < 700; ++world) {
+  for (int world = 0; world < test::share_of(700); ++world) {
     CAPTURE(world);
     Task task = test::random_task(random);
     // All batches of an interval, not the few of the lists.
@@ -144,7 +145,7 @@ TEST_CASE("limits set to what an answer does are kept by it") {
       }
     }
   }
-  CHECK(reached > 2000);
+  CHECK(reached > test::share_of(2000));
 }
 
 /// An interval with other batches than this one serves a rate that is reached.

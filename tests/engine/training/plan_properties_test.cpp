@@ -18,6 +18,7 @@
 #include "model/training/stages.hpp"
 #include "model/training/step.hpp"
 #include "support/training_worlds.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch::training {
 namespace {
@@ -174,9 +175,10 @@ std::vector<std::pair<std::string, Task>> pinned_tasks(const Task& task) {
   return all;
 }
 
-TEST_CASE("no value of any choice is better than the choice left open") {
+TEST_CASE("no value of any choice is better than the choice left open" *
+          doctest::test_suite("worlds")) {
   int without = 0, as_good = 0;
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::share_of(150U); ++seed) {
     Task task =
         seed % 3 == 0 ? test::random_training_task(seed) : test::random_task_with_stack(seed);
     if (task.stack && seed % 2 == 0) {
@@ -331,10 +333,11 @@ TEST_CASE("the layers of the stages are the best of all spreads, by every schedu
   for (const int count : by_schedule) CHECK(count > 20);
 }
 
-TEST_CASE("plans are counted as one by one, in every spread and network") {
+TEST_CASE("plans are counted as one by one, in every spread and network" *
+          doctest::test_suite("worlds")) {
   std::int64_t all = 0, all_fitting = 0, meshes = 0, at_low = 0;
   int worlds = 0;
-  for (std::uint64_t seed = 12000; worlds < 300; ++seed) {
+  for (std::uint64_t seed = 12000; worlds < test::share_of(300); ++seed) {
     CAPTURE(seed);
     Task task = seed % 3 == 0   ? test::random_training_task(seed)
                 : seed % 3 == 1 ? test::random_task_on_mesh(seed)
@@ -371,10 +374,10 @@ TEST_CASE("plans are counted as one by one, in every spread and network") {
     all_fitting += fitting;
     meshes += seed % 3 == 1 && plans > 0;
   }
-  CHECK(all_fitting > 1000);
-  CHECK(all - all_fitting > 1000);
-  CHECK(meshes > 50);
-  CHECK(at_low > 3);
+  CHECK(all_fitting > test::share_of(1000));
+  CHECK(all - all_fitting > test::share_of(1000));
+  CHECK(meshes > test::share_of(50));
+  CHECK(at_low > test::share_of(3));
 }
 
 /// Applies a remedy to a task, and removes the choices that have to go.

@@ -18,6 +18,7 @@
 #include "model/training/step_energy.hpp"
 #include "support/best_plan.hpp"
 #include "support/training_worlds.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch::training {
 namespace {
@@ -239,9 +240,10 @@ TEST_CASE("bounds of energies only tighten and are below all that they stand for
   CHECK(solutions > 600);
 }
 
-TEST_CASE("the bound of a search that is stopped later is no less and below the best step") {
+TEST_CASE("the bound of a search that is stopped later is no less and below the best step" *
+          doctest::test_suite("worlds")) {
   int rises = 0;
-  for (std::uint64_t seed = 2000; seed < 2060; ++seed) {
+  for (std::uint64_t seed = 2000; seed < 2000 + test::share_of(60U); ++seed) {
     CAPTURE(seed);
     const Task task = test::random_training_task(seed);
     const PlanResult whole = find_plan(task, {});
@@ -256,7 +258,7 @@ TEST_CASE("the bound of a search that is stopped later is no less and below the 
       last = stopped.lower_bound;
     }
   }
-  CHECK(rises > 150);
+  CHECK(rises > test::share_of(150));
 }
 
 TEST_CASE("bounds of plans only tighten and are below all that they stand for") {

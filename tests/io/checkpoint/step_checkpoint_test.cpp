@@ -18,6 +18,7 @@
 #include "model/training/layout_shelf.hpp"
 #include "support/calculon_worlds.hpp"
 #include "support/training_worlds.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -76,9 +77,9 @@ calculon::Task execution_task(std::uint32_t seed) {
   return task;
 }
 
-TEST_CASE("plans that are searched in many runs are those of one") {
+TEST_CASE("plans that are searched in many runs are those of one" * doctest::test_suite("worlds")) {
   int resumed = 0;
-  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+  for (std::uint64_t seed = 1; seed <= test::share_of(28U); ++seed) {
     CAPTURE(seed);
     const training::Task task = test::random_training_task(seed);
     const training::PlanSpace space(task);
@@ -86,7 +87,7 @@ TEST_CASE("plans that are searched in many runs are those of one") {
     check_in_runs(training::PlanRules(space, shelf), 1 + static_cast<std::int64_t>(seed % 7),
                   resumed);
   }
-  CHECK(resumed > 20);
+  CHECK(resumed > test::share_of(20));
 }
 
 TEST_CASE("plans on a mesh that are searched in many runs are those of one") {

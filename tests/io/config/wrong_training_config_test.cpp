@@ -16,6 +16,7 @@
 #include "io/result/plan_lack.hpp"
 #include "model/training/plan.hpp"
 #include "support/training_worlds.hpp"
+#include "support/worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -123,9 +124,10 @@ bool has_plan(const Task& task) {
   return false;
 }
 
-TEST_CASE("a config that is refused has no plan, and the search ends where there is none") {
+TEST_CASE("a config that is refused has no plan, and the search ends where there is none" *
+          doctest::test_suite("worlds")) {
   int refused = 0, accepted = 0, without = 0;
-  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= test::share_of(2000U); ++seed) {
     RandomChoices r{.random = std::mt19937_64(seed), .text = {}, .choices = {}};
     const std::int64_t inside = r.one_of({1, 2, 4, 6}), outside = r.one_of({1, 2, 3, 4});
     const std::int64_t layers = r.one_of({1, 4, 6, 12});
@@ -176,9 +178,9 @@ TEST_CASE("a config that is refused has no plan, and the search ends where there
     // A part is wrong once: five roles, micro-batch, layers, chunks and recomputation at most.
     CHECK(std::count(told.begin(), told.end(), '\n') < 9);
   }
-  CHECK(refused > 300);
-  CHECK(accepted > 300);
-  CHECK(without > 50);
+  CHECK(refused > test::share_of(300));
+  CHECK(accepted > test::share_of(300));
+  CHECK(without > test::share_of(50));
 }
 
 }  // namespace
