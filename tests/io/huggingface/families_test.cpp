@@ -94,7 +94,7 @@ TEST_CASE("all families of the shelf are right, whatever config they will read")
   CHECK(refusal_of([] { known_families().check(); }) == "accepted");
   std::size_t types = 0;
   for (const Family& family : known_families().all()) types += family.types.size();
-  CHECK(known_families().all().size() == 144);
+  CHECK(known_families().all().size() == 146);
   CHECK(types > 160);
 }
 
@@ -129,6 +129,44 @@ TEST_CASE("counts of worked cases agree to the digit") {
       CHECK(json{{shape.stacks[i].name, shape.stacks[i].text()}} == worked["layers"][i]);
     }
   }
+}
+
+TEST_CASE("released config files are read, and have the parameters of their checkpoints") {
+  const json exaone = {
+      {"model_type", "exaone4"}, {"hidden_size", 5120},       {"intermediate_size", 27392},
+      {"num_hidden_layers", 64}, {"num_attention_heads", 40}, {"num_key_value_heads", 8},
+      {"head_dim", 128},         {"sliding_window", 4096}};
+  json by_text = exaone;
+  by_text["sliding_window_pattern"] = "LLLG";
+  CHECK(shape_of(by_text).stacks[0].text() == shape_of(exaone).stacks[0].text());
+  by_text["num_hidden_layers"] = 6;  // The last layer is full, wherever the pattern ends.
+  CHECK(shape_of(by_text).stacks[0].text() ==
+        "3x(attention+dense w) 1x(attention+dense) 1x(attention+dense w) 1x(attention+dense)");
+  const json ling = {{"model_type", "bailing_moe"},
+                     {"hidden_size", 2048},
+                     {"intermediate_size", 5120},
+                     {"num_hidden_layers", 20},
+                     {"num_attention_heads", 16},
+                     {"num_key_value_heads", 4},
+                     {"head_dim", 128},
+                     {"num_experts", 256},
+                     {"num_experts_per_tok", 8},
+                     {"num_shared_experts", 1},
+                     {"moe_intermediate_size", 512},
+                     {"first_k_dense_replace", 1},
+                     {"vocab_size", 157184},
+                     {"use_qk_norm", true},
+                     {"moe_router_enable_expert_bias", true}};
+  CHECK(parameters_of(ling, known_families()) == 16'255'643'392);
+  const json intern = {{"model_type", "internlm3"}, {"intermediate_size", 10240},
+                       {"num_hidden_layers", 48},   {"num_key_value_heads", 2},
+                       {"head_dim", 128},           {"bias", false},
+                       {"qkv_bias", false},         {"vocab_size", 128512}};
+  CHECK(parameters_of(intern, known_families()) == 8'804'241'408);
+  CHECK(message_of_config({{"model_type", "minimax_m2"}, {"mlp_intermediate_size", 8192}}) ==
+        "accepted");
+  CHECK(message_of_config({{"model_type", "cohere2"}, {"layer_switch", 4}}) == "accepted");
+  CHECK(message_of_config({{"model_type", "hunyuan_v1_dense"}, {"class_num", 0}}) == "accepted");
 }
 
 TEST_CASE("random configs have the parameters that the class of their type builds") {
