@@ -71,14 +71,14 @@ const Schema& budget_area() {
   using B = Budget;
   static constexpr Extra kShare{.limits = kAreaOrNone, .preset = "searched"};
   static constexpr Field kFields[] = {
-      field<&B::package>("package", "of the package", {.limits = kArea, .flags = kRequired}),
-      field<&B::die>("die", "of the die", {.limits = kArea, .flags = kRequired}),
+      field<&B::package>("package", "area of the package", {.limits = kArea, .flags = kRequired}),
+      field<&B::die>("die", "area of the die", {.limits = kArea, .flags = kRequired}),
       element<0, &B::area, &Areas::of>("core", kFraction, kShare),
       element<1, &B::area, &Areas::of>("registers", kFraction, kShare),
       element<2, &B::area, &Areas::of>("L1", kFraction, kShare),
       element<3, &B::area, &Areas::of>("L2", kFraction, kShare),
-      element<4, &B::area, &Areas::of>("memory", "of the controllers: a share, or an amount",
-                                       kShare),
+      element<4, &B::area, &Areas::of>(
+          "memory", "the controllers: a share of the total, or an amount", kShare),
       element<5, &B::area, &Areas::of>("intra", kFraction, kShare),
       element<6, &B::area, &Areas::of>("inter", kFraction, kShare)};
   return schema<B, kFields>("area of a budget", check_areas);
@@ -88,7 +88,7 @@ const Schema& budget_power() {
   using B = Budget;
   static constexpr Extra kShare{.limits = kPowerOrNone, .preset = "searched"};
   static constexpr Field kFields[] = {
-      field<&B::total>("total", "of a chip", {.limits = kPower, .flags = kRequired}),
+      field<&B::total>("total", "power of a chip", {.limits = kPower, .flags = kRequired}),
       element<0, &B::power, &Powers::of>("core", kFraction, kShare),
       element<1, &B::power, &Powers::of>("registers", kFraction, kShare),
       element<2, &B::power, &Powers::of>("L1", kFraction, kShare),
@@ -117,9 +117,9 @@ constexpr Type kEdgeType{.form = Form::Object, .schema = &budget_edge};
 const Schema& schema_of(Rows<TechnologyEquations>) {
   using E = TechnologyEquations;
   static constexpr Field kFields[] = {
-      field<&E::link_ports>("link_ports", "how many ports the wires of a link are divided among"),
-      field<&E::budget_sums>("budget_sums", "whether parts together may have more than the total"),
-      field<&E::gemm_tiles>("gemm_tiles", "which tiles a GEMM alone on a chip may have",
+      field<&E::link_ports>("link_ports", "ports among which the wires of a link are divided"),
+      field<&E::budget_sums>("budget_sums", "whether the parts together may exceed the total"),
+      field<&E::gemm_tiles>("gemm_tiles", "tiles that a GEMM alone on a chip may have",
                             {.flags = kNoCost}),
       field<&E::voltage_floor>("voltage_floor", "the power at the least voltage")};
   static const Schema kSchema = [] {
@@ -137,14 +137,16 @@ const Schema& schema_of(Rows<Transistors>) {
   using T = Transistors;
   static constexpr Field kFields[] = {
       field<&T::frequency>("frequency",
-                           "at which the power is known; of a wire its bits per second",
+                           "frequency at which the power is known; for a wire, its bits per second",
                            {.limits = kFrequencyLimits, .flags = kRequired}),
-      field<&T::voltage>("voltage", "at which the power is known",
+      field<&T::voltage>("voltage", "voltage at which the power is known",
                          {.limits = kVoltage, .flags = kRequired}),
-      field<&T::threshold>("threshold", "", {.limits = kVoltage, .with = "voltage"}),
-      whole("margin", "above the threshold, of the least operating voltage", kMarginType,
+      field<&T::threshold>("threshold", "threshold voltage",
+                           {.limits = kVoltage, .with = "voltage"}),
+      whole("margin", "least operating voltage above the threshold", kMarginType,
             {.limits = kMargin, .with = "voltage"}),
-      field<&T::maximum>("maximum_voltage", "", {.limits = kVoltage, .preset = "none"})};
+      field<&T::maximum>("maximum_voltage", "greatest operating voltage",
+                         {.limits = kVoltage, .preset = "none"})};
   return schema<T, kFields>("transistors", check_voltages);
 }
 
@@ -154,16 +156,16 @@ const Schema& schema_of(Rows<CoreTechnology>) {
       field<&C::lanes>("lanes", "width of its array", {.limits = kSide, .flags = kRequired}),
       field<&C::stages>("stages", "height of its array", {.limits = kSide, .flags = kRequired}),
       field<&C::bundle>("bundle", "cores that share an L1 and a port to the L2"),
-      field<&C::area>("area", "of one core", {.limits = kArea, .flags = kRequired}),
+      field<&C::area>("area", "area of one core", {.limits = kArea, .flags = kRequired}),
       field<&C::power>("power",
-                       "dynamic, at `frequency` and `voltage`; needed unless "
+                       "dynamic power at `frequency` and `voltage`; needed unless "
                        "`accelerator.frequency` is given",
                        {.limits = kPower, .preset = "none"}),
       keys_of<&C::transistors>(),
       field<&C::utilization>("utilization",
-                             "share of the peak that is reached; the default of "
-                             "`execution.compute_utilization`. Left out, that stays as it is, and "
-                             "the chip is shown with 1",
+                             "share of the peak that is reached, the default of "
+                             "`execution.compute_utilization`; without it this key keeps its own "
+                             "default, and the chip is reported with 1",
                              {.limits = kUtilization}),
       field<&C::fma>("fma", "width of the multiply-add unit, for the published GEMM only",
                      {.limits = kSide, .flags = kNoCost})};
@@ -173,59 +175,62 @@ const Schema& schema_of(Rows<CoreTechnology>) {
 const Schema& schema_of(Rows<LevelTechnology>) {
   using L = LevelTechnology;
   static constexpr Field kFields[] = {
-      field<&L::scope>("scope", "who has one of its own", {.flags = kRequired}),
-      field<&L::bank>("bank", "the unit it is built of",
+      field<&L::scope>("scope", "unit that has a level of its own", {.flags = kRequired}),
+      field<&L::bank>("bank", "size of a bank of the level",
                       {.limits = kSizeLimits, .flags = kRequired}),
-      field<&L::cell_area>("cell_area", "of a bit", {.limits = kCellArea, .flags = kRequired}),
+      field<&L::cell_area>("cell_area", "area of the cell of a bit",
+                           {.limits = kCellArea, .flags = kRequired}),
       field<&L::overhead>("overhead", "share of the level's area that is periphery",
                           {.limits = kOverhead}),
-      field<&L::port_area>("port_area",
-                           "of the crossbar: this much for every bank times every bundle",
+      field<&L::port_area>("port_area", "area of the crossbar for each pair of a bank and a bundle",
                            {.limits = kAreaOrNone}),
-      field<&L::energy>("energy", "of a bit moved", {.limits = kEnergy, .flags = kRequired}),
-      field<&L::leakage>("leakage", "of a bit held", {.limits = kLeakage, .flags = kRequired}),
+      field<&L::energy>("energy", "energy to move a bit", {.limits = kEnergy, .flags = kRequired}),
+      field<&L::leakage>("leakage", "leakage power of a stored bit",
+                         {.limits = kLeakage, .flags = kRequired}),
       field<&L::utilization>("utilization", "share of the bandwidth that is reached",
                              {.limits = kUtilization}),
-      field<&L::latency>("latency", "of one access", {.limits = kLatencyLimits})};
+      field<&L::latency>("latency", "latency of one access", {.limits = kLatencyLimits})};
   return schema<L, kFields>("level of a technology");
 }
 
 const Schema& schema_of(Rows<MemoryTechnology>) {
   using M = MemoryTechnology;
   static constexpr Field kFields[] = {
-      field<&M::stack>("stack", "what one holds", {.limits = kSizeLimits, .flags = kRequired}),
-      field<&M::stack_area>("stack_area", "its place in the package",
+      field<&M::stack>("stack", "capacity of a stack", {.limits = kSizeLimits, .flags = kRequired}),
+      field<&M::stack_area>("stack_area", "area of a stack in the package",
                             {.limits = kArea, .flags = kRequired}),
-      field<&M::controller_area>("controller_area", "of its controller, on the die",
+      field<&M::controller_area>("controller_area", "area of the controller of a stack on the die",
                                  {.limits = kArea, .flags = kRequired}),
       field<&M::links_per_stack>("links_per_stack", "wires of a stack", {.flags = kRequired}),
       field<&M::links_per_mm>("links_per_mm", "wires that cross a mm of die edge",
                               {.limits = kDensity, .flags = kRequired}),
       keys_of<&M::transistors>(),
-      field<&M::energy>("energy", "of a bit moved at the nominal voltage",
+      field<&M::energy>("energy", "energy to move a bit at the nominal voltage",
                         {.limits = kEnergy, .flags = kRequired}),
-      field<&M::leakage>("leakage", "of a bit held", {.limits = kLeakage, .flags = kRequired}),
+      field<&M::leakage>("leakage", "leakage power of a stored bit",
+                         {.limits = kLeakage, .flags = kRequired}),
       field<&M::utilization>("utilization", "share of the bandwidth that is reached",
                              {.limits = kUtilization}),
-      field<&M::latency>("latency", "of one access", {.limits = kLatencyLimits})};
+      field<&M::latency>("latency", "latency of one access", {.limits = kLatencyLimits})};
   return schema<M, kFields>("memory of a technology");
 }
 
 const Schema& schema_of(Rows<LinkTechnology>) {
   using L = LinkTechnology;
   static constexpr Field kFields[] = {
-      field<&L::area>("area", "of one wire's driver on the die",
+      field<&L::area>("area", "area of the driver of a wire on the die",
                       {.limits = kArea, .flags = kRequired}),
       field<&L::links_per_mm>("links_per_mm", "wires that cross a mm of die edge",
                               {.limits = kDensity, .flags = kRequired}),
       keys_of<&L::transistors>(),
-      field<&L::energy>("energy", "of a bit moved at the nominal voltage",
+      field<&L::energy>("energy", "energy to move a bit at the nominal voltage",
                         {.limits = kEnergy, .flags = kRequired}),
       field<&L::utilization>("utilization", "share of the bandwidth that is reached",
                              {.limits = kUtilization}),
-      field<&L::latency>("latency",
-                         "shown of the chip; messages take that of their dimension of the network",
-                         {.limits = kLatencyLimits})};
+      field<&L::latency>(
+          "latency",
+          "latency in reports of the chip; messages take that of their network dimension",
+          {.limits = kLatencyLimits})};
   return schema<L, kFields>("link of a technology");
 }
 
@@ -245,10 +250,11 @@ const Schema& schema_of(Rows<Technology>) {
 
 const Schema& schema_of(Rows<Budget>) {
   static constexpr Field kFields[] = {
-      whole("area", "of the die", kAreaType, {.flags = kRequired}),
-      whole("power", "of a chip", kPowerType, {.flags = kRequired}),
-      whole("edge", "of the die", kEdgeType, {.preset = "searched"}),
-      field<&Budget::step>("step", "the grid for shares that are left out", {.limits = {1e-4, 1}})};
+      whole("area", "areas of die and package, and their division", kAreaType,
+            {.flags = kRequired}),
+      whole("power", "power of a chip, and its division", kPowerType, {.flags = kRequired}),
+      whole("edge", "division of the edge of the die", kEdgeType, {.preset = "searched"}),
+      field<&Budget::step>("step", "grid of the shares that are searched", {.limits = {1e-4, 1}})};
   return schema<Budget, kFields>("budget");
 }
 
