@@ -102,7 +102,7 @@ MaybeInfeasible check_stage_members(const Problem& problem, const Mapping& mappi
   const DataflowGraph& graph = problem.workload.graph;
   const std::int64_t stages = degree_of(mapping.network, Strategy::Pipeline);
   const std::int64_t indices = saturating_product(stages, problem.partition_limit());
-  std::set<std::int64_t> met;
+  std::set<std::int64_t> seen;
   std::set<std::int64_t> taken;
   for (std::size_t i = 0; i < mapping.partition.size(); ++i) {
     const Kernel& kernel = graph.kernels()[i];
@@ -115,7 +115,7 @@ MaybeInfeasible check_stage_members(const Problem& problem, const Mapping& mappi
       return violation(Resource::Partitions, partition, indices, kernel.name);
     }
     const std::int64_t stage = problem.stage_of(partition);
-    met.insert(stage);
+    seen.insert(stage);
     if (kernel.phase == Phase::Forward) continue;
     const std::int64_t forward = problem.stage_of(mapping.partition[kernel.forward()->index()]);
     if (forward != stage) return violation(Resource::Stages, stage, forward, kernel.name);
@@ -126,7 +126,7 @@ MaybeInfeasible check_stage_members(const Problem& problem, const Mapping& mappi
     if (seam.next_step && from != to)
       return violation(Resource::Stages, to, from, graph.kernel(seam.to).name);
   }
-  const auto count = static_cast<std::int64_t>(met.size());
+  const auto count = static_cast<std::int64_t>(seen.size());
   if (count < stages) return violation(Resource::Stages, stages, count, "");
   return std::nullopt;
 }

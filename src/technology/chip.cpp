@@ -16,8 +16,8 @@ namespace dfsearch {
 namespace {
 
 double cubic(double voltage, double threshold) {
-  const double over = voltage - threshold;
-  return voltage * (over * over);
+  const double overdrive = voltage - threshold;
+  return voltage * (overdrive * overdrive);
 }
 
 /// Proportional to the speed: (V - t)^2 / V, as a product of two factors that each grow

@@ -2,11 +2,11 @@
 //
 // A kernel, with the kernels of its partition that must go along, moves to the partition of a
 // neighbour, to one that runs about as early, or to one of its own.  A move that makes the fusion
-// worse by d ticks is accepted with probability 2^(-d / heat).  In each round the heat, the
-// temperature, falls from a share of the median cost of such moves in a sample (White 1984) to
-// nearly 0.  Each round begins at the best fusion so far, lasts longer and has a lower heat.
+// worse by d ticks is accepted with probability 2^(-d / temperature).  In each round the
+// temperature falls from a share of the median cost of such moves in a sample (White 1984) to
+// nearly 0.  Each round begins at the best fusion so far, lasts longer and has a lower temperature.
 //
-// Times are ticks, and all draws are whole numbers or their products with the heat, so that all
+// Times are ticks, and random numbers are integers or their products with the temperature, so all
 // machines make the same moves.  The tables cost the result again.
 //
 // tests/engine/fusion/move_fusion_test.cpp: never worse, allowed, costed right, against brute
@@ -27,13 +27,13 @@ namespace {
 
 struct Round {
   std::int64_t moves;  // for each kernel
-  double heat;         // as a multiple of the median rise
+  double temperature;  // as a multiple of the median rise
 };
 
 // The first round is short; with eight times the moves the distance to the best fusion halves.
-constexpr std::array kRounds = {Round{.moves = 64, .heat = 0.7},  //
-                                Round{.moves = 512, .heat = 0.6},
-                                Round{.moves = 4'096, .heat = 0.4}};
+constexpr std::array kRounds = {Round{.moves = 64, .temperature = 0.7},  //
+                                Round{.moves = 512, .temperature = 0.6},
+                                Round{.moves = 4'096, .temperature = 0.4}};
 constexpr int kSampledMoves = 512;  // for the median
 constexpr std::int64_t kBlocks = 64;
 constexpr double kCooling = 0.94;  // from block to block
@@ -42,12 +42,12 @@ constexpr std::int64_t kMovesBetweenChecks = 1'024;
 
 }  // namespace
 
-MoveSearch::MoveSearch(const FusionTables& tables, Fusion start, std::uint64_t draws)
+MoveSearch::MoveSearch(const FusionTables& tables, Fusion start, std::uint64_t seed)
     : tables_(tables),
       parts_(tables, start),
       best_(std::move(start)),
       least_(best_.time),
-      random_(draws) {}
+      random_(seed) {}
 
 bool MoveSearch::advance(Work& work) {
   std::int64_t unchecked = 0;
@@ -69,7 +69,7 @@ void MoveSearch::begin_round() {
   least_ = best_.time;
   blocks_left_ = kBlocks;
   moves_ = 1 + round.moves * static_cast<std::int64_t>(tables_.size()) / kBlocks;
-  heat_ = round.heat * median_rise();
+  temperature_ = round.temperature * median_rise();
 }
 
 /// Median cost of the moves that make the fusion worse, in ticks; 0 if there are none.
@@ -94,7 +94,7 @@ void MoveSearch::go_on_from(Fusion better) {
 /// Begins the next block; returns false after the last.
 bool MoveSearch::cool() {
   if (blocks_left_ > 0) {
-    heat_ *= kCooling;
+    temperature_ *= kCooling;
   } else if (round_ < static_cast<int>(kRounds.size())) {
     begin_round();
   } else {
@@ -110,14 +110,14 @@ std::size_t MoveSearch::draw(std::size_t below) {
   return static_cast<std::size_t>(((random_() >> 32) * static_cast<std::uint64_t>(below)) >> 32);
 }
 
-/// Greatest rise of the time that a move may cause: about heat times -log2 of a number between 0
-/// and 1.
+/// The greatest rise of the time that a move may cause: about the temperature times -log2 of a
+/// number between 0 and 1.
 Ticks MoveSearch::draw_rise() {
   const std::uint64_t bits = random_();
   const auto zeros = static_cast<double>(std::countl_zero(bits | 1));
   const double below = static_cast<double>(random_() >> 11) * 0x1p-53;
   constexpr Ticks kMost = kNever / 4;
-  return static_cast<Ticks>(std::min(static_cast<double>(kMost), heat_ * (zeros + below)));
+  return static_cast<Ticks>(std::min(static_cast<double>(kMost), temperature_ * (zeros + below)));
 }
 
 std::size_t MoveSearch::draw_target(std::size_t kernel) {

@@ -18,10 +18,10 @@ namespace dfsearch {
 /// refers, and of the start.  Used by one thread.
 class MoveSearch {
  public:
-  /// `start` is a fusion of `tables`, for which moves are possible.  `draws` is the seed of the
-  /// random moves: another seed may find another fusion.
+  /// `start` is a fusion of `tables`, for which moves are possible.  `seed` starts the
+  /// random moves: another one may find another fusion.
   MoveSearch(const FusionTables& tables, Fusion start,
-             std::uint64_t draws = std::mt19937_64::default_seed);
+             std::uint64_t seed = std::mt19937_64::default_seed);
 
   [[nodiscard]] static bool is_possible(const FusionTables& tables) {
     return MovingParts::is_possible(tables);
@@ -66,7 +66,7 @@ class MoveSearch {
   std::int64_t blocks_left_ = 0;  // in the round; moves of a block have the same temperature
   std::int64_t moves_left_ = 0;   // in the block
   std::int64_t moves_ = 0;        // moves of a block
-  double heat_ = 0.0;             // the temperature, in ticks
+  double temperature_ = 0.0;      // in ticks
   bool ended_ = false;
 };
 

@@ -378,7 +378,8 @@ void check_role(const Task& task, const Role& role, Side side, const std::string
   } else if (!has_room(task, role)) {
     reasons.push_back(where + "tensor: the model or the network has no room for such degrees");
   } else if (task.framework) {
-    for (const std::string_view lack : lacks(*task.framework, role, task.speculation.kind)) {
+    for (const std::string_view lack :
+         unsupported_features(*task.framework, role, task.speculation.kind)) {
       reasons.push_back(fmt::format("{}{} does not run it: {}", side == Side::Prefill ? where : "",
                                     name_of(*task.framework), lack));
     }

@@ -188,7 +188,7 @@ std::string why_not(const Task& task, const Role& role) {
   }
   if (!runs(task, role)) {
     return fmt::format("{}: {}", name_of(*task.framework),
-                       lacks(*task.framework, role, task.speculation.kind).front());
+                       unsupported_features(*task.framework, role, task.speculation.kind).front());
   }
   return "";
 }

@@ -17,22 +17,22 @@
 namespace dfsearch {
 
 struct ShardingCompletion {
-  std::vector<LoopPair> sharding;  ///< each from the loops left
+  std::vector<LoopPair> sharding;  ///< for each kernel one of its remaining loops
   /// Its cost with the fusion; none if it does not fit.
   std::optional<Cost> cost;
   std::size_t branch_on = 0;  ///< an undecided kernel
 };
 
-/// A good sharding among `decisions.sharding` for a fusion given as the partition of
-/// each kernel, and the kernel whose choice takes the most time that the bounds
-/// of single kernels do not see.  Not all kernels are decided.  Throws Stopped.
+/// A good sharding among `decisions.sharding` for a fusion given as the partition of each kernel.
+/// `branch_on` is the kernel whose time in this sharding exceeds its own lower bound the most.  At
+/// least one kernel is undecided.  Throws Stopped.
 ShardingCompletion complete_sharding(const Problem& problem, const LayerDecisions& decisions,
                                      const std::vector<std::int64_t>& partition,
                                      const Deadline& deadline = {});
 
 struct BestLoneSharding {
-  Clock clock;                     ///< of the shardings left
-  Ticks time = 0;                  ///< no sharding takes less, counted in it
+  Clock clock;                     ///< the clock of the remaining shardings
+  Ticks time = 0;                  ///< the least time of any sharding, in ticks of `clock`
   std::vector<LoopPair> sharding;  ///< the sharding of this time
   std::size_t branch_on = 0;       ///< an undecided kernel
 };

@@ -205,14 +205,14 @@ class StageSearch {
       KernelSet stage = order_->borders[ends[s]];
       stage -= order_->borders[begin];
       const auto count = static_cast<std::int64_t>(stage.size());
-      std::int64_t met = 0;
+      std::int64_t position = 0;
       for (const bool back : {false, true}) {
         for (const KernelId id : graph.topological_order()) {
           const std::size_t k = id.index();
           if (!stage.contains(k) || order_->backward.contains(k) != back) continue;
-          partition[k] =
-              static_cast<std::int64_t>(s) * limit + (count <= limit ? met : met * limit / count);
-          ++met;
+          partition[k] = static_cast<std::int64_t>(s) * limit +
+                         (count <= limit ? position : position * limit / count);
+          ++position;
         }
       }
     }

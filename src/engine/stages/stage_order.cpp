@@ -28,7 +28,7 @@ std::optional<std::vector<KernelSet>> order_ideals(const Before& before, const K
                                                    std::size_t most, const Deadline& deadline) {
   PacedDeadline paced(deadline, 10'000);
   std::vector<KernelSet> ideals{KernelSet(before.size())};
-  std::unordered_set<KernelSet, KernelSetHash> met{ideals.front()};
+  std::unordered_set<KernelSet, KernelSetHash> known{ideals.front()};
   for (std::size_t i = 0; i < ideals.size(); ++i) {
     kernels.for_each([&](std::size_t k) {
       paced.check();
@@ -38,7 +38,7 @@ std::optional<std::vector<KernelSet>> order_ideals(const Before& before, const K
       before[k].for_each_common(kernels, [&](std::size_t other) {
         if (before[other].contains(k)) next.insert(other);
       });
-      if (!next.contains_common(before[k], kernels) || !met.insert(next).second) return;
+      if (!next.contains_common(before[k], kernels) || !known.insert(next).second) return;
       if (ideals.size() <= most) ideals.push_back(std::move(next));
     });
     if (ideals.size() > most) return std::nullopt;

@@ -1,7 +1,7 @@
-// The kernels are sorted once, by time for weight; for each anchor the knapsack takes kernels that
-// may share a partition with it until the first does not fit, mostly after a few.  Kernels without
-// a weight always fit.  In a large graph paths do not matter (FusionTables::sees_paths), so their
-// time is summed up once for each class of kernels.
+// Kernels are sorted once by the ratio of time to weight.  For each anchor a fractional knapsack
+// takes the kernels that may share a partition with it, until one does not fit, mostly after a few.
+// Kernels without a weight always fit.  Their time is summed up once for each class of kernels in a
+// large graph, where paths are not considered (FusionTables::sees_paths).
 
 #include "engine/tables/most_beside.hpp"
 
@@ -77,13 +77,13 @@ Ticks MostBeside::weightless_beside(std::size_t anchor) const {
     add(own, kernel.pin);
     add(own, -1);
   } else {
-    // No pin is -1, which is the least.
+    // Kernels without a pin have -1, the least value.
     for (auto of = others_->of_class.lower_bound(own);
          of != others_->of_class.end() && of->first[0] == own[0] && of->first[1] == own[1]; ++of) {
       sum += of->second;
     }
   }
-  // It was counted with its class.
+  // The sum over its class includes the anchor.
   if (kernel.weight == Bytes{}) sum -= kernel.*time_;
   return sum;
 }

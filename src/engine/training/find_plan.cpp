@@ -275,7 +275,7 @@ RuledOut ruled_out(const Task& task, const Plan& plan) {
   }
   check_network(task, plan, reasons);
   if (!task.framework) return reasons;
-  for (const std::string_view lack : lacks(*task.framework, task.facts(), plan)) {
+  for (const std::string_view lack : unsupported_features(*task.framework, task.facts(), plan)) {
     reasons.push_back(fmt::format("{} does not run it: {}", name_of(*task.framework), lack));
   }
   if (!can_number(*task.framework, plan.network, plan.layout)) {
@@ -383,11 +383,12 @@ NoPlan why_no_plan(const Task& task, const Deadline& deadline) {
     any.framework.reset();
     bool first = true;
     for_each_plan(any, deadline, [&](const Plan& plan) {
-      std::vector<std::string_view> found = lacks(*task.framework, task.facts(), plan);
+      std::vector<std::string_view> found =
+          unsupported_features(*task.framework, task.facts(), plan);
       why.other_ranks = found.empty();
-      if (first || found.size() < why.lacks.size()) why.lacks = std::move(found);
+      if (first || found.size() < why.unsupported.size()) why.unsupported = std::move(found);
       first = false;
-      return !why.lacks.empty();
+      return !why.unsupported.empty();
     });
     if (!first) return why;
   }

@@ -25,10 +25,10 @@ namespace dfsearch::training {
 struct NoPlan {
   /// Keys without whose values, each alone left out, there are plans.
   std::vector<std::string> pins;
-  /// All that keeps the framework from the plan that it lacks least of; only if there are plans
+  /// The fewest features of any plan that the framework does not support; only if there are plans
   /// without a framework.
-  std::vector<std::string_view> lacks;
-  /// The framework lacks nothing of some plan, but its ranks are numbered in another order.
+  std::vector<std::string_view> unsupported;
+  /// The framework supports some plan, but numbers its ranks in another order.
   bool other_ranks = false;
 };
 

@@ -138,7 +138,8 @@ std::vector<Degrees> PlanSpace::degrees(const Degrees& inner) const {
     if (divides_batch && has_stages && degrees[Role::Pipeline] <= blocks_.layers() &&
         choice[static_cast<std::size_t>(Role::Data)].allows(degrees.replicas()) &&
         choice[static_cast<std::size_t>(Role::Pipeline)].allows(degrees[Role::Pipeline]) &&
-        (!task_.framework || lacks(*task_.framework, task_.facts(), degrees).empty())) {
+        (!task_.framework ||
+         unsupported_features(*task_.framework, task_.facts(), degrees).empty())) {
       found.push_back(degrees);
     }
   }
@@ -190,7 +191,8 @@ std::vector<Plan> PlanSpace::shapes(const Degrees& degrees, std::int64_t micro_b
   plan.layout = layout;
   const auto decide = [&](const auto& next, std::size_t i) -> void {
     if (i == decisions().size()) {
-      if (!task_.framework || lacks(*task_.framework, facts, plan).empty()) found.push_back(plan);
+      if (!task_.framework || unsupported_features(*task_.framework, facts, plan).empty())
+        found.push_back(plan);
       return;
     }
     const Decision& decision = decisions()[i];

@@ -100,7 +100,7 @@ void read_modules(const YamlNode& root, FleetSection& fleet, ServedSection& serv
   }
 }
 
-/// A number is the share of the memory.
+/// A plain number is the share of the memory.
 void read_utilization(const YamlNode& serving, serving::Utilization& utilization,
                       InputMessages& messages) {
   const YamlEntry* entry = serving.find("utilization");
@@ -170,7 +170,7 @@ serving::Pool pool_of(const PoolSection& text) {
   return pool;
 }
 
-/// The file of the shelf that has the times of the engine of a pool; empty: none has.
+/// The shelf's file with the times of the engine of a pool; empty: there is none.
 std::string engine_name(const YamlNode& root, std::size_t pool) {
   const YamlNode& pools = root.find("serving")->value.find("pools")->value;
   const YamlEntry* system = pools.items[pool].find("system");
@@ -275,7 +275,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                    "another kind or no speculation");
     }
   };
-  // A request whose only token is the first has no time for each token after it.
+  // The time per token after the first (tpot) needs a request of several tokens of output.
   const auto check_outputs = [&](const serving::Task& task, const Place& place) {
     const bool decodes = std::any_of(task.requests.begin(), task.requests.end(),
                                      [](const auto& request) { return request.output > 1; });
@@ -288,7 +288,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                    "objectives interactivity and front");
     }
   };
-  // A job is served by replicas that do both.
+  // Jobs are modelled on aggregated replicas only.
   if (served.num_requests) {
     const YamlEntry* modes = reader.required("serving")->value.find("modes");
     if (!modes) config.task.modes = {serving::Mode::Aggregated};

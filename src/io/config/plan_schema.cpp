@@ -59,7 +59,7 @@ void check_framework(const Task& task, Report& report) {
       for (int zero = 0; zero <= 3; ++zero) {
         training::Plan tried{.zero = zero};
         decision.set(tried, value);
-        lack = lacks(*task.framework, {}, tried);
+        lack = unsupported_features(*task.framework, {}, tried);
         if (lack.empty()) return true;
       }
       return false;

@@ -52,7 +52,7 @@ Bytes size_of(std::int64_t outer, std::int64_t rows, std::int64_t columns, Bytes
          word;
 }
 
-/// Names go to reports and files, line by line.
+/// Reports and files print a name within a line, so it has no control characters.
 void check_name(const SetupNode& node, const std::string& name) {
   const bool printable = std::none_of(name.begin(), name.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -187,8 +187,8 @@ void check_unique(const SetupGraph& graph) {
   }
 }
 
-/// Refuses a `num_input` of 1 beside kernels without one: DFModel keeps them in other partitions,
-/// dfsearch does so only for numbers above 1.
+/// Refuses a `num_input` of 1 if other kernels have none: DFModel puts the two in different
+/// partitions, dfsearch only separates kernels with a number above 1.
 void check_repeats(const SetupGraph& graph) {
   const bool all = std::all_of(graph.kernels.begin(), graph.kernels.end(),
                                [](const SetupKernel& k) { return k.body.has("num_input"); });
@@ -219,8 +219,8 @@ void refuse_tensor_fields(const SetupNode& node) {
   node.refuse("zero_out", "every tensor has the size of its producer's output");
 }
 
-/// Which input a tensor is: the one of its size, or the next one if both have it, none is given or
-/// there is only one.
+/// The input of the consumer that a tensor is.  It is the one of the tensor's size, and the next
+/// unused one if both have this size, no size is given or there is only one input.
 void find_operands(SetupGraph& graph, Bytes word) {
   std::vector<bool> has_first(graph.kernels.size(), false);
   for (SetupTensor& item : graph.tensors) {
@@ -267,7 +267,7 @@ std::vector<std::string> input_size_fields(KernelKind kind) {
 
 namespace {
 
-/// Setups do not say which kernels share a weight, but generators name the backward kernel after
+/// Setups do not state which kernels share a weight, but generators name the backward kernel after
 /// the forward one.
 void share_weights(std::vector<SetupKernel>& kernels) {
   const auto elements = [](const Kernel& k) {
@@ -285,7 +285,7 @@ void share_weights(std::vector<SetupKernel>& kernels) {
   }
 }
 
-/// Nor do they say which rows are coupled, which costs nothing in the equations of DFModel.
+/// Setups do not state coupled rows either: these cost nothing in the equations of DFModel.
 void couple_rows(std::vector<SetupKernel>& kernels) {
   for (SetupKernel& item : kernels) {
     if (item.kernel.kind == KernelKind::Elementwise) {

@@ -1,6 +1,6 @@
-// Recognises by comparison: the parameters are read off the first kernels, then
-// every kernel and connection must be the one that these parameters give
-// (docs/model.md, section 9).
+// A workload is recognised by comparison: its parameters are read from the first kernels, and then
+// every kernel and connection has to be the one that these parameters give (docs/model.md, section
+// 9).
 
 #include "io/dfmodel/dfmodel_graph.hpp"
 
@@ -49,8 +49,7 @@ std::string description(const Expected& expected) {
          expected.second_communication;
 }
 
-/// True if kernels and connections are those expected; else reports the first
-/// that is not.
+/// Returns whether kernels and connections are as expected, and reports the first one that is not.
 bool check_graph(const SetupNode& block, const SetupGraph& graph,
                  const std::vector<Expected>& kernels, const std::set<Edge>& edges) {
   const std::string why = "cannot be expressed: not the graph of DFModel's generator for " +
@@ -207,7 +206,7 @@ std::string dlrm_yaml(const SetupNode& execution, const SetupNode& block, const 
   const bool inside = block.has("global_batch_size") || !execution.has("global_batch_size");
   const std::int64_t batch =
       (inside ? block : execution).required_count("global_batch_size").value_or(1);
-  // The generator takes it; later blocks do not repeat it.
+  // A block may omit pooled_row; the memory of the exchange then determines it.
   const double row_bytes = static_cast<double>(tables) * static_cast<double>(embedding) *
                            static_cast<double>(shape.batch) * static_cast<double>(word);
   const double pooled = exchange.kernel.memory.in_base_units() / row_bytes;
@@ -263,8 +262,8 @@ std::string hpl_yaml(const SetupNode& block, const SetupGraph& graph, std::int64
       n, b, kernels.size(), word, copies(block));
 }
 
-/// The least radix with this depth, or with the next greater one there is; the
-/// radix shows in nothing else, so any other of that depth would do.
+/// The least radix with this depth, or with the next greater depth that a radix has.  The graph
+/// depends on the radix by this depth only.
 std::int64_t fft_radix(std::int64_t side, std::int64_t depth) {
   std::int64_t least = 3;  // from here on the depth never falls
   std::int64_t most = kLargestCount;

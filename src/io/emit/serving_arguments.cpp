@@ -53,7 +53,7 @@ Emitted begin(const LaunchedRole& role, Framework framework) {
   if (role.depth > 0) {
     emitted.lack(fmt::format("speculation of {} tokens: name the drafting model", role.depth));
   }
-  emitted.refuse(lacks(framework, role, serving::Drafting::Sequence));
+  emitted.refuse(unsupported_features(framework, role, serving::Drafting::Sequence));
   return emitted;
 }
 

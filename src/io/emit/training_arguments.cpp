@@ -129,7 +129,7 @@ void check_plan(const LaunchedPlan& plan, Framework framework, Emitted& emitted)
                                    .experts = workload.value("experts", std::int64_t{0}) > 0,
                                    .tied = workload.value("tied", false)};
   const training::Plan searched = searched_plan(plan);
-  emitted.refuse(training::lacks(framework, model, searched));
+  emitted.refuse(training::unsupported_features(framework, model, searched));
   if (workload.contains("kinds")) {
     emitted.refuse(std::vector<std::string>{
         "arguments for layers of several kinds, which frameworks read as patterns of their own"});

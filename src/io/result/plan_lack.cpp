@@ -12,9 +12,9 @@ std::string no_plan_text(const training::Task& task, const training::NoPlan& why
         "the strategies of system.network, or training.framework",
         name_of(*task.framework));
   }
-  if (!why.lacks.empty()) {
+  if (!why.unsupported.empty()) {
     return fmt::format("{} runs no plan of all that is given: {}", name_of(*task.framework),
-                       fmt::join(why.lacks, "; "));
+                       fmt::join(why.unsupported, "; "));
   }
   std::string text = "no plan has all that is given";
   text += why.pins.empty() ? ", nor with any one of it left open"

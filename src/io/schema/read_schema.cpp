@@ -338,8 +338,8 @@ class MapReport final : public Report {
     for (const void* member : members) {
       const YamlEntry* found = entry(member);
       if (!found) continue;
-      const bool over = found->value.place.is_override();
-      if (!first || (over && !first->value.place.is_override())) first = found;
+      const bool is_override = found->value.place.is_override();
+      if (!first || (is_override && !first->value.place.is_override())) first = found;
     }
     reader_.messages().add(first ? first->value.place : reader_.place(), row(*members.begin()).key,
                            what);

@@ -30,10 +30,10 @@ struct BlockKernel {
   Bytes output{};
   Bytes gradients{};
   bool recomputed = false;  ///< computed again in the backward pass
-  bool again = false;       ///< its exchange of the forward pass takes place again
+  bool again = false;       ///< the backward pass repeats its exchange of the forward pass
   bool working = true;      ///< its activations count in the working space
   bool kept = true;         ///< its activations are kept for the backward pass
-  bool output_kept = true;  ///< and its output is
+  bool output_kept = true;  ///< its output is kept, too
   Exchange exchange = Exchange::None;
   bool overlapped = false;  ///< a matrix product that its exchange hides behind
   double exchanged = 0.0;   ///< elements of the whole value that is exchanged
@@ -54,13 +54,13 @@ struct PassTimes {
   Seconds memory{};
 };
 
-/// The exchanges of a tensor group that a block waits for, and how long links are busy.
+/// The exposed exchanges of a tensor group in a block, and the times that links are busy.
 struct ExchangeTimes {
-  Seconds forward{};        ///< waited for in the forward pass
-  Seconds backward{};       ///< likewise in the backward pass
-  Seconds again{};          ///< likewise for exchanges that take place again
-  Seconds backward_link{};  ///< links in the backward pass
-  Seconds again_link{};     ///< links of exchanges that take place again
+  Seconds forward{};        ///< exposed in the forward pass
+  Seconds backward{};       ///< exposed in the backward pass
+  Seconds again{};          ///< exposed, by exchanges that the backward pass repeats
+  Seconds backward_link{};  ///< busy links in the backward pass
+  Seconds again_link{};     ///< busy links by repeated exchanges
 };
 
 /// A block; the last one of a chunk, at the edge, may exchange by other operations.
@@ -73,7 +73,7 @@ struct BlockTimes {
   ExchangeTimes edge;
 };
 
-/// Without a network the exchanges take no time: nothing in the sum is then more than with any.
+/// Without a network the exchanges take no time, and no time is more than with any network.
 BlockTimes block_times(const BlockKernels& kernels, const ModelShape& transformer,
                        const Machine& machine, const Execution& execution,
                        const NetworkDimension* network);

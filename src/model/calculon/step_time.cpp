@@ -126,16 +126,16 @@ Seconds data_time(const StepBasis& basis, const GradientSums& sums) {
     delayed_hops =
         std::min(std::floor(schedule.chunk_blocks * sums.block / chunk), schedule.last_round);
   }
-  const Seconds over = schedule.chunk_blocks * sums.block - schedule.stages * window +
-                       delayed_hops * basis.backward_hop +
-                       schedule.stages * schedule.chunk_blocks * compute * sums.usage;
+  const Seconds excess = schedule.chunk_blocks * sums.block - schedule.stages * window +
+                         delayed_hops * basis.backward_hop +
+                         schedule.stages * schedule.chunk_blocks * compute * sums.usage;
   Seconds last_window{};
   if (before > 0.0) last_window = window - basis.backward_hop - (base + edge) / 2.0 + update;
-  const Seconds late = before * sums.block + compute * sums.usage - last_window;
+  const Seconds last_excess = before * sums.block + compute * sums.usage - last_window;
   return sums.block +
          (schedule.chunks - 1.0) *
-             (over > Seconds{} ? over : schedule.chunk_blocks * sums.block * sums.usage) +
-         (late > Seconds{} ? late : before * sums.block * sums.usage);
+             (excess > Seconds{} ? excess : schedule.chunk_blocks * sums.block * sums.usage) +
+         (last_excess > Seconds{} ? last_excess : before * sums.block * sums.usage);
 }
 
 }  // namespace dfsearch::calculon

@@ -25,7 +25,7 @@ struct Polynomial {
   std::array<double, 3> of{};
 
   [[nodiscard]] double at(double s) const { return of[0] + s * (of[1] + s * of[2]); }
-  [[nodiscard]] double over(const Sums& sums) const {
+  [[nodiscard]] double sum_over(const Sums& sums) const {
     return of[0] * sums[0] + of[1] * sums[1] + of[2] * sums[2];
   }
 };
@@ -179,13 +179,13 @@ HplTime hpl_time(const HplRun& run, const HplRates& rates) {
     const Polynomial panel = parts.panel + run.hidden * parts.swap;
     const Range waits = waiting_steps(run, parts.update + -1.0 * panel, all.steps);
     all.waits = waits.end - waits.first;
-    time += (1.0 - run.hidden) * parts.swap.over(every) +
-            parts.update.over(sums(run, 0, waits.first)) +
-            panel.over(sums(run, waits.first, waits.end)) +
-            parts.update.over(sums(run, waits.end, all.steps));
+    time += (1.0 - run.hidden) * parts.swap.sum_over(every) +
+            parts.update.sum_over(sums(run, 0, waits.first)) +
+            panel.sum_over(sums(run, waits.first, waits.end)) +
+            parts.update.sum_over(sums(run, waits.end, all.steps));
   } else {
     all.waits = all.steps;
-    time += (parts.update + parts.panel + parts.swap).over(every);
+    time += (parts.update + parts.panel + parts.swap).sum_over(every);
   }
   if (run.processes() > 1) {
     const double n = number(run.n);

@@ -10,10 +10,10 @@
 
 namespace dfsearch::serving {
 
-/// The features that the framework lacks to run replicas of this structure, chunk and depth.  All
+/// The reasons for which the framework refuses replicas of this structure, chunk and depth.  All
 /// frameworks can serve aggregated and disaggregated.
-inline std::vector<std::string_view> lacks(Framework framework, const Role& role,
-                                           Drafting drafting) {
+inline std::vector<std::string_view> unsupported_features(Framework framework, const Role& role,
+                                                          Drafting drafting) {
   const Structure& s = role.structure;
   std::vector<std::string_view> list;
   const auto lack = [&](bool is_asked, std::string_view what) {
@@ -39,7 +39,8 @@ inline std::vector<std::string_view> lacks(Framework framework, const Role& role
 
 /// Whether the framework of the task, if any, can run the replicas.
 inline bool runs(const Task& task, const Role& role) {
-  return !task.framework || lacks(*task.framework, role, task.speculation.kind).empty();
+  return !task.framework ||
+         unsupported_features(*task.framework, role, task.speculation.kind).empty();
 }
 
 inline bool runs(const Task& task, const Deployment& deployment) {

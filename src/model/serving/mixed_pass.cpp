@@ -113,9 +113,9 @@ Pass::Scan Pass::scan_of(const LayerForm& form) const {
   const double peak = pool_.peak_of(precision_.attention).in_base_units();
   const double reading = machine.memory[0].bandwidth.in_base_units() * engine.shares.cache;
   const MixedLayers& layers = *model_.mixed;
-  Scan scan{.seen = layers.sight(form.seen()),
-            .held = layers.sight(form.view.window),
-            .far = layers.sight(form.seen_far())};
+  Scan scan{.seen = layers.window_index(form.seen()),
+            .held = layers.window_index(form.view.window),
+            .far = layers.window_index(form.seen_far())};
   scan.token = (form.scan / shares.products + form.delta / shares.delta_rule +
                 form.scan_elementwise / shares.elementwise) /
                (peak * t);
@@ -194,8 +194,9 @@ double handed_bytes(const MixedLayers& layers, const Precision& precision, const
   double bytes = 0.0;
   for (std::size_t i = 0; i < layers.forms.size(); ++i) {
     const LayerForm& form = layers.forms[i];
-    const double elements = cached.tokens[layers.sight(form.view.window)] * form.cached(1.0) +
-                            cached.tokens[kAll] * form.cached_far();
+    const double elements =
+        cached.tokens[layers.window_index(form.view.window)] * form.cached(1.0) +
+        cached.tokens[kAll] * form.cached_far();
     bytes += real(layers.before.back()[i]) *
              (elements * bytes_of(precision.cache) + bytes_of_states(form, precision.state, 1.0));
   }

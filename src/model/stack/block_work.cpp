@@ -357,7 +357,7 @@ class Counter {
     work_.backward.elementwise += moved / (setup_.chip.memory * share) * setup_.scenario.attention;
   }
 
-  /// Matrices that a transformer lacks; several with one input and one division are one product.
+  /// Matrices outside the transformer; several with one input and one division are one product.
   void add_further_linears() {
     for (const FurtherProduct& product : further_products(*form_, tensor_)) {
       add_linear({.rows = tokens_, .in = product.in, .out = product.out});

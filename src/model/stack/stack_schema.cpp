@@ -265,13 +265,13 @@ void stack::check_stack(void* object, Report& report) {
     if (stack::constant_of_stack(key)) continue;
     report.at({&stack.fitted}, "there is no constant '" + key + "'");
   }
-  const auto lacks = [&](memory::LossKind kind) {
+  const auto has_no_bytes = [&](memory::LossKind kind) {
     return kind != memory::LossKind::FusedLinear && stack.logits[kind].empty();
   };
-  if (lacks(stack.loss.kind)) {
+  if (has_no_bytes(stack.loss.kind)) {
     report.at({&stack.loss}, "expected bytes of it among 'logits'");
   }
-  if (stack.tensor_loss && lacks(*stack.tensor_loss)) {
+  if (stack.tensor_loss && has_no_bytes(*stack.tensor_loss)) {
     report.at({&stack.tensor_loss}, "expected bytes of it among 'logits'");
   }
 }

@@ -233,16 +233,16 @@ std::vector<Recompute> recomputes_of(const Task& task) {
   const stack::Stack& stack = task.stack->stack;
   const Transformer& model = task.model;
   using memory::Module;
-  // Modules that leave nothing out take as long or longer: those that the model lacks, attention
+  // Modules that leave nothing out take as long or longer: those absent from the model, attention
   // that keeps no scores, and a part of a module beside the whole.
   const auto is_useless = [&](Recompute each) {
     const bool has_experts = has(each, Module::Experts), acts = has(each, Module::ExpertActivation);
-    const bool lacks =
+    const bool is_absent =
         !model.mixed &&
         ((!model.experts && (has_experts || acts)) ||
          (!model.latent && has(each, Module::LatentUp)) ||
          (model.experts && model.experts->dense_layers == 0 && has(each, Module::Mlp)));
-    return lacks || (has_experts && acts) ||
+    return is_absent || (has_experts && acts) ||
            (has(each, Module::CoreAttention) && stack.attention != stack::Attention::Unfused);
   };
   std::vector<Recompute> all;

@@ -7,9 +7,9 @@ namespace dfsearch::training {
 
 namespace {
 
-class Lacks {
+class UnsupportedFeatures {
  public:
-  Lacks(const ModelFacts& model, const Degrees& degrees)
+  UnsupportedFeatures(const ModelFacts& model, const Degrees& degrees)
       : model_(model),
         tensor_(degrees[Role::Tensor]),
         context_(degrees[Role::Context]),
@@ -103,19 +103,19 @@ class Lacks {
 
 }  // namespace
 
-std::vector<std::string_view> lacks(Framework framework, const ModelFacts& model,
-                                    const Degrees& degrees) {
-  Lacks lacks(model, degrees);
-  lacks.of_degrees(framework);
-  return lacks.take();
+std::vector<std::string_view> unsupported_features(Framework framework, const ModelFacts& model,
+                                                   const Degrees& degrees) {
+  UnsupportedFeatures found(model, degrees);
+  found.of_degrees(framework);
+  return found.take();
 }
 
-std::vector<std::string_view> lacks(Framework framework, const ModelFacts& model,
-                                    const Plan& plan) {
-  Lacks lacks(model, plan.degrees);
-  lacks.of_degrees(framework);
-  lacks.of_plan(framework, plan);
-  return lacks.take();
+std::vector<std::string_view> unsupported_features(Framework framework, const ModelFacts& model,
+                                                   const Plan& plan) {
+  UnsupportedFeatures found(model, plan.degrees);
+  found.of_degrees(framework);
+  found.of_plan(framework, plan);
+  return found.take();
 }
 
 // Two mixed radices number the ranks, one for roles and one for dimensions.  A role runs through

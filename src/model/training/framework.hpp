@@ -23,12 +23,12 @@ struct ModelFacts {
   bool tied = false;  ///< the head has the weight of the embedding
 };
 
-/// The reasons for which a framework runs no plan with the degrees; none if it runs some.
-std::vector<std::string_view> lacks(Framework framework, const ModelFacts& model,
-                                    const Degrees& degrees);
-/// The reasons for which it does not run a plan, its degrees included; network and layers are not
-/// read.
-std::vector<std::string_view> lacks(Framework framework, const ModelFacts& model, const Plan& plan);
+/// The reasons for which a framework refuses all plans with the degrees; none if it runs some.
+std::vector<std::string_view> unsupported_features(Framework framework, const ModelFacts& model,
+                                                   const Degrees& degrees);
+/// The reasons for which it refuses a plan, its degrees included; network and layers are not read.
+std::vector<std::string_view> unsupported_features(Framework framework, const ModelFacts& model,
+                                                   const Plan& plan);
 
 /// Role by role, the first one fastest.
 using RankOrder = std::initializer_list<Role>;

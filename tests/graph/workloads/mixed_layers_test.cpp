@@ -212,8 +212,8 @@ TEST_CASE("compressed attention sees a window and keys of several tokens") {
   const MixedModel mixed = mixed_model_of(shape);
   const MixedLayers& layers = layers_of(mixed);
   CHECK(layers.windows == std::vector<std::int64_t>{128, 2048});
-  CHECK(layers.sight(0) == 0);
-  CHECK(layers.sight(2048) == 2);
+  CHECK(layers.window_index(0) == 0);
+  CHECK(layers.window_index(2048) == 2);
   CHECK(layers.unmeasured() == "compressed, index");
   const std::int64_t s = 4096;
   const ShapeCounts counts = counts_of(shape, s);

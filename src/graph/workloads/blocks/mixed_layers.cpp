@@ -358,7 +358,7 @@ double LayerForm::encoder_matrices() const {
   return encodes ? matrices : 0.0;
 }
 
-std::size_t MixedLayers::sight(std::int64_t window) const {
+std::size_t MixedLayers::window_index(std::int64_t window) const {
   if (window == 0) return 0;
   const auto found = std::find(windows.begin(), windows.end(), window);
   return static_cast<std::size_t>(found - windows.begin()) + 1;
@@ -428,7 +428,7 @@ MixedModel mixed_model_of(const ModelShape& shape) {
     mixed->tables = stack.tables;
     for (const LayerForm& form : mixed->forms) {
       for (const std::int64_t window : {form.view.window, form.seen(), form.seen_far()}) {
-        if (mixed->sight(window) > mixed->windows.size()) mixed->windows.push_back(window);
+        if (mixed->window_index(window) > mixed->windows.size()) mixed->windows.push_back(window);
       }
     }
     if (mixed->windows.size() > kMostWindows) {

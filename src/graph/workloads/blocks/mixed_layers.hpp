@@ -39,9 +39,9 @@ struct LayerForm {
   double halves = 2.0;  ///< parts of the layer, each with a residual connection
 
   std::vector<Block> scans;     ///< blocks with a state or a convolution
-  std::vector<Linear> linears;  ///< matrices of the scans, and of other blocks that `view` lacks
+  std::vector<Linear> linears;  ///< matrices of the scans, and of other blocks not in `view`
   double kept = 0.0;            ///< elements of a token that scans keep for the backward pass
-  double matrices = 0.0;        ///< elements that a token is multiplied with, all blocks together
+  double matrices = 0.0;        ///< elements that multiply a token, all blocks together
   double vectors = 0.0;         ///< elements that no matrix product touches, all blocks together
   double scan_vectors = 0.0;    ///< elements of the scans alone
   bool has_shared = false;      ///< a shared expert is among `linears`
@@ -62,7 +62,7 @@ struct LayerForm {
   [[nodiscard]] std::int64_t seen() const { return topk > 0 ? topk : view.window; }
   /// Tokens that a query sees in compressed keys; 0: all.
   [[nodiscard]] std::int64_t seen_far() const { return chosen * rate; }
-  /// Elements of its matrices that the tokens of an encoder are multiplied with.
+  /// Elements of the matrices that multiply tokens of an encoder.
   [[nodiscard]] double encoder_matrices() const;
 };
 
@@ -81,8 +81,8 @@ struct MixedLayers {
   std::vector<std::int64_t> windows;  ///< each once: tokens that queries see or caches hold
   double tables = 0.0;                ///< elements beside the embedding, looked up for each token
 
-  /// The place of a window in `windows`, counted from 1; 0 for all tokens.
-  [[nodiscard]] std::size_t sight(std::int64_t window) const;
+  /// The index of a window in `windows`, counted from 1; 0 for all tokens.
+  [[nodiscard]] std::size_t window_index(std::int64_t window) const;
 
   /// The number of layers of each form in [begin, end).
   [[nodiscard]] FormCounts counts(std::int64_t begin, std::int64_t end) const;
@@ -108,20 +108,21 @@ struct MixedModel {
 };
 MixedModel mixed_model_of(const ModelShape& shape);
 
-/// A product of each token on one of some tensor ranks.
+/// A matrix product of a token on one tensor rank.
 struct FurtherProduct {
   double in = 0.0, out = 0.0;
   LinearRole role = LinearRole::Other;  ///< of the first matrix
 };
-/// The products of the matrices that `view` lacks.  Matrices of a block that read the same input in
-/// the same division are one product; rows are divided by their input.
+/// The products of the matrices that `view` does not contain.  Matrices of a block that divide the
+/// same input in the same way are one product; each matrix divided by rows is a product.
 std::vector<FurtherProduct> further_products(const LayerForm& form, double tensor);
 
-/// Elements of a token that go from tokens to heads before the scans and back behind them, where
-/// `ranks` tensor and context ranks divide the heads (Megatron-LM's context parallelism of Mamba).
+/// Elements of a token in the all-to-alls before and after the scans, which turn a division by
+/// tokens into one by heads and back.  `ranks` tensor and context ranks divide the heads
+/// (Megatron-LM's context parallelism of Mamba).
 double shifted_elements(const LayerForm& form, double ranks);
 
-/// Elements of a token that all tensor ranks add up within the scans: step sizes of Mamba.
+/// Elements of a token in all-reduces among tensor ranks within the scans: step sizes of Mamba.
 double summed_elements(const LayerForm& form);
 
 }  // namespace dfsearch
