@@ -53,7 +53,7 @@ class ServingTest(CliTest):
         self.write("c.json", json.dumps(config))
         self.write("d.json", json.dumps(deployment))
         done = self.run_tool("evaluate", "c.json", "--mapping", "d.json", "--json", "-",
-                             status=(0, 3))
+                             status=(0, 3, 5))
         return json.loads(done.stdout)["serving"]
 
     def agree(self, got, want, most=1e-11):
@@ -213,6 +213,33 @@ class ServingTest(CliTest):
         dropped = self.run_tool(CONFIG, "--quiet", "--hint", "m.json",
                                 "--set", "serving.limits.tpot=19 ms")
         self.assertIn("the hint does not fit and is dropped: it breaks tpot", dropped.stderr)
+
+    def test_evaluate_judges_a_deployment_as_the_search_does(self):
+        """At the low end of the memory of a server's release alone: no proof either way."""
+        config = {
+            "workload": {"kind": "llm_serving", "model": "llama3_70b", "input": 1000,
+                         "output": 500},
+            "serving": {"pools": [{"name": "h", "chips": 2, "system": {
+                "from": "h100_dgx", "engine": "vllm_h100", "memory": {"capacity": "85 GB"}}}],
+                        "modes": "aggregated", "objective": "throughput"}}
+        searched = self.solve(config, status=5)
+        self.write("d.json", json.dumps(searched["serving"]["may_not_fit"]))
+        key = "serving.pools.0.system.memory.capacity"
+        # 70.6 GB of weights and 0.9 of what a chip has; the passes of a server need 5 to 8 GB.
+        for capacity, status, verdict in (("85 GB", 5, "no_solution"), ("84 GB", 3, "infeasible"),
+                                          ("95 GB", 0, "feasible")):
+            self.write("c.json", json.dumps(changed(config, key, capacity)))
+            given = self.run_tool("evaluate", "c.json", "--mapping", "d.json", "--json", "e.json",
+                                  status=status)
+            judged = self.read_json("e.json")
+            self.assertEqual(judged["status"], verdict)
+            self.assertEqual(judged["serving"]["may_not_fit"] is not None, status == 5)
+            self.assertEqual("at the low end of the memory only" in given.stdout, status == 5)
+            if status == 5:
+                self.assertEqual(judged["serving"]["may_not_fit"],
+                                 searched["serving"]["may_not_fit"])
+        self.run_tool("evaluate", "c.json", "--mapping", "d.json", "--set", f"{key}=85 GB",
+                      "--set", "serving.limits.tpot=1 us", status=3)
 
     def test_an_infeasible_question_says_what_would_help(self):
         config = SMALL | {"serving": SMALL["serving"] | {"limits": {"tpot": "1 us"}}}

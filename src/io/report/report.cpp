@@ -410,6 +410,7 @@ Sheet reason_lines(const Outcome& outcome) {
     return labelled("reason", text);
   }
   if (outcome.infeasible == nullptr) {
+    if (outcome.search == nullptr) return "";  // the rules that it breaks are printed below
     return labelled("reason", "not found: a limit or signal ended the search before");
   }
   Sheet text = labelled("reason", infeasible_text(*outcome.problem, *outcome.infeasible));

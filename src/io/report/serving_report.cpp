@@ -34,6 +34,9 @@ Sheet status_line(const Task& task, const serving::ServingResult& result) {
     text = is_front ? "each deployment of the front " : "the deployment ";
     if (result.status == SearchStatus::Feasible)
       return labelled("result", text + "keeps all limits");
+    if (result.status == SearchStatus::NoSolution) {
+      return labelled("result", text + "keeps all limits at the low end of the memory only");
+    }
     std::set<Broken> broken;
     if (result.figures) broken.insert(result.figures->broken.begin(), result.figures->broken.end());
     for (const serving::FrontPoint& point : result.front) {

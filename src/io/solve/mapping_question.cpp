@@ -166,7 +166,7 @@ class MappingQuestion final : public AnyMappingQuestion {
     Outcome outcome{.problem = &problem_, .status = SearchStatus::Infeasible};
     if (const auto* judged = std::get_if<JudgedMapping>(&result.found)) {
       outcome = Outcome::of(problem_, judged->mapping, judged->verdict);
-    } else if (has_chip()) {
+    } else if (has_chip() && result.ruled_out.empty()) {
       outcome = Outcome::of(problem_, std::get<SearchResult>(result.found));
     }
     if (config_.chip) {

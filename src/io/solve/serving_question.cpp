@@ -187,7 +187,22 @@ class ServingQuestion final : public Question {
     }
     const bool is_answer = fits && reasons.empty();
     found.status = is_answer ? SearchStatus::Feasible : SearchStatus::Infeasible;
+    if (!is_answer && reasons.empty() && all_fit_at_low(deployments)) {
+      found.status = SearchStatus::NoSolution;
+      found.at_low = {{deployments.front(), {}}};
+    }
     return found;
+  }
+
+  /// Whether the deployments keep all limits at the low end of the memory, which is no proof that
+  /// they do.
+  [[nodiscard]] bool all_fit_at_low(const std::vector<serving::Deployment>& deployments) const {
+    serving::Task low = config_.task;
+    low.level = memory::Level::Low;
+    return has_low_end(config_.task) &&
+           std::all_of(deployments.begin(), deployments.end(), [&](const auto& deployment) {
+             return has_room(low, deployment) && serving::evaluate(low, deployment).feasible();
+           });
   }
 
   [[nodiscard]] bool is_fleet() const { return !config_.fleet.models.empty(); }
