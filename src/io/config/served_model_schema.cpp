@@ -65,7 +65,12 @@ void check_model(void* object, Report& report) {
     report.at({member}, what);
   };
   check_kinds(text.llm.model, report);
-  if (model.vocabulary < 1) report.at_map("missing key 'vocabulary'");
+  if (model.vocabulary < 1) {
+    report.at_map(report.given(&text.llm.family)
+                      ? "the family has no language-model head for these fields, so the model "
+                        "generates no tokens; expected a model with one"
+                      : "missing key 'vocabulary'");
+  }
   if (model.mlp < 1 && model.dense_layers() > 0) {
     refuse(&text.llm.mlp, "expected at least 1, the width of the layers without experts");
   }
