@@ -28,7 +28,8 @@ namespace {
 /// figures count for capacity and topology alone.
 Sheet other_links_line(const training::Task& task) {
   constexpr double kSame = 0.15;
-  constexpr double kSameInNode = 0.5;  // `bus` is the rate of collectives
+  constexpr double kSameInNode = 0.5;      // `bus` is the rate of collectives
+  constexpr BytesPerSecond kNoTime{1e15};  // in files of chips without a rate of their links
   const stack::MeasuredChip& chip = task.stack->chip;
   const auto differs = [](BytesPerSecond a, BytesPerSecond b, double most) {
     return std::abs(a / b - 1.0) > most;
@@ -48,8 +49,10 @@ Sheet other_links_line(const training::Task& task) {
     if (dimension.degree == 1 || !(measured > BytesPerSecond{})) continue;
     if (!differs(dimension.bandwidth, measured, is_node ? kSameInNode : kSame)) continue;
     std::string links =
-        fmt::format("links {} at {}, not {}", is_node ? "in a node" : "between nodes",
-                    to_text(measured), to_text(dimension.bandwidth));
+        measured < kNoTime
+            ? fmt::format("links {} at {}, not {}", is_node ? "in a node" : "between nodes",
+                          to_text(measured), to_text(dimension.bandwidth))
+            : "the rate of products contains all exchanges, so links of any bandwidth are alike";
     if (unused.empty() || unused.back() != links) unused.push_back(std::move(links));
   }
   if (unused.empty()) return "";
