@@ -19,17 +19,20 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Names stand beside their enumerations.
+NAMES = ["src/graph/**/*.hpp", "src/model/**/*.hpp", "src/technology/*.hpp"]
 # Where the words are that an input of a target may hold.
 WORDS = {
     "checkpoint": ["src/io/checkpoint/checkpoint_file.cpp"],
-    "config": ["src/io/config/*.cpp", "src/base/units_text.cpp", "src/*/names.cpp"],
+    "config": ["src/io/config/*.cpp", "src/base/units_text.cpp", *NAMES],
     "dfmodel": ["src/io/dfmodel/dfmodel.proto", "src/io/dfmodel/*.cpp"],
     "huggingface": ["src/io/huggingface/*.cpp"],
-    "mapping": ["src/io/result/*.cpp", "src/*/names.cpp"],
-    "solution": ["src/io/lp/*.cpp", "src/*/names.cpp"],
+    "mapping": ["src/io/result/*.cpp", *NAMES],
+    "solution": ["src/io/lp/*.cpp", *NAMES],
 }
 WORD = {
     ".cpp": re.compile(r'"([A-Za-z][A-Za-z0-9_]{0,30}|[A-Za-z]*B/s)"'),
+    ".hpp": re.compile(r'"([A-Za-z][A-Za-z0-9_]{0,30})"'),
     ".proto": re.compile(r"\b([A-Za-z][A-Za-z0-9_]{0,50})\b"),
 }
 LONGEST_INPUT = 8192
@@ -41,7 +44,10 @@ ARTIFACT = re.compile(r"^(crash|timeout|oom|leak|slow-unit)-")
 def write_dictionary(target, file):
     words = set()
     for pattern in WORDS[target]:
-        for source in sorted(ROOT.glob(pattern)):
+        sources = sorted(ROOT.glob(pattern))
+        if not sources:
+            sys.exit(f"fuzz: {target}: no file is {pattern}: have its sources moved?")
+        for source in sources:
             words |= set(WORD[source.suffix].findall(source.read_text()))
     if not words:
         sys.exit(f"fuzz: no words for {target}: have its sources moved?")
