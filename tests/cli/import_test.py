@@ -175,6 +175,18 @@ gurobi { thread: 144 gap: 0.001 time: 1200 }
                                "execution={stack: te, chip: h100_80gb}").stdout
         self.assertRegex(report, "caution +guessed: the rates of the blocks mamba1")
 
+    def test_phi_3_mini_has_its_published_parameters(self):
+        hidden, mlp, layers, vocabulary = 3072, 8192, 32, 32064
+        self.write("config.json", json.dumps({
+            "architectures": ["Phi3ForCausalLM"], "model_type": "phi3", "hidden_size": hidden,
+            "intermediate_size": mlp, "num_hidden_layers": layers, "num_attention_heads": 32,
+            "num_key_value_heads": 32, "vocab_size": vocabulary, "tie_word_embeddings": False}))
+        counts = json.loads(self.run_tool("import", "--counts", "config.json").stdout)
+        layer = 4 * hidden**2 + 3 * hidden * mlp + 2 * hidden
+        counted = layers * layer + 2 * vocabulary * hidden + hidden
+        self.assertEqual(counted, 3_821_079_552)  # of microsoft/Phi-3-mini-4k-instruct
+        self.assertEqual(counts["parameters"], counted)
+
     def test_a_family_of_a_folder(self):
         (self.folder / "mine").mkdir()
         (self.folder / "mine/a.yaml").write_text("types: [mine]\nlike: llama\n"

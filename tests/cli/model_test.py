@@ -43,6 +43,14 @@ class ModelTest(CliTest):
                     self.assertEqual((result["status"], result["gap"]), ("optimal", 0))
                     self.assertEqual(list(result["model"]), KEYS)
 
+    def test_a_model_that_is_set_gives_the_result_of_its_file(self):
+        by_name = self.solved("from: gpt2_xl, global_batch: 64", "--set",
+                              "workload={model: llama3_8b, global_batch: 64}")
+        self.assertEqual(by_name["model"]["parameters"], 8030261248)
+        self.assertEqual(self.solved("from: llama3_8b, global_batch: 64"), by_name)
+        self.assertEqual(self.solved("model: gpt2_xl, global_batch: 64, sequence: 8192", "--set",
+                                     "workload.model=llama3_8b"), by_name)
+
     def test_a_layer_written_out_gives_the_same_result(self):
         for kind in ("llm_training", "llm_decode"):
             result = self.solved(f"model: deepseek_v3, kind: {kind}, global_batch: 64")
