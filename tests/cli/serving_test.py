@@ -98,7 +98,7 @@ class ServingTest(CliTest):
                     self.agree(got["serving"]["figures"], figures)
 
     def test_deployments_at_random_are_those_of_the_twin(self):
-        dice, windows = random.Random(7), random.Random(8)
+        dice, windows, values = random.Random(7), random.Random(8), random.Random(10)
         for world in range(150):
             config = copy.deepcopy(dice.choice(CASES)["input"])
             if windows.random() < 0.6:
@@ -106,6 +106,8 @@ class ServingTest(CliTest):
                 model["window"] = windows.choice([1, 60, 900, 3000])
                 if windows.random() < 0.7:
                     model["full_attention_every"] = windows.randint(2, min(7, model["layers"]))
+            if values.random() < 0.5:
+                config["workload"]["model"]["value_dim"] = values.choice([16, 64, 100, 200])
             config["serving"].pop("limits", None)
             config["serving"]["cache_reserve"] = dice.choice(["full", "mean", "max"])
             for pool in config["serving"]["pools"]:
@@ -240,6 +242,20 @@ class ServingTest(CliTest):
                                  searched["serving"]["may_not_fit"])
         self.run_tool("evaluate", "c.json", "--mapping", "d.json", "--set", f"{key}=85 GB",
                       "--set", "serving.limits.tpot=1 us", status=3)
+        # A fleet of this deployment alone, which serves 0.01 requests a second and no 100.
+        part = {"model": "a", "count": 1, "deployment": searched["serving"]["may_not_fit"]}
+        self.write("f.json", json.dumps({"serving": {"fleet": [part]}}))
+        fleet = {"serving": changed(config["serving"], "objective", "cost")}
+        fleet["serving"]["pools"][0]["system"]["price"] = "2 $/h"
+        for capacity, rate, status in (("85 GB", 0.01, 5), ("84 GB", 0.01, 3), ("95 GB", 0.01, 0),
+                                       ("85 GB", 100, 3)):
+            model = {"name": "a", "workload": config["workload"] | {"rate": f"{rate} /s"}}
+            self.write("c.json", json.dumps(changed(fleet, key, capacity)
+                                            | {"fleet": {"models": [model], "budget": {}}}))
+            given = self.run_tool("evaluate", "c.json", "--mapping", "f.json", status=status)
+            self.assertEqual("at the low end of the memory only" in given.stdout, status == 5)
+            if status == 5:
+                self.run_tool("c.json", "--quiet", status=5)
 
     def test_an_infeasible_question_says_what_would_help(self):
         config = SMALL | {"serving": SMALL["serving"] | {"limits": {"tpot": "1 us"}}}

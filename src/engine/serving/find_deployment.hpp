@@ -139,7 +139,8 @@ Task without_rate(Task task);
 ServingResult find_fleet(const Fleet& fleet, const ServingSearch& search);
 
 /// The mix with its cost and the figures of each part.  Adds a reason for each decision that its
-/// model does not allow, and for each limit, rate, pool and budget that the mix does not keep.
+/// model does not allow, and for each limit, rate, pool and budget that the mix does not keep, or
+/// none, with the status NoSolution, if the mix keeps all of them at the low end of the memory.
 ServingResult judged_fleet(const Fleet& fleet, std::vector<FleetMember> parts, RuledOut& reasons);
 
 }  // namespace dfsearch::serving

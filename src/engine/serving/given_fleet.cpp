@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -53,6 +54,15 @@ void check_totals(const Fleet& fleet, const Totals& totals, RuledOut& reasons) {
   if (budget.chips) more("budget.chips", totals.all_chips, real(*budget.chips));
 }
 
+/// Whether the mix keeps everything at the low end of the memory, which is no proof that it does.
+bool fits_at_low(Fleet fleet, const std::vector<FleetMember>& parts) {
+  if (std::none_of(fleet.models.begin(), fleet.models.end(), has_low_end)) return false;
+  for (Task& task : fleet.models) task.level = memory::Level::Low;
+  RuledOut reasons;
+  judged_fleet(fleet, parts, reasons);
+  return reasons.empty();
+}
+
 }  // namespace
 
 ServingResult judged_fleet(const Fleet& fleet, std::vector<FleetMember> parts, RuledOut& reasons) {
@@ -78,8 +88,14 @@ ServingResult judged_fleet(const Fleet& fleet, std::vector<FleetMember> parts, R
   check_totals(fleet, totals, reasons);
   ServingResult result;
   result.is_given = true;
-  result.status = reasons.empty() ? SearchStatus::Feasible : SearchStatus::Infeasible;
-  if (!reasons.empty()) return result;
+  if (!reasons.empty()) {
+    result.status = SearchStatus::Infeasible;
+    if (!fits_at_low(fleet, parts)) return result;
+    result.status = SearchStatus::NoSolution;
+    reasons.clear();
+    return result;
+  }
+  result.status = SearchStatus::Feasible;
   const Objective objective = fleet.models.front().objective;
   result.cost = Score(objective == Objective::Cost     ? totals.price
                       : objective == Objective::Energy ? totals.power

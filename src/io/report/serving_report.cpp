@@ -369,7 +369,9 @@ Sheet report_text(const serving::Fleet& fleet, const serving::ServingResult& res
     if (power > 0.0) sums += to_text(Watts(power)) + ", ";
     text += labelled("result", fmt::format("{}; {}{}", sure, sums, chips));
   } else if (result.is_given) {
-    text += labelled("result", "the fleet is ruled out");
+    text += labelled("result", result.status == SearchStatus::NoSolution
+                                   ? "the fleet serves all rates at the low end of the memory only"
+                                   : "the fleet is ruled out");
   } else if (result.status == SearchStatus::Infeasible) {
     text += labelled("result", "infeasible, proved: no mix of deployments serves all rates") +
             remedy_lines(first, result);
