@@ -74,11 +74,6 @@ void check_model(void* object, Report& report) {
   if (model.mlp < 1 && model.dense_layers() > 0) {
     refuse(&text.llm.mlp, "expected at least 1, the width of the layers without experts");
   }
-  if (!model.latent && model.value_dim != model.head_dim) {
-    refuse(&text.llm.value_dim,
-           fmt::format("expected head_dim, {}, unless attention is latent, got {}", model.head_dim,
-                       model.value_dim));
-  }
   if (model.dense_layers() == 0 && text.llm.mlp.value_or(0) > 0) {
     refuse(&text.llm.mlp, std::string(kAllExperts));
   }
