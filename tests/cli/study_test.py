@@ -36,6 +36,29 @@ class StudyTest(StudyCase):
         self.assertEqual((state["points"], state["solved"], state["complete"]), (25, 25, True))
         self.assertEqual(state["axes"][1]["values"][0], 1e10)
 
+    def test_a_printed_config_is_solved_in_any_folder(self):
+        """Keys of the shelf stay such: a stack needs that, and peaks follow the cores."""
+        configs = ROOT / "configs/training"
+        for base, key, values in (
+                ("llama3_70b_64_h100", "execution.precision", "[bf16, fp8]"),
+                (configs / "llama3_70b_64_h100.yaml", "system.memory.capacity", "[60 GiB, 141 GB]"),
+                (configs / "llama3_70b_64_h100.yaml", "execution.stack", "[te, megatron]"),
+                ("llama3_70b_2048_h100", "system.accelerator.frequency", "[1 GHz, 1.9 GHz]"),
+                ("llama3_70b_2048_h100", "system.from", "[h100_dgx, a100_dgx]")):
+            study = self.write("shelf.yaml", "study: {name: shelf, objective: step_time, solve: all}\n"
+                               f"base: {{from: {base}}}\n"
+                               f"axes: [{{name: a, key: {key}, values: {values}}}]\n")
+            self.run_study(key, study=study)
+            for row in map(json.loads, self.rows(key)):
+                text = self.run_tool("study", study, "--print", str(row["index"])).stdout
+                folder = self.folder / "elsewhere"
+                folder.mkdir(exist_ok=True)
+                config = folder / "point.yaml"
+                config.write_text(text)
+                again = self.result(config, status=(0, 3, 5))
+                for figure in ("status", "step_time", "memory"):
+                    self.assertEqual(row[figure], again[figure], (key, row["point"]))
+
     def solve(self, config):
         return self.result(config)
 

@@ -291,7 +291,7 @@ constexpr OptionRow kStudy[] = {
      set<&Line::study, &StudyLine::output>},
     {"--points", "", "list the points", study_points},
     {"--print", "POINT",
-     "print the whole config of a point, given by its number or as 'sram=640 MiB,link=pcie'",
+     "print the config of a point, given by its number or as 'sram=640 MiB,link=pcie'",
      study_print},
     {"--dry-run", "", "check the study, and print which axes bound boxes of points", study_dry_run},
     {"--only", "AXIS=LABEL,...", "only the points with these labels",

@@ -87,7 +87,7 @@ void add_config(const CommandLine& line, RunPage& parts) {
     parts.config = line.imported.empty() ? config_text(line.config).text : line.imported;
     InputMessages messages;
     const std::vector<Override> changes = parse_overrides(line.overrides, messages);
-    parts.whole = yaml_text(ConfigTemplate(line.config).tree_with(changes));
+    parts.whole = yaml_text(ConfigTemplate(line.config).portable_tree_with(changes));
   } catch (const InputError&) {
   }
 }

@@ -122,13 +122,13 @@ void resolve_families(YamlNode& root, InputMessages& messages) {
 /// Puts the files of a served workload, of its fleet and of its pools into the tree.  A file
 /// replaces the node that names it, so each entry is looked up after the node around it has its
 /// file: the engine of a pool may be the one that the file of its system names.
-void resolve_served(YamlNode& root, const fs::path& folder, std::vector<fs::path>& open,
+void resolve_served(YamlNode& root, const fs::path& folder, FileChain& chain,
                     InputMessages& messages) {
   const auto resolve = [&](YamlNode& map, const char* key, ShelfKind kind) {
     YamlEntry* entry = spelled_out(map.find(key));
     if (!entry) return entry;
     const bool from_file = entry->value.find("from") != nullptr;
-    resolve_from(entry->value, folder_of(*entry, folder), kind, open, messages);
+    resolve_from(entry->value, folder_of(*entry, folder), kind, chain, messages);
     if (from_file && kind == ShelfKind::Workloads) strip_run_keys(entry->value);
     if (from_file && kind == ShelfKind::Systems) strip_pool_keys(*entry);
     return entry;
@@ -240,7 +240,7 @@ bool chooses_file(const Override& change) {
 }
 
 YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<Override>& changes,
-                         InputMessages& messages) {
+                         InputMessages& messages, bool keeps_shelf) {
   check_is_config(root, file, messages);
   for (const auto& [key, kind] : kRates) rates_of(root, key);  // so that an override may say `from`
   std::optional<YamlNode> own;  // before a file is chosen in place of its own
@@ -251,17 +251,19 @@ YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<
   }
   if (own) check_replaced_machines(*own, root, file.parent_path(), changes, messages);
   std::error_code error;
-  std::vector<fs::path> open = {is_on_shelf(file) ? file : fs::weakly_canonical(file, error)};
+  FileChain chain{.open = {is_on_shelf(file) ? file : fs::weakly_canonical(file, error)},
+                  .keeps_shelf = keeps_shelf};
   const bool served = is_serving_config(root);
-  if (served) resolve_served(root, file.parent_path(), open, messages);
+  if (served) resolve_served(root, file.parent_path(), chain, messages);
   for (const std::string_view name : kSectionsWithFrom) {
     YamlEntry* section = root.find(name);
     const ShelfKind kind = name == "system" ? ShelfKind::Systems : ShelfKind::Workloads;
-    if (section) resolve_from(section->value, file.parent_path(), kind, open, messages);
-    if (section && name == "workload" && !served) resolve_model(section->value, messages);
+    if (section) resolve_from(section->value, file.parent_path(), kind, chain, messages);
+    if (section && name == "workload" && !served && !keeps_shelf)
+      resolve_model(section->value, messages);
     if (section && name == "system") {
-      resolve_technology(section->value, file.parent_path(), open, messages);
-      if (own) keep_chips(*own, file.parent_path(), section->value);
+      resolve_technology(section->value, file.parent_path(), chain, messages);
+      if (own && !keeps_shelf) keep_chips(*own, file.parent_path(), section->value);
     }
   }
   for (const auto& [key, kind] : kRates) {
@@ -278,14 +280,16 @@ YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<
                    fmt::format("expected a name of configs/{} or a map, got nothing", folder));
       continue;
     }
-    resolve_from(rates->value, folder_of(*rates, file.parent_path()), kind, open, messages);
+    resolve_from(rates->value, folder_of(*rates, file.parent_path()), kind, chain, messages);
   }
   // Without its file a section would only be reported for the keys that it lacks.
   messages.throw_if_any();
   return root;
 }
 
-void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMessages& messages) {
+namespace {
+
+void apply_keys(const std::vector<Override>& changes, YamlNode& root, InputMessages& messages) {
   for (const Override& change : changes) {
     if (chooses_file(change)) continue;
     if (change.path.front() == "equations" && change.path.size() > 1) {
@@ -293,6 +297,57 @@ void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMe
     }
     apply_override(change, root, messages);
   }
+}
+
+/// Sets the keys of `own` in which `changed` differs from `base`.
+void add_differences(const YamlNode& base, const YamlNode& changed, YamlNode& own) {
+  const YamlNode nothing{.type = YamlNode::Type::Map, .place = own.place};
+  for (const YamlEntry& entry : changed.entries) {
+    const YamlEntry* before = base.find(entry.key);
+    if (before && yaml_text(before->value) == yaml_text(entry.value)) continue;
+    const bool are_maps = before && before->value.type == YamlNode::Type::Map &&
+                          entry.value.type == YamlNode::Type::Map;
+    YamlEntry* mine = own.find(entry.key);
+    if (!mine) mine = &own.entries.emplace_back(entry.key, entry.place, nothing);
+    if (are_maps) {
+      add_differences(before->value, entry.value, mine->value);
+    } else {
+      mine->value = entry.value;
+    }
+  }
+}
+
+/// Makes each path from `folder` a path from anywhere.
+void make_absolute(YamlNode& node, const fs::path& folder) {
+  for (YamlNode& item : node.items) make_absolute(item, folder);
+  for (YamlEntry& entry : node.entries) make_absolute(entry.value, folder);
+  if (node.type != YamlNode::Type::Scalar || is_shelf_name(node.scalar)) return;
+  const fs::path file = (folder / node.scalar).lexically_normal();
+  std::error_code error;
+  if (fs::is_regular_file(file, error)) node.scalar = fs::absolute(file).string();
+}
+
+}  // namespace
+
+YamlNode portable_tree(const YamlNode& root, const fs::path& file,
+                       const std::vector<Override>& changes, InputMessages& messages) {
+  const YamlNode base = tree_with_files(root, file, changes, messages);
+  YamlNode changed = base;
+  apply_keys(changes, changed, messages);
+  YamlNode own = tree_with_files(root, file, changes, messages, true);
+  add_differences(base, changed, own);
+  const YamlEntry* const machine = base.find("system");
+  const YamlEntry* const chips = machine ? machine->value.find("chips") : nullptr;
+  if (chips && !own.find("system")->value.find("chips")) {
+    own.find("system")->value.entries.push_back(
+        *chips);  // the count of a machine that was replaced
+  }
+  make_absolute(own, file.parent_path());
+  return own;
+}
+
+void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMessages& messages) {
+  apply_keys(changes, root, messages);
   const std::size_t before = messages.count();
   resolve_families(root, messages);
   // Without its family a model would only be reported for the keys that it lacks.
@@ -312,8 +367,8 @@ YamlNode with_files(YamlNode section, const fs::path& directory, ShelfKind kind,
                     InputMessages& messages) {
   YamlEntry entry{.key = "", .place = section.place, .value = std::move(section)};
   spelled_out(&entry);
-  std::vector<fs::path> open;
-  resolve_from(entry.value, directory, kind, open, messages);
+  FileChain chain;
+  resolve_from(entry.value, directory, kind, chain, messages);
   return std::move(entry.value);
 }
 

@@ -30,9 +30,16 @@ YamlNode load_config_tree(const std::filesystem::path& file);
 bool chooses_file(const Override& change);
 
 /// The tree with its files in it, after the changes: `from:` files, of the shelf or by their paths,
-/// and the `model:` of a workload.  `file` is the file of the tree.  Throws InputError.
+/// and the `model:` of a workload; with `keeps_shelf`, files of the shelf stay names.  `file` is the
+/// file of the tree.  Throws InputError.
 YamlNode tree_with_files(YamlNode root, const std::filesystem::path& file,
-                         const std::vector<Override>& changes, InputMessages& messages);
+                         const std::vector<Override>& changes, InputMessages& messages,
+                         bool keeps_shelf = false);
+
+/// A config with the changes that may stand in any folder.  Files of the shelf stay names, since
+/// rules and cautions treat keys of the shelf and keys of a user differently.
+YamlNode portable_tree(const YamlNode& root, const std::filesystem::path& file,
+                       const std::vector<Override>& changes, InputMessages& messages);
 
 void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMessages& messages);
 

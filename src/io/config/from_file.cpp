@@ -56,7 +56,7 @@ std::string_view section_of(ShelfKind kind) {
 }  // namespace
 
 void resolve_from(YamlNode& section, const fs::path& directory, std::optional<ShelfKind> kind,
-                  std::vector<fs::path>& open, InputMessages& messages) {
+                  FileChain& chain, InputMessages& messages) {
   const YamlEntry* from = section.find("from");
   if (!from) return;
   const std::optional<std::string> name = read_word(*from, messages);
@@ -65,6 +65,15 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::optional<Sh
   if (!name) return;
   const std::optional<BaseFile> named = base_file(*name, directory, kind, place, messages);
   if (!named) return;
+  if (const ShelfFile* kept = chain.keeps_shelf && kind ? find_on_shelf(named->file) : nullptr) {
+    YamlNode word{.type = YamlNode::Type::Scalar, .place = place};
+    word.scalar = is_shelf_name(kept->name)
+                      ? std::string(kept->name)
+                      : fmt::format("configs/{}/{}.yaml", name_of(*kind), kept->name);
+    section.entries.insert(section.entries.begin(), {"from", place, std::move(word)});
+    return;
+  }
+  std::vector<fs::path>& open = chain.open;
   const std::string source = named->file.string();
   if (std::find(open.begin(), open.end(), named->identity) != open.end()) {
     messages.add(place, "from",
@@ -104,7 +113,7 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::optional<Sh
       base = std::move(taken);
     }
     open.push_back(named->identity);
-    resolve_from(base, named->file.parent_path(), kind, open, messages);
+    resolve_from(base, named->file.parent_path(), kind, chain, messages);
     open.pop_back();
     merge_into(base, std::move(section));
     section = std::move(base);
@@ -171,7 +180,7 @@ std::map<std::string_view, const ShelfFile*> parts_on_shelf(std::string_view sec
 
 }  // namespace
 
-void resolve_technology(YamlNode& system, const fs::path& directory, std::vector<fs::path>& open,
+void resolve_technology(YamlNode& system, const fs::path& directory, FileChain& chain,
                         InputMessages& messages) {
   const auto resolve = [&](YamlNode& map, std::string_view section) {
     YamlEntry* from = map.find("from");
@@ -193,7 +202,7 @@ void resolve_technology(YamlNode& system, const fs::path& directory, std::vector
       word = found->second->source();
       folder.clear();
     }
-    resolve_from(map, folder, std::nullopt, open, messages);
+    resolve_from(map, folder, std::nullopt, chain, messages);
   };
   for (const std::string_view name : {"technology", "budget"}) {
     YamlEntry* part = system.find(name);

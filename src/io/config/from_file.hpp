@@ -11,12 +11,16 @@
 
 namespace dfsearch {
 
+/// The files on the way to a `from:`.
+struct FileChain {
+  std::vector<std::filesystem::path> open;
+  bool keeps_shelf = false;  ///< a `from:` of a shelf file stays, by its name
+};
+
 /// Replaces a map with a `from:` by the file it names with the map on top.  The
-/// file may have a `from:` of its own, relative to itself; `open` holds the
-/// files on the way here.
+/// file may have a `from:` of its own, relative to itself.
 void resolve_from(YamlNode& section, const std::filesystem::path& directory,
-                  std::optional<ShelfKind> kind, std::vector<std::filesystem::path>& open,
-                  InputMessages& messages);
+                  std::optional<ShelfKind> kind, FileChain& chain, InputMessages& messages);
 
 /// Replaces a workload with a `model:` by the model of the shelf with the map on top.
 void resolve_model(YamlNode& section, InputMessages& messages);
@@ -26,7 +30,7 @@ std::filesystem::path folder_of(const YamlEntry& entry, const std::filesystem::p
 
 /// The maps of a system that may come from files: its technology, each part of that, and
 /// the budget.  The names of their files count from the file that contains them.
-void resolve_technology(YamlNode& system, const std::filesystem::path& directory,
-                        std::vector<std::filesystem::path>& open, InputMessages& messages);
+void resolve_technology(YamlNode& system, const std::filesystem::path& directory, FileChain& chain,
+                        InputMessages& messages);
 
 }  // namespace dfsearch

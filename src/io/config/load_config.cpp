@@ -182,6 +182,13 @@ YamlNode ConfigTemplate::tree_with(const std::vector<Override>& changes) const {
   return root;
 }
 
+YamlNode ConfigTemplate::portable_tree_with(const std::vector<Override>& changes) const {
+  InputMessages messages;
+  YamlNode root = portable_tree(state_->tree, state_->file, changes, messages);
+  messages.throw_if_any();
+  return root;
+}
+
 AnyConfig ConfigTemplate::with(const std::vector<Override>& changes) const {
   InputMessages messages;
   return read_any(tree_with(changes), state_->file, Kinds::All, SystemUse::Whole, messages);

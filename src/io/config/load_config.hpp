@@ -123,6 +123,8 @@ class ConfigTemplate {
   [[nodiscard]] AnyConfig with(const std::vector<Override>& changes) const;
   /// The tree of a config with its files merged, before it is checked.
   [[nodiscard]] YamlNode tree_with(const std::vector<Override>& changes) const;
+  /// A config that may stand in any folder (config_tree.hpp).  Throws InputError.
+  [[nodiscard]] YamlNode portable_tree_with(const std::vector<Override>& changes) const;
 
  private:
   struct State;

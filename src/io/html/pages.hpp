@@ -30,7 +30,7 @@ struct RunPage {
   std::string title;          ///< what the page is headed by
   std::string command;        ///< that repeats the run
   std::string config;         ///< the text of the config
-  std::string whole;          ///< the config with its files and changes in it
+  std::string whole;          ///< the config with its changes, for any folder
   std::string graph;          ///< an SVG of the graph
   std::string graph_missing;  ///< why there is none
   std::vector<SearchPoint> history;

@@ -153,7 +153,7 @@ AnyConfig StudyPoints::config(PointIndex point) const {
 
 std::string StudyPoints::config_text(PointIndex point) const {
   const study::Choices choices = grid_.choices(point);
-  return yaml_text(base_of(choices).config.tree_with(changes_of(choices)));
+  return yaml_text(base_of(choices).config.portable_tree_with(changes_of(choices)));
 }
 
 std::vector<PointIndex> StudyPoints::samples() const {
@@ -225,7 +225,8 @@ std::uint64_t StudyPoints::fingerprint() const {
   }
   for (const PointIndex point : samples()) {
     search_.deadline.check();
-    add(config_text(point));
+    const study::Choices choices = grid_.choices(point);
+    add(yaml_text(base_of(choices).config.tree_with(changes_of(choices))));
   }
   return hash.value();
 }

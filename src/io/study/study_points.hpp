@@ -40,6 +40,7 @@ class StudyPoints {
 
   /// The config of a point; throws an InputError that names the point.
   [[nodiscard]] AnyConfig config(study::PointIndex point) const;
+  /// The config as a text that may stand in any folder.
   [[nodiscard]] std::string config_text(study::PointIndex point) const;
   /// Loads the configs of all points if they are few, else each choice of each axis beside the
   /// first and beside the last choices of the others.  Throws one InputError for all that is wrong.

@@ -296,7 +296,7 @@
         element("pre", {id: "config"}, data.config)
       );
     }
-    const title = "The whole config, with what its files and the command put in";
+    const title = "The config for any folder, with the changes of the command";
     if (data.whole) part.append(folded(title, element("pre", {id: "whole"}, data.whole)));
     const json = JSON.stringify(result, null, 1);
     part.append(folded("The result as JSON", element("pre", {id: "result"}, json)));
