@@ -28,7 +28,7 @@ constexpr double kShortEffort = 1e6;
 // after all that are left: a tie is decided where it comes up, by one comparison instead of many.
 constexpr double kWorthOfTies = 4.0;
 // Steps of the search for the order between two checks of the clock: some milliseconds.
-constexpr std::int64_t kStepsBetweenLooks = 100'000;
+constexpr std::int64_t kStepsBetweenChecks = 100'000;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 void insert(Variables& into, std::size_t variable) {
@@ -47,7 +47,7 @@ class OrderFinder {
               double most_effort, const Deadline& deadline)
       : sizes_(sizes),
         most_effort_(most_effort),
-        deadline_(deadline, kStepsBetweenLooks),
+        deadline_(deadline, kStepsBetweenChecks),
         tables_(terms),
         is_merged_(terms.size(), false),
         neighbours_(sizes.size()),

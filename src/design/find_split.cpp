@@ -204,7 +204,7 @@ void SplitSearch::start(Tree& tree) {
 void SplitSearch::listen(Tree& tree) {
   tree.on_incumbent([this](const Progress& progress, const Solution& solution) {
     if (!options_.on_split) return;
-    monitor_.tell(progress, [&](const Progress& total) {
+    monitor_.report(progress, [&](const Progress& total) {
       options_.on_split(total, *solution.mapping, chip_of(solution.point));
     });
   });

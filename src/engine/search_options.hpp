@@ -22,7 +22,7 @@ struct SearchOptions {
   /// times.
   bool deterministic = false;
   NodeEffort node_effort{};
-  /// The bounds that prove the optimum; without some the result is the same, only later.
+  /// The bounds that prove the optimum; with fewer bounds the result is the same, but later.
   SearchBounds bounds{};
   std::optional<Mapping> hint = std::nullopt;  ///< first incumbent; ignored if it does not fit
   /// For tests of developer builds: a node that contains this mapping and has a bound above its

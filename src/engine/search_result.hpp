@@ -56,7 +56,7 @@ struct SearchReport {
   std::shared_ptr<const void> leftovers;
 };
 
-/// The best mapping found.  `mapping` and `cost` are there for Optimal and Feasible.
+/// The best mapping found.  `mapping` and `cost` are set for Optimal and Feasible.
 struct BestMapping : Proof {
   std::optional<Mapping> mapping;
   std::optional<Cost> cost;
@@ -69,7 +69,7 @@ struct BestMapping : Proof {
 struct BestWithoutFramework {
   Score best = Score::infinity();  ///< the least objective known
   Score lower_bound{};
-  ///< objective of the answer over `best`, less 1; for fronts, where that is greatest
+  ///< objective of the answer over `best`, less 1; for fronts the greatest such value
   double gain = 0.0;
 };
 
@@ -90,9 +90,9 @@ constexpr auto words(Raised) {
 /// How far a quantity must be raised for a mapping to fit; bytes are whole.
 struct FeasibleChange {
   Raised what = Raised::Sram;
-  std::size_t dimension = 0;  ///< whose degree, for Raised::Degree
+  std::size_t dimension = 0;  ///< the dimension, for Raised::Degree
   double from = 0.0;          ///< value of the problem
-  /// Proved: nothing fits with less, from `from` on.
+  /// Proved: nothing fits with values from `from` up to this one.
   double at_least = 0.0;
   /// A mapping fits with this value; it is the least such value if it equals `at_least`.
   double enough = 0.0;
@@ -102,20 +102,20 @@ struct FeasibleChange {
 
 /// Result of `solve`: the best answer, and others with other parallelisms.
 struct SearchResult : BestMapping, SearchReport {
-  /// If asked for and the scope is not empty, the best mapping with nothing fixed beforehand that a
-  /// fixed effort finds; nothing where the limits came first.  If it is not better, only its bound
+  /// If requested and the scope is not empty, the best mapping with nothing fixed beforehand that a
+  /// fixed effort finds; nothing where the limits came first. If it is not better, only its bound
   /// is kept.
   std::optional<BestMapping> beyond_scope;
-  /// Why, for Infeasible; nothing where the limits ended the search for the reason.
+  /// The reason, for Infeasible; nothing if a limit ended the search for it.
   std::optional<Infeasible> infeasible;
   std::vector<FeasibleChange> changes;  ///< changes that would help, for Infeasible, if requested
-  /// Only for Infeasible: the reason and all changes were searched with their full effort; false:
-  /// the limits came first.
+  /// Only for Infeasible: whether the reason and all changes were searched with their full effort;
+  /// false if a limit ended that.
   bool explained = true;
   RuledOut hint;                  ///< reasons why the search has no mapping like the hint
   std::int64_t parallelisms = 0;  ///< number of parallelisms to choose from
   SearchBounds bounds;            ///< that were used
-  /// The best mappings with other parallelisms than all before, best first.
+  /// The best mappings with further parallelisms, best first.
   std::vector<BestMapping> alternatives;
   Efforts efforts{};  ///< of the counted parts, in this run
   Bytes memory_limit = Bytes::infinity();

@@ -25,13 +25,13 @@
 namespace dfsearch {
 namespace {
 
-// Effort for a next-best parallelism that was not asked for, in nodes: seconds at most.
+// Nodes for a next-best parallelism beyond `top`: seconds at most.
 constexpr std::int64_t kNextBestNodes = 5'000;
 constexpr std::int64_t kStepsPerNextBestNode = 1'000;
 // Time to list the scope, beyond the time limit.
 constexpr Seconds kTimeForScope{0.05};
 
-/// The judge: the plain model costs the winner.
+/// Costs the winner by the plain model.
 void recost(const Problem& problem, const MappingProblem& search, const MappingSolution& winner,
             BestMapping& answer) {
   Mapping mapping = search.mapping(winner);
@@ -83,7 +83,7 @@ class Solver {
     take_finished();
     while (rank() <= options_.top && search_next()) {
     }
-    if (!state_is_lost_) tell_checkpoint();
+    if (!state_is_lost_) report_checkpoint();
     SearchResult result = answers();
     if (options_.next_best && options_.top == 1 && result.status == SearchStatus::Optimal) {
       try {
@@ -116,9 +116,9 @@ class Solver {
   }
   [[nodiscard]] std::int64_t rank() const { return static_cast<std::int64_t>(answers_.size()) + 1; }
 
-  void tell_checkpoint() {
+  void report_checkpoint() {
     if (!options_.on_checkpoint) return;
-    monitor_.tell_unlocked([this] { options_.on_checkpoint(state_); });
+    monitor_.call_unlocked([this] { options_.on_checkpoint(state_); });
   }
 
   /// Compares the proved answer of the scope with mappings outside the scope.
@@ -147,7 +147,7 @@ class Solver {
     FeasibleChanges changes = feasible_changes(problem_, allowance());
     result.changes = std::move(changes.list);
     result.explained = changes.complete;
-    // Now it may be known exactly.
+    // A search may have found the exact need.
     Infeasible& reason = *result.infeasible;
     if (!why.needed_is_of_one_mapping) return;
     for (const FeasibleChange& change : result.changes) {
@@ -179,12 +179,12 @@ class Solver {
     }
   }
 
-  /// Finds one more answer; false if there is nothing to be found after it.
+  /// Finds one more answer; returns false if it is the last one to find.
   bool search_next() {
     if (nothing_left()) return false;
     const MappingProblem problem = search_.without(excluded_, options_.node_effort);
     std::function<void()> checkpoint;
-    if (options_.on_checkpoint) checkpoint = [this] { tell_checkpoint(); };
+    if (options_.on_checkpoint) checkpoint = [this] { report_checkpoint(); };
     left_.reset();
     const BestAnswer found =
         find_best(problem, options_, effort(options_.deterministic), monitor_, state_, checkpoint);
@@ -193,8 +193,8 @@ class Solver {
     const std::int64_t of_rank = rank();
     if (!add_answer(found) || of_rank == options_.top) return false;
     if (found.stopped_by != StopReason::None) {
-      // A limit that came with a small enough gap: the tree of this answer stays the one to
-      // continue.
+      // A limit ended the search at an allowed gap: a resumed search continues the tree of this
+      // answer.
       if (!nothing_left()) answers_.push_back(not_searched(found.stopped_by));
       return false;
     }
@@ -203,7 +203,7 @@ class Solver {
     return true;
   }
 
-  /// The answer after the known ones, which was not searched for.
+  /// Stands for the next answer, which was not searched for.
   [[nodiscard]] BestMapping not_searched(StopReason why) const {
     DFSEARCH_ASSERT(!answers_.empty());
     BestMapping next;
@@ -213,7 +213,7 @@ class Solver {
     return next;
   }
 
-  /// The second answer, as far as a fixed number of nodes leads.
+  /// Adds the second answer that a fixed number of nodes finds.
   void add_next_best(SearchResult& result) {
     DFSEARCH_ASSERT(answers_.size() == 1);
     if (nothing_left()) {
@@ -235,8 +235,8 @@ class Solver {
     result.alternatives_complete = nothing_left();
   }
 
-  /// The problem with all bounds, for searches of a fixed effort: the bounds decide how far that
-  /// leads.
+  /// The problem with all bounds, for searches of a fixed effort, whose result depends on the
+  /// bounds.
   const MappingProblem& with_all_bounds() {
     if (options_.bounds.use_all()) return search_;
     if (!whole_) whole_.emplace(problem_, NodeEffort{}, SearchBounds{}, allowance());
@@ -262,8 +262,8 @@ class Solver {
   }
 
   /// A search that was stopped may have left the point of its mapping with a bound below the bound
-  /// of its root, which is computed only now.  Mappings below nodes that are not open are no better
-  /// than this one.
+  /// of its root, which is computed only now. Mappings below closed nodes are no better than this
+  /// one.
   void raise_bound(const BestAnswer& found, BestMapping& answer) const {
     if (found.stopped_by == StopReason::None || found.state_is_lost || !answer.root_bound) return;
     const Score least = std::min({found.solution->cost, found.open_elsewhere,
@@ -275,7 +275,7 @@ class Solver {
     state_.begun = false;
     state_.open.clear();
     state_.incumbent.reset();
-    // The remaining mappings are no better than the best of all was.
+    // The remaining mappings are no better than the last answer.
     state_.floor = answers_.empty() ? Score{} : answers_.back().lower_bound;
     state_.found_by = ' ';
   }
@@ -292,7 +292,7 @@ class Solver {
     return static_cast<std::int64_t>(different.size());
   }
 
-  /// False unless the search for it came to its end with a mapping.
+  /// Returns false unless the search ended with a mapping and without a limit.
   bool add_answer(const BestAnswer& found) {
     BestMapping answer;
     answer.stopped_by = found.stopped_by;
@@ -342,8 +342,8 @@ class Solver {
   bool complete_ = false;              // no answer beyond them exists
 };
 
-/// Sets the scope and a bound of all mappings.  The sharding is taken to matter where the networks
-/// are too many to be listed in time.
+/// Sets the scope and a bound of all mappings. If the networks cannot be listed in time, the
+/// sharding is assumed to matter.
 void bound_within(const Problem& problem, const Deadline& deadline, SearchResult& result) {
   try {
     const std::vector<NetworkChoice> networks = network_choices(problem, deadline);

@@ -1,11 +1,12 @@
 // The least changes that make a problem feasible.
 //
-// The search itself decides whether a changed problem has a mapping; it stops at the first.  More
+// The search itself decides whether a changed problem has a mapping; it stops at the first. More
 // memory or SRAM, and more partitions while the phases are separate, never take a mapping away, so
-// the least value that suffices lies between one that does not and one that does: halve the
-// distance, or try just below the need of the last mapping, in turn.  The second ends most searches
-// after a few steps, since needs are few; the first keeps the others short.  Degrees, and
-// partitions in halves, are not monotone: they are tried one by one.
+// the least sufficient value is bracketed by an insufficient and a sufficient one. Steps alternate
+// between the middle of the bracket and a value just below the need of the last mapping: the latter
+// ends most searches after a few steps, since few different needs occur, and bisection keeps the
+// others short. Degrees, and numbers of partitions in halves, are not monotone and are tried one by
+// one.
 
 #include "engine/answer/explanations.hpp"
 
@@ -158,7 +159,7 @@ std::optional<FeasibleChange> first_enough(FeasibleChange change,
                                            const std::function<Problem(std::int64_t)>& with,
                                            const Allowance& allowance) {
   Trials trials(allowance);
-  double next = std::floor(change.from) + 1.0;  // not known to be too little
+  double next = std::floor(change.from) + 1.0;  // the least value not yet proved insufficient
   for (const std::int64_t value : values) {
     const Fit fit = trials.run(with(value)).fit;
     const auto number = static_cast<double>(value);

@@ -32,7 +32,7 @@ class BestSearch {
                          .memory = effort_.memory});
     tree.on_incumbent([this](const Progress& progress, const MappingSolution& solution) {
       if (!options_.on_incumbent) return;
-      monitor_.tell(progress, [&](const Progress& total) {
+      monitor_.report(progress, [&](const Progress& total) {
         options_.on_incumbent(total, problem_.mapping(solution));
       });
     });
@@ -72,7 +72,7 @@ class BestSearch {
     const OuterPoint point = found.solution->point;
     const Score cost = found.solution->cost;
     tree.for_each_open([&](Score bound, const Tree::Entry& entry) {
-      // Most nodes lower neither, and reading them would take long.
+      // Most nodes lower neither minimum, and reading them would take long.
       if (bound >= cost || bound >= std::max(found.open_at_point, found.open_elsewhere)) return;
       Score& least = entry.node.point == point ? found.open_at_point : found.open_elsewhere;
       least = std::min(least, bound);
@@ -94,7 +94,7 @@ class BestSearch {
       auto incumbent = problem_.solution(problem_.mapping(*state_.incumbent));
       if (!incumbent) throw InputError("a mapping of the checkpoint does not fit the problem");
       if (incumbent->cost < state_.floor) {
-        throw InputError("the checkpoint is damaged: a mapping costs less than a bound says");
+        throw InputError("the checkpoint is damaged: a mapping costs less than a lower bound");
       }
       tree.resume_from(std::move(*incumbent), state_.found_by);
     }
@@ -110,7 +110,7 @@ class BestSearch {
                      .stopped_by = stop_reason(effort_.limits.deadline),
                      .state_is_lost = true};
     if (!state_.incumbent) return found;
-    // Of a mapping that was read its cost is not known yet.
+    // The cost of a mapping read from a file is not known yet.
     if (auto solution = problem_.solution(problem_.mapping(*state_.incumbent))) {
       found.lower_bound = std::min(found.lower_bound, solution->cost);
       found.solution = std::make_shared<const MappingSolution>(std::move(*solution));
@@ -118,7 +118,7 @@ class BestSearch {
     return found;
   }
 
-  /// Brings the state up to date, the open nodes aside.
+  /// Brings the state up to date, except for the open nodes.
   void keep(const BranchAndBoundResult<MappingSolution>& result) {
     state_.begun = true;
     if (result.lower_bound < Score::infinity()) {

@@ -1,8 +1,8 @@
 // The reason why no mapping fits.
 //
-// The reasons are tried from the plainest to the least: capacities that a sum or a single kernel
-// already breaks are named with their bytes; the remaining reasons are an interplay, found by
-// lifting one capacity and searching again.
+// Plain reasons are tried first: capacities that a sum or a single kernel exceeds are named with
+// their bytes. Interactions of several capacities are found by lifting one capacity and searching
+// again.
 
 #include "engine/answer/explanations.hpp"
 
@@ -31,8 +31,7 @@ Infeasible of_bytes(Resource resource, Bytes needed, Bytes available, std::strin
           .where = std::move(where)};
 }
 
-/// Searches the problem with a capacity lifted, for a moment only: the answer
-/// serves an explanation.
+/// Searches a problem whose capacity was lifted, briefly, as the answer is only an explanation.
 std::optional<Mapping> map_briefly(const Problem& problem, const Allowance& allowance) {
   const MappingProblem tree(problem, {}, {}, allowance);
   const SearchOptions options;
@@ -48,13 +47,13 @@ std::optional<Mapping> map_briefly(const Problem& problem, const Allowance& allo
   return tree.mapping(*found.solution);
 }
 
-/// The partitions that the mapping would need, which has enough for every kernel
-/// of either phase to be alone.
+/// Number of partitions that the mapping needs. `roomy` has enough partitions for every kernel of
+/// either phase to be alone.
 std::int64_t partitions_needed(const Problem& roomy, const Mapping& mapping) {
   const std::int64_t limit = roomy.partition_limit();
   const bool halves = has_halves(roomy);
   const std::int64_t first_backward = phase_ranges(roomy, limit).first_backward;
-  std::int64_t most = 0;  // of a half, or of all
+  std::int64_t most = 0;  // partitions of a half, or of all
   for (std::size_t k = 0; k < mapping.partition.size(); ++k) {
     const bool second = halves && roomy.workload.graph.kernels()[k].phase == Phase::Backward;
     most = std::max(most, 1 + mapping.partition[k] - (second ? first_backward : 0));
@@ -74,8 +73,8 @@ std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
   return std::nullopt;
 }
 
-/// The point whose chips hold least: the network with the most tensor and
-/// pipeline parallelism, the smallest tile.
+/// The point that needs least memory per chip: the network with the most tensor and pipeline
+/// parallelism, and the smallest tile.
 OuterPoint roomiest_point(const Problem& problem, const MappingProblem& search) {
   const std::vector<NetworkChoice>& networks = search.networks();
   const auto network = std::min_element(

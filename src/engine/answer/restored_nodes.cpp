@@ -26,12 +26,12 @@ class Restoration {
     if (!network) return std::nullopt;
     if (*network >= problem_.networks().size() ||
         problem_.excludes(problem_.networks()[*network])) {
-      return "its network is none of those to choose from";
+      return "its network is not among the choices";
     }
     if (!node.point) return std::nullopt;
     const std::vector<OuterPoint>& points = points_of(*network);
     if (std::find(points.begin(), points.end(), *node.point) == points.end()) {
-      return "its tile or micro-batch is none of those to choose from";
+      return "its tile or micro-batch is not among the choices";
     }
     return node.sharding ? wrong_loop_in(node) : std::nullopt;
   }

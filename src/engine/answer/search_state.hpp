@@ -10,9 +10,9 @@
 
 namespace dfsearch {
 
-/// The state in a checkpoint, from which a resumed search starts.  Everything else is derived from
-/// the problem anew; a node read back has a null `context` though its fusion may have begun, and a
-/// mapping read back counts only by its point and partitions.
+/// The state in a checkpoint, from which a resumed search starts. Everything else is derived from
+/// the problem anew; a node read back has a null `context` though its fusion may have begun, and
+/// only the point and the partitions of a mapping read back are used.
 struct SearchState {
   /// The best mapping of a parallelism for which the search is over.
   struct Finished {
@@ -21,22 +21,22 @@ struct SearchState {
   };
   std::vector<Finished> finished;  ///< best parallelism first
 
-  // The tree for the next one.
+  // The tree that searches the next answer.
   using Entry = OpenNodes<MappingProblem::Node>::Entry;
   bool begun = false;  ///< else `open` stands for the root
   std::vector<Entry> open;
-  Score floor{};  ///< no mapping of the tree is below it: proved before it began, or so far
+  Score floor{};  ///< lower bound of all mappings of the tree, proved so far
   std::optional<MappingSolution> incumbent;
   char found_by = ' ';
 
   SearchStats stats;  ///< of all runs together
 };
 
-/// The mapping that a solution is, without cores.  Throws InputError if its network is none of
-/// the problem's.
+/// The mapping of a solution, without cores. Throws InputError if the problem does not have its
+/// network.
 Mapping mapping_of(const Problem& problem, const MappingSolution& solution);
 
-/// No solution that is still to be found in the tree is below it.
+/// Lower bound of all solutions that the tree may still find.
 Score least_open_bound(const SearchState& state);
 
 }  // namespace dfsearch

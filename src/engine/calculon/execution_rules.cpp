@@ -1,8 +1,8 @@
 // The decisions of an execution are taken level by level, and each level gets a floor.
 //
-// Up to the degrees there is none: these nodes are few.  A shape that does not fit in memory never
-// becomes a node, and its time is never computed. docs/search.md, section 13, has the proofs;
-// tests/engine/calculon compares with plain enumeration.
+// Levels up to the degrees have no floor, since their nodes are few. A shape that does not fit in
+// memory never becomes a node, and its time is never computed. docs/search.md, section 13, has the
+// proofs; tests/engine/calculon compares with plain enumeration.
 
 #include "engine/calculon/execution_rules.hpp"
 

@@ -18,7 +18,7 @@ class ExecutionRules final : public StepRules {
     kTensor,    ///< the tensor degree
     kDegrees,   ///< all degrees and the batch
     kSchedule,  ///< micro-batch and chunks
-    kShape,     ///< all but networks and the overlap of data ranks; it fits in memory
+    kShape,     ///< all but networks and the overlap of data ranks; fits in memory
   };
 
   /// The task must outlive it.

@@ -14,7 +14,7 @@ namespace dfsearch::calculon {
 
 namespace {
 
-/// The value that is given, or all there are.
+/// The given value, or all values.
 template <class T>
 std::vector<T> given_or(const std::optional<T>& given, std::vector<T> all) {
   return given ? std::vector<T>{*given} : std::move(all);
@@ -107,7 +107,7 @@ bool ExecutionSpace::is_legal_shape(const Execution& shape, bool even) const {
 
 std::vector<Execution> ExecutionSpace::shapes(const Execution& execution) const {
   const ExecutionChoices& choices = task_.choices;
-  // In a forward pass these have no effect: they are tried only if they are given.
+  // These flags have no effect in a forward pass and are then tried only if they are given.
   const std::vector<bool> flags =
       task_.transformer.training ? std::vector{true, false} : std::vector{false};
   const auto recomputes =
@@ -215,8 +215,8 @@ void lower(BlockTimes& value, const BlockTimes& other) {
   lower(value.edge, other.edge);
 }
 
-/// Removes times that only raise other parts where something is offloaded or overlapped, which a
-/// floor leaves out.
+/// Removes the times of compute and memory, which matter only with offloading or overlap: a floor
+/// ignores both.
 void forget_engines(BlockTimes& block) {
   for (PassTimes* pass :
        {&block.forward, &block.input_gradient, &block.weight_gradient, &block.recompute}) {

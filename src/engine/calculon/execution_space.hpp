@@ -22,8 +22,8 @@ struct ExecutionChoices {
   std::optional<std::int64_t> pipeline;
   std::optional<std::int64_t> data;
   std::optional<std::int64_t> maximum_batch;  ///< the batch is the greatest multiple of the data
-                                              ///< degree that is no more
-  std::optional<std::int64_t> global_batch;   ///< or just this; one of the two is there
+                                              ///< degree up to this maximum
+  std::optional<std::int64_t> global_batch;   ///< or the batch itself; one of the two is set
   std::optional<std::int64_t> micro_batch;
   std::optional<std::int64_t> chunks;
   std::optional<Recompute> recompute;
@@ -56,12 +56,13 @@ class ExecutionSpace {
   [[nodiscard]] std::vector<std::int64_t> tensor_degrees() const;
   /// The degrees that leave a data degree with a legal batch.
   [[nodiscard]] std::vector<std::int64_t> pipeline_degrees(std::int64_t tensor) const;
-  /// The data degree that is left, and its batch; nothing if it has none.
+  /// These degrees with the remaining data degree and its batch; nothing if there is no legal
+  /// batch.
   [[nodiscard]] std::optional<Execution> with_degrees(std::int64_t tensor,
                                                       std::int64_t pipeline) const;
   [[nodiscard]] std::vector<std::int64_t> chunk_counts(const Execution& execution) const;
   [[nodiscard]] std::vector<std::int64_t> micro_batches(const Execution& execution) const;
-  /// Recompute, sharding, communication, redo, overlap and fused.
+  /// All choices of recompute, sharding, communication, redo, overlap and fused.
   [[nodiscard]] std::vector<Execution> shapes(const Execution& execution) const;
   [[nodiscard]] std::vector<Offload> offloads(const Execution& execution) const;
   [[nodiscard]] std::vector<bool> data_overlaps(const Execution& execution) const;
@@ -92,12 +93,12 @@ struct BlockFloor {
 /// Decided: degrees, batch, micro-batch.
 BlockFloor block_floor(const ExecutionSpace& space, const Execution& execution);
 
-/// Decided: degrees, batch, micro-batch, chunks.  No execution below takes less.
+/// Decided: degrees, batch, micro-batch, chunks. Lower bound on the time of all completions.
 Seconds schedule_floor(const ExecutionSpace& space, const Execution& execution,
                        const BlockFloor& block);
 
-/// Decided: all but the networks and the overlap of data ranks.  No execution below takes less;
-/// infinite where no network can serve one of the degrees.
+/// Decided: all but the networks and the overlap of data ranks. Lower bound on the time of all
+/// completions; infinite where no network can serve one of the degrees.
 Seconds shape_floor(const ExecutionSpace& space, const Execution& execution,
                     const BlockMemory& memory);
 

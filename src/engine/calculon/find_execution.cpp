@@ -42,7 +42,7 @@ RuledOut ruled_out(const Task& task, const Execution& execution) {
     add_reason("fused", flag(choices.fused), flag(execution.fused), reasons);
   }
   if (choices.offload && *choices.offload != execution.offload) {
-    reasons.emplace_back("offload: it is another one than that of the config");
+    reasons.emplace_back("offload: differs from the config");
   }
   return reasons;
 }
@@ -77,7 +77,7 @@ void for_each_degrees(const ExecutionSpace& space, const Deadline& deadline, Cal
   }
 }
 
-/// Calls with every schedule, that is, degrees, micro-batch and chunks.
+/// Calls `call` with every schedule, that is, degrees, micro-batch and chunks.
 template <class Call>
 void for_each_schedule(const ExecutionSpace& space, const Deadline& deadline, Call call) {
   for_each_degrees(space, deadline, [&](Execution execution) {
@@ -93,7 +93,7 @@ void for_each_schedule(const ExecutionSpace& space, const Deadline& deadline, Ca
   });
 }
 
-/// Calls with every execution up to its networks, and the memory it takes.
+/// Calls `call` with every execution up to its networks, and its lack of memory.
 template <class Call>
 void for_each_shape(const ExecutionSpace& space, const Execution& scheduled, Call call) {
   const Task& task = space.task();
@@ -109,7 +109,7 @@ void for_each_shape(const ExecutionSpace& space, const Execution& scheduled, Cal
   }
 }
 
-/// Less is nearer to fitting.
+/// The least distance is the nearest to fitting.
 using Distance = std::tuple<bool, bool, double, std::vector<std::int64_t>>;
 
 Distance distance(const Execution& execution, const Misfit& misfit) {
@@ -217,7 +217,7 @@ ExecutionResult find_execution(const Task& task, const StepSearch& search) {
         auto verdict = evaluate(task.transformer, task.machine, *found.execution);
         const Cost* cost = std::get_if<Cost>(&verdict);
         if (!ruled_out(task, *found.execution).empty()) {
-          throw InternalError("the execution found is none of those to choose from");
+          throw InternalError("the execution found is not among the choices");
         }
         if (cost == nullptr || cost->step_time.in_base_units() != answer.cost.in_base_units()) {
           throw InternalError(

@@ -1,6 +1,6 @@
 #pragma once
 // The search for the best execution, the judgement of a given one, and the count of all: the public
-// entry of this room.
+// entry of this folder.
 
 #include <cstdint>
 #include <optional>
@@ -28,11 +28,11 @@ bool is_searched(const Task& task, const Execution& execution);
 /// Stopped when the deadline has passed.
 std::int64_t count_candidates(const Task& task, const Deadline& deadline);
 
-/// The number of executions that fit: memory does not depend on networks, so the search goes up to
-/// them and counts them.  Throws Stopped.
+/// The number of executions that fit. Memory does not depend on networks, so only their number is
+/// multiplied in. Throws Stopped.
 std::int64_t count_feasible(const Task& task, const Deadline& deadline);
 
-/// The execution that is the nearest to fitting, and why it does not.
+/// The execution that is the nearest to fitting, and the reason why it does not fit.
 struct NearestMisfit {
   Execution execution;
   Misfit misfit;

@@ -1,12 +1,12 @@
-// Column generation (Gilmore and Gomory 1961).  A linear program covers the kernels with the
+// Column generation (Gilmore and Gomory 1961). A linear program covers the kernels with the
 // partitions known so far and proposes its duals; partitions of positive excess at these duals are
-// found by pricing and join the program.  When there is none, the sum of the duals is a bound of
-// all fusions.
+// found by pricing and join the program. When no partition has positive excess, the sum of the
+// duals is a bound of all fusions.
 //
-// There are two relaxations.  Sets may have gaps, so all are found by labels (label_pricing.hpp).
-// And if most kernels are alike, with their neighbours, kernels of one colour have the same dual,
-// so the linear program has few rows.  Both only lower the bound, and the rest is proved: no set at
-// all has positive excess.
+// There are two relaxations. Sets may have gaps, so that label pricing finds all of them
+// (label_pricing.hpp). If most kernels are alike, neighbours included, kernels of one colour have
+// the same dual, so that the linear program has few rows. Both only lower the bound, which is
+// proved: no set at all has positive excess.
 //
 // Against all partitions: tests/engine/duals/column_generation_test.cpp.
 
@@ -26,16 +26,16 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kClasses = 768;  // the program takes their square, for each pivot
-// Duals lowered by these powers of two are proved soon: sets of excess near 0 need not be
-// distinguished then.
+constexpr std::size_t kClasses = 768;  // a pivot takes their square
+// Duals are lowered by their 2^-n-th part, so that they are proved soon: sets of excess near 0 need
+// not be distinguished then.
 constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
-// Ticks that all duals sum up to at the most.
+// Limit of the sum of all duals, in ticks.
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
 constexpr Work kWordsOfColumn = 3'000;  // to find its class and its place in a path
 
-/// Gives tensors between kernels of the same two classes the least SRAM of any: else sets of
-/// experts, whose outputs have ways of different lengths, would hardly ever need the same.
+/// Gives all tensors between two classes of kernels the least SRAM of any of them. Otherwise sets
+/// of experts, whose outputs travel paths of different lengths, would hardly ever need equal SRAM.
 void make_alike(const std::vector<std::uint32_t>& classes, PathDecomposition& path) {
   std::map<std::tuple<std::uint32_t, std::uint32_t, bool, Ticks, Bytes>, Bytes> least;
   const auto key = [&](const DecompositionStep& step, const DecompositionStep::Link& link) {
@@ -124,7 +124,7 @@ void ColumnGeneration::solve_program(Work& work) {
   stage_ = outcome == CoveringLp::Outcome::Solved && take_duals() ? Stage::Pricing : Stage::Ended;
 }
 
-/// False if they are too high to be added up.
+/// Returns false if the duals are too high to be added up.
 bool ColumnGeneration::take_duals() {
   duals_.kernels.assign(tables_.size(), 0);
   long double sum = 0.0L;
@@ -155,8 +155,8 @@ void ColumnGeneration::add(const PartitionColumn& partition) {
   program_->add(counts, partition.group, static_cast<double>(partition.time));
 }
 
-/// Looks for sets that are overpaid, by a beam first.  All sets that are found join the program; if
-/// there are none at all, the duals are proved.
+/// Looks for sets of positive excess, first by a beam search. All sets that are found join the
+/// program; if all labels find none, the duals are proved.
 void ColumnGeneration::price(Work& work) {
   const Duals duals = lower_duals();
   for (; priced_ < pricings_.size(); ++priced_) {
@@ -188,7 +188,8 @@ Duals ColumnGeneration::lower_duals() const {
   return duals;
 }
 
-/// Beams may miss sets of positive excess, so the program may have fallen since the last proof.
+/// Keeps the duals if their bound is no lower than before. It may be lower, as the optimum of the
+/// program falls with the sets that beams missed.
 void ColumnGeneration::keep(PartitionDuals duals) {
   const FineTicks bound = duals.bound(rules_);
   if (bound < best_) return;
@@ -196,7 +197,7 @@ void ColumnGeneration::keep(PartitionDuals duals) {
   proved_ = std::move(duals);
 }
 
-/// Lowers duals that sets overpay by no more than the noise: every set has a kernel.
+/// Lowers each dual by the noise, which pricing does not see: every set has a kernel.
 PartitionDuals ColumnGeneration::made_right(const Duals& proved) const {
   PartitionDuals duals;
   static_cast<Duals&>(duals) = proved;
@@ -207,7 +208,7 @@ PartitionDuals ColumnGeneration::made_right(const Duals& proved) const {
       dual = std::max<FineTicks>(0, dual - noise);
     }
   }
-  // Kernels that are in no set with others, and kernels that may cut their weight alone.
+  // For kernels that share no set, and for kernels that may cut their weight when alone.
   for (std::size_t p = 0; p < tables_.size(); ++p) {
     const std::size_t group = rules_.group(tables_.kernel(p).backward);
     const FineTicks most = time_alone(tables_, p) * kFinePerTick + duals.charge[group];

@@ -37,9 +37,9 @@ using KernelClasses = std::vector<std::vector<std::size_t>>;
 /// tables.
 [[nodiscard]] std::optional<std::vector<LabelPricing>> label_pricings(const FusionTables& tables);
 
-/// The search for duals that no set undercuts which SRAM holds, with gaps or without
-/// (docs/duals.md, section 4).  It may be done bit by bit; its result is a function of the tables
-/// and of the work of the calls.  Refers to the tables.  Used by one thread.
+/// The search for duals that no set within the SRAM undercuts, with gaps or without (docs/duals.md,
+/// section 4). It may run in slices; its result is a function of the tables and of the work of the
+/// calls. Refers to the tables. Used by one thread.
 class ColumnGeneration {
  public:
   /// Ended at once if a frontier is too wide, or if there are too many classes for the linear
@@ -68,8 +68,8 @@ class ColumnGeneration {
   void keep(PartitionDuals duals);
   [[nodiscard]] PartitionDuals made_right(const Duals& proved) const;
 
-  // Labels kept for each state of the frontier, until a beam finds no set any more.  If all labels
-  // then find one, the next beams are wider by this factor.
+  // Number of labels that a beam keeps for each state of the frontier. If a beam finds no set, but
+  // all labels do, the next beams are wider by this factor.
   static constexpr std::size_t kBeam = 64;
   static constexpr std::size_t kWider = 8;
 
@@ -78,14 +78,14 @@ class ColumnGeneration {
   std::vector<LabelPricing> pricings_;
   KernelClasses classes_;  // of kernels that have the same dual
   std::vector<std::uint32_t> class_of_;
-  std::optional<CoveringLp> program_;  // none: times are too long to be added up
+  std::optional<CoveringLp> program_;  // none if times are too long to be added up
   Duals duals_;                        // of its last solution
   Stage stage_ = Stage::Ended;
-  std::size_t beam_ = kBeam;                                // width
-  bool is_by_beam_ = true;                                  // until a beam finds nothing
-  std::size_t priced_ = 0;                                  // frontiers, in this round
-  bool is_any_overpaid_ = false;                            // by a set of this round
-  std::size_t spared_ = 0;                                  // place
+  std::size_t beam_ = kBeam;      // width
+  bool is_by_beam_ = true;        // until a beam finds nothing
+  std::size_t priced_ = 0;        // pricings done in this round
+  bool is_any_overpaid_ = false;  // a set of this round has positive excess
+  std::size_t spared_ = 0;        // index into kSpared
   FineTicks best_ = std::numeric_limits<FineTicks>::min();  // proved bound of all kernels
   std::optional<PartitionDuals> proved_;
 };

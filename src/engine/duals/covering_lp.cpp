@@ -53,8 +53,8 @@ CoveringLp::CoveringLp(const std::vector<Class>& classes, std::vector<double> li
     beyond_cost_ += kBeyond * classes[c].cost * kernels;
   }
   for (std::size_t g = 0; g < limits.size(); ++g) {
-    // limit = sets + room - beyond.  Where all kernels may be alone the perturbation shall not
-    // make it bind.
+    // limit = sets + room - beyond. Where all kernels may be alone the perturbation must not make
+    // the limit bind.
     const double sign = sets[g] <= limits[g] ? 1.0 : -1.0;
     const std::size_t row = size_ + g;
     basis_[row] = sets[g] <= limits[g] ? room(g) : beyond(g);
@@ -90,7 +90,7 @@ CoveringLp::Outcome CoveringLp::solve(Work& work) {
     }
     find_direction(variable);
     const std::size_t row = leaving();
-    if (row == kNone) return Outcome::Failed;  // covers cost something: a rounding error
+    if (row == kNone) return Outcome::Failed;  // a rounding error, as costs are positive
     pivot(row, variable, reduced_cost(variable));
     exact = false;
   }

@@ -27,7 +27,7 @@ class CoveringLp {
   /// The program begins with the sets of one kernel.
   CoveringLp(const std::vector<Class>& classes, std::vector<double> limits);
 
-  /// How many kernels of one class a set has.
+  /// Number of kernels of one class in a set.
   struct Count {
     std::size_t of = 0;  ///< the class
     std::int64_t kernels = 0;
@@ -35,8 +35,8 @@ class CoveringLp {
   void add(const std::vector<Count>& counts, std::size_t group, double cost);
 
   enum class Outcome : std::uint8_t { Solved, OutOfWork, Failed };
-  /// Solves over the sets there are, from where the last call left off.  Counts `work` down.  Fails
-  /// if rounding errors get the better of it.
+  /// Solves over the sets so far, starting from the basis of the last call. Counts `work` down.
+  /// Fails if rounding errors are too large.
   Outcome solve(Work& work);
 
   /// The duals of the last solution, in the unit of the costs, for a kernel of each class: no set

@@ -12,12 +12,12 @@
 // the parts, which never exceed the greatest part, the best completion is known for every frontier
 // and for the SRAM that is left (reduced_cost_weights.hpp).
 //
-// Against all sets: tests/engine/duals/label_pricing_test.cpp.
+// Tested against all sets: tests/engine/duals/label_pricing_test.cpp.
 
 // The maxima of a set of vectors (Kung, Luccio and Preparata 1975): maximal points with two
 // coordinates descend in one as they ascend in the other.
 //
-// Against each met excess in turn: tests/engine/duals/label_dominance_test.cpp.
+// Tested against comparing each excess in turn: tests/engine/duals/label_dominance_test.cpp.
 
 #include "engine/duals/label_pricing.hpp"
 
@@ -32,7 +32,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kMostSets = 12;  // of one call
+constexpr std::size_t kMostSets = 12;  // returned by one call
 constexpr std::size_t kPricedParts = std::tuple_size_v<PartExcess>;
 constexpr int kNoiseShift = 31;
 // Step of the shares in a mixture of two parts.  Beams need no sharp bound for labels that they
@@ -101,8 +101,8 @@ class LabelSearch {
 
  private:
   struct Label {
-    std::uint32_t frontier = 0;  // which of it are inside
-    std::uint32_t last = 0;      // place of the last decision to be inside, and one; 0: none
+    std::uint32_t frontier = 0;  // bits of its kernels inside
+    std::uint32_t last = 0;      // 1 + place of the last decision for inside; 0: none
     double sram = 0.0;
     PartExcess excess{};
     std::int64_t size = 0;
@@ -117,7 +117,7 @@ class LabelSearch {
   // Some hundred megabytes with all labels.
   static constexpr std::size_t kMostDecisions = 8'000'000;
   static constexpr std::int64_t kComparisonsBetweenChecks = 1'000'000;
-  // Words that a label takes to be decided, with each mixture, to be sorted, and to be compared.
+  // Words touched when a label is decided, bounded by one mixture, sorted, and compared.
   static constexpr Work kWordsOfLabel = 72;
   static constexpr Work kWordsOfMixture = 12;
   static constexpr Work kWordsOfPlace = 36;
@@ -130,7 +130,7 @@ class LabelSearch {
     return bounds_[place];
   }
 
-  /// Returns false if no mixture leaves a chance for any set.
+  /// Returns false if the bound of some mixture proves that no set has enough excess.
   bool find_bounds(Work& work) {
     const std::vector<PartShares> mixtures =
         part_mixtures(timed_, beam_ == 0 ? kPricedShareStep : kShareStepOfBeam);
@@ -343,7 +343,7 @@ class LabelSearch {
   const std::vector<std::size_t>& timed_;
   const Duals duals_;
   const std::size_t beam_;
-  const FineTicks above_;  // excess with the charge
+  const FineTicks above_;  // least excess of interest, charge included
   const double sram_;
   std::vector<CompletionBound>& bounds_;
   PacedDeadline deadline_;

@@ -1,6 +1,6 @@
 #pragma once
-// Sets of kernels that cost less than their duals, for graphs with a small frontier.
-// Labels dominate others by their excess.
+// Label pricing: finds sets of kernels that cost less than their duals, in graphs with a small
+// frontier.
 
 #include <array>
 #include <cstddef>
@@ -36,21 +36,20 @@ class LabelPricing {
   LabelPricing(LabelPricing&&) noexcept;
   ~LabelPricing();
 
-  /// TooMany: partial sets, so that more work would not help.
+  /// TooMany: there are too many partial sets, and more work would not help.
   enum class Status : std::uint8_t { Complete, OutOfWork, TooMany };
   struct Columns {
     std::vector<PartitionColumn> partitions;  ///< the one of the greatest excess first
     Status end = Status::Complete;
   };
-  /// Finds sets with more excess than the noise, first sets that share no kernels.  `beam` partial
-  /// sets are kept for each state of the frontier; 0: all that matter.  Only one of several sets
-  /// with equal SRAM, duals and times is found.  Complete without a beam and without sets: there
-  /// are none.  Counts `work` down; OutOfWork: the next call, with the same duals and beam, goes
-  /// on.  Throws Stopped by the deadline of the tables.
+  /// Finds sets with more excess than the noise, first sets that share no kernels. `beam` partial
+  /// sets are kept for each state of the frontier; 0: all that matter. Only one of several sets
+  /// with equal SRAM, duals and times is found. Complete without a beam, and no sets: none exists.
+  /// Counts `work` down; after OutOfWork the next call, with the same duals and beam, continues.
+  /// Throws Stopped by the deadline of the tables.
   [[nodiscard]] Columns find(const Duals& duals, std::size_t beam, Work& work);
 
-  /// Sets whose duals exceed their cost by no more are not found: sets of reduced cost zero are
-  /// many.
+  /// Sets whose excess is no greater than this are not found: many sets have reduced cost zero.
   [[nodiscard]] FineTicks noise(const Duals& duals) const;
 
   [[nodiscard]] const PathDecomposition& path() const { return path_; }
@@ -66,8 +65,8 @@ class LabelPricing {
 };
 
 /// Pareto archive of excesses with the query whether one of them is no less than a given one in
-/// every part.  Where two parts matter at the most, as nearly always, a query takes the logarithm
-/// of their number.  Used by one thread.
+/// every part. At most two parts matter in nearly all excesses; a query among these takes
+/// logarithmic time. Used by one thread.
 class LabelDominance {
  public:
   void clear();

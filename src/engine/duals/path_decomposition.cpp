@@ -86,7 +86,7 @@ class PathBuilder {
     left_.emplace(now, p);
   }
 
-  /// False if there are not enough bits.
+  /// Returns false if there are not enough bits.
   bool decide(std::size_t p) {
     DecompositionStep step{.kernel = p,
                            .bit = 0,

@@ -13,8 +13,8 @@
 
 namespace dfsearch {
 
-/// One kernel is decided.  Kernels that were decided and have tensors to others that were not are
-/// the frontier; each has a bit of its own while it is in there.
+/// One kernel is decided. The frontier consists of the decided kernels with tensors to undecided
+/// ones; each has a bit of its own while it belongs to the frontier.
 struct DecompositionStep {
   /// A tensor between the kernel and one of the frontier.
   struct Link : Arc {
@@ -23,10 +23,10 @@ struct DecompositionStep {
   };
   std::size_t kernel = 0;
   std::uint32_t bit = 0;      ///< the kernel's own bit
-  std::uint32_t present = 0;  ///< bits of the frontier that it meets
+  std::uint32_t present = 0;  ///< bits of the frontier before the step
   std::uint32_t leaving = 0;  ///< bits that are free afterwards
   std::vector<Link> links;
-  Ticks memory = 0;  ///< its traffic whatever the others do
+  Ticks memory = 0;  ///< its traffic that no other decision changes
   Bytes sram{};      ///< its weight, and one end of each of its tensors that is not a link
 
   /// Memory time of the kernel's tensors to the frontier; the bits are the frontier's kernels
@@ -46,7 +46,7 @@ struct DecompositionStep {
     }
     return sum.in_base_units();
   }
-  /// The frontier that the next step meets.
+  /// The frontier before the next step.
   [[nodiscard]] std::uint32_t after(std::uint32_t frontier, bool inside) const {
     return (inside ? frontier | bit : frontier) & ~leaving;
   }

@@ -1,15 +1,16 @@
 // Completion bounds, as in resource-constrained shortest paths: dynamic programming from the last
 // kernel to the first, as for a knapsack (Bellman 1957) whose items have a higher value beside
-// others. The SRAM of a kernel is rounded down to rooms, so the bound may be too high, not too low.
+// others. SRAM is counted in equal units, called rooms; that of a kernel is rounded down, so the
+// bound may be too high, not too low.
 //
-// Against all completions: tests/engine/duals/completion_bound_test.cpp.
+// Tested against all completions: tests/engine/duals/completion_bound_test.cpp.
 
 #include "engine/duals/reduced_cost_weights.hpp"
 
 #include <bit>
 
-// Whole numbers of 64 bits are compared several at a time by newer processors alone: the program
-// chooses when it starts.  (Such a choice comes too early for the thread sanitizer.)
+// Only newer processors compare 64-bit integers in vectors, so the program selects a version when
+// it starts. (This selection comes too early for the thread sanitizer.)
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define DFSEARCH_FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -24,14 +25,14 @@ std::int64_t sum_within(std::int64_t limit, std::int64_t a, std::int64_t b) {
   return b < limit - a ? a + b : limit;
 }
 
-// Numbers of all bounds together.  More rooms than kMostRooms hardly tighten a bound.
+// Total count of numbers in all bounds. More rooms than kMostRooms hardly tighten a bound.
 constexpr std::size_t kNumbers = std::size_t{1} << 22;
 constexpr std::size_t kMostRooms = 48;
 // Minus infinity.  Whatever is added to it, it stays below every possible value; whatever is
 // subtracted from it, it does not overflow.
 constexpr std::int64_t kImpossible = -ReducedCostWeights::kGreatest;
 
-/// Bits of the frontier that the step meets are low ones: rows are counted by them.
+/// Number of rows of a step: one for each pattern of bits up to the highest bit of its frontier.
 std::size_t rows(const DecompositionStep& step) {
   return std::size_t{1} << static_cast<unsigned>(std::bit_width(step.present));
 }
@@ -70,7 +71,7 @@ void find_numbers(const PathDecomposition& path, const ReducedCostWeights& weigh
           const auto taken = static_cast<std::size_t>(needed * rooms_of_byte);
           raise(most + taken, with, width - taken, more);
         } else {
-          // Buffers that two kernels share give some back.
+          // A kernel may free SRAM: two buffers become one shared buffer.
           const auto back = static_cast<std::size_t>(-needed * rooms_of_byte + 1.0);
           const std::size_t shifted = width - std::min(width, back);
           raise(most, with + back, shifted, more);

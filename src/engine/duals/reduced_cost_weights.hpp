@@ -28,16 +28,16 @@ struct ReducedCostWeights {
 /// that are inside and by the SRAM that is left, in rooms of equal size (docs/duals.md, section 4).
 class CompletionBound {
  public:
-  /// Forgets the sum of before, but not its room.  `sram` is in bytes and a little more than there
-  /// is, as bytes of sets are rounded.
+  /// Replaces the previous bound and reuses its memory. `sram` is in bytes, slightly more than the
+  /// chip has, as the bytes of sets are rounded.
   void find(const PathDecomposition& path, const ReducedCostWeights& weights, double sram,
             std::size_t rooms);
 
-  /// From this step on, when as much SRAM is left, not less than none.
+  /// The bound from this step on with `left` bytes of SRAM, which are not negative.
   [[nodiscard]] std::int64_t most(std::size_t step, std::uint32_t frontier, double left) const {
     return most(place(step, frontier, left));
   }
-  /// Place of that number: all bounds of a path with equally many rooms have the same places.
+  /// Index of that bound, the same in all bounds of a path with equally many rooms.
   [[nodiscard]] std::size_t place(std::size_t step, std::uint32_t frontier, double left) const {
     const auto room = std::min(rooms_, static_cast<std::size_t>(left * rooms_of_byte_));
     return begins_[step] + frontier * (rooms_ + 1) + room;
@@ -48,10 +48,10 @@ class CompletionBound {
     return most_.capacity() * sizeof(std::int64_t) + begins_.capacity() * sizeof(std::size_t);
   }
 
-  /// How many states of the frontier there are, over all steps: for each there is a number for each
-  /// room, and one.
+  /// Number of states of the frontier over all steps. A state has one number for 0 rooms left, one
+  /// for 1 room, and so on.
   [[nodiscard]] static std::size_t states(const PathDecomposition& path);
-  /// Number of rooms for which these bounds, with these states in all, do not take much memory.
+  /// Number of rooms for which so many bounds over so many states do not take much memory.
   [[nodiscard]] static std::size_t rooms(std::size_t states, std::size_t bounds);
 
  private:
@@ -67,9 +67,10 @@ using PartExcess = std::array<FineTicks, std::tuple_size_v<KernelParts>>;
 /// longest part.  Sums by them are counted in quarters of fine ticks, so that nothing is rounded.
 using PartShares = std::array<std::int64_t, std::tuple_size_v<KernelParts>>;
 inline constexpr std::int64_t kQuarters = 4;
-/// Limit of all excess that may be added up, either way.
+/// Limit of the absolute value of excesses that may be added up.
 inline constexpr FineTicks kGreatestExcess = ReducedCostWeights::kGreatest / kQuarters;
-/// Excess of a part that does not matter, as another one stays below: greater than all others.
+/// Excess of a part that does not matter, since another part's excess stays below it: greater than
+/// any other excess.
 inline constexpr FineTicks kNoMatter = 2 * kGreatestExcess;
 
 /// The parts that take any time, one at least.
@@ -82,7 +83,8 @@ struct ReducedCosts {
 
   std::vector<PartExcess> of_steps;  ///< of each step's kernel, tensors to others aside
   PartExcess memory{};               ///< taken from each part by a tick of memory
-  /// Whether all excess is below kGreatestExcess, either way; else there must be no sums of it.
+  /// Whether all excesses are below kGreatestExcess in absolute value; otherwise they must not be
+  /// added up.
   bool adds_up = false;
 
   /// A sum of excesses by these shares of the parts that take time.
@@ -94,13 +96,13 @@ struct ReducedCosts {
 [[nodiscard]] std::vector<PartShares> part_mixtures(const std::vector<std::size_t>& timed,
                                                     std::int64_t step);
 
-/// Such a mixture of the excesses of a partial set with its completion bound: no completion exceeds
-/// it.  Refers to the bound.
+/// A mixture of the excesses of a partial set, plus its completion bound: an upper bound of all
+/// completions. Refers to the bound.
 class BoundedMixture {
  public:
   BoundedMixture(const PartShares& shares, const CompletionBound& bound);
 
-  /// Whether no part of it was forgotten.
+  /// Whether all its parts matter for this excess.
   [[nodiscard]] bool matters(const PartExcess& excess) const {
     return excess[parts_[0]] != kNoMatter && excess[parts_[1]] != kNoMatter;
   }

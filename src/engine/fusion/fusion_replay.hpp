@@ -11,9 +11,9 @@
 
 namespace dfsearch {
 
-/// Closes the partitions of a node again, one after the other, with the functions that the
-/// search closes them with; partitions that nodes share once.  Refers to the tables and to the
-/// partitions.  Used by one thread.
+/// Closes the partitions of a node again, one after the other, with the functions of the search; a
+/// partition shared by several nodes is closed once. Refers to the tables and to the partitions.
+/// Used by one thread.
 class FusionReplay {
  public:
   explicit FusionReplay(const FusionTables& tables)

@@ -11,10 +11,10 @@
 //   - Memory time may fall, so it bounds nothing until the set is closed, except
 //     for the tensors that are sure to cross: loads from closed partitions and
 //     stores to kernels that stay out.
-//   - A partial set is cut when the time spent, what is inside and the bound of
-//     what stays out are together above the limit.
+//   - A partial set is cut when the time spent, the time of the kernels inside and
+//     the bound of the kernels outside are together above the limit.
 //
-// It is compared with brute force over all assignments in tests/engine/solve_test.cpp.
+// The enumeration is compared with brute force over all assignments in tests/engine/solve_test.cpp.
 
 #include "engine/fusion/fusion_tree.hpp"
 
@@ -117,7 +117,7 @@ class PartitionBranching {
     return false;
   }
 
-  /// The next kernel to decide.  Kernels that come later whatever joins stay out.
+  /// The next kernel to decide. Keeps out kernels for which `comes_later` is true.
   std::size_t next_ready(std::size_t from) {
     std::size_t next = partition_.first_ready(from);
     while (!exchanges_.empty() && next < partition_.ready_end() && comes_later(next)) {
@@ -304,7 +304,7 @@ class PartitionBranching {
   // Exchanges that leave the ideal as it is, of each kernel that is the later of a pair.
   std::vector<std::vector<const KernelPairs*>> exchanges_;
   const Work words_of_decision_;
-  const std::int64_t step_;  // steps that a decision counts: in large graphs it takes longer
+  const std::int64_t step_;  // steps per decision: more in large graphs
   PacedDeadline deadline_;
   std::int64_t budget_ = 0;
   FusionTree::Branched branched_;
@@ -392,7 +392,7 @@ bool FusionTree::contains(const FusionNode& node, const Fusion& fusion) const {
         if (index(decision->kernel) != next) return false;
         continue;
       }
-      bool out = true;  // and with it all that comes after it
+      bool out = true;  // so are all kernels that depend on it
       tables_.descendants(decision->kernel).for_each([&](std::size_t p) {
         out = out && index(p) != next;
       });

@@ -1,9 +1,9 @@
 // Costs and order of a fusion under moves.
 //
-// A partition's sums change with the kernels that move and their tensors alone: a tensor costs
-// nothing in memory while both ends are in one partition, and its transfer in each of two.  So the
-// effort of costing a move is proportional to the moved kernels, whatever the partitions hold.  The
-// order of the partitions is in moving_parts_order.cpp.
+// A partition's sums change with the kernels that move and their tensors alone: a tensor costs no
+// memory time while both ends are in one partition; otherwise each of the two partitions transfers
+// it. So the effort of costing a move is proportional to the moved kernels, whatever the partitions
+// hold. The order of the partitions is in moving_parts_order.cpp.
 //
 // tests/engine/fusion/move_fusion_test.cpp: against OpenPartition and evaluate.
 
@@ -154,7 +154,7 @@ bool MovingParts::has_index_for_one_more() const {
   return static_cast<std::int64_t>(used) < rules_.left(group, 0);
 }
 
-/// Whether phases, repeats, cores and indices allow it.
+/// Whether phases, repeats, cores and indices allow the move.
 bool MovingParts::goes_to(std::size_t to) const {
   if (to == kNewPart) {
     return chosen_.size() < parts_[from_].kernels.size() && has_index_for_one_more();
@@ -165,8 +165,7 @@ bool MovingParts::goes_to(std::size_t to) const {
          static_cast<std::int64_t>(part.kernels.size() + chosen_.size()) <= tables_.cores();
 }
 
-/// Computes the sums of the one partition without the chosen kernels, and of the other one with
-/// them.
+/// Computes the sums of the partition that the chosen kernels leave, and of the one that they join.
 void MovingParts::add_sums(std::size_t to) {
   left_ = parts_[from_].sums;
   joined_ = to == kNewPart ? Sums{} : parts_[to].sums;

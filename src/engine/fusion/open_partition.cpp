@@ -1,6 +1,6 @@
-// A kernel that is kept out takes all its descendants with it, most of a large graph.  Their share
+// A kernel that is kept out takes all its descendants with it, most of a large graph. Their share
 // of the bounds is their sum, or the sum of all undecided kernels less the sum of the others,
-// whichever has fewer summands.  Against sums made anew:
+// whichever has fewer summands. Tested against plain sums:
 // tests/engine/fusion/open_partition_test.cpp.
 
 #include "engine/fusion/open_partition.hpp"
@@ -12,7 +12,7 @@
 namespace dfsearch {
 namespace {
 
-// Up to this number of kernels shares are added up at once.
+// Shares of at most this number of kernels are added up directly.
 constexpr std::size_t kFew = 64;
 
 }  // namespace
@@ -61,7 +61,7 @@ std::size_t OpenPartition::first_ready(std::size_t from) const {
   return p;
 }
 
-/// Whether cores and the mixture of repeats allow it.
+/// Whether cores and the mixture of repeats allow the kernel inside.
 bool OpenPartition::may_join(std::size_t p) const {
   if (static_cast<std::int64_t>(kernels_.size()) >= tables_.cores()) return false;
   return kernels_.empty() || tables_.kernel(kernels_.front()).repeats == tables_.kernel(p).repeats;

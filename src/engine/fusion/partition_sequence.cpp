@@ -1,5 +1,4 @@
-// Costs a fusion in the way of the tree: partition after partition, each kernel once its producers
-// are there.
+// Costs a fusion as the tree does: partition after partition, each kernel after its producers.
 //
 // tests/engine/fusion/move_fusion_test.cpp: against evaluate and brute force.
 

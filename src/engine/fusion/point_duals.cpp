@@ -21,7 +21,7 @@ void PointDuals::run(Work slice) {
       proved_ = std::move(proved);
     }
   } catch (const Stopped&) {
-    slices_.end();  // half of a call is no state to go on from
+    slices_.end();  // an interrupted call cannot be continued
     search_.reset();
     throw;
   }

@@ -8,7 +8,7 @@ namespace dfsearch {
 namespace {
 
 constexpr std::uint64_t kWalks = 8;
-constexpr Work kMovesPerCut = 4;  // times the work of the cut
+constexpr Work kMovesPerCut = 4;  // work of moves between cuts, in cuts
 
 }  // namespace
 

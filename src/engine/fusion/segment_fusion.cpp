@@ -32,13 +32,13 @@
 namespace dfsearch {
 namespace {
 
-// Some ten megabytes, each.
+// Each takes some ten megabytes.
 constexpr std::size_t kLargestTable = 1'000'000;
 constexpr std::size_t kMostSegments = 1'000'000;
 // After this number of halvings the charge of a partition is within a millionth.
 constexpr int kHalvings = 20;
 constexpr Work kWordsOfSegment = 32;
-constexpr Work kWordsBetweenLooks = 100'000;
+constexpr Work kWordsBetweenChecks = 100'000;
 
 struct Vertex {
   Ticks time = kNever;
@@ -122,8 +122,8 @@ class SegmentPath {
     return path;
   }
 
-  /// Visits all edges of the graph of segments once, ascending by their begins, but those that take
-  /// longer than `most` of their ends for sure.
+  /// Visits all edges of the graph of segments once, ascending by their begins, except edges that
+  /// surely take longer than `most` returns for their ends.
   template <class Most, class Visit>
   void for_each_segment(const Most& most, const Visit& visit) {
     OpenPartition partition(tables_, KernelSet(tables_.size()));
@@ -284,7 +284,7 @@ class SegmentPath {
   std::vector<std::int64_t> least_used_;  // of each number of kernels: indices gone by then
   std::vector<Segment> segments_;         // edges of the graph, if partitions are counted
   Work work_ = 0;
-  PacedDeadline paced_{tables_.deadline(), kWordsBetweenLooks};
+  PacedDeadline paced_{tables_.deadline(), kWordsBetweenChecks};
 };
 
 /// The order of the tables: each kernel after its producers.

@@ -16,7 +16,7 @@ Transpositions::Ideal Transpositions::ideal_of(const FusionNode& node,
   return {.done = done.words(), .hash = done.hash()};
 }
 
-/// Of a front with its ideal; most have one member.
+/// Bytes of a front with its ideal; most fronts have one member.
 std::size_t Transpositions::bytes_of(const Ideal& ideal) {
   constexpr std::size_t kOfTable = 6 * sizeof(void*);
   return sizeof(Ideal) + ideal.done.size_bytes() + sizeof(Front) + sizeof(Reached) + kOfTable;

@@ -100,7 +100,7 @@ class MappingProblem {
     const SearchBounds bounds;
     const Allowance allowance;
     std::vector<NetworkChoice> networks;
-    const bool sharding_matters;                // else all cost the same, and one stands for them
+    const bool sharding_matters;                // else all cost the same, and one is searched
     std::optional<ShardingSpace> space;         // of a joint search
     std::vector<LoopPair> sharding;             // the given one; in a joint search the first tried
     const Score floor;                          // no mapping along any network has a lower score

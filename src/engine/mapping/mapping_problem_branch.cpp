@@ -26,7 +26,7 @@ namespace {
 
 // Steps spent on the fusion of a sharding decided in part: some ten milliseconds.
 constexpr std::int64_t kRelaxationSteps = 200'000;
-// Points whose bound is a smaller share of the best cost known are worth a mapping of their own.
+// A point whose bound is below this share of the best known cost gets a first mapping of its own.
 constexpr double kFarFromBest = 0.99;
 
 /// All points of a network, given their bounds and the bound of the root.
@@ -121,8 +121,8 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
   }
 }
 
-/// Whether some other tiles take no more of anything.  Only one side is tried, so that no two
-/// points replace each other.
+/// Whether another number of tiles needs no more of any resource. Either only more or only fewer
+/// tiles are tried, so that no two points replace each other.
 bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
   if (shared_->replacing_tiles.empty()) return false;
   const auto costs = [this](OuterPoint of) {
@@ -146,8 +146,8 @@ bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
   return false;
 }
 
-/// Whether the memory holds the weights alone, which are the same at all points of a network.  The
-/// tables belong to the point that will be opened first.  Kernel by kernel nothing needs tables.
+/// Whether the memory holds the weights alone, which are the same at all points of a network. The
+/// tables are those of the point that will be opened first; kernel-by-kernel execution needs none.
 bool MappingProblem::holds_weights(OuterPoint point) const {
   Bytes weights{};
   if (problem_.execution.style == Style::KernelByKernel) {
@@ -162,8 +162,8 @@ bool MappingProblem::holds_weights(OuterPoint point) const {
   } else {
     weights = open(point)->tables.weights();
   }
-  // `evaluate` adds them up in another order: n - 1 additions and at most four other roundings
-  // on either side, and the product here.
+  // `evaluate` adds the weights up in another order: n - 1 additions and at most four other
+  // roundings on either side, and the product here.
   const std::size_t roundings = 2 * problem_.workload.graph.kernel_count() + 7;
   return weights * less_roundings(roundings) <= problem_.system.memory_capacity();
 }
@@ -233,13 +233,13 @@ std::vector<std::int64_t> MappingProblem::one_partition_per_kernel() const {
   return partition;
 }
 
-/// The fusion is given: one partition per kernel in topological order.
+/// Evaluates the only fusion: one partition per kernel in topological order.
 void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<LoopPair>&& sharding,
                                                char found_by, Sink& expansion) const {
   const LayerDecisions decided = decisions(*node.point, loop_sets(sharding));
   const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
   const LayerCosts costs(problem_, decided, 0, &shared_->core_options);
-  // Time of the mapping; whether it fits is decided by evaluate.
+  // Time of the mapping; evaluate decides whether it fits.
   const Ticks time = kernel_by_kernel_time(problem_, costs);
   if (time > ticks_within(costs.clock(), step, expansion.cutoff())) return;
   Solution solution{.cost = {},
@@ -266,8 +266,8 @@ void MappingProblem::offer(OuterPoint point, std::vector<LoopPair>&& sharding,
                      found_by);
 }
 
-/// The best fusion if every kernel had the least of each cost that its loops left allow; tightens
-/// the child's bound.  Nothing if no mapping below the child is within the cutoff.  Without
+/// The best fusion if every kernel had the minimum of each cost over its remaining loops; tightens
+/// the child's bound. Nothing if no mapping below the child is within the cutoff. Without
 /// SearchBound::Relaxation the result has no fusion and no bound.
 std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided,
                                                    const StepTime& step, Node& child,

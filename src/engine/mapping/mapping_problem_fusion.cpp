@@ -13,9 +13,10 @@ namespace {
 
 constexpr std::int64_t kStepsWhenTight = 500;
 constexpr std::int64_t kNodesOfLongSearch = 20'000;
-// In smaller graphs the tree finds a first mapping as fast.
+// In graphs with fewer kernels the tree itself finds a first mapping as fast.
 constexpr std::size_t kManyKernels = 256;
-// In a graph of at least this size each child takes a while, and most of them wait for ever.
+// In graphs with at least this number of kernels a child takes long, and most children are never
+// expanded.
 constexpr std::size_t kLargeGraph = 512;
 constexpr std::int64_t kStepsOfLargeGraph = 100;
 
@@ -67,7 +68,7 @@ class Adapter final : public FusionSink {
   Expansion<MappingProblem::Node, MappingSolution>& expansion_;
   char found_by_;
   const PartitionDuals* duals_;  // that bound the children
-  mutable Score cutoff_{-1.0};   // what limit_ was computed for
+  mutable Score cutoff_{-1.0};   // the cutoff that limit_ belongs to
   mutable Ticks limit_ = 0;
 };
 
@@ -120,9 +121,9 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
   expansion.child(std::move(child));
 }
 
-/// Offers the best segments of the point, with the sharding of least bytes, while a search over a
-/// large graph or over shardings has no mapping at all: bounding points and searching loops takes
-/// long there.
+/// Offers the best segments of the point, with the sharding of least bytes, if a search over a
+/// large graph or over shardings has no mapping yet, since bounding points and searching loops
+/// takes long there.
 void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
   if (expansion.cutoff() < Score::infinity()) return;
   if (problem_.execution.style == Style::KernelByKernel || !bounds().use(SearchBound::Segments)) {
@@ -161,8 +162,8 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   if (duals != nullptr && requeue_if_tighter(node, *duals, expansion)) return;
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
   Adapter adapter(node, expansion, 'T', duals);
-  // If memory is tight a node leaves fewer others behind, and likewise in a long search, where the
-  // most promising node has changed before a long enumeration is over.
+  // If memory is tight, a node emits fewer children; likewise in a long search, where another node
+  // has become the best one before a long enumeration is over.
   const bool few = shared_->allowance.is_tight() ||
                    context.admitted.load(std::memory_order_relaxed) > kNodesOfLongSearch;
   const bool is_large = context.tables.size() >= kLargeGraph;

@@ -12,16 +12,16 @@
 // A partition takes at least its compute time and at least its network time, so all partitions of a
 // phase take at least w C + (1 - w) N, with C and N the phase's sums of compute and network time,
 // and any weight w between 0 and 1 (where the network is not hidden: C + N); loads of weights come
-// on top.  Forward and backward kernels share no partition, so the phases add up, each with its
-// weight.  The whole is a sum of terms over single kernels and over kernels that share a value; its
-// least sharding is found exactly (base/least_sum.hpp).  Any weights make a bound; good ones
-// make C and N of that sharding equal, and are found by halving the interval in which they lie.
+// on top. Forward and backward kernels share no partition, so the phases add up, each with its
+// weight. This bound is a sum of terms over single kernels and over kernels that share a value; its
+// least sharding is found exactly (base/least_sum.hpp). Any weights make a bound; good ones make C
+// and N of that sharding equal, and are found by halving the interval in which they lie.
 //
 // Roundings: a term is at most eight operations away from exact numbers, a sum of n terms n more,
 // here and where the least one is compared with others; the roundings of the model are counted
 // above.
 //
-// Against brute force: tests/engine/mapping/bound_properties_test.cpp.
+// Tested against brute force: tests/engine/mapping/bound_properties_test.cpp.
 
 #include "engine/mapping/point_bound.hpp"
 
@@ -37,7 +37,8 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kRoundingsBesideSum = 9;
-// Each term of either side has at most sixteen; the divisions and the product are a few more.
+// Each term of either side has at most sixteen roundings; the divisions and the product have a few
+// more.
 constexpr std::size_t kRoundingsOfWork = 48;
 
 constexpr int kWeightRounds = 7;
@@ -77,7 +78,7 @@ std::vector<std::int64_t> tiles_of(const Workload& workload) {
   std::vector<std::int64_t> tiles;
   for (std::int64_t tile = workload.sequence; tile >= 1;) {
     tiles.push_back(tile);
-    // The largest tile that makes more tiles.
+    // The next tile is the largest one that makes more tiles.
     const std::int64_t count = ceil_div(workload.sequence, tile);
     if (count >= workload.sequence) break;
     tile = std::min(tile - 1, (workload.sequence - 1) / count);

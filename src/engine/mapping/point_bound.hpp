@@ -1,6 +1,6 @@
 #pragma once
-// The decisions outside the layer, as a list of points, and bounds on a point that need no tables:
-// of all its shardings, and of a sharding decided in part, whatever the fusion.
+// The decisions outside the layer as a list of points, and bounds on a point that need no tables
+// and hold for any fusion: for all its shardings, and for a sharding decided in part.
 
 #include <compare>
 #include <cstddef>
@@ -50,13 +50,13 @@ Seconds least_layer_time(const Problem& problem, const NetworkChoice& network, s
 
 struct JointBound {
   Seconds time{};
-  std::vector<LoopPair> sharding;  ///< its loops, the last of several that weights gave
+  std::vector<LoopPair> sharding;  ///< its loops, for the last weights that were tried
 };
 
 /// The time that a layer takes at least with one of the loops left of each kernel, as `evaluate`
-/// counts it: compute and network time of the whole of each phase, for shardings that make both
-/// small at once (docs/search.md, section 9).  A bound that `is_enough` is not improved.  Nothing
-/// where the tensors entangle too many kernels.  Throws Stopped.
+/// counts it: total compute and network time of each phase, for shardings that make both small
+/// together (docs/search.md, section 9). A bound that `is_enough` is not improved. Nothing where
+/// the tensors entangle too many kernels. Throws Stopped.
 std::optional<JointBound> least_joint_time(const Problem& problem, const LayerDecisions& decisions,
                                            std::int64_t micro_batches, CoreOptionsCache& cache,
                                            const Deadline& deadline,
@@ -67,15 +67,15 @@ struct OuterPoint {
   std::size_t network = 0;  ///< index into network_choices
   std::int64_t tile = 1;
   std::int64_t micro_batch = 1;
-  bool spilled = false;  ///< more is in memory than its first tier holds
+  bool spilled = false;  ///< more is stored than the first tier of memory holds
 
   friend auto operator<=>(const OuterPoint&, const OuterPoint&) = default;
 };
 
-/// The points of one network, in the order of ties: larger tiles first, then
-/// smaller micro-batches.  Of tiles that make the same number of tiles only the largest is
-/// a point; the others cost the same.  With a second tier of memory each comes once for
-/// mappings that do without it and once for those that need it.
+/// The points of one network, in the order of ties: larger tiles first, then smaller micro-batches.
+/// Of tile sizes that make the same number of tiles only the largest is a point; the others cost
+/// the same. With a second tier of memory there are two points of each, one for mappings that need
+/// it and one for all others.
 std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t network = 0);
 
 }  // namespace dfsearch

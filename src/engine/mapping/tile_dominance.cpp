@@ -1,9 +1,9 @@
 // Compares one layer with another, number by number and loop by loop.
 //
-// More tiles have smaller buffers.  Their times are higher if a tensor passes through memory once
-// for each tile, and otherwise equal but for extents that the tiles do not divide.  So neither is
-// better in general.  Mostly more tiles are better if the SRAM may bind, and one tile if no tile
-// has to fit.  Quantities that do not depend on the tiles, such as weights, are ignored.
+// More tiles have smaller buffers. Their times are higher if a tensor passes through memory once
+// for each tile; otherwise they differ only for extents that the tiles do not divide. So neither is
+// better in general. Mostly many tiles are better if the SRAM may bind, and a single tile if no
+// tile has to fit. Quantities that do not depend on the tiles, such as weights, are ignored.
 //
 // Numbers are compared as the model computes them, not in exact arithmetic, so that the monotone
 // operations of the model keep their order.
@@ -41,7 +41,7 @@ std::int64_t tiled_extent(const Kernel& kernel) {
   return 1;
 }
 
-/// Whether one number of tiles is the other times a power of two.
+/// Whether the ratio of both numbers of tiles is a power of two.
 bool is_doubled(std::int64_t a, std::int64_t b) {
   const auto [low, high] = std::minmax(a, b);
   return high % low == 0 && std::has_single_bit(static_cast<std::uint64_t>(high / low));

@@ -1,5 +1,5 @@
 #pragma once
-// Tiles that need not be searched, as others are at least as good whatever is sharded.
+// Tiles that need not be searched, as others are at least as good for any sharding.
 
 #include <cstdint>
 #include <vector>
@@ -10,15 +10,14 @@
 
 namespace dfsearch {
 
-/// Whether compute times are such that layers can be compared: at a given utilization, or
-/// kernel by kernel.
+/// Whether compute times of layers can be compared: at a given utilization, or kernel by kernel.
 [[nodiscard]] bool can_compare_tiles(const Problem& problem);
 
 /// Whether fewer and larger tiles replace others, not more and smaller ones: where no tile has to
 /// fit into the SRAM.
 [[nodiscard]] bool fewer_tiles_replace(const Problem& problem);
 
-/// Numbers of tiles that may replace others, those first that may replace the most.
+/// Numbers of tiles that may replace others; numbers that may replace most come first.
 [[nodiscard]] std::vector<std::int64_t> replacing_tiles(const Problem& problem);
 
 /// Costs of a layer that depend on its tiles, for every sharding that is left.
@@ -27,8 +26,8 @@ class TileCosts {
   /// `cache` belongs to the machine.
   TileCosts(const Problem& problem, const LayerDecisions& decisions, CoreOptionsCache& cache);
 
-  /// Whether every mapping takes no more of anything with these tiles than with others of the
-  /// same problem and decisions (docs/search.md, section 3).
+  /// Whether every mapping needs no more of any resource with these tiles than with the other tiles
+  /// of the same problem and decisions (docs/search.md, section 3).
   [[nodiscard]] bool no_more_than(const TileCosts& other) const;
 
  private:

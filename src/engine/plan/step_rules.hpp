@@ -21,7 +21,7 @@ using Decisions = std::vector<std::int64_t>;
 
 /// A step with its decisions up to a level.
 struct PlanNode {
-  int level = 0;  ///< 0: none is taken
+  int level = 0;  ///< 0: no decision is taken
   Decisions taken;
   Score bound{};
   std::vector<Score> below;  ///< bounds of the children, where they are known; else empty
@@ -33,7 +33,7 @@ struct PlanSolution {
   Score cost{};
 };
 
-/// Whether these decisions begin with some of the degrees.
+/// Whether these decisions begin with one of the excluded lists of degrees.
 inline bool excludes(std::span<const Decisions> excluded, const Decisions& decisions) {
   return std::any_of(excluded.begin(), excluded.end(), [&](const Decisions& degrees) {
     return degrees.size() <= decisions.size() &&
@@ -41,7 +41,7 @@ inline bool excludes(std::span<const Decisions> excluded, const Decisions& decis
   });
 }
 
-/// The state of the search for the rules, and the receiver of the children of a node.
+/// State of the search that the rules read, and the receiver of the children of a node.
 struct PlanBranching {
   Expansion<PlanNode, PlanSolution>& into;
   const Deadline& deadline;
@@ -67,7 +67,7 @@ class StepRules {
   virtual void branch(const PlanNode& node, const PlanBranching& branching) const = 0;
   /// Whether a node that comes from outside is one of this tree, whatever its bounds.
   [[nodiscard]] virtual bool has(const PlanNode& node) const = 0;
-  /// The cost of all decisions together; nothing if the step does not fit or is none.
+  /// The cost of all decisions together; nothing if there is no such step or if it does not fit.
   [[nodiscard]] virtual std::optional<Score> cost(const Decisions& decisions) const = 0;
   /// Among steps of equal cost the least tie wins, then the order of decisions.
   [[nodiscard]] virtual Score tie(const Decisions&) const { return {}; }

@@ -39,7 +39,7 @@ class StepFinder {
     const auto wanted = static_cast<std::size_t>(std::max<std::int64_t>(1, search_.top));
     while (answers_.list.size() < wanted && find_next()) {
     }
-    tell_checkpoint();
+    report_checkpoint();
     monitor_.stop();
     answers_.measured = state_.measured;
     answers_.evaluated = state_.evaluated;
@@ -82,7 +82,7 @@ class StepFinder {
     return *cost;
   }
 
-  /// Finds one more answer; false if there is none to be found after it.
+  /// Finds one more answer; returns false if it is the last one to find.
   bool find_next() {
     const bool is_first = answers_.list.empty();
     const Found found = search_tree();
@@ -139,7 +139,7 @@ class StepFinder {
     start(tree, problem);
     if (search_.on_incumbent) {
       tree.on_incumbent([this](const Progress& progress, const PlanSolution& solution) {
-        monitor_.tell(progress, [&](const Progress& total) {
+        monitor_.report(progress, [&](const Progress& total) {
           search_.on_incumbent(total, solution.decisions);
         });
       });
@@ -149,7 +149,7 @@ class StepFinder {
       tree.on_checkpoint([&](std::vector<StepTree::Entry>& open) {
         keep(tree.result());
         state_.open.swap(open);
-        tell_checkpoint();
+        report_checkpoint();
         state_.open.swap(open);
       });
     }
@@ -178,13 +178,13 @@ class StepFinder {
     if (!state_.begun) return;
     for (const StepState::Entry& entry : state_.open) {
       if (!rules_.has(entry.node)) {
-        throw InputError("the checkpoint is damaged: an open node is none of the problem's");
+        throw InputError("the checkpoint is damaged: an open node does not belong to the problem");
       }
     }
     tree.resume_from(std::exchange(state_.open, {}));
   }
 
-  /// Brings the state up to date, the open nodes aside.
+  /// Brings the state up to date, except for the open nodes.
   void keep(const Found& found) {
     state_.begun = true;
     state_.found_by = found.found_by;
@@ -206,9 +206,9 @@ class StepFinder {
     }
   }
 
-  void tell_checkpoint() {
+  void report_checkpoint() {
     if (!search_.on_checkpoint) return;
-    monitor_.tell_unlocked([this] { search_.on_checkpoint(state_); });
+    monitor_.call_unlocked([this] { search_.on_checkpoint(state_); });
   }
 
   const StepRules& rules_;

@@ -1,5 +1,6 @@
 #pragma once
-// The search for the best steps: the best one, then the best of other degrees than those met.
+// The search for the best steps: the best one, then the best one with degrees that no earlier
+// answer has.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +15,7 @@
 
 namespace dfsearch {
 
-/// The state that a search needs to go on after it was interrupted: the content of a checkpoint.
+/// The state from which an interrupted search continues: the content of a checkpoint.
 struct StepState {
   /// The best step of degrees for which the search is over.
   struct Finished {
@@ -23,7 +24,7 @@ struct StepState {
   };
   std::vector<Finished> finished;  ///< best first
 
-  // The tree for the next one.
+  // The tree that searches the next answer.
   using Entry = OpenNodes<PlanNode>::Entry;
   bool begun = false;  ///< else `open` stands for the root
   std::vector<Entry> open;
@@ -42,14 +43,14 @@ struct StepSearch {
   bool deterministic = false;
   std::int64_t top = 1;       ///< number of parallelisms, each with its best step
   bool count = false;         ///< count the steps that fit
-  bool floors = true;         ///< close nodes; else only memory does
+  bool floors = true;         ///< close nodes by floors; else only memory closes nodes
   bool robust = false;        ///< the plan of least regret as well, of a task with a stack
   bool any_framework = true;  ///< the best plan of any framework as well, of a task with one
   /// First incumbent; dropped if it does not fit.
   std::optional<Decisions> hint = std::nullopt;
 
-  // The listeners, as in SearchOptions: when one of them throws the search goes on and none is
-  // called any more.
+  // The listeners, as in SearchOptions: if one of them throws, the search continues without calling
+  // any of them.
 
   /// Called once a `progress_interval` from a thread of its own; in deterministic mode once every
   /// `progress_nodes`.
@@ -61,7 +62,7 @@ struct StepSearch {
   /// Called by the thread that searches, now and then and at the end.
   std::function<void(const StepState&)> on_checkpoint = nullptr;
   Seconds checkpoint_interval{0.5};
-  /// The search goes on from this state and uses it up; null: it begins.
+  /// The search continues from this state and consumes it; null: it begins at the root.
   StepState* resume = nullptr;
 };
 
@@ -74,16 +75,16 @@ struct StepAnswer : Proof {
 struct StepSearchReport : SearchReport {
   std::int64_t measured = 0;   ///< steps, up to their last decisions, whose memory was computed
   std::int64_t evaluated = 0;  ///< steps whose time was computed
-  std::optional<std::int64_t> candidates;  ///< nothing where the limits came first
-  std::optional<std::int64_t> feasible;    ///< likewise, and if it was not requested
+  std::optional<std::int64_t> candidates;  ///< nothing if a limit ended the count
+  std::optional<std::int64_t> feasible;    ///< likewise; nothing if not requested
 };
 
 struct StepAnswers : StepSearchReport {
   std::vector<StepAnswer> list;  ///< best first, at least one, at most `top`
 };
 
-/// Puts the answers into a result of plans or executions: a Found with alternatives.  `decide`
-/// gives a found one its decisions and their cost.
+/// Puts the answers into a result of plans or executions: a Found with alternatives. `decide` sets
+/// the decisions and the cost of a Found.
 template <class Found, class Result, class Decide>
 void put_answers(StepAnswers answers, Result& result, const Decide& decide) {
   const auto typed = [&](const StepAnswer& answer) {

@@ -1,8 +1,8 @@
 // Nodes are intervals of the batch of one structure, or of a pair of structures that prefill and
-// decode.  In an interval the time per token is least at its low end and the capacity greatest at
-// its high end, which gives an ideal point; a node whose ideal point is no better than what is
-// found is closed, all others are halved.  Branch and bound: Land and Doig, Econometrica 1960; with
-// two objectives and ideal points: Ehrgott, Multicriteria Optimization, 2005.
+// decode. In an interval the time per token is least at its low end and the capacity greatest at
+// its high end, which gives an ideal point; a node whose ideal point is no better than the
+// incumbents is closed, all others are halved. Branch and bound: Land and Doig, Econometrica 1960;
+// with two objectives and ideal points: Ehrgott, Multicriteria Optimization, 2005.
 
 #include "engine/serving/deployment_search.hpp"
 
@@ -17,11 +17,12 @@ namespace dfsearch::serving {
 namespace {
 
 // Some milliseconds.
-constexpr std::int64_t kPairsBetweenLooks = 1 << 15;
-/// Numbers of replicas that are tried for an interval of batches without an answer to compare with.
+constexpr std::int64_t kPairsBetweenChecks = 1 << 15;
+/// Limit of the counts of replicas that are tried for an interval of batches while no answer is
+/// known.
 constexpr double kMostCounts = 1 << 10;
 
-/// The word for an interval that is closed as each deployment breaks a limit.
+/// The reason why an interval is closed if each of its deployments breaks a limit.
 Closed closed_by(Broken limit) {
   switch (limit) {
     case Broken::Rate:
@@ -73,7 +74,8 @@ CountWindow DeploymentSearch::window_of(const SideBound& decode, const SideBound
                        question_.has_floors ? incumbents_.most_value(decode.tpot) : kNever);
 }
 
-/// False: nothing in it keeps the limits, or nothing is an answer that is not known.
+/// Bounds the node; returns false if none of its deployments keeps the limits, or none can be a
+/// better answer.
 bool DeploymentSearch::bound(Node& node) {
   LeastFigures& least = node.least;
   const auto [decode, prefill] = quick_.sides(node.box);
@@ -87,16 +89,16 @@ bool DeploymentSearch::bound(Node& node) {
     return false;
   }
   const auto window = [&, &one = decode, &other = prefill] { return window_of(one, other); };
-  // If no answer rules out any of many counts, they are left to single batches.
+  // If there are many counts and no answer to rule some out, single batches will try them.
   if (is_free_ && !node.box.is_single() && node.box.counts() > kMostCounts &&
       !(incumbents_.most_value(least.tpot) < kNever)) {
     return true;
   }
   least.value = least.tpot = kNever;
   least.chips = std::numeric_limits<std::int64_t>::max();
-  // Counts that the window leaves out have no answer that is as good as the best one.
+  // Counts outside the window have no answer that is as good as the best one.
   Closed reason = incumbents_.most_value(decode.tpot) < kNever ? Closed::Bound : Closed::Chips;
-  PacedDeadline paced(limits_.deadline, kPairsBetweenLooks);
+  PacedDeadline paced(limits_.deadline, kPairsBetweenChecks);
   node.box.each_count(window, [&](std::int64_t x, std::int64_t y, const Figures& figures) {
     paced.check();
     if (!figures.feasible()) {
@@ -122,7 +124,7 @@ bool DeploymentSearch::bound(Node& node) {
 void DeploymentSearch::offer(const Deployment& deployment, const Figures& figures) {
   if (!figures.feasible()) return;
   const double value = value_of(question_.objective, task_.front, figures);
-  // A queue without end is no answer.
+  // A deployment with an infinite queue is no answer.
   if (!(value < kNever)) return;
   if (!incumbents_.add({deployment, figures, value})) return;
   improvements_.fetch_add(1);
@@ -131,7 +133,7 @@ void DeploymentSearch::offer(const Deployment& deployment, const Figures& figure
 
 void DeploymentSearch::leaf(const Node& node) {
   leaves_.fetch_add(1, std::memory_order_relaxed);
-  PacedDeadline paced(limits_.deadline, kPairsBetweenLooks);
+  PacedDeadline paced(limits_.deadline, kPairsBetweenChecks);
   const auto [decode, prefill] = quick_.sides(node.box);
   const auto window = [&, &one = decode, &other = prefill] { return window_of(one, other); };
   node.box.each_count(window, [&](std::int64_t x, std::int64_t y, const Figures& figures) {
@@ -181,7 +183,7 @@ void DeploymentSearch::search(const Root& root, std::size_t worker) {
       }
     } catch (const Stopped&) {
       leave_unbounded(node);
-      static_cast<void>(is_over());  // it keeps the reason
+      static_cast<void>(is_over());  // stores the reason
       continue;
     }
     const auto [lower, upper] = node.box.halves();

@@ -19,8 +19,7 @@ namespace dfsearch::serving {
 /// One search over a space.  `run` is called once; `progress` by any thread.
 class DeploymentSearch {
  public:
-  /// A question about the space; a task with another objective or without a limit is another
-  /// question.  Structures of `excluded` are left out.
+  /// A question about the space. Structures of the deployments in `excluded` are left out.
   struct Question {
     Objective objective;
     std::optional<Mode> mode;  ///< nothing: all
@@ -41,9 +40,10 @@ class DeploymentSearch {
 
   [[nodiscard]] const Incumbents& incumbents() const { return incumbents_; }
   [[nodiscard]] StopReason stopped_by() const { return stopped_by_.load(); }
-  /// Nothing that was not looked at is better than this.
+  /// Lower bound on the values of all deployments that were not examined.
   [[nodiscard]] double lower_bound() const;
-  /// How far the answer, or the front at any speed, may be from the best, in parts of itself.
+  /// Greatest distance of the answer, or of the front at any speed, from the optimum, as a share of
+  /// itself.
   [[nodiscard]] double gap() const;
   [[nodiscard]] std::int64_t nodes() const { return nodes_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t leaves() const { return leaves_.load(std::memory_order_relaxed); }
@@ -59,7 +59,7 @@ class DeploymentSearch {
   struct Node {
     DeploymentBox box;
     LeastFigures least;
-    double quick = 0.0;  ///< a bound of the value without counts of replicas
+    double quick = 0.0;  ///< a bound of the value for any counts of replicas
   };
   [[nodiscard]] bool is_excluded(const Root& root) const;
   [[nodiscard]] CountWindow window_of(const SideBound& decode, const SideBound& prefill) const;
@@ -88,7 +88,7 @@ class DeploymentSearch {
   std::array<std::atomic<bool>, kBroken> broken_{};
   std::atomic<StopReason> stopped_by_ = StopReason::None;
   mutable std::mutex mutex_;        // guards the members below
-  std::vector<LeastFigures> open_;  // that were left when the search was stopped
+  std::vector<LeastFigures> open_;  // left when the search was stopped
 };
 
 }  // namespace dfsearch::serving

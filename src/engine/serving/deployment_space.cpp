@@ -19,7 +19,7 @@ namespace dfsearch::serving {
 
 namespace {
 
-// The most values of an open range; more than any list of a config has.
+// Limit of the values of an open range; no list of a config has more.
 constexpr std::size_t kMostValues = 1 << 16;
 
 constexpr double kLess = 1.0 - kRounding;
@@ -53,8 +53,8 @@ constexpr auto kAnyValue = [](std::int64_t) { return true; };
 const DegreeChoice kChunks{
     .values = {16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}};
 
-/// Whether replicas do the same as ranks: without experts ranks share nothing, and larger stages
-/// send over a dimension that is no faster.
+/// Whether more replicas have the effect of more ranks of attention_data: without experts ranks
+/// share nothing, and larger stages send over a dimension that is no faster.
 bool ranks_are_replicas(const Task& task, const RoleChoices& role) {
   if (task.model.experts || role.replicas || task.all.replicas) return false;
   return std::all_of(task.pools.begin(), task.pools.end(), [](const Pool& pool) {
@@ -71,7 +71,7 @@ DegreeChoice choice_of(const Task& task, const RoleChoices& role,
   const bool of_prefill = &role == &task.prefill && key == &RoleChoices::batch;
   if (role.*key) return *(role.*key);
   if (task.all.*key && !of_prefill) return *(task.all.*key);
-  // All that decoding requests leave of an iteration.
+  // The tokens of an iteration that decoding requests leave.
   if (key == &RoleChoices::chunk && task.batched_tokens) return {.values = {*task.batched_tokens}};
   if (key == &RoleChoices::chunk) return kChunks;
   if (key == &RoleChoices::batch) return {.values = {}, .least = 1, .most = 1024};
@@ -154,7 +154,7 @@ std::vector<DeploymentSpace::Structures> DeploymentSpace::structures_of(
 
 namespace {
 
-/// The greatest batch that the arguments of the server leave.
+/// The greatest batch that the arguments of the server allow.
 std::int64_t most_requests(const Task& task, const Structure& structure, std::int64_t chunk,
                            std::int64_t depth) {
   std::int64_t most = kMostTokens;
@@ -173,7 +173,7 @@ std::size_t count_up_to(std::span<const std::int64_t> list, std::int64_t most) {
 
 }  // namespace
 
-/// Keeps the batches up to the first that breaks a limit by more than rounding (kRounding).
+/// Keeps the batches below the first one that breaks a limit by more than rounding (kRounding).
 template <class AnyChain, class Breaks>
 void DeploymentSpace::cut(AnyChain& chain, std::span<const std::int64_t> batches,
                           const Breaks& breaks) {
@@ -206,7 +206,7 @@ void DeploymentSpace::add_chains(const std::vector<Structures>& structures, Side
           [&](std::int64_t batch) -> std::optional<Broken> {
             const Decoder& decoder = *chain.decoder;
             if (decoder.memory(batch) * kLess > decoder.room()) return Broken::Memory;
-            // Other limits depend on the share of a replica in the users.
+            // Other limits depend on the number of users of a replica.
             if (decoder.is_loaded() || task_.concurrency) return std::nullopt;
             const Decoding found = decoder.at(batch);
             const bool grows = decoder.is_steady();
@@ -283,7 +283,7 @@ DeploymentSpace::DeploymentSpace(const Task& task, const Deadline& deadline)
   const auto decode = structures_of(task.decode, {0}, depths, deadline);
   double pairs = 0.0;
   const auto batches = find_batches(Side::Decode, task.decode);
-  // Structures with equal numbers of chips of a pool have the same numbers of replicas.
+  // Structures with equal numbers of chips in one pool have equal numbers of replicas.
   using Kind = std::tuple<std::size_t, std::size_t, std::int64_t>;
   struct Alike {
     const Structures* first = nullptr;
@@ -376,7 +376,7 @@ void check_role(const Task& task, const Role& role, Side side, const std::string
     reasons.push_back(
         fmt::format("{}pool: needs {:.0f} chips, the pool has {}", where, chips, pool.chips));
   } else if (!has_room(task, role)) {
-    reasons.push_back(where + "tensor: the model or the network has no room for such degrees");
+    reasons.push_back(where + "tensor: the model or the network does not allow such degrees");
   } else if (task.framework) {
     for (const std::string_view lack :
          unsupported_features(*task.framework, role, task.speculation.kind)) {

@@ -20,14 +20,14 @@
 
 namespace dfsearch::serving {
 
-/// Replicas of one structure, chunk and depth, at all batches that may keep those limits that only
-/// get worse as the batch rises: the memory, the share of mixed iterations, the times.
+/// Replicas of one structure, chunk and depth, at all batches that may keep the limits that are
+/// monotone in the batch: memory, share of mixed iterations, times.
 struct Chain {
   std::unique_ptr<const Decoder> decoder;
   std::vector<std::int64_t> replicas;     ///< ascending
   std::span<const std::int64_t> batches;  ///< ascending
   Decoding at_first, at_last;             ///< both ends, if there are batches
-  double least_tpot = 0.0;                ///< of any load, where times depend on it: (24f)
+  double least_tpot = 0.0;                ///< for any load, if times depend on the load: (24f)
   double least_ttft = 0.0;
 
   [[nodiscard]] Decoding at(std::size_t batch) const { return decoder->at(batches[batch]); }
@@ -60,7 +60,7 @@ DegreeChoice choice_of(const Task& task, const RoleChoices& role,
 
 enum class Side : std::uint8_t { Aggregated, Prefill, Decode };
 
-/// All that the choices of a task leave.  Refers to the task.
+/// The deployments that the choices of a task leave. Refers to the task.
 class DeploymentSpace {
  public:
   /// Throws Stopped.
@@ -75,7 +75,7 @@ class DeploymentSpace {
   [[nodiscard]] bool holds(const Role& prefill, const Role& decode) const;
   /// The number of deployments that the choices leave, before any limit.
   [[nodiscard]] double deployments() const { return deployments_; }
-  /// How many batches of replicas each limit rules out.
+  /// Number of batches of replicas that each limit rules out.
   [[nodiscard]] const std::array<std::int64_t, kBroken>& cut() const { return cut_; }
 
  private:
@@ -102,21 +102,21 @@ class DeploymentSpace {
 /// The greatest batch and chunk that is searched.
 inline constexpr std::int64_t kMostTokens = 1 << 16;
 
-/// The choices of a side, every one with a value.
+/// The choices of a side, defaults included.
 RoleChoices choices_of(const Task& task, Side side);
 
-/// True if the model, the network and the chips of its pool have room for each role.
+/// True if the model, the network and the chips of its pool allow the degrees of each role.
 bool has_room(const Task& task, const Deployment& deployment);
 
 /// True if the pools have enough chips for both sides, and both have one precision.
 bool holds(const Task& task, const Role& prefill, const Role& decode);
 
 /// The decisions that the choices, the pools, the model, its network or the framework do not allow.
-/// Limits are left to `evaluate` of the model.
+/// `evaluate` checks the limits.
 RuledOut ruled_out(const Task& task, const Deployment& deployment);
 
-/// Numbers of replicas x that prefill and y that decode which may have an answer: x is at least
-/// `least_x`, y `least_y`, and x * cost_x + y * cost_y at most `most`, x * most_x and y * most_y.
+/// Numbers of replicas, x that prefill and y that decode, that an answer may have: x >= `least_x`,
+/// y >= `least_y`, and x * cost_x + y * cost_y is at most `most`, x * most_x and y * most_y.
 struct CountWindow {
   double least_x = 0.0, least_y = 0.0;
   double cost_x = 0.0, cost_y = 1.0;
@@ -124,7 +124,7 @@ struct CountWindow {
   double most_x = std::numeric_limits<double>::infinity();
   double most_y = std::numeric_limits<double>::infinity();
 
-  /// The least and the greatest y beside x.
+  /// The least and the greatest y for this x.
   [[nodiscard]] std::pair<double, double> range_of_y(double x) const;
 };
 
@@ -141,10 +141,10 @@ class DeploymentBox {
   [[nodiscard]] const Structure* prefill() const {
     return prefill_ ? &prefill_->prefiller->structure() : nullptr;
   }
-  /// At the least batches of both.
+  /// The figures at the least batches of both sides.
   [[nodiscard]] const Decoding& at_low() const { return at_low_; }
   [[nodiscard]] const Prefilling& at_first() const { return at_first_; }
-  /// Bounds of all batches, whatever the replicas are.
+  /// Bounds of all batches, for any number of replicas.
   [[nodiscard]] Decoding decoding() const { return chain_->decoder->between(at_low_, at_high_); }
   /// Bounds of all batches of `replicas` replicas.
   [[nodiscard]] Decoding decoding(std::int64_t replicas) const {
@@ -153,7 +153,7 @@ class DeploymentBox {
     const Decoding low = decoder.at(chain_->batches[low_], replicas);
     return low_ == high_ ? low : decoder.between(low, decoder.at(chain_->batches[high_], replicas));
   }
-  /// A time per token and one to the first that no deployment goes below.
+  /// Lower bounds on the time per token and on the time to the first token.
   [[nodiscard]] double least_tpot() const {
     const bool shared = chain_->decoder->is_loaded() || (prefill_ && space_->task().concurrency);
     return shared ? chain_->least_tpot : chain_->decoder->least_tpot(at_low_);
@@ -164,14 +164,14 @@ class DeploymentBox {
   [[nodiscard]] Prefilling prefilling() const {
     return prefill_ ? prefill_->prefiller->between(at_first_, at_last_) : Prefilling{};
   }
-  /// The number of pairs of counts, if all fitted the pools.
+  /// The number of pairs of counts, including pairs that do not fit the pools.
   [[nodiscard]] double counts() const {
     const double before = prefill_ ? static_cast<double>(prefill_->replicas.size()) : 1.0;
     return before * static_cast<double>(chain_->replicas.size());
   }
-  /// Calls `visit` with each pair of counts of a window, of replicas that prefill, 0 for
-  /// Aggregated, and of replicas that decode, and with a bound on the figures of such deployments.
-  /// `window_of` is called anew for each number of replicas that prefill.
+  /// Calls `visit` with each pair of counts in a window (replicas that prefill, 0 for Aggregated,
+  /// and replicas that decode), and with a bound on the figures of such deployments. `window_of` is
+  /// called anew for each number of replicas that prefill.
   template <class WindowOf, class Visit>
   void each_count(const WindowOf& window_of, const Visit& visit) const {
     const Decoding decoding = this->decoding();
@@ -193,7 +193,7 @@ class DeploymentBox {
     if (!prefill_) return each_y(0);
     for (const std::int64_t x : prefill_->replicas) each_y(x);
   }
-  /// This bound for two counts.
+  /// The bound that `each_count` passes, for two counts.
   [[nodiscard]] Figures figures(std::int64_t prefillers, std::int64_t decoders) const {
     return figures(prefillers, prefilling(), decoders, decoding(decoders));
   }

@@ -34,7 +34,7 @@ DegreeChoice few_of(const DegreeChoice& choice, std::size_t most, std::int64_t l
   return few;
 }
 
-/// The task with few deployments, which are searched in a moment.
+/// The task with few choices, so that its search ends at once.
 Task narrowed(const Task& task) {
   using R = RoleChoices;
   struct Few {
@@ -62,7 +62,7 @@ Task narrowed(const Task& task) {
 /// The model judges: it computes the figures of an answer.
 FrontPoint judged(const Task& task, const Candidate& candidate) {
   if (!ruled_out(task, candidate.deployment).empty()) {
-    throw InternalError("the deployment found is none of those to choose from");
+    throw InternalError("the deployment found is not among the choices");
   }
   Figures again = evaluate(task, candidate.deployment);
   const auto differs = [](double a, double b) { return std::abs(a - b) > 1e-12 * std::abs(b); };
@@ -98,7 +98,7 @@ class Finder {
       if (result_.stopped_by == StopReason::None) {
         result_.stopped_by = stop_reason(search_.limits.deadline);
       }
-      if (!result_.deployment) keep_told();
+      if (!result_.deployment) keep_known();
     }
     result_.stats.time = result_.stats.proof_time = monitor_.total_time();
     result_.stats.proof_nodes = result_.stats.nodes;
@@ -109,7 +109,7 @@ class Finder {
   }
 
  private:
-  /// Something at once, before all choices are written out.
+  /// Finds a first deployment before all choices are enumerated.
   void find_first() {
     const Task few = narrowed(task_);
     const DeploymentSpace space(few, search_.limits.deadline);
@@ -124,23 +124,23 @@ class Finder {
     if (!search_.on_incumbent) return;
     Progress progress = tree.progress();
     progress.lower_bound = Score{};
-    monitor_.tell(progress, [&](const Progress& total) { search_.on_incumbent(total, *first_); });
+    monitor_.report(progress, [&](const Progress& total) { search_.on_incumbent(total, *first_); });
   }
 
-  /// The limit came before the whole search: the best known deployment is the answer, without a
+  /// A limit ended the search before it began: the best known deployment is the answer, without a
   /// bound.
-  void keep_told() {
+  void keep_known() {
     const bool front = task_.objective == Objective::Front;
-    Incumbents told(front);
+    Incumbents known(front);
     const auto add = [&](const Deployment& deployment) {
       if (!ruled_out(task_, deployment).empty()) return;
       const Figures figures = evaluate(task_, deployment);
       if (!figures.feasible()) return;
-      told.add({deployment, figures, value_of(task_.objective, task_.front, figures)});
+      known.add({deployment, figures, value_of(task_.objective, task_.front, figures)});
     };
     std::for_each(search_.known.begin(), search_.known.end(), add);
     if (first_) add(*first_);
-    const Candidate* best = told.best();
+    const Candidate* best = known.best();
     if (best == nullptr) return;
     result_.status = SearchStatus::Feasible;
     result_.deployment = best->deployment;
@@ -149,7 +149,7 @@ class Finder {
     result_.lower_bound = Score{};
     result_.gap = 1.0;
     if (!front) return;
-    for (const Candidate& step : told.steps()) result_.front.push_back(judged(task_, step));
+    for (const Candidate& step : known.steps()) result_.front.push_back(judged(task_, step));
   }
 
   void note_incumbent() {
@@ -195,10 +195,10 @@ class Finder {
                                                 const Deployment& deployment) {
         if (is_first) note_incumbent();
         if (search_.on_incumbent) {
-          monitor_.tell(progress,
-                        [&](const Progress& total) { search_.on_incumbent(total, deployment); });
+          monitor_.report(progress,
+                          [&](const Progress& total) { search_.on_incumbent(total, deployment); });
         }
-        if (is_first) tell_checkpoint(tree, search_.checkpoint_interval);
+        if (is_first) report_checkpoint(tree, search_.checkpoint_interval);
       });
     }
     {
@@ -208,7 +208,7 @@ class Finder {
       tree.run();
     }
     take_counts(tree);
-    if (is_first) tell_checkpoint(tree, Seconds{});
+    if (is_first) report_checkpoint(tree, Seconds{});
     FoundDeployment found;
     found.stopped_by = tree.stopped_by();
     const bool stopped = found.stopped_by != StopReason::None;
@@ -237,15 +237,15 @@ class Finder {
     return found;
   }
 
-  /// Does nothing soon after the last one.
-  void tell_checkpoint(const DeploymentSearch& tree, Seconds interval) {
+  /// Does nothing if the last checkpoint is more recent than the interval.
+  void report_checkpoint(const DeploymentSearch& tree, Seconds interval) {
     if (!search_.on_checkpoint) return;
     const std::lock_guard lock(checkpoint_mutex_);
     if (monitor_.elapsed() - last_checkpoint_ < interval) return;
     SearchStats stats = search_.before;
     stats.nodes += tree.nodes();
     stats.time = monitor_.total_time();
-    monitor_.tell_unlocked([&] { search_.on_checkpoint(tree.incumbents().deployments(), stats); });
+    monitor_.call_unlocked([&] { search_.on_checkpoint(tree.incumbents().deployments(), stats); });
     last_checkpoint_ = monitor_.elapsed();
   }
 
@@ -329,7 +329,7 @@ class Finder {
     result_.cut = space_->cut();
   }
 
-  /// Remedies that are found before the limits come are kept.
+  /// Keeps the remedies that are found before a limit ends the search.
   void explain() {
     const auto least_of = [&](const Task& task, Objective objective) {
       const DeploymentSpace space(task, search_.limits.deadline);
@@ -399,7 +399,7 @@ std::int64_t Finder::count() const {
   return feasible;
 }
 
-/// The search begins with the deployments found.
+/// Searches without the framework, starting from the deployments found.
 void add_any_framework(Task task, const ServingSearch& search, ServingResult& result) {
   task.framework.reset();
   ServingSearch free{.limits = search.limits,
@@ -434,8 +434,8 @@ void add_any_framework(Task task, const ServingSearch& search, ServingResult& re
 
 namespace {
 
-/// Nothing fits: the best of what fits at the low end of the memory, which is no proof that it
-/// does.
+/// Nothing fits: searches at the low end of the memory. A deployment that fits there need not fit
+/// in reality.
 void add_at_low(Task task, const ServingSearch& search, ServingResult& result) {
   const bool may =
       has_low_end(task) && std::find(result.ruled_out_by.begin(), result.ruled_out_by.end(),

@@ -19,8 +19,8 @@
 
 namespace dfsearch::serving {
 
-/// The resolution of values and of times per token.  Among deployments within it the answer has the
-/// fewest chips and is the first, so its true gap may be as large as this.
+/// The relative resolution of values and of times per token. Closer values are ties, which the
+/// fewest chips and then the order of deployments break, so the true gap may be as large as this.
 inline constexpr double kTie = 1e-9;
 
 struct ServingSearch {
@@ -46,10 +46,10 @@ struct ServingSearch {
   Seconds checkpoint_interval{0.5};
 };
 
-/// The best deployment found and how sure it is.
+/// The best deployment found and its proof.
 struct FoundDeployment : Proof {
   std::optional<Deployment> deployment;
-  std::optional<Figures> figures;  ///< none if a given deployment has no room
+  std::optional<Figures> figures;  ///< none if the degrees of a given deployment are not allowed
   Score cost = Score::infinity();  ///< value_of
 };
 
@@ -67,14 +67,15 @@ constexpr auto words(Closed) { return named<Closed>("bound", "rate", "chips", "c
 struct Remedy {
   Broken limit = Broken::Memory;
   double given = 0.0;
-  /// The least value of the limit with which something fits, to the last bit, of memory to the
-  /// byte; a rate that can be served, while one nearer to the given rate by a millionth cannot.
+  /// The least value of the limit with which something fits, to the last bit (memory: to the byte).
+  /// For a rate: one that can be served, while a rate that is a millionth nearer to the given one
+  /// cannot.
   double enough = 0.0;
-  Deployment deployment;  ///< that fits then
+  Deployment deployment;  ///< a deployment that fits then
 };
 
-/// A number of a model, a pool or the budget that makes a fleet fit with all else unchanged;
-/// proved.
+/// A number of a model, a pool or the budget that makes a fleet fit with all else unchanged. This
+/// is proved.
 struct FleetRemedy {
   std::string limit;  ///< as in the config
   std::string of;     ///< the name of the model or pool; empty: the budget
@@ -101,18 +102,19 @@ struct ServingResult : FoundDeployment, SearchReport {
   /// Deployments with other structures than earlier ones, best first.
   std::vector<FoundDeployment> alternatives;
   std::vector<FrontPoint> front;  ///< of the objective `front`, the fastest for a user first
-  /// The best of each mode, if both are searched and there is one objective.
+  /// The best of each mode, if both are searched for a single objective.
   std::array<std::optional<FrontPoint>, 2> best_of_mode;
   std::vector<Remedy> remedies;  ///< for Infeasible
-  /// Nothing fits at the level asked for, but this does at the low end: NoSolution.
+  /// For NoSolution: a deployment that fits at the low end of the memory, though none fits at the
+  /// requested level.
   std::optional<FrontPoint> at_low;
   /// For Infeasible: the limits that deployments break; each breaks one of them.
   std::vector<Broken> ruled_out_by;
   std::vector<FleetMember> fleet;  ///< of several models, in their order
   std::vector<FleetRemedy> fleet_remedies;
   std::vector<TenthMore> gains;  ///< if requested, for one objective
-  /// For a task with a framework that has an answer: the best of any framework, and its deployment
-  /// or front.
+  /// For a task with a framework and an answer: the best answer with any framework, and its
+  /// deployment or front.
   std::optional<BestWithoutFramework> any_framework;
   std::vector<FrontPoint> of_any;
   double deployments = 0.0;  ///< that the choices leave
@@ -130,17 +132,18 @@ bool has_low_end(const Task& task);
 /// `evaluate`; a difference is an InternalError.
 ServingResult find_deployment(const Task& task, const ServingSearch& search);
 
-/// The task at whatever rate its deployment can serve.
+/// The task without its rate.
 Task without_rate(Task task);
 
-/// Finds the mix with any number of deployments of each model side by side, each at its capacity
-/// and within the limits of its task.  Throws InputError for pools with too many numbers of chips
-/// to try.
+/// Finds the best mix of deployments, any number for each model, each at its capacity and within
+/// the limits of its task. Throws InputError if there are too many combinations of numbers of
+/// chips.
 ServingResult find_fleet(const Fleet& fleet, const ServingSearch& search);
 
-/// The mix with its cost and the figures of each part.  Adds a reason for each decision that its
-/// model does not allow, and for each limit, rate, pool and budget that the mix does not keep, or
-/// none, with the status NoSolution, if the mix keeps all of them at the low end of the memory.
+/// The mix with its cost and the figures of each part. Adds a reason for each decision that its
+/// model does not allow, and for each limit, rate, pool and budget that the mix does not keep. If
+/// it keeps all of them at the low end of the memory, it adds no reason, and the status is
+/// NoSolution.
 ServingResult judged_fleet(const Fleet& fleet, std::vector<FleetMember> parts, RuledOut& reasons);
 
 }  // namespace dfsearch::serving

@@ -1,8 +1,8 @@
 // The greatest capacity of a model, for each number of chips of each pool, is a knapsack problem of
 // several dimensions whose items are deployments (Gilmore and Gomory, Operations Research 1966).
-// The minimal numbers of chips with enough capacity for the rate are the front of the model.  The
-// fronts of the models are added one after the other, without dominated sums.  Dollars, watts and
-// chips rise with each number, so the best sum is on the last front.
+// The minimal numbers of chips with enough capacity for the rate are the front of the model. The
+// fronts of the models are added one after the other, without dominated sums. Dollars, watts and
+// chips rise with each number of chips, so the best sum is on the last front.
 
 #include "engine/serving/find_deployment.hpp"
 
@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::size_t kMostNumbers = 1 << 20;
 // Some milliseconds.
-constexpr std::int64_t kSumsBetweenLooks = 1 << 16;
-constexpr std::int64_t kFiguresBetweenLooks = 1 << 12;
+constexpr std::int64_t kSumsBetweenChecks = 1 << 16;
+constexpr std::int64_t kFiguresBetweenChecks = 1 << 12;
 
 /// Chips of each pool as one number of mixed radix, the first pool fastest.
 class Numbers {
@@ -63,7 +63,7 @@ class Numbers {
     }
     return true;
   }
-  /// The chips of each pool times its weight.
+  /// Weighted sum of the chips over the pools.
   template <class Weight>
   [[nodiscard]] double sum(std::size_t number, const Weight& weight) const {
     double sum = 0.0;
@@ -78,7 +78,7 @@ class Numbers {
   std::size_t count_ = 1;
 };
 
-/// One deployment of a model by the chips that it takes.
+/// Deployments of a model, by the chips that each takes.
 struct Choice {
   Deployment deployment;
   double capacity = 0.0;
@@ -110,7 +110,7 @@ Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& dea
     return static_cast<std::size_t>(count * structure.chips()) * numbers.step(structure.pool);
   };
   Choices choices;
-  PacedDeadline paced(deadline, kFiguresBetweenLooks);
+  PacedDeadline paced(deadline, kFiguresBetweenChecks);
   for (const Chain& chain : space.aggregated()) {
     if (chain.batches.empty()) continue;
     const DeploymentBox box(space, chain, nullptr);
@@ -145,7 +145,7 @@ struct Served {
 
 Served served_by(const Choices& choices, const Numbers& numbers, std::size_t pools,
                  const Deadline& deadline) {
-  PacedDeadline paced(deadline, kSumsBetweenLooks);
+  PacedDeadline paced(deadline, kSumsBetweenChecks);
   Served served{std::vector<double>(numbers.count()),
                 std::vector<const Choices::value_type*>(numbers.count()),
                 std::vector<std::size_t>(numbers.count())};
@@ -190,7 +190,7 @@ using Sums = std::map<std::size_t, std::size_t>;
 
 Sums added(const Sums& sums, const std::vector<std::size_t>& front, const Numbers& numbers,
            const Deadline& deadline) {
-  PacedDeadline paced(deadline, kSumsBetweenLooks);
+  PacedDeadline paced(deadline, kSumsBetweenChecks);
   Sums all;
   for (const auto& [sum, last] : sums) {
     for (const std::size_t more : front) {
@@ -199,7 +199,7 @@ Sums added(const Sums& sums, const std::vector<std::size_t>& front, const Number
     }
   }
   Sums least;
-  // A smaller sum in all pools is a smaller number.
+  // A sum that is smaller in all pools is a smaller number, so it comes first.
   for (const auto& each : all) {
     const bool beaten = std::any_of(least.begin(), least.end(), [&](const auto& known) {
       paced.check();
@@ -386,7 +386,7 @@ class FleetFinder {
                 mixes.numbers, search_.limits.deadline);
     }
     double most = 0.0;
-    PacedDeadline paced(search_.limits.deadline, kSumsBetweenLooks);
+    PacedDeadline paced(search_.limits.deadline, kSumsBetweenChecks);
     for (const auto& [sum, last] : others) {
       for (std::size_t n = 0; n < mixes.numbers.count(); ++n) {
         paced.check();
@@ -439,8 +439,8 @@ Task without_rate(Task task) {
 
 namespace {
 
-/// If no fleet serves all rates at the requested level of the memory, tries the low end: one that
-/// does there leaves nothing proved.
+/// Called if no fleet serves all rates at the requested level of the memory: a fleet that does at
+/// the low end takes the proof away.
 void check_low_end(Fleet fleet, const ServingSearch& search, ServingResult& result) {
   if (std::none_of(fleet.models.begin(), fleet.models.end(), has_low_end)) return;
   for (Task& task : fleet.models) task.level = memory::Level::Low;

@@ -54,7 +54,7 @@ void check_totals(const Fleet& fleet, const Totals& totals, RuledOut& reasons) {
   if (budget.chips) more("budget.chips", totals.all_chips, real(*budget.chips));
 }
 
-/// Whether the mix keeps everything at the low end of the memory, which is no proof that it does.
+/// Whether the mix keeps all limits at the low end of the memory.
 bool fits_at_low(Fleet fleet, const std::vector<FleetMember>& parts) {
   if (std::none_of(fleet.models.begin(), fleet.models.end(), has_low_end)) return false;
   for (Task& task : fleet.models) task.level = memory::Level::Low;

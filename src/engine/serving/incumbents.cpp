@@ -1,5 +1,5 @@
-// A Pareto front with ties: a deployment is kept unless another is no worse in all that counts and
-// comes before it.
+// A Pareto front with ties: a deployment is kept unless another one is no worse in value, time and
+// chips and comes before it.
 
 #include "engine/serving/incumbents.hpp"
 

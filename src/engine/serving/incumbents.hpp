@@ -26,7 +26,7 @@ struct LeastFigures {
   double value = 0.0;
   double tpot = 0.0;
   std::int64_t chips = 0;
-  Deployment first;  ///< none of them comes before it
+  Deployment first;  ///< first of them in the order of ties
 };
 
 /// Any thread.
@@ -34,11 +34,11 @@ class Incumbents {
  public:
   explicit Incumbents(bool front) : front_(front) {}
 
-  /// Whether an interval has no answer that is not here, ties included.
+  /// Whether no deployment of the interval could be added, ties included.
   [[nodiscard]] bool beats(const LeastFigures& least) const;
   /// The greatest value that an answer with this time per token may have.
   [[nodiscard]] double most_value(double tpot) const;
-  /// True if it is better than all before, or a new step of the front.
+  /// Returns true if the candidate is the new best, or a new step of the front.
   bool add(const Candidate& candidate);
 
   /// The best of all; null: there is none.
@@ -48,7 +48,7 @@ class Incumbents {
   /// Its value, or infinity.  Takes no lock.
   [[nodiscard]] double best_value() const { return best_.load(std::memory_order_relaxed); }
   /// Returns how far the answer, or the front at any time per token, may be above the kept or open
-  /// points, as a share of itself.  Times that differ by less than kTie are one.
+  /// points, as a share of itself. Times that differ by less than kTie are equal.
   [[nodiscard]] double gap_to(const std::vector<LeastFigures>& open) const;
   [[nodiscard]] std::vector<Deployment> deployments() const;
   /// The steps of the front, the fastest for a user first.

@@ -1,6 +1,6 @@
 #pragma once
-// A bound of the value of deployments from what each side adds at least, whatever the numbers of
-// replicas are: (25) of docs/serving.md.
+// A lower bound on the value of deployments with any numbers of replicas, from the least that each
+// side adds: (25) of docs/serving.md.
 
 #include <cstdint>
 #include <utility>

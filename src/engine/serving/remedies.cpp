@@ -9,9 +9,9 @@
 #include "model/serving/framework.hpp"
 #include "model/serving/steady_state.hpp"
 
-// A search without a limit finds the least value of its quantity.  That value is enough, and
-// nothing less is, as no deployment that keeps the other limits has less.  Memory is such a
-// quantity as well.  A rate changes the waits, so it is found by bisection.
+// A search without one of the limits minimises its quantity. The minimum is the least sufficient
+// limit, as no deployment that keeps the other limits has less. This holds for memory as well. A
+// rate changes the waiting times, so it is found by bisection.
 
 namespace dfsearch::serving {
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kNone = 0.0;
 
-/// A limit, its value, how it is taken away, and the quantity that is then to be least.
+/// A limit, its value, a function that lifts it, and the quantity to minimise then.
 struct Row {
   Broken limit;
   Objective objective;
@@ -73,7 +73,7 @@ std::optional<Remedy> memory_remedy(const Task& task, const LeastOf& least_of) {
     put_memory(with, bytes);
     return !evaluate(with, best->deployment).broken.has(Broken::Memory);
   };
-  // A server may keep parts of it that do not grow with the whole.
+  // A server may reserve parts of the memory that do not grow with it.
   double enough = std::floor(given * kMost * best->value), less = enough;
   for (double step = 1.0; !fits(enough); step *= 2.0) {
     less = enough;
@@ -95,7 +95,7 @@ std::optional<Remedy> memory_remedy(const Task& task, const LeastOf& least_of) {
   return Remedy{Broken::Memory, given, enough, best->deployment};
 }
 
-/// A rate that can be served, where one nearer to the given rate by a millionth cannot.
+/// A rate that can be served, while a rate that is a millionth nearer to the given one cannot.
 std::optional<Remedy> rate_remedy(const Task& task, const LeastOf& least_of) {
   constexpr double kPrecision = 1e-6;
   if (!task.rate) return std::nullopt;
@@ -104,7 +104,7 @@ std::optional<Remedy> rate_remedy(const Task& task, const LeastOf& least_of) {
   auto best = least_of(other, Objective::Throughput);
   if (!best) return std::nullopt;
   double served = best->figures.capacity, not_served = *task.rate;
-  // A queue at random may need more than the capacity of a loop.
+  // With random arrivals the queue may be infinite at the capacity of a closed loop.
   const auto serves = [&](double rate) {
     other.rate = rate;
     const bool waits = task.objective == Objective::Ttft || task.objective == Objective::E2e;
@@ -132,7 +132,7 @@ void add_remedies(const Task& task, const LeastOf& least_of, std::vector<Remedy>
     Task without = task;
     row.lift(without);
     const auto best = least_of(without, row.objective);
-    // A queue without end is no remedy.
+    // A deployment with an infinite queue is no remedy.
     const auto ends = [&](Objective objective) {
       return std::isfinite(value_of(objective, task.front, best->figures));
     };
@@ -164,7 +164,7 @@ std::vector<std::int64_t> some_of(const DegreeChoice& choice) {
   return values;
 }
 
-/// Empty: it is a replica of the space.
+/// The rule that excludes the role from the space; empty if none does.
 std::string why_not(const Task& task, const Role& role) {
   const Structure& s = role.structure;
   const Pool& pool = task.pools[s.pool];
@@ -193,7 +193,7 @@ std::string why_not(const Task& task, const Role& role) {
   return "";
 }
 
-/// Adds the reasons of a role; false: it has replicas.
+/// Adds the reasons why a role has no replicas; returns false if it has some.
 bool add_reasons(const Task& task, const RoleChoices& choices, bool aggregates, bool decodes,
                  std::vector<std::string>& reasons) {
   using R = RoleChoices;

@@ -1,6 +1,6 @@
 #pragma once
-// Why a task has no deployment, and the value of each limit that would give it one, all else
-// unchanged.
+// The reason why a task has no deployment, and for each limit the value that would give it one, all
+// else unchanged.
 
 #include <functional>
 #include <optional>
@@ -13,8 +13,8 @@
 
 namespace dfsearch::serving {
 
-/// The deployment with the least value of an objective, to the last bit; nothing: none keeps the
-/// limits of the task.  Throws Stopped where that is not proved in time.
+/// The deployment with the least value of an objective, to the last bit; nothing if none keeps the
+/// limits of the task. Throws Stopped if the deadline comes before the proof.
 using LeastOf = std::function<std::optional<Candidate>(const Task&, Objective)>;
 
 /// Adds the remedies that are found before `least_of` throws.

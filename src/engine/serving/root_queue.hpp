@@ -32,10 +32,10 @@ class RootQueue {
   /// that are closed are added to `closed`.
   std::optional<Root> pop(const std::function<bool(const LeastFigures&)>& is_beaten,
                           std::int64_t& closed);
-  /// The least bound of all roots that are left; infinity: none is.
+  /// The least bound of all remaining roots; infinity if none remains.
   [[nodiscard]] double least() const;
   [[nodiscard]] std::int64_t size() const;
-  /// A bound of the roots that are left for each chain that decodes.
+  /// For each chain that decodes a bound of its remaining roots.
   [[nodiscard]] std::vector<LeastFigures> left() const;
 
  private:

@@ -1,12 +1,12 @@
 // The least kernel-by-kernel time as one sum.
 //
-// Each kernel is a partition.  Its time depends on its own loop, on the loops of the kernels before
-// it, whose outputs it loads, and of the kernels after it, to whose layouts it converts.  So the
-// layer is a sum of terms over few kernels each, in whole ticks, and its least sharding is found
-// exactly (base/least_sum.hpp).  The clock belongs to the layer with all loops left; no sharding
-// has longer ticks.
+// Each kernel is a partition. Its time depends on its own loop, on the loops of its producers,
+// whose outputs it loads, and on the loops of its consumers, to whose layouts it converts. So the
+// time of the layer is a sum of terms over few kernels each, in whole ticks, and its least sharding
+// is found exactly (base/least_sum.hpp). The clock belongs to the layer with all loops left; no
+// sharding has longer ticks.
 //
-// Against all shardings: tests/engine/sharding/lone_kernels_test.cpp.
+// Tested against all shardings: tests/engine/sharding/lone_kernels_test.cpp.
 
 #include "engine/sharding/sharding_completion.hpp"
 
@@ -99,7 +99,7 @@ class LoneSum {
     return kernels;
   }
 
-  /// Nothing if it has too many combinations.
+  /// Nothing if the term has too many combinations.
   [[nodiscard]] std::optional<SumTerm> term_of(KernelId kernel, const Deadline& deadline) {
     SumTerm term{.variables = variables_of(kernel), .values = {}};
     double combinations = 1.0;
@@ -140,7 +140,8 @@ class LoneSum {
     const Ticks network = relaxed_.clock().ticks(network_time(context_, kernel, sharding));
     const Ticks time = overlapped(problem_.execution.overlap, lone_compute(problem_, own, kernel),
                                   own.with_latency(memory), network);
-    // Whether weights are loaded is a matter of all kernels: counted only if it is sure.
+    // All kernels together decide whether weights are loaded: the load is counted only if it is
+    // certain.
     return std::min(kNever, time + (loads_weights_ ? own.weight_load(kernel) : 0));
   }
 

@@ -195,7 +195,7 @@ class ValueTermMaker {
     std::vector<double> prices;
     for (const LoopPair from : sets_[value_.producer_]) {
       double least = kNotAllowed;
-      double sure = 0.0;  // for readers that can have no other
+      double sure = 0.0;  // of readers that require this layout with each loop
       for (const ValueTimes::Reader& reader : value_.readers_) {
         double of_reader = kNotAllowed;
         bool may_other = false;
@@ -212,8 +212,8 @@ class ValueTermMaker {
     return prices;
   }
 
-  /// A variable decides whether the value is made in this layout: if it is, the conversion is paid
-  /// for, if it is not, no reader may require it.
+  /// Adds a variable that decides whether the value is made in this layout: if it is, the
+  /// conversion takes its time; if not, no reader may require the layout.
   void add_layout(std::size_t layout) {
     const std::vector<double> prices = this->prices(layout);
     const auto is_paid = [](double price) { return 0.0 < price && price < kNotAllowed; };

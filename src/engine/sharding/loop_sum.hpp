@@ -1,7 +1,7 @@
 #pragma once
 // Times as a sum over single kernels and over the kernels at the ends of values, whose least
-// weighted sum is found exactly (base/least_sum.hpp).
-// The time of the conversions of a value, for any loops of the kernels at its ends.
+// weighted sum is found exactly (base/least_sum.hpp). The time of the conversions of a value, for
+// any loops of the kernels at its ends.
 
 #include <cstddef>
 #include <cstdint>
@@ -49,9 +49,9 @@ struct ValueTerm {
   std::vector<double> seconds;
 };
 
-/// The conversions of a value as terms of a sum for `least_sum`.  There is no table for ends with
+/// The conversions of a value as terms of a sum for `least_sum`. There is no table for ends with
 /// many combinations of loops: each possible layout becomes a variable of two values, appended to
-/// `sizes`, whose first entries are the sizes of `sets`.  At their least the terms add up to no
+/// `sizes`, whose first entries are the sizes of `sets`. The minimum of the sum of the terms is no
 /// more than the conversions take (docs/search.md, section 9).
 std::vector<ValueTerm> value_terms(const ValueTimes& value, const LoopSets& sets,
                                    std::vector<std::size_t>& sizes);
@@ -89,10 +89,11 @@ class LoopSum {
     for (const LoopPair loop : sets_[kernel]) share.times.push_back(times_of(loop));
   }
   [[nodiscard]] std::size_t group(std::size_t kernel) const { return groups_[kernel]; }
-  /// How many times are added up.
+  /// Number of terms.
   [[nodiscard]] std::size_t size() const { return terms_.size(); }
 
-  /// Prepares `minimize`; false if that would take more steps.  Throws Stopped.
+  /// Prepares `minimize`; returns false if that would take more than `most_steps` steps. Throws
+  /// Stopped.
   [[nodiscard]] bool find_order(double most_steps);
   /// Finds the loops whose times make the least sum with the weights of their groups.  Throws
   /// Stopped.
@@ -104,8 +105,8 @@ class LoopSum {
   [[nodiscard]] std::vector<LoopPair> loops() const;
   [[nodiscard]] std::vector<LoopTimes> sums() const;
 
-  /// The excess of each kernel: how much its terms take with these weights and with loops found
-  /// before, above the least that each may take alone.
+  /// The excess of each kernel: the sum of its terms for these weights and for loops found before,
+  /// less the sum of the minimum of each term.
   [[nodiscard]] std::vector<double> excess(const std::vector<LoopTimes>& weights,
                                            const std::vector<std::uint8_t>& values);
 
@@ -128,8 +129,8 @@ class LoopSum {
   const std::vector<std::size_t> groups_;
   const Deadline& deadline_;
   std::vector<std::size_t> sizes_;   // of the sets, then of the variables that values add
-  std::vector<Term> terms_;          // of each kernel, then of values
-  std::vector<SumTerm> summed_;      // of terms with variables left
+  std::vector<Term> terms_;          // one of each kernel, then those of values
+  std::vector<SumTerm> summed_;      // the terms that have variables
   std::vector<std::size_t> of_sum_;  // their places in terms_
   EliminationOrder order_;
   std::vector<std::uint8_t> values_;  // of the last least sum

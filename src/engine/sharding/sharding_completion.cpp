@@ -1,10 +1,10 @@
 // Weighted sums.
 //
-// The time of a partition, with the fusion fixed, is the largest of three sums.  Put in its place a
-// weighted mean of the three, with nearly all the weight on the largest one: then the whole is a
-// sum of terms over single kernels and over kernels that a value joins, and its least sharding is
-// found exactly (loop_sum.hpp).  The sums of that sharding give new weights; a few rounds
-// suffice.  It is a heuristic: it yields incumbents and a kernel to branch on, never a bound.
+// The time of a partition, with the fusion fixed, is the largest of three sums. It is replaced by a
+// weighted mean of the three, with nearly all the weight on the largest one. The objective is then
+// a sum of terms over single kernels and over kernels that a value joins, and its best sharding is
+// found exactly (loop_sum.hpp). The sums of that sharding give new weights; a few rounds suffice.
+// It is a heuristic: it yields incumbents and a kernel to branch on, never a bound.
 
 #include "engine/sharding/sharding_completion.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kRoundsOfWeights = 3;
 constexpr double kMostSteps = 1e6;
-// How quickly the weight of a sum falls that is less than the largest.
+// The weight of a sum is its ratio to the largest one, to this power.
 constexpr double kSharpness = 8.0;
 
 class Completion {
@@ -104,7 +104,7 @@ class Completion {
     }
   }
 
-  /// Weights by how near each sum of a partition is to the largest of them.
+  /// Weights from the ratio of each sum of a partition to the largest of them.
   [[nodiscard]] std::vector<LoopTimes> weights_of(const std::vector<LoopTimes>& sums) const {
     const Overlap overlap = problem_.execution.overlap;
     std::vector<LoopTimes> weights;
@@ -122,7 +122,7 @@ class Completion {
     return weights;
   }
 
-  /// The undecided kernel whose loop and values cost most above the least that each may cost alone.
+  /// The undecided kernel with the greatest excess (LoopSum::excess).
   [[nodiscard]] std::size_t most_unseen(const std::vector<double>& unseen) const {
     const LoopSets& sets = decisions_.sharding;
     std::size_t best = sets.size();

@@ -5,7 +5,7 @@
 // its tensors, for every loop that is left to the kernel at the other end.  So some best mapping
 // has no dominated loop.
 //
-// Domination and symmetry could remove each other's witnesses unless both descend in one
+// Dominance and symmetry breaking could remove each other's witnesses unless both descend in one
 // well-founded order: the sum of all these costs, then the sharding in the order of ties:
 //
 // - An exchange of kernels keeps the sum and makes the sharding earlier.
@@ -65,7 +65,7 @@ class Domination {
         sets_(sets),
         cache_(cache) {}
 
-  /// Loops are dropped until none is dominated: each drop may make others so.
+  /// Drops loops until none is dominated; each drop may make others dominated.
   void run(const Deadline& deadline) {
     for (bool changed = true; changed;) {
       changed = false;
@@ -97,7 +97,7 @@ class Domination {
     return false;
   }
 
-  /// Whether no conversion takes longer with a, whose own costs are no worse.
+  /// Whether a dominates b: no own cost is higher and no conversion takes longer.
   [[nodiscard]] bool dominates(KernelId kernel, LoopPair a, LoopPair b) const {
     for (const TensorId t : graph_.outputs(kernel)) {
       if (!leaves_no_later(graph_.tensor(t), a, b)) return false;

@@ -78,17 +78,17 @@ class StageSearch {
 
   [[nodiscard]] Progress progress() {
     const std::lock_guard lock(mutex_);
-    return told_;
+    return shown_;
   }
-  /// The bound of all that is open; the watcher reads it.
+  /// Sets the bound of all open points, which the monitor reads.
   void set_bound(Score bound) {
     result_.lower_bound = std::min({bound, closed_, known()});
     const std::lock_guard lock(mutex_);
-    told_ = {.nodes = result_.stats.nodes,
-             .open = static_cast<std::int64_t>(points_.size()),
-             .incumbent = known(),
-             .lower_bound = result_.lower_bound,
-             .found_by = found_by_};
+    shown_ = {.nodes = result_.stats.nodes,
+              .open = static_cast<std::int64_t>(points_.size()),
+              .incumbent = known(),
+              .lower_bound = result_.lower_bound,
+              .found_by = found_by_};
   }
 
   void take_hint() {
@@ -115,7 +115,7 @@ class StageSearch {
     if (stats.incumbents++ == 0) stats.first_incumbent = stats.best_incumbent;
     set_bound(result_.lower_bound);
     if (!options_.on_incumbent) return;
-    monitor_.tell(progress(), [this](const Progress& total) {
+    monitor_.report(progress(), [this](const Progress& total) {
       options_.on_incumbent(total, *result_.mapping);
     });
   }
@@ -154,8 +154,8 @@ class StageSearch {
             .cores = {}};
   }
 
-  /// A mapping before any table: stages of about equal work along one sequence of borders, whose
-  /// kernels are partitions of their own as far as the limit allows.
+  /// Offers a mapping before any table exists: stages of about equal work along one sequence of
+  /// borders, with one kernel in each partition as far as the limit allows.
   void offer_balanced() {
     const DataflowGraph& graph = problem_.workload.graph;
     std::vector<std::size_t> chain{0};
@@ -264,7 +264,7 @@ class StageSearch {
     closed_ = std::min(closed_, chains.bound());
   }
 
-  /// The model judges: it computes the cost of the chain.
+  /// Costs the chain by the plain model.
   void take_chain(const Point& point, const StagePricing& pricing, const StageChain& chain) {
     Mapping mapping = point.decided;
     mapping.partition.assign(problem_.workload.graph.kernel_count(), 0);
@@ -298,8 +298,8 @@ class StageSearch {
     }
   }
 
-  /// Too many stages; a kernel that does not fit even with the smallest tile; or all kernels
-  /// together.
+  /// The reason why nothing fits: too many stages, a kernel that does not fit even with the
+  /// smallest tile, or all kernels together.
   [[nodiscard]] Infeasible reason() const {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (const NetworkChoice& network : networks_) {
@@ -331,7 +331,7 @@ class StageSearch {
   SearchResult result_;
   char found_by_ = ' ';
   std::mutex mutex_;  // guards the members below, which the thread of the listener reads
-  Progress told_;
+  Progress shown_;
 };
 
 }  // namespace

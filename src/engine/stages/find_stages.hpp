@@ -1,5 +1,5 @@
 #pragma once
-// The search for the best stages that divide the graph: the one public entry of this room.
+// The search for the best stages that divide the graph: the one public entry of this folder.
 
 #include "engine/search_options.hpp"
 #include "engine/search_result.hpp"

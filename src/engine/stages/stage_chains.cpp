@@ -1,12 +1,12 @@
 // Pricing few stages.
 //
 // The cost of a chain from the first border to the last follows from the sum and the greatest of
-// its stages.  Every stage has a time that is exact or a floor, so the best chain by these times is
-// a lower bound of all.  A stage matters only if the best chain through it, by these times, may
-// cost less than the best known; the others are dropped.  Among the stages that matter the ones
-// with the least bounds are priced, some more each time, until all of the best chain are priced:
-// then it is the optimum.  This is a shortest path with lazy weights (Dellin and Srinivasa, 2016)
-// of two criteria. docs/search.md, section 17.  Against brute force:
+// its stages. Every stage has a time that is exact or a floor, so the best chain by these times is
+// a lower bound of all. A stage matters only if the best chain through it, by these times, may cost
+// less than the best known; the others are dropped. Among the stages that matter those with the
+// least bounds are priced, in growing batches, until all stages of the best chain are priced: this
+// chain is the optimum. This is a shortest path with lazy weights (Dellin and Srinivasa, 2016) of
+// two criteria. docs/search.md, section 17. Tested against brute force:
 // tests/engine/stages/find_stages_test.cpp.
 
 #include "engine/stages/stage_chains.hpp"
@@ -18,8 +18,8 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::int64_t kPointsBetweenLooks = 100'000;  // about a millisecond
-constexpr std::size_t kPointsToReduce = 256;           // of a front
+constexpr std::int64_t kPointsBetweenChecks = 100'000;  // about a millisecond
+constexpr std::size_t kPointsToReduce = 256;            // of a front
 
 }  // namespace
 
@@ -61,7 +61,7 @@ bool StageChains::fits(const Edge& edge, std::size_t left) const {
   return edge.flight >= std::min(pricing_.samples(), static_cast<std::int64_t>(left));
 }
 
-/// The points that no other one beats in both times.
+/// The points that no other point dominates.
 StageChains::Front StageChains::reduced(Front points) {
   std::sort(points.begin(), points.end(), [](Point a, Point b) {
     return a.sum != b.sum ? a.sum < b.sum : a.greatest < b.greatest;
@@ -74,7 +74,7 @@ StageChains::Front StageChains::reduced(Front points) {
 }
 
 void StageChains::find_fronts() {
-  PacedDeadline paced(deadline_, kPointsBetweenLooks);
+  PacedDeadline paced(deadline_, kPointsBetweenChecks);
   const auto extended = [](Point point, Ticks time) {
     return Point{.sum = capped_sum(point.sum, time), .greatest = std::max(point.greatest, time)};
   };
@@ -134,7 +134,7 @@ Score StageChains::bound_with(std::size_t from, const Edge& edge, PacedDeadline&
 }
 
 void StageChains::drop_useless(Score known, std::vector<Candidate>& candidates) {
-  PacedDeadline paced(deadline_, kPointsBetweenLooks);
+  PacedDeadline paced(deadline_, kPointsBetweenChecks);
   std::vector<std::vector<Edge>> left(count_);
   std::int64_t dropped = 0;
   for (std::size_t i = 0; i < count_; ++i) {

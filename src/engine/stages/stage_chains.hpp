@@ -14,13 +14,13 @@
 
 namespace dfsearch {
 
-/// A chain of stages whose sum and greatest time are kept, and its cost.
+/// A chain of stages and its cost.
 struct StageChain {
-  std::vector<std::size_t> borders;  ///< from none of the kernels to all
+  std::vector<std::size_t> borders;  ///< the first has no kernel, the last one all
   Score cost = Score::infinity();
 };
 
-/// The chains of one choice of all other decisions.  Refers to all it is made from.
+/// The chains for one choice of all other decisions. Refers to its arguments.
 class StageChains {
  public:
   /// The chains of `stages` stages from the first border to the last.  Without floors a stage that
@@ -28,15 +28,15 @@ class StageChains {
   StageChains(const StagePricing& pricing, const StageOrder& order, const StagedStep& step,
               std::size_t stages, bool has_floors, const Deadline& deadline);
 
-  /// No chain costs less, as far as stages are priced by now; infinite: none fits.
+  /// Lower bound on the cost of all chains; infinite if none fits.
   [[nodiscard]] Score bound() const { return bound_; }
   /// The best chain whose stages are all priced, if it costs less than the best known one.
   [[nodiscard]] const std::optional<StageChain>& found() const { return found_; }
 
-  /// Prices more stages, of chains that may cost less than `known`, by several threads, and then
-  /// has a better bound.  False if no such chain is left: bound() is then no less than `known`, or
-  /// than the best chain found.  The result is the same for any number of threads.  Throws Stopped,
-  /// and then nothing has changed.
+  /// Prices more stages of chains that may cost less than `known`, by several threads, and improves
+  /// the bound. False if no such chain is left: bound() is then no less than `known`, or than the
+  /// best chain found. The result is the same for any number of threads. Throws Stopped, and then
+  /// nothing has changed.
   bool advance(Score known);
 
   [[nodiscard]] std::int64_t priced() const { return priced_; }
@@ -47,7 +47,7 @@ class StageChains {
     std::uint32_t to = 0;
     bool is_priced = false;
     std::int64_t flight = 0;
-    Ticks time = 0;  ///< or no more than it
+    Ticks time = 0;  ///< exact if priced, else a lower bound
   };
   /// Times of the stages before a border, or after it.
   struct Point {

@@ -33,7 +33,8 @@ std::optional<std::vector<KernelSet>> order_ideals(const Before& before, const K
     kernels.for_each([&](std::size_t k) {
       paced.check();
       if (ideals[i].contains(k)) return;
-      // Adds the kernel and those both before and after it, if all others before it are there.
+      // Adds the kernel and all kernels that come both before and after it, if the ideal has all
+      // others before it.
       KernelSet next = ideals[i];
       before[k].for_each_common(kernels, [&](std::size_t other) {
         if (before[other].contains(k)) next.insert(other);

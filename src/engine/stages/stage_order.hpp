@@ -1,5 +1,6 @@
 #pragma once
-// Where the graph may be cut into stages, whatever the costs (docs/search.md, section 17).
+// The borders at which the graph may be cut into stages, for any costs (docs/search.md, section
+// 17).
 
 #include <cstddef>
 #include <optional>
@@ -12,8 +13,8 @@
 
 namespace dfsearch {
 
-/// For each kernel all that every ideal with it holds, itself included.  Kernels that come before
-/// each other are in an ideal together or not at all.
+/// For each kernel the kernels that every ideal with it contains, itself included. Two kernels that
+/// come before each other are in the same ideals.
 using Before = std::vector<KernelSet>;
 
 /// The least such relation with the first of each pair before the second.  Throws Stopped.
@@ -26,7 +27,7 @@ Before come_before(std::size_t kernels,
 std::optional<std::vector<KernelSet>> order_ideals(const Before& before, const KernelSet& kernels,
                                                    std::size_t most, const Deadline& deadline);
 
-/// More are not searched: the stages are pairs of them.
+/// Limit of the borders that are searched, since stages are pairs of them.
 inline constexpr std::size_t kMostStageIdeals = 3'000;
 
 /// The borders of stages, from the beginning to the end: each is the set of all kernels before it.
@@ -35,10 +36,10 @@ struct StageOrder {
   /// kernels of one phase that may be done before the others; Stopped.
   StageOrder(const DataflowGraph& graph, const Deadline& deadline);
 
-  Before before;                   ///< the order that partitions in a stage may not change
+  Before before;                   ///< the order of kernels that the partitions of a stage keep
   std::vector<KernelSet> borders;  ///< smaller ones first
   KernelSet backward;              ///< kernels of that phase
-  std::size_t most_stages = 0;     ///< that may all hold a kernel
+  std::size_t most_stages = 0;     ///< greatest number of non-empty stages
 };
 
 }  // namespace dfsearch

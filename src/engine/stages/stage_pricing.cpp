@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kMostRemembered = 1'000'000;  // sets of kernels, each of some hundred bytes
 
-/// Bytes over a border for a tile: forward the values made before it and read behind it, backward
-/// the other way.
+/// Bytes over a border for a tile: forward the values made before it and read after it, backward
+/// vice versa.
 std::array<Bytes, 2> bytes_over(const DataflowGraph& graph, const LayerCosts& costs,
                                 const KernelSet& border) {
   std::array<Bytes, 2> bytes{};
@@ -66,8 +66,8 @@ StagePricing::StagePricing(const Problem& problem, const StageOrder& order, Mapp
   }
 }
 
-/// Kernels that share the cores take no less than their sum of core-seconds over the number of
-/// cores.
+/// Core-seconds of the kernel over the number of cores: kernels that share the cores take no less
+/// than the sum.
 Ticks StagePricing::least_compute(KernelId kernel) const {
   if (problem_.execution.compute_utilization) return costs_.compute_at_utilization(kernel);
   const std::int64_t cores = problem_.system.accelerator.cores;
@@ -206,7 +206,7 @@ bool StagePricing::fits_memory(const Stage& stage, const KernelSet& done,
   return stage.weights + alive + stored_ <= capacity;
 }
 
-/// kNever if it does not fit.
+/// Time of the partition; kNever if it does not fit.
 Ticks StagePricing::time(const Stage& stage, const KernelSet& done,
                          const KernelSet& partition) const {
   OwnParts own = own_parts(partition);

@@ -24,7 +24,7 @@
 
 namespace dfsearch {
 
-/// Prices stages.  Refers to all it is made from.  Any thread.
+/// Prices stages.  Refers to its arguments.  Any thread may use it.
 class StagePricing {
  public:
   /// The mapping has all decisions but the partitions.
@@ -33,7 +33,7 @@ class StagePricing {
 
   /// Bounds of a stage from sums over its kernels.
   struct Floor {
-    Ticks time = 0;  ///< it takes no less
+    Ticks time = 0;  ///< lower bound on its time
     /// The most samples whose values for the backward pass its memory holds.
     std::int64_t flight = 0;
   };
@@ -43,14 +43,14 @@ class StagePricing {
 
   /// The least time of the stage for a sample; kNever if nothing fits.  Throws Stopped.
   [[nodiscard]] Ticks price(std::size_t from, std::size_t to) const;
-  /// The partitions that take it, in order.
+  /// The partitions of a stage of least time, in order.
   [[nodiscard]] std::vector<KernelSet> partitions(std::size_t from, std::size_t to) const;
 
   /// The first kernel that does not fit alone in its partition, and the resource that it lacks.
   [[nodiscard]] std::optional<Infeasible> misfit() const;
 
   [[nodiscard]] const Clock& clock() const { return costs_.clock(); }
-  /// How many samples follow each other.
+  /// Number of samples in sequence.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
 
  private:

@@ -56,7 +56,7 @@ class EffortCounters {
   std::array<Counter, kSearchBounds.size()> counters_;
 };
 
-/// One call, from here to the end of the scope, of a thread.  It reads the thread's clock twice,
+/// One call of a thread, from here to the end of the scope.  It reads the thread's clock twice,
 /// some 300 ns each: for calls that take tens of microseconds at least.
 class CountedCall {
  public:
@@ -91,7 +91,7 @@ struct Allowance {
   MemoryBudget* memory = nullptr;     ///< null: no limit, nothing is counted
   EffortCounters* efforts = nullptr;  ///< null: nothing is counted
 
-  /// Equal limits for a part of a counted call, whose work the call counts already.
+  /// The same limits without counters, for a part of a call that is counted already.
   [[nodiscard]] Allowance uncounted() const { return {.deadline = deadline, .memory = memory}; }
   [[nodiscard]] MemoryCharge charge(std::size_t bytes) const { return {memory, bytes}; }
   /// Whether `more` bytes would exceed the limit.

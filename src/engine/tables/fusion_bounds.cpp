@@ -8,7 +8,7 @@
 // SRAM it leaves.  So n - cmax, if positive, comes on top of all compute time;
 // and these excesses add up over kernels even when they share a partition.  The
 // same holds for memory time against compute and for compute against network.
-// Proofs: docs/search.md, section 5.  Against brute force:
+// Proofs: docs/search.md, section 5.  Tested against brute force:
 // tests/engine/tables/fusion_bounds_test.cpp, tests/engine/mapping/bound_properties_test.cpp.
 
 #include "engine/tables/fusion_bounds.hpp"
@@ -70,8 +70,8 @@ class ShareBuilder {
       forced_memory_[p] += arc.transfer;
       forced_memory_[arc.other] += arc.opposite;
     }
-    // SRAM: likewise one buffer on the consumer's side, and the least additional need if both ends
-    // are in the rest.
+    // SRAM likewise: one buffer for the consumer, and the least additional need if both ends are in
+    // the rest.
     if (!consumer.lonely) shares_[arc.other].sram[phase(consumer)] += arc.streamed;
     if (producer.lonely) return;
     const Bytes more = consumer.lonely || crosses
@@ -104,7 +104,7 @@ class ShareBuilder {
     }
   }
 
-  /// Zeroes the rows that are switched off, with all that other bounds put on top of them.
+  /// Zeroes the rows that are switched off, including the excesses that other bounds added to them.
   void drop_rows() {
     constexpr std::array kBoundOfRow = {SearchBound::Compute, SearchBound::Compute,
                                         SearchBound::Memory, SearchBound::Network};

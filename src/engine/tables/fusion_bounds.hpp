@@ -15,15 +15,14 @@ namespace dfsearch {
 /// Lower bounds of the time that a set of kernels takes, each a sum over its
 /// kernels (docs/search.md, section 5).
 enum BoundRow : std::size_t {
-  kComputeRow,        ///< compute, and network time no compute can hide
-  kComputeMemoryRow,  ///< compute, and memory time no compute can hide
+  kComputeRow,        ///< compute, and network time that no compute can hide
+  kComputeMemoryRow,  ///< compute, and memory time that no compute can hide
   kMemoryRow,         ///< tensors that must pass through memory
-  kNetworkRow,        ///< network, and compute time no network can hide
+  kNetworkRow,        ///< network, and compute time that no network can hide
   kBoundRows,
 };
 
-/// What is left to do for the kernels that are in no closed partition yet; a sum
-/// over kernels.
+/// Lower bounds on the cost of the kernels in no closed partition: a sum over kernels.
 struct Rest {
   std::array<Ticks, kBoundRows> bound{};
   std::array<Bytes, 2> sram{};           ///< forward, backward: least that all partitions take
@@ -36,9 +35,9 @@ struct Rest {
 
 class FusionTables;
 
-/// The summands of Rest, per kernel: whatever kernels are left, the sum of theirs is a lower
-/// bound in each of its rows (docs/search.md, section 5).  Of the tables all but these shares
-/// must be there.  Throws Stopped.
+/// The summands of Rest, per kernel: for any set of kernels their sum is a lower bound in each of
+/// its rows (docs/search.md, section 5). The tables must be complete except for these shares.
+/// Throws Stopped.
 std::vector<Rest> rest_shares(const FusionTables& tables);
 
 }  // namespace dfsearch

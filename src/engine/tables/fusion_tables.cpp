@@ -39,14 +39,14 @@ FusionTables::FusionTables(const Problem& problem, LayerDecisions decisions,
   memory_ = allowance_.charge(heap_bytes());
 }
 
-/// Roughly: LayerCosts has about as much for each kernel as there is here.
+/// An estimate: LayerCosts stores about as much for each kernel as these tables.
 std::size_t FusionTables::heap_bytes() const {
   return kernels_.size() * 2 * sizeof(KernelCosts) +
          (input_arcs_.size() + output_arcs_.size()) * sizeof(Arc) +
          partners_.size() * (sizeof(KernelSet) + size() / 8 + kAllocation);
 }
 
-/// Traffic that a crossing tensor adds at one of its ends. docs/model.md (59)
+/// Traffic that a crossing tensor adds at one of its ends.
 // docs/model.md (59)
 Ticks FusionTables::crossing(TensorId tensor, KernelId end) const {
   const bool parts = problem_.workload.graph.turn(end) == tensor;
@@ -110,7 +110,7 @@ void FusionTables::fill_kernels() {
       // idle ones where extents do not divide.
       const double cycles =
           static_cast<double>(costs.options->front().cycles) / static_cast<double>(cores());
-      // Rounded down, and by a hair more than the rounding of the division.
+      // Rounded down by more than the rounding error of the division.
       costs.compute = static_cast<Ticks>(
           std::floor(std::ldexp(static_cast<double>(costs_->tiles()) * cycles /
                                     problem_.system.accelerator.frequency.in_base_units(),
@@ -169,9 +169,9 @@ bool FusionTables::agree(std::size_t a, std::size_t b) const {
   return x.weight + y.weight <= sram();
 }
 
-/// Bounds use most pairs several times.  As a tensor takes no less fused than streamed, a set takes
-/// no less than a part of it: on a path that fits all pairs fit, and if a path does not fit, no
-/// longer path fits.
+/// Finds all pairs at once, since bounds use most of them several times. A tensor takes no less
+/// SRAM fused than streamed, so a set takes no less than its subsets: if a path fits, all pairs on
+/// it fit; if it does not fit, no longer path does.
 void FusionTables::find_partners() {
   if (!sees_paths()) return;
   const std::vector<KernelSet> none(size(), KernelSet(size()));

@@ -35,8 +35,8 @@ using OnChipTimes = std::array<Ticks, 1 + kLevelNames.size()>;
 
 /// Costs that a kernel adds to a partition or to the rest that is still to be mapped.
 struct KernelCosts {
-  /// At a given utilization; else a lower bound from its core-cycles.  If all kernels together take
-  /// longer in a level of the chip, the time there, which is a bound, too.
+  /// Compute time at a given utilization; else a lower bound from core-cycles. If a level of the
+  /// chip takes longer for all kernels together, the time in that level, which is a bound as well.
   Ticks compute = 0;
   Ticks network = 0;
   Ticks explicit_memory = 0;
@@ -47,8 +47,8 @@ struct KernelCosts {
   std::int32_t pin = -1;                             ///< index of its partition
   bool backward = false;
   bool repeats = false;
-  bool lonely = false;   ///< with any other kernel SRAM overflows
-  bool escapes = false;  ///< alone, it fits in pieces
+  bool lonely = false;   ///< must be alone: SRAM overflows with any other kernel
+  bool escapes = false;  ///< fits when alone, with its weight in pieces
 };
 
 /// Settings that the tables of a problem have in common.
@@ -77,7 +77,7 @@ class FusionTables {
     return std::span(output_arcs_)
         .subspan(output_begin_[position], output_begin_[position + 1] - output_begin_[position]);
   }
-  /// The kernel and all that come after it.
+  /// The kernel and all its descendants.
   [[nodiscard]] const KernelSet& descendants(std::size_t position) const {
     return order_->descendants()[position];
   }
@@ -89,9 +89,9 @@ class FusionTables {
   [[nodiscard]] const Deadline& deadline() const { return allowance_.deadline; }
   [[nodiscard]] const Allowance& allowance() const { return allowance_; }
   [[nodiscard]] const LayerCosts& costs() const { return *costs_; }
-  /// How many partitions there may be.
+  /// Greatest number of partitions.
   [[nodiscard]] std::int64_t partition_limit() const { return problem_.partition_limit(); }
-  /// Whether each phase has a half of them.
+  /// Whether each phase has half of the partitions.
   [[nodiscard]] bool has_halves() const { return has_halves_; }
   /// Whether traffic through the levels of the chip takes time.
   [[nodiscard]] bool has_levels() const { return costs_->has_levels(); }
@@ -114,7 +114,7 @@ class FusionTables {
   /// Whether one partition can hold both kernels, by the costs of both and of the paths
   /// between them.
   [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const;
-  /// Whether may_share uses the paths between two kernels: not in large graphs.
+  /// Whether may_share uses the paths between two kernels, which it does not in large graphs.
   [[nodiscard]] bool sees_paths() const { return size() <= kHullLimit; }
   /// Whether forward and backward kernels may share a partition (some partition, under
   /// `phases: halves`).
@@ -151,7 +151,7 @@ class FusionTables {
   Ticks weight_loads_ = 0;
   Bytes weights_{};
   Bytes capacity_for_activations_{};
-  std::vector<KernelSet> partners_;  // that may share a partition; empty in large graphs
+  std::vector<KernelSet> partners_;  // by kernel: may share a partition; empty in large graphs
   MemoryCharge memory_;              // of the tables themselves
 };
 

@@ -8,7 +8,7 @@ KernelOrder::KernelOrder(const DataflowGraph& graph, const std::vector<Exchange>
                          const Deadline& deadline)
     : ids_(graph.topological_order().begin(), graph.topological_order().end()),
       positions_(ids_.size()) {
-  // No tensor leads from a backward to a forward kernel: it stays topological.
+  // No tensor leads from a backward to a forward kernel, so the order stays topological.
   std::stable_partition(ids_.begin(), ids_.end(),
                         [&](KernelId k) { return graph.kernel(k).phase == Phase::Forward; });
   for (std::size_t p = 0; p < ids_.size(); ++p) positions_[ids_[p].index()] = p;
@@ -36,8 +36,8 @@ void KernelOrder::add_exchange(const Exchange& exchange) {
   exchanges_.push_back(std::move(pairs));
 }
 
-/// Sorts by exchanges of neighbours: where two kernels differ that are exchanged first, the
-/// earlier one shall be done.
+/// Applies exchanges until none improves the ideal: at the first pair of an exchange of which the
+/// ideal has only one kernel, this must be the earlier one.
 KernelSet KernelOrder::representative(KernelSet ideal) const {
   for (bool changed = true; changed;) {
     changed = false;

@@ -13,9 +13,9 @@
 
 namespace dfsearch {
 
-/// Pairs of kernels; if all are exchanged for their partners graph and costs stay as they are.
+/// Pairs of kernels.  Exchanging the two of each pair leaves the graph and the costs as they are.
 using Exchange = std::vector<std::pair<KernelId, KernelId>>;
-/// Pairs of positions, the earlier of two first, ascending.
+/// Pairs of positions in ascending order, the earlier one of a pair first.
 using KernelPairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
 /// The order in which kernels are numbered: by their position in a topological order,
@@ -30,12 +30,12 @@ class KernelOrder {
   [[nodiscard]] KernelId id(std::size_t position) const { return ids_[position]; }
   [[nodiscard]] std::size_t position(KernelId id) const { return positions_[id.index()]; }
 
-  /// For each kernel the set of it and all that come after it.
+  /// For each kernel the set of the kernel and its descendants.
   [[nodiscard]] const std::vector<KernelSet>& descendants() const { return descendants_; }
 
   [[nodiscard]] const std::vector<KernelPairs>& exchanges() const { return exchanges_; }
-  /// The ideal that represents all images of this one under exchanges: mostly the same ideal for
-  /// all of them.
+  /// The ideal that represents all images of this one under exchanges. Mostly, but not always, all
+  /// images have the same representative.
   [[nodiscard]] KernelSet representative(KernelSet ideal) const;
 
   /// Memory of the closures, which is nearly all it takes.

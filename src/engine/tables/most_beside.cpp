@@ -1,7 +1,7 @@
-// Kernels are sorted once by the ratio of time to weight.  For each anchor a fractional knapsack
+// Kernels are sorted once by the ratio of time to weight. For each anchor a fractional knapsack
 // takes the kernels that may share a partition with it, until one does not fit, mostly after a few.
-// Kernels without a weight always fit.  Their time is summed up once for each class of kernels in a
-// large graph, where paths are not considered (FusionTables::sees_paths).
+// Kernels without a weight always fit. In large graphs, where paths are not considered
+// (FusionTables::sees_paths), their time is summed up once for each class of kernels.
 
 #include "engine/tables/most_beside.hpp"
 
@@ -23,7 +23,7 @@ Ticks MostBeside::of(std::size_t anchor) {
     const KernelCosts& other = tables_.kernel(p);
     if (p == anchor || !tables_.may_share(anchor, p)) continue;
     if (other.weight > room) {
-      // The fraction that fits, rounded up and one more for its own rounding.
+      // The fraction that fits, rounded up, plus one for rounding errors.
       return sum +
              static_cast<Ticks>(
                  std::ceil(static_cast<double>(other.*time_) * (room / other.weight))) +

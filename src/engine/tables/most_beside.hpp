@@ -12,10 +12,10 @@
 
 namespace dfsearch {
 
-/// Upper bounds of the sum of one kind of time over partitions (docs/search.md, 5.4): the time of
-/// the kernel itself and, by the fractional knapsack (Dantzig 1957) of weights into the SRAM it
-/// leaves, the time of others that may share a partition with it.  Refers to the tables, which have
-/// all costs but their shares.  One thread.
+/// Upper bounds of the sum of one kind of time over partitions (docs/search.md, 5.4): the time of a
+/// kernel itself and, by the fractional knapsack (Dantzig 1957) of weights into the remaining SRAM,
+/// the time of others that may share a partition with it. Refers to the tables, which have all
+/// costs but their shares. One thread.
 class MostBeside {
  public:
   MostBeside(const FusionTables& tables, Ticks KernelCosts::*time) : tables_(tables), time_(time) {}
@@ -29,7 +29,7 @@ class MostBeside {
 
   /// Tables that do not depend on the kernel.
   struct Others {
-    std::vector<std::size_t> heavy;  ///< with a weight, the most time for it first
+    std::vector<std::size_t> heavy;  ///< kernels with a weight, by descending time per byte
     std::vector<std::size_t> weightless;
     std::map<Class, Ticks> of_class;  ///< time of the weightless ones that are not lonely
   };

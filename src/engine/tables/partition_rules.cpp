@@ -68,8 +68,7 @@ std::vector<PartitionSlot> PartitionRules::slots(std::int32_t next_index,
     slot.backward = index >= first_backward_;
     // Separate phases: backward kernels begin when no forward kernel is left.
     if (!halves_ && unplaced.forward > 0) slot.backward = false;
-    // A later index than the next one is needed only for a partition that no earlier index
-    // allows.
+    // An index beyond the next one is useful only for a partition that no earlier index allows.
     slot.needs_backward = index > next_index && slot.pinned == 0;
     slots.push_back(slot);
   }

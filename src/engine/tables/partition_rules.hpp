@@ -1,6 +1,6 @@
 #pragma once
-// Which index the next partition may have and which kernels it may then hold:
-// pins and the halves of the phases.
+// Rules for the index of the next partition and for the kernels in it: pins and the halves of the
+// phases.
 
 #include <cstdint>
 #include <optional>
@@ -14,10 +14,10 @@ namespace dfsearch {
 /// One choice of index, with its conditions on the partition.
 struct PartitionSlot {
   std::int32_t index = 0;
-  std::int64_t pinned = 0;      ///< kernels pinned to it, which it must hold all
+  std::int64_t pinned = 0;      ///< number of kernels pinned to it, all of which it must hold
   bool forward = true;          ///< may hold forward kernels
   bool backward = true;         ///< may hold backward kernels
-  bool needs_backward = false;  ///< without one an earlier index is the same choice
+  bool needs_backward = false;  ///< must hold one; otherwise an earlier index would do
 };
 
 /// Kernels that are still to be placed, as the rules count them.
@@ -33,11 +33,11 @@ class PartitionRules {
   explicit PartitionRules(const FusionTables& tables);
 
   [[nodiscard]] Unplaced unplaced(const KernelSet& done) const;
-  /// Computes the same from `before` after some kernels of each phase were done, too.
+  /// Computes the same from `before` after further kernels of each phase were done.
   [[nodiscard]] Unplaced unplaced_after(const Unplaced& before, std::int64_t forward,
                                         std::int64_t backward, const KernelSet& done) const;
 
-  /// The useful indices after partitions below `next_index`, ascending.  Leaving more of them empty
+  /// The useful indices after partitions below `next_index`, ascending. Leaving more indices empty
   /// only takes choices away.
   [[nodiscard]] std::vector<PartitionSlot> slots(std::int32_t next_index,
                                                  const Unplaced& unplaced) const;
@@ -52,11 +52,11 @@ class PartitionRules {
 
   [[nodiscard]] std::int32_t most() const { return most_; }
 
-  /// Partitions are of one group, or of two where forward and backward kernels never share
-  /// an index: 0 and 1.
+  /// Number of groups of partitions: two, 0 and 1, if forward and backward kernels never share an
+  /// index, else one.
   [[nodiscard]] std::size_t groups() const { return last_forward_ < first_backward_ ? 2 : 1; }
   [[nodiscard]] std::size_t group(bool backward) const { return groups() == 2 && backward; }
-  /// How many indices at or after this one a group may have.
+  /// Number of indices of a group at or after this one.
   [[nodiscard]] std::int32_t left(std::size_t group, std::int32_t next_index) const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 // The techniques that keep the tree of the search small, by name, so that each can be left out: an
-// ablation shows its effect.  Without any of them the answer is the same and only the effort
-// differs, for a bound that is left out is 0 and a rule that is left out drops nothing.
+// ablation shows its effect. Without some of them the answer is the same and only the effort
+// differs, since an omitted bound is 0 and an omitted rule drops nothing.
 
 #include <array>
 #include <cstdint>

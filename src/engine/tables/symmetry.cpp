@@ -2,8 +2,8 @@
 // itself.
 //
 // Only exchanges of two disjoint sets are sought: colour refinement groups kernels that are alike,
-// each pair of neighbours in a group is tried, and further kernels to exchange follow tensor by
-// tensor.  The result is verified before it is used, so a wrong guess costs time only.
+// each pair of neighbours in a group is tried, and the exchange is extended tensor by tensor. The
+// result is verified before it is used, so a wrong guess costs time only.
 //
 // Tested with the search against brute force in tests/engine/tables/symmetry_test.cpp.
 
@@ -32,7 +32,7 @@ using TensorTraits = std::tuple<int, std::int32_t, std::int64_t>;
 
 TensorTraits traits_of(const Tensor& tensor) { return {tensor.operand, tensor.value, tensor.rows}; }
 
-/// A neighbour, or its colour, and the number of the traits of the tensor to it: compared in this
+/// A neighbour, or its colour, and an id for the traits of the tensor to it, compared in this
 /// order.
 class Neighbour {
  public:
@@ -89,7 +89,7 @@ class SymmetryFinder {
 
   void find_ends() {
     std::map<TensorTraits, std::size_t> numbers;
-    // Seams are unlike any tensor.
+    // No tensor has the traits of a seam.
     std::vector<Tensor> all = graph_.tensors();
     for (Tensor seam : graph_.seams()) {
       seam.operand += seam.next_step ? 2 * kSeam : kSeam;
@@ -107,7 +107,7 @@ class SymmetryFinder {
     for (Neighbours& ends : outputs_) std::sort(ends.begin(), ends.end());
   }
 
-  /// All that a kernel costs, in an order of its own.
+  /// All properties of a kernel that its costs depend on, as a tuple to compare.
   [[nodiscard]] auto traits(std::size_t k) const {
     const Kernel& kernel = graph_.kernels()[k];
     const Communication own = kernel.communication.value_or(Communication{});
@@ -167,8 +167,7 @@ class SymmetryFinder {
     std::sort(signature.begin() + begin, signature.end());
   }
 
-  /// The exchange of a and b with all that it entails, if that leaves the graph
-  /// as it is.
+  /// The exchange of a and b and of all kernels that must follow, if it leaves the graph as it is.
   [[nodiscard]] std::optional<Partners> exchange_of(std::size_t a, std::size_t b) {
     std::optional<Partners> exchange;
     if (pair_all(a, b)) {
@@ -181,7 +180,7 @@ class SymmetryFinder {
     return exchange;
   }
 
-  /// Fills `partner_`; false if a kernel would have two.
+  /// Fills `partner_`; returns false if a kernel would have two partners.
   bool pair_all(std::size_t a, std::size_t b) {
     waiting_.assign(1, {a, b});
     while (!waiting_.empty()) {
@@ -201,8 +200,7 @@ class SymmetryFinder {
     return true;
   }
 
-  /// Neighbours that both have stay; the others are exchanged in the order of
-  /// the list.
+  /// Common neighbours stay; the others are exchanged in the order of the list.
   bool pair_up(const Neighbours& x, const Neighbours& y) {
     only_x_.clear();
     only_y_.clear();

@@ -12,9 +12,8 @@
 
 namespace dfsearch {
 
-/// Pairs (u, v), u before v in the list: the first kernels that some exchange
-/// moves which leaves the graph, all costs and the loops left for sharding as they
-/// are.  This and the next throw Stopped.
+/// The first pair (u, v) of each exchange that leaves the graph, all costs and the remaining loops
+/// as they are; u precedes v in the list. Both functions throw Stopped.
 std::vector<std::pair<std::size_t, std::size_t>> exchangeable_kernels(
     const Problem& problem, const LoopSets& sharding, const Deadline& deadline = {});
 

@@ -21,7 +21,7 @@
 namespace dfsearch::training {
 namespace {
 
-/// The step at one end of all times; memory stays as it is.
+/// The step time with all times of the stack at one end; memory constants stay as they are.
 Seconds step_at(memory::Level end, Task task, const Blocks& blocks, const Plan& plan) {
   task.stack = task.stack->at(end);
   const auto verdict = evaluate(task, blocks, plan);
@@ -30,7 +30,7 @@ Seconds step_at(memory::Level end, Task task, const Blocks& blocks, const Plan& 
   return cost->step_time * task.stack->release(task.model.experts.has_value());
 }
 
-/// Searched from the plan that was found.
+/// Searches without the framework, starting from the plan that was found.
 BestWithoutFramework step_of_any(Task task, const StepSearch& search, const PlanResult& known) {
   task.framework.reset();
   const PlanSpace space(task);
@@ -47,7 +47,7 @@ BestWithoutFramework step_of_any(Task task, const StepSearch& search, const Plan
   return {.best = least, .lower_bound = best.lower_bound, .gain = found / least - 1.0};
 }
 
-/// Without `explains` the result has no reason where nothing fits.
+/// Unless `explains`, the result has no reason if nothing fits.
 PlanResult find_at_level(const Task& task, const StepSearch& search, bool explains) {
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());
@@ -61,7 +61,7 @@ PlanResult find_at_level(const Task& task, const StepSearch& search, bool explai
         auto verdict = evaluate(task, space.blocks(), *found.plan, found.fusions);
         const Cost* cost = std::get_if<Cost>(&verdict);
         if (!ruled_out(task, *found.plan).empty()) {
-          throw InternalError("the plan found is none of those to choose from");
+          throw InternalError("the plan found is not among the choices");
         }
         if (cost == nullptr || cost->objective != answer.cost) {
           throw InternalError("the search and the model disagree on the cost of the plan found");
@@ -103,15 +103,15 @@ PlanResult find_at_level(const Task& task, const StepSearch& search, bool explai
   return result;
 }
 
-/// Whether no fit at the low ends proves that the task cannot run: its stack is known, and the
-/// search allowed full recomputation or the given one.
+/// Whether the task provably cannot run if nothing fits at the low ends: its stack is known, and
+/// the search allowed full recomputation or was given one.
 bool is_proof(const Task& task, const PlanSpace& space) {
   const std::vector<Recompute> recomputes = recomputes_of(space.task());
   const auto has = [&](Recompute recompute) {
     return std::find(recomputes.begin(), recomputes.end(), recompute) != recomputes.end();
   };
-  const bool is_told = !task.choices.recomputes.empty() && !has(Recompute::Unknown);
-  return task.stack->is_known && (is_told || has(Recompute::Full));
+  const bool is_given = !task.choices.recomputes.empty() && !has(Recompute::Unknown);
+  return task.stack->is_known && (is_given || has(Recompute::Full));
 }
 
 /// A further search, for a plan without proof, within the rest of the limits.
@@ -144,7 +144,7 @@ PlanResult find_at_levels(const Task& task, const StepSearch& search, bool expla
   low.decide = memory::Level::Low;
   PlanResult at_low = find_at_level(low, search_again(search, result), explains);
   take_no_proof(at_low);
-  if (at_low.no_plan) {  // whatever memory holds
+  if (at_low.no_plan) {  // regardless of memory
     at_low.decided = task.decide;
     at_low.hint = result.hint;
   }
@@ -168,7 +168,7 @@ PlanResult with_lean_options(const Task& task, const StepSearch& search, PlanRes
   return found;
 }
 
-/// Calls `visit` with each plan up to its layers and place, until that returns false.
+/// Calls `visit` with each plan up to its layers and place, until `visit` returns false.
 template <class Visit>
 void for_each_plan(const Task& task, const Deadline& deadline, const Visit& visit) {
   const PlanSpace space(task);
@@ -206,7 +206,8 @@ bool open_degrees(Choices& choices) {
   return was_given;
 }
 
-/// Keys whose values may be left open, and functions that do so and return whether they were given.
+/// A key whose value may be left open, and a function that does so and returns whether it was
+/// given.
 using OpenPin = std::pair<std::string, bool (*)(Choices& choices)>;
 
 std::vector<OpenPin> open_pins() {
@@ -225,7 +226,7 @@ std::vector<OpenPin> open_pins() {
 
 PlanResult find_plan(const Task& task, const StepSearch& search) {
   PlanResult result = find_at_levels(task, search, true);
-  // Only the low ends of all constants prove that nothing runs.
+  // Nothing runs for sure only if nothing fits with all constants at their low ends.
   if (!task.stack || result.status != SearchStatus::Infeasible || result.no_plan) return result;
   if (!result.misfit) {
     result.status = SearchStatus::NoSolution;
@@ -292,9 +293,9 @@ bool is_searched(const Task& task, const Plan& plan) {
 }
 
 // One search for each scenario, started from the plans that are best in the others, then one for
-// the least regret.  Where a scenario has no proof its best known step takes the place of the least
-// one: ratios to it are no more than the true ones, so the bound of the last search holds, and how
-// much the plan found may lose follows from the lower bounds of the scenarios.
+// the least regret. If a scenario has no proof, its best known step replaces the least one: ratios
+// to it are no more than the true ones, so the bound of the last search holds. The lower bounds of
+// the scenarios then limit the regret of the plan found.
 
 namespace {
 

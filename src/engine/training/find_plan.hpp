@@ -23,10 +23,10 @@
 namespace dfsearch::training {
 
 struct NoPlan {
-  /// Keys without whose values, each alone left out, there are plans.
+  /// Keys each of which, if it alone is left out, allows plans.
   std::vector<std::string> pins;
-  /// The fewest features of any plan that the framework does not support; only if there are plans
-  /// without a framework.
+  /// The smallest set of unsupported features that some plan has; only if there are plans without a
+  /// framework.
   std::vector<std::string_view> unsupported;
   /// The framework supports some plan, but numbers its ranks in another order.
   bool other_ranks = false;
@@ -46,9 +46,9 @@ struct Remedy {
   std::string_view key;         ///< in `parallelism`, `workload` or `training`
   std::optional<Role> role;     ///< of a degree
   Plan plan;                    ///< a plan that fits
-  Bytes needed{};               ///< by its fullest stage
-  bool with_data = false;       ///< with other replicas than are given, too
-  bool without_layers = false;  ///< without the layers that are given, which fit other stages
+  Bytes needed{};               ///< memory of its fullest stage
+  bool with_data = false;       ///< the number of replicas must change as well
+  bool without_layers = false;  ///< the given layers must be left out as well
 };
 
 /// A plan that fits, and the bytes on its fullest stage.
@@ -66,17 +66,17 @@ struct NumberChange {
   double tried = 0.0;  ///< the least sufficient value; without a plan the last insufficient one
   std::optional<FittingPlan> with;
   bool is_nearest = false;  ///< proved: no value between the given one and this is enough
-  std::optional<Role> also = std::nullopt;  ///< whose degree, which is given, changes with it
+  std::optional<Role> also = std::nullopt;  ///< the role whose given degree changes with it
 };
 
-/// The nearest plan of a task without any that fits: its fullest stage needs the least share of a
-/// chip's memory.
+/// The plan that is the nearest to fitting if none fits: its fullest stage needs the least share of
+/// a chip's memory.
 struct NearestMisfit {
   Plan plan;
   Misfit misfit;
   std::vector<Remedy> remedies;  ///< each alone makes some plan fit
   std::vector<NumberChange> changes = {};
-  /// All numbers were tried before any limit; nothing if it was not requested.
+  /// Whether all numbers were tried before any limit; nothing if changes were not requested.
   std::optional<bool> changes_complete = std::nullopt;
 };
 
@@ -87,9 +87,9 @@ struct StepInterval {
   Seconds high{};
 };
 
-/// The plan of least regret: the greatest loss over all scenarios, against the best plan of each,
-/// is least (docs/truth.md, section 6).  `cost` is the typical one; `lower_bound` and `gap` are of
-/// 1 + regret.
+/// The plan of least regret, the greatest loss against the best plan of a scenario over all
+/// scenarios (docs/truth.md, section 6). `cost` is the typical one; `lower_bound` and `gap` refer
+/// to 1 + regret.
 struct RobustPlan : FoundPlan {
   struct ScenarioTimes {
     std::string scenario;
@@ -99,10 +99,10 @@ struct RobustPlan : FoundPlan {
     Seconds robust{};        ///< of this one
   };
   std::vector<ScenarioTimes> outcomes;  ///< the typical scenario first
-  double regret = 0.0;                  ///< at most, proved; infinite if nothing is known
+  double regret = 0.0;                  ///< proved upper bound; infinite if nothing is known
   std::int64_t nodes = 0;               ///< of all its searches
 
-  /// The scenario in which the plan of the typical times loses most to the best known one.
+  /// The scenario in which the best plan for typical times loses most to the best known one.
   [[nodiscard]] const ScenarioTimes& worst_of_typical() const;
 };
 
@@ -114,27 +114,27 @@ struct FittingSoftware {
 };
 
 struct PlanResult : FoundPlan, StepSearchReport {
-  /// The ends of the constants of memory at which plans had to fit.  Low, if another was required:
-  /// none fits at the typical ones, so the status of a plan is no proof.
+  /// The level of the memory constants at which plans had to fit. If it is Low though another was
+  /// required, none fits at the required level, and the status of a plan is no proof.
   memory::Level decided = memory::Level::Typical;
-  /// The plan fits with these and not without, so its status is no proof.
+  /// Options with which the plan fits, but not without; its status is then no proof.
   LeanOptions assumed;
-  /// For a misfit without a stack, if any stack can take the place of the bytes of textbooks: all
-  /// software of the shelf that holds some plan, least first.  The status is Infeasible only if it
-  /// is empty.  `find_plan` leaves it out (io/solve/enough_numbers.cpp).
+  /// For a misfit without a stack, if a stack could replace the bytes of textbooks: all software of
+  /// the shelf with which some plan fits, least bytes first. The status is Infeasible only if the
+  /// list is empty. `find_plan` leaves it out (io/solve/enough_numbers.cpp).
   std::optional<std::vector<FittingSoftware>> software;
   std::optional<BestWithoutFramework> any_framework;  ///< for a task with a framework, if requested
-  std::optional<Seconds> hint;           ///< its step; infinite: none of the plans searched
+  std::optional<Seconds> hint;           ///< its step time; infinite: not in the search space
   std::optional<StepInterval> interval;  ///< of the best plan; nothing without a stack
   std::optional<RobustPlan> robust;      ///< if requested and there is a plan
   std::vector<FoundPlan> alternatives;   ///< with other degrees, best first
   std::optional<NearestMisfit> misfit;   ///< for Infeasible, unless there is no plan at all
-  std::optional<NoPlan> no_plan;         ///< for Infeasible, if there is none
+  std::optional<NoPlan> no_plan;         ///< for Infeasible, if there is no plan at all
   std::int64_t fusions_searched = 0;     ///< passes of parts whose fusion was searched for
 };
 
-/// The winner is costed again by `evaluate`; a difference is an InternalError.  Only a task with a
-/// stack has a robust plan.  Infeasible without a stack is proved for the bytes of textbooks alone.
+/// The winner is costed again by `evaluate`; a difference is an InternalError. Only a task with a
+/// stack has a robust plan. Without a stack, Infeasible is proved only for the bytes of textbooks.
 PlanResult find_plan(const Task& task, const StepSearch& search);
 
 /// The decisions that the choices or the framework of the task do not allow.

@@ -8,10 +8,10 @@
 namespace dfsearch::training {
 namespace {
 
-/// The index of profiles by whether gradients of weights wait.
+/// Index of a profile: 1 if gradients of weights wait, else 0.
 std::size_t waits(Schedule schedule) { return schedule == Schedule::ZeroBubble ? 1 : 0; }
 
-/// Nothing if none is faster than kernels one by one.
+/// Nothing if no mapping is faster than kernels one by one.
 std::optional<Mapping> least_mapping(const FusedPart& part, FusedKind kind,
                                      const Deadline& deadline) {
   const SearchResult result = solve(part.passes[static_cast<std::size_t>(kind)].problem,

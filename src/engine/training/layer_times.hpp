@@ -33,7 +33,7 @@ class LayerTimes {
   /// the bound is for all passes together, by any schedule.  Exact where kernels run one by one.
   Profiles floor(const Plan& plan, const Deadline& deadline);
   Profiles least(const Plan& plan, const Deadline& deadline);
-  /// How the parts of a plan are fused for the least times, of equal ones the first in the order of
+  /// The fusion of each part of a plan with the least time, the first of equal ones in the order of
   /// mappings; empty where kernels run one by one.
   Fusions fusions(const Plan& plan, const Deadline& deadline);
 
@@ -52,8 +52,8 @@ class LayerTimes {
     std::mutex making;
     // Guarded by `making`; written once.
     std::unique_ptr<const FusedPart> part;
-    std::array<BlockProfile, 2> floor;                 ///< with gradients that wait: the second
-    std::array<std::optional<BlockProfile>, 2> least;  ///< with gradients that wait: the second
+    std::array<BlockProfile, 2> floor;                 ///< second: with gradients that wait
+    std::array<std::optional<BlockProfile>, 2> least;  ///< second: with gradients that wait
     // The fusion of each pass, guarded by a mutex of its own; written once.
     std::array<std::mutex, kFusedKinds.size()> searching;
     std::array<bool, kFusedKinds.size()> is_searched{};
@@ -61,7 +61,7 @@ class LayerTimes {
   };
   Entry& entry(Part part, const Degrees& degrees, TensorLayout layout, std::int64_t micro_batch,
                const Deadline& deadline);
-  /// Whether passes that another thread is searching are waited for.
+  /// Whether to wait for passes that another thread is searching.
   enum class Others : std::uint8_t { Skip, Await };
   void search(Entry& entry, Schedule schedule, Others others, const Deadline& deadline);
   /// The profiles of the parts that the model has, each by `profile_of` its entry.

@@ -19,7 +19,7 @@ namespace dfsearch::training {
 
 namespace {
 
-/// The memory whose least use is sought.
+/// The memory whose use is minimised.
 enum class Measure : std::uint8_t { Fuller, First, Second };
 
 /// Layers divided evenly, the later stages with more.
@@ -31,8 +31,8 @@ std::vector<std::int64_t> even_layers(std::int64_t layers, std::int64_t stages) 
   return even;
 }
 
-/// The use of the fuller memory as a share of its capacity: more than 1 does not fit.  For one
-/// memory alone it counts only if the other one suffices.
+/// The use of the fuller memory as a share of its capacity; more than 1 does not fit. For First and
+/// Second, the use of that memory, or infinity if the other one does not suffice.
 double share_of(const Machine& machine, const MemoryUse& use, Measure measure) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const double first = use.total() / machine.memory[0].capacity;
@@ -68,7 +68,7 @@ class ShapeMemory {
     Misfit stage;
     double share = 0.0;
   };
-  /// The fullest stage, or one with a share of `enough` at least.
+  /// The fullest stage, or the first one with a share of at least `enough`.
   [[nodiscard]] Fullest fullest(const std::vector<std::int64_t>& layers,
                                 double enough = std::numeric_limits<double>::infinity()) const {
     const std::vector<StageContent> contents =
@@ -85,7 +85,7 @@ class ShapeMemory {
     return fullest;
   }
 
-  /// The layers with which the fullest stage needs least, if that is a share below `below`.
+  /// The layers with which the fullest stage needs the least share, if that is below `below`.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> least(double below) const {
     const std::int64_t stages = shape_.degrees[Role::Pipeline], all = space_.blocks().layers();
     const std::vector<std::int64_t>& given = space_.task().choices.layers;
@@ -150,7 +150,7 @@ struct LeastNeed {
 std::optional<LeastNeed> least_memory(const PlanSpace& space, LayoutShelf& shelf,
                                       bool first_that_fits, const Deadline& deadline,
                                       Measure measure = Measure::Fuller) {
-  // The share itself still fits where it is 1.
+  // A share of 1 still fits.
   const double at_first =
       first_that_fits ? std::nextafter(1.0, 2.0) : std::numeric_limits<double>::infinity();
   std::optional<LeastNeed> best;
@@ -275,12 +275,12 @@ std::optional<LeastMemory> least_of_memory(const Task& task, bool second,
                      .with = {.plan = std::move(found->plan), .needed = use.total()}};
 }
 
-// Memory does not depend on the network, so each plan is examined up to its network, and plans up
-// to there are counted (docs/training.md, section 1).
+// Memory does not depend on the network, so plans are examined without their networks and
+// multiplied by the number of networks (docs/training.md, section 1).
 
 namespace {
 
-/// Adds up the counts of `count` over all decisions but the shape, for each network.
+/// Adds up `count` over all decisions but the shape, times the number of networks.
 template <class Count>
 std::int64_t sum_of(const PlanSpace& space, LayoutShelf& shelf, const Deadline& deadline,
                     const Count& count) {

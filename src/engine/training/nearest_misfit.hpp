@@ -14,16 +14,15 @@
 
 namespace dfsearch::training {
 
-/// The plan that needs least on its fullest stage, as a share of the capacity; nothing if there is
-/// no plan at all.  Also the plans that would fit with one of the given choices left open.  Throws
-/// Stopped.
+/// The plan whose fullest stage needs the least share of the capacity, and plans that would fit
+/// with one of the given choices left open; nothing if there is no plan at all. Throws Stopped.
 std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf& shelf,
                                             const Deadline& deadline);
 
 /// Nothing if no plan fits.  Throws Stopped.
 std::optional<FittingPlan> fitting_plan(const Task& task, const Deadline& deadline);
 
-/// The capacity of one memory with which some plan fits into both, and no byte less of it would do.
+/// The least capacity of one memory with which some plan fits into both, to the byte.
 struct LeastMemory {
   Bytes capacity{};
   FittingPlan with;
@@ -32,8 +31,8 @@ struct LeastMemory {
 /// Nothing if no plan fits into the other memory.  Throws Stopped.
 std::optional<LeastMemory> least_of_memory(const Task& task, bool second, const Deadline& deadline);
 
-/// Plans that differ by the layers of their stages alone are one, which fits if some spread of its
-/// layers does.  The greatest integer stands for more.  Both throw Stopped.
+/// Plans that differ only by the layers of their stages count as one, which fits if some spread of
+/// its layers does. The greatest integer stands for all larger counts. Both throw Stopped.
 std::int64_t count_candidates(const PlanSpace& space, LayoutShelf& shelf, const Deadline& deadline);
 std::int64_t count_feasible(const PlanSpace& space, const PlanRules& rules, LayoutShelf& shelf,
                             const Deadline& deadline);

@@ -1,10 +1,10 @@
 // The decisions of a plan are taken level by level.
 //
-// The degrees that divide a sample get a floor from the largest micro-batch at the best rates; a
-// plan with all its degrees, its micro-batch and perhaps its layout gets a floor from the profile
-// of its layers, with every group where it is fastest; a plan without its network alone gets the
-// floor of its own schedule, once some spread of its layers fits in memory. docs/search.md, section
-// 15, has the proofs; tests/engine/training compares with plain enumeration.
+// Degrees that divide a sample get a floor from the largest micro-batch at the best rates. Plans
+// with all degrees, the micro-batch and perhaps the layout get a floor from the profile of their
+// layers, with every group at its fastest place. Plans that lack only the network get the floor of
+// their schedule, once some spread of their layers fits in memory. docs/search.md, section 15, has
+// the proofs; tests/engine/training compares with plain enumeration.
 
 #include "engine/training/plan_rules.hpp"
 
@@ -33,7 +33,7 @@ constexpr double kMuch = 0.95;
 
 bool by_bound(const PlanNode& a, const PlanNode& b) { return a.bound < b.bound; }
 
-/// Work that decides the objective; not computed where the time alone does.
+/// Work whose energy the objective counts; not computed if the objective is time alone.
 EnergyWork searched_work(const Task& task, const StepModel& model, bool least) {
   return task.objective == Objective::StepTime ? EnergyWork{} : model.work(least);
 }
@@ -97,7 +97,7 @@ Score PlanRules::least_value() const {
 
 PlanNode PlanRules::root() const {
   PlanNode root;
-  // A stack may multiply in fewer bits than the format of the machine's peak has.
+  // A stack may multiply in a narrower format than that of the machine's peak.
   if (!space_.task().stack) root.bound = least_value();
   return root;
 }
@@ -181,7 +181,7 @@ void PlanRules::branch_root(const PlanNode& node, const PlanBranching& branching
 
 void PlanRules::branch_tensor(const PlanNode& node, const PlanBranching& branching) const {
   std::vector<Degrees> all = space_.inner_degrees();
-  // A stack has no floors here, and a single node has no others to be ordered among.
+  // With a stack there are no floors here, and a single node needs no order.
   const bool has_floors = !space_.task().stack && all.size() > 1;
   std::erase_if(all, [&](const Degrees& inner) { return inner[Role::Tensor] != node.taken[0]; });
   std::reverse(all.begin(), all.end());
@@ -200,8 +200,8 @@ void PlanRules::branch_tensor(const PlanNode& node, const PlanBranching& branchi
   for (PlanNode& child : children) branching.into.child(std::move(child));
 }
 
-/// A floor for each layout that plans with these degrees within a sample may take: a sample of the
-/// largest micro-batch takes the least time, at rates that no kernel exceeds.
+/// A floor for each layout of plans with these degrees within a sample. A sample takes the least
+/// time in the largest micro-batch, and no kernel exceeds the best rates.
 std::vector<Score> PlanRules::inner_floors(const Degrees& inner, const Deadline& deadline) const {
   std::vector<Score> floors;
   Plan plan;
@@ -254,7 +254,7 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
       Score least = Score::infinity();
       for (std::size_t i = 0; i < layouts.size(); ++i) {
         const TensorLayout layout = layouts[i];
-        // This layout may be known to take too long for any micro-batch.
+        // A known floor may rule this layout out for any micro-batch.
         const Score known_floor = node.below.empty() ? node.bound : node.below[i];
         if (known_floor > branching.into.cutoff()) {
           child.below.push_back(known_floor);
@@ -282,7 +282,7 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
           if (floor && one >= *floor) continue;
           if (!is_tried && !may_fit(space_.task(), plan, profiles, blocks.order)) continue;
           floor = one;
-          // Without a stack they are in the order of their times.
+          // Without a stack recomputations are in the order of their times.
           if (!space_.task().stack || recompute == Recompute::None) break;
         }
         const Score one = floor.value_or(Score::infinity());
@@ -297,8 +297,8 @@ void PlanRules::branch_inner(const PlanNode& node, const PlanBranching& branchin
   for (PlanNode& child : children) branching.into.child(std::move(child));
 }
 
-/// First plans, before any proof: straight down from the degrees of the least floors, each with its
-/// smallest micro-batch and one layout, which is known sooner than all that plans may take.
+/// Finds first plans before any proof: dives from the degrees of the least floors, each with its
+/// smallest micro-batch and one layout, since finding all layouts takes longer.
 void PlanRules::seed(const PlanBranching& branching) const {
   const Blocks& blocks = space_.blocks();
   std::vector<PlanNode> seeds;
@@ -329,13 +329,13 @@ void PlanRules::seed(const PlanBranching& branching) const {
                            space_.task(), model.average_floor(anywhere, model.passes(anywhere)),
                            searched_work(space_.task(), model, true))});
     }
-    // A first plan at once, in case there is no time for more.
+    // Finds a first plan at once, in case there is no time for more.
     if (is_first) dive(seeds, branching);
   }
   dive(std::move(seeds), branching);
 }
 
-/// Straight down from the least bounds, as long as they are below the cutoff.
+/// Expands the nodes of the least bounds down to plans, as long as bounds are below the cutoff.
 void PlanRules::dive(std::vector<PlanNode> nodes, const PlanBranching& branching) const {
   std::stable_sort(nodes.begin(), nodes.end(), by_bound);
   if (nodes.size() > kSeeds) nodes.resize(kSeeds);
@@ -348,8 +348,8 @@ void PlanRules::dive(std::vector<PlanNode> nodes, const PlanBranching& branching
   }
 }
 
-/// A shape with a low bound is tried at once: best-first search reaches it at its end, and would
-/// have a worse plan until then.  It stays a node.
+/// Tries the best shape at once if its bound is low: best-first search would reach it late, with a
+/// worse incumbent until then. It remains a node.
 void PlanRules::try_best(const std::vector<PlanNode>& shapes,
                          const PlanBranching& branching) const {
   const auto incumbent = branching.into.incumbent();
@@ -380,7 +380,7 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Score most,
   const Groups anywhere = Groups::anywhere(space_.task().machine, plan.degrees);
   std::vector<PlanNode> shapes;
   std::int64_t measured = 0;
-  // Profiles with all gradients of weights at once, and with gradients that wait.
+  // Profiles without and with gradients of weights that wait.
   std::array<std::optional<Profiles>, 2> known;
   std::map<Recompute, Seconds> averages;
   for (const Plan& shape : space_.shapes(plan.degrees, plan.micro_batch, plan.layout)) {

@@ -26,7 +26,7 @@ class PlanRules final : public StepRules {
     kTensor,      ///< the tensor degree
     kInner,       ///< degrees within a sample and of experts; PlanNode::below as next
     kMicroBatch,  ///< all degrees and the micro-batch; PlanNode::below has the bound of each layout
-    kLayout,      ///< and how values lie among the tensor ranks
+    kLayout,      ///< and the layout of values over the tensor ranks
     kShape,       ///< all but layers and network; some spread of the layers fits in memory
   };
 
@@ -41,7 +41,7 @@ class PlanRules final : public StepRules {
   void branch(const PlanNode& node, const PlanBranching& branching) const override;
   [[nodiscard]] bool has(const PlanNode& node) const override;
   [[nodiscard]] std::optional<Score> cost(const Decisions& decisions) const override;
-  /// The cost of all decisions together; nothing if the plan does not fit or is none.
+  /// The cost of all decisions together; nothing if there is no such plan or if it does not fit.
   [[nodiscard]] std::optional<Cost> evaluated_cost(const Decisions& decisions) const;
   /// The number of shapes with the degrees, micro-batch and layout of a plan that fit in memory
   /// with some spread of the layers.  Throws Stopped.

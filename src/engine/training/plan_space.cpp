@@ -17,9 +17,9 @@ namespace dfsearch::training {
 namespace {
 
 // Some milliseconds.
-constexpr std::int64_t kDivisionsBetweenLooks = 10'000;
+constexpr std::int64_t kDivisionsBetweenChecks = 10'000;
 
-/// Divides dimension after dimension, role after role.
+/// Enumerates the divisions of the network, dimension after dimension, role after role.
 class NetworkEnumeration {
  public:
   /// On a mesh the ways to place a division.
@@ -30,7 +30,7 @@ class NetworkEnumeration {
       : task_(task),
         left_(degrees),
         placed_(std::move(placed)),
-        deadline_(deadline, kDivisionsBetweenLooks) {}
+        deadline_(deadline, kDivisionsBetweenChecks) {}
 
   std::vector<std::vector<Division>> run() {
     for (const NetworkDimension& dimension : task_.machine.network) {
@@ -72,7 +72,7 @@ class NetworkEnumeration {
   }
 
   void next(std::size_t d) {
-    if (d == network_.size()) {  // of one chip without a network at once
+    if (d == network_.size()) {  // at once for one chip without a network
       if (left_ == Degrees()) found_.push_back(network_);
       return;
     }

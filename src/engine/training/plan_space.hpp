@@ -35,21 +35,21 @@ class PlanSpace {
   /// Throws Stopped.
   [[nodiscard]] std::vector<TensorLayout> layouts(const Degrees& degrees, LayoutShelf& shelf,
                                                   const Deadline& deadline = {}) const;
-  /// A layout that is found without the front, if the choices leave one.
+  /// A layout that is found without the Pareto front, if the choices leave one.
   [[nodiscard]] std::optional<TensorLayout> first_layout(const Degrees& degrees) const;
   [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch,
                                          TensorLayout layout) const;
-  /// The ways to divide the dimensions of the network among the roles, of a plan of a layout.
+  /// The ways to divide the dimensions of the network among the roles, for plans of a layout.
   [[nodiscard]] std::vector<std::vector<Division>> networks(const Degrees& degrees,
                                                             TensorLayout layout = {},
                                                             const Deadline& deadline = {}) const;
 
  private:
-  /// The divisions that training libraries have: plain, with sequence parallelism, and that with
-  /// whole experts.
+  /// The layouts of training libraries: plain, with sequence parallelism, and with sequence
+  /// parallelism and whole experts.
   [[nodiscard]] std::vector<TensorLayout> stack_layouts(const Degrees& degrees) const;
 
-  /// On the mesh that is a dimension; kept once found.
+  /// Placements on a dimension that is a mesh; cached.
   [[nodiscard]] std::vector<Division> placed(std::size_t dimension, const Degrees& degrees) const;
 
   const Task& task_;

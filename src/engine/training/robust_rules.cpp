@@ -1,6 +1,6 @@
-// Every scenario expands the node by its own rules; a child that all of them keep has the greatest
-// of its bounds, each a ratio to the best step of its scenario.  The layers of the stages are the
-// spread of least regret over all scenarios.
+// Every scenario expands the node by its own rules. The bound of a child that all of them keep is
+// the greatest ratio of its bound in a scenario to the best step of that scenario. The layers of
+// the stages are spread for the least regret over all scenarios.
 
 #include "engine/training/robust_rules.hpp"
 
@@ -23,7 +23,7 @@ class ScenarioExpansion : public Expansion<PlanNode, PlanSolution> {
   [[nodiscard]] Score cutoff() const override {
     return into_.cutoff() * best_.in_base_units() * (1.0 / kLessRoundings);
   }
-  /// There is one: no first plan is needed.
+  /// Pretends that there is an incumbent, so that no first plan is searched.
   [[nodiscard]] std::shared_ptr<const PlanSolution> incumbent() const override {
     return std::make_shared<const PlanSolution>();
   }
@@ -108,7 +108,7 @@ void RobustRules::branch(const PlanNode& node, const PlanBranching& branching) c
       kept = std::move(expansion.children);
       continue;
     }
-    // All scenarios have the children in the same order, each without those it drops.
+    // All scenarios emit the children in the same order, without dropped ones.
     auto next = expansion.children.begin();
     std::erase_if(kept, [&](PlanNode& child) {
       const auto same = std::find_if(next, expansion.children.end(), [&](const PlanNode& other) {

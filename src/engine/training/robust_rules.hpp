@@ -22,7 +22,7 @@ struct NamedScenario {
 /// Scans have scenarios of their own only where a model has any.
 std::vector<NamedScenario> scenarios(const stack::Ranges& ranges, bool has_scans = false);
 
-/// A task in a scenario with all that its search needs.  Stays where it is.
+/// A task in a scenario with the space and rules of its search. Not movable.
 struct ScenarioPlans {
   /// The task has a stack.
   ScenarioPlans(const Task& plain, const stack::Scenario& scenario);
@@ -31,12 +31,12 @@ struct ScenarioPlans {
   const PlanSpace space;
   LayoutShelf shelf;
   const PlanRules rules;
-  Score best = Score::infinity();  ///< of the plans known: seconds
+  Score best = Score::infinity();  ///< best known step, in seconds
 };
 
-/// The cost of a plan is its greatest step / best of all scenarios, which is 1 + its regret; of
-/// equal ones the less typical step wins (docs/search.md, section 15).  The search starts from a
-/// plan.
+/// The cost of a plan is the greatest step / best over all scenarios, which is 1 + its regret;
+/// among equal costs the shortest typical step wins (docs/search.md, section 15). The search starts
+/// from a plan.
 class RobustRules final : public StepRules {
  public:
   /// Refers to the scenarios; the first has the typical times.

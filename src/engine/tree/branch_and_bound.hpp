@@ -4,15 +4,15 @@
 // 1. The root goes into the open nodes.
 // 2. A worker takes the node of least bound (best first), drops it if the
 //    incumbent has become good enough meanwhile, and expands it otherwise.
-// 3. Each child is dropped at once if its bound says that it cannot beat the
-//    incumbent: there is no tolerance, and the answer is any of the best.  The
-//    answer of an OrderedProblem is the first of the best, whatever the order of
-//    expansion was: among equal bounds it drops nodes whose completions come later.
+// 3. Each child is dropped at once if its bound proves that it cannot beat the
+//    incumbent: there is no tolerance, and any optimal solution may be the answer.
+//    The answer of an OrderedProblem is the first optimal solution for any order of
+//    expansion: among equal bounds it drops nodes whose completions come later.
 // 4. The remaining children are offered to the problem (`admit`), which drops
-//    those that nodes met before dominate.
+//    children that earlier nodes dominate.
 // 5. When no node is open and none is held by a worker, the incumbent is proved.
 //
-// Best first keeps the number of expanded nodes least but many of them open.
+// Best first expands the fewest nodes but keeps many of them open.
 // Past `open_limit` a worker therefore finishes the subtree of its node depth
 // first before it takes another, which bounds the memory.
 //
@@ -74,7 +74,7 @@ class BranchAndBound {
     debug_solution_ = std::make_shared<const Solution>(std::move(solution));
   }
 
-  /// Resumes with the incumbent of an earlier search, which is no find of this one.
+  /// Resumes with the incumbent of an earlier search, which does not count as a find of this one.
   void resume_from(Solution&& incumbent, char found_by) {
     const Score cost = problem_.cost(incumbent);
     best_cost_ = std::min(best_cost_, cost);
@@ -143,9 +143,9 @@ class BranchAndBound {
 
   // While no worker works, in a checkpoint or after `run`:
 
-  /// Gives away the open nodes, in the order in which they came up.
+  /// Returns the open nodes in the order in which they came up; none stays.
   [[nodiscard]] std::vector<Entry> take_open() { return open_.take_all(); }
-  /// Gives them away as they are (OpenNodes::leave).
+  /// Returns them in no order, only to be destroyed later (OpenNodes::leave).
   [[nodiscard]] std::shared_ptr<const void> leave_open() { return open_.leave(); }
   /// Calls visit(bound, entry) for each of them, in no order.
   template <class Visit>
@@ -180,7 +180,7 @@ class BranchAndBound {
   /// Whether equal solutions have an order.
   static constexpr bool kFindsFirst = OrderedProblem<P>;
   static constexpr Seconds kFirstCheckpoint{0.1};
-  static constexpr Seconds kAlone{0.005};  ///< twice what the start of threads takes
+  static constexpr Seconds kAlone{0.005};  ///< twice the time to start threads
 
   /// The incumbent at the beginning of a round.
   struct Snapshot {
@@ -190,8 +190,8 @@ class BranchAndBound {
 
   class Sink final : public Expansion<Node, Solution> {
    public:
-    /// Prunes against the incumbent or, if there is one, against the snapshot, which is
-    /// the caller's; then solutions are kept for the merge.
+    /// Prunes against the incumbent or, if not null, against the caller's snapshot; solutions
+    /// are then kept for the merge.
     explicit Sink(BranchAndBound& search, const Snapshot* frozen = nullptr)
         : search_(search), frozen_(frozen) {}
     [[nodiscard]] Score cutoff() const override {
@@ -284,7 +284,7 @@ class BranchAndBound {
     if (cost > options_.cutoff || !offer_quietly(cost, std::move(solution), found_by)) return;
     incumbents_.fetch_add(1, std::memory_order_relaxed);
     const std::lock_guard lock(improvement_mutex_);
-    // Another worker may have been here first, with a better one.
+    // Another worker may have reported a better one meanwhile.
     if (!(cost < best_cost_)) return;
     // The first thread to enter reports the best of several waiting improvements; the others report
     // nothing.
@@ -323,7 +323,7 @@ class BranchAndBound {
 #endif
   }
 
-  /// A node whose expansion the deadline ends becomes its own only child.
+  /// If the deadline ends the expansion, the node becomes its own only child.
   void expand(Entry&& entry, Sink& sink) {
     if (useless(entry.bound, entry.node, sink)) {
       ++sink.pruned;
@@ -375,7 +375,7 @@ class BranchAndBound {
     if constexpr (SizedProblem<P>) bytes += problem_.heap_bytes(node);
     return {options_.memory, bytes};
   }
-  /// There are enough open nodes, or no room for more.
+  /// Whether there are enough open nodes, or no memory for more.
   [[nodiscard]] bool is_full() const {
     return open_.size() > options_.open_limit ||
            (options_.memory != nullptr && options_.memory->is_tight());
@@ -394,8 +394,8 @@ class BranchAndBound {
     pruned_.fetch_add(std::exchange(sink.pruned, 0), std::memory_order_relaxed);
   }
 
-  /// Whether the node, which was the least of the open ones, is above the cutoff.  Then all are,
-  /// and are dropped, unless a worker has handed in lesser ones since.
+  /// Whether the bound of the node, which was the least open one, is above the cutoff. Then all
+  /// open nodes are dropped, unless a worker has handed in a lesser one since.
   bool drop_all_from(const Entry& least) {
     const Score limit = cutoff();  // which only falls
     if (!(least.bound > limit)) return false;
@@ -403,7 +403,7 @@ class BranchAndBound {
     return true;
   }
 
-  /// Whether the node is known to be useless by now, and is dropped.
+  /// Drops the node if finds since its creation make it useless, and returns whether they do.
   bool drop_outdated([[maybe_unused]] const Node& node) {
     if constexpr (LearningProblem<P>) {
       const Score bound = problem_.bound_now(node);
@@ -460,7 +460,7 @@ class BranchAndBound {
     }
   }
 
-  /// Depth first below the children in the sink, until there is room again.
+  /// Expands depth first below the children in the sink, until the queue has room again.
   void finish_subtree(Sink& sink) {
     std::vector<Entry> stack;
     do {
@@ -525,7 +525,7 @@ class BranchAndBound {
     on_checkpoint_(entries);
     open_.put_back(std::move(entries));
     const Seconds end = elapsed();
-    // Young searches lose a quarter of their time at most.
+    // Checkpoints take at most a quarter of the time of a young search.
     const Seconds pause = std::min(options_.checkpoint_interval, 0.25 * end);
     checkpoint_due_ = end + std::max(pause, 19.0 * (end - begin));
   }
@@ -536,7 +536,7 @@ class BranchAndBound {
   const WallClock::time_point start_ = WallClock::now();
   OpenNodes<Node> open_;
   Incumbent<Solution> incumbent_;
-  std::shared_ptr<const Solution> debug_solution_;  // null: none to check against
+  std::shared_ptr<const Solution> debug_solution_;  // null: no check
   // Counters and flags: any worker adds or sets, relaxed; their exact values
   // matter only after the arena has ended, which orders everything.
   std::atomic<std::int64_t> nodes_{0};

@@ -1,7 +1,7 @@
 #pragma once
-// The deterministic mode of branch and bound: rounds of nodes, all pruned by the incumbent of the
-// beginning of the round.  The size of a round depends on the number of nodes expanded before, and
-// results are merged in the order of the nodes.  So the tree depends on the problem alone: any
+// The deterministic mode of branch and bound: rounds of nodes, all pruned against the incumbent at
+// the beginning of the round. The size of a round depends on the number of nodes expanded before,
+// and results are merged in the order of the nodes. So the tree depends on the problem alone: any
 // number of threads expands the same nodes and finds the same answer.
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace dfsearch {
 
-/// The rounds of one tree, a BranchAndBound.
+/// The rounds of one tree; Tree is a BranchAndBound.
 template <class Tree>
 class DeterministicRounds {
  public:
@@ -63,7 +63,7 @@ class DeterministicRounds {
     const int budget = tree_.is_full() ? kNodesPerDive : 1;
     const typename Tree::Snapshot frozen{.cutoff = tree_.cutoff(),
                                          .solution = tree_.incumbent_.solution()};
-    // Slices of work beside the tree, which take longer than a node, come first.
+    // Slices of work beside the tree come first, since they take longer than nodes.
     const auto slices = slices_at(batch);
     std::vector<std::unique_ptr<Sink>> sinks(slices.size() + batch.size());
     // One task per worker: a node may take less time than starting a task does.
@@ -92,7 +92,7 @@ class DeterministicRounds {
   }
 
   struct NoSlice {};
-  /// The slices that are due at the nodes of a round.
+  /// Returns the slices that are due at the nodes of a round.
   [[nodiscard]] auto slices_at([[maybe_unused]] const std::vector<Entry>& batch) const {
     if constexpr (LearningProblem<Problem>) {
       std::vector<typename Problem::Slice> slices;

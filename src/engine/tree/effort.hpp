@@ -18,14 +18,14 @@ using Work = std::int64_t;
 /// A part of the search whose work is a share of the tree's.
 enum class Technique : std::uint8_t { Duals, Moves };
 
-/// How much a technique may use at one point of the search.
+/// Work that a technique may use at one point of the search.
 struct EffortRow {
   Technique technique;
   std::string_view name;  ///< as in `--no-bound`
   Work after;             ///< work of the tree before its first slice
-  Work first_divisor;  ///< its share is the work of the tree divided by this until its first find
-  Work divisor;        ///< and by this afterwards
-  Work slice;          ///< the least work of one slice
+  Work first_divisor;     ///< until its first find it may use the work of the tree divided by this
+  Work divisor;           ///< the same after its first find
+  Work slice;             ///< the least work of one slice
   std::string_view ends;  ///< when it is over
 };
 
@@ -41,8 +41,8 @@ class EffortSlices {
   explicit EffortSlices(Technique technique)
       : row_(kEffortTable[static_cast<std::size_t>(technique)]) {}
 
-  /// Claims the work that is due after this work of the tree; 0: none is due, or another thread has
-  /// the claim.
+  /// Claims and returns the work that is due once the tree has used `tree`; 0: none is due, or
+  /// another thread has the claim.
   [[nodiscard]] Work claim(Work tree) {
     if (due(tree) < row_.slice || is_claimed_.exchange(true, std::memory_order_acquire)) return 0;
     const Work work = due(tree);

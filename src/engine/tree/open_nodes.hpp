@@ -27,13 +27,13 @@ class OpenNodes {
     Score bound;
     std::uint64_t sequence = 0;
     Node node;
-    MemoryCharge memory{};  ///< charge of the node, wherever it goes
+    MemoryCharge memory{};  ///< charge of the node, which moves with it
   };
 
   explicit OpenNodes(int workers) : held_(static_cast<std::size_t>(workers)) {}
 
-  /// Hands in the results of the node that the worker held and takes the next one.  Waits while
-  /// others may still produce nodes.  Nothing: the search is over, or `close` was called.
+  /// Hands in the results of the node that the worker held and takes the next one. Waits while
+  /// others may still produce nodes. Returns nothing if the search is over or closed.
   std::optional<Entry> exchange(int worker, std::vector<Entry>& produced) {
     std::vector<Slot> slots = wrapped(produced);
     std::unique_lock lock(mutex_);
@@ -89,14 +89,14 @@ class OpenNodes {
     for (const Slot& slot : heap_) visit(slot.bound, *slot.entry);
   }
 
-  /// Gives all open nodes away as they are, to a caller that keeps them only because destroying
-  /// many of them takes long.
+  /// Hands all open nodes to a caller that keeps them only because destroying many of them takes
+  /// long.
   [[nodiscard]] std::shared_ptr<const void> leave() {
     const std::lock_guard lock(mutex_);
     return std::make_shared<const std::vector<Slot>>(std::move(heap_));
   }
 
-  /// Puts back what `take_all` took; workers may come (again), also after `close`.
+  /// Puts back the nodes that `take_all` took; reopens a closed queue.
   void put_back(std::vector<Entry>&& entries) {
     std::vector<Slot> slots = wrapped(entries);
     make_room(slots);
@@ -120,9 +120,8 @@ class OpenNodes {
     put(slots);
   }
 
-  /// Takes the next node, if there is one, without waiting.  It counts as held
-  /// until `release`, like all that were popped since the last one.  Not together with
-  /// `exchange`.
+  /// Takes the next node, if there is one, without waiting. All popped nodes count as held until
+  /// `release`. Not to be mixed with `exchange`.
   std::optional<Entry> pop() {
     const std::lock_guard lock(mutex_);
     DFSEARCH_ASSERT(busy_ == 0);
@@ -141,7 +140,7 @@ class OpenNodes {
   /// Drops all open nodes if the least of their bounds is above `cutoff`, and returns how
   /// many.
   std::int64_t discard_above(Score cutoff) {
-    std::vector<Slot> dropped;  // destroyed when other workers can go on
+    std::vector<Slot> dropped;  // destroyed after the mutex is released
     const std::lock_guard lock(mutex_);
     if (!heap_.empty() && heap_.front().bound > cutoff) dropped.swap(heap_);
     return static_cast<std::int64_t>(dropped.size());
@@ -164,7 +163,7 @@ class OpenNodes {
 
  private:
   static constexpr std::size_t kFewSlots = 4'096;
-  // Searches go on depth first before the heap has this size.
+  // Searches turn to depth first before the heap has this size.
   static constexpr std::size_t kMostSlots = std::size_t{1} << 21;
 
   /// Element of the heap: moving it leaves the entry itself in place.
@@ -243,7 +242,7 @@ class Incumbent {
     const std::lock_guard lock(mutex_);
     return solution_;
   }
-  /// How it was found; ' ' while there is none.
+  /// The technique that found it; ' ' while there is none.
   [[nodiscard]] char found_by() const { return found_by_.load(std::memory_order_relaxed); }
 
   /// Takes the solution if it costs less than the incumbent, or the same and `precedes` returns

@@ -9,15 +9,15 @@ namespace dfsearch {
 SearchMonitor::SearchMonitor(Listening listening, const SearchStats& before)
     : listening_(std::move(listening)), time_before_(before.time), nodes_before_(before.nodes) {
   last_.nodes = before.nodes;
-  next_ = first_told_after(before.nodes);
+  next_ = next_report_after(before.nodes);
   if (listening_.on_progress && !listening_.deterministic) {
     ticker_.emplace(listening_.interval, [this] { tick(); });
   }
 }
 
-/// Progress is reported at the multiples of Listening::nodes, so that a search of several trees, or
-/// of several runs, reports as often as one.
-std::int64_t SearchMonitor::first_told_after(std::int64_t nodes) const {
+/// The next multiple of Listening::nodes: a search of several trees, or of several runs, then
+/// reports at the same node counts as a single one.
+std::int64_t SearchMonitor::next_report_after(std::int64_t nodes) const {
   const std::int64_t interval = std::max<std::int64_t>(1, listening_.nodes);
   return (nodes / interval + 1) * interval;
 }
@@ -48,13 +48,13 @@ void SearchMonitor::unwatch() {
   source_ = nullptr;
 }
 
-void SearchMonitor::tell(const Progress& progress,
-                         const std::function<void(const Progress&)>& call) {
+void SearchMonitor::report(const Progress& progress,
+                           const std::function<void(const Progress&)>& call) {
   const std::lock_guard lock(mutex_);
   guarded([&] { call(in_total(progress)); });
 }
 
-/// Needs the mutex.
+/// The caller holds the mutex.
 template <class Call>
 void SearchMonitor::guarded(const Call& call) {
   if (error_) return;
@@ -65,7 +65,7 @@ void SearchMonitor::guarded(const Call& call) {
   }
 }
 
-void SearchMonitor::tell_unlocked(const std::function<void()>& call) {
+void SearchMonitor::call_unlocked(const std::function<void()>& call) {
   if (callback_error()) return;
   try {
     call();
@@ -93,7 +93,7 @@ void SearchMonitor::after_round() {
   if (!source_) return;
   last_ = in_total(source_());
   if (last_.nodes < next_) return;
-  next_ = first_told_after(last_.nodes);
+  next_ = next_report_after(last_.nodes);
   guarded([this] { listening_.on_progress(last_); });
 }
 

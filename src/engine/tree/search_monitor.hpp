@@ -1,6 +1,6 @@
 #pragma once
-// Reports the progress of a search to its listeners: once an interval, whatever the workers are
-// busy with, or after a number of nodes, and at every better mapping.
+// Reports the progress of a search to its listeners: once an interval, or after a number of nodes,
+// and at every better mapping.
 
 #include <chrono>
 #include <condition_variable>
@@ -18,8 +18,7 @@
 
 namespace dfsearch {
 
-/// Calls `tick` once an interval, first after one of them, until it is stopped or
-/// `tick` throws.
+/// Calls `tick` once an interval, first after one interval, until it is stopped or `tick` throws.
 class Ticker {
  public:
   Ticker(Seconds interval, std::function<void()> tick)
@@ -72,7 +71,7 @@ Listening listening(const Options& options) {
           .nodes = options.progress_nodes};
 }
 
-/// Calls the listeners of a search, never two at a time except in `tell_unlocked`.
+/// Calls the listeners of a search, never two at a time except in `call_unlocked`.
 class SearchMonitor {
  public:
   /// `before` is the time that earlier runs of a resumed search have spent.
@@ -82,8 +81,8 @@ class SearchMonitor {
   /// The time of all runs so far.
   [[nodiscard]] Seconds total_time() const { return time_before_ + elapsed(); }
 
-  /// Reports from now on `progress`, called from any thread, of the tree for the answer of this
-  /// rank; `nodes_before` were expanded in trees before it.
+  /// Reports from now on the progress of the tree that searches the answer of this rank. Any thread
+  /// may call `progress`; `nodes_before` nodes were expanded in earlier trees.
   void watch(std::function<Progress()> progress, int rank, std::int64_t nodes_before);
   /// Ends the reports of the tree; its last progress is repeated from now on.
   void unwatch();
@@ -92,11 +91,11 @@ class SearchMonitor {
   /// last report.
   void after_round();
 
-  /// Reports something of the tree watched, with the progress of all trees together.
-  void tell(const Progress& progress, const std::function<void(const Progress&)>& call);
+  /// Calls `call` with the progress of all trees together; `progress` is that of the watched tree.
+  void report(const Progress& progress, const std::function<void(const Progress&)>& call);
 
-  /// Makes a call that takes long, such as a checkpoint: progress is reported meanwhile.
-  void tell_unlocked(const std::function<void()>& call);
+  /// Makes a long call, such as a checkpoint, during which progress is reported.
+  void call_unlocked(const std::function<void()>& call);
 
   void stop();
 
@@ -105,7 +104,7 @@ class SearchMonitor {
 
  private:
   [[nodiscard]] Progress in_total(Progress progress) const;
-  [[nodiscard]] std::int64_t first_told_after(std::int64_t nodes) const;
+  [[nodiscard]] std::int64_t next_report_after(std::int64_t nodes) const;
   void tick();
   template <class Call>
   void guarded(const Call& call);

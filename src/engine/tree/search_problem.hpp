@@ -71,8 +71,8 @@ concept SizedProblem = SearchProblem<P> &&
   { problem.heap_bytes(node) } -> std::same_as<std::size_t>;
 };
 
-/// A problem that learns beside the tree, in slices of work that it claims at a node.  `run` does
-/// the work of a slice, in the thread that has the claim, and `publish` shows the finds to all
+/// A problem with techniques beside the tree, in slices of work that it claims at a node.  `run`
+/// does the work of a slice, in the thread that has the claim, and `publish` shows the finds to all
 /// nodes. `bound_now` is a bound with everything that was published: it is no less than `bound`,
 /// and takes no longer to compute.
 template <class P>

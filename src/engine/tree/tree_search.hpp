@@ -21,7 +21,7 @@ constexpr auto words(StopReason) {
       {{"time", StopReason::Time}, {"nodes", StopReason::Nodes}, {"signal", StopReason::Signal}});
 }
 
-/// Why work under this deadline ends now; None: it does not.
+/// The reason why work under this deadline ends now; None if it does not.
 inline StopReason stop_reason(const Deadline& deadline) {
   if (deadline.is_stopped()) return StopReason::Signal;
   return deadline.is_over() ? StopReason::Time : StopReason::None;
@@ -30,8 +30,8 @@ inline StopReason stop_reason(const Deadline& deadline) {
 struct Limits {
   Deadline deadline{};
   std::int64_t nodes = std::numeric_limits<std::int64_t>::max();
-  /// Near it the search uses less: depth first, remembering nothing new.  It counts the data of the
-  /// search (base/memory_budget.hpp), not the process.
+  /// Near this limit the search goes depth first and caches nothing new. The limit counts the data
+  /// of the search (base/memory_budget.hpp), not the process.
   Bytes memory = Bytes::infinity();
   double gap = 0.0;  ///< stop when (incumbent - lower bound) / incumbent is at most this
 };
@@ -41,14 +41,14 @@ struct NodeEffort {
   /// Steps of an enumeration before it is handed back to the queue, about a millisecond: other
   /// workers can then take a part of it.
   std::int64_t steps = 10'000;
-  /// How many times the work of a node counts in the effort rule (engine/tree/effort.hpp): with a
-  /// high weight the techniques beside the tree begin at once, also in a small problem.
+  /// Factor of the work of a node in the effort rule (engine/tree/effort.hpp): with a high weight
+  /// the techniques beside the tree begin at once, even in a small problem.
   std::int64_t weight = 1;
 };
 
 struct SearchStats {
   std::int64_t nodes = 0;                ///< expanded
-  std::int64_t proof_nodes = 0;          ///< part of the nodes that proved the best answer
+  std::int64_t proof_nodes = 0;          ///< the nodes that proved the best answer
   std::int64_t outer_points = 0;         ///< tile and micro-batch choices examined
   std::int64_t outer_points_opened = 0;  ///< outer points with tables; a bound closed the others
   std::int64_t ideals = 0;               ///< distinct sets of finished kernels met
@@ -59,9 +59,9 @@ struct SearchStats {
   std::int64_t pruned_by_shardings = 0;  ///< by a bound on all shardings left without a fusion
   std::int64_t incumbents = 0;
   Seconds time{};
-  Seconds proof_time{};                           ///< part of the time that proved the best answer
+  Seconds proof_time{};                           ///< time of the proof of the best answer
   Seconds first_incumbent = Seconds::infinity();  ///< when it was found; infinite: never
-  Seconds best_incumbent = Seconds::infinity();   ///< likewise the last that was better
+  Seconds best_incumbent = Seconds::infinity();   ///< likewise for the last improvement
   int threads = 1;                                ///< threads that worked
 
   /// Outer points that were never opened.  A resumed search opens some points a second time: those
@@ -109,13 +109,12 @@ struct BranchAndBoundOptions {
   /// Time between checkpoints: less at the beginning, more if they would take over
   /// a twentieth of the search.
   Seconds checkpoint_interval{0.5};
-  /// Solutions above it are rejected.
+  /// Solutions of a higher cost are rejected.
   Score cutoff = Score::infinity();
-  /// Known beforehand: no solution is below it.  One that reaches it ends the search.
+  /// Lower bound known beforehand. A solution that reaches it ends the search.
   Score floor{};
   std::size_t open_limit = std::size_t{1} << 20;
-  /// Budget of the open nodes; where it is tight the search goes on depth
-  /// first.  Null: none.
+  /// Budget of the open nodes; when it is tight the search goes depth first. Null: no limit.
   MemoryBudget* memory = nullptr;
 };
 

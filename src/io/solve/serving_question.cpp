@@ -226,7 +226,7 @@ class ServingQuestion final : public Question {
   [[nodiscard]] serving::Deployment deployment_of(const Decisions& decisions) const {
     constexpr std::size_t kOfRole = 12;
     const auto refuse = [] {
-      throw InputError("the checkpoint is damaged: a deployment is none of the problem's");
+      throw InputError("the checkpoint is damaged: a deployment does not belong to the problem");
     };
     if (decisions.size() != 1 + 2 * kOfRole || decisions[0] < 0 || decisions[0] > 1) refuse();
     serving::Deployment deployment;

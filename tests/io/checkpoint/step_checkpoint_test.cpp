@@ -192,7 +192,7 @@ void check_foreign_nodes(const StepRules& rules, int& refused) {
       find_steps(rules, rest);
     } catch (const InputError& error) {
       CHECK(error.messages().front() ==
-            "the checkpoint is damaged: an open node is none of the problem's");
+            "the checkpoint is damaged: an open node does not belong to the problem");
       ++refused;
     }
   }
