@@ -1,5 +1,5 @@
 #pragma once
-// When work has to end: one value, handed down to everything that may take long.
+// Deadline of work: one value, passed down to everything that may take long.
 
 #include <atomic>
 #include <chrono>
@@ -25,9 +25,9 @@ class Deadline {
  public:
   using WallClock = std::chrono::steady_clock;
 
-  /// Never.
+  /// Never passes.
   Deadline() = default;
-  /// So long after this moment; infinite: only the flag ends the work.
+  /// Passes `time` after this moment; if that is infinite, only the flag ends the work.
   explicit Deadline(Seconds time, const std::atomic<bool>* stop = nullptr);
 
   /// A deadline with the same flag that ends at this one or `time` after this moment, whichever is
@@ -43,7 +43,7 @@ class Deadline {
   [[nodiscard]] bool is_over() const { return end_ && WallClock::now() >= *end_; }
   [[nodiscard]] bool has_passed() const { return is_stopped() || is_over(); }
 
-  /// Throws Stopped if it has passed.  The caller's state must allow to be left here.
+  /// Throws Stopped if it has passed. The caller must be safe to leave by an exception here.
   void check() const {
     if (has_passed()) throw Stopped();
   }
@@ -57,7 +57,7 @@ class Deadline {
 /// reading the clock.  Used by one thread.
 class PacedDeadline {
  public:
-  /// `steps` between two looks; together they should take about a millisecond.
+  /// Number of steps between two checks; they should take about a millisecond.
   PacedDeadline(const Deadline& deadline, std::int64_t steps)
       : deadline_(deadline), steps_(steps), left_(steps) {}
 

@@ -1,15 +1,15 @@
 #pragma once
-// Bucket elimination (Dechter 1999), for the best of a sum in any order of values.  (The least sum
-// alone is found with smaller tables, base/least_sum.cpp.)
+// Bucket elimination (Dechter 1999) of a sum, for any notion of the best. (For the least sum alone,
+// base/least_sum.cpp has smaller tables.)
 //
 // The best of a sum of many small terms is found by eliminating variables one after the other: all
 // terms that mention the variable are added, its best value is taken for every combination of its
-// neighbours, and the result is a new term over these.  Layers are nearly series-parallel, so the
-// tables stay tiny.  Where they would not, one variable is tried value by value instead, which is
-// slower and equally exact.
+// neighbours, and the result is a new term over these. Layers are nearly series-parallel, so the
+// tables stay tiny. Where a table would be large, one variable is tried value by value instead,
+// which is slower and equally exact.
 //
 // The cells of the tables define the best (base/sum_front.cpp: all sums that no other sum
-// dominates).  It may be any choice among sums that stays the same when the same is added to all of
+// dominates). It may be any choice among sums that does not change if a constant is added to all of
 // them.
 //
 // Ties: the result is the first of all equal sums, variable by variable.  A cell therefore carries
@@ -31,13 +31,13 @@
 namespace dfsearch::elimination {
 
 inline constexpr std::size_t kLargestTable = std::size_t{1} << 16;
-// More means that the terms are too entangled, as too many steps do.
+// Limit of the memory of all tables: terms that need more, or too many steps, are too entangled.
 inline constexpr double kMostBytes = 2.5e8;
 
 using Variables = std::vector<std::size_t>;  // ascending
 using Values = std::vector<std::uint8_t>;    // one for each variable of a list
 
-/// The effort that is left for a sum: once no steps are left, its result is worthless.
+/// The remaining effort for a sum; once no steps remain, its result is not valid.
 struct Effort {
   double steps_left;
   PacedDeadline deadline;
@@ -80,7 +80,7 @@ class Elimination {
  public:
   using Term = Table<Cell>;
 
-  /// `effort` is spent by all eliminations of a sum.
+  /// All eliminations of a sum share `effort`.
   Elimination(std::vector<std::size_t> sizes, std::vector<Term> terms, Effort& effort)
       : sizes_(std::move(sizes)),
         terms_(std::move(terms)),
@@ -100,7 +100,7 @@ class Elimination {
     }
   }
 
-  /// The best, with the values of all variables, or something once no steps are left.
+  /// The best, with the values of all variables; not valid if no steps remain.
   Cell solve() && {
     while (!open_.empty() && effort_->steps_left >= 0.0) {
       const std::size_t variable = cheapest();
@@ -159,7 +159,7 @@ class Elimination {
   }
 
   void eliminate(std::size_t variable) {
-    // Ascending, so that sums are in the order in which the terms came up.
+    // Ascending, so that terms are added in the order of their creation.
     std::vector<Term> merged;
     for (const std::size_t t : terms_of_[variable]) {
       if (!terms_[t].cells.empty()) merged.push_back(std::exchange(terms_[t], {}));
@@ -193,7 +193,7 @@ class Elimination {
     join(neighbours_[variable]);
   }
 
-  /// For each merged term the places of its eliminated variables among all of them.
+  /// For each merged term the places of its eliminated variables in `eliminated`.
   static std::vector<Variables> places_in(const Variables& eliminated,
                                           const std::vector<Term>& merged) {
     std::vector<Variables> places;
@@ -272,7 +272,7 @@ class Elimination {
   std::vector<std::size_t> sizes_;
   std::vector<Term> terms_;            // a term that was merged into another has no cells
   Variables open_;                     // not eliminated yet
-  std::vector<Variables> neighbours_;  // of the open ones: those they share a term with
+  std::vector<Variables> neighbours_;  // of open variables: those that share a term with each
   std::vector<Variables> terms_of_;    // terms that mention each variable, ascending
   Effort* effort_;
 };

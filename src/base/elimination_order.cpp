@@ -20,12 +20,12 @@ using Variables = std::vector<std::size_t>;
 
 constexpr std::size_t kLargestTable = std::size_t{1} << 16;
 constexpr double kMostBytes = 2.5e8;
-// Memory of an entry while it is added up.
+// Memory of an entry while it is computed.
 constexpr double kBytesOfValue = 24.0;
 // An effort below a millisecond or two does not justify another order.
 constexpr double kShortEffort = 1e6;
-// Weight of ties.  In the order from the last variable to the first, eliminated variables come
-// after all that are left: a tie is decided where it comes up, by one comparison instead of many.
+// Weight of ties. In the order from the last variable to the first, eliminated variables come after
+// all remaining ones, so one comparison decides a tie instead of many.
 constexpr double kWorthOfTies = 4.0;
 // Steps of the search for the order between two checks of the clock: some milliseconds.
 constexpr std::int64_t kStepsBetweenChecks = 100'000;
@@ -68,7 +68,7 @@ class OrderFinder {
     while (!queue_.empty() && order_.effort < kNever) {
       const auto [size, variable] = queue_.top();
       queue_.pop();
-      // Variables that have changed since were queued again.
+      // Skips entries of variables that were queued again with another size.
       if (!is_open_[variable] || size != table_size(neighbours_[variable])) continue;
       if (size > kLargestTable) {
         try_values();
@@ -164,7 +164,7 @@ class OrderFinder {
       drop(tables_[t], most);
       live_entries_ += static_cast<double>(table_size(tables_[t]));
     }
-    // Every step adds a table, this one an empty one, so that tables are numbered by steps.
+    // Every step adds a table, so that tables are numbered by steps; this one is empty.
     tables_.emplace_back();
     is_merged_.push_back(true);
     order_.steps.push_back({.variable = most, .is_tried = true, .neighbours = {}, .merged = {}});
@@ -174,16 +174,16 @@ class OrderFinder {
   const std::vector<std::size_t>& sizes_;
   const double most_effort_;
   PacedDeadline deadline_;
-  std::vector<Variables> tables_;  // of each its variables
-  std::vector<bool> is_merged_;    // into another
+  std::vector<Variables> tables_;  // variables of each
+  std::vector<bool> is_merged_;    // into another table
   std::vector<Variables> neighbours_;
-  std::vector<std::vector<std::size_t>> tables_of_;  // of each variable, ascending; merged ones too
-  std::vector<bool> is_open_;                        // mentioned, and not eliminated yet
+  std::vector<std::vector<std::size_t>> tables_of_;  // by variable, ascending, merged ones included
+  std::vector<bool> is_open_;                        // mentioned by a term and not eliminated yet
   std::priority_queue<std::pair<std::size_t, std::size_t>,
                       std::vector<std::pair<std::size_t, std::size_t>>, std::greater<>>
       queue_;  // size of the table, variable
   EliminationOrder order_;
-  double branches_ = 1.0;  // products of the sizes of variables that are tried
+  double branches_ = 1.0;  // product of the sizes of the variables that are tried
   double live_entries_ = 0.0;
   double choices_ = 0.0;
 };

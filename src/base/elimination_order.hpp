@@ -9,26 +9,26 @@
 
 namespace dfsearch {
 
-/// The steps of a bucket elimination (Dechter 1999).  Tables are known by numbers: first the terms
-/// of the sum, then for each step its result.
+/// The steps of a bucket elimination (Dechter 1999). Tables are numbered: first the terms of the
+/// sum, then the result of each step.
 struct EliminationOrder {
   struct Step {
     std::size_t variable = 0;
-    /// Its values are tried one after the other, with all later steps for each: the tables
-    /// would be too large without.
+    /// Whether its values are tried one after the other, with all later steps for each, since a
+    /// table would be too large otherwise.
     bool is_tried = false;
     std::vector<std::size_t> neighbours;  ///< the variables of the result, ascending
     std::vector<std::size_t> merged;      ///< the tables that mention it, ascending
   };
   std::vector<Step> steps;  ///< of all variables that terms mention
-  /// Additions, and copied numbers; infinite if they or their memory are more than is allowed:
-  /// then the steps are not complete.
+  /// Number of additions and copies; infinite, with incomplete steps, if effort or memory exceed
+  /// their limits.
   double effort = 0.0;
 };
 
-/// The better of two orders: the smallest table first, and where this takes long from the last
-/// variable to the first, which sweeps layered graphs.  `terms` are the variables of each term,
-/// ascending. Takes time in proportion to the size of the graph for each of a table's dimensions.
+/// The better of two orders: the smallest table first or, if that takes long, from the last
+/// variable to the first, which sweeps layered graphs. `terms` are the variables of each term,
+/// ascending. Takes time in proportion to the size of the graph times the dimensions of a table.
 /// Throws Stopped.
 EliminationOrder find_elimination_order(const std::vector<std::size_t>& sizes,
                                         const std::vector<std::vector<std::size_t>>& terms,

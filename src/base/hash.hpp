@@ -1,12 +1,12 @@
 #pragma once
-// A number for a text, the same on every machine: FNV-1a of 64 bits (Fowler, Noll and Vo).
+// A hash of text, the same on every machine: FNV-1a of 64 bits (Fowler, Noll and Vo).
 
 #include <cstdint>
 #include <string_view>
 
 namespace dfsearch {
 
-/// The hash of all texts that are put in, as if they were one.
+/// The hash of the concatenation of all texts that are put in.
 class Hash {
  public:
   void put(std::string_view text) {

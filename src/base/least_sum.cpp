@@ -1,20 +1,20 @@
 // Bucket elimination in an order found before (base/elimination_order.hpp).
 //
 // A step adds up the tables that mention its variable and takes the best value for every
-// combination of its neighbours.  Only this value of the choice is kept: the choices of variables
-// eliminated before follow from it, table by table.
+// combination of its neighbours. Only the value of this variable is kept: the values of variables
+// eliminated earlier follow from it, table by table.
 //
-// Ties: the result is the first of all equal sums, variable by variable.  So equal sums of two
-// values are compared by what they entail for all variables eliminated into the tables.  By
+// Ties: the result is the first of all equal sums, variable by variable. So two values with equal
+// sums are compared by the values that they imply for all variables eliminated into the tables. By
 // induction that gives the first of the best: choices made in different tables are independent, and
 // the first of a combination of independent choices is the combination of their firsts, whatever
-// their places in the list.  So one pass suffices, in any order of elimination.  What two entries
-// of a small table entail is compared once and for all, since ties are common; for a large one on
-// demand.
+// their places in the list. So one pass suffices, in any order of elimination. All pairs of entries
+// of a small table are compared in advance, since ties are common; entries of large tables are
+// compared on demand.
 //
 // The values need only + and <, so tuples in lexicographic order serve as well as numbers.
 //
-// Against brute force: tests/base/least_sum_test.cpp,
+// Tested against brute force: tests/base/least_sum_test.cpp,
 // tests/model/layer/least_bytes_sharding_test.cpp.
 
 #include "base/least_sum.hpp"
@@ -28,7 +28,7 @@ namespace {
 
 using Values = std::vector<std::uint8_t>;
 
-// Some milliseconds.
+// Some milliseconds of work.
 constexpr std::int64_t kAdditionsBetweenStops = 100'000;
 // Entries of a table that are compared in advance.
 constexpr std::size_t kFewRows = 8;
@@ -39,7 +39,8 @@ void add(LexicographicSum& sum, const LexicographicSum& value) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += value[i];
 }
 
-/// The first variable in which two choices differ, and whether the second has less there.
+/// The first variable in which two choices differ, and whether the second choice has the lesser
+/// value.
 struct Difference {
   std::size_t variable = kNoVariable;
   bool second_is_first = false;
@@ -48,7 +49,7 @@ struct Difference {
 template <class Value>
 class LeastSum {
  public:
-  /// One that is merged has no values.
+  /// A merged table has no values.
   struct Table {
     std::vector<std::size_t> variables;
     std::vector<Value> values;
@@ -85,7 +86,7 @@ class LeastSum {
     Values values;
   };
 
-  /// Where the entries of a table are that is merged.
+  /// Location of the entries of a table that is merged.
   struct Operand {
     const Value* entries;
     std::size_t at = 0;
@@ -201,7 +202,7 @@ class LeastSum {
     }
   }
 
-  /// Whether a value entails an earlier choice than a lesser one, in the given row of `values_`.
+  /// Whether `value` implies an earlier choice than `lesser`, in the row that `values_` has.
   bool precedes(std::size_t s, std::size_t value, std::size_t lesser) {
     values_[0][steps_[s].variable] = static_cast<std::uint8_t>(lesser);
     values_[1][steps_[s].variable] = static_cast<std::uint8_t>(value);
@@ -279,11 +280,11 @@ class LeastSum {
   const std::size_t terms_;
   const std::vector<Step>& steps_;
   PacedDeadline deadline_;
-  std::array<Values, 2> values_;  // of two choices that are compared; those tried are in both
-  std::vector<Values> choices_;   // of each step: the best value for each row of its result
-  // Differences for each two rows of a step with a small result.
+  std::array<Values, 2> values_;  // of two choices that are compared; tried variables are in both
+  std::vector<Values> choices_;   // by step: the best value for each row of its result
+  // Differences between each two rows of a step with a small result.
   std::vector<std::vector<Difference>> differences_;
-  std::vector<std::size_t> lowest_;   // of each step: the first variable eliminated by then into it
+  std::vector<std::size_t> lowest_;   // by step: the first variable eliminated into its result
   std::vector<std::size_t> waiting_;  // scratch of follow()
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// The least sum of many small terms over finite variables, exactly, or of two criteria all sums
-// that no other is better than.
+// The exact least sum of many small terms over finite variables, or for two criteria all sums that
+// no other dominates.
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace dfsearch {
 
-/// Values that are compared one after the other, the first one first.
+/// Values that are compared lexicographically.
 using LexicographicSum = std::array<double, 3>;
 
 /// A term of the sum: its value for every combination of its variables' values,
@@ -26,20 +26,20 @@ struct SumTermOf {
 using SumTerm = SumTermOf<double>;
 using LexicographicSumTerm = SumTermOf<LexicographicSum>;
 
-/// The values 0 .. sizes[v]-1 of all variables that make the sum of the terms
-/// least, ties broken by the lesser value variable by variable.  Terms mention
-/// only variables of more than one value; the others have value 0.  Nothing when
-/// it would take more than `most_steps` elementary steps.  Throws Stopped.
+/// The values 0 .. sizes[v]-1 of all variables that make the sum of the terms least, ties broken by
+/// the lesser value variable by variable. Terms mention only variables of more than one value; the
+/// others have value 0. Nothing if it would take more than `most_steps` elementary steps. Throws
+/// Stopped.
 std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
                                                    const std::vector<SumTerm>& terms,
                                                    double most_steps,
                                                    const Deadline& deadline = {});
-/// The least sum in an order that was found before for the variables of the terms.
+/// The least sum by an elimination order that was found for the variables of the terms.
 std::vector<std::uint8_t> least_sum(const std::vector<std::size_t>& sizes,
                                     const std::vector<SumTerm>& terms,
                                     const EliminationOrder& order, const Deadline& deadline = {});
-/// The least sum of values that are compared one after the other: no number of the second outweighs
-/// the least difference of the first.
+/// The least sum in lexicographic order: no difference in the second number outweighs one in the
+/// first.
 std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
                                                    const std::vector<LexicographicSumTerm>& terms,
                                                    double most_steps,
@@ -52,10 +52,10 @@ struct FrontSum {
 };
 
 /// The sums that no other dominates in the first two numbers: no other is at most as large in both
-/// and less in one.  Each pair appears once, with the least third number, and ties go to the first
-/// variable by variable; ascending in the first number, so descending in the second.  A combination
-/// that is not allowed is infinite in either of the two; without anything allowed there are none.
-/// Sums of the numbers have to be exact, as sums of whole numbers below 2^53 are.  Otherwise as
+/// and less in one. Each pair appears once, with the least third number, and ties go to the first
+/// variable by variable; ascending in the first number, so descending in the second. A combination
+/// that is not allowed is infinite in either of the two; if none is allowed the result is empty.
+/// Sums of the numbers have to be exact, as sums of whole numbers below 2^53 are. All else is as
 /// above.
 std::optional<std::vector<FrontSum>> sum_front(const std::vector<std::size_t>& sizes,
                                                const std::vector<LexicographicSumTerm>& terms,

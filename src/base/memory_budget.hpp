@@ -1,5 +1,5 @@
 #pragma once
-// How many bytes a search may hold, and how many it holds.
+// The limit of the bytes that a search holds, and their count.
 
 #include <atomic>
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace dfsearch {
 
-/// Counts data that grow without end: open nodes, memories of nodes, tables.  It counts bytes
-/// requested from the allocator, roughly, not pages: the process takes some more.  It refuses
-/// nothing; a caller that is about to grow checks whether memory is tight and then uses less.  It
-/// must outlive all that is charged to it.  Any thread.
+/// Counts data without a bound on their size: open nodes, transposition tables, tables. It counts
+/// roughly the bytes requested from the allocator, not pages: the process takes some more. It
+/// refuses nothing; a caller that is about to grow checks whether memory is tight and then uses
+/// less. It must outlive all its charges. Any thread.
 class MemoryBudget {
  public:
   explicit MemoryBudget(Bytes limit = Bytes::infinity()) : limit_(limit) {}
@@ -34,11 +34,11 @@ class MemoryBudget {
   }
 
   [[nodiscard]] Bytes limit() const { return limit_; }
-  /// Held now.
+  /// Bytes held now.
   [[nodiscard]] Bytes used() const {
     return Bytes(static_cast<double>(used_.load(std::memory_order_relaxed)));
   }
-  /// The most that was held at once.
+  /// The most bytes that were held at once.
   [[nodiscard]] Bytes most() const {
     return Bytes(static_cast<double>(most_.load(std::memory_order_relaxed)));
   }
@@ -57,7 +57,7 @@ class MemoryCharge {
   MemoryCharge(MemoryBudget* budget, std::size_t bytes) : budget_(budget), bytes_(bytes) {
     if (budget_ != nullptr) budget_->add(bytes_);
   }
-  /// A copy takes as much again.
+  /// A copy charges the same number of bytes again.
   MemoryCharge(const MemoryCharge& other) : MemoryCharge(other.budget_, other.bytes_) {}
   MemoryCharge(MemoryCharge&& other) noexcept
       : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_) {}

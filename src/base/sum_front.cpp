@@ -1,12 +1,11 @@
-// Bucket elimination (base/elimination.hpp) whose cells hold all sums that no other precludes.
+// Bucket elimination (base/elimination.hpp) whose cells hold all sums that no other sum precludes.
 //
 // A sum precludes another if it is at most that in both criteria and less in one, or equal in both
-// and less in the number that decides ties, or equal in all and of an earlier choice.  Adding a
-// number to both leaves the comparisons unchanged (where sums are exact), so a sum that is
-// precluded in a table is precluded in every sum that it would be part of, by one in the table or
-// by one that this one precludes in turn.
+// and less in the number that decides ties, or equal in all and of an earlier choice. Adding a
+// number to both leaves the comparisons unchanged (sums are exact). So if a table has a sum that
+// precludes another one, every total with the other one is precluded by a total with the first.
 //
-// Against brute force: tests/base/least_sum_test.cpp.
+// Tested against brute force: tests/base/least_sum_test.cpp.
 
 #include <algorithm>
 #include <iterator>
@@ -26,7 +25,7 @@ using elimination::Summand;
 using elimination::Table;
 using elimination::Values;
 
-// Some milliseconds.
+// Some milliseconds of work.
 constexpr std::int64_t kStepsBetweenStops = 100'000;
 
 // Bytes of an allocation beyond the requested size.
@@ -41,13 +40,13 @@ bool is_allowed(const LexicographicSum& sum) {
          sum[1] < std::numeric_limits<double>::infinity();
 }
 
-/// All sums that none precludes, ascending.
+/// All sums that no other precludes, ascending.
 struct FrontCell {
   std::vector<FrontSum> points;
 
   void offer(const std::vector<Summand<FrontCell>>& summands, std::size_t width, std::size_t own,
              std::uint8_t value, Effort& effort) {
-    // Most summands are single points, and of the rest many are not allowed.
+    // Most summands are single points, and many others are not allowed.
     FrontSum single;
     bool is_single = true;
     for (const Summand<FrontCell>& summand : summands) {
@@ -95,8 +94,8 @@ struct FrontCell {
     for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = point.values[i];
   }
 
-  /// Keeps the sums that none precludes, among ascending ones: each that is less in the second
-  /// number than all before it.
+  /// Keeps the sums that no other precludes. As sums ascend, these are the ones whose second number
+  /// is less than in all sums before.
   void thin() {
     std::size_t left = 0;
     for (FrontSum& point : points) {
@@ -125,7 +124,7 @@ struct FrontCell {
     return all;
   }
 
-  /// The sums of each point that no other precludes.
+  /// The sums of points of both cells that no other such sum precludes.
   [[nodiscard]] FrontCell plus(const Summand<FrontCell>& summand) const {
     struct Pair {
       LexicographicSum sum;

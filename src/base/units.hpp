@@ -7,7 +7,7 @@
 // quotient of like quantities is a plain double.  Times inside a search are
 // counted in whole Ticks instead (model/clock.hpp).
 //
-// Lengths are counted in mm, as is usual for chips: an area of "815 mm2" is then the very number
+// Lengths are counted in mm, as is usual for chips: an area of "815 mm2" is then exactly the number
 // that was written.
 
 #include <limits>
@@ -95,7 +95,7 @@ using DollarsPerBandwidth = Quantity<1, -1, 0, 1, 0>;
 using WattsPerBandwidth = Quantity<1, -1, 0, 0, 1>;
 using FlopsPerSecondPerDollar = Quantity<-1, 0, 1, -1, 0>;
 using FlopsPerSecondPerWatt = Quantity<-1, 0, 1, 0, -1>;
-/// Price and energy of a step, which the objectives other than its time minimise.
+/// Price and energy of a step, which objectives beside its time minimise.
 using DollarSeconds = Quantity<1, 0, 0, 1, 0>;
 using Joules = Quantity<1, 0, 0, 0, 1>;
 using JouleSeconds = Quantity<2, 0, 0, 0, 1>;  ///< product of energy and delay

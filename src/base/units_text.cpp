@@ -85,8 +85,8 @@ struct UnitRow {
   detail::Exponents exponents;
   std::string_view shown;  ///< the unit
   Shown prefixes = Shown::Plain;
-  std::string_view example{};  ///< empty: it is not read
-  std::string_view names{};    ///< of units, for messages
+  std::string_view example{};  ///< empty if configs have no such quantity
+  std::string_view names{};    ///< names of units, for messages
   std::array<Unit, 6> units{};
   double base = 1.0;  ///< base units in the unit shown
 };
@@ -186,7 +186,7 @@ std::optional<Decimal> take_decimal(std::string_view& text) {
   return decimal;
 }
 
-/// Nothing when it is too large or too small for a double.
+/// Nothing if it is too large or too small for a double.
 std::optional<double> to_double(const Decimal& decimal, const Scale& scale) {
   const std::string spelled = fmt::format(
       "{}e{}", decimal.digits, decimal.exponent + static_cast<std::int64_t>(scale.decimal));
@@ -226,7 +226,7 @@ std::optional<Scale> find_unit(const UnitRow& row, std::string_view text) {
 }
 
 std::string with_four_digits(double value) {
-  // Plain digits as long as a person can count them, an exponent beyond.
+  // Plain digits up to a size that people can read, an exponent beyond.
   const double size = std::abs(value);
   return size >= 9999.5 && size < 1e9 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }

@@ -58,7 +58,7 @@ template <int... exponents>
 std::string to_text(Quantity<exponents...> value) {
   return detail::shown_base_units(value.in_base_units(), detail::exponents_of(value));
 }
-/// The text of a number of base units, for tables of quantities of many kinds.
+/// The text of a number in base units, for tables with quantities of several kinds.
 template <class Q>
 std::string quantity_text(double value) {
   return to_text(Q(value));

@@ -1,5 +1,5 @@
 #pragma once
-// The names of the values of an enumeration, which configs and results use: one array beside it,
+// The names of the values of an enumeration in configs and results: one array beside it,
 //
 //   constexpr auto words(Mode) { return named<Mode>("systolic", "simd"); }
 //

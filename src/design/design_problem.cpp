@@ -1,19 +1,19 @@
 // A mapping onto any chip of a box takes at least as long as the best one onto the box's optimistic
 // chip, except for roundings: the product of wires and frequency is constant on paper where wires
-// run at their least voltage, and ticks depend on the clock.  Bounds are divided by 1 + 1e-11, far
-// more than these are, so that no box is dropped that holds the answer; answers and ties are
-// compared as they are.
+// run at their least voltage, and ticks depend on the clock. Bounds are divided by 1 + 1e-11, far
+// more than these roundings, so that no box with the answer is dropped; answers and ties are
+// compared without it.
 //
-// Before a box is halved, both halves along every share are bounded.  A half that holds no answer
-// is cut off, which is most of the work: this finds the least share that a part needs, and so the
-// most that is left to the others.  Then the box is halved along the share whose better half has
-// the greatest bound.
+// Before a box is halved, both halves along every share are bounded. A half that holds no answer is
+// cut off. This is most of the work: it finds the least share that each part needs, and thus the
+// most that the others may have. Then the box is halved along the share whose better half has the
+// greatest bound.
 //
-// Bounds need not be exact: the search inside ends as soon as its lower bound proves that the half
-// holds no answer, or as soon as a mapping below the cutoff is near its lower bound.
+// Bounds need not be exact: the inner search ends as soon as its lower bound proves that the half
+// holds no answer, or as soon as a mapping below the cutoff is near the lower bound.
 //
-// The point in the middle of every box is tried, which gives good splits early.  Many splits give
-// one machine, since things are counted in whole numbers: answers are remembered by machine.
+// The point in the middle of every box is tried, which gives good splits early. Many splits give
+// the same machine, since a chip has whole numbers of parts, so answers are remembered by machine.
 
 #include "design/design_problem.hpp"
 
@@ -64,7 +64,7 @@ void DesignProblem::offer(const GridPoint& point, Expansion<Node, Solution>& out
   if (objective == Score::infinity() || objective > cutoff) return;
   const auto incumbent = out.incumbent();
   if (incumbent && incumbent->objective == objective && !(point < incumbent->point)) return;
-  // The mapping is searched again, which is rare: a split is seldom the best so far.
+  // Searching the mapping again is rare, since a split is seldom the best so far.
   out.solution({.point = point, .objective = objective, .mapping = answers_.best(*machine)}, 'B');
 }
 
@@ -92,7 +92,7 @@ std::optional<DesignProblem::Node> DesignProblem::bounded(SplitBox box, Score pa
   return Node{.box = std::move(box), .bound = std::max(parent, best / slack)};
 }
 
-/// Halves of a box along one share, the lower first; an empty one holds no answer.
+/// Halves of a box along one share, the lower first; empty halves hold no answer.
 DesignProblem::Halves DesignProblem::halves(const SplitBox& box, std::size_t share, Score parent,
                                             Score cutoff) const {
   const std::int32_t middle = box.least[share] + (box.most[share] - box.least[share]) / 2;
@@ -107,8 +107,8 @@ DesignProblem::Halves DesignProblem::halves(const SplitBox& box, std::size_t sha
   return both;
 }
 
-/// Cuts off halves without an answer as long as there are any; the share to halve along, or
-/// nothing if all is cut off.
+/// Cuts off halves without an answer as long as there are any. Returns the share to halve along, or
+/// nothing if the whole box is cut off.
 std::optional<std::size_t> DesignProblem::cut(SplitBox& box, Score parent, Score cutoff) const {
   std::optional<std::size_t> best;
   for (bool changed = true; changed;) {

@@ -38,7 +38,7 @@ class DesignProblem {
   DesignProblem(const Problem& problem, const ChipDesign& design, const SplitSpace& space,
                 const Deadline& deadline, MachineAnswers& answers);
 
-  /// Leaves a split out: the search is for the best of the others.  Not during a search.
+  /// Excludes a split from the search.  Not to be called during a search.
   void exclude(GridPoint point) { excluded_.push_back(std::move(point)); }
 
   [[nodiscard]] Node root() const { return {.box = space_.all()}; }
@@ -57,19 +57,19 @@ class DesignProblem {
     return 2 * (node.box.least.capacity() * sizeof(GridPoint::value_type) + kAllocation);
   }
 
-  /// The machine with the chip of a split; nothing if there is none that can run.
+  /// The machine with the chip of a split; nothing if no such machine can run.
   [[nodiscard]] std::optional<Problem> machine_of(const GridPoint& point) const;
   /// A split with its best mapping; nothing if there is none.  Throws Stopped.
   [[nodiscard]] std::optional<Solution> solution(const GridPoint& point) const;
-  /// A box with its bound; nothing if no split of it makes a chip that runs anything, or none in
-  /// less than the cutoff.  Throws Stopped.
+  /// A box with its bound; nothing if no split of it gives a chip that runs anything, or no mapping
+  /// below the cutoff. Throws Stopped.
   [[nodiscard]] std::optional<Node> node(SplitBox box, Score cutoff) const;
 
  private:
   using Halves = std::array<std::optional<Node>, 2>;
 
   [[nodiscard]] bool is_excluded(const GridPoint& point) const;
-  /// Beyond the cutoff any bound will do.
+  /// Above the cutoff the bound may be any valid one.
   [[nodiscard]] std::optional<Node> bounded(SplitBox box, Score parent, Score cutoff) const;
   [[nodiscard]] Halves halves(const SplitBox& box, std::size_t share, Score parent,
                               Score cutoff) const;

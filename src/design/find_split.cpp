@@ -1,5 +1,5 @@
-// Each requested split has a tree: the best, then the best of the others, and so on.  Answers for
-// machines are shared, so that the trees after the first find most of theirs known.
+// Each requested split has a tree: the best, then the best of the others, and so on. Trees share
+// the answers for machines, so later trees find most answers known.
 
 #include "design/find_split.hpp"
 
@@ -26,8 +26,8 @@ using Solution = DesignProblem::Solution;
 
 constexpr Bytes kLeastInnerMemory{16.0 * 1024 * 1024};
 
-/// Options of the searches for a best mapping inside: one thread each, no listeners.  They share
-/// one half of the memory, the boxes have the other.
+/// Options of the inner searches for mappings: one thread each, no listeners. They share half of
+/// the memory limit; the boxes have the other half.
 SearchOptions inner_options(const SearchOptions& options) {
   SearchOptions inner;
   inner.limits.deadline = options.limits.deadline;
@@ -64,7 +64,7 @@ class SplitSearch {
     try {
       find_all();
     } catch (const Stopped&) {
-      // A state was being read: neither its figures nor others are known yet.
+      // The deadline passed while a state was read: no answer is known yet.
       const StopReason reason = stop_reason(options_.search.limits.deadline);
       found_.push_back({.stopped_by = reason == StopReason::None ? StopReason::Time : reason});
     }
@@ -126,7 +126,7 @@ void SplitSearch::find_all() {
   }
 }
 
-/// Takes over the answer of an earlier run, unless this one is to prove more of it.
+/// Takes over the answer of an earlier run, unless its gap is larger than this run allows.
 bool SplitSearch::take_finished(std::size_t rank) {
   if (rank >= state_.finished.size()) return false;
   const SplitState::Finished& finished = state_.finished[rank];
@@ -180,7 +180,7 @@ FoundSplit SplitSearch::find_next(int rank) {
   return split;
 }
 
-/// Gives the tree the state of an earlier run, with bounds and costs found anew, or the whole
+/// Gives the tree the state of an earlier run, with recomputed bounds and costs, or the whole
 /// space.
 void SplitSearch::start(Tree& tree) {
   Score cutoff = Score::infinity();
@@ -226,7 +226,7 @@ void SplitSearch::keep(const BranchAndBoundResult<Solution>& now) {
   state_.stats = trees_;
   state_.stats.add_counts(now.stats);
   state_.stats.time = monitor_.total_time();
-  // The first tree finds the best split, which the first incumbent belongs to.
+  // The times of incumbents are those of the best split, which the first tree finds.
   if (!found_.empty()) return;
   const Seconds before = before_.time;
   state_.stats.first_incumbent =
@@ -265,7 +265,7 @@ void SplitSearch::fill(DesignResult& result) {
   result.search.memory_used += memory_.most();
 }
 
-/// The search for a mapping onto the best chip, given the results for all chips.
+/// Searches a mapping onto the best chip; bound and proof are those over all chips.
 void SplitSearch::search_best(DesignResult& result) {
   const Solution& best = solutions_.front();
   result.problem = *tree_.machine_of(best.point);
@@ -274,7 +274,7 @@ void SplitSearch::search_best(DesignResult& result) {
   all.deterministic = options_.search.deterministic;
   all.next_best = options_.search.next_best;
   all.hint = *best.mapping;
-  // A stopped search has the mapping of the hint, which needs no comparison.
+  // A stopped search returns the hint, so a next-best mapping is not needed.
   if (result.stopped_by != StopReason::None) all.next_best = false;
   result.search = solve(result.problem, all);
   BestMapping& answer = result.search;
@@ -284,7 +284,7 @@ void SplitSearch::search_best(DesignResult& result) {
   answer.stopped_by = result.stopped_by;
 }
 
-/// Why nothing fits onto a chip that is at least as good as any that can be built.
+/// Explains why nothing fits onto a chip that is at least as good as any that can be built.
 void SplitSearch::explain(DesignResult& result) const {
   SplitBox all = space_.all();
   std::ignore = space_.tighten(all);  // an empty box has its shortages below
@@ -294,7 +294,7 @@ void SplitSearch::explain(DesignResult& result) const {
       optimistic_chip(design_, space_.split(all.least), most, network, CycleUse::Counted);
   if (!chip) {
     result.shortages = derive(design_, most, network).infeasible;
-    // If each part has its most, the sums are no reason.
+    // Sums are no reason here, since each part has its greatest share.
     std::erase_if(result.shortages, [](const Shortage& shortage) { return !shortage.part; });
     return;
   }
@@ -304,7 +304,8 @@ void SplitSearch::explain(DesignResult& result) const {
   if (found.status == SearchStatus::Infeasible) result.search.infeasible = found.infeasible;
 }
 
-// Ticks follow the machine: below this a change is one of roundings (docs/search.md, section 14).
+// Relative changes below this may be roundings, as ticks depend on the machine (docs/search.md,
+// section 14).
 constexpr double kRounding = 1e-11;
 
 class WhatIfSearch {

@@ -33,7 +33,7 @@ bool is_exact(const SearchResult& result) {
   return result.status == SearchStatus::Optimal || result.status == SearchStatus::Infeasible;
 }
 
-// Searches get few nodes at first, then more.
+// Node limit of the first search; it grows if that does not suffice.
 constexpr std::int64_t kFirstNodes = 256;
 constexpr std::int64_t kMostNodes = std::numeric_limits<std::int64_t>::max();
 
@@ -41,15 +41,15 @@ std::int64_t more_nodes(std::int64_t nodes) {
   return nodes > kMostNodes / 8 ? kMostNodes : 8 * nodes;
 }
 
-/// Throws Stopped if a limit that is not ours has ended the search.
+/// Throws Stopped if a limit other than the nodes has ended the search.
 void check_stop(const SearchResult& result) {
   if (result.stopped_by != StopReason::None && result.stopped_by != StopReason::Nodes) {
     throw Stopped();
   }
 }
 
-/// The search for one machine, until it is done or its lower bound is useless.  Any of several
-/// equal optima will do.
+/// Searches one machine until the search is done or its lower bound is useless. Any optimum may be
+/// returned.
 SearchResult search(const Problem& machine, SearchOptions options,
                     const std::shared_ptr<const Mapping>& hint, const UselessAbove& useless) {
   if (hint) options.hint = *hint;
@@ -61,8 +61,8 @@ SearchResult search(const Problem& machine, SearchOptions options,
   }
 }
 
-/// Searches for a bound alone: it also ends when a mapping shows that the least objective is not
-/// useless, and the bound is near it.
+/// Searches only for a bound: also ends when a mapping proves that the least objective is not
+/// useless and the bound is near it.
 SearchResult search_bound(const Problem& machine, SearchOptions options,
                           const UselessAbove& useless) {
   constexpr double kNear = 0.05;
@@ -117,7 +117,7 @@ void MachineAnswers::remember(Answers& answers, Key&& key, const Answer& answer)
   const std::lock_guard lock(mutex_);
   ++searched_;
   if (const auto found = answers.find(key); found != answers.end()) {
-    // Another thread may have been here, with more.
+    // Another thread may have stored an exact answer meanwhile.
     if (!found->second.exact) found->second = answer;
     return;
   }
@@ -141,7 +141,7 @@ Score MachineAnswers::least(const Problem& machine, const UselessAbove& useless)
   return answer.bound;
 }
 
-// The only hint is the one of the options: other hints would depend on the threads.
+// Uses only the hint of the options: other hints would depend on the timing of threads.
 Score MachineAnswers::bound(const Problem& machine, const UselessAbove& useless) {
   Key key = key_of(machine.system, machine.execution.levels);
   {

@@ -18,12 +18,12 @@
 
 namespace dfsearch {
 
-/// The problem on the machine with the chip, which can be built; nothing if a level of it holds no
-/// tile, so that it runs nothing.
+/// The problem on the machine with the chip, which can be built; nothing if a level of the chip
+/// holds no tile, so that it cannot run anything.
 std::optional<Problem> machine_with(const Problem& problem, const ChipDesign& design,
                                     const Chip& chip);
 
-/// Objectives that need not be known: all above `cutoff` times `slack`, which is at least 1.
+/// Objectives that need not be exact: all above `cutoff` times `slack`, which is at least 1.
 struct UselessAbove {
   Score cutoff = Score::infinity();
   double slack = 1.0;
@@ -32,36 +32,36 @@ struct UselessAbove {
 };
 
 /// Finds the best mapping onto machines that differ in their chip alone, or a bound of it, and
-/// remembers the objective as long as there is memory: many splits give one machine.  Many threads
-/// use it.
+/// remembers the objective as long as there is memory: many splits give the same machine. Any
+/// thread.
 class MachineAnswers {
  public:
   /// `options` are used for each search, `memory` is charged for the remembered answers; both must
   /// outlive it.
   MachineAnswers(const SearchOptions& options, MemoryBudget& memory);
 
-  /// The least objective of any mapping onto the machine; infinite: none fits.  If it is useless,
-  /// any lower bound of it that is useless, too.  Throws Stopped where the limits come first.
+  /// The least objective of any mapping onto the machine; infinite: none fits. If it is useless,
+  /// the result may be any useless lower bound of it. Throws Stopped if a limit ends the search.
   Score least(const Problem& machine, const UselessAbove& useless = {});
 
   /// A lower bound of the objectives of all mappings onto the machine, which is useless if the
-  /// least one is, and otherwise near it; infinite: none fits.  It depends on the machine and on
-  /// `useless` of this and earlier calls alone.  Throws Stopped.
+  /// least objective is, and otherwise near it; infinite: none fits. It depends only on the machine
+  /// and on `useless` of this and earlier calls. Throws Stopped.
   Score bound(const Problem& machine, const UselessAbove& useless);
 
-  /// A mapping of the least objective, which is finite; searched anew.  Searches after it begin
-  /// with it.  Throws Stopped.
+  /// Searches again a mapping of the least objective, which is finite. Later searches start from
+  /// it. Throws Stopped.
   std::shared_ptr<const Mapping> best(const Problem& machine);
 
-  /// How many machines were searched.
+  /// Number of machines that were searched.
   [[nodiscard]] std::int64_t searched() const;
 
  private:
   using Key = std::vector<double>;
   struct Answer {
     Score bound{};       ///< of all mappings
-    bool exact = false;  ///< one has it, or none fits
-    /// The objective of a mapping, if the bound is near it; infinite: it need not be.
+    bool exact = false;  ///< a mapping attains the bound, or none fits
+    /// The objective of a mapping that the bound is near; infinite if no such mapping is known.
     Score reached = Score::infinity();
   };
 
@@ -69,7 +69,7 @@ class MachineAnswers {
 
   [[nodiscard]] std::optional<Score> known(const Answers& answers, const Key& key,
                                            const UselessAbove& useless) const;
-  /// Nothing new is remembered where memory is tight.
+  /// Stores the answer unless memory is tight.
   void remember(Answers& answers, Key&& key, const Answer& answer);
 
   const SearchOptions& options_;

@@ -50,8 +50,8 @@ double SplitSpace::count() const {
   double count = 1.0;
   for (std::size_t c = 0; c < kClasses; ++c) {
     const double steps = static_cast<double>(steps_[c]);
-    // There are (n + s choose s) ways to give s shares at most n steps together, built up so that
-    // every value on the way is whole.
+    // There are (n + s choose s) ways to give s shares at most n steps together, computed so that
+    // every intermediate value is whole.
     double ways = 1.0;
     double chosen = 0.0;
     for (const OpenShare& share : shares_) {

@@ -39,13 +39,13 @@ class SplitSpace {
 
   [[nodiscard]] const std::vector<OpenShare>& shares() const { return shares_; }
   [[nodiscard]] SplitBox all() const;
-  /// How many points the sums allow, as a number that may be beyond integers.
+  /// Number of points within the sums, which may exceed the integers.
   [[nodiscard]] double count() const;
 
-  /// Lowers `most` to the amounts that the sums leave when all others are at their least.  False if
-  /// the box is empty.
+  /// Lowers each entry of `most` to the amount that the sums leave if all others are at their
+  /// least. Returns false if the box is empty.
   [[nodiscard]] bool tighten(SplitBox& box) const;
-  /// A point of a tightened box that uses all it can, in proportion to the width of the
+  /// A point of a tightened box that uses up the budgets, in proportion to the widths of the
   /// shares.
   [[nodiscard]] GridPoint middle(const SplitBox& box) const;
   [[nodiscard]] Split split(const GridPoint& point) const;
@@ -55,11 +55,11 @@ class SplitSpace {
 
   const ChipDesign& design_;
   std::vector<OpenShare> shares_;
-  std::array<std::int32_t, kClasses> steps_{};  // that the given shares leave, per class
+  std::array<std::int32_t, kClasses> steps_{};  // per class: left by the given shares
 };
 
-/// The state of a search over splits, for checkpoints.  Bounds of boxes and step times of splits
-/// are not part of it: they are found anew.
+/// The state of a search over splits, for checkpoints. Bounds of boxes and step times of splits are
+/// not part of it: they are recomputed.
 struct SplitState {
   /// The best split except those before it; the search for it is over.
   struct Finished {
@@ -68,7 +68,7 @@ struct SplitState {
   };
   std::vector<Finished> finished;  ///< best first
 
-  // The tree for the next one.
+  // The tree that searches the next split.
   bool begun = false;  ///< else `open` stands for the whole space
   std::vector<SplitBox> open;
   std::optional<GridPoint> incumbent;

@@ -11,7 +11,7 @@ void ByteWriter::count(std::uint64_t value) {
 }
 
 void ByteWriter::integer(std::int64_t value) {
-  // The sign goes last, so that small negative numbers are short as well.
+  // The sign is the lowest bit, so that small negative numbers are short as well.
   const auto bits = static_cast<std::uint64_t>(value);
   count((bits << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0));
 }
@@ -56,19 +56,18 @@ double ByteReader::real() {
   return std::bit_cast<double>(bits);
 }
 
-// The library reads a list in a list by calling itself, so that a file of a few thousand opening
-// lists would take all of the stack.  It calls a handler at every beginning, where it can be
-// stopped.
+// The library reads nested lists by recursion, so that a file of a few thousand opening lists would
+// overflow the stack. It calls a handler at every opening list, which can stop it.
 
 namespace {
 
 using Map = nlohmann::json;
 
-// Map, "finished", one of them, "point", a number: half of this.
+// Twice the depth of a checkpoint: map, "finished", an entry, "point", a number.
 constexpr int kDeepest = 10;
 
-/// A handler that builds the tree as the library does, down to a depth.  The parser calls it by its
-/// own type, so its functions hide those with their names in the base.
+/// A handler that builds the tree as the library does, down to a depth. The parser calls it by its
+/// own type, so its functions hide those of the base class.
 class ShallowBuilder : public nlohmann::detail::json_sax_dom_parser<Map> {
  public:
   using json_sax_dom_parser::json_sax_dom_parser;

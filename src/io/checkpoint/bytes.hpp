@@ -49,8 +49,8 @@ class ByteReader {
   std::string_view rest_;
 };
 
-/// Parses CBOR.  Throws nlohmann::json::exception if they are no CBOR, and BadBytes if lists and
-/// maps in it are nested deeper than in any checkpoint.
+/// Parses CBOR. Throws nlohmann::json::exception for other bytes, and BadBytes if lists and maps
+/// are nested deeper than in any checkpoint.
 nlohmann::json parse_cbor(std::string_view bytes);
 
 }  // namespace dfsearch

@@ -221,7 +221,7 @@ SplitState load_checkpoint(const std::filesystem::path& file, const Problem& pro
   return parse_checkpoint(read_file(file, kLargestCheckpoint), file.string(), problem, design);
 }
 
-// Nodes are packed into a byte string: level, bound, the decisions taken, the bounds below.
+// Nodes are packed into a byte string: level, bound, decisions taken, bounds of the children.
 
 namespace {
 

@@ -1,5 +1,5 @@
 // A checkpoint is a line of text with its kind and version, a checksum, and a map in CBOR (RFC
-// 8949).  Only the version and the problem that wrote it can read it; both are checked.
+// 8949). Only the same version can read it, for the same problem; both are checked.
 
 #include "io/checkpoint/checkpoint_frame.hpp"
 
@@ -19,10 +19,10 @@ namespace {
 
 using Map = nlohmann::json;
 
-// Version of the format: it is raised whenever the content of checkpoints changes.
+// The version of the format is raised whenever the content of checkpoints changes.
 constexpr std::string_view kKind = "dfsearch checkpoint ";
 constexpr std::string_view kMagic = "dfsearch checkpoint 6\n";
-constexpr std::int64_t kLargestCounter = std::int64_t{1} << 60;  // a search can add to it
+constexpr std::int64_t kLargestCounter = std::int64_t{1} << 60;  // leaves room to add to it
 
 std::uint32_t checksum(std::string_view bytes) {
   boost::crc_32_type crc;
@@ -79,7 +79,7 @@ Map put_problem(const Fingerprint& problem) {
   throw InputError(name + ": " + why);
 }
 
-/// The map, once the bytes are known to be a whole checkpoint.
+/// Checks that the bytes are a whole checkpoint and returns its map.
 Map unpack(std::string_view bytes, const std::string& name) {
   if (!bytes.starts_with(kKind)) refuse(name, "is no checkpoint of dfsearch");
   if (!bytes.starts_with(kMagic)) {
@@ -115,8 +115,8 @@ void check_origin(const Map& map, const std::string& name, const Fingerprint& pr
   }
 }
 
-/// Turns exceptions of a library into InputError, for bytes with a right checksum that make no
-/// sense.
+/// Turns exceptions of the library into InputError: bytes with a correct checksum may still be
+/// invalid.
 template <class Read>
 auto with_clear_errors(const std::string& name, Read read) {
   try {

@@ -3,7 +3,7 @@
 //   chain    each closed partition once, after its predecessor; nodes share
 //            these chains in memory, before and after
 //   loops    each set of shardings that nodes have left, once
-//   nodes    bound, outer point, sharding, and where the fusion has got to
+//   nodes    bound, outer point, sharding, and the state of the fusion
 //
 // Sets of kernels hold positions of engine/tables/kernel_order.hpp.
 
@@ -114,7 +114,7 @@ void NodeWriter::put(const MappingProblem::Node& node) {
   put_set(nodes_, fusion.opened->outside(kernels_), kernels_);
 }
 
-/// 0 for none.
+/// Number of the sharding; 0 for none.
 std::uint64_t NodeWriter::number_of(const LoopSets& sharding) {
   if (sharding.empty()) return 0;
   std::uint64_t& known = numbers_by_place_[&sharding];
@@ -126,7 +126,7 @@ std::uint64_t NodeWriter::number_of(const LoopSets& sharding) {
   return known = place->second;
 }
 
-/// 0 for none; the partitions before it are written before it.
+/// Number of the partition, which is written after its predecessors; 0 for none.
 std::uint64_t NodeWriter::number_of(const ClosedPartition* last) {
   std::vector<const ClosedPartition*> unknown;
   for (; last != nullptr && !numbers_.contains(last); last = last->previous.get()) {

@@ -17,7 +17,7 @@
 
 namespace dfsearch {
 
-/// A bound that a search can have had; throws BadBytes, with `of` as its name, for any other.
+/// Returns the bound if it is a valid one; otherwise throws BadBytes, with `of` as its name.
 Score checked_bound(double bound, const std::string& of);
 
 /// The number that stands for a loop in files.
@@ -29,7 +29,7 @@ class NodeWriter {
  public:
   explicit NodeWriter(std::size_t kernels) : kernels_(kernels) {}
 
-  /// The node must stay as it is until the last one is put.
+  /// The node must not change until the last node is put.
   void put(const MappingProblem::Node& node);
 
   [[nodiscard]] const std::string& nodes() const { return nodes_.bytes(); }
@@ -62,9 +62,8 @@ class NodeReader {
   void read_shardings(std::string_view bytes, std::uint64_t count);
   std::vector<SearchState::Entry> read_nodes(std::string_view bytes, std::uint64_t count) const;
 
-  /// A mapping whose costs are found out elsewhere.  `point` is its network, tile,
-  /// micro-batch and 1 if it needs the second tier of memory; `loops` as number_of
-  /// gives them.
+  /// A mapping without its costs. `point` is its network, tile, micro-batch and 1 if it needs the
+  /// second tier of memory; `loops` are numbers of number_of.
   [[nodiscard]] MappingSolution mapping(const std::vector<std::uint64_t>& point,
                                         const std::vector<std::uint64_t>& loops,
                                         std::vector<std::int64_t> partition) const;

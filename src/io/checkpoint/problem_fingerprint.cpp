@@ -1,5 +1,5 @@
-// Walks the rows of schemas (schema/schema.hpp): the number includes keys that affect a cost, but
-// no default of an absent key, so that a new key changes no number.
+// Walks the rows of schemas (schema/schema.hpp): the hash includes keys that affect a cost, but no
+// default of an absent key, so that adding a key to the schema changes no hash.
 
 #include "io/checkpoint/problem_fingerprint.hpp"
 

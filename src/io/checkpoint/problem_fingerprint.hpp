@@ -1,5 +1,5 @@
 #pragma once
-// Fingerprints, which match a file with its problem.
+// Fingerprints, which match a checkpoint or another file with its problem.
 
 #include <cstdint>
 #include <string>
@@ -12,18 +12,18 @@
 
 namespace dfsearch {
 
-/// A hash for each section of a config, of its values and not of its text, without limits and
-/// threads.  Equal problems have equal hashes; different problems have equal ones with a
-/// probability of 2^-64.
+/// A hash for each section of a config. It covers values, not their text, without limits and
+/// threads. Equal problems have equal hashes; different problems have equal ones with a probability
+/// of 2^-64.
 using Fingerprint = std::vector<std::pair<std::string, std::uint64_t>>;
 
 Fingerprint fingerprint_of(const Problem& problem);
 /// Fingerprint of the technology and budget that chips are derived from.
 Fingerprint fingerprint_of(const ChipDesign& design);
 
-/// A hash for each section but `search` of a config into which its files were merged, of keys and
-/// values as written, in any order of keys.  Configs with different hashes may still be the same
-/// problem: `1 s` and `1000 ms`.
+/// A hash for each section except `search` of a config whose files are merged. It covers keys and
+/// values as written, but not the order of keys. Configs with different hashes may still be the
+/// same problem: `1 s` and `1000 ms`.
 std::vector<std::pair<std::string, std::uint64_t>> fingerprint_of(const YamlNode& config);
 
 }  // namespace dfsearch
