@@ -28,7 +28,7 @@ std::string plain(std::string_view name) {
 }  // namespace
 
 MilpNames::MilpNames(const DataflowGraph& graph) {
-  // Names that stay come first, so that no changed one takes their place.
+  // Unchanged names are taken first, so that no changed name equals one of them.
   std::unordered_set<std::string> taken;
   for (const Kernel& kernel : graph.kernels()) {
     if (plain(kernel.name) == kernel.name) taken.insert(kernel.name);

@@ -14,9 +14,9 @@ namespace dfsearch {
 
 /// Short unique words for kernels and tensors that every format takes: letters, digits, _ and `.`.
 /// A kernel whose name is such a word of at most 40 characters keeps it; other names lose the
-/// characters that do not fit, and a second kernel of a name gets `~2` after it.  A tensor is
-/// `from,to`, a second one between the same kernels `from,to~~2`.  The same graph always has the
-/// same words.
+/// characters that are not allowed or too many, and the second kernel of a name gets the suffix
+/// `~2`. A tensor is `from,to`, a second one between the same kernels `from,to~~2`. The same graph
+/// always has the same words.
 class MilpNames {
  public:
   explicit MilpNames(const DataflowGraph& graph);
@@ -38,7 +38,7 @@ struct MilpName {
 };
 std::optional<MilpName> parse_milp_name(std::string_view text);
 
-/// Reads a whole number that is all of the text.
+/// The whole number that the text is; nothing for other text.
 std::optional<std::int64_t> parse_index(std::string_view text);
 
 }  // namespace dfsearch

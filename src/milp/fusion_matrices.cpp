@@ -6,8 +6,8 @@
 //   U[p]      p holds a kernel
 //
 // Only A is integer: with A decided, every other column has one value left, or an interval that
-// holds a whole number and that no other row uses.  Unnecessary columns are left out: A outside a
-// kernel's pin or half, B where the ends cannot meet, P, R and U where no row uses them.
+// contains a whole number and matters to no other row. Unnecessary columns are left out: A outside
+// a kernel's pin or half, B where the ends cannot meet, P, R and U where no row uses them.
 // docs/milp.md numbers the rows and proves them.
 
 #include "milp/fusion_matrices.hpp"
@@ -99,7 +99,7 @@ class MatrixBuilder {
     return {first, last};
   }
 
-  /// Kernels that overflow SRAM by themselves and fit alone in a partition (docs/model.md (32)).
+  /// Finds kernels that overflow SRAM but fit alone in a partition (docs/model.md (32)).
   void find_lonely() {
     lonely_.assign(kernels(), false);
     const Bytes sram = problem_.system.accelerator.sram;
@@ -140,7 +140,7 @@ class MatrixBuilder {
     }
   }
 
-  /// (3) A consumer has begun only where its producer has.
+  /// (3) A consumer is in no earlier partition than its producer.
   void add_order() {
     std::set<std::pair<std::size_t, std::size_t>> pairs;
     for (const Tensor& tensor : graph_.tensors()) {
@@ -255,8 +255,8 @@ class MatrixBuilder {
     }
   }
 
-  /// (9) No partition is empty before one whose kernels could all move up: that
-  /// would be the same mapping under another name.
+  /// (9) No partition is empty before one whose kernels could all move up, since that would be the
+  /// same mapping with other indices.
   void add_compaction() {
     for (std::int64_t p = 0; p + 1 < partitions_; ++p) {
       std::vector<std::size_t> next;
@@ -294,7 +294,7 @@ class MatrixBuilder {
 
 }  // namespace
 
-// Gaps can be closed, unless pins or halves hold them open.
+// Empty partitions can be closed up, unless pins or halves prevent it.
 std::int64_t useful_partitions(const Problem& problem) {
   const std::int64_t limit = problem.partition_limit();
   if (kernel_by_kernel(problem) || has_halves(problem)) return limit;

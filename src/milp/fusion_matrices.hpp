@@ -26,9 +26,8 @@ struct FusionMatrices {
   MilpMatrix h;  ///< kernel k is in one of 0..p
   MilpMatrix b;  ///< both ends of tensor e are in p
   MilpMatrix d;  ///< exactly one end of it is
-  /// Tells of each kernel whether it overflows SRAM by itself, but alone in its partition
-  /// may cut its weight into pieces.  Rows keep everyone else out, so SRAM need not count
-  /// it.
+  /// For each kernel whether it overflows SRAM by itself but may cut its weight into pieces if it
+  /// is alone in its partition. Rows keep all other kernels out, so SRAM rows omit it.
   std::vector<bool> lonely;
 };
 
@@ -36,7 +35,7 @@ struct FusionMatrices {
 FusionMatrices add_fusion_matrices(const Problem& problem, const LayerCosts& costs,
                                    const MilpNames& names, LinearModel& model);
 
-/// How many partitions a mapping can use; later indices are never needed.
+/// Number of partitions that a mapping may need; later indices are useless.
 std::int64_t useful_partitions(const Problem& problem);
 
 }  // namespace dfsearch

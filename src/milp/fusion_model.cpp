@@ -11,14 +11,12 @@
 // besides the columns of milp/fusion_matrices.cpp, which place kernels and tensors, and the
 // columns of MemoryRows below.  Only A, Y and F are integer; the others follow.
 //
-// Scale.  Solvers work with absolute tolerances near 1e-6.  Times are in a power
-// of two of seconds such that the layer run kernel by kernel takes 1024 to 2048
-// units, so a tolerance is 1e-9 of it.  Bytes are in a multiple of their greatest
-// common divisor: as a rule coefficients are whole numbers, a capacity is at most
-// about a million of them, and a mapping that is too large misses it by a whole
-// unit, or more than a tolerance at least.  LayerCosts gives the numbers,
-// which are the numbers that the search adds up.
-// Tensors that wait in memory, and the tier that they need.
+// Scale. Solvers work with absolute tolerances near 1e-6. Times are in a power of two of seconds
+// such that the layer run kernel by kernel takes 1024 to 2048 units, so a tolerance is 1e-9 of it.
+// Bytes are in a multiple of their greatest common divisor: as a rule coefficients are whole
+// numbers, a capacity is at most about a million of them, and a mapping that is too large misses it
+// by a whole unit, or more than a tolerance at least. All numbers come from LayerCosts, as in the
+// search. Tensors that wait in memory, and the tier that they need.
 //
 //   L[e,p]    tensor e waits in memory while p runs
 //   F[2]      the second tier of memory is in use
@@ -47,9 +45,9 @@
 namespace dfsearch {
 namespace {
 
-/// Which tiers of memory the mappings of some decisions use.
+/// The tiers of memory that the mappings with some decisions use.
 enum class MemoryTiers : std::uint8_t {
-  First,   ///< all of them the first alone, or there is no second
+  First,   ///< all use only the first, or there is no second
   Both,    ///< data that does not depend on the partitions overflows the first
   Either,  ///< the partitions decide
 };
@@ -58,7 +56,7 @@ enum class MemoryTiers : std::uint8_t {
 /// its use is open.
 struct SpillMatrices {
   MilpMatrix kernels;  ///< kernel k is in p, and the second tier is in use
-  MilpMatrix tensors;  ///< exactly one end of tensor e is, and likewise
+  MilpMatrix tensors;  ///< exactly one end of tensor e is in p, and likewise
 };
 
 /// Bytes in memory all the time: weights, stored data and tensors between layers.
@@ -194,27 +192,26 @@ class MemoryRows {
   const MilpNames& names_;
   const FusionMatrices& m_;
   LinearModel& model_;
-  Affine spilled_;  // nothing where the tiers are given
+  Affine spilled_;  // nothing if the tiers are given
   SpillMatrices spill_;
 };
 
-/// Adds columns L and rows (10) and (12), and with tiers of either kind columns F and
-/// Q and rows (17), for the kernels and tensors that `slower` takes longer for than
-/// `costs` does.
+/// Adds columns L and rows (10) and (12). For MemoryTiers::Either it also adds columns F and Q and
+/// rows (17), for the kernels and tensors that take longer by `slower` than by `costs`.
 SpillMatrices add_memory_rows(const Problem& problem, const LayerCosts& costs,
                               const LayerCosts* slower, const MilpNames& names,
                               const FusionMatrices& fusion, LinearModel& model) {
   return MemoryRows(problem, costs, slower, names, fusion, model).build();
 }
 
-/// The decisions with the tiers of memory that all their mappings use, or else the
-/// first tier.
+/// The decisions with the tiers of memory that all their mappings use, or with the first
+/// tier if the partitions decide that.
 LayerDecisions with_tiers(const Problem& problem, LayerDecisions decisions) {
   decisions.spilled = memory_tiers(problem, LayerCosts(problem, decisions)) == MemoryTiers::Both;
   return decisions;
 }
 
-/// Costs with the second tier of memory in use, where the partitions decide that.
+/// Costs with the second tier of memory in use; nothing unless the partitions decide that.
 std::optional<LayerCosts> slower_costs(const Problem& problem, const LayerCosts& costs) {
   if (memory_tiers(problem, costs) != MemoryTiers::Either) return std::nullopt;
   LayerDecisions decisions = costs.decisions();
@@ -261,7 +258,7 @@ class FusionModel {
     return problem_.execution.compute_utilization.has_value();
   }
 
-  /// Time of the layer kernel by kernel, without overlap: the measure of units.
+  /// Time of the layer kernel by kernel, without overlap, from which the unit is chosen.
   [[nodiscard]] Seconds reference() const {
     Seconds sum{};
     for (std::size_t k = 0; k < kernels(); ++k) {
@@ -296,13 +293,13 @@ class FusionModel {
         fmt::format("Fusion of {} kernels and {} tensors in at most {} partitions.", kernels(),
                     tensors(), partitions_),
         fmt::format("objective: time of one layer for one sample, in units of {} s", model_.unit),
-        // Divided by the copies, so that readers need not count them.
+        // Divided by the copies, so that readers need not know their number.
         fmt::format("step time = objective x {} x {} s + {} s", model_.unit,
                     step_.factor / step_.copies, step_.transfer.in_base_units() / step_.copies),
     };
   }
 
-  /// SRAM of a kernel, whatever shares its partition.
+  /// SRAM of a kernel in any partition.
   [[nodiscard]] Bytes resident(std::size_t k) const {
     const LayerCosts::Held held = costs_.held(KernelId(k));
     return costs_.resident_weight(KernelId(k)) + held.inputs + held.outputs;
@@ -347,7 +344,7 @@ class FusionModel {
     return {amounts, problem_.system.accelerator.sram};
   }
 
-  /// (13) No more kernels than cores; or (14), (15) the cores one by one.
+  /// (13) No more kernels than cores; or (14), (15) the allocation of cores.
   void add_cores() {
     const auto cores = static_cast<double>(problem_.system.accelerator.cores);
     for (std::int64_t p = 0; p < partitions_; ++p) {
@@ -380,7 +377,7 @@ class FusionModel {
     model_.add_row(fmt::format("pace[{},{}]", name(k), p), pace, Sense::AtMost, 0.0);
   }
 
-  /// (18) Whether anything moves.
+  /// (18) M is 1 if the partition moves anything.
   void add_latency() {
     if (costs_.memory_latency() == 0) return;
     for (std::int64_t p = 0; p < partitions_; ++p) {
@@ -468,7 +465,7 @@ class FusionModel {
   const Problem& problem_;
   const DataflowGraph& graph_;
   LayerCosts costs_;
-  std::optional<LayerCosts> slower_;  // where the partitions decide the tiers of memory
+  std::optional<LayerCosts> slower_;  // if the partitions decide the tiers of memory
   StepTime step_;
   MilpNames names_;
   std::int64_t partitions_;

@@ -13,15 +13,14 @@
 
 namespace dfsearch {
 
-/// A column, a constant, or the sum of both, as the entries of a matrix are once some
-/// of them are known.
+/// A column, a constant, or the sum of both: an entry of a matrix of which some entries are known.
 struct Affine {
   static constexpr std::int64_t kNone = -1;
   std::int64_t column = kNone;
   double constant = 0.0;
 };
 
-/// A sum of coefficient x column and a constant, on the left of a row.
+/// The left side of a row: a sum of terms coefficient x column, and a constant.
 class LinearSum {
  public:
   struct Term {
@@ -79,21 +78,21 @@ struct LinearModel {
   Affine add_fixed(std::string name, double value);
   Affine add_continuous(std::string name, double cost = 0.0);
 
-  /// Adds a row that compares `left` with `right`; constants of `left` move to the right,
-  /// and terms of one column are added up.  A row without terms is left out when it
-  /// holds and makes the model infeasible when it does not.
+  /// Adds a row that compares `left` with `right`; constants of `left` move to the right, and terms
+  /// of one column are added up. A row without terms is omitted if it holds and otherwise makes the
+  /// model infeasible.
   void add_row(std::string name, const LinearSum& left, Sense sense, double right);
 };
 
-/// A unit for the bytes of some rows, such that the amounts that rows add up are whole
-/// numbers as a rule and capacities at most about a million.
+/// A unit for the bytes of some rows, with which summands are mostly whole numbers and capacities
+/// at most about a million.
 class ByteScale {
  public:
   /// `amounts` are the summands of the rows, `largest` is their largest capacity, which is finite.
   ByteScale(const std::vector<Bytes>& amounts, Bytes largest);
 
   [[nodiscard]] double amount(Bytes bytes) const { return bytes.in_base_units() / unit_; }
-  /// The most that sums of amounts can use of a capacity.
+  /// The greatest sum of amounts within a capacity.
   [[nodiscard]] double capacity(Bytes bytes) const;
 
  private:

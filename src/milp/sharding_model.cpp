@@ -30,7 +30,8 @@ class ShardingModel {
   explicit ShardingModel(const Problem& problem)
       : problem_(problem), graph_(problem.workload.graph), names_(graph_) {
     if (problem.tensor_axes > 1) {
-      throw InputError("sharding.axes: expected 1: what is least sent over two depends on degrees");
+      throw InputError(
+          "sharding.axes: expected 1: with two axes the least bytes depend on degrees");
     }
     for (std::size_t k = 0; k < graph_.kernel_count(); ++k) {
       const auto& pins = problem.sharding_pins;
@@ -93,7 +94,7 @@ class ShardingModel {
     model_.add_row(fmt::format("shard[{}]", name), one, Sense::Equal, 1.0);
   }
 
-  /// Nothing for a tensor that is free whatever the loops.
+  /// Adds the columns of a tensor, unless it is free for any loops.
   void add_tensor(const Tensor& tensor, const std::string& name) {
     const std::size_t u = tensor.from.index();
     const std::size_t v = tensor.to.index();
@@ -148,8 +149,8 @@ class ShardingModel {
     }
   }
 
-  /// 2 if the tensor leaves its producer in another layout and its consumer requires this one, else
-  /// less; nothing if that is impossible.
+  /// A sum that is 2 if the tensor leaves its producer in another layout and its consumer requires
+  /// this one, and less otherwise; nothing if it cannot be 2.
   [[nodiscard]] std::optional<LinearSum> wants(TensorId t, Layout layout) const {
     const Tensor& tensor = graph_.tensor(t);
     const std::size_t u = tensor.from.index();

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A quotient that is infinite if the divisor is not known.
+/// The quotient, or infinity if the divisor is 0, which means unknown.
 double quotient(double dividend, double divisor) {
   return divisor > 0.0 ? dividend / divisor : kInfinity;
 }
@@ -45,7 +45,7 @@ Figures optimistic_figures(const PointFacts& least, double step_time) {
   best[Figure::StepTime] = step_time;
   best[Figure::Price] = least.price;
   best[Figure::Power] = least.power;
-  // The model computes these in another order: 1e-12 more covers the roundings.
+  // The model adds in another order; the factor covers the roundings.
   best[Figure::Energy] = least_energy(least.idle_power * step_time, least.work) * (1.0 - 1e-12);
   best[Figure::Edp] = best[Figure::Energy] * step_time;
   if (!least.flop) return best;

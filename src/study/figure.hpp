@@ -29,19 +29,19 @@ enum class Figure : std::uint8_t {
   TimePerOutputToken,
   TokensPerSecondPerChip,
   TokensPerSecondPerDollar,
-  DollarsPerMtoken,  ///< for a million tokens of output
-  JoulePerToken,     ///< of output, or of training
+  DollarsPerMtoken,  ///< for a million output tokens
+  JoulePerToken,     ///< output token, or trained token
   Energy,
   Edp
 };
 
-/// Parts of an answer, as bits: which figures it has depends on them.
+/// Parts of an answer, as bits; they determine its figures.
 enum AnswerPart : unsigned {
   kStep = 1,
   kPrice = 2,
   kPower = 4,
   kEnergy = 8,
-  kTokens = 16,      ///< that a step makes
+  kTokens = 16,      ///< tokens of a step
   kTokenRates = 32,  ///< tokens a second
   kPrefill = 64,
   kDecode = 128,
@@ -53,7 +53,7 @@ struct FigureRow {
   std::string_view unit;  ///< in heads of tables; empty for a pure number
   bool more_is_better;
   std::string (*text)(double value);  ///< as reports print it, with a fitting unit
-  unsigned needs;                     ///< parts of an answer
+  unsigned needs;                     ///< the AnswerParts that it requires
   bool of_requests = false;           ///< deployments have it
 };
 
@@ -112,7 +112,7 @@ class Figures {
   }
   double& operator[](Figure figure) { return values_[static_cast<std::size_t>(figure)]; }
   [[nodiscard]] bool has(Figure figure) const;
-  /// The value so that less is better; infinite where there is none.
+  /// The value, negated if more is better, so that less is better; infinite if there is none.
   [[nodiscard]] double badness(Figure figure) const;
 
  private:
@@ -128,7 +128,7 @@ struct PointFacts {
   std::optional<double> flop{};  ///< of a step
   double idle_power = 0.0;       ///< W, static, of all chips
   double work = 0.0;             ///< J of a step at the full clock
-  bool grows = false;  ///< no quantity of the machine that grows alone makes its step slower
+  bool grows = false;            ///< raising any quantity of the machine never slows its step
 };
 
 /// The best figures of a point that has at least the facts `least` and whose step takes at least

@@ -1,10 +1,10 @@
 // Boxes of points, halved where they may still hold a member of the front.
 //
 // The fastest point of a box bounds the steps of all its points, the cheapest one their price,
-// power and peak.  A box holds no member if a found point beats its best possible figures.  Boxes
-// come up in the order of one of the figures: points that beat a box are found before it, so that
-// no box is opened that the whole front would close.  Points are solved where they are the fastest
-// of an open box, and one answer serves all boxes that share it.
+// power and peak. A box holds no member if a found point beats its best possible figures. Boxes
+// come in the order of one figure: points that beat a box are found before it, so that no box is
+// opened that the complete front would close. Points are solved where they are the fastest of an
+// open box, and one answer serves all boxes that share it.
 
 #include "study/front_search.hpp"
 
@@ -25,8 +25,8 @@ namespace {
 // A box takes some hundred bytes.
 constexpr std::size_t kMostBoxes = 2'000'000;
 
-/// A figure that is known of the cheapest point of a box before anything is solved, if the goal has
-/// one.
+/// The figure that orders boxes: one that the cheapest point of a box has before anything is
+/// solved, if the goal has such a figure.
 Figure order_of(const Goal& goal) {
   for (const Figure figure : goal.figures) {
     if (figure == Figure::Price || figure == Figure::Power) return figure;
@@ -34,8 +34,8 @@ Figure order_of(const Goal& goal) {
   return goal.figures.front();
 }
 
-// Times that are equal on paper differ by this much of themselves at most: sums of some thousand
-// doubles, in other orders.
+// Greatest relative difference of times that are equal in exact arithmetic: sums of some thousand
+// doubles in different orders.
 constexpr double kEqualWithin = 1e-12;
 
 enum class Order { Beats, Equal, Neither };
@@ -83,7 +83,7 @@ StudyCount FrontSearch::count() const {
   return count;
 }
 
-/// Puts a box among the open ones, cut into boxes that can be bounded as a whole.
+/// Adds a box to the open ones, cut into boxes that can be bounded as a whole.
 void FrontSearch::open(Box box, double step_bound, const Deadline& deadline) {
   std::vector<Box> boxes{std::move(box)};
   while (!boxes.empty()) {
@@ -99,7 +99,7 @@ void FrontSearch::open(Box box, double step_bound, const Deadline& deadline) {
     Node node{.box = next, .step_bound = step_bound};
     node.rank = grid_.rank(fastest(next), knowledge_.growth);
     node.least = knowledge_.facts(cheapest(next));
-    std::size_t apart = 0;  // a dimension whose choices have nothing in common
+    std::size_t apart = 0;  // a dimension of Growth::None
     while (apart < grid_.dimensions() &&
            (next.first[apart] == next.last[apart] ||
             (node.least.grows && knowledge_.growth[apart] != Growth::None))) {
@@ -138,7 +138,8 @@ bool FrontSearch::is_beaten(const Node& node, double step_bound) const {
   return !goal_.may_allow(best) || front_.beats(best, node.rank);
 }
 
-/// The one along which price and power grow most; where they do not, the one with most choices.
+/// The dimension along which price and power grow most; if they do not grow, the one with most
+/// choices.
 std::size_t FrontSearch::dimension_to_split(const Node& node) const {
   std::size_t best = grid_.dimensions();
   std::pair<double, std::int32_t> most{};
@@ -210,7 +211,7 @@ const FrontSearch::PointBounds* FrontSearch::answer_of(PointIndex index) {
   return &known_.emplace(index, PointBounds{answer->status, answer->step_bound}).first->second;
 }
 
-/// Continues a box with the known answer of its fastest point.
+/// Continues with a box whose fastest point has this answer.
 void FrontSearch::proceed(Node node, const PointBounds& answer) {
   if (node.box.is_point() && answer.whole) return;
   // If the fastest point is infeasible, all are; a failure proves nothing about the others.
@@ -290,8 +291,8 @@ std::vector<Front::Member> Front::members() const {
   std::sort(sorted.begin(), sorted.end(), [&](const Member& a, const Member& b) {
     return std::tuple(a.figures.badness(by), a.index) < std::tuple(b.figures.badness(by), b.index);
   });
-  // Beating except for roundings is no transitive order, so this is done once, in an order of its
-  // own and not in the order in which points arrive.
+  // Beating except for roundings is not transitive, so this is done once, in a fixed order instead
+  // of the order in which points arrive.
   for (std::size_t i = sorted.size(); i-- > 0;) {
     const bool beaten = std::any_of(sorted.begin(), sorted.end(), [&](const Member& other) {
       return other.index != sorted[i].index && beats_but_for_roundings(goal_, other, sorted[i]);

@@ -16,7 +16,7 @@
 
 namespace dfsearch::study {
 
-/// Least and most that a figure of a point of the front may be.
+/// Range that a figure of points on the front must have.
 struct FigureLimit {
   Figure figure;
   double least;
@@ -29,7 +29,7 @@ struct Goal {
   std::vector<FigureLimit> limits;
 
   [[nodiscard]] bool allows(const Figures& figures) const;
-  /// Whether the limits can allow a point whose figures are at best these.
+  /// Whether the limits may allow a point whose figures are no better than these.
   [[nodiscard]] bool may_allow(const Figures& best) const;
 };
 
@@ -46,9 +46,10 @@ class Front {
 
   explicit Front(const Goal& goal) : goal_(goal) {}
 
-  /// Takes the point unless it is beaten or not allowed, and drops those it beats; true if taken.
+  /// Adds the point unless it is beaten or not allowed, and drops the points that it beats; returns
+  /// true if it was added.
   bool add(PointIndex index, PointIndex rank, const Figures& figures);
-  /// Whether a member beats all points with at best these figures and at least this rank.
+  /// Whether a member beats all points with no better figures than these and no lower rank.
   [[nodiscard]] bool beats(const Figures& best, PointIndex rank) const;
   /// Members ordered by the first figure, then by point.  Figures that differ by roundings alone
   /// are equal here.
@@ -59,11 +60,11 @@ class Front {
   std::vector<Member> members_;
 };
 
-/// Knowledge of points without solving them.
+/// Facts about points that need no search.
 struct PointKnowledge {
   std::vector<Growth> growth;  ///< of each dimension
   std::function<PointFacts(PointIndex)> facts;
-  /// The answer of an earlier run; null: none.
+  /// Returns the answer of an earlier run, or null.
   std::function<const PointAnswer*(PointIndex)> known;
 };
 
@@ -97,7 +98,7 @@ class FrontSearch : public PointSource {
   struct PointBounds {
     PointStatus status = PointStatus::NoSolution;
     double step_bound = 0.0;
-    bool whole = true;  ///< false: a bound was sufficient
+    bool whole = true;  ///< false: a bound suffices
   };
 
   void open(Box box, double step_bound, const Deadline& deadline);

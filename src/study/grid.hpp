@@ -16,14 +16,14 @@ using PointIndex = std::int64_t;
 /// The place of a choice, for each dimension.
 using Choices = std::vector<std::int32_t>;
 
-/// A named list of choices.  Axes that walk together are of one dimension.
+/// A named list of choices.  Zipped axes share one dimension.
 struct Axis {
   std::string name;
   std::vector<std::string> labels;
   std::size_t dimension = 0;
 };
 
-/// Combinations that have, in each of some dimensions, one of the listed places, which ascend.
+/// Combinations that have one of the listed places (ascending) in each of some dimensions.
 struct Selection {
   std::vector<std::pair<std::size_t, std::vector<std::int32_t>>> places;
 
@@ -39,10 +39,10 @@ struct Box {
   [[nodiscard]] bool contains(const Choices& choices) const;
 };
 
-/// Knowledge about a dimension of a grid.
+/// Order of the choices of a dimension.
 enum class Growth : std::uint8_t {
-  None,       ///< nothing: each choice stands for itself
-  Ascending,  ///< a later choice is in no quantity, price or power below an earlier one
+  None,       ///< unknown: choices cannot be compared
+  Ascending,  ///< no quantity, price or power is less in a later choice
   Descending,
 };
 
@@ -72,8 +72,8 @@ class Grid {
   /// The name of each axis and its label at a point.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> labels(PointIndex index) const;
 
-  /// Numbers the points anew, so that earlier choices come first in dimensions of Growth::None and
-  /// greater ones in others: the first of equal points in this order stands for all.
+  /// Renumbers the points: earlier choices first in dimensions of Growth::None, greater choices
+  /// first in others. The first of equal points in this order represents all.
   [[nodiscard]] PointIndex rank(const Choices& choices, const std::vector<Growth>& growth) const;
 
   /// Boxes that hold the points from `begin` to before `end`, each once.

@@ -16,17 +16,18 @@ namespace dfsearch::study {
 /// One thread puts points in and takes answers out.
 class Lanes {
  public:
-  /// A point that is put in with `whole` is solved by this number of threads.
+  /// Points are solved by `lanes` threads, one each; a point put in with `whole` by `threads`.
   Lanes(const SolvePoint& solve, int lanes, int threads);
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
   /// Waits for points that are being solved; others are dropped.
   ~Lanes();
 
-  /// A point that is put in with `whole` has all threads; no other one may be put in meanwhile.
+  /// Adds a point. With `whole` it is solved by all threads, and no other point may be added
+  /// meanwhile.
   void put(PointIndex point, bool whole);
-  /// An answer, if there is one, or the next one of points that were put in.  Throws the exception
-  /// that ended a call of `solve`.
+  /// Wait::No returns an answer if there is one; Wait::Yes waits for the next one. Throws the
+  /// exception that ended a call of `solve`.
   enum class Wait : bool { No, Yes };
   std::optional<PointAnswer> take(Wait wait = Wait::No);
 

@@ -19,7 +19,7 @@ enum class PointStatus : std::uint8_t {
   Feasible,    ///< stopped with an answer
   Infeasible,  ///< proved that nothing fits
   NoSolution,  ///< stopped without an answer
-  Failed,      ///< no config, or an error on the way
+  Failed,      ///< no valid config, or an error
 };
 
 constexpr auto words(PointStatus) {
@@ -29,16 +29,16 @@ constexpr auto words(PointStatus) {
                              {"no_solution", PointStatus::NoSolution},
                              {"failed", PointStatus::Failed}});
 }
-/// Whether more time could have led further.
+/// Whether more time could have improved the answer.
 constexpr bool is_stopped(PointStatus status) {
   return status == PointStatus::Feasible || status == PointStatus::NoSolution;
 }
 
 /// Rates that a machine is assumed to reach, relative to its peaks.
 enum class Rates : std::uint8_t {
-  Unknown,     ///< not known, as for a point without a config
-  Ideal,       ///< all of them
-  Efficiency,  ///< shares that the config gives
+  Unknown,     ///< such as for a point without a config
+  Ideal,       ///< the peaks
+  Efficiency,  ///< shares of the peaks given by the config
   Measured,    ///< measured times of kernels and software
 };
 /// Rates::Unknown has an empty name.
@@ -53,13 +53,13 @@ struct PointAnswer {
   std::string reason;  ///< of Infeasible and Failed
   Figures figures;
   Rates rates = Rates::Unknown;
-  /// Number of answers that its config leaves to choose from, as a power of ten.
+  /// Decimal logarithm of the size of its search space.
   std::optional<double> space = std::nullopt;
   double step_bound = 0.0;         ///< no answer of this point has a shorter step, in seconds
-  bool exact = false;              ///< the best answer has these figures, or there is none
-  bool scoped = false;             ///< of the decisions that its config left to be searched
-  bool stopped_by_effort = false;  ///< more effort leads further
-  bool stopped_by_clock = false;   ///< or more time
+  bool exact = false;              ///< the figures are those of the best answer, or there is none
+  bool scoped = false;             ///< the proof is within a scope
+  bool stopped_by_effort = false;  ///< more effort may improve it
+  bool stopped_by_clock = false;   ///< more time may improve it
   std::string row;                 ///< the line of results.ndjson, without its end
 };
 
@@ -68,7 +68,7 @@ using PointAnswers = std::unordered_map<PointIndex, PointAnswer>;
 struct PointEffort {
   int threads = 1;
   bool whole = true;     ///< false: some nodes only
-  std::size_t lane = 0;  ///< points with one number are solved one after the other
+  std::size_t lane = 0;  ///< points of one lane are solved in sequence
 };
 
 /// Solves a point, within the limits; never throws but InternalError.  Called from any thread.

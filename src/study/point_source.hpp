@@ -14,13 +14,13 @@
 namespace dfsearch::study {
 
 struct StudyCount {
-  std::int64_t points = 0;  ///< all, without those excluded
+  std::int64_t points = 0;  ///< all points except excluded ones
   std::int64_t solved = 0;  ///< or found infeasible or failed, by this and earlier runs
   std::int64_t pruned = 0;  ///< need not be solved
   std::int64_t infeasible = 0;
   std::int64_t failed = 0;
   std::int64_t unproved = 0;     ///< stopped by a limit
-  std::int64_t approximate = 0;  ///< proved within a gap that was asked for, but not exactly
+  std::int64_t approximate = 0;  ///< proved within a requested gap, but not exactly
   std::int64_t scoped = 0;       ///< something was fixed before the search
 };
 
@@ -43,9 +43,9 @@ class PointSource {
   PointSource& operator=(const PointSource&) = delete;
   virtual ~PointSource() = default;
 
-  /// A point to be solved; nothing: none, or none before an answer that is due.
+  /// The next point to solve; nothing if none is left, or none before a pending answer.
   virtual std::optional<PointIndex> next() = 0;
-  /// Whether the point must be solved completely, after an effort with this answer.
+  /// Whether a point with this answer, found with little effort, must be solved completely.
   virtual bool wants(const PointAnswer& answer) = 0;
   /// Takes the final answer of a point that was handed out.
   virtual void take(const PointAnswer& answer) = 0;
@@ -77,14 +77,14 @@ void add_to(StudyCount& count, const PointAnswer& answer);
 struct RunOptions {
   int threads = 1;  ///< at least 1
   Deadline deadline{};
-  /// Called with every answer that is the last word on its point, one call at a time.
+  /// Called with the final answer of every point, one call at a time.
   std::function<void(const PointAnswer&)> on_answer = nullptr;
 };
 
-/// Solves what the source hands out until it has no more or the deadline has passed; true if it has
-/// no more.  Points are solved side by side, a thread each; one that takes long waits until all
-/// others are done and then has all threads.  An exception of `solve` or `on_answer` ends the run
-/// and is thrown on.
+/// Solves the points of the source until none is left or the deadline has passed; returns true if
+/// none is left. Points are solved in parallel, a thread each; one that takes long waits until all
+/// others are done and then has all threads. An exception of `solve` or `on_answer` ends the run
+/// and is rethrown.
 bool run_points(PointSource& source, const SolvePoint& solve, const RunOptions& options);
 
 }  // namespace dfsearch::study

@@ -1,6 +1,6 @@
-// Each lane has one point at a time, which it solves with some effort.  Points that need more wait
-// in a list.  When no point is to be had and no lane is at work, the first of the list is solved
-// with all threads; its answer may bring up new points.
+// Each lane has one point at a time, which it solves with some effort. Points that need more wait
+// in a list. When the source has no point and no lane is at work, the first one of the list is
+// solved with all threads; its answer may lead to new points.
 
 #include <tbb/global_control.h>
 
@@ -50,8 +50,8 @@ bool run_points(PointSource& source, const SolvePoint& solve, const RunOptions& 
     if (!whole && answer.stopped_by_effort && source.wants(answer)) {
       later.push_back(answer.index);
     } else if (!answer.stopped_by_clock || !options.deadline.has_passed()) {
-      // A point that the deadline cut short is left to the next run, proved or not, since its row
-      // would contain the stop.
+      // A point that the deadline stopped is left to the next run, even if proved, since its row
+      // would record the stop.
       source.take(answer);
       if (!answer.stopped_by_effort && options.on_answer) options.on_answer(answer);
     }

@@ -159,7 +159,7 @@ axes:
             if words:
                 self.assertEqual(sorted(self.rows(name)), sorted(self.rows(name + "m")))
             self.assert_error("is missing", "study", "merge", *folders[:2], "-o", self.folder_of("x"))
-            self.assert_error("there twice", "study", "merge", folders[0], folders[0], "-o",
+            self.assert_error("given twice", "study", "merge", folders[0], folders[0], "-o",
                               self.folder_of("x"))
         other = self.write("other.yaml", STUDY.replace("512 KiB", "640 KiB"))
         self.run_study("other", "--shard", "2/3", study=other)

@@ -24,21 +24,21 @@ struct CsvCell {
 
 using CsvHeader = std::map<std::string, std::size_t, std::less<>>;
 
-/// The cells of one row by their names; what is wrong with one is reported with its place.
+/// The cells of one row by the names of their columns; a wrong cell is reported with its place.
 class RowReader {
  public:
   RowReader(const CsvHeader& header, const std::vector<CsvCell>& row,
             const std::shared_ptr<const std::string>& source, InputMessages& messages)
       : header_(header), row_(row), source_(source), messages_(messages) {}
 
-  /// Empty if there is no such column, or nothing in it.
+  /// The text of a cell; empty if the column is missing or the cell is empty.
   [[nodiscard]] std::string_view text(std::string_view column) const;
   void complain(std::string_view column, const std::string& what) const;
   [[nodiscard]] Place place(std::string_view column) const;
 
   /// A number from 0 to below 1e15; nothing for an empty cell.
   [[nodiscard]] std::optional<double> number(std::string_view column) const;
-  /// `preset` for an empty cell.
+  /// A whole number; `preset` for an empty cell.
   [[nodiscard]] std::int64_t count(std::string_view column, std::int64_t preset,
                                    std::int64_t least = 1,
                                    std::int64_t most = 1'000'000'000'000) const;
@@ -66,7 +66,7 @@ class CsvTable {
 
   [[nodiscard]] bool has(std::string_view column) const { return header_.contains(column); }
   void need(std::span<const std::string_view> columns, InputMessages& messages) const;
-  /// A line for each unknown column whose name is near to the name of a missing one, and one line
+  /// A line for each unknown column whose name is similar to that of a missing one, and one line
   /// for all others; empty if all columns are known.
   [[nodiscard]] std::string unknown_columns(std::span<const std::string_view> known) const;
   /// All rows; each has a cell for each column of the header.

@@ -1,6 +1,6 @@
 // Coordinate descent (Powell, The Computer Journal 7, 1964): a golden-section search along each
-// constant, as a share of its range, and then along the change of the whole round, which follows a
-// valley between two constants.  A round that gains little halves the length of the sections.
+// constant, as a share of its range, and then along the total change of the round, which follows a
+// valley between two constants. A round that gains little halves the length of the sections.
 
 #include "io/predict/fit.hpp"
 
@@ -189,7 +189,7 @@ std::string fit_report(const Fit& fit) {
 std::string lines_of(const Type& type, const void* object) {
   const auto line = [](const Json& json) {
     std::string value = json_line(json);
-    std::erase(value, '"');  // all strings are words and quantities, which need no quotes
+    std::erase(value, '"');  // words and quantities need no quotes
     return value + "\n";
   };
   std::string text;

@@ -1,6 +1,6 @@
 #pragma once
-// Constants from measurements: of a stack from runs of training (docs/truth.md, section 9), of an
-// engine from deployments that serve (docs/serving.md, section 8).
+// Fits of constants to measurements: of a stack to runs of training (docs/truth.md, section 9), of
+// an engine to serving deployments (docs/serving.md, section 8).
 
 #include <atomic>
 #include <cstddef>
@@ -20,12 +20,12 @@ namespace dfsearch {
 /// Rows that a fit does not use.
 struct HeldOut {
   double share = 0.0;  ///< of the rows, chosen by their ids alone, or
-  std::string column;  ///< the rows with `value` in this column, which was read as their mark;
+  std::string column;  ///< the rows with `value` in this column (MeasuredRun::mark);
   std::string value;   ///< a value of `source` may lack its version and place
 };
 
 struct FitState {
-  std::size_t fold = 0, folds = 0;  ///< 0: the fit itself
+  std::size_t fold = 0, folds = 0;  ///< of cross-validation; 0: the fit itself
   std::size_t tries = 0;
   double error = 0.0;  ///< the least so far
 };
@@ -58,7 +58,7 @@ struct Fit {
   std::size_t rows = 0, held_out = 0;
   double before = 0.0, after = 0.0;
   double held_before = 0.0, held_after = 0.0;
-  std::string checked;  ///< a line on fits to a part of the rows; empty with few rows
+  std::string checked;  ///< a line on cross-validation; empty with few rows
   std::string lines;    ///< the stack or the engine as a file
 };
 
@@ -86,13 +86,13 @@ std::string fitted_file(const Fit& fit, const std::string& table);
 struct LeftOut {
   std::string name;  ///< of the stack
   std::vector<MeasuredRun> runs;
-  Predictions as_they_are, predictions;  ///< with the constants of the stack, and the fitted ones
+  Predictions as_they_are, predictions;  ///< by the stack's constants, and by fitted ones
   std::vector<std::string> values;       ///< of the column, in their order
 };
 
-/// Leaves out one value after the other of `column`, which was read as the mark of the runs.  Each
-/// fit starts in the middle of all ranges, as the values of the stack know the runs.  All else is
-/// as in `fit_stack`; constants of chips stay.
+/// Leaves out one value after the other of `column` (MeasuredRun::mark). Each fit starts in the
+/// middle of all ranges, since the constants of the stack were fitted to all runs. All else is as
+/// in `fit_stack`; constants of chips do not change.
 std::optional<LeftOut> leave_out(const std::vector<MeasuredRun>& runs, const std::string& name,
                                  const std::string& column, const FitControl& control);
 /// The errors of each value, and of all together.
@@ -103,21 +103,22 @@ std::string left_out_report(const LeftOut& left_out, const std::string& column);
 /// The lines of a stack or an engine in a file of the shelf.
 std::string lines_of(const Type& type, const void* object);
 
-/// The one of `names` that is fitted, `what` being "stack" or "engine"; all have rows, `one` each.
+/// The stack or engine to fit (`what` is the noun), one of `names`, all of which have rows (`one`
+/// is the noun of a row).
 std::string chosen_name(const std::set<std::string>& names, const std::string& asked,
                         std::string_view what, std::string_view one);
 
-/// The number with this many digits, as a file has it.
+/// The number rounded to this many digits, as files have them.
 double rounded(double value, int digits);
 
-/// The values of the constants, to some digits, where neither one alone nor all together along the
-/// last change make `objective` less, as far as was looked; the best so far if the fit is stopped.
-/// The same for the same objective.
+/// Values of the constants, to some digits, at a local minimum of `objective` along each constant
+/// and along the last change of all; the best so far if the fit is stopped. The result depends only
+/// on the arguments.
 std::vector<double> fitted_values(
     const std::vector<FittedConstant>& constants, int digits, FitState state,
     const FitControl& control, const std::function<double(const std::vector<double>&)>& objective);
 
-/// The mean of term(i) for each i below `count`, on the threads of TBB; 0 of none.
+/// The mean of term(i) over all i below `count`, on the threads of TBB; 0 if `count` is 0.
 template <class Term>
 double mean_of(std::size_t count, const Term& term) {
   std::vector<double> terms(count);

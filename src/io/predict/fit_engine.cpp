@@ -1,5 +1,5 @@
-// Fits an engine as a stack is fitted: by absolute logarithms, so that a few rows with another
-// cause do not decide, along one constant after the other and along the change of a round.
+// Fits an engine as stacks are fitted: by absolute logarithms, so that a few outliers do not
+// decide, along one constant after the other and along the change of a round.
 
 #include "io/predict/fit.hpp"
 
@@ -71,9 +71,9 @@ constexpr FittedRow kFitted[] = {
     share_row<&serving::Shares::experts_scale>("experts_scale", 0.25, 1.0)};
 
 constexpr double kFirstTokens = 0.03;  // weight of the time to the first token
-constexpr double kMostOff = 3.0;       // greatest logarithm that one adds
+constexpr double kMostOff = 3.0;       // greatest logarithm that counts
 constexpr int kEngineDigits = 3;
-constexpr std::size_t kFewRows = 20;  // with fewer, halves are not fitted
+constexpr std::size_t kFewRows = 20;  // below this number halves are not fitted
 
 void put(const Values& values, MeasuredService& row) {
   serving::Engine& engine = row.task->pools[0].engine;
@@ -95,7 +95,7 @@ double error_of(const ServiceRows& rows, const Values& values) {
   });
 }
 
-/// The quantity that a fit makes small.
+/// The error that a fit minimises.
 double distance(const MeasuredService& row, const serving::Figures& figures) {
   const double first_off = row.ttft ? std::fabs(std::log(figures.ttft / *row.ttft)) : 0.0;
   return std::fabs(std::log(row.time_ratio(figures))) +
@@ -111,7 +111,7 @@ std::vector<FittedConstant> constants_of(const serving::Engine& engine) {
   return constants;
 }
 
-/// Whether a fit may count the deployment.
+/// Whether a fit uses the deployment.
 bool counts(const MeasuredService& row) {
   return row.task && row.is_timed() && row.doubtful.empty();
 }
@@ -127,7 +127,7 @@ std::vector<serving::MeasuredClass> measured_classes(const ServiceRows& rows,
     auto found = std::find_if(classes.begin(), classes.end(),
                               [&](const auto& known) { return is_same_class(known, own); });
     if (found == classes.end()) found = classes.insert(classes.end(), own);
-    // More throughput than measured is too fast.
+    // Predicting more throughput than measured is predicting too short times.
     add_error(row.rate ? -row.error(figures) : row.error(figures), *found);
   }
   for (serving::MeasuredClass& each : classes) {

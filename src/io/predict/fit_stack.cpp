@@ -1,6 +1,6 @@
-// A run is prepared once: a try puts constants into its task and times it again.  A wrong constant
-// makes times wrong by a factor, so logarithms of errors count; and their absolute values, so that
-// a few runs that are slow for other reasons do not decide.
+// A run is prepared once; each try puts constants into its task and times it again. Errors are
+// absolute logarithms: a wrong constant changes times by a factor, and a few runs that are slow for
+// other reasons must not decide.
 
 #include "io/predict/fit.hpp"
 
@@ -66,7 +66,7 @@ void put(const std::vector<FittedConstant>& constants, const Values& values, Mea
   put(constants, values, run.task->stack->stack, run.says_overlap);
 }
 
-/// The stack to be fitted; it must be the stack of some run.
+/// The stack to fit; it must be the stack of some run.
 std::string chosen_stack(const std::vector<MeasuredRun>& runs, const std::string& asked) {
   std::set<std::string> names;
   for (const MeasuredRun& run : runs) {
@@ -76,7 +76,7 @@ std::string chosen_stack(const std::vector<MeasuredRun>& runs, const std::string
   return chosen_name(names, asked, "stack", kRun);
 }
 
-/// The value of a run in the column that was read as its mark.
+/// The value of a run in a column: its mark, or its source without version and place.
 std::string column_value(const MeasuredRun& run, const std::string& column) {
   const std::string value = column == "source" ? short_source(run) : run.mark;
   return value.empty() ? "none" : value;
@@ -167,7 +167,7 @@ class StackRuns {
   }
 
  private:
-  /// Predicted / measured; each run is for one thread.
+  /// Predicted / measured.  One thread at a time may evaluate a run.
   double ratio(std::size_t i, const Values& values) {
     MeasuredRun& run = runs_[i];
     put(constants_, values, run);

@@ -1,4 +1,4 @@
-// Measured deployments beside the front that was found for the same question.
+// Measured deployments to compare with the front that was found for the same task.
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
-// A run counts for times if it was timed, is described whole, and its time belongs to its plan.
-// Plans of one model with equal numbers of chips and samples are compared pair by pair for their
-// order; a plan that was run several times, as under several releases, is one plan with the mean of
-// its times.
+// A run counts for times if it was timed, its description is complete, and its time is a property
+// of its plan. The order of plans is judged on pairs of plans of one model with equal numbers of
+// chips and samples; a plan with several runs, such as under several releases, has the mean of
+// their times.
 
 #include "io/predict/prediction_errors.hpp"
 
@@ -117,7 +117,7 @@ std::vector<GroupErrors> errors_by(const std::vector<MeasuredRun>& runs,
   if (all.sizes.empty()) return {};
   std::vector<GroupErrors> list = {all.of("all")};
   for (auto& [name, errors] : groups) {
-    // A part that is the whole is not told twice.
+    // Omits a part that contains all runs of its source.
     const std::size_t comma = name.rfind(", ");
     const auto whole = groups.find(comma == std::string::npos ? name : name.substr(0, comma));
     const bool is_part = group == RunGroup::Source && whole != groups.end() && whole->first != name;
@@ -305,7 +305,7 @@ namespace {
 Prediction predicted(const MeasuredRun& run) {
   training::Task task = *run.task;
   Prediction prediction{.typical = training::run_time(task, run.plan)};
-  // The layers stay where they are.
+  // The layers do not move to other stages.
   task.choices.layers = prediction.typical.layers;
   const bool has_experts = task.model.experts.has_value();
   const auto at = [&](memory::Level end) {

@@ -1,5 +1,5 @@
 #pragma once
-// How far predictions are from what was measured.
+// Errors of predictions against measurements.
 
 #include <algorithm>
 #include <array>
@@ -26,8 +26,8 @@ struct Prediction {
   Seconds low{}, high{};  ///< all classes of constants at their low, or high, values
 };
 
-/// One for each run, nothing where it has no task.  Uses the threads of
-/// the arena that calls.
+/// A prediction for each run, nothing for runs without a task. Uses the threads of the calling
+/// arena.
 std::vector<std::optional<Prediction>> predict_runs(const std::vector<MeasuredRun>& runs);
 
 using Predictions = std::vector<std::optional<Prediction>>;
@@ -45,14 +45,14 @@ constexpr auto words(RunGroup) {
 bool is_timed(const MeasuredRun& run);
 /// Errors of times, as shares of the measured ones.
 double error_of(const MeasuredRun& run, const Prediction& prediction);
-/// The GiB that the allocator reserves on the measured stage, fragments included, or hands out if
-/// the allocated ones were measured.
+/// Predicted GiB on the measured stage: the reserved memory of the allocator, fragments included,
+/// or the allocated memory if that was measured.
 double allocator_gib(const MeasuredRun& run, const Prediction& prediction,
                      memory::Level level = memory::Level::Typical);
-/// The file or paper of a run without version and place in it.
+/// The source of a run, a file or paper, without its version and the place in it.
 std::string short_source(const MeasuredRun& run);
 
-/// Where the time of a run may go.
+/// The parts of the time of a run.
 inline constexpr std::array<std::pair<std::string_view, Seconds training::StepParts::*>, 10>
     kRunParts = {{{"compute", &training::StepParts::compute},
                   {"recompute", &training::StepParts::recompute},
@@ -64,7 +64,7 @@ inline constexpr std::array<std::pair<std::string_view, Seconds training::StepPa
                   {"data", &training::StepParts::data},
                   {"optimizer", &training::StepParts::optimizer},
                   {"host", &training::StepParts::host}}};
-/// The greatest of them and its share.
+/// The greatest part and its share.
 std::pair<std::string_view, double> largest_part(const training::RunTime& time);
 
 /// Errors as shares; `held` is the share of runs within their intervals.
@@ -77,18 +77,19 @@ struct GroupErrors {
 std::vector<GroupErrors> errors_by(const std::vector<MeasuredRun>& runs,
                                    const Predictions& predictions, RunGroup group);
 
-/// Errors of runs whose models have blocks of guessed rates, which no other sum contains, by model
-/// and blocks.
+/// Errors of runs whose models have blocks of guessed rates, by model and blocks; no other group
+/// contains these runs.
 std::vector<GroupErrors> errors_of_guesses(const std::vector<MeasuredRun>& runs,
                                            const Predictions& predictions);
 
-/// Errors without the runs of one source, for each source that has at least a tenth of all, and
-/// last without the two greatest sources; empty with fewer than three.
+/// Errors without the runs of one source, for each source with at least a tenth of all runs, and
+/// last without the two greatest sources; empty with fewer than three sources.
 std::vector<GroupErrors> errors_without_a_source(const std::vector<MeasuredRun>& runs,
                                                  const Predictions& predictions);
 
 /// Pairs of plans of one model, batch and machine, each with the mean time of its runs: the share
-/// ordered right, and the excess time of the plan predicted best over the best one.
+/// of pairs in the right order, and the excess time of the plan that is predicted best over the
+/// measured best.
 struct PlanOrder {
   std::string name;
   std::size_t pairs = 0;
@@ -119,21 +120,21 @@ MemoryErrors memory_errors(const std::vector<MeasuredRun>& runs, const Predictio
 /// else as predicted; nothing if no such factor exists.
 std::optional<double> factor_of_largest_part(const MeasuredRun& run, const Prediction& prediction);
 
-/// Indices of timed runs whose model takes longer than measured at the peak of all their chips.
+/// Indices of timed runs that are faster than their model at the peak of all chips.
 std::vector<std::size_t> beyond_peak(const std::vector<MeasuredRun>& runs);
 
-/// Indices of timed runs, those that are farthest off first.
+/// Indices of timed runs, the greatest errors first.
 std::vector<std::size_t> farthest_off(const std::vector<MeasuredRun>& runs,
                                       const Predictions& predictions, std::size_t most);
 
 // Tables of predictions beside measurements.
 
 /// A row for each run, comma-separated, with a header: times in seconds, memory in GiB, the error
-/// as a share of what was measured.
+/// as a share of the measured time.
 std::string prediction_csv(const std::vector<MeasuredRun>& runs, const Predictions& predictions);
 
-/// Errors by each of the groups; pairs of plans of one model in the right order; runs that fit; the
-/// `worst` runs that are farthest off.
+/// Errors by each of the groups; pairs of plans in the right order; verdicts on memory; the `worst`
+/// runs with the greatest errors.
 std::string prediction_report(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
                               const std::vector<RunGroup>& groups, std::size_t worst);
 
@@ -144,18 +145,18 @@ struct ServicePrediction {
   serving::MeasuredClass kind;
 };
 
-/// One for each deployment, nothing where it has no task.  Uses the threads of the arena that
-/// calls.
+/// A prediction for each deployment, nothing for those without a task. Uses the threads of the
+/// calling arena.
 std::vector<std::optional<ServicePrediction>> predict_services(
     const std::vector<MeasuredService>& services);
 
 /// A row for each, comma-separated, with a header: times in milliseconds, memory in GB, errors as
-/// shares of what was measured.
+/// shares of the measured values.
 std::string service_csv(const std::vector<MeasuredService>& services,
                         const std::vector<std::optional<ServicePrediction>>& predictions);
 
 /// Errors of both times by kind, engine, model and system; deployments that are not predicted, with
-/// the reason; the `worst` ones that are farthest off.
+/// the reason; the `worst` deployments with the greatest errors.
 std::string service_report(const std::vector<MeasuredService>& services,
                            const std::vector<std::optional<ServicePrediction>>& predictions,
                            std::size_t worst);

@@ -184,7 +184,7 @@ ServicePrediction predicted_service(const MeasuredService& service) {
   const serving::Means means(service.task->requests);
   const serving::Decoder decoder(*service.task, means, role.structure, role.depth, role.chunk);
   const serving::Decoding at = decoder.at(role, prediction.figures);
-  // The share of the tokens of a request that iterations with prefill make.
+  // The share of a request's tokens that come from iterations with prefill.
   const double mixed =
       means.steps > 0.0
           ? std::min(at.mix.cost * at.mix.decoding * at.tokens_per_step / means.steps, 1.0)
@@ -233,7 +233,7 @@ struct ServiceErrors {
   std::vector<double> tpot, ttft;
 };
 
-/// Groups errors by the name that each prediction gets; one with an empty name is left out.
+/// Groups errors by the name that a function gives each prediction; empty names are left out.
 std::string table_of(const std::vector<MeasuredService>& services, const Predicted& predictions,
                      const std::function<std::string(const MeasuredService&)>& name) {
   std::map<std::string, ServiceErrors> groups;
@@ -283,7 +283,7 @@ std::string worst_services(const std::vector<MeasuredService>& services,
   for (const std::size_t i : order) {
     const MeasuredService& service = services[i];
     const serving::Figures& figures = predictions[i]->figures;
-    // For a job, chip-seconds of a token.
+    // For a job, the chip-seconds of a token.
     const double measured = service.rate ? 1.0 / *service.rate : *service.tpot;
     table.add({fmt::format("{:.4g}", 1e3 * measured),
                fmt::format("{:.4g}", 1e3 * measured * service.time_ratio(figures)),
@@ -342,7 +342,7 @@ std::string service_csv(const std::vector<MeasuredService>& services,
       text += room.filled ? fmt::format(",{:.4g}", (*room.filled)[level] / Bytes(1e9)) : ",";
     }
     std::string kind = json_line(written(predictions[i]->kind));
-    std::erase(kind, '"');  // words and numbers alone
+    std::erase(kind, '"');  // words and numbers need no quotes
     text += fmt::format(
         ",{},{},,{:.6g},{},{},{}\n", room.filled ? csv_cell(std::string(room.verdict_word())) : "",
         csv_cell(service.doubtful), figures.tokens_per_s_per_chip(),
@@ -405,7 +405,7 @@ std::string service_report(const std::vector<MeasuredService>& services,
   return text + verdicts_text(predictions) + worst_services(services, predictions, worst);
 }
 
-// The measured deployments that the answers for a model and a system rest on.
+// The measured deployments that support the answers for a model and a system.
 
 std::string support_text(const std::string& model, const std::string& system) {
   for (const auto& [kind, name] :

@@ -1,5 +1,5 @@
-// Every column that a task or a plan needs is read and checked cell by cell; what is said twice in
-// a row, as the degrees and the number of chips, must agree.
+// Every column that a task or a plan needs is read and checked cell by cell; redundant cells, such
+// as the degrees and the number of chips, must agree.
 
 #include "io/predict/run_table.hpp"
 
@@ -72,7 +72,7 @@ class Setups {
       return load_stack(name, {}, place, messages);
     });
   }
-  /// Whether there is such a file, right or not.
+  /// Whether there is such a file, valid or not.
   [[nodiscard]] bool has(ShelfKind kind, std::string_view name) const {
     return !is_shelf_name(name) || find_on_shelf(kind, name) != nullptr ||
            (!folder_.empty() && fs::exists(folder_ / (std::string(name) + ".yaml")));
@@ -133,7 +133,7 @@ Transformer model_of(const RowReader& row) {
   model.vocabulary = row.count("vocabulary", 0, 0);
   model.gated = row.count("gated", 1, 0) != 0;
   model.tied = row.count("tied", 0, 0) != 0;
-  // Models of plain MLPs have learned positions, for all that is known of a run.
+  // Models with ungated MLPs are assumed to have learned positions.
   model.positions = model.gated ? 0 : row.count("sequence", 1);
   if (!row.text("positions").empty()) model.positions = row.count("positions", 0, 0);
   if (row.count("bias", 0, 0) != 0) model.bias = Bias::All;
@@ -161,9 +161,9 @@ Transformer model_of(const RowReader& row) {
   return model;
 }
 
-/// Experts are whole on tensor ranks wherever their degree allows it.  Of a degree that plans do
-/// not have, as one over context ranks, the greatest divisor counts that they have, and a note says
-/// so.
+/// Experts are whole on tensor ranks if their degree allows it. A degree that plans cannot have,
+/// such as one over context ranks, is replaced by its greatest divisor that they can have, with a
+/// note.
 std::string set_expert(const RowReader& row, const Transformer& model, training::Plan& plan,
                        std::int64_t replicas, Unfit& unfit, std::string& reason) {
   Degrees& degrees = plan.degrees;
@@ -183,7 +183,7 @@ std::string set_expert(const RowReader& row, const Transformer& model, training:
         reason);
     return {};
   }
-  // An unpublished degree is the largest in reach.
+  // An unpublished degree is assumed to be the largest possible one.
   const std::vector<std::int64_t> parts =
       divisors(asked > 0 ? asked : std::gcd(count, tensor * replicas));
   for (auto expert = parts.rbegin(); expert != parts.rend(); ++expert) {
@@ -200,7 +200,7 @@ std::string set_expert(const RowReader& row, const Transformer& model, training:
   return {};
 }
 
-/// Modules of a list are computed again, alone or beside another recipe.
+/// The modules in a list are recomputed, alone or in addition to another recipe.
 void set_recompute(const RowReader& row, training::Plan& plan) {
   const std::string_view recompute = row.text("recompute");
   const std::string_view modules = row.text("recompute_modules");
@@ -222,7 +222,7 @@ void set_recompute(const RowReader& row, training::Plan& plan) {
   }
 }
 
-/// Reads the plan; returns a note on cells whose values do not count as they stand, or nothing.
+/// Reads the plan; returns a note on cells whose values were replaced, or an empty text.
 std::string set_plan(const RowReader& row, training::Task& task, training::Plan& plan, Unfit& unfit,
                      std::string& reason) {
   Degrees& degrees = plan.degrees;
@@ -262,13 +262,13 @@ std::string set_plan(const RowReader& row, training::Task& task, training::Plan&
       plan.schedule = training::Schedule::OneForwardOneBackward;
     }
   }
-  // What is left of a batch that micro-batches do not divide is not counted.
+  // Samples beyond a multiple of the micro-batches are not counted.
   const double rounds = number(row.count("global_batch", 1)) / number(replicas * plan.micro_batch);
   task.global_batch = std::max<std::int64_t>(std::llround(rounds), 1) * replicas * plan.micro_batch;
   return note;
 }
 
-/// The words of a cell that a mark parts; none for an empty cell.
+/// The words of a cell between the separators `mark`; none for an empty cell.
 std::vector<std::string_view> parts_of(std::string_view text, char mark) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
@@ -279,7 +279,7 @@ std::vector<std::string_view> parts_of(std::string_view text, char mark) {
   return parts;
 }
 
-/// A plain number; nothing for another word.
+/// The number that the word is, if it is one.
 std::optional<double> number_of(std::string_view word) {
   try {
     return parse_number(std::string(word));
@@ -292,7 +292,7 @@ std::optional<double> number_of(std::string_view word) {
 void set_memory(const RowReader& row, training::Task& task) {
   stack::Stack& stack = task.stack->stack;
   if (row.text("attention") == "unfused") stack.attention = stack::Attention::Unfused;
-  // Megatron keeps gradients as it sends them; nanotron has copies beside those.
+  // Megatron stores gradients in the format in which it sends them; nanotron has separate copies.
   if (stack.states.master > 0.0 && !(stack.states.buffer > 0.0)) {
     task.changes.gradient = row.number("gradient_wire_bytes");
   }
@@ -417,11 +417,11 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, Unfit& unfit, InputMe
   for (const Field& field : schema_of<stack::Software>().fields) {
     row.read(field, &task.stack->stack.software);
   }
-  // Layers of multi-token prediction come after the others, and are as they are.
+  // Adds the layers of multi-token prediction after the others.
   add_prediction_layers(task.model, task.stack->stack.software.mtp);
   const auto overlap = row.number("tensor_overlap");
   if (overlap && *overlap > 1.0) row.complain("tensor_overlap", "expected a share from 0 to 1");
-  // The share of the stack replaces a guessed one of a row with its switch.
+  // If the row has the switch `user_buffers`, its overlap is a guess, and the stack's is used.
   if (overlap && row.text("user_buffers").empty()) {
     task.stack->stack.tensor_overlap = {*overlap};
     run.says_overlap = true;

@@ -1,5 +1,5 @@
 #pragma once
-// A table of training runs, one a row, as comma-separated values (docs/truth.md, section 8).
+// A table of training runs as comma-separated values, a run in each row (docs/truth.md, section 8).
 
 #include <cstdint>
 #include <filesystem>
@@ -19,35 +19,35 @@ namespace dfsearch {
 struct MeasuredRun {
   std::string id, source, model, gpu, stack;
   std::int64_t gpus = 1;
-  /// Nothing where neither the row nor the shelf has its model, or it describes no plan: it is
-  /// passed on as it is.
+  /// Nothing if neither the row nor the shelf has its model, or if the row describes no plan; such
+  /// a run is kept without a prediction.
   std::optional<training::Task> task;
-  std::shared_ptr<const stack::Stack> software;  ///< as its file says
+  std::shared_ptr<const stack::Stack> software;  ///< as in its file, before changes
   training::Plan plan;
   std::optional<double> step;        ///< seconds
   std::optional<double> reserved;    ///< GiB, the most that the allocator reserved
-  std::optional<double> allocated;   ///< GiB, the most that it gave away
+  std::optional<double> allocated;   ///< GiB, the most that it allocated
   std::optional<std::int64_t> rank;  ///< the stage of both peaks, -1 the last, nothing the fullest
-  std::optional<bool> ran;    ///< false: out of memory; nothing: not told, or another failure
-  bool comparable = true;     ///< whether `step` is a property of the plan
-  bool says_overlap = false;  ///< the row has its own `tensor_overlap`
-  std::string guessed;        ///< blocks whose rates nobody measured: "mamba2"
-  std::string note;           ///< what is not counted as the row says
-  std::string unfit;          ///< why the row describes no plan; it then has no task
-  std::string mark;           ///< the cell of the column that was asked for
+  std::optional<bool> ran;           ///< false: out of memory; nothing: unknown, or another failure
+  bool comparable = true;            ///< whether `step` is a property of the plan
+  bool says_overlap = false;         ///< the row has its own `tensor_overlap`
+  std::string guessed;               ///< blocks whose rates nobody measured: "mamba2"
+  std::string note;                  ///< on cells whose values were replaced
+  std::string unfit;                 ///< why the row describes no plan; it then has no task
+  std::string mark;                  ///< its cell in the column RunTableOptions::mark
 };
 
-/// How tables are read.
+/// Options of reading a table.
 struct RunTableOptions {
-  std::filesystem::path folder;  ///< its files go before stacks and chips of the shelf
-  std::string mark;              ///< a column, empty for none
+  std::filesystem::path folder;  ///< its stacks and chips precede those of the shelf
+  std::string mark;              ///< a column whose cells are kept; empty for none
 };
 
 /// Notes on unread columns whose names look like mistakes: CsvTable::unknown_columns.
 std::string unread_run_columns(const CsvTable& table, const RunTableOptions& options = {});
 
-/// Throws InputError with all mistakes, each with its row and column.  A row that describes no plan
-/// is a mistake only if all do so.
+/// Throws InputError with all mistakes, each with its row and column. A row that describes no plan
+/// is a mistake only if all rows are such rows.
 std::vector<MeasuredRun> read_runs(const CsvTable& table, InputMessages& messages,
                                    const RunTableOptions& options = {});
 

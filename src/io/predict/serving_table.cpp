@@ -1,5 +1,5 @@
-// A row gives the degrees and the load, not the chunk of prefill.  The chunk is the least number of
-// whole requests that keeps pace with those that finish, since engines take all waiting requests
+// A row gives the degrees and the load, not the chunk of prefill. The chunk is the least number of
+// whole requests that keeps pace with finishing requests, since engines take all waiting requests
 // into the next pass.
 
 #include "io/predict/serving_table.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 using serving::Number;
 
-/// A name of tables, or a part of it, and the name on the shelf.
+/// A name in tables, or a part of one, and the name on the shelf.
 struct Alias {
   std::string_view name, shelf;
 };
@@ -41,8 +41,8 @@ constexpr Alias kModels[] = {{"Llama-3.1-8B", "llama3_8b"},
                              {"GLM-5", "glm_5"}};
 struct KnownSystem {
   std::string_view name, system, chip, engine;
-  std::string_view most;  ///< load: the name of the engines for jobs
-  std::int64_t node;      ///< its chips; aggregated replicas stay in one
+  std::string_view most;  ///< name part of the engines for jobs ("most load")
+  std::int64_t node;      ///< chips of a node; aggregated replicas stay within one
 };
 constexpr KnownSystem kSystems[] = {{"h100_sxm", "h100_dgx", "h100", "h100", "hopper", 8},
                                     {"h200_sxm", "h200_dgx", "h200", "h200", "hopper", 8},
@@ -52,15 +52,15 @@ constexpr KnownSystem kSystems[] = {{"h100_sxm", "h100_dgx", "h100", "h100", "ho
                                     {"gb300", "gb300_nvl72", "gb300", "b200", "b200", 16}};
 constexpr std::string_view kBackends[] = {"vllm", "trtllm", "sglang"};
 constexpr std::int64_t kMostTokens = 8192;             ///< of a chunk
-constexpr std::int64_t kMostDegree = 10'000;           ///< four of them stay in 64 bits
+constexpr std::int64_t kMostDegree = 10'000;           ///< a product of four fits in 64 bits
 constexpr std::int64_t kMostRequests = 1'000'000'000;  ///< of a batch
-constexpr std::int64_t kLongOutput = 400;              ///< from which a load is steady
+constexpr std::int64_t kLongOutput = 400;              ///< loads with longer outputs are steady
 /// A model and a system for which one source states times far above all others.
 constexpr std::pair<std::string_view, std::string_view> kSlow[] = {
     {"Qwen3-32B", "gb200"}, {"DeepSeek-R1-NVFP4", "b200_sxm"}};
 constexpr std::string_view kGap = "aic gap analysis";
 constexpr std::string_view kIsLimit = "the batch of this row is a limit, not the load";
-constexpr double kClientRounds = 10.0;  ///< requests that a client sends one after the other
+constexpr double kClientRounds = 10.0;  ///< requests that a client sends in sequence
 
 constexpr std::string_view kColumns[] = {"id",
                                          "source",
@@ -80,7 +80,7 @@ constexpr std::string_view kColumns[] = {"id",
                                          "moe_ep_size",
                                          "silicon_ttft_ms",
                                          "silicon_tpot_ms"};
-/// Columns of jobs, which tables of loads have not.
+/// Columns of jobs, which tables of loads do not have.
 constexpr std::string_view kJobColumns[] = {"num_requests", "max_num_tokens", "kv_fraction",
                                             "cache_quant_mode", "output_tokens_per_s_per_gpu"};
 constexpr std::string_view kRoleColumns[] = {"batch_size", "num_workers",       "tp_size",
@@ -93,8 +93,8 @@ class ServiceSetups {
   /// `like` may be null.
   explicit ServiceSetups(const serving::Task* like) : like_(like) {}
 
-  /// Whether the task in question has another model, or no chips like these.  Engines are long, so
-  /// it looks at none.
+  /// Whether `like` has another model, or no chips like these. Reads no engine, since they are
+  /// long.
   bool differs(std::string_view model, const KnownSystem& system) {
     return like_ != nullptr && (task(model, kSystems[0], "").model != like_->model ||
                                 pool_like(task(model, system, "").pools[0], *like_) == nullptr);
@@ -124,8 +124,8 @@ struct RowDegrees {
   [[nodiscard]] bool agree() const { return tensor * ranks == expert_tensor * expert; }
 };
 
-/// Rows that state the square of the ranks of requests get the ranks themselves: a replica has one
-/// chip for each way in which its experts are spread.
+/// Repairs rows with the square of the attention ranks in place of the ranks: a replica has one
+/// chip for each expert rank.
 RowDegrees mended(RowDegrees degrees) {
   auto& [tensor, ranks, expert, expert_tensor] = degrees;
   if (ranks > 1 && tensor == ranks && expert == tensor * ranks) {
@@ -138,7 +138,7 @@ RowDegrees mended(RowDegrees degrees) {
   return degrees;
 }
 
-/// The degrees of a replica and its load; `prefix` begins the columns of its role.
+/// Reads the degrees of a replica and its load; `prefix` is that of the columns of its role.
 class RoleReader {
  public:
   RoleReader(const RowReader& row, std::string prefix) : row_(row), prefix_(std::move(prefix)) {}
@@ -147,7 +147,7 @@ class RoleReader {
     return !row_.text(prefix_ + "batch_size").empty() &&
            !row_.text(prefix_ + "num_workers").empty();
   }
-  /// Some rows have 0 for a degree that does not count.
+  /// Some rows have 0 for a degree that is not used.
   [[nodiscard]] std::int64_t count(std::string_view column) const {
     return std::max<std::int64_t>(row_.count(prefix_ + std::string(column), 1, 0, kMostDegree), 1);
   }
@@ -200,7 +200,7 @@ std::string doubt_of_both(const RowReader& row, const MeasuredService& service,
   const serving::Structure& s = service.deployment.decode.structure;
   const std::int64_t named = tensor_in(service.id);
   if (s.stage_chips() > system.node) return "more chips than a node has";
-  // Some names have all chips of a replica for it.
+  // Some names state all chips of a replica as the tensor degree.
   if (named > 0 && named != s.tensor && named != s.stage_chips()) {
     return "the name of this row has another tensor degree";
   }
@@ -221,8 +221,8 @@ std::string doubt_of_both(const RowReader& row, const MeasuredService& service,
   return is_limit || waits ? std::string(kIsLimit) : "";
 }
 
-/// Experts have the format of their column.  Checkpoints in 4 bits keep attention in 16 bits, those
-/// in integers and mxfp4 everything but the experts.
+/// Experts have the format of their column. 4-bit checkpoints keep attention in 16 bits; integer
+/// and mxfp4 ones keep everything but the experts in 16 bits.
 serving::Precision precision_of(const RowReader& row, const MeasuredService& service) {
   constexpr std::pair<std::string_view, Number> kStored[] = {
       {"bf16", Number::Bf16},         {"bfloat16", Number::Bf16},
@@ -245,7 +245,7 @@ serving::Precision precision_of(const RowReader& row, const MeasuredService& ser
     const auto of = [&](Module module) -> serving::ModulePrecision& {
       return precision.modules[static_cast<std::size_t>(module)];
     };
-    // The table has one word for both formats of four bits.
+    // The table has one word for both 4-bit formats.
     if (experts == Number::Nvfp4 && task.model.window > 0) experts = Number::Mxfp4;
     const bool alone = experts == Number::Mxfp4 || experts == Number::Int4;
     precision.weights = alone ? Number::Bf16 : experts;
@@ -255,7 +255,7 @@ serving::Precision precision_of(const RowReader& row, const MeasuredService& ser
     if (experts == Number::Mxfp4) of(Module::Experts).products = Number::Fp8;
     if (experts == Number::Int4 || !has(experts)) of(Module::Experts).products = Number::Bf16;
   }
-  // Chips without products of four bits multiply 16.
+  // Chips without 4-bit products multiply in 16 bits.
   if (!has(precision.weights)) precision.products = Number::Bf16;
   if (service.backend == "trtllm" || (service.backend == "vllm" && small)) {
     precision.cache = Number::Fp8;
@@ -266,7 +266,7 @@ serving::Precision precision_of(const RowReader& row, const MeasuredService& ser
 
 void read_load(const RowReader& row, MeasuredService& service) {
   serving::Task& task = *service.task;
-  // InferenceX draws each length evenly from 0.8 to 1 times it.
+  // InferenceX draws lengths uniformly from 0.8 to 1 times the stated one.
   const double mean = service.source.starts_with("InferenceX") ? 0.9 : 1.0;
   const auto tokens = [&](std::string_view column, std::int64_t least) {
     const double length = mean * serving::real(row.count(column, least, least));
@@ -277,8 +277,8 @@ void read_load(const RowReader& row, MeasuredService& service) {
   task.precisions = {precision_of(row, service)};
 }
 
-/// The model of the shelf with this name or place on Hugging Face, or with a variant of this name;
-/// empty: there is none.
+/// The model of the shelf with this name or Hugging Face path, or a variant of this name; empty if
+/// there is none.
 std::string_view shelf_model(std::string_view name) {
   const auto known = std::find_if(
       std::begin(kModels), std::end(kModels),
@@ -324,7 +324,7 @@ void read_job(const RowReader& row, MeasuredService& service) {
   task.rounds.reset();
   task.num_requests = serving::real(row.count("num_requests", 1, 1, kMostRequests));
   task.chunked_prefill = false;
-  task.cache_reserve = serving::CacheReserve::Full;  // no request is put off again
+  task.cache_reserve = serving::CacheReserve::Full;  // no request is preempted
   role.chunk = row.count("max_num_tokens", kMostTokens, 1, kMostRequests);
   task.batched_tokens = role.chunk;
   serving::Pool& pool = task.pools[0];
@@ -386,7 +386,7 @@ MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
     service.doubtful = prefill.doubt(shape);
     if (service.doubtful.empty()) service.doubtful = decode.doubt(shape);
     if (service.source == kGap) service.doubtful = kIsLimit;
-    // The batch is the share of a rank in all users, who decode or wait for their prefill.
+    // The batch is the number of users of a rank, who decode or wait for prefill.
     const serving::Structure& s = deployment.decode.structure;
     service.task->concurrency = serving::real(deployment.decode.replicas * s.attention_data *
                                               s.pipeline * deployment.decode.batch);
@@ -395,7 +395,7 @@ MeasuredService read_service(const RowReader& row, ServiceSetups& setups) {
   const RoleReader both(row, "");
   deployment.decode = both.role(shape);
   service.doubtful = doubt_of_both(row, service, both, *system);
-  // Each request of the batch has a user, and the chunk is the rest of an iteration.
+  // Each request of the batch has a user, and the chunk fills up an iteration.
   serving::Role& role = deployment.decode;
   const serving::Structure& s = role.structure;
   service.task->concurrency =

@@ -1,5 +1,5 @@
 #pragma once
-// A table of measured deployments that serve, one a row, as comma-separated values
+// A table of measured serving deployments as comma-separated values, one in each row
 // (docs/serving.md, section 8).
 
 #include <optional>
@@ -21,13 +21,13 @@ struct MeasuredService {
   std::optional<serving::Task> task;
   std::string engine;  ///< of the shelf
   std::string unknown;
-  std::string doubtful;  ///< in what the row contradicts itself or the machine; empty: in nothing
+  std::string doubtful;  ///< contradiction within the row or with the machine; empty: none
   std::optional<double> ttft, tpot;  ///< seconds
-  std::optional<double> rate;        ///< of a job: tokens of output a second and chip
+  std::optional<double> rate;        ///< of a job: output tokens per second and chip
 
-  /// Whether a time or rate was measured that predictions are compared with.
+  /// Whether it has a measured time or rate to compare predictions with.
   [[nodiscard]] bool is_timed() const { return tpot || rate; }
-  /// Predicted over measured time of a token of output.
+  /// Predicted over measured time of an output token.
   [[nodiscard]] double time_ratio(const serving::Figures& figures) const {
     return rate ? *rate / figures.tokens_per_s_per_chip() : figures.tpot / *tpot;
   }
@@ -44,7 +44,7 @@ std::string support_text(const std::string& model, const std::string& system);
 /// Whether an engine of the shelf has the constants of this system.
 bool runs_on(std::string_view engine, std::string_view system);
 
-/// Whether a table is one of deployments: it has their columns `model_path` and `backend`.
+/// Whether the table is one of deployments, which have the columns `model_path` and `backend`.
 bool is_service_table(const CsvTable& table);
 
 /// Throws InputError with all columns that are missing.
@@ -60,7 +60,7 @@ const serving::Pool* pool_like(const serving::Pool& measured, const serving::Tas
 std::vector<MeasuredService> read_services(const CsvTable& table, InputMessages& messages,
                                            const serving::Task* like = nullptr);
 
-// Measured deployments beside the front that was found for the same question.
+// Measured deployments to compare with the front that was found for the same task.
 
 /// The measurements of a deployment.
 struct MeasuredPoint {

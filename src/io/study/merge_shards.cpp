@@ -35,7 +35,7 @@ study::Goal goal_of(const Json& json) {
   return goal;
 }
 
-/// The growth along each dimension, which the first of its axes has.
+/// The growth along each dimension, which is stored with its first axis.
 std::vector<study::Growth> growth_of(const Json& axes) {
   std::vector<study::Growth> growth;
   for (const Json& axis : axes) {
@@ -48,7 +48,7 @@ std::vector<study::Growth> growth_of(const Json& axes) {
 constexpr std::int64_t kMostParts = 1'000'000;
 constexpr double kMostPoints = 1e12;
 
-/// Checks the assumptions of a grid and its parts.
+/// Checks the preconditions of a grid and its parts.
 void check(const Study& study, const StudyState& state) {
   std::vector<std::size_t> sizes;
   double points = 1.0;
@@ -101,7 +101,7 @@ std::pair<Study, StudyState> load_study_json(const std::filesystem::path& file) 
     state.part = {.part = json.at("shard").at("part").get<std::int64_t>() - 1,
                   .of = json.at("shard").at("of").get<std::int64_t>()};
     for (const auto& [key, count] : study::kStudyCounts) {
-      // Earlier versions count no points with a scope.
+      // Files of earlier versions do not count points with a scope.
       if (count == &study::StudyCount::scoped && !json.contains(key)) continue;
       state.count.*count = json.at(key).get<std::int64_t>();
     }
@@ -137,7 +137,7 @@ MergedStudy merge_shards(const std::vector<std::filesystem::path>& folders) {
                          folders.front().string(), merged.state.part.of));
     }
     if (!parts.insert(state.part.part).second) {
-      refuse(fmt::format("part {} is there twice", state.part.part + 1));
+      refuse(fmt::format("part {} is given twice", state.part.part + 1));
     }
     for (const auto& [key, count] : study::kStudyCounts) {
       merged.state.count.*count += state.count.*count;

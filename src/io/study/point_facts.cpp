@@ -1,6 +1,6 @@
-// The meaning of a quantity does not depend on the other axes, so two configs that differ in
-// quantities alone compare as the quantities do.  A choice that does not set a quantity has the
-// value of the base, which must then be the same for all points.
+// The meaning of a quantity does not depend on the other axes, so two configs that differ only in
+// quantities compare as these quantities do. A choice that does not set a quantity has the value of
+// the base, which must then be the same for all points.
 
 #include "io/study/point_facts.hpp"
 
@@ -53,7 +53,7 @@ bool has_other_sources(const Study& study) {
   });
 }
 
-/// Calls with each quantity, price and power that makes no step slower when it grows.
+/// Calls `call` with each quantity, price and power whose growth makes no step slower.
 template <class System, class Call>
 void for_each_quantity(System& system, const Call& call) {
   call(system.accelerator.cores);
@@ -138,7 +138,7 @@ namespace {
 
 using study::Figure;
 
-/// Whether any part of a machine has a rate: without a section `price` or `power` none has.
+/// Whether any part of a machine has a rate; none has without a section `price` or `power`.
 template <class Rates>
 bool is_given(const Rates& rates) {
   const auto is_positive = [](const auto& rate) { return rate.in_base_units() > 0.0; };
@@ -147,7 +147,7 @@ bool is_given(const Rates& rates) {
          std::any_of(rates.link.begin(), rates.link.end(), is_positive);
 }
 
-/// The parts of an answer that the rates of a machine give.
+/// The parts of an answer that the rates of a machine determine.
 unsigned parts_of(const Machine& machine) {
   return (is_given(machine.price) ? study::kPrice : 0U) |
          (is_given(machine.power) ? study::kPower : 0U) |
@@ -157,7 +157,7 @@ unsigned parts_of(const Machine& machine) {
 unsigned parts_of(const Config& config) {
   const Workload& workload = config.problem.workload;
   unsigned parts = study::kStep | parts_of(config.problem.system);
-  // The power of a chip that is searched comes with it.
+  // A searched chip comes with its power.
   if (config.design) parts |= study::kPower;
   if (workload.kind == WorkloadKind::LlmTraining) parts |= study::kTokens;
   if (const auto& serving = workload.serving) {
@@ -199,7 +199,7 @@ study::Rates rates_of(const AnyConfig& any) { return std::visit(RatesOf{}, any);
 std::vector<Figure> figures_of(const AnyConfig& any) {
   if (const auto* config = std::get_if<Config>(&any)) return study::figures_with(parts_of(*config));
   if (const auto* served = std::get_if<ServingConfig>(&any)) {
-    // A front or a fleet has its figures in its rows alone.
+    // The figures of a front or a fleet are in its rows only.
     const bool is_one =
         served->task.objective != serving::Objective::Front && served->fleet.models.empty();
     return is_one ? study::figures_with(study::kDeployment) : std::vector<Figure>();

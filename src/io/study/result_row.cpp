@@ -184,7 +184,7 @@ study::PointAnswer checked_answer_of(const std::string& row, const study::Grid& 
     line.erase("search");
     line.erase("fingerprint");
     if (digest(line) != written) {
-      throw InputError("the line was changed: it has not the fingerprint that it says");
+      throw InputError("the line was changed: its fingerprint does not match");
     }
     return answer;
   } catch (const Json::exception& wrong) {
@@ -234,10 +234,10 @@ void Journal::read(const study::Grid& grid) {
   std::size_t line = 1;
   for (std::size_t at = 0; at < text.size(); ++line) {
     const std::size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;  // torn by a kill or a full disk
+    if (end == std::string::npos) break;  // cut short by a kill or a full disk
     try {
       study::PointAnswer answer = checked_answer_of(text.substr(at, end - at), grid);
-      answer.row = {};  // the file has it
+      answer.row = {};  // kept in the file only
       answers_.emplace(answer.index, std::move(answer));
     } catch (const InputError& wrong) {
       throw InputError(fmt::format("{}:{}:1: {}", file_.string(), line, wrong.messages().front()));
@@ -261,7 +261,7 @@ void Journal::append(const study::PointAnswer& answer) {
   try {
     write_all(descriptor_, line, file_.string());
   } catch (const InputError&) {
-    // Removes a line that did not fit, as far as that is possible.
+    // Tries to remove a line that was written in part.
     static_cast<void>(ftruncate(descriptor_, size_) == 0 &&
                       lseek(descriptor_, size_, SEEK_SET) == size_);
     throw;

@@ -20,7 +20,7 @@ std::optional<E> value_of(const Json& text) {
   return text.is_string() ? value_named<E>(text.get<std::string>()) : std::nullopt;
 }
 
-/// The parts of a line beside the result of its config.
+/// The parts of a line that are not part of the result of its config.
 struct ResultRow {
   study::PointIndex index = 0;
   std::vector<std::pair<std::string, std::string>> axes;  ///< name and label
@@ -29,8 +29,8 @@ struct ResultRow {
   study::Rates rates = study::Rates::Unknown;
 };
 
-/// The answer and its line, from a result; "reason" comes from the infeasible resource there unless
-/// the row has one.
+/// The answer and its line, from a result; unless the row has a reason, "reason" is the infeasible
+/// resource of the result.
 study::PointAnswer answer_of(const ResultRow& row, const Json& result);
 
 /// Reads a line.  Throws InputError for a line of another form.
@@ -44,8 +44,8 @@ study::PointAnswer checked_answer_of(const std::string& row, const study::Grid& 
 
 // results.ndjson: a line for each point, appended as it comes.
 
-/// The answers of a study on disk.  One process writes; each line is one write, so that a kill
-/// leaves whole lines and at most one torn one at the end, which opening takes away.
+/// The answers of a study on disk. One process writes; each line is one write, so that a kill
+/// leaves whole lines and at most one partial line at the end, which the constructor removes.
 class Journal {
  public:
   /// Opens the file in the folder, or makes it, and reads its lines; the first line of a point
@@ -56,7 +56,7 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
   ~Journal();
 
-  /// The answer of this run or an earlier one, without its row, or null.
+  /// The answer of this run or an earlier one, without its row; null if there is none.
   [[nodiscard]] const study::PointAnswer* find(study::PointIndex point) const;
   [[nodiscard]] const study::PointAnswers& answers() const { return answers_; }
 

@@ -39,7 +39,7 @@ std::optional<Amount> read_amount(const YamlEntry& entry, InputMessages& message
 }
 
 std::string text_of(double number, const std::string& unit) {
-  // A label shows six digits, and the value is the label.
+  // A label has six digits, and the value is that of the label.
   std::string text = fmt::format("{:.6g}", number);
   if (!unit.empty()) text += " " + unit;
   return text;
@@ -83,8 +83,7 @@ std::vector<YamlNode> read_range(MapReader& reader, const Place& place, InputMes
   return values;
 }
 
-/// Values of `values: [...]`, or of `from`, `to`, `steps` and `scale`: scalars as they would stand
-/// in a config.
+/// Values of `values: [...]`, or of `from`, `to`, `steps` and `scale`, as scalars of a config.
 std::vector<YamlNode> read_axis_values(MapReader& reader, const Place& place,
                                        InputMessages& messages) {
   const YamlEntry* list = reader.optional("values");
@@ -166,7 +165,7 @@ class AxesReader {
 
 }  // namespace
 
-/// Of a map like {system.memory.bandwidth: 100 GB/s}.
+/// Changes of a map like {system.memory.bandwidth: 100 GB/s}.
 std::vector<Override> read_changes(const YamlEntry& section, const std::string& owner,
                                    InputMessages& messages) {
   std::vector<Override> changes;
@@ -203,7 +202,7 @@ void check_labels(const StudyAxis& axis, InputMessages& messages) {
       messages.add(axis.place, axis.name,
                    "expected labels without control characters, got " + in_quotes(label));
     }
-    // One is enough: steps that are too fine are all alike.
+    // One message is enough: if steps are too fine, many labels repeat.
     if (!is_new) return;
   }
 }
@@ -228,7 +227,7 @@ std::optional<std::size_t> axis_named(const std::string& name, const Place& plac
   return std::nullopt;
 }
 
-/// A label of an axis, or a list of them, by their places.
+/// Places of a label of an axis, or of a list of labels.
 std::vector<std::int32_t> read_labels(const YamlEntry& entry, const StudyAxis& of,
                                       InputMessages& messages) {
   std::vector<YamlNode> labels = entry.value.items;
@@ -255,7 +254,7 @@ class CombinationsReader {
  public:
   CombinationsReader(Study& study, InputMessages& messages) : study_(study), messages_(messages) {}
 
-  /// [a, b], or several such lists: axes that walk together.
+  /// [a, b], or several such lists: axes that are advanced together.
   void read_zip(const YamlEntry& section) {
     const auto& items = section.value.items;
     const bool nested = !items.empty() && items.front().type == YamlNode::Type::Sequence;
@@ -269,7 +268,7 @@ class CombinationsReader {
     }
   }
 
-  /// Axes that walk together have the dimension of the first of them.
+  /// Zipped axes have the dimension of the first of them.
   void settle_dimensions() {
     std::size_t next = 0;
     std::vector<bool> settled(study_.axes.size(), false);
@@ -329,7 +328,7 @@ class CombinationsReader {
 
 using Paths = std::set<std::vector<std::string>>;
 
-/// All that an axis sets in some choice.
+/// The paths that some choice of an axis sets.
 Paths paths_of(const StudyAxis& axis) {
   Paths paths;
   for (const auto& changes : axis.changes) {
@@ -339,7 +338,7 @@ Paths paths_of(const StudyAxis& axis) {
   return paths;
 }
 
-/// Whether one path leads to the other, or to a part of it; a star is any index.
+/// Whether one path is a prefix of the other; a star matches any index.
 bool overlap(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   const std::size_t n = std::min(a.size(), b.size());
   return std::equal(

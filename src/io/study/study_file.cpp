@@ -158,7 +158,7 @@ std::vector<Item> kept_of(std::vector<Item> items, const std::vector<bool>& keep
   return kept;
 }
 
-/// Keeps some choices of a dimension, for all its axes; exclusions stay.
+/// Restricts a dimension, with all its axes, to some choices; exclusions stay.
 void keep_places(Study& study, std::size_t dimension, const std::vector<bool>& keeps) {
   for (StudyAxis& axis : study.axes) {
     if (axis.dimension != dimension) continue;

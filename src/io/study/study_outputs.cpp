@@ -17,7 +17,7 @@
 namespace dfsearch {
 namespace {
 
-/// The numbers that all labels stand for, in SI base units, if they do.
+/// The values of the labels in SI base units, if all labels are quantities.
 template <class Q>
 std::optional<std::vector<double>> quantities(const std::vector<std::string>& labels) {
   std::vector<double> values;
@@ -36,7 +36,7 @@ std::optional<std::vector<double>> quantities(const std::vector<std::string>& la
 }
 
 struct AxisValues {
-  std::vector<double> values;  ///< none where labels are no numbers
+  std::vector<double> values;  ///< empty if labels are no numbers
   const char* unit = "";
 };
 
@@ -80,7 +80,7 @@ std::string csv_number(double value) {
   return std::isnan(value) ? "" : json_line(json_number(value));
 }
 
-/// Decisions, time and memory of a point: keys of a row, with their units.
+/// Keys of the decisions, time and memory in the row of a point.
 constexpr std::array kDecided = {"/rates",    "/parallelism", "/micro_batch",  "/tile",
                                  "/plan",     "/execution",   "/serving/best", "/gap",
                                  "/bound_by", "/time_shares", "/time",         "/memory"};
@@ -89,7 +89,7 @@ std::string unit_of_part(const std::string& key) {
   return key == "time" ? " [s]" : key == "memory" ? " [B]" : "";
 }
 
-/// Calls with the name and the field of each part of a value; lists stay whole.
+/// Calls `call` with the name and the field of each part of a value; lists are one part.
 void for_each_part(const std::string& name, const std::string& unit, const Json& value,
                    const std::function<void(std::string, std::string)>& call) {
   if (value.is_object()) {
@@ -206,7 +206,7 @@ void for_each_row(const std::filesystem::path& ndjson,
   if (!file) throw InputError(ndjson.string() + ": cannot be read");
   std::string line;
   while (std::getline(file, line)) {
-    if (!file.eof()) call(line);  // a line without its end is torn
+    if (!file.eof()) call(line);  // a line without an end is incomplete
   }
 }
 

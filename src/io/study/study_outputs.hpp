@@ -1,6 +1,6 @@
 #pragma once
 // The files of a study's folder beside results.ndjson (docs/studies.md, section 4), its report,
-// ratios of points, and folders that are put together.
+// ratios of points, and the merging of folders.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +36,7 @@ struct RatioResult {
 std::vector<RatioResult> ratios_of(const Study& study, const study::Grid& grid,
                                    const study::PointAnswers& answers);
 
-/// A table for people.
+/// The ratios as a table for people.
 std::string ratios_text(const std::vector<RatioResult>& ratios);
 
 /// Part of a study, from 0; all of it by default.
@@ -56,7 +56,7 @@ struct StudySlice {
   }
 };
 
-/// How far a run is, for study.json.
+/// State of a run, for study.json.
 struct StudyState {
   study::StudyCount count;
   bool complete = false;
@@ -65,7 +65,7 @@ struct StudyState {
   std::vector<study::Growth> growth;  ///< of each dimension
   std::vector<RatioResult> ratios;    ///< over the points that are known
 
-  /// Whether all points that had to be solved are proved within the gap, or exactly.
+  /// Whether all points that had to be solved are proved, exactly or within the gap.
   [[nodiscard]] bool is_proved() const;
   [[nodiscard]] bool is_exact() const;
 };
@@ -88,15 +88,15 @@ class ResultsTable {
     std::vector<std::size_t> columns;      // of the fields
   };
   std::vector<std::string> names_;                     // of the axes
-  std::vector<std::map<std::string, double>> values_;  // of labels with units, for each axis
+  std::vector<std::map<std::string, double>> values_;  // by axis: values of labels with units
   std::string head_;
-  /// Numbers, as met, of the columns that a row may add, in the order of the head: by the place of
-  /// the key and the name of the column.
+  /// Index of each column that a row may add, in the order of their appearance. Ordered as in the
+  /// head: by the place of the key, then by the name of the column.
   std::map<std::pair<std::size_t, std::string>, std::size_t> columns_;
   std::map<study::PointIndex, Line> lines_;
 };
 
-/// Calls with each line of results.ndjson.
+/// Calls `call` with each line of results.ndjson.
 void for_each_row(const std::filesystem::path& ndjson,
                   const std::function<void(const std::string&)>& call);
 
@@ -105,8 +105,8 @@ std::vector<study::Front::Member> front_of(const Study& study, const study::Grid
                                            const StudyState& state,
                                            const study::PointAnswers& answers);
 
-/// The report for people: counts, the front or the best points, and their proofs; points whose
-/// rates differ in kind.  Aligned, with at most 100 columns except for long labels.
+/// The report for people: counts, the front or the best points, their proofs, and a warning if
+/// points have different kinds of rates. Aligned, with at most 100 columns except for long labels.
 std::string study_report(const Study& study, const study::Grid& grid, const StudyState& state,
                          const std::vector<study::Front::Member>& front,
                          const study::PointAnswers& answers);

@@ -26,14 +26,14 @@ using study::Growth;
 using study::PointFacts;
 using study::PointIndex;
 
-/// A way to give a config a figure of dollars or watts.
+/// Advice on how a config gets a figure of dollars or watts.
 std::string source_of(study::Figure figure) {
   const std::string_view unit = study::unit_of(figure);
   if (unit.ends_with('$')) return ", or a config with 'price: {accelerator: DOLLARS}'";
   return unit.ends_with('W') ? ", or a config with 'power: {accelerator: WATTS}'" : "";
 }
 
-/// Node limit of a point's first search: most points are solved soon or take long.
+/// Node limit of the first search of a point: most points are solved soon, others take long.
 constexpr std::int64_t kShortNodes = 512;
 constexpr std::int64_t kFewPoints = 2'000;
 
@@ -125,7 +125,7 @@ PointIndex StudyPoints::find(const std::string& text) const {
 }
 
 const StudyBase& StudyPoints::base_of(const study::Choices& choices) const {
-  // The base is the first axis where there are several.
+  // With several bases the first axis chooses the base.
   return study_.bases[study_.has_base_axis() ? static_cast<std::size_t>(choices[0]) : 0];
 }
 
@@ -178,7 +178,7 @@ std::vector<PointIndex> StudyPoints::samples() const {
   return samples;
 }
 
-/// The figures that the study asks for must exist: a point without them would be part of no front.
+/// Checks that the point has the figures of the goal: without them it would be on no front.
 void StudyPoints::check_figures(PointIndex point, const AnyConfig& config,
                                 std::map<study::Figure, std::string>& lacking) const {
   if (lacking.size() == study_.figure_places.size()) return;
@@ -260,7 +260,7 @@ std::vector<Growth> StudyPoints::growth() const {
     try {
       growth.push_back(growth_along(d));
     } catch (const InputError&) {
-      growth.push_back(Growth::None);  // a combination that is left out
+      growth.push_back(Growth::None);  // an excluded combination has no config
     }
   }
   return growth;
@@ -276,13 +276,13 @@ PointFacts StudyPoints::facts(PointIndex point) const {
     facts.grows = grows(*config);
     return facts;
   } catch (const std::exception&) {
-    return {};  // nothing is known of what cannot be loaded
+    return {};  // nothing is known of a config that cannot be loaded
   }
 }
 
 Hint StudyPoints::hint_for(const AnyConfig& any, const study::PointEffort& effort) const {
   const auto* config = std::get_if<Config>(&any);
-  // Which point was the last of a lane depends on the clock.
+  // The last point of a lane depends on timing.
   if (config == nullptr || search_.request.deterministic) return {};
   const std::lock_guard lock(mutex_);
   const auto found = last_.find(effort.lane);
@@ -305,7 +305,7 @@ Limits StudyPoints::limits_of(const AnyConfig& any, const study::PointEffort& ef
                settings.memory_limit.value_or(Bytes::infinity()));
   limits.gap = request.gap.value_or(settings.gap);
   limits.nodes = request.node_limit.value_or(limits.nodes);
-  // A box of splits holds a search for mappings.
+  // A node of a search over splits contains a search for mappings.
   if (!effort.whole && !searches_splits(any)) limits.nodes = std::min(limits.nodes, kShortNodes);
   return limits;
 }
@@ -346,7 +346,7 @@ study::PointAnswer StudyPoints::solve(PointIndex point, const study::PointEffort
     result["status"] = "no_solution";
     result["stopped_by"] = name_of(StopReason::Time);
   } catch (const std::exception& error) {
-    // A point that breaks is a row with its reason, not the end of the study.
+    // An error of a point becomes a row with its reason; the study goes on.
     row.reason = error.what();
     result["status"] = "failed";
   }

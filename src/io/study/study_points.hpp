@@ -32,18 +32,18 @@ class StudyPoints {
   StudyPoints(const Study& study, const PointSearch& search);
 
   [[nodiscard]] const study::Grid& grid() const { return grid_; }
-  /// "sram=320 MiB, link=pcie"
+  /// The labels of a point: "sram=320 MiB, link=pcie".
   [[nodiscard]] std::string name(study::PointIndex point) const;
-  /// The point that a text names, by its number or as "sram=320 MiB,link=pcie" with a label for
-  /// each axis.  Throws InputError.
+  /// The point with this number or these labels: "sram=320 MiB,link=pcie" has one for each axis.
+  /// Throws InputError.
   [[nodiscard]] study::PointIndex find(const std::string& text) const;
 
   /// The config of a point; throws an InputError that names the point.
   [[nodiscard]] AnyConfig config(study::PointIndex point) const;
   /// The config as a text that may stand in any folder.
   [[nodiscard]] std::string config_text(study::PointIndex point) const;
-  /// Loads the configs of all points if they are few, else each choice of each axis beside the
-  /// first and beside the last choices of the others.  Throws one InputError for all that is wrong.
+  /// Loads the configs of all points if they are few; else of each choice of each axis, with the
+  /// first and with the last choices of the others. Throws one InputError with all faults.
   void check() const;
   /// Differs between studies with different points; made from the points that `check` loads.
   [[nodiscard]] std::uint64_t fingerprint() const;
@@ -69,7 +69,7 @@ class StudyPoints {
   const PointSearch search_;
   const study::Grid grid_;
   mutable std::mutex mutex_;
-  mutable std::map<std::size_t, Mapping> last_;  // by lane: of its last point; guarded by mutex_
+  mutable std::map<std::size_t, Mapping> last_;  // by lane: its last mapping; guarded by mutex_
 };
 
 }  // namespace dfsearch

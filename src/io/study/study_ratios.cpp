@@ -68,7 +68,7 @@ class RatiosReader {
     return {entry->value};
   }
 
-  /// {of: POINTS, FIGURE: FACTOR}
+  /// Reads {of: POINTS, FIGURE: FACTOR}.
   void read_times(const YamlNode& map, StudyRatio& ratio) {
     const YamlEntry* of = map.find("of");
     if (!of) {
@@ -103,7 +103,7 @@ class Group {
   }
 
   [[nodiscard]] std::int64_t count() const { return count_; }
-  /// NaN where a point has none.
+  /// NaN if some point lacks the figure.
   [[nodiscard]] double mean(Figure figure) const {
     return logs_[static_cast<std::size_t>(figure)] / static_cast<double>(count_);
   }

@@ -13,7 +13,7 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kMostRows = 25;
-constexpr std::size_t kMostListed = 10;  // that are all listed
+constexpr std::size_t kMostListed = 10;  // studies of so few points list all
 constexpr std::size_t kNextListed = 4;
 
 std::string counts_text(const StudyState& state) {
@@ -26,7 +26,7 @@ std::string counts_text(const StudyState& state) {
   return text;
 }
 
-/// "sram=64 KiB, link=slow", a word for each axis.
+/// A word for each axis: "sram=64 KiB", "link=slow".
 std::vector<std::string> point_words(const study::Grid& grid, study::PointIndex point) {
   std::vector<std::string> words;
   for (const auto& [axis, label] : grid.labels(point)) {
@@ -55,7 +55,7 @@ class PointTable {
         tells_rates_(counts_of_rates(answers).size() > 1),
         table_(header_of(figures_, tells_rates_)) {}
 
-  /// `remark` stands behind the point.
+  /// `remark` is printed after the point.
   void add(study::PointIndex point, const study::Figures& figures, const std::string& remark = "") {
     std::vector<std::string> cells, words = point_words(grid_, point);
     for (const study::Figure figure : figures_) {
@@ -107,11 +107,11 @@ std::string front_table(const Study& study, const study::Grid& grid,
   return text;
 }
 
-/// The reason why a point is not among the best, or the remark that it may yet be better.
+/// A remark on a point that is not among the best: the reason, or that it is not proved.
 std::string remark_on(const Study& study, const study::PointAnswer& answer) {
   if (answer.status == study::PointStatus::Infeasible ||
       answer.status == study::PointStatus::Failed) {
-    // The report of the single point alone lists changes that would help.
+    // Changes that would help are left to the report of the single point.
     const std::string reason = answer.reason.substr(0, answer.reason.find(". "));
     return study::name_of(answer.status) + (reason.empty() ? "" : ": " + reason);
   }
@@ -119,8 +119,8 @@ std::string remark_on(const Study& study, const study::PointAnswer& answer) {
   return study.goal.allows(answer.figures) ? "" : "outside the limits";
 }
 
-/// The points that a report lists beside the front: all of a study of few points; else, if one
-/// figure is asked for, the next best.
+/// The points that a report lists beside the front: all if the study has few points, else the next
+/// best if the goal has one figure.
 std::vector<const study::PointAnswer*> other_points(const Study& study,
                                                     const study::PointAnswers& answers,
                                                     const std::vector<study::Front::Member>& front,
@@ -156,7 +156,7 @@ std::string points_table(const Study& study, const study::Grid& grid, const Stud
   const bool lists_all = answers.size() <= kMostListed;
   if (figures.empty()) {
     if (!lists_all) return "";
-    // A study that asks for no figure shows the first one that any answer has.
+    // A study without a goal shows the first figure that any answer has.
     const auto known =
         std::find_if(study::kFigures.begin(), study::kFigures.end(), [&](study::Figure figure) {
           return std::any_of(answers.begin(), answers.end(),
@@ -191,7 +191,7 @@ std::string points_table(const Study& study, const study::Grid& grid, const Stud
   return text;
 }
 
-/// The labels of an axis that alone decides the rates of the points, by rates; or none.
+/// The labels, by rates, of the axis that alone determines the rates of points; empty if none does.
 using LabelsOfRates = std::map<study::Rates, std::string>;
 LabelsOfRates labels_of_rates(const StudyAxis& axis, std::size_t at, const study::Grid& grid,
                               const study::PointAnswers& answers) {
@@ -231,7 +231,7 @@ Sheet rates_line(const Study& study, const study::Grid& grid, const study::Point
   return labelled("rates", text);
 }
 
-/// The sum over all points that were solved.
+/// The size of the search space, summed over all points that were solved.
 Sheet space_line(const study::PointAnswers& answers) {
   double greatest = 0.0;
   for (const auto& [index, answer] : answers) {

@@ -17,15 +17,15 @@ void read_study_goal(const YamlEntry& section, Study& study, InputMessages& mess
 
 /// `axes`: adds them to the axes of the study.
 void read_study_axes(const YamlEntry& section, Study& study, InputMessages& messages);
-/// Labels are few enough, different, and such that options and lines of text may hold them.
+/// Checks that labels are few, different, and may be part of options and lines of text.
 void check_labels(const StudyAxis& axis, InputMessages& messages);
 
-/// `zip` and `except`, each null if it is not there; gives every axis its dimension.
+/// `zip` and `except`, null if absent; sets the dimension of every axis.
 void read_combinations(const YamlEntry* zip, const YamlEntry* except, Study& study,
                        InputMessages& messages);
-/// No two axes may set the same key: the result would depend on their order.
+/// Checks that no two axes set the same key, as the result would depend on their order.
 void check_keys(const Study& study, InputMessages& messages);
-/// A study has at most 1e12 points, and at least one.
+/// Checks that the study has at most 1e12 points, and at least one.
 void check_count(const Study& study, const Place& place, InputMessages& messages);
 
 // The sections below need the dimensions of the axes.
@@ -40,10 +40,11 @@ void read_study_charts(const YamlEntry& section, Study& study, InputMessages& me
 /// Changes of a map like {system.memory.bandwidth: 100 GB/s}; `owner` names it in messages.
 std::vector<Override> read_changes(const YamlEntry& section, const std::string& owner,
                                    InputMessages& messages);
-/// Points of a map of axes, each with a label or a list of labels; mistakes are reported of `key`.
+/// The points that a map of axes selects, each axis with a label or a list of labels; mistakes are
+/// reported for `key`.
 study::Selection read_selection(const YamlNode& map, std::string_view key, const Study& study,
                                 InputMessages& messages);
-/// Calls with each figure that is a key of a map, except the key `but`.
+/// Calls `call` with each figure that is a key of the map; skips the key `but`.
 void for_each_figure(const YamlNode& map, std::string_view but, InputMessages& messages,
                      const std::function<void(study::Figure, const YamlEntry&)>& call);
 
