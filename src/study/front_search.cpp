@@ -92,8 +92,8 @@ void FrontSearch::open(Box box, double step_bound, const Deadline& deadline) {
     deadline.check();
     if (open_.size() >= kMostBoxes) {
       throw InputError(fmt::format(
-          "study: a front takes the choices one by one where nothing is known to grow, and here "
-          "they are more than {}; expected fewer, a part (--shard), or `solve: all`",
+          "study: the search for a front tries choices one by one if they cannot be compared, and "
+          "here there are more than {}; expected fewer, a part (--shard), or `solve: all`",
           kMostBoxes));
     }
     Node node{.box = next, .step_bound = step_bound};

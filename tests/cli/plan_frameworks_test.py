@@ -227,11 +227,11 @@ training: {}
         report = self.run_tool(self.config, *changes(
             "training.framework=torchtitan", "training.zero=0", "parallelism={tensor: 4, data: 2}",
             "training.layout=least_kept"), status=3).stdout
-        self.assertIn("torchtitan runs no plan of all that is given: replicas beside tensor ranks "
+        self.assertIn("torchtitan runs no plan with all given values: replicas beside tensor ranks "
                       "or stages", " ".join(report.split()))
         found = self.result(self.config, *changes(
             "parallelism={tensor: 2}", "training.layout=front_16"), status=3)
-        self.assertEqual(found["no_plan"], "no plan has all that is given; leave out "
+        self.assertEqual(found["no_plan"], "no plan has all given values; leave out "
                                            "parallelism, or training.layout")
 
     def test_what_a_framework_never_runs_is_an_error(self):

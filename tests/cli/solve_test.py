@@ -152,7 +152,7 @@ class MappingFiles(CliTest):
         hinted = self.result(config, "--hint", "m.json")
         self.assertEqual(without_search(hinted), without_search(found))
         done = self.run_tool(config, "--set", "execution.partitions=41", "--hint", "m.json")
-        self.assertIn("'dfsearch evaluate CONFIG --mapping FILE' says what it is worth", done.stderr)
+        self.assertIn("'dfsearch evaluate CONFIG --mapping FILE' does", done.stderr)
         too_small = ["--set", "system.accelerator.sram=20 MB"]
         done = self.run_tool(config, *too_small, "--hint", "m.json")
         self.assertIn("m.json: the hint does not fit and is dropped: SRAM: ", done.stderr)

@@ -1,6 +1,6 @@
-// Calculon (Isaev et al., SC'23) has efficiencies by the work of a kernel as pairs, in GFLOP and
-// MB, with a number format above or beside them, and operations as a factor, or a pair of a factor
-// and an offset.
+// Calculon (Isaev et al., SC'23) writes efficiencies by the work of a kernel as pairs, in GFLOP and
+// MB, below or beside a number format, and operations as a factor, or a pair of a factor and an
+// offset.
 
 #include "io/config/calculon_file.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 bool is_system(const YamlNode& root) { return root.find("mem1") && root.find("networks"); }
 bool is_model(const YamlNode& root) { return root.find("num_blocks") && root.find("attn_heads"); }
 
-/// Numbers in the fewest digits that give them back.
+/// The shortest text that reads back to the same number.
 std::string text_of(const Json& number) { return fmt::format("{}", number.get<double>()); }
 
 std::string steps_of(const Json& pairs, std::string_view unit) {
@@ -28,7 +28,7 @@ std::string steps_of(const Json& pairs, std::string_view unit) {
   return "[" + text + "]";
 }
 
-/// The engine of 16 bits, whose keys stand above or below the other ones.
+/// The 16-bit engine, whose keys are on the same level as the other formats or below.
 std::string engine_of(const Json& engine) {
   const Json& own = engine.contains("float16") ? engine.at("float16") : engine;
   const Json& steps = own.at("gflops_efficiency");
@@ -42,7 +42,7 @@ std::string tier_of(const Json& tier) {
                      steps_of(tier.at("MB_efficiency"), "MB"));
 }
 
-/// The scale of a group; one less where a member sends nothing to itself.
+/// The scale of a group; the offset is one less if a member sends nothing to itself.
 std::string scale_of(const Json& scale, bool is_one_less) {
   if (!scale.is_array()) return fmt::format("[{}, {}]", text_of(scale), is_one_less ? -1 : 0);
   const Json& offset = scale.at(1);

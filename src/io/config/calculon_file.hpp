@@ -6,7 +6,7 @@
 
 namespace dfsearch {
 
-/// Whether a text that is a map is one of them.
+/// Whether the text, which is a map, is a file of Calculon.
 bool is_calculon_file(std::string_view text);
 
 /// The sections `workload` or `system` of a config with `equations: calculon`, in YAML.  `name` is

@@ -281,7 +281,7 @@ class ChoicesReader {
 const Schema& schema_of(Rows<calculon::ModelShape>) {
   using M = calculon::ModelShape;
   static constexpr Field kFields[] = {
-      field<&M::training>("kind", "with a backward pass, or without",
+      field<&M::training>("kind", "whether the step has a backward pass",
                           {.type = &kTraining, .flags = kRequired}),
       field<&M::hidden>("hidden", "", kNeeded),
       field<&M::mlp>("mlp", "width of the feed-forward layer", kNeeded),
@@ -373,7 +373,7 @@ CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
 
 namespace {
 
-// Limits of the values of any machine.  The lower ends keep every time finite.
+// Ranges of the values of a machine.  The lower ends keep every time finite.
 constexpr Range<BytesPerSecond> kBandwidth{BytesPerSecond(1.0), BytesPerSecond(1e24)};
 constexpr Range<FlopsPerSecond> kPeak{FlopsPerSecond(1.0), FlopsPerSecond(1e24)};
 constexpr Range<Bytes> kSize{Bytes(1.0), Bytes(1e24)};

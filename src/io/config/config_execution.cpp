@@ -16,7 +16,7 @@
 namespace dfsearch {
 namespace {
 
-/// The map of `pins` in a section, if it is there and a map.
+/// The value of `pins` in a section, or null; reports one that is no map.
 const YamlNode* pins_of(MapReader& reader) {
   const YamlEntry* entry = reader.optional("pins");
   if (!entry) return nullptr;

@@ -14,7 +14,7 @@
 namespace dfsearch {
 
 struct ExecutionSection {
-  Execution execution;        ///< everything but the pins, which need the graph
+  Execution execution;        ///< without the pins, which need the graph
   Seconds launch_overhead{};  ///< of a GEMM alone on a chip
 };
 struct ShardingSection {
@@ -25,7 +25,7 @@ enum class Preset : std::uint8_t { Physical, Published, Calculon };
 constexpr auto words(Preset) {
   return named<Preset>({{"physical", Preset::Physical},
                         {"published", Preset::Published},
-                        // Named in messages; whoever reads a config has looked for it before.
+                        // Only for messages: this preset is recognised earlier.
                         {"calculon", Preset::Calculon}});
 }
 struct EquationsSection {
@@ -53,11 +53,11 @@ std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const Da
 /// is checked.
 void read_sharding(const YamlEntry& section, const DataflowGraph* graph, Problem& problem,
                    InputMessages& messages);
-/// The switches of the technology go to `technology`.  A preset also says how loops are chosen
-/// where `search` does not: it is read later.  Null: the preset `physical`.
+/// The switches of the technology go to `technology`. A preset also sets how loops are chosen
+/// unless `search`, which is read later, does. Null: the preset `physical`.
 void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquations& technology,
                     InputMessages& messages);
-/// Keys of the section that describe the problem itself go to `problem`.
+/// Stores keys of the section that describe the problem itself in `problem`.
 SearchSettings read_search(const YamlEntry& section, Problem& problem, InputMessages& messages);
 
 }  // namespace dfsearch

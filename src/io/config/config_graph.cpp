@@ -17,7 +17,7 @@ namespace {
 
 bool is_gemm(KernelKind kind) { return kind == KernelKind::WeightGemm || kind == KernelKind::Gemm; }
 
-/// Whether numbers of loops and of stored bytes stay within range.
+/// Whether the counts of loop iterations and stored bytes are within range.
 bool is_small(const Kernel& kernel) {
   const double stored = static_cast<double>(kernel.matrices) * static_cast<double>(kernel.m) *
                         static_cast<double>(kernel.k);
@@ -25,7 +25,7 @@ bool is_small(const Kernel& kernel) {
          stored < kMostIterations;
 }
 
-/// Refuses more tokens than there is room for, whose work would take no time.
+/// Refuses more tokens than columns, whose work would take no time.
 void check_tokens(const Kernel& kernel, Report& report) {
   if (kernel.tokens == 0) return;
   const bool summed = kernel.tiled == Loop::K;
@@ -59,7 +59,7 @@ void check_keys_of_kind(const Kernel& kernel, Report& report) {
   }
 }
 
-/// Checks that steps divide the columns, of a kernel that may have steps.
+/// Checks that the kernel may have steps and that they divide its columns.
 void check_steps(const Kernel& kernel, Report& report) {
   if (kernel.steps == 1) return;
   if (kernel.n % kernel.steps != 0) {
@@ -91,7 +91,7 @@ class KernelNames {
     }
   }
 
-  /// Nothing, and a message at this element of a list, for a name that there is not.
+  /// The kernel of a name; nothing, and a message at this element of a list, for an unknown name.
   template <class List>
   std::optional<KernelId> find(const std::string& name, const List& list, std::size_t index) {
     const auto found = ids_.find(name);
@@ -112,7 +112,7 @@ class KernelNames {
   std::unordered_map<std::string_view, KernelId> ids_;
 };
 
-/// The tensors of a layer, and those that lead to the next one.
+/// The tensors of a layer, and the tensors that lead to the next layer.
 struct TensorList {
   std::vector<Tensor> tensors, seams;
 };
@@ -215,7 +215,7 @@ void resolve_defaults_of_graph(void* object, Report& report) {
     workload.graph =
         DataflowGraph(std::move(kernels), std::move(list.tensors), std::move(list.seams));
   } catch (const InvalidGraph& error) {
-    // The graph knows names but no places: point at the list it complains of.
+    // The graph has no places, so the message is put at the list with the fault.
     for (const InvalidGraph::Fault& fault : error.faults()) {
       const bool of_tensors = fault.list == InvalidGraph::List::Tensors;
       report.at_key(of_tensors ? static_cast<const void*>(&text.tensors) : &text.kernels,

@@ -1,4 +1,4 @@
-// Transformers: what their keys mean together, and which of the two generators makes the layer.
+// Transformers: rules between their keys, and the choice of the generator of the layer.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 namespace dfsearch {
 namespace {
 
-/// Values at odds with another key of the model.
+/// Checks the keys of the model against each other; returns whether they agree.
 bool agrees(const LlmSection& text, Report& report) {
   const Transformer& model = text.model;
   bool right = true;
@@ -64,8 +64,8 @@ bool agrees(const LlmSection& text, Report& report) {
   return right;
 }
 
-/// Whether the extents of all kernels are whole numbers that can be computed with.
-bool is_of_a_size(const LlmSection& text, Report& report) {
+/// Whether doubles represent the extents of all kernels exactly.
+bool is_exact_in_doubles(const LlmSection& text, Report& report) {
   const Transformer& model = text.model;
   const double parameters = parameter_count(model);
   const double tokens = number(text.pass.tokens) + number(text.pass.context);
@@ -111,7 +111,7 @@ bool generate_published(const LlmSection& text, std::int64_t length, Workload& w
   return true;
 }
 
-/// Keys and values of all requests of a step, which are in memory together.
+/// Bytes of the keys and values of all requests of a step, which memory holds at once.
 Bytes cached_bytes(const Workload& workload, const Transformer& model,
                    const TransformerPass& pass) {
   const double samples = number(pass.tokens) * number(workload.global_batch);
@@ -136,7 +136,7 @@ void generate_by_rule(Workload& workload, const Transformer& model, const Transf
     workload.stored = cached_bytes(workload, model, pass);
 }
 
-/// Sets what stages hand on for a sample of `tokens` tokens, and what users see of it.
+/// Sets the bytes that stages pass on for a sample of `tokens` tokens, and the pass of serving.
 void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) {
   const Bytes sample = number(tokens) * (number(hidden) * workload.word);
   const bool decode = workload.kind == WorkloadKind::LlmDecode;
@@ -148,9 +148,9 @@ void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) 
   if (!decode) workload.sequence = tokens;
 }
 
-/// Several layers as one graph; the model then has fewer such graphs.  If layers alternate, the
-/// graph goes from a layer that sees all tokens to the next one, unless their number is no divisor:
-/// then the graph is one layer with a window.
+/// Turns several layers into one graph, of which the model then has fewer. If layers alternate, the
+/// graph has one period, up to a layer that sees all tokens; if the period does not divide the
+/// layers, it is one layer with a window.
 void unroll(const LlmSection& text, Workload& workload, Report& report) {
   const std::int64_t every = text.model.alternates() ? text.model.full_attention_every : 1;
   const bool is_given = report.given(&text.repeat_layers);
@@ -176,8 +176,8 @@ void unroll(const LlmSection& text, Workload& workload, Report& report) {
   workload.graph = unrolled_layers(graphs);
 }
 
-/// Sets the graph of one period of a list of layers, or of `repeat_layers` layers.  Plans and
-/// deployments do without a graph, so that a model may have none.
+/// Sets the graph of one period of a list of layers, or of `repeat_layers` layers. A model may have
+/// no graph, as plans and deployments need none.
 void set_layer_list(const LlmSection& text, Workload& workload, Report& report) {
   const bool is_given = report.given(&text.repeat_layers);
   const std::int64_t period = period_of(*text.model.mixed);
@@ -198,7 +198,7 @@ void set_layer_list(const LlmSection& text, Workload& workload, Report& report) 
   workload.layers /= found.layers;
 }
 
-/// Tokens of a sample, or before the one that is decoded; nothing, and a message, if none says.
+/// Tokens of a sample, or before the decoded token; nothing, and a message, if the key is missing.
 std::optional<std::int64_t> length_of(const WorkloadSection& text, bool by_rule, Report& report) {
   if (text.workload.kind != WorkloadKind::LlmDecode) return text.sequence;
   if (!by_rule && text.sequence) {
@@ -252,7 +252,7 @@ void resolve_defaults_of_llm(void* object, Report& report) {
     model.kv_heads = llm.kv_heads.value_or(model.heads);
     model.value_dim = llm.value_dim.value_or(model.head_dim);
     model.mixed = mixed_layers_of(llm.family);
-    if (!agrees(llm, report) || !is_of_a_size(llm, report)) return;
+    if (!agrees(llm, report) || !is_exact_in_doubles(llm, report)) return;
     generate_by_rule(workload, model, llm.pass, text.sequence.value_or(*length));
   } else if (!generate_published(llm, *length, workload, report)) {
     return;

@@ -17,7 +17,7 @@
 namespace dfsearch {
 namespace {
 
-/// The graph stands for one layer, or for several that the model repeats.
+/// Checks that the graph is one layer, or several layers that the model repeats.
 void check_one_kind(const Workload& workload, const YamlEntry& section, InputMessages& messages) {
   const auto& model = workload.transformer;
   if (model && model->mixed) {
@@ -44,7 +44,7 @@ void check_one_kind(const Workload& workload, const YamlEntry& section, InputMes
                            model->layers, model->full_attention_every));
 }
 
-/// Some workloads fix the strategy of all dimensions; a config may name the same one.
+/// Sets the strategy of all dimensions if the workload fixes it; a config may state the same one.
 void resolve_defaults_of_strategies(const Workload& workload, Machine& system,
                                     const YamlEntry& section, InputMessages& messages) {
   if (workload.network_use == NetworkUse::Free) return;
@@ -63,7 +63,8 @@ void resolve_defaults_of_strategies(const Workload& workload, Machine& system,
   }
 }
 
-/// If all chips work on samples of their own, each has one, unless the config gives another number.
+/// If all chips have samples of their own, sets one sample for each, unless the config has a
+/// number.
 void settle_batch(const Machine& system, const YamlEntry& section, Workload& workload) {
   const bool has_preset =
       workload.kind == WorkloadKind::Graph && !section.value.find("global_batch");
@@ -91,7 +92,7 @@ void check_batch(const Workload& workload, const Machine& system, const YamlEntr
   const YamlEntry* micro_batch = section.value.find("micro_batch");
   const Place place =
       global_batch || micro_batch ? place_of_conflict({global_batch, micro_batch}) : section.place;
-  // Where the search chooses the data degree it takes one that divides.
+  // An open data degree is chosen among divisors.
   const std::int64_t data = data_degree(workload, system).value_or(1);
   if (workload.global_batch % data != 0) {
     messages.add(place, "global_batch",
@@ -123,7 +124,7 @@ std::vector<std::optional<std::int64_t>> join_pins(const Problem& problem,
   return joined;
 }
 
-/// An objective requires the price or power that it multiplies the step time with.
+/// Checks that the price or power in the objective is given.
 void check_objective(const ObjectiveRow& objective, const YamlEntry& search, bool has_section,
                      InputMessages& messages) {
   if (objective.section == nullptr || has_section) return;
@@ -133,7 +134,7 @@ void check_objective(const ObjectiveRow& objective, const YamlEntry& search, boo
                            objective.name, objective.section, objective.unit));
 }
 
-/// Levels that cannot hold the smallest tile of a GEMM make a chip that runs none.
+/// Adds levels that cannot hold the smallest tile of a GEMM: such a chip runs nothing.
 void add_small_levels(const Problem& problem, Chip& chip) {
   if (!chip.infeasible.empty() || holds_tiles(problem.system.levels, problem.workload.word)) return;
   for (std::size_t x = 0; x + 1 < chip.levels.size(); ++x) {
@@ -145,7 +146,7 @@ void add_small_levels(const Problem& problem, Chip& chip) {
   }
 }
 
-/// Levels that take time must be given, hold a tile, and have one dataflow.
+/// Checks that levels that take time are given, hold a tile, and have one dataflow.
 void check_levels(const Config& config, const YamlEntry& execution, InputMessages& messages) {
   const Problem& problem = config.problem;
   if (!problem.execution.levels || config.design) return;
@@ -165,7 +166,7 @@ void check_levels(const Config& config, const YamlEntry& execution, InputMessage
   }
 }
 
-/// Notes products of one format at the peak of another one.
+/// Adds a note if products of one format are timed at the peak of another one.
 void note_peak_of_cores(const Problem& problem, InputMessages& messages) {
   const Bytes word = problem.workload.word;
   if (word == Bytes(2.0)) return;
@@ -183,7 +184,7 @@ void note_parts_left_out(const Problem& problem, InputMessages& messages) {
       "times whole runs");
 }
 
-/// Whether the framework decides the format of a kernel, which has words of 4 B then.
+/// Whether the framework decides the format of some kernel, one with words of 4 B.
 bool framework_decides(Problem problem) {
   return std::ranges::any_of(problem.workload.graph.kernels(), [&](const Kernel& kernel) {
     problem.execution.library = MathLibrary::Torch;
@@ -193,7 +194,7 @@ bool framework_decides(Problem problem) {
   });
 }
 
-/// A format, or a framework that chooses one, must change a kernel.
+/// Refuses a format, or a framework that chooses one, that changes no kernel.
 void refuse_formats_without_effect(const Problem& problem, const YamlEntry* math,
                                    const YamlEntry* framework, InputMessages& messages) {
   const bool all_have_own =
@@ -210,7 +211,7 @@ void refuse_formats_without_effect(const Problem& problem, const YamlEntry* math
   }
 }
 
-/// The peak of each kernel, if the chip states them.
+/// Sets the peak of each kernel, if the chip states peaks.
 void resolve_rates(const YamlNode& root, bool is_derived, Problem& problem,
                    InputMessages& messages) {
   const YamlEntry* execution = root.find("execution");
@@ -346,7 +347,7 @@ Config read_mapping_config(const YamlNode& root, const Place& start, SystemUse u
     }
     config.search = read_search(*section, config.problem, messages);
     const ObjectiveRow& row = row_of(problem.objective);
-    // The power of a chip that is designed follows from its design.
+    // The power of a derived chip follows from its design.
     const bool has_section =
         row.section != nullptr && (root.find(row.section) != nullptr ||
                                    (config.design && row.section == std::string_view("power")));
@@ -358,7 +359,7 @@ Config read_mapping_config(const YamlNode& root, const Place& start, SystemUse u
   if (const YamlEntry* section = reader.optional("parallelism")) {
     problem.parallelism = read_parallelism(*section, messages);
   }
-  reader.optional("training");  // a config that has it is of another kind: named in messages
+  reader.optional("training");  // only for messages: a config that has it is of another kind
   reader.finish();
   if (workload && system) {
     resolve_defaults_of_strategies(*workload, *system, *root.find("system"), messages);

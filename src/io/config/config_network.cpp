@@ -17,14 +17,14 @@
 namespace dfsearch {
 namespace {
 
-// Limits of the ways to use the network, which are all made one by one, and of the ways to divide
-// it among the roles of a plan, which are made for one parallelism at a time.
+// Limits of the number of ways to use the network, which are all enumerated, and of the ways to
+// divide it among the roles of a plan, which are enumerated for one parallelism at a time.
 constexpr double kMostNetworks = 1e7;
 constexpr double kMostDivisions = 1e10;
 
 constexpr Interval kSideOfMesh{1, 1024};
 
-/// Beside those that a dimension has by itself.
+/// Topologies in addition to those of NetworkDimension.
 enum class MeshTopology : std::uint8_t { Mesh, Torus2d };
 constexpr std::int64_t kFirstMesh = kTopologyRows.size();
 constexpr Type kJoined{
@@ -53,7 +53,7 @@ constexpr Type kJoined{
           return choices;
         }};
 
-/// The product of the sides of a mesh is its number of chips.
+/// Sets the degree of a mesh to the product of its sides, or checks it.
 void resolve_defaults_of_mesh(MapReader& reader, DimensionSection& text) {
   std::optional<Mesh>& mesh = text.dimension.mesh;
   for (const char* key : {"width", "height", "sharing"}) {
@@ -81,7 +81,7 @@ void resolve_defaults_of_mesh(MapReader& reader, DimensionSection& text) {
   text.dimension.degree = mesh->chips();
 }
 
-/// Without a technology all dimensions have a bandwidth of their own.
+/// Reads a dimension; without a technology it must have its own bandwidth.
 DimensionSection read_dimension(const YamlNode& item, const Technology* technology,
                                 InputMessages& messages) {
   MapReader reader(item, "network", item.place, messages);
@@ -104,7 +104,7 @@ DimensionSection read_dimension(const YamlNode& item, const Technology* technolo
   return text;
 }
 
-/// The network, or whichever override made the product wrong.
+/// Place of the network, or of the override that made the product wrong.
 Place place_of_degrees(const YamlEntry& section) {
   const Place& chips = section.value.find("chips")->value.place;
   const YamlEntry* network = section.value.find("network");
@@ -128,7 +128,7 @@ std::string smaller_degree(const Machine& system, std::int64_t chips) {
       *inner.degree);
 }
 
-/// Ways to write a number as an ordered product of `factors` factors.
+/// Number of ways to write a number as an ordered product of `factors` factors.
 double products(std::int64_t number, std::size_t factors) {
   double ways = 1.0;
   const auto spread = [&](int exponent) {
@@ -296,8 +296,8 @@ const Schema& schema_of(Rows<DimensionSection>) {
           "bandwidth", "bandwidth of one link", {.limits = kBandwidthLimits, .unless = "link"}),
       field<&D::dimension, &NetworkDimension::latency>(
           "latency",
-          "of one message over one link; which exchanges pay it is the switch `latency` of "
-          "`equations`",
+          "latency of a message over one link; the switch `latency` of `equations` selects the "
+          "exchanges that pay it",
           {.limits = kLatencyLimits}),
       field<&D::dimension, &NetworkDimension::both_ways>("both_ways", kBothWays)};
   return schema<D, kFields>("dimension");

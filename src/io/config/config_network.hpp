@@ -33,12 +33,12 @@ const Schema& schema_of(Rows<ParallelismSection>);
 
 inline constexpr Type kNetworkType = list_of(TypeOf<DimensionSection>::type);
 
-/// Fewer chips than the inner dimensions of a machine join are some of their members: 4 of the 8
-/// chips of a node.  A part of a ring is a line.
+/// Restricts the inner dimensions if one copy has fewer chips than they join, such as 4 of the 8
+/// chips of a node. A part of a ring is a line.
 void restrict_to_one_copy(Machine& system, std::int64_t copies);
 
-/// The dimensions, and in `ports` how they are connected to the links of a chip.  Without a
-/// technology all have a bandwidth of their own.
+/// Reads the dimensions, and into `ports` their links and ports. Without a technology each
+/// dimension has its own bandwidth.
 std::vector<NetworkDimension> read_network(const YamlEntry& section, const Technology* technology,
                                            std::vector<DimensionPorts>& ports,
                                            InputMessages& messages);
@@ -46,19 +46,19 @@ std::vector<NetworkDimension> read_network(const YamlEntry& section, const Techn
 /// workload has a network of its own.  `section` is the section of the machine, here and below.
 void check_degrees(const Machine& system, std::int64_t copies, const YamlEntry& section,
                    InputMessages& messages);
-/// How many chips the degrees that are given connect.
+/// Number of chips that the given degrees connect.
 std::int64_t members_of(const std::vector<NetworkDimension>& network);
-/// Complains of the dimensions whose chips a plan would have to place.
+/// Refuses meshes, on which a plan would have to place chips.
 void refuse_meshes(const Machine& machine, const YamlEntry& section, InputMessages& messages);
 
-/// Checks that a search can go through the ways to use the network with this number of chips.
+/// Checks that the ways to use the network with this number of chips are few enough to search.
 void check_networks(const Machine& machine, std::int64_t chips, const YamlEntry& section,
                     InputMessages& messages);
-/// Checks that a search can go through the divisions of a plan, whose roles share the `divided`
-/// dimensions.
+/// Checks that the divisions of a plan, whose roles share the `divided` dimensions, are few enough
+/// to search.
 void check_divisions(const Machine& machine, const std::vector<bool>& divided,
                      const YamlEntry& section, InputMessages& messages);
-/// `parallelism: {tensor: 8, pipeline: [64, 128], data: ..4}`.
+/// Reads `parallelism: {tensor: 8, pipeline: [64, 128], data: ..4}`.
 std::array<DegreeChoice, 3> read_parallelism(const YamlEntry& section, InputMessages& messages);
 
 }  // namespace dfsearch

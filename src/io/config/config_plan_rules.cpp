@@ -1,5 +1,5 @@
-// A value that no plan has is reported at its place.  If values do not go together, or memory is
-// too small, the search finds it.
+// A value that no plan has is reported at its place. The search finds out if values are
+// incompatible or memory is too small.
 
 #include "io/config/config_readers.hpp"
 
@@ -24,9 +24,9 @@ using training::Role;
 using training::Schedule;
 using training::Task;
 
-/// Refuses values that no plan has whatever else is decided: degrees that do not divide their
-/// total, batches and layers that fit no legal degree, and chunks at odds with the schedule.
-/// The search finds whether all values go together.
+/// Refuses values that no plan has with any other decisions: degrees that do not divide their
+/// total, batches and layers that fit no legal degree, and chunks that contradict the schedule. The
+/// search finds out whether all values are compatible.
 class PlanRules {
  public:
   PlanRules(const YamlNode& root, const Task& task, InputMessages& messages)
@@ -51,8 +51,8 @@ class PlanRules {
              const std::string& what) {
     messages_.add(place_of_conflict(entries), key, what);
   }
-  /// The product of the dimensions of the network that serve this role alone, and the first of
-  /// them.
+  /// The product of the degrees of the dimensions that serve only this role, and the first such
+  /// dimension.
   [[nodiscard]] std::pair<std::int64_t, const YamlEntry*> pinned(Role role) const {
     std::pair<std::int64_t, const YamlEntry*> found = {1, nullptr};
     for (std::size_t d = choices_.network.size(); d-- > 0;) {
@@ -62,7 +62,7 @@ class PlanRules {
     }
     return found;
   }
-  /// The number that the degree of a role divides beside the chips.
+  /// The number, other than the chips, that the degree of a role divides.
   [[nodiscard]] std::int64_t divided(Role role) const {
     switch (role) {
       case Role::Tensor:
@@ -79,7 +79,7 @@ class PlanRules {
     return task_.machine.chips;
   }
 
-  /// The rule of a block that a degree breaks, whatever the others are; empty: none.
+  /// The rule of a block that a degree breaks with any other degrees; empty: none.
   [[nodiscard]] std::string misfit_of_block(Role role, std::int64_t degree) const {
     if (!task_.model.mixed) return "";
     if (role == Role::Pipeline && degree > 1) return task_.model.mixed->unsplit();
@@ -157,7 +157,7 @@ class PlanRules {
           fmt::format("expected the layers of {}, got those of {}", expected, stages));
   }
 
-  /// Only interleaved stages have more than one chunk, and these have no fewer than two.
+  /// Checks that interleaved stages, and only these, have more than one chunk.
   void check_chunks() {
     const auto& schedules = choices_.schedules;
     const auto& chunks = choices_.chunks;

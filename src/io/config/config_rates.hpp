@@ -55,7 +55,7 @@ struct CurveSection {
   EfficiencyCurve<Work> efficiency;
 };
 
-/// The amounts fall to zero.
+/// Checks that the amounts fall and end at zero.
 template <class Work>
 void check_curve(void* object, Report& report) {
   const auto& efficiency = static_cast<const CurveSection<Work>*>(object)->efficiency;
@@ -93,7 +93,7 @@ EfficiencyCurve<Work> read_efficiency(MapReader& reader) {
   return std::move(text.efficiency);
 }
 
-/// Two values in a list; nothing for another form.
+/// Whether the value is a list of two values.
 inline bool is_pair(const YamlNode& node) {
   return node.type == YamlNode::Type::Sequence && node.items.size() == 2;
 }

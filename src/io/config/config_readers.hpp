@@ -29,21 +29,22 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                                   InputMessages& messages);
 
 /// If stages divide the graph, replaces it by the graph of the whole model: all layers, named L1.A
-/// and so on if there are several, without the seam behind the last one.  Reports features that
-/// such stages do not support.  The rest of the config is read already, and the messages contain
-/// its mistakes.
+/// and so on if there are several, without the seam behind the last one. Reports features that such
+/// stages do not support. The rest of the config has been read, and its mistakes are in the
+/// messages.
 void resolve_defaults_of_stages(const YamlNode& root, Config& config, InputMessages& messages);
 
 const Schema& schema_of(Rows<calculon::ModelShape>);
 const Schema& schema_of(Rows<calculon::ExecutionChoices>);
 
-/// Reads a whole config whose `from:` files are in place; what is wrong goes into the messages.
+/// Reads a whole config whose `from:` files are merged; mistakes go to the messages.
 CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
                                     InputMessages& messages);
 
 Machine read_calculon_machine(const YamlEntry& section, InputMessages& messages);
 
-/// The section `calculon`, checked by itself and, if they are right, against the other two.
+/// The section `calculon`, checked by itself and, if the other two sections are right, against
+/// them.
 calculon::ExecutionChoices read_execution_choices(const YamlEntry& section,
                                                   const calculon::ModelShape& transformer,
                                                   const Machine& machine, bool others_are_right,
@@ -77,13 +78,13 @@ const Schema& schema_of(Rows<EngineSection>);
 const Schema& schema_of(Rows<VectorSection>);
 const Schema& schema_of(Rows<RatesSection>);
 const Schema& schema_of(Rows<PlanExecutionSection>);
-/// The section `training`, with what other sections said in the task.
+/// The section `training`; the task has the values of other sections already.
 const Schema& schema_of(Rows<training::Task>);
 /// The section `parallelism`, a degree for every role.
 const Schema& schema_of(Rows<training::Choices>);
 const Schema& schema_of(Rows<training::StackChanges>);
 const Schema& schema_of(Rows<memory::Loss>);
-/// A dimension of the network may say which role it serves.
+/// The key of a network dimension that states the role that it serves.
 extern const Field kRoleOfDimension;
 
 /// Reads all sections and checks what involves several of them; `start` is where the config begins.
@@ -93,8 +94,8 @@ Config read_mapping_config(const YamlNode& root, const Place& start, SystemUse u
 /// Reads the section `system`; all other sections of a mapping are left unread.
 Config read_machine_alone(const YamlNode& root, const Place& start, InputMessages& messages);
 
-/// Refuses values that no plan has, whatever else is decided.  The sections have been read into the
-/// task.
+/// Refuses values that no plan has with any other decisions.  The sections have been read into
+/// the task.
 void check_plan_rules(const YamlNode& root, const training::Task& task, InputMessages& messages);
 
 }  // namespace dfsearch

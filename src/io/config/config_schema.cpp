@@ -15,7 +15,7 @@ namespace {
 template <class T>
 constexpr const Type& kObject = TypeOf<T>::type;
 
-/// Configs of the other kinds.
+/// Roots of the schemas of other kinds of configs.
 struct PlanRoot {};
 struct ServingRoot {};
 struct ExecutionRoot {};

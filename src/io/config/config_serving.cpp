@@ -18,7 +18,7 @@ namespace {
 
 using serving::Number;
 
-/// `peak: 989 TFLOP/s` is the peak of bf16, and of each type without a peak of its own.
+/// Reads `peak: 989 TFLOP/s`: the peak of bf16, and of each type without its own peak.
 void read_peak(const YamlEntry& entry, PeaksSection& peaks, InputMessages& messages) {
   if (entry.value.type == YamlNode::Type::Map) {
     read_object(entry, peaks, messages);
@@ -44,7 +44,7 @@ void add_peaks(const YamlEntry& entry, PeaksSection& peaks, InputMessages& messa
   }
 }
 
-/// Reads the keys that code reads, before the rules of the rows use them.
+/// Reads the keys that rows do not read, before the rules of the rows use them.
 void read_peaks(const YamlNode& root, std::vector<PoolSection>& pools, InputMessages& messages) {
   const YamlEntry* serving = root.find("serving");
   const YamlEntry* list = serving ? serving->value.find("pools") : nullptr;
@@ -59,7 +59,7 @@ void read_peaks(const YamlNode& root, std::vector<PoolSection>& pools, InputMess
   }
 }
 
-/// One format, or one for weights and one for products.
+/// Reads one format, or one for weights and one for products.
 void read_formats(const YamlEntry& entry, serving::ModulePrecision& formats,
                   InputMessages& messages) {
   if (entry.value.type == YamlNode::Type::Map) {
@@ -100,7 +100,7 @@ void read_modules(const YamlNode& root, FleetSection& fleet, ServedSection& serv
   }
 }
 
-/// A plain number is the share of the memory.
+/// Reads limits of utilization; a plain number is the share of the memory.
 void read_utilization(const YamlNode& serving, serving::Utilization& utilization,
                       InputMessages& messages) {
   const YamlEntry* entry = serving.find("utilization");
@@ -112,7 +112,7 @@ void read_utilization(const YamlNode& serving, serving::Utilization& utilization
   }
 }
 
-/// The server of a pool, if its release is known, with the share of the memory that it takes.
+/// Adds the server of a pool, if its release is known, with its share of the memory.
 void add_server(const ServingSection& text, serving::Pool& pool) {
   serving::Engine& engine = pool.engine;
   const std::optional<serving::Release> release = text.engine ? text.engine : engine.release;
@@ -132,7 +132,7 @@ void add_server(const ServingSection& text, serving::Pool& pool) {
   }
 }
 
-/// Formats in which numbers are multiplied; numbers of no row are multiplied in 16 bits.
+/// Formats in which numbers are multiplied; numbers without a row are multiplied in 16 bits.
 constexpr std::pair<Number, Math> kMath[] = {{Number::Fp32, Math::Fp32}, {Number::Fp8, Math::Fp8},
                                              {Number::Int8, Math::Int8}, {Number::Nvfp4, Math::Fp4},
                                              {Number::Mxfp4, Math::Fp4}, {Number::Fp4, Math::Fp4}};
@@ -170,7 +170,7 @@ serving::Pool pool_of(const PoolSection& text) {
   return pool;
 }
 
-/// The shelf's file with the times of the engine of a pool; empty: there is none.
+/// Name of the shelf's file with the times of a pool's engine; empty if there is none.
 std::string engine_name(const YamlNode& root, std::size_t pool) {
   const YamlNode& pools = root.find("serving")->value.find("pools")->value;
   const YamlEntry* system = pools.items[pool].find("system");

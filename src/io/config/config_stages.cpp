@@ -15,7 +15,7 @@
 namespace dfsearch {
 namespace {
 
-/// The entry of a key of a section, or else of the section, or else the beginning of the root.
+/// Place of a key of a section, or else of the section, or else of the root.
 Place place_of(const YamlNode& root, const char* section, const char* key) {
   const YamlEntry* outer = root.find(section);
   if (outer == nullptr) return root.place;
@@ -90,7 +90,7 @@ void resolve_defaults_of_stages(const YamlNode& root, Config& config, InputMessa
                        "expected 'backward_of' with the name of that kernel");
     }
   }
-  // Each kernel has a border behind it, and one border is before all of them.
+  // There is a border after each kernel, and one before the first.
   constexpr auto kMost = static_cast<std::int64_t>(kMostStageIdeals) - 1;
   const auto kernels = static_cast<std::int64_t>(workload.graph.kernel_count());
   if (kernels > kMost / workload.layers) {

@@ -17,9 +17,9 @@
 namespace dfsearch {
 namespace {
 
-// Largest number of multiply-add units, 2^62; more would leave 64-bit integers.
+// Greatest relative difference between the peak of the cores and a stated one.
 constexpr double kPeakTolerance = 0.01;
-constexpr double kMostUnits = 4611686018427387904.0;
+constexpr double kMostUnits = 4611686018427387904.0;  // 2^62 multiply-add units
 
 struct KnownSystem {};
 struct DerivedSystem {};
@@ -30,7 +30,7 @@ constexpr Field kMemoryLatency = field<&MemorySection::first, &MemoryTier::laten
     "latency", "latency of an access; each partition of a mapping with traffic waits for it once",
     {.limits = kLatencyLimits});
 
-/// More multiply-add units than 64-bit integers count.
+/// Refuses more multiply-add units than 64-bit integers can count.
 void check_units(const Accelerator& accelerator, const Place& place, InputMessages& messages) {
   const double units = static_cast<double>(accelerator.cores) *
                        static_cast<double>(accelerator.lanes) *
@@ -86,7 +86,7 @@ MemorySection read_memory(const YamlEntry& section, bool is_derived, InputMessag
   return memory;
 }
 
-/// A chip whose peaks are known, and no cores: one that has them all.
+/// A chip with peaks but no cores: it gets one core that has the whole peak.
 Accelerator chip_of_peaks(const YamlEntry& section, const Peaks& peaks, InputMessages& messages) {
   GivenSram given;
   read_object(section, given, messages);
@@ -100,8 +100,8 @@ Accelerator chip_of_peaks(const YamlEntry& section, const Peaks& peaks, InputMes
   return {.frequency = Hertz(0.5 * peak->rate.in_base_units()), .sram = given.sram};
 }
 
-/// The cores have the peak that serves 16 bits, and another one is refused.  If another file or an
-/// override changes some keys of the cores, the peaks of the first file change by the same factor.
+/// Refuses cores whose peak is not the stated peak for 16 bits. If another file or an override
+/// changes some keys of the cores, the peaks of the first file change by the same factor.
 void match_peaks_to_cores(const YamlEntry& accelerator, const YamlEntry& section, Machine& system,
                           InputMessages& messages) {
   const auto stated = product_peak(system.peaks, Math::Bf16);
@@ -118,10 +118,10 @@ void match_peaks_to_cores(const YamlEntry& accelerator, const YamlEntry& section
     beside += *entry.place.source == *place.source ? 1U : 0U;
   }
   if (beside == 0 || beside == accelerator.value.entries.size()) {
-    messages.add(place, name_of(stated->math),
-                 fmt::format("the cores have a peak of {}, which counts, expected the same, or an "
-                             "accelerator with 'sram' alone",
-                             to_text(system.accelerator.peak())));
+    messages.add(
+        place, name_of(stated->math),
+        fmt::format("expected the peak of the cores, {}, or an accelerator with only 'sram'",
+                    to_text(system.accelerator.peak())));
     return;
   }
   for (const bool on_vector : {false, true}) {
@@ -133,7 +133,7 @@ void match_peaks_to_cores(const YamlEntry& accelerator, const YamlEntry& section
   }
 }
 
-/// A chip whose inside is written out.
+/// Reads a chip whose cores and memories are given.
 void read_known_chip(MapReader& reader, Machine& system, InputMessages& messages) {
   if (const YamlEntry* part = reader.optional("peaks")) {
     read_object(*part, system.peaks, messages);
@@ -160,7 +160,7 @@ void read_known_chip(MapReader& reader, Machine& system, InputMessages& messages
   }
 }
 
-/// A chip that is derived; what is known of it goes before, and into `memory`.
+/// Reads a derived chip; given values, those of `memory` included, override derived ones.
 ChipDesign read_design(MapReader& reader, const YamlEntry& technology,
                        std::vector<MemoryTier>& memory, InputMessages& messages) {
   ChipDesign design;
@@ -232,7 +232,7 @@ std::optional<SystemSection> read_system(const YamlEntry& section,
 
 namespace {
 
-/// What a polynomial gives for the chips of the system.
+/// Evaluates a polynomial for the chips of the system.
 template <class Units>
 void resolve_defaults_of_rate(const YamlEntry& section, const Machine& system, Units& units,
                               InputMessages& messages) {

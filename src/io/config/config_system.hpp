@@ -20,7 +20,7 @@ struct SystemSection {
   std::optional<ChipDesign> design;
 };
 
-/// The section `system`: with a `technology` in it the chips are derived.
+/// The section `system`; its chips are derived if it has a `technology`.
 extern const Type kSystemType;
 
 struct AcceleratorSection {
@@ -36,10 +36,9 @@ struct MemorySection {
     return second ? std::vector{first, *second} : std::vector{first};
   }
 };
-/// Reads a chip that is derived from a technology.  Values given in the config override derived
-/// ones.
+/// Memory of a chip that is derived from a technology: given values override derived ones.
 struct GivenMemory;
-/// What is left to say of a chip beside its peaks.
+/// Key of a chip that has peaks instead of cores.
 struct GivenSram {
   Bytes sram{};
 };
@@ -49,11 +48,10 @@ const Schema& schema_of(Rows<MemoryTier>);
 const Schema& schema_of(Rows<MemorySection>);
 const Schema& schema_of(Rows<GivenMemory>);
 const Schema& schema_of(Rows<GivenSram>);
-/// The parts of a config that a command uses.  With less than the whole the number of chips may be
-/// left out.
+/// The parts of a config that a command uses. Only Whole requires the number of chips.
 enum class SystemUse : std::uint8_t { Whole, ChipAlone, MachineAlone };
 
-/// Nothing if anything in the section is wrong.  The degrees are checked if the copies of
+/// Returns nothing if anything in the section is wrong. The degrees are checked if the copies of
 /// the workload are known.
 std::optional<SystemSection> read_system(const YamlEntry& section,
                                          std::optional<std::int64_t> copies, SystemUse use,
@@ -62,8 +60,8 @@ void read_price(const YamlEntry& section, Machine& system, InputMessages& messag
 void read_power(const YamlEntry& section, Machine& system, InputMessages& messages);
 void read_energy(const YamlEntry& section, Machine& system, InputMessages& messages);
 
-/// Puts a derived chip into the machine and makes the checks that need it; `section` is the section
-/// of the machine.
+/// Puts a derived chip into the machine and makes the checks that need it; `section` is that of the
+/// machine.
 void resolve_defaults_of_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,
                               Machine& system, InputMessages& messages);
 

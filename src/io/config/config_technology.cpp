@@ -14,7 +14,7 @@
 namespace dfsearch {
 namespace {
 
-/// Gives parts that are not there a share of 0; refuses any other.
+/// Sets the share of absent parts to 0; refuses any other share of them.
 template <class Q>
 void settle_shares(const YamlEntry* section, const PerComponent<bool>& is_there,
                    PerComponent<std::optional<Share<Q>>>& shares, InputMessages& messages) {
@@ -31,7 +31,7 @@ void settle_shares(const YamlEntry* section, const PerComponent<bool>& is_there,
   }
 }
 
-/// Whether a part of a technology stands elsewhere, where the reader of messages cannot help it.
+/// Whether a part of a technology comes from another file, which the user may not own.
 bool is_from_file(const YamlEntry& part, const YamlEntry& technology) {
   const auto &of_part = part.value.place.source, &own = technology.place.source;
   return of_part && own && *of_part != *own;
@@ -118,12 +118,12 @@ std::vector<OnChipLevel> read_levels(const YamlEntry& section, std::int64_t core
 const Schema& schema_of(Rows<LevelSection>) {
   using L = LevelSection;
   static constexpr Field kFields[] = {
-      field<&L::scope>("scope", "who has one of its own", {.flags = kRequired}),
-      field<&L::capacity>("capacity", "of all of them",
+      field<&L::scope>("scope", "unit that has its own copy", {.flags = kRequired}),
+      field<&L::capacity>("capacity", "capacity of all copies together",
                           {.limits = kSizeLimits, .flags = kRequired}),
-      field<&L::bandwidth>("bandwidth", "of the chip",
+      field<&L::bandwidth>("bandwidth", "bandwidth of all copies together",
                            {.limits = kBandwidthLimits, .flags = kRequired}),
-      field<&L::latency>("latency", "of one access", {.limits = kLatencyLimits})};
+      field<&L::latency>("latency", "latency of an access", {.limits = kLatencyLimits})};
   return schema<L, kFields>("level");
 }
 
@@ -136,9 +136,9 @@ const Schema& schema_of(Rows<LevelsSection>) {
 
 const Schema& schema_of(Rows<GivenLevel>) {
   static constexpr Field kFields[] = {
-      field<&GivenLevel::capacity>("capacity", "of all of them",
+      field<&GivenLevel::capacity>("capacity", "capacity of all copies together",
                                    {.limits = kSizeLimits, .preset = "derived"}),
-      field<&GivenLevel::bandwidth>("bandwidth", "of the chip",
+      field<&GivenLevel::bandwidth>("bandwidth", "bandwidth of all copies together",
                                     {.limits = kBandwidthLimits, .preset = "derived"})};
   return schema<GivenLevel, kFields>("given level");
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The keys `technology` and `budget` of a system, and what is written of its chips: `levels`,
-// `link` and `ports` of dimensions (docs/technology.md, section 2).
+// The keys `technology` and `budget` of a system, the `levels` of its chips, and `link` and `ports`
+// of dimensions (docs/technology.md, section 2).
 
 #include <array>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace dfsearch {
 
-/// A level of a chip that is written out: all memories of it.
+/// A given level of a chip: all its memories together.
 struct LevelSection {
   LevelScope scope = LevelScope::Chip;
   Bytes capacity{};
@@ -32,18 +32,18 @@ const Schema& schema_of(Rows<LevelsSection>);
 const Schema& schema_of(Rows<GivenLevel>);
 const Schema& schema_of(Rows<GivenLevelsSection>);
 
-/// Without `speed_is_given` a core needs all that its frequency is derived from.
+/// Unless `speed_is_given`, a core needs all keys from which its frequency is derived.
 Technology read_technology(const YamlEntry& section, bool speed_is_given, InputMessages& messages);
 
 Budget read_budget(const YamlEntry& section, const Technology& technology, InputMessages& messages);
 
-/// What is known of the levels of a chip with a technology.
+/// Given values of the levels of a chip with a technology.
 std::array<GivenLevel, kLevelNames.size()> read_given_levels(const YamlEntry& section,
                                                              const Technology& technology,
                                                              InputMessages& messages);
 
-/// The levels of a chip without a technology, whole; `cores` and `bundle` say how many share
-/// them.
+/// The complete levels of a chip without a technology; `cores` and `bundle` are the numbers of
+/// cores that share them.
 std::vector<OnChipLevel> read_levels(const YamlEntry& section, std::int64_t cores,
                                      std::int64_t bundle, InputMessages& messages);
 

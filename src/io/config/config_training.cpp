@@ -28,7 +28,7 @@ namespace {
 using training::Role;
 using training::Task;
 
-// More than any machine has; up to there a search is stopped in time.
+// No machine has more chips; up to this number a search stops in time.
 constexpr std::int64_t kMostChips = std::int64_t{1} << 24;
 
 /// Refuses a count that only other configs may have.
@@ -83,7 +83,7 @@ void read_model(const YamlEntry& section, Task& task, InputMessages& messages) {
                .causal = text->llm.pass.causal};
 }
 
-/// Adapters need a stack and linears that it counts by themselves.
+/// Checks that adapters have a stack, and linear layers that it times one by one.
 void check_lora(const YamlEntry& workload, const Task& task, InputMessages& messages) {
   if (!task.lora) return;
   using memory::Target;
@@ -100,7 +100,7 @@ void check_lora(const YamlEntry& workload, const Task& task, InputMessages& mess
     refuse("experts cannot have adapters, expected 'targets' without gate, up and down");
 }
 
-/// Takes the roles out of the dimensions, which for other configs are strategies.
+/// Removes and returns the roles of the dimensions; in other configs these are strategies.
 std::vector<std::optional<Role>> take_roles(YamlEntry& section, InputMessages& messages) {
   std::vector<std::optional<Role>> roles;
   YamlEntry* network = section.value.find("network");
@@ -115,7 +115,7 @@ std::vector<std::optional<Role>> take_roles(YamlEntry& section, InputMessages& m
   return roles;
 }
 
-/// The peak of products of words of this size; cores, lanes and stages give the one of 16 bits.
+/// The peak of products of words of this size; cores, lanes and stages determine that of 16 bits.
 FlopsPerSecond peak_of_word(const Machine& machine, Bytes word) {
   const Math math = math_of_word(word, MathLibrary::Torch, machine.peaks);
   const auto own = product_peak(machine.peaks, math);
@@ -139,7 +139,7 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
   machine = text->system;
   machine.matrix.peak = peak_of_word(machine, task.pass.word);
   machine.vector.peak = machine.accelerator.peak() * 0.5;
-  // One degree may be left out: it is what the others leave.
+  // One degree may be left out: it is the quotient of the chips and the others.
   std::int64_t left = machine.chips;
   int open = 0;
   for (const NetworkDimension& dimension : machine.network) {
@@ -183,8 +183,8 @@ void set_rates(const RatesSection& rates, Machine& machine) {
   }
 }
 
-/// The file that a measured chip comes from: the one of fewest keys, as files on top of others
-/// have.
+/// The file of a measured chip: the one with the fewest keys, since a file on top of another has
+/// fewer.
 std::string chip_name(const YamlEntry& chip) {
   std::map<std::string, int> keys;
   for (const YamlEntry& entry : chip.value.entries) {
@@ -206,7 +206,7 @@ bool has_shelf_keys(const YamlEntry& section) {
   });
 }
 
-/// Refuses keys beside the file of a chip or a stack that only runs have.
+/// Refuses keys beside the file of a chip or a stack that are only for runs.
 void refuse_keys_of_runs(const YamlEntry* section, const Schema& schema, InputMessages& messages) {
   if (section == nullptr) return;
   const auto is_own = [&](const YamlEntry& entry) {
@@ -215,7 +215,7 @@ void refuse_keys_of_runs(const YamlEntry* section, const Schema& schema, InputMe
            (section->place.source && *place.source == *section->place.source);
   };
   const std::vector<YamlEntry>& entries = section->value.entries;
-  if (std::all_of(entries.begin(), entries.end(), is_own)) return;  // it has no file
+  if (std::all_of(entries.begin(), entries.end(), is_own)) return;  // no file is named
   for (const Field& row : schema.fields) {
     const YamlEntry* entry = section->value.find(row.key);
     if (entry == nullptr || (row.flags & kNoCost) == 0 || !is_own(*entry)) continue;
@@ -225,7 +225,8 @@ void refuse_keys_of_runs(const YamlEntry* section, const Schema& schema, InputMe
   }
 }
 
-/// Beside a stack a chip holds what its driver shows, unless a file of one's own has a capacity.
+/// With a stack the capacity is what the driver shows, unless a file outside the shelf has a
+/// capacity.
 void set_capacity(const YamlEntry* system, const YamlEntry& execution, Task& task,
                   InputMessages& messages) {
   const auto is_own = [](const YamlEntry* entry) {
@@ -268,7 +269,7 @@ void read_execution_of(const YamlEntry& section, Task& task, InputMessages& mess
                                     .precision = text.precision.value_or(stack::Precision::Bf16),
                                     .scenario = {}});
     task.stack->chip.name = chip_name(*section.value.find("chip"));
-    // The memory of offloaded layers is guessed, and all memory of a stack without `full`.
+    // Guessed are the memory of offloaded layers, and all memory of a stack without `full`.
     const stack::Stack& stack = task.stack->stack;
     const stack::Software& software = stack.software;
     const auto& again = stack.recompute;
@@ -280,7 +281,7 @@ void read_execution_of(const YamlEntry& section, Task& task, InputMessages& mess
   }
 }
 
-/// Checks nothing if the model or the machine is wrong.
+/// Reads the choices; checks nothing further if the model or the machine is wrong.
 void read_plan_choices(const YamlEntry& section, bool others_are_right, Task& task,
                        InputMessages& messages) {
   MapReader reader(section, messages);
@@ -290,8 +291,9 @@ void read_plan_choices(const YamlEntry& section, bool others_are_right, Task& ta
   reader.finish();
 }
 
-/// A stack fixes the word of all but the inputs of linear layers.  Its kernel of attention fixes
-/// whether attention is fused, and then skips masked pairs.
+/// Refuses keys that a stack fixes. It fixes the word of all values but the inputs of linear
+/// layers; its attention kernel fixes whether attention is fused, and fused attention skips masked
+/// pairs.
 void refuse_beside_stack(const Task& task, const YamlEntry& section, InputMessages& messages) {
   const auto refuse = [&](std::string_view key, bool is_wrong, const std::string& what) {
     const YamlEntry* entry = section.value.find(key);

@@ -1,5 +1,5 @@
-// The files that sections name are laid under them; the maps of a technology and the rates may come
-// from files as well.  What overrides change then goes on top.
+// Each section is merged onto the file that it names; the maps of a technology and the rates may
+// come from files as well. Overrides are applied on top.
 
 #include "io/config/config_tree.hpp"
 
@@ -30,18 +30,18 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 2> kSectionsWithFrom = {"workload", "system"};
 
-/// The keys of `execution` that files of the shelf may stand for.
+/// The keys of `execution` whose values may be files of the shelf.
 constexpr std::array<std::pair<std::string_view, ShelfKind>, 3> kRates = {
     {{"efficiency", ShelfKind::Efficiencies},
      {"stack", ShelfKind::Stacks},
      {"chip", ShelfKind::Curves}}};
 
-/// A word alone is short for a map with one key: one that comes from the file of this name, or
-/// `equations: published`, whose preset an override may add a switch to.
+/// Replaces a single word by the map that it abbreviates: `from:` the file of this name, or
+/// `preset:` in `equations: published`, to which an override may add a switch.
 YamlEntry* spelled_out(YamlEntry* entry, const char* key = "from") {
   if (!entry || entry->value.type != YamlNode::Type::Scalar) return entry;
   YamlNode& node = entry->value;
-  if (node.scalar.empty()) return entry;  // whoever reads it says what was expected
+  if (node.scalar.empty()) return entry;  // its reader reports what was expected
   YamlNode map;
   map.type = YamlNode::Type::Map;
   map.place = node.place;
@@ -65,9 +65,9 @@ void strip_run_keys(YamlNode& model) {
   });
 }
 
-/// Drops from a machine's file the number of chips, which a pool has itself, the strategies, as
-/// groups fill from the inside, and what deployments have no equations for.  In the config itself
-/// these keys are errors.
+/// Drops keys of a machine's file that a pool does not use: the number of chips, which the pool has
+/// itself, strategies, as groups fill from the inside, and keys without equations for deployments.
+/// In the config itself these keys are errors.
 void strip_pool_keys(YamlEntry& system) {
   const auto leave_out = [&](YamlNode& map, std::initializer_list<std::string_view> keys) {
     std::erase_if(map.entries, [&](const YamlEntry& entry) {
@@ -119,9 +119,9 @@ void resolve_families(YamlNode& root, InputMessages& messages) {
   });
 }
 
-/// Puts the files of a served workload, of its fleet and of its pools into the tree.  A file
-/// replaces the node that names it, so each entry is looked up after the node around it has its
-/// file: the engine of a pool may be the one that the file of its system names.
+/// Puts the files of a served workload, of its fleet and of its pools into the tree. A file
+/// replaces the node that names it, so an entry is looked up only after the file of the enclosing
+/// node is merged: the file of a system may name the engine of a pool.
 void resolve_served(YamlNode& root, const fs::path& folder, FileChain& chain,
                     InputMessages& messages) {
   const auto resolve = [&](YamlNode& map, const char* key, ShelfKind kind) {
@@ -165,7 +165,7 @@ void check_is_config(const YamlNode& root, const fs::path& file, InputMessages& 
   messages.throw_if_any();
 }
 
-/// The model that a file of the shelf is, or null.
+/// The file if it is a model of the shelf, or null.
 const ShelfFile* model_of(const fs::path& file) {
   const ShelfFile* found = find_on_shelf(file);
   return found != nullptr && found->is_model() ? found : nullptr;
@@ -242,8 +242,8 @@ bool chooses_file(const Override& change) {
 YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<Override>& changes,
                          InputMessages& messages, bool keeps_shelf) {
   check_is_config(root, file, messages);
-  for (const auto& [key, kind] : kRates) rates_of(root, key);  // so that an override may say `from`
-  std::optional<YamlNode> own;  // before a file is chosen in place of its own
+  for (const auto& [key, kind] : kRates) rates_of(root, key);  // so that an override may set `from`
+  std::optional<YamlNode> own;  // the tree before overrides choose other files
   for (const Override& change : changes) {
     if (!chooses_file(change)) continue;
     if (!own) own = root;
@@ -282,7 +282,7 @@ YamlNode tree_with_files(YamlNode root, const fs::path& file, const std::vector<
     }
     resolve_from(rates->value, folder_of(*rates, file.parent_path()), kind, chain, messages);
   }
-  // Without its file a section would only be reported for the keys that it lacks.
+  // A section whose file failed would only cause messages about missing keys.
   messages.throw_if_any();
   return root;
 }
@@ -350,7 +350,7 @@ void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMe
   apply_keys(changes, root, messages);
   const std::size_t before = messages.count();
   resolve_families(root, messages);
-  // Without its family a model would only be reported for the keys that it lacks.
+  // A model whose family failed would only cause messages about missing keys.
   if (messages.count() > before) messages.throw_if_any();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The tree of a config with its files in it.
+// The tree of a config with its files merged.
 
 #include <filesystem>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace dfsearch {
 
-/// The text of a config, and what messages call where it comes from.
+/// The text of a config, and the name of its source in messages.
 struct SourceFile {
   std::string text, source;
 };
@@ -25,13 +25,13 @@ SourceFile config_text(const std::filesystem::path& file);
 /// Reads a whole config as a tree.
 YamlNode load_config_tree(const std::filesystem::path& file);
 
-/// Overrides that say which file a section comes from go before that file is
-/// read, all others after.
+/// Whether the override chooses a file: such overrides are applied before files are read, all
+/// others afterwards.
 bool chooses_file(const Override& change);
 
-/// The tree with its files in it, after the changes: `from:` files, of the shelf or by their paths,
-/// and the `model:` of a workload; with `keeps_shelf`, files of the shelf stay names.  `file` is the
-/// file of the tree.  Throws InputError.
+/// The changed tree with its files merged: `from:` files, of the shelf or by their paths, and the
+/// `model:` of a workload; with `keeps_shelf`, files of the shelf stay names. `file` is the file of
+/// the tree. Throws InputError.
 YamlNode tree_with_files(YamlNode root, const std::filesystem::path& file,
                          const std::vector<Override>& changes, InputMessages& messages,
                          bool keeps_shelf = false);
@@ -43,12 +43,12 @@ YamlNode portable_tree(const YamlNode& root, const std::filesystem::path& file,
 
 void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMessages& messages);
 
-/// A map of the shelf by its name, or of a file by its path from `directory`, laid upon the file
-/// that its own `from:` names.  What is wrong goes to the messages, at `place`.
+/// The map of a file of the shelf, by its name, or of another file, by its path from `directory`,
+/// merged onto the file that its own `from:` names. Mistakes are reported at `place`.
 YamlNode named_tree(const std::string& name, const std::filesystem::path& directory, ShelfKind kind,
                     const Place& place, InputMessages& messages);
 
-/// A section, or the name of the file that it is, laid upon the file that its `from:` names.
+/// A section, or the file whose name it is, merged onto the file that its `from:` names.
 YamlNode with_files(YamlNode section, const std::filesystem::path& directory, ShelfKind kind,
                     InputMessages& messages);
 

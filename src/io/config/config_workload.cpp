@@ -17,12 +17,12 @@
 namespace dfsearch {
 namespace {
 
-// A step of more work than this takes longer than any machine exists; up to it
-// every time and size of the model is a finite double.
+// No machine lives long enough for a step of more work; up to this limit all times and sizes of the
+// model are finite doubles.
 constexpr Flops kMostWork{1e36};
 constexpr Bytes kMostStored{1e24};
 
-/// Whether all extents may stand in a config, where the graph can be written out.
+/// Whether all extents are valid in a config, so that the graph can be written as one.
 bool extents_are_counts(const Kernel& kernel) {
   const std::int64_t keys = kernel.attention ? kernel.attention->keys : 1;
   return std::max({kernel.outer, kernel.m, kernel.k, kernel.n, keys, kernel.element_flops}) <=
@@ -86,7 +86,7 @@ void resolve_defaults_of_dlrm(void* object, Report& report) {
 
 namespace {
 
-/// For kinds whose data need not fit into the memory of a chip.
+/// Sets the stored data of kinds for which SRAM is not a limit.
 void set_out_of_core(Workload& workload, double elements) {
   workload.network_use = NetworkUse::Tensor;
   workload.out_of_core = true;

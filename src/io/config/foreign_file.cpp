@@ -20,7 +20,7 @@ namespace {
 
 bool is_trace(std::string_view name) { return name.ends_with(".et"); }
 
-/// The groups in PREFIX.json beside PREFIX.N.et, if that file is there.
+/// The groups in PREFIX.json next to PREFIX.N.et, if that file exists.
 TraceGroups groups_beside(const std::string& name) {
   std::string file = name.substr(0, name.size() - std::string_view(".et").size());
   if (const auto digits = file.find_last_not_of("0123456789");
@@ -33,7 +33,7 @@ TraceGroups groups_beside(const std::string& name) {
   return {read_file(file), file};
 }
 
-/// The first line that says something.
+/// The first line that is neither empty nor a comment.
 std::string_view first_line(std::string_view text) {
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
@@ -44,7 +44,7 @@ std::string_view first_line(std::string_view text) {
   return {};
 }
 
-/// "system {", which is no YAML.
+/// Whether the text begins as "system {" does, which is no YAML.
 bool begins_as_setup(std::string_view text) {
   const std::string_view line = first_line(text);
   const std::size_t end = line.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
@@ -52,7 +52,7 @@ bool begins_as_setup(std::string_view text) {
   return end > 0 && brace != std::string_view::npos && line[brace] == '{';
 }
 
-/// The keys that configs of Hugging Face have and ours have not.
+/// Whether the text has a key that only configs of Hugging Face have.
 bool has_model_type(std::string_view text) {
   const auto mentions = [&](std::string_view key) { return text.find(key) != text.npos; };
   if (!mentions("\"model_type\"") && !mentions("\"architectures\"")) return false;
@@ -87,7 +87,7 @@ std::string imported_text(const std::string& text, const std::string& name) {
       optimizer = read_file(beside.string());
     return import_huggingface(text, name, optimizer);
   } catch (const InputError&) {
-    // What is wrong with a setup is reported only if it is one.
+    // Mistakes of a setup are reported only if the text is one.
     const std::string kind = kind_of_text(text);
     if (kind.empty()) throw;
     throw InputError(name + ":1:1: is " + kind +

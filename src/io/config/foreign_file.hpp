@@ -1,5 +1,5 @@
 #pragma once
-// Files of other programs, which stand for a config or for its section `workload`.
+// Files of other programs that are imported as a config or as its section `workload`.
 
 #include <filesystem>
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace dfsearch {
 
-/// Suffix of the names of such files in messages: their lines count in the imported text.
+/// Suffix of the names of such files in messages, whose lines are those of the imported text.
 inline constexpr std::string_view kAsImported = " (as imported)";
 
-/// "a model of ONNX" and the like; empty for a config, and for what is nothing.  Some are known by
-/// their names alone.
+/// The kind of a foreign file, such as "a model of ONNX"; empty for configs and unknown texts. Some
+/// kinds are recognised by the name alone.
 std::string_view foreign_kind(std::string_view name, std::string_view text);
 
-/// A config, or its section `workload`, of a setup of DFModel, the config.json of Hugging Face or a
-/// trace of Chakra; `name` is the file of the text.  Throws InputError.
+/// Converts a setup of DFModel, a config.json of Hugging Face or a trace of Chakra into a config or
+/// its section `workload`; `name` is the file of the text. Throws InputError.
 std::string imported_text(const std::string& text, const std::string& name);
 std::string imported_file(const std::filesystem::path& file);
 
-/// Notes on parts that an imported text lacks, from its comments, one a line; none for other texts.
-/// `source` is the name in messages, with kAsImported.
+/// Notes on parts that an imported text lacks, from its comments, one per line; none for other
+/// texts. `source` is the name in messages, with kAsImported.
 std::vector<std::string> notes_of_import(const std::string& text, const std::string& source);
 
 /// Models of ONNX are read by the package of Python, not by the library.

@@ -20,13 +20,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What a `from:` names: a file, or one of the shelf.
+/// The file that a `from:` names, which may be one of the shelf.
 struct BaseFile {
-  fs::path file;      ///< as messages call it
-  fs::path identity;  ///< the same under all its names
+  fs::path file;      ///< name in messages
+  fs::path identity;  ///< equal for all its names
 };
 
-/// A name without folder and ending is one of the shelf, if files of this place may stand there.
+/// Finds the file of a name. A name without folder and ending is one of the shelf if `kind` is
+/// given.
 std::optional<BaseFile> base_file(const std::string& name, const fs::path& directory,
                                   std::optional<ShelfKind> kind, const Place& place,
                                   InputMessages& messages) {
@@ -41,13 +42,13 @@ std::optional<BaseFile> base_file(const std::string& name, const fs::path& direc
   if (const ShelfFile* found = kind ? find_path_on_shelf(*kind, directory, name) : nullptr) {
     return BaseFile{.file = found->source(), .identity = found->source()};
   }
-  // An override of a config of the shelf names a file of the user.
+  // In a config of the shelf, only overrides by the user name other files.
   if (is_on_shelf(directory)) file = fs::path(name).lexically_normal();
   std::error_code error;
   return BaseFile{.file = file, .identity = fs::weakly_canonical(file, error)};
 }
 
-/// The section of a config that the files of a kind are.
+/// The section of a config that files of a kind contain.
 std::string_view section_of(ShelfKind kind) {
   if (kind == ShelfKind::Systems) return "system";
   return kind == ShelfKind::Workloads ? "workload" : "";
@@ -106,7 +107,7 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::optional<Sh
                                base.description()));
       return;
     }
-    // Of a whole config, as `import` writes it, its section of this name.
+    // From a whole config, as `import` writes it, takes the section of this kind.
     YamlEntry* inner = kind ? base.find(section_of(*kind)) : nullptr;
     if (inner && inner->value.type == YamlNode::Type::Map) {
       YamlNode taken = std::move(inner->value);
@@ -118,7 +119,7 @@ void resolve_from(YamlNode& section, const fs::path& directory, std::optional<Sh
     merge_into(base, std::move(section));
     section = std::move(base);
   } catch (const InputError& wrong) {
-    // What is wrong inside the file has its own place.
+    // Mistakes inside the file have their own places.
     for (const std::string& message : wrong.messages()) messages.add({message});
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The files that a section of a config names, laid under it.
+// The files that a section of a config names, merged with the section on top.
 
 #include <filesystem>
 #include <optional>
@@ -17,19 +17,19 @@ struct FileChain {
   bool keeps_shelf = false;  ///< a `from:` of a shelf file stays, by its name
 };
 
-/// Replaces a map with a `from:` by the file it names with the map on top.  The
-/// file may have a `from:` of its own, relative to itself.
+/// Replaces a map with a `from:` by the file that it names with the map on top. The file may have a
+/// `from:` of its own, relative to itself.
 void resolve_from(YamlNode& section, const std::filesystem::path& directory,
                   std::optional<ShelfKind> kind, FileChain& chain, InputMessages& messages);
 
 /// Replaces a workload with a `model:` by the model of the shelf with the map on top.
 void resolve_model(YamlNode& section, InputMessages& messages);
 
-/// The folder of the file that contains an entry; for an override the folder of the config.
+/// The folder of the file with the entry; for an override the folder of the config.
 std::filesystem::path folder_of(const YamlEntry& entry, const std::filesystem::path& config_folder);
 
-/// The maps of a system that may come from files: its technology, each part of that, and
-/// the budget.  The names of their files count from the file that contains them.
+/// Resolves the maps of a system that may come from files: its technology, each part of that, and
+/// the budget. Paths are relative to the file with the name.
 void resolve_technology(YamlNode& system, const std::filesystem::path& directory, FileChain& chain,
                         InputMessages& messages);
 

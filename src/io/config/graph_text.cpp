@@ -32,12 +32,12 @@ bool is_plain_word(const std::string& word) {
   }
   std::string lower = word;
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  // The loop N is meant; dfsearch and the common readers take it for a word.
+  // The loop N, which dfsearch and common readers read as a word.
   if (word == "N") return true;
   return std::find(kReserved.begin(), kReserved.end(), lower) == kReserved.end();
 }
 
-/// "2 B": digits and a unit need no quotes either.
+/// Whether the text is digits and a unit, such as "2 B", which needs no quotes.
 bool is_quantity(const std::string& text) {
   const std::size_t space = text.find(' ');
   return space != std::string::npos && std::isdigit(static_cast<unsigned char>(text[0])) &&
@@ -96,8 +96,7 @@ std::string dot_nodes(const DataflowGraph& graph, const Mapping* mapping) {
 
 }  // namespace
 
-/// `tiled` is always there: its default depends on the sequence, and a reader should not have to
-/// know.
+/// `tiled` is always written: its default depends on the sequence, which a reader need not know.
 Json written_graph(const Workload& workload, unsigned left_out) {
   WorkloadSection text;
   text.workload = workload;

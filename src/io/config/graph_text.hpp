@@ -9,23 +9,23 @@
 
 namespace dfsearch {
 
-/// A complete `workload:` section of `kind: graph`, whatever generated the
+/// A complete `workload:` section of `kind: graph` for any
 /// workload.  All numbers are exact: it reads back to the same graph, sizes and
 /// counts, and so to the same result.  Ends in a newline.
 std::string workload_yaml(const Workload& workload);
 
-/// YAML with the switch without which a graph is refused whose shapes disagree.
+/// The same with the switch that permits a graph whose shapes disagree.
 std::string graph_yaml(const Workload& workload);
 std::string graph_json(const Workload& workload);
 
 /// A section of a config with these keys.
 std::string section_yaml(const char* name, const Json& section);
 
-/// A name as it may stand in YAML: in quotes if it needs them.
+/// A name as YAML, in quotes if it needs them.
 std::string yaml_word(const std::string& word);
 
-/// For Graphviz: kernels with their extents, tensors with the bytes of one
-/// sample; a cluster for each partition if there is a mapping (else null).
+/// The graph for Graphviz: kernels with their extents, tensors with the bytes of one sample, and a
+/// cluster for each partition unless `mapping` is null.
 std::string graph_dot(const Workload& workload, const Mapping* mapping);
 
 }  // namespace dfsearch

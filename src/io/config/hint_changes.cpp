@@ -24,7 +24,7 @@ class Changes {
   void put(const std::string& path, const YamlNode& value) {
     hint_.changes.push_back({path + '=' + flow_text(value), value.place});
   }
-  /// Each key of a map, under another path.
+  /// Puts each key of a map under another path.
   void put_all(const YamlNode& map, const std::string& path) {
     for (const YamlEntry& entry : map.entries) put(path + '.' + entry.key, entry.value);
   }
@@ -35,7 +35,7 @@ class Changes {
   PlanHint hint_;
 };
 
-/// Roles with their degrees and, on a mesh, their places, as a result has them.
+/// Reads roles with their degrees and, on a mesh, their places, as in a result.
 training::Division read_division(const YamlNode& item, InputMessages& messages) {
   constexpr Field kOrder = field<&training::Division::order>("order", "of roles, innermost first");
   constexpr Field kFill = field<&training::Division::fill>("fill", "of the lines of a mesh");
@@ -67,7 +67,7 @@ PlanHint hint_changes(const std::filesystem::path& file) {
   using enum YamlNode::Type;
   InputMessages messages;
   MapReader reader(root, "", root.place, messages);
-  // The value of a key; a result has null where it has none.
+  // The value of a key; results have null for a missing value.
   const auto value_of = [&](const char* key, YamlNode::Type type,
                             const char* expected) -> const YamlNode* {
     const YamlEntry* entry = reader.optional(key);

@@ -1,10 +1,10 @@
 // From a config file to a problem, in four steps:
 //   1. text -> tree (yaml_tree.hpp), for the config and every file it names;
-//   2. files are laid under the sections that name them, then the overrides of the command line
-//      go on top (config_tree.hpp);
+//   2. sections are merged onto the files that they name, then the overrides of the command line
+//      are applied on top (config_tree.hpp);
 //   3. each section is read and checked by itself (config_workload.hpp, config_system.hpp,
 //      config_execution.hpp);
-//   4. what involves several sections is checked (config_training.hpp).
+//   4. rules between several sections are checked (config_training.hpp).
 // Syntax errors end step 1; everything later is collected and thrown at once.
 
 #include "io/config/load_config.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The word that chooses Calculon's model, or nothing.
+/// The value that chooses Calculon's model, or null.
 const YamlNode* calculon_preset(const YamlNode& root) {
   const YamlEntry* entry = root.find("equations");
   if (!entry) return nullptr;
@@ -140,7 +140,7 @@ Config parse_config(const std::string& text, const fs::path& name,
   return std::get<Config>(config_of({text, name.string()}, name, overrides, Kinds::OnlyMappings));
 }
 
-/// Trees with their files, by the changes that choose files.
+/// Trees with merged files, by the changes that choose files.
 struct ConfigTemplate::State {
   fs::path file;
   YamlNode tree;

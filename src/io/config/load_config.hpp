@@ -22,10 +22,10 @@
 
 namespace dfsearch {
 
-/// Below it a search could not begin: 16 MiB.
+/// With less memory, 16 MiB, a search could not begin.
 inline constexpr Bytes kLeastMemoryLimit{16777216.0};
 
-/// What a config says of the search itself; the command line overrides it.
+/// Settings of the search in a config; the command line overrides them.
 struct SearchSettings {
   double gap = 0.0;
   Seconds time_limit = Seconds::infinity();
@@ -37,14 +37,14 @@ struct Config {
   SearchSettings search;
   /// Of a machine whose chips are derived from a technology.
   std::optional<ChipDesign> design = std::nullopt;
-  /// The chip of the design, unless its budget leaves something to search.  If it is
-  /// infeasible, the machine of the problem cannot run anything.
+  /// The chip of the design, unless its budget leaves something to the search. If it is infeasible,
+  /// the machine of the problem cannot run anything.
   std::optional<Chip> chip = std::nullopt;
   Seconds launch_overhead{};  ///< of a GEMM alone on a chip (docs/technology.md, section 4)
   std::vector<std::string> notes = {};  ///< on how files of other programs were read
 };
 
-/// The text of a config with its files and changes in it, to be changed once more.
+/// The tree of a config with its files and changes merged, for further changes.
 struct ConfigSource {
   std::filesystem::path file;
   YamlNode tree;
@@ -68,21 +68,20 @@ struct TrainingConfig {
 
 /// A config of a deployment that serves (docs/serving.md).
 struct ServingConfig {
-  serving::Task task;              ///< chip of the first model of a fleet
-  serving::Fleet fleet;            ///< without models: there is one task alone
-  std::filesystem::path measured;  ///< a table of deployments that were measured; empty: none
+  serving::Task task;              ///< of a fleet: the task of its first model
+  serving::Fleet fleet;            ///< no models if there is a single task
+  std::filesystem::path measured;  ///< a table of measured deployments; empty: none
   SearchSettings search;
   std::shared_ptr<const ConfigSource> source;  ///< never null where it was loaded
   std::vector<std::string> notes = {};         ///< on how files of other programs were read
 };
 
-/// Any of them.
+/// A config of any kind.
 using AnyConfig = std::variant<Config, CalculonConfig, TrainingConfig, ServingConfig>;
 
-/// Reads a YAML or JSON config, follows its `from:` files, applies the
-/// overrides ("system.network.0.degree=16") and checks everything that can be
-/// checked without a search.  Throws one InputError with all that is wrong, a
-/// `file:line:column: key: what is wrong, what was expected` each.
+/// Reads a YAML or JSON config, follows its `from:` files, applies the overrides
+/// ("system.network.0.degree=16") and checks everything that can be checked without a search.
+/// Throws one InputError with all faults, each as `file:line:column: key: fault, expectation`.
 Config load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides);
 
 /// Loads a config of any kind: `equations: calculon` chooses Calculon's model, a section `training`
@@ -131,7 +130,7 @@ class ConfigTemplate {
   std::unique_ptr<State> state_;
 };
 
-/// Sections of a config, each of the name of the command that answers it.
+/// Sections of a config, each with the name of the command that answers it.
 inline constexpr std::array<std::string_view, 3> kClosedForms = {"linpack", "fourier",
                                                                  "collective"};
 

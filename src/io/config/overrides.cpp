@@ -69,8 +69,8 @@ void remove_key(YamlNode& node, const std::string& key) {
   std::erase_if(node.entries, [&](const YamlEntry& entry) { return entry.key == key; });
 }
 
-/// Puts the value at the rest of its path, from component `depth` on; `parent` is the component
-/// before.
+/// Puts the value at the rest of its path, from component `depth` on; `parent` is the preceding
+/// component.
 void apply_from(std::size_t depth, const Override& change, const std::string& parent,
                 YamlNode& node, InputMessages& messages) {
   const std::string& part = change.path[depth];
@@ -104,7 +104,7 @@ void apply_from(std::size_t depth, const Override& change, const std::string& pa
 }  // namespace
 
 std::vector<std::string> components_of(std::string_view key) {
-  // Deeper than any config; what is deeper is a mistake and not to be built.
+  // No config is deeper; a longer path is a mistake and must not create maps.
   constexpr std::size_t kDeepestPath = 16;
   std::vector<std::string> path = split(key);
   const bool has_gap =
@@ -134,7 +134,7 @@ std::vector<Override> parse_overrides(const std::vector<std::string>& texts,
       continue;
     }
     const std::string value = text.substr(equals + 1);
-    // An empty shell variable must not take a key away.
+    // An empty shell variable must not remove a key.
     if (value.find_first_not_of(" \t\r\n") == std::string::npos) {
       messages.add(change.place(), "", "expected a value after '=' (null removes the key)");
       continue;
@@ -187,7 +187,7 @@ bool have_same_chips(const YamlNode& a, const YamlNode& b) {
 struct Rated {
   const YamlEntry* machine = nullptr;
   std::vector<const YamlEntry*> rates;
-  std::string path;  ///< of the map of rates, as overrides have it
+  std::string path;  ///< path of the map of rates, as in overrides
 };
 
 std::vector<Rated> rated_machines(const YamlNode& root) {
@@ -214,7 +214,7 @@ const Place* replaced_at(const YamlEntry& machine) {
   return from != nullptr && from->value.place.is_override() ? &from->value.place : nullptr;
 }
 
-/// Whether an override replaces a key, or a map that it is in.
+/// Whether an override replaces the key, or a map around it.
 bool is_replaced(const std::string& key, const std::vector<Override>& changes) {
   const std::vector<std::string> path = components_of(key);
   const auto alike = [](const std::string& given, const std::string& part) {
@@ -231,7 +231,7 @@ void check_replaced(const Rated& own, const Rated& now, const fs::path& folder,
   if (own.machine == nullptr || now.machine == nullptr) return;
   const Place* place = replaced_at(*now.machine);
   if (place == nullptr) return;
-  // Whoever reads the sections reports what is wrong with them.
+  // Mistakes in the sections are reported by their readers.
   InputMessages others;
   const YamlNode before = with_files(own.machine->value, folder, ShelfKind::Systems, others);
   const YamlNode after = with_files(now.machine->value, folder, ShelfKind::Systems, others);

@@ -49,13 +49,13 @@ constexpr Type kOverlapOfKernels = kOneOf<Overlap, [](Overlap overlap) {
   return overlap == Overlap::None || overlap == Overlap::Perfect;
 }>;
 
-/// What is given must leave the framework something that it can run.
+/// Checks that the given values leave the framework a plan that it can run.
 void check_framework(const Task& task, Report& report) {
   for (const training::Decision& decision : training::decisions()) {
     const training::Values values = decision.allowed(task.choices);
     std::vector<std::string_view> lack;
     const bool runs_some = std::any_of(values.begin(), values.end(), [&](std::int64_t value) {
-      // Some of what is offloaded goes with some of ZeRO.
+      // Some kinds of offloading are possible only with some levels of ZeRO.
       for (int zero = 0; zero <= 3; ++zero) {
         training::Plan tried{.zero = zero};
         decision.set(tried, value);
@@ -71,14 +71,14 @@ void check_framework(const Task& task, Report& report) {
   }
 }
 
-/// Refuses keys for which the software has constants of its own, or lacks some.
+/// Refuses keys for which a stack has its own constants, or lacks constants.
 void check_beside_stack(const Task& task, Report& report) {
   if (report.given(&task.data_overlap)) {
     report.at_key(&task.data_overlap,
                   "not allowed with 'execution.stack', which has a 'data_overlap' of its own; "
                   "expected --set execution.stack.data_overlap=none to hide no exchange");
   }
-  // Whole layers are computed again by all software; `unknown` is a question about memory.
+  // All software can recompute whole layers; `unknown` is only about memory.
   for (const training::Recompute each : task.choices.recomputes) {
     using training::Recompute;
     const bool is_of_all = each == Recompute::Full || each == Recompute::Unknown;
@@ -98,14 +98,14 @@ void check_beside_stack(const Task& task, Report& report) {
   }
 }
 
-/// A list of modules is one choice: all of them are computed again.
+/// A list of modules is one choice: recompute all of them.
 void settle_recompute(std::vector<training::Recompute>& recomputes) {
   if (!std::all_of(recomputes.begin(), recomputes.end(), memory::is_listed)) return;
   for (std::size_t i = 1; i < recomputes.size(); ++i) recomputes[0] = recomputes[0] | recomputes[i];
   if (recomputes.size() > 1) recomputes.resize(1);
 }
 
-/// The keys of other plans for states of a weight.
+/// Reads the state keys of plans without a stack.
 void settle_states(Task& task, const Report& report) {
   training::StackChanges& changes = task.changes;
   if (report.given(&task.bytes.gradient) && !changes.gradient) {
@@ -274,7 +274,7 @@ const Schema& schema_of(Rows<Task>) {
           kBytes)};
   static const auto kFields = [] {
     std::vector<Field> fields(std::begin(kOthers), std::end(kOthers));
-    // Behind the framework and the objective.
+    // The choices come after the framework and the objective.
     const std::vector<Field> choices = training::choice_rows();
     fields.insert(fields.begin() + 2, choices.begin(), choices.end());
     return fields;

@@ -1,5 +1,4 @@
-// Rows of the model of a deployment, of the formats of its values and of the tokens that are
-// drafted.
+// Rows of the model of a deployment, of the formats of its values and of speculation.
 
 #include <fmt/format.h>
 
@@ -98,8 +97,8 @@ void check_model(void* object, Report& report) {
     report.at_map("expected fewer than 2^53 parameters");
 }
 
-/// The rows of a transformer by rule; a model of experts alone has no MLP, and heads divide the
-/// hidden size unless said.
+/// The rows of a transformer by rule. A model whose layers all have experts has no MLP; unless
+/// given, the size of a head is the hidden size over the heads.
 const Schema& served_model_rows() {
   static const std::vector<Field> kFields = [] {
     const Schema& rows = schema_of<LlmSection>();
@@ -181,7 +180,7 @@ const Schema& schema_of(Rows<serving::ModulePrecision>) {
 
 namespace {
 
-/// Only for the keys: code reads them.
+/// Rows for the documentation; code reads these keys.
 const Schema& module_rows() {
   static constexpr Type kFormats{.form = Form::Object, .schema = []() -> const Schema& {
                                    return schema_of(Rows<serving::ModulePrecision>{});

@@ -54,11 +54,13 @@ const Schema& schema_of(Rows<PoolDimensionSection>) {
   using D = PoolDimensionSection;
   static constexpr Field kFields[] = {
       field<&D::dimension, &NetworkDimension::topology>("topology", "how its members are joined"),
-      field<&D::dimension, &NetworkDimension::degree>("degree", "members", {.preset = "all chips"}),
+      field<&D::dimension, &NetworkDimension::degree>("degree", "number of members",
+                                                      {.preset = "all chips"}),
       field<&D::dimension, &NetworkDimension::bandwidth>(
-          "bandwidth", "of one link, one way", {.limits = kBandwidthLimits, .flags = kRequired}),
-      field<&D::dimension, &NetworkDimension::latency>("latency", "of one message over one link",
-                                                       {.limits = kLatencyLimits}),
+          "bandwidth", "bandwidth of one link in one direction",
+          {.limits = kBandwidthLimits, .flags = kRequired}),
+      field<&D::dimension, &NetworkDimension::latency>(
+          "latency", "latency of a message over one link", {.limits = kLatencyLimits}),
       field<&D::dimension, &NetworkDimension::both_ways>("both_ways", kBothWays)};
   return schema<D, kFields>("dimension of a pool");
 }
@@ -72,30 +74,35 @@ const Schema& schema_of(Rows<PeaksSection>) {
       element<4, &P::of>("nvfp4", "", kPeak), element<5, &P::of>("mxfp4", "", kPeak),
       element<6, &P::of>("fp4", "", kPeak),   element<7, &P::of>("int4", "", kPeak)};
   static_assert(serving::multiplied(serving::Number{8}) == serving::Number::Bf16 &&
-                serving::kNumbers == 10);  // the others are not multiplied
+                serving::kNumbers == 10);  // other formats have no products
   return schema<P, kFields>("peaks");
 }
 
 const Schema& schema_of(Rows<serving::Shares>) {
   using S = serving::Shares;
   static constexpr Field kFields[] = {
-      field<&S::matrix>("matrix", "of the peak, by products", {.limits = kServedShare}),
-      field<&S::matrix_8bit>("matrix_8bit", "of the peak of 8 bits, by products in them",
+      field<&S::matrix>("matrix", "share of the peak that products reach",
+                        {.limits = kServedShare}),
+      field<&S::matrix_8bit>("matrix_8bit", "share of the 8-bit peak that such products reach",
                              {.limits = kServedShare, .preset = "as `matrix`"}),
-      field<&S::matrix_4bit>("matrix_4bit", "of the peak of 4 bits, by products in them",
+      field<&S::matrix_4bit>("matrix_4bit", "share of the 4-bit peak that such products reach",
                              {.limits = kServedShare, .preset = "as `matrix`"}),
-      field<&S::experts>("experts", "of the peak, by products of experts",
+      field<&S::experts>("experts", "share of the peak that products of experts reach",
                          {.limits = kServedShare, .preset = "as other products"}),
       field<&S::experts_scale>("experts_scale",
-                               "as a share of `experts`, by products of many experts at once",
+                               "factor on `experts` for products of many experts at once",
                                {.limits = kServedShare}),
-      field<&S::experts_memory>("experts_memory", "of the memory bandwidth, by those",
+      field<&S::experts_memory>("experts_memory",
+                                "share of the memory bandwidth that these products reach",
                                 {.limits = kServedShare, .preset = "as `memory`"}),
-      field<&S::attention>("attention", "of the peak, by attention", {.limits = kServedShare}),
-      field<&S::memory>("memory", "of the memory bandwidth, by weights and values",
+      field<&S::attention>("attention", "share of the peak that attention reaches",
+                           {.limits = kServedShare}),
+      field<&S::memory>("memory", "share of the memory bandwidth that weights and values reach",
                         {.limits = kServedShare}),
-      field<&S::cache>("cache", "by keys and values", {.limits = kServedShare}),
-      field<&S::network>("network", "of the bandwidth of links", {.limits = kServedShare})};
+      field<&S::cache>("cache", "share of the memory bandwidth that keys and values reach",
+                       {.limits = kServedShare}),
+      field<&S::network>("network", "share of the bandwidth of links that is reached",
+                         {.limits = kServedShare})};
   return schema<S, kFields>("shares");
 }
 
@@ -168,12 +175,14 @@ const Schema& schema_of(Rows<serving::MeasuredClass>) {
 const Schema& schema_of(Rows<serving::ScanShares>) {
   using S = serving::ScanShares;
   static constexpr Field kFields[] = {
-      field<&S::products>("products", "of the peak of bf16, by state spaces and linear attention",
+      field<&S::products>("products",
+                          "share of the bf16 peak that state spaces and linear attention reach",
                           {.limits = kServedShare}),
-      field<&S::delta_rule>("delta_rule", "the same by delta rules", {.limits = kServedShare}),
-      field<&S::elementwise>("elementwise", "the same by work other than products",
+      field<&S::delta_rule>("delta_rule", "the same for delta rules", {.limits = kServedShare}),
+      field<&S::elementwise>("elementwise", "the same for work other than products",
                              {.limits = kServedShare}),
-      field<&S::index>("index", "of the peak of fp8, by an index", {.limits = kServedShare}),
+      field<&S::index>("index", "share of the fp8 peak that an index reaches",
+                       {.limits = kServedShare}),
       field<&S::start>("start", "least time of a scan of a pass", {.limits = kHostTime})};
   return schema<S, kFields>("shares of scans");
 }
@@ -220,7 +229,7 @@ const Schema& schema_of(Rows<PoolSystemSection>) {
 const Schema& schema_of(Rows<PoolSection>) {
   using P = PoolSection;
   static constexpr Field kFields[] = {
-      field<&P::name>("name", "different for each pool", {.flags = kRequired}),
+      field<&P::name>("name", "unique name of the pool", {.flags = kRequired}),
       field<&P::chips>("chips", "number of chips", {.limits = {1, 16777216}, .flags = kRequired}),
       field<&P::system>("system", "a chip and its network", {.flags = kRequired | kFromFile})};
   return schema<P, kFields>("pool");
@@ -228,7 +237,7 @@ const Schema& schema_of(Rows<PoolSection>) {
 
 namespace {
 
-/// A number with a word after it: "2 $/h".
+/// A number with a unit after it: "2 $/h".
 template <char... word>
 double number_before(std::string_view text) {
   constexpr char kWord[] = {word..., '\0'};

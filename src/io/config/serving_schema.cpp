@@ -93,7 +93,7 @@ void check_fleet(void* object, Report& report) {
   }
 }
 
-/// Refuses an objective or a limit of a quantity that no pool has.
+/// Refuses an objective or a limit on cost or energy if no pool has a price or power.
 void check_prices(const ServingSection& text, Report& report) {
   using serving::Objective;
   const auto has = [&](const auto& given) {
@@ -179,7 +179,7 @@ constexpr std::array kChoices = {
     field<&C::chunk>("chunk", "tokens of prefill in an iteration that decodes",
                      {.preset = "powers of two, 16 to 65536"})};
 
-/// The rows of a role of its own, which has no chunks of prefill beside decoding.
+/// The rows of a role that only prefills or decodes, and so has no chunks.
 const Schema& choices_alone() {
   static const std::vector<Field> kFields = [] {
     std::vector<Field> fields(kChoices<serving::RoleChoices>.begin(),
@@ -263,7 +263,7 @@ const Schema& schema_of(Rows<ServedSection>) {
 const Schema& schema_of(Rows<FleetModelSection>) {
   using M = FleetModelSection;
   static constexpr Field kFields[] = {
-      field<&M::name>("name", "different for each model", kNeeded),
+      field<&M::name>("name", "unique name of the model", kNeeded),
       field<&M::workload>("workload", "the model and its rate", kNeeded),
       field<&M::limits>("limits", "limits of this model, in place of those of the fleet")};
   return schema<M, kFields>("model of a fleet");
@@ -274,8 +274,9 @@ const Schema& schema_of(Rows<serving::Budget>) {
   static const Field kFields[] = {
       field<&B::price>("price", "price of all chips in use",
                        {.type = &kPriceOrNone, .limits = {0, 1e12}, .preset = "none"}),
-      field<&B::power>("power", "their power", {.limits = {0, 1e12}, .preset = "none"}),
-      field<&B::chips>("chips", "their number", {.preset = "none"})};
+      field<&B::power>("power", "power of all chips in use",
+                       {.limits = {0, 1e12}, .preset = "none"}),
+      field<&B::chips>("chips", "number of chips in use", {.preset = "none"})};
   return schema<B, kFields>("budget of a fleet");
 }
 

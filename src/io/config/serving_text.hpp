@@ -32,7 +32,7 @@ constexpr auto words(ServedKind) {
   return named<ServedKind>({{"llm_serving", ServedKind::LlmServing}});
 }
 
-/// Numbers to choose from; of products and the head, nothing: as the weights.
+/// Formats to choose from; empty for products and the head: those of the weights.
 struct PrecisionSection {
   std::array<serving::ModulePrecision, serving::kModules> modules;
   std::vector<serving::Number> dispatch, combine;
@@ -43,7 +43,7 @@ struct PrecisionSection {
   [[nodiscard]] std::vector<serving::Precision> all() const;
 };
 
-/// How often experts are chosen: the k-th in proportion to k to minus this.
+/// Popularity of experts: the k-th is chosen in proportion to k to the power of minus s.
 struct PopularitySection {
   double zipf = 0.0;
 };
@@ -134,12 +134,12 @@ const Schema& schema_of(Rows<FleetSection>);
 const Schema& schema_of(Rows<PoolSection>);
 const Schema& schema_of(Rows<ServingSection>);
 
-/// Limits of the share of a resource that is used.
+/// Range of the share of a resource that is used.
 inline constexpr Interval kServedShare{1e-6, 1.0};
 
-/// "2 $/h"
+/// Reads "2 $/h".
 const Type& price_per_hour();
-/// "40 /s"
+/// Reads "40 /s".
 const Type& requests_per_second();
 
 }  // namespace dfsearch

@@ -15,7 +15,7 @@ namespace {
 struct KindRow {
   ShelfKind kind;
   const char* folder;  ///< under configs/
-  const char* single;  ///< what one of the kind is called
+  const char* single;  ///< noun for one file of the kind
 };
 constexpr KindRow kKinds[] = {{ShelfKind::Systems, "systems", "system"},
                               {ShelfKind::Workloads, "workloads", "workload"},
@@ -45,8 +45,8 @@ std::string_view last_of(std::string_view name) {
   return name.substr(name.rfind('/') + 1);  // npos + 1 is 0
 }
 
-/// The part of a word that can be the name of a file of a kind: without ending and the folders that
-/// all files of the kind share.
+/// The part of a word that can be the name of a file of a kind: without the ending and the folders
+/// of this kind.
 std::string_view name_in(std::string_view word, ShelfKind kind) {
   for (const std::string_view ending : {".yaml", ".yml"}) {
     if (word.ends_with(ending)) word.remove_suffix(ending.size());
@@ -58,7 +58,7 @@ std::string_view name_in(std::string_view word, ShelfKind kind) {
   return word;
 }
 
-/// How a file of another kind is used; empty if there is none of this name.
+/// Advice on the use of a file of this name but another kind; empty if there is none.
 std::string use_of_other_kind(std::string_view word, ShelfKind wanted) {
   for (const ShelfKind kind :
        {ShelfKind::Systems, ShelfKind::Workloads, ShelfKind::Studies, ShelfKind::Configs}) {
@@ -81,7 +81,7 @@ std::string use_of_other_kind(std::string_view word, ShelfKind wanted) {
   return "";
 }
 
-/// Names with the folder and without.
+/// The nearest of the names, with and without their folders.
 std::string nearest_of(std::string_view word, ShelfKind kind) {
   std::vector<std::string_view> names;
   for (const ShelfFile& file : shelf(kind)) {
@@ -159,7 +159,7 @@ std::filesystem::path find_input(const std::string& word, ShelfKind kind) {
   const bool is_there = status.type() != std::filesystem::file_type::not_found;
   // A folder, such as the results of a study, may have the name by chance.
   const bool is_folder = std::filesystem::is_directory(status);
-  // What is there but cannot be read is reported by its reader.
+  // A file that exists but cannot be read is reported by its reader.
   if ((is_there && !is_folder) || find_on_shelf(std::filesystem::path(word))) return word;
   const std::string_view name = name_in(word, kind);
   if (const ShelfFile* file = find_on_shelf(kind, name)) return file->source();

@@ -11,7 +11,7 @@
 
 namespace dfsearch {
 
-/// Parts belong to technologies, which only chips of the shelf name.
+/// Parts are parts of technologies, and only chips of the shelf name them.
 enum class ShelfKind : std::uint8_t {
   Systems,
   Workloads,
@@ -34,7 +34,7 @@ struct ShelfFile {
   [[nodiscard]] std::string source() const;
   /// The first comment line, without its mark; empty if the file begins with something else.
   [[nodiscard]] std::string_view description() const;
-  /// Whether it is the shape of a transformer, which `model:` names.
+  /// Whether it is a transformer that `model:` may name.
   [[nodiscard]] bool is_model() const;
 };
 
@@ -44,26 +44,26 @@ const char* name_of(ShelfKind kind);
 /// All files of a kind, in alphabetical order of their names.
 std::span<const ShelfFile> shelf(ShelfKind kind);
 
-/// The file of a name, or null.
+/// The file with this name, or null.
 const ShelfFile* find_on_shelf(ShelfKind kind, std::string_view name);
-/// The file of a path as source() gives it, or null.
+/// The file with this source(), or null.
 const ShelfFile* find_on_shelf(const std::filesystem::path& source);
 bool is_on_shelf(const std::filesystem::path& path);
 
-/// Whether a `from:` names a file of the shelf: it then has neither a folder nor an ending.
+/// Whether a `from:` names a file of the shelf: such names have neither folder nor ending.
 bool is_shelf_name(std::string_view word);
 
-/// The file that `configs/...` means where no file has that path, or null.
+/// The file of the shelf that `configs/...` means if no file has that path, or null.
 const ShelfFile* find_path_on_shelf(ShelfKind kind, const std::filesystem::path& base,
                                     std::string_view word);
 
-/// "there is no 'x' ...", for a name that is not on the shelf, with the nearest that is.
+/// A message on a name that is not on the shelf, with the nearest name that is.
 std::string not_on_shelf(ShelfKind kind, std::string_view name);
 
-/// The file that a word of a user means: one of this path, else a config or study of the shelf by
-/// its name, with or without folders and ending: `gpt3_1t`, `configs/gpt3_1t.yaml`, else a model by
-/// its name.  Throws InputError, with the nearest names, for a word that means no file, and for a
-/// name that several files have.
+/// The file that a word of a user means: one with this path, else a config or study of the shelf,
+/// with or without folders and ending (`gpt3_1t`, `configs/gpt3_1t.yaml`), else a model of the
+/// shelf. Throws InputError, with the nearest names, for a word without a file, and for a name of
+/// several files.
 std::filesystem::path find_input(const std::string& word, ShelfKind kind);
 
 /// The names of configs of the shelf whose workload is this model, in alphabetical order.

@@ -12,13 +12,13 @@
 namespace dfsearch {
 namespace {
 
-/// The file as the section of a config; it has all its keys itself.
+/// The file as a section of a config; the file has no `from:`.
 YamlEntry section_of(const ShelfFile& file, const char* name) {
   YamlNode node = parse_yaml(std::string(file.text), file.source(), true);
   return {.key = name, .place = node.place, .value = std::move(node)};
 }
 
-/// `chips: 1`, for a reader that must have a number.
+/// `chips: 1`, for a reader that requires a number.
 YamlEntry one_chip(const Place& place) {
   YamlNode value;
   value.type = YamlNode::Type::Scalar;
@@ -27,7 +27,7 @@ YamlEntry one_chip(const Place& place) {
   return {.key = "chips", .place = place, .value = std::move(value)};
 }
 
-/// Values, choices, or the steps of a range.
+/// Number of values, choices, or steps of a range.
 std::size_t choices_of(const YamlNode& axis, InputMessages& messages) {
   if (const YamlEntry* choices = axis.find("choices")) return choices->value.entries.size();
   if (const YamlEntry* values = axis.find("values")) return values->value.items.size();
@@ -36,7 +36,7 @@ std::size_t choices_of(const YamlNode& axis, InputMessages& messages) {
   return static_cast<std::size_t>(read_count(*steps, {}, messages).value_or(0));
 }
 
-/// Whether both are in one list of `zip`, which is such a list or has some.
+/// Whether both axes are in the same list of `zip`, which is one list or several.
 bool walk_together(const YamlNode& study, const std::string& a, const std::string& b) {
   const auto has = [](const YamlNode& list, const std::string& name) {
     return std::any_of(list.items.begin(), list.items.end(),
@@ -76,7 +76,7 @@ WorkloadFigures workload_figures(const ShelfFile& file) {
   resolve_family(section.value, messages);
   const std::optional<Workload> workload = read_workload(section, pins, messages);
   messages.throw_if_any();
-  // Layers of several kinds have counts and no graph.
+  // Models with several kinds of layers have counts but no graph.
   const bool is_mixed = workload->transformer && workload->transformer->mixed;
   const Flops counted = is_mixed ? workload->counts->training_flop_per_token *
                                        static_cast<double>(workload->sequence) *

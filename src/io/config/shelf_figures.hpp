@@ -27,7 +27,7 @@ struct WorkloadFigures {
   std::optional<ModelCounts> counts;
 };
 
-/// Axes of a study that walk together, mostly one, and how many choices each has.
+/// Axes of a study that are zipped, mostly one, and the number of choices of each.
 struct DimensionOfStudy {
   std::vector<std::string> axes;
   std::size_t choices = 0;
@@ -38,8 +38,8 @@ struct StudyFigures {
   std::vector<DimensionOfStudy> dimensions;
 };
 
-/// Of a file of the kind in the name; throws InputError if it has a mistake.  A study is not
-/// checked further than its axes, as its bases are files that need not be there.
+/// The figures of a file of the kind in the name; throws InputError if it has a mistake. Of a study
+/// only the axes are checked, as the files of its bases need not exist.
 SystemFigures system_figures(const ShelfFile& file);
 WorkloadFigures workload_figures(const ShelfFile& file);
 StudyFigures study_figures(const ShelfFile& file);

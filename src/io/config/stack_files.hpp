@@ -10,8 +10,8 @@
 
 namespace dfsearch {
 
-/// By a name of configs/stacks, or the path of a file from `directory`.  Nothing, and messages
-/// that name `place`, if there is none or it has a mistake.
+/// Loads a stack by a name of configs/stacks, or the path of a file from `directory`. Returns
+/// nothing, and adds messages at `place`, if there is none or it has a mistake.
 std::optional<stack::Stack> load_stack(const std::string& name,
                                        const std::filesystem::path& directory, const Place& place,
                                        InputMessages& messages);
@@ -20,7 +20,7 @@ std::optional<stack::MeasuredChip> load_measured_chip(const std::string& name,
                                                       const std::filesystem::path& directory,
                                                       const Place& place, InputMessages& messages);
 
-/// What is wrong with a precision on a chip, or an empty text.
+/// A message if the chip has no measured products of a precision, or an empty text.
 std::string missing_precision(const stack::MeasuredChip& chip, stack::Precision precision);
 
 }  // namespace dfsearch

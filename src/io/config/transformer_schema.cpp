@@ -14,7 +14,7 @@ namespace {
 
 constexpr Interval kParameters{0.0, kMostParameters};
 constexpr Interval kWork{0.0, 1e36};
-// A graph of a hundred thousand kernels is no layer any more.
+// Limits the graph to about a hundred thousand kernels.
 constexpr double kMostRepeated = 1'024;
 
 constexpr Type kPass = flag_type([] { return std::vector<Choice>{{"prefill", 0}, {"decode", 1}}; });

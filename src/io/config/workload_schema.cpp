@@ -13,12 +13,12 @@ using W = WorkloadSection;
 using K = KernelSection;
 
 constexpr Interval kElements{1.0, kMostParameters};
-// Chains of generated kernels: more than any machine factors or any model has.
+// Limits of chains of generated kernels, which no model and no factorization reaches.
 constexpr double kMostSteps = 10'000;
 constexpr double kMostPanels = 100'000;  // of HPL, where El Capitan had 49,700
 constexpr double kMostKernelSteps = 1e9;
 constexpr double kMostSide = 1e9;                // of the extents of LSTM layers
-constexpr std::size_t kMostKernels = 1'000'000;  // and tensors; a file has no room for more
+constexpr std::size_t kMostKernels = 1'000'000;  // also of tensors; a file cannot hold more
 constexpr double kMostOperands = 6;
 constexpr double kMostNumbers = 1e9;  // of values of a kernel
 
@@ -36,7 +36,7 @@ constexpr Field own(std::string_view key, std::string_view doc, const Extra& ext
   return field<&K::kernel, member>(key, doc, extra);
 }
 
-// Rows that several kinds have.
+// Rows that several kinds share.
 
 constexpr Field kKind =
     common<&Workload::kind>("kind", "the computation, which determines the other keys", kNeeded);
@@ -58,11 +58,11 @@ const Schema& schema_of(Rows<Communication>) {
   static constexpr Type kGroup = list_type<std::int64_t, Form::List>({}, 32);
   static constexpr Field kFields[] = {
       field<&C::type>("type", "", kNeeded),
-      field<&C::bytes>("bytes", "none for gradients",
-                       {.limits = kTraffic, .preset = "required, but none for gradients"}),
+      field<&C::bytes>("bytes", "bytes of the exchange; not for gradients",
+                       {.limits = kTraffic, .preset = "required, except for gradients"}),
       field<&C::group>(
           "group",
-          "chips of an all_reduce, all_gather or all_to_all: by turns a number of members and a "
+          "chips of an all_reduce, all_gather or all_to_all: alternately a number of members and a "
           "factor of their distance, innermost first; [1, 8, 4] is 4 chips at a distance of 8",
           {.type = &kGroup, .preset = "by the type"})};
   return schema<C, kFields>("communication", &check_communication);
@@ -80,14 +80,14 @@ const Schema& schema_of(Rows<Attention>) {
 
 const Schema& schema_of(Rows<KernelSection>) {
   static constexpr Field kFields[] = {
-      own<&Kernel::name>("name", "different for each kernel", kNeeded),
+      own<&Kernel::name>("name", "unique name of the kernel", kNeeded),
       own<&Kernel::kind>(
           "kind",
           "a product with a resident weight of `M` x `K`, or of two streamed inputs; elementwise "
           "with one or two inputs; fused attention of `outer` heads, `K` elements of a query and a "
           "key, `M` of a value",
           kNeeded),
-      field<&K::mode>("mode", "which part of a core runs it",
+      field<&K::mode>("mode", "the part of a core that runs it",
                       {.preset = "simd for elementwise kernels, systolic for others"}),
       own<&Kernel::outer>("outer", "products or heads side by side"),
       own<&Kernel::m>("M", "rows of an output"),
@@ -109,17 +109,17 @@ const Schema& schema_of(Rows<KernelSection>) {
           "explicit traffic to memory of a tensor group, divided among its "
           "chips; with a weight, that of the weight",
           {.limits = kTraffic}),
-      own<&Kernel::repeat>("repeat", "how often its inputs stream through"),
+      own<&Kernel::repeat>("repeat", "number of times that its inputs stream through"),
       own<&Kernel::steps>(
           "steps",
-          "number of steps, one after the other, each with an equal share of the columns; tensors "
-          "with `next_step` are what a step waits for ([model.md](model.md#14-steps))",
+          "number of steps in sequence, each with an equal share of the columns; a step waits for "
+          "the tensors with `next_step` ([model.md](model.md#14-steps))",
           {.limits = {1, kMostKernelSteps}}),
       own<&Kernel::skip_weight>("skip_weight", "true: the weight takes no SRAM"),
       own<&Kernel::spread>(
           "spread",
-          "over which chips: a sharded loop over the tensor dimensions; `M` and `K` over the two "
-          "sides of the grid of all chips; `N` over all chips"),
+          "the chips that divide it: the tensor dimensions divide a sharded loop; the two sides of "
+          "the grid of all chips divide `M` and `K`; all chips divide `N`"),
       own<&Kernel::attention>(
           "attention",
           "tokens that the last query may see, at most `window` of them (all), and whether earlier "
@@ -137,10 +137,11 @@ const Schema& schema_of(Rows<KernelSection>) {
                              {.preset = "`outer`"}),
       own<&Kernel::parameters>("parameters", "elements stored beside the weight",
                                {.limits = kElements}),
-      own<&Kernel::tokens>("tokens",
-                           "of a GEMM with empty columns: number of the others, at most `outer` · "
-                           "`N` (`K` if that is tiled)",
-                           {.limits = kElements, .preset = "all"}),
+      own<&Kernel::tokens>(
+          "tokens",
+          "of a GEMM with empty columns: number of columns that are not empty, at most "
+          "`outer` · `N` (`K` if that is tiled)",
+          {.limits = kElements, .preset = "all"}),
       own<&Kernel::coupled>(
           "coupled",
           "of an elementwise kernel whose rows depend on each other: number of rows of sums or "
@@ -178,10 +179,10 @@ const Schema& schema_of(Rows<TensorSection>) {
       field<&T::rows>("rows", "number of rows of a value that is a part of the output",
                       {.limits = kElements, .preset = "`outer` · `M` of `from`"}),
       field<&T::next_layer>("next_layer",
-                            "it leads to a kernel of the next layer; between backward kernels to "
-                            "one of the layer before"),
-      field<&T::next_step>(
-          "next_step", "it leads to the next step of a kernel with an equal number of `steps`")};
+                            "whether it leads to a kernel of the next layer; between backward "
+                            "kernels to one of the previous layer"),
+      field<&T::next_step>("next_step",
+                           "whether it leads to the next step of a kernel with as many `steps`")};
   return schema<T, kFields>("tensor");
 }
 
@@ -240,10 +241,10 @@ const Schema& dlrm_schema() {
       kWord,
       field<&W::dlrm, &D::shape, &DlrmShape::mlp>("mlp", "width of the layers", kNeeded),
       field<&W::dlrm, &D::shape, &DlrmShape::bottom>(
-          "bottom", "MLPs before the embeddings join",
+          "bottom", "number of MLPs before the embeddings are joined",
           {.limits = {1, kMostSteps / 2}, .flags = kRequired}),
       field<&W::dlrm, &D::shape, &DlrmShape::top>(
-          "top", "MLPs after", {.limits = {0, kMostSteps / 2}, .flags = kRequired}),
+          "top", "number of MLPs afterwards", {.limits = {0, kMostSteps / 2}, .flags = kRequired}),
       field<&W::dlrm, &D::tables, &E::tables>("tables", "number of embedding tables", kNeeded),
       field<&W::dlrm, &D::tables, &E::rows>("rows", "rows of a table", kNeeded),
       field<&W::dlrm, &D::tables, &E::embedding>("embedding", "elements of a row", kNeeded),

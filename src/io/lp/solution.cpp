@@ -185,7 +185,7 @@ class SolutionReader {
     if (!any || messages_.count() > 0) return;
     const auto kernel = static_cast<std::size_t>(missing - found.begin());
     messages_.add(file(), "",
-                  fmt::format("no {}[{},...] is 1, though those of other kernels are", symbol,
+                  fmt::format("no column {}[{},...] is 1, as other kernels have", symbol,
                               names_.of(KernelId(kernel))));
   }
 
@@ -298,8 +298,8 @@ LayerDecisions given_decisions(const Problem& problem, const Mapping* mapping) {
 Mapping mapping_of(const MilpSolution& solution, const Problem& problem, const Mapping* mapping) {
   if (solution.partition.empty() && mapping == nullptr) {
     throw InputError(
-        "the solution decides the sharding (columns S) but no partitions (columns A): give those "
-        "of a result with --mapping FILE");
+        "the solution decides the sharding (columns S) but no partitions (columns A): give "
+        "the partitions of a result with --mapping FILE");
   }
   const LayerDecisions decisions = given_decisions(problem, mapping);
   Mapping result{.network = decisions.network,

@@ -1,5 +1,5 @@
 #pragma once
-// Answers that files hold: results of a search, or YAML with their keys (docs/results.md,
+// Answers in files: results of a search, or YAML with their keys (docs/results.md,
 // docs/serving.md).  The functions throw one InputError with all mistakes,
 // `file:line:column: key: ...`.
 
@@ -17,20 +17,20 @@
 
 namespace dfsearch {
 
-/// The config rules the mapping out by a decision that it fixes.
+/// Thrown if the config fixes a decision and so rules the mapping out.
 class RuledOutMapping : public InputError {
  public:
   using InputError::InputError;
 };
 
-/// Checks names and degrees against the problem; `evaluate` checks the fit.  The file may leave out
-/// the network (the config has one), the sharding (least bytes), micro-batch and tile, if the
-/// config gives them, and cores.  Throws a RuledOutMapping if the only mistakes are such decisions.
+/// Checks names and degrees against the problem; `evaluate` checks whether it fits. The file may
+/// omit the network, micro-batch and tile, if the config gives them, the sharding (then that of
+/// least bytes), and cores. Throws a RuledOutMapping if the only mistakes are such decisions.
 Mapping load_mapping(const std::filesystem::path& file, const Problem& problem);
-/// Reads it from text; `name` stands for the file in messages.
+/// Reads a mapping from text; `name` is the file in messages.
 Mapping parse_mapping(const std::string& text, const std::string& name, const Problem& problem);
 
-/// The key `split` of a result, which has each share that the budget leaves out.  Returns nothing
+/// The key `split` of a result, which has each share that the budget leaves open. Returns nothing
 /// and adds reasons if the search has no such split.
 std::optional<GridPoint> load_split(const std::filesystem::path& file, const ChipDesign& design,
                                     RuledOut& reasons);

@@ -1,5 +1,5 @@
 #pragma once
-// Keys that the answers of several kinds of questions have in common (docs/results.md).
+// Keys that several kinds of answers have in common (docs/results.md).
 
 #include <cmath>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace dfsearch {
 
-/// Counts of a model; null for workloads that are no model with known counts.
+/// Counts of a model; null for workloads without known counts.
 template <>
 inline constexpr auto kKeys<ModelCounts> = DFSEARCH_KEYS(ModelCounts, parameters, active_parameters,
                                                          matmul_parameters, training_flop_per_token,
@@ -59,8 +59,8 @@ inline Json scope_json(const Scope& scope) {
   return json_list(scope, [](const FixedBeforehand& fixed) -> Json { return fixed.name; });
 }
 
-/// Puts the tokens per second of all chips, of one and per dollar of the machine; null if none are
-/// known or nothing has a price.
+/// Puts the tokens per second of all chips, per chip and per dollar of the machine; null for
+/// unknown ones and without a price.
 inline void put_rates(Json& json, std::optional<double> tokens, std::int64_t chips, Dollars price) {
   json["tokens_per_second"] = value_json(tokens);
   json["tokens_per_s_per_chip"] =
@@ -69,7 +69,7 @@ inline void put_rates(Json& json, std::optional<double> tokens, std::int64_t chi
       tokens && price > Dollars{} ? json_number(*tokens / price.in_base_units()) : Json();
 }
 
-/// The energy of a step that makes `tokens`, if it makes some; null without energies.
+/// The energy of a step and, if it makes `tokens`, of a token; null without energies.
 Json energy_json(const std::optional<Energy>& energy, std::optional<double> tokens);
 
 /// Puts the keys `status` to `utilization` of a whole result.
@@ -87,7 +87,7 @@ void put_answer(Json& json, const Result& result) {
   put(json, DFSEARCH_KEYS(std::decay_t<decltype(*cost)>, step_time, utilization), cost);
 }
 
-/// An answer in `top`, with the keys of put_answer.
+/// An answer in the list `top`, with the keys of put_answer.
 template <class Found>
 Json ranked_json(const Found& found) {
   const auto* cost = found.cost ? &*found.cost : nullptr;
@@ -97,7 +97,7 @@ Json ranked_json(const Found& found) {
   return json;
 }
 
-/// The best parallelisms, best first; `put_rest` adds the keys of its kind of answer to each.
+/// The best parallelisms, best first; `put_rest` adds the keys of this kind of answer to each.
 template <class Result, class PutRest>
 Json top_json(const Result& result, const PutRest& put_rest) {
   Json list = Json::array();
@@ -112,7 +112,7 @@ Json top_json(const Result& result, const PutRest& put_rest) {
   return list;
 }
 
-/// Number of answers to choose from, as a power of ten; null if it is not known.
+/// Decimal logarithm of the size of the search space; null if it is not known.
 inline Json counted_space(std::optional<double> count) {
   return {{"total", count && *count > 0.0 ? json_number(std::log10(*count)) : Json()}};
 }

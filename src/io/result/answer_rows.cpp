@@ -13,7 +13,7 @@ bool may_be_negative(const std::string& key) {
   return key == "change" || key == "gain" || key == "price_of_peak" || key == "power_of_peak";
 }
 
-/// The path to a negative number below the value, and the number; empty if there is none.
+/// The path to a negative number in the value, and the number; empty if there is none.
 std::string negative_in(const Json& value) {
   if (value.is_number() && value.get<double>() < 0.0) return " " + value.dump();
   if (!value.is_structured()) return "";

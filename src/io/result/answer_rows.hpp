@@ -5,8 +5,8 @@
 //   inline constexpr auto kKeys<MemoryUse> = DFSEARCH_KEYS(MemoryUse, weights, gradients, total);
 //
 // A key is the name of its member, or of a function of the struct without arguments, unless the row
-// gives another one.  Values are plain numbers in SI base units, words of enumerations, lists and
-// objects; null stands for no value.
+// gives another one. Values are plain numbers in SI base units, words of enumerations, lists and
+// objects, or null for no value.
 
 #include <algorithm>
 #include <array>
@@ -27,7 +27,7 @@ namespace dfsearch {
 struct AnswerRow {
   std::string_view key;
   Json (*json)(const void* object) = nullptr;
-  bool only_above_zero = false;  ///< whether the key is left out unless the value is above zero
+  bool only_above_zero = false;  ///< whether the key is omitted unless the value is above zero
 };
 using AnswerRows = std::span<const AnswerRow>;
 
@@ -39,12 +39,12 @@ inline constexpr std::array<AnswerRow, 0> kKeys{};
 void put(Json& map, AnswerRows rows, const void* object);
 Json object_json(AnswerRows rows, const void* object);
 
-/// The last check of an answer of any kind: sizes, times, shares, rates and counts are never
-/// negative, and differences may be.  Throws InternalError with the path of a wrong number.
+/// The last check of an answer of any kind: sizes, times, shares, rates and counts must not be
+/// negative, differences may be. Throws InternalError with the path of a wrong number.
 void check_signs(const Json& answer);
 
 inline Json value_json(Json&& value) { return std::move(value); }
-/// A value as answers have it.
+/// The JSON of a value of an answer.
 template <class T>
 Json value_json(const T& value) {
   if constexpr (std::is_same_v<T, bool> || std::is_integral_v<T> ||
@@ -102,7 +102,7 @@ constexpr std::array<AnswerRow, 1> key(std::string_view name, bool only_above_ze
   return {row};
 }
 
-/// An object of some keys of the same object.
+/// A nested JSON object with some keys of the same object.
 template <class Object, const auto& rows>
 constexpr std::array<AnswerRow, 1> nested(std::string_view name) {
   return {

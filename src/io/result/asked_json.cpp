@@ -47,7 +47,7 @@ Json asked_workload_json(const training::Task& task) {
 }
 
 Json asked_workload_json(const serving::Task& task) {
-  // The deployment names the open values.
+  // Open values are in the deployment.
   Json precision = Json::object();
   for (const serving::PrecisionOf& of : serving::kPrecisionOf) {
     if (!task.is_open(of)) precision[of.name] = name_of(of.get(task.precisions.front()));

@@ -24,13 +24,13 @@ Json asked_workload_json(const serving::Task& task);
 Json asked_pools_json(const serving::Task& task);  ///< `peak` of linear layers, for each chip
 Json asked_limits_json(const serving::Limits& limits);
 
-/// Null where a search over budgets found no chip; unlimited capacities are null, as is the SRAM
-/// of a machine that has none.
+/// Null if a search over budgets found no chip. Unlimited capacities are null, and so is the SRAM
+/// of a machine without any.
 Json asked_machine_json(const Machine& machine);
 
-/// Nothing for a machine without SRAM.
+/// The SRAM of a chip; nothing for a machine without SRAM.
 std::optional<Bytes> sram_of(const Machine& machine);
-/// Nothing for a network that was measured.
+/// The name of the topology; nothing for a measured network.
 std::optional<std::string_view> topology_of(const NetworkDimension& dimension);
 inline const MemoryTier& first_memory(const Machine& machine) { return machine.memory[0]; }
 
@@ -49,8 +49,8 @@ inline constexpr auto kMachineKeys =
 /// Kernels and tensors of a layer, for one sample.
 Json asked_graph_json(const Workload& workload);
 
-/// The files of the shelf: an object with a list for each of the kinds, which are among systems,
-/// workloads and studies; null where a file leaves something to the config.
+/// The files of the shelf: an object with a list for each of the kinds, which may be systems,
+/// workloads and studies; null for values that a file leaves to the config.
 std::string shelf_json(std::span<const ShelfKind> kinds);
 
 }  // namespace dfsearch

@@ -20,7 +20,7 @@ Json budget_json(const ChipDesign& design, const Split& split) {
 constexpr auto kPointKeys = join(DFSEARCH_KEYS(OperatingPoint, voltage, frequency),
                                  key<OperatingPoint, &OperatingPoint::limit>("state"));
 
-/// The operating point, between other keys of its part.
+/// Puts the operating point of a part.
 template <class Part>
 Json part_json(const Part& part, AnswerRows before, AnswerRows after) {
   Json json = object_json(before, &part);
@@ -99,7 +99,7 @@ const char* effect_of(const BudgetGain& gain) {
   return "";
 }
 
-/// Nothing where it is not known.
+/// The step time; nothing if it is not known.
 std::optional<Score> step_time_of(const BudgetGain& gain) {
   return gain.known == WhatIf::Known ? std::optional(gain.objective) : std::nullopt;
 }

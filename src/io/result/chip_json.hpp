@@ -13,8 +13,8 @@ namespace dfsearch {
 /// The shares that the budget leaves to the search, as fractions, by class.
 Json split_json(const ChipDesign& design, const Chip& chip);
 
-/// Areas in mm2, edges in mm, everything else in SI base units; null for values that a given one
-/// hides.  `system` is the machine with this chip.
+/// Areas in mm2, edges in mm, everything else in SI base units; null for derived values that a
+/// given value replaces. `system` is the machine with this chip.
 Json chip_json(const ChipDesign& design, const Chip& chip, const Machine& system);
 
 Json best_splits_json(const ChipDesign& design, const DesignResult& result);

@@ -66,13 +66,13 @@ std::size_t read_precision(MapReader& reader, const Task& task) {
   }
   own.finish();
   if (left.empty()) {
-    reader.messages().add(entry->value.place, "precision", "is none that the config leaves");
+    reader.messages().add(entry->value.place, "precision", "the config does not allow this one");
     return 0;
   }
   return left.front();
 }
 
-/// The question itself refuses more chips than the pool has.
+/// Checks the degrees.  More chips than the pool has are refused later.
 void check(const Role& role, const Task& task, MapReader& reader) {
   const serving::Structure& s = role.structure;
   // Computed in doubles, since the product may exceed 64 bits.
@@ -80,8 +80,8 @@ void check(const Role& role, const Task& task, MapReader& reader) {
                        serving::real(s.attention_data) * serving::real(role.replicas);
   if (chips > serving::real(task.pools[s.pool].chips) || has_room(task, role)) return;
   reader.messages().add(reader.place(), reader.name(),
-                        "the model or the network has no room for such degrees: tensor divides "
-                        "the heads, expert the chips of a stage and the experts");
+                        "the model or the network does not allow such degrees: tensor must "
+                        "divide the heads, expert the chips of a stage and the experts");
 }
 
 Deployment read_deployment(const YamlNode& node, const Task& task, InputMessages& messages) {
@@ -119,7 +119,7 @@ Deployment read_deployment(const YamlNode& node, const Task& task, InputMessages
   return deployment;
 }
 
-/// The value under one key after the other; null if there is none.
+/// The value at a path of keys; null if there is none.
 const YamlNode* found(const YamlNode& root, std::initializer_list<const char*> keys) {
   const YamlNode* node = &root;
   for (const char* key : keys) {

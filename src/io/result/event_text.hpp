@@ -1,5 +1,5 @@
 #pragma once
-// Events of a search, one JSON object a line (docs/results.md).
+// Events of a search, one JSON object per line (docs/results.md).
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace dfsearch {
 
 struct AnswerJson;
 
-/// The workload and the machine of a search; whole steps and deployments have no list of kernels.
+/// Workload and machine of a search; those of whole steps and deployments have no list of kernels.
 struct SearchSubject {
   const char* workload = "";
   std::optional<std::size_t> kernels, tensors;
@@ -23,7 +23,7 @@ struct SearchSubject {
 // Each event is one line with its newline; times are in seconds since the search began, earlier
 // runs of a resumed one included.
 
-/// `title` names the config, `before` is the effort of earlier runs.
+/// `title` is the name of the config, `before` the effort of earlier runs.
 std::string start_event(const SearchSubject& subject, const std::string& title, int threads,
                         const SearchStats& before);
 std::string progress_event(const Progress& progress);
@@ -31,7 +31,7 @@ std::string progress_event(const Progress& progress);
 std::string incumbent_event(const Progress& progress, const AnswerJson& answer);
 std::string checkpoint_event(const SearchStats& stats, const std::string& file,
                              std::size_t open_nodes, std::size_t bytes);
-/// A limit or a signal has ended the search.
+/// Event that a limit or a signal has ended the search.
 std::string stop_event(Seconds time, StopReason reason);
 /// `objective` belongs to the best answer, if there is one.
 std::string done_event(const Proof& certainty, std::optional<Score> objective,

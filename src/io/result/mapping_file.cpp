@@ -45,7 +45,7 @@ class MappingReader {
     // The other keys of a result do not describe the mapping.
     if (map.optional("dfsearch") == nullptr) map.finish();
     throw_if_any();
-    // Only now, when the rest makes sense: it can take a while.
+    // Done last, once the rest is valid, since it may take long.
     if (!has_sharding) mapping_.sharding = least_bytes_sharding(problem_);
     return std::move(mapping_);
   }
@@ -66,7 +66,7 @@ class MappingReader {
 
   [[nodiscard]] const DataflowGraph& graph() const { return problem_.workload.graph; }
 
-  /// The entry of a key; a result has null where it has no value.
+  /// The entry of a key; null values of results count as absent.
   static const YamlEntry* given(MapReader& map, std::string_view key) {
     const YamlEntry* entry = map.optional(key);
     return entry != nullptr && entry->value.type != YamlNode::Type::Null ? entry : nullptr;
@@ -89,8 +89,8 @@ class MappingReader {
     return in_config.value_or(1);
   }
 
-  // A mapping made for other degrees and strategies than the config fixes is
-  // refused: the same partitions would mean something else.
+  // Refuses a mapping with other degrees and strategies than the config fixes, for which its
+  // partitions have another meaning.
   void read_network(MapReader& map) {
     const std::vector<NetworkDimension>& dimensions = problem_.system.network;
     for (const NetworkDimension& dimension : dimensions) {
@@ -201,14 +201,14 @@ class MappingReader {
     for (std::size_t p = 0; p < list->value.items.size(); ++p) {
       next = read_partition(list->value.items[p], fmt::format("partitions.{}", p), next) + 1;
     }
-    // A misspelt name is one mistake, not a second one for the kernel it means.
+    // A misspelt name must not cause a second message about the intended kernel.
     if (messages_.count() != before) return;
     report_missing(list->place, list->key, "in no partition",
                    [&](std::size_t k) { return mapping_.partition[k] >= 0; });
     take_cores(*list);
   }
 
-  /// Returns the index of the partition: the one it gives, or `next`.
+  /// Returns the index of the partition: the given one, or `next`.
   std::int64_t read_partition(const YamlNode& node, const std::string& name, std::int64_t next) {
     MapReader map(node, name, node.place, messages_);
     std::int64_t index = next;
@@ -260,8 +260,8 @@ class MappingReader {
     }
   }
 
-  /// Without any, evaluate allocates them; a given utilization stands in for
-  /// every allocation.
+  /// Reads the cores. Without them, evaluate allocates cores; a given utilization makes them
+  /// irrelevant.
   void take_cores(const YamlEntry& list) {
     const bool any = std::any_of(cores_.begin(), cores_.end(),
                                  [](const auto& grid) { return grid.has_value(); });
@@ -311,10 +311,10 @@ class MappingReader {
   std::vector<std::optional<CoreGrid>> cores_;
   std::unordered_map<std::string, std::size_t> kernel_ids_;
   InputMessages messages_;
-  std::size_t ruled_out_ = 0;  // messages that name a ruled out decision
+  std::size_t ruled_out_ = 0;  // number of messages about decisions that the config rules out
 };
 
-/// Shares are quotients of amounts, so multiples of the step are met up to rounding.
+/// Shares are quotients of amounts, so they are multiples of the step only up to rounding.
 constexpr double kRounding = 1e-9;
 
 struct Section {

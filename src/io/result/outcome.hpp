@@ -14,9 +14,9 @@
 
 namespace dfsearch {
 
-/// A view: everything it points to must outlive it.  `mapping` and `cost` are
-/// null when there is none, `search` when a given mapping was evaluated.  Without a chip that
-/// could be built there is nothing but the chip.
+/// A view: everything it points to must outlive it. `mapping` and `cost` are null if there is none,
+/// `search` if a given mapping was evaluated. If no chip can be built, everything but the chip is
+/// null.
 struct Outcome {
   const Problem* problem = nullptr;
   SearchStatus status = SearchStatus::NoSolution;
@@ -24,9 +24,9 @@ struct Outcome {
   const Cost* cost = nullptr;
   const Infeasible* infeasible = nullptr;
   const SearchResult* search = nullptr;
-  const ChipDesign* design = nullptr;  ///< with the chip, where it is derived
+  const ChipDesign* design = nullptr;  ///< set with the chip, if that is derived
   const Chip* chip = nullptr;
-  const DesignResult* split = nullptr;  ///< where the budget was searched
+  const DesignResult* split = nullptr;  ///< if the budget was searched
 
   [[nodiscard]] static Outcome of(const Problem& problem, const SearchResult& result) {
     return {.problem = &problem,

@@ -41,7 +41,7 @@ Json parallelism_json(const Plan& plan) {
           {"data", degrees.replicas()}};
 }
 
-/// How each dimension is divided among the roles, innermost first; `data` without `expert`.
+/// Division of each dimension among the roles, innermost first; here `data` excludes `expert`.
 Json network_json(const Plan& plan) {
   return json_list(plan.network, [](const Division& dimension) {
     Json roles = Json::object();
@@ -56,7 +56,7 @@ Json network_json(const Plan& plan) {
   });
 }
 
-/// Numbers, words, and lists of modules that are computed again.
+/// The value of a decision: a number, a word, or a list of modules to recompute.
 Json taken_json(const Decision& decision, const Plan& plan) {
   const Type& type = *decision.taken.type;
   if (type.form != Form::Choice) {
@@ -66,7 +66,7 @@ Json taken_json(const Decision& decision, const Plan& plan) {
   return words.size() == 1 ? Json(words.front()) : Json(words);
 }
 
-/// The keys of the section `training`, where the object can stand.
+/// The decisions as keys of the section `training`.
 Json shape_json(const Plan& plan) {
   Json json = Json::object();
   for (const Decision& decision : training::decisions()) {
@@ -102,7 +102,7 @@ constexpr auto kTimeKeys = join(DFSEARCH_KEYS(StepParts, compute, recompute, ten
                                 key<StepParts, &StepParts::host>("host", true));
 Json time_json(const PlanCost& cost) { return object_json(kTimeKeys, &cost.parts); }
 
-/// With a stack: the bytes at each level, and the parts of the moment when most is held.
+/// With a stack: the bytes at each level, and the parts of the peak.
 Json judgement_json(const training::MemoryJudgement& judgement) {
   Json json = Json::object();
   for (const memory::Level level : memory::kLevels) {
@@ -158,7 +158,7 @@ const char* exchange_name(Exchange exchange) {
   return exchange == Exchange::AllReduce ? "all_reduce" : "all_to_all";
 }
 
-/// `bytes` are the bytes that each chip puts in.
+/// `bytes` are the bytes that each chip contributes.
 Json exchange_json(const BlockExchange& exchange, Phase phase, const training::Degrees& degrees) {
   const bool pieces =
       exchange.exchange == Exchange::AllGather || exchange.exchange == Exchange::AllToAll;
@@ -170,8 +170,7 @@ Json exchange_json(const BlockExchange& exchange, Phase phase, const training::D
           {"bytes", number(share * exchange.whole)}};
 }
 
-/// The work of a micro-batch, part by part; null with a stack, whose exchanges are counted
-/// otherwise.
+/// The work of a micro-batch, part by part; null with a stack, which counts exchanges differently.
 Json work_json(const training::Task& task, const training::Plan& plan,
                const training::Fusions& fusions) {
   if (task.stack) return {};
@@ -299,7 +298,7 @@ Json infeasible_json(const training::Task& task, const PlanResult& result) {
   return json;
 }
 
-/// The step with each other value of the switches of experts.
+/// The step time with each other value of the switches of experts.
 Json switches_json(const training::Task& task, const PlanResult& result) {
   if (!task.stack || !result.plan) return {};
   return json_list(training::switch_times(task, result.assumed, *result.plan),

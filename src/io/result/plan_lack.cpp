@@ -13,11 +13,11 @@ std::string no_plan_text(const training::Task& task, const training::NoPlan& why
         name_of(*task.framework));
   }
   if (!why.unsupported.empty()) {
-    return fmt::format("{} runs no plan of all that is given: {}", name_of(*task.framework),
+    return fmt::format("{} runs no plan with all given values: {}", name_of(*task.framework),
                        fmt::join(why.unsupported, "; "));
   }
-  std::string text = "no plan has all that is given";
-  text += why.pins.empty() ? ", nor with any one of it left open"
+  std::string text = "no plan has all given values";
+  text += why.pins.empty() ? ", nor all but any one of them"
                            : fmt::format("; leave out {}", fmt::join(why.pins, ", or "));
   if (task.model.experts && !task.stack) {
     text +=

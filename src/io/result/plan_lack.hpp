@@ -1,6 +1,6 @@
 #pragma once
-// The memory of the fullest stage that is too small for any plan, and the amount missing; options
-// of software with which some plan fits; or the reason why there is no plan, whatever memory holds.
+// What an infeasible task lacks: memory for its fullest stage, options of software with which some
+// plan fits, or any plan at all.
 
 #include <string>
 #include <vector>
@@ -26,10 +26,11 @@ inline PlanLack lack_of(const training::Task& task, const training::Misfit& misf
           .available = machine.memory[1].capacity};
 }
 
-/// The reason: things that the framework lacks, or keys that go with nothing else that is given.
+/// The reason why there is no plan: features that the framework lacks, or keys that contradict all
+/// other given values.
 std::string no_plan_text(const training::Task& task, const training::NoPlan& why);
 
-/// The keys of options that a plan fits with and not without: `training.loss=fused_linear`.
+/// The options without which the plan does not fit, as keys: `training.loss=fused_linear`.
 std::vector<std::string> assumed_keys(const training::LeanOptions& options);
 
 }  // namespace dfsearch

@@ -20,7 +20,7 @@ inline constexpr auto kKeys<TimeShares> = DFSEARCH_KEYS(TimeShares, compute, mem
 
 namespace {
 
-/// Kernels of each partition, empty ones left out, with its index.
+/// Index and kernels of each partition that is not empty.
 std::vector<std::pair<std::int64_t, std::vector<KernelId>>> kernels_by_partition(
     const Mapping& mapping) {
   std::vector<KernelId> order;
@@ -101,7 +101,7 @@ Json changes_json(const std::vector<FeasibleChange>& changes) {
   });
 }
 
-/// Budgets that make no chip, or none onto which a mapping fits.
+/// The shortage of budgets with which no chip can be built or no mapping fits.
 Json lack_json(const std::string& text, const Shortage* shortage) {
   const bool has_part = shortage != nullptr && shortage->part;
   return {{"resource", "budget"},
@@ -130,7 +130,7 @@ Json infeasible_json(const Outcome& outcome) {
       {"changes_complete", outcome.search != nullptr ? Json(outcome.search->explained) : Json()}};
 }
 
-/// The best with nothing fixed beforehand, where that was searched.
+/// The best mapping with nothing fixed beforehand, if that was searched.
 Json beyond_json(const SearchResult& search) {
   if (!search.beyond_scope) return {};
   const BestMapping& found = *search.beyond_scope;
@@ -196,7 +196,7 @@ Json search_json(const SearchResult& search, const DesignSpace& space) {
   return json;
 }
 
-/// FLOP for a byte; null where no byte moves.
+/// FLOP per byte; null if no byte moves.
 Json intensity_json(const Cost& cost) {
   const auto or_null = [](double intensity) {
     return intensity > 0.0 ? json_number(intensity) : Json();
@@ -212,7 +212,7 @@ Json energy_of_cost(const Cost& cost) {
 
 StepBound bound_by(const Cost& cost) { return cost.shares.largest(); }
 
-/// Null for workloads without users who wait.
+/// Figures of serving; null for other workloads.
 Json serving_json(const Workload& workload, const Cost* cost) {
   if (cost == nullptr || !cost->serving) return {};
   const Json latency = number(cost->serving->latency);

@@ -1,5 +1,5 @@
 #pragma once
-// The results of every kind of question as JSON (docs/results.md; of executions docs/calculon.md,
+// The results of all kinds of configs as JSON (docs/results.md; for executions docs/calculon.md,
 // section 2).
 
 #include <string>
@@ -14,24 +14,24 @@
 
 namespace dfsearch {
 
-/// Tree of an answer, for headers that do not show the library of JSON.  It is printed last.
+/// Tree of an answer, for headers that do not include the JSON library.  It is printed last.
 struct AnswerJson {
   Json tree;
 };
 
-// One object in SI base units that always has every key; null where there is no value.  All that
-// depends on time or threads is in its "search".  Throws InternalError for a negative number that
-// is no difference (answer_rows.hpp).
+// One object in SI base units that always has every key; missing values are null. Only its "search"
+// depends on time or threads. Throws InternalError for a negative number that is no difference
+// (answer_rows.hpp).
 
 /// The text of this object is a mapping file as well (io/result/answer_files.hpp).
 Json answer_json(const Outcome& outcome);
 Json answer_json(const training::Task& task, const training::PlanResult& result);
 Json answer_json(const calculon::Task& task, const calculon::ExecutionResult& result);
-/// `fleet` without models: of the task alone.
+/// The result of the task alone if `fleet` has no models.
 Json answer_json(const serving::Task& task, const serving::Fleet& fleet,
                  const std::vector<MeasuredPoint>& measured, const serving::ServingResult& result);
 
-/// The keys of a result that are decisions, as events of better answers have them.
+/// The keys of a result that are decisions, for events of better answers.
 Json decisions_json(const Mapping& mapping);
 Json decisions_json(const training::Task& task, const training::Plan& plan);
 Json decisions_json(const calculon::Task& task, const calculon::Execution& execution);

@@ -16,7 +16,7 @@ using serving::Role;
 using serving::ServingResult;
 using serving::Task;
 
-/// The keys of the section `serving`.
+/// A role with keys of the section `serving`.
 Json role_json(const Task& task, const Role& role) {
   using serving::Structure;
   Json json = {{"pool", task.pools[role.structure.pool].name}};
@@ -61,7 +61,7 @@ constexpr auto kPairKeys = DFSEARCH_KEYS(Figures, prefill_pass, prefill_capacity
                                          transfer_capacity, transfer);
 constexpr auto kRateKeys =
     DFSEARCH_KEYS(Figures, tokens_per_step, capacity, requests_per_s, in_flight, running, memory);
-/// Joules of a token by their part; null unless the energies of chips count.
+/// Parts of the energy of a token; null without energies of chips.
 Json energy_of_token(const Figures& figures) {
   const Energy& energy = figures.energy;
   if (!(energy.sum() > Joules{})) return {};
@@ -103,7 +103,7 @@ Json breakdown_json(const Task& task, const Deployment& deployment, const Figure
   return json;
 }
 
-/// The room for caches and the parts that leave it, of the fullest chip that decodes.
+/// Memory for caches and for everything else on the fullest chip that decodes.
 Json cache_json(const Task& task, const Deployment& deployment) {
   using serving::CacheRoom;
   const CacheRoom room = serving::cache_room(task, deployment);
@@ -128,8 +128,8 @@ Json point_json(const Task& task, const serving::FrontPoint& point) {
   return json;
 }
 
-/// Bound that no deployment passes at each speed from a bit slower to a bit faster than the front,
-/// as pairs: (26) to (28) of docs/serving.md.
+/// Bound on the value of all deployments at each speed, from slightly slower to slightly faster
+/// than the front, as pairs: (26) to (28) of docs/serving.md.
 Json excluded_json(const Task& task, const ServingResult& result) {
   constexpr int kSteps = 60;
   constexpr double kBeyond = 1.5;
@@ -147,7 +147,7 @@ Json excluded_json(const Task& task, const ServingResult& result) {
   return list;
 }
 
-/// The objective in the unit for users.
+/// The value of an objective in the unit that users see.
 double shown(serving::Objective objective, double value) {
   return more_is_better(objective) ? 1.0 / value : value;
 }
@@ -155,7 +155,7 @@ double shown(serving::Objective objective, double value) {
 Json found_json(const Task& task, const serving::FoundDeployment& found, bool is_given) {
   const bool has = found.figures.has_value();
   const bool front = task.objective == serving::Objective::Front && !is_given;
-  // A deployment that is given has the value of the front's axis.
+  // The objective of a given deployment is the axis of the front.
   const serving::Objective of =
       !is_given || task.objective != serving::Objective::Front ? task.objective
       : task.front == serving::FrontAxis::Cost                 ? serving::Objective::Cost

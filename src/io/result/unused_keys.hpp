@@ -1,5 +1,5 @@
 #pragma once
-// Keys of a machine that no plan depends on, where a config gives them.
+// Given keys of a machine that no plan depends on.
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
-// Each number by itself: the config is read again with another value, as if by `--set`, and tested
-// for a plan that fits.  No times are computed, so that a test takes milliseconds.
+// Changes one number at a time: the config is read again with another value, as if by `--set`, and
+// tested for a plan that fits. No times are computed, so a test takes milliseconds.
 //
-// Memory.  The need of the plan that needs least suffices, and no byte less; with two memories the
-// bytes are found by bisection.  Chips.  Candidates are the counts that the open dimension of the
-// network allows: doubled until some plan fits, then one after the other from the least that could
-// hold the states of the model once.  More chips need not fit where fewer do, since degrees divide
-// them, so intervals of counts are not halved.  Sequence and batch.  Candidates are halves of the
-// given value, if all chips have room for the states.
+// Memory. The least need of any plan suffices, and not a byte less; with two memories the bytes are
+// found by bisection. Chips. Candidates are the counts that the open dimension of the network
+// allows: doubled until some plan fits, then one after the other from the least that could hold the
+// states of the model once. Larger counts need not suffice if a smaller one does, since degrees
+// divide the chips, so bisection is not possible. Sequence and batch. Candidates are the given
+// value halved repeatedly, if the states alone fit.
 
 #include "io/solve/question_parts.hpp"
 
@@ -44,7 +44,7 @@ using training::Task;
 using Kind = NumberChange::Kind;
 
 constexpr Seconds kMostTime{1.0};
-constexpr std::int64_t kMostTasks = 300;  // in place of the time, for the same answer each time
+constexpr std::int64_t kMostTasks = 300;  // instead of a time limit, for deterministic answers
 constexpr std::int64_t kMostTriedChips = 131'072;
 constexpr std::int64_t kShortestSequence = 64;
 
@@ -60,7 +60,7 @@ class SufficientValueSearch {
   /// Throws Stopped.
   void find() {
     find_memory();
-    find_chips();  // some count that is enough
+    find_chips();  // finds a sufficient count
     find_halves(Kind::Sequence, "workload.sequence", config_.task.pass.tokens, kShortestSequence);
     find_halves(Kind::Batch, "workload.global_batch", config_.task.global_batch, 1);
     find_fewest_chips();
@@ -69,7 +69,7 @@ class SufficientValueSearch {
 
  private:
   /// Sets `change` to a plan that fits with another value, or with that value and one given degree
-  /// left open.  Returns whether the config makes sense with that value.
+  /// left open. Returns whether the config is valid with that value.
   bool try_value(const std::string& key, std::int64_t value, NumberChange& change) {
     using training::Role;
     const std::string changed = fmt::format("{}={}", key, value);
@@ -92,7 +92,7 @@ class SufficientValueSearch {
     return makes_sense;
   }
 
-  /// Returns nothing for a config that makes no sense.
+  /// The task of the changed config; nothing if that is not valid.
   [[nodiscard]] std::optional<Task> task_with(const std::vector<std::string>& changes) {
     deadline_.check();
     if (tasks_left_-- <= 0) throw Stopped();
@@ -122,7 +122,7 @@ class SufficientValueSearch {
     nearest_.changes.push_back(std::move(change));
   }
 
-  /// The chips of one member of the dimension that is left open; nothing if none is.
+  /// The chips of one member of the open dimension; nothing if no dimension is open.
   [[nodiscard]] std::optional<std::int64_t> open_unit() const {
     const YamlEntry* system = config_.source->tree.find("system");
     const YamlEntry* network = system != nullptr ? system->value.find("network") : nullptr;
@@ -142,7 +142,7 @@ class SufficientValueSearch {
   [[nodiscard]] double least_states() const {
     const Task& task = config_.task;
     if (task.machine.second_memory()) return 0.0;
-    constexpr double kRoundings = 1.0 - 1e-9;  // of sums here and there
+    constexpr double kRoundings = 1.0 - 1e-9;  // roundings of both sums
     if (task.stack) return least_with_stack() * kRoundings;
     const double all = task.pass.word.in_base_units() + task.bytes.optimizer + task.bytes.gradient;
     return parameter_count(task.model) * all * kRoundings;
@@ -185,7 +185,7 @@ class SufficientValueSearch {
     nearest_.changes.push_back(std::move(change));
   }
 
-  /// Searches between the given number and a sufficient one, which takes longest.
+  /// Searches between the given number and a sufficient one; this takes longest.
   void find_fewest_chips() {
     const auto change =
         std::find_if(nearest_.changes.begin(), nearest_.changes.end(),
@@ -209,7 +209,7 @@ class SufficientValueSearch {
   void find_halves(Kind kind, const std::string& key, std::int64_t given, std::int64_t least) {
     NumberChange change{.kind = kind, .given = static_cast<double>(given), .with = std::nullopt};
     std::int64_t value = given;
-    // Where the states alone are too much, less to compute does not help.
+    // If the states alone are too large, a smaller workload does not help.
     const bool may_help =
         least_states() <= capacity() * static_cast<double>(config_.task.machine.chips);
     bool makes_sense = !may_help;
@@ -239,15 +239,14 @@ void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline,
   try {
     SufficientValueSearch(config, deadline, deterministic, nearest).find();
   } catch (const Stopped&) {
-    // The results found so far stay.
+    // Keeps the results found so far.
   }
 }
 
-// The bytes of a textbook prove nothing of software that holds less: a weight has 18 of them, and
-// in some software 8.  So the config is read once with each stack of the shelf in place of its
-// section `execution`, and a plan is sought that fits the same machine at the low ends of the
-// memory of the stack, with all options that hold less.  Only if there is none with any stack
-// nothing runs.
+// The bytes of textbooks prove nothing about software that needs less: a weight has 18 of them, and
+// in some software 8. So the config is read once with each stack of the shelf as its section
+// `execution`, and a plan is sought that fits the same machine at the low ends of the stack's
+// memory, with all options that save memory. Only if no stack has such a plan, the task cannot run.
 
 namespace {
 
@@ -257,8 +256,8 @@ using training::FittingPlan;
 using training::FittingSoftware;
 using training::Task;
 
-/// The section `execution` of a stack.  Its chip is any measured one: no memory depends on its
-/// rates, and no time is computed.
+/// The section `execution` with a stack. Its chip is an arbitrary measured one, since memory does
+/// not depend on rates and no time is computed.
 YamlEntry execution_with(const std::string& stack, const Place& place, InputMessages& messages) {
   YamlNode execution;
   execution.type = YamlNode::Type::Map;
@@ -269,14 +268,14 @@ YamlEntry execution_with(const std::string& stack, const Place& place, InputMess
   return {"execution", place, std::move(execution)};
 }
 
-/// Nothing where the stack cannot run the task, as the config has a key that software decides.
+/// The task with a stack; nothing if the config has a key that software decides.
 std::optional<Task> task_with(const TrainingConfig& config, const std::string& stack) {
   ConfigSource source = *config.source;
   InputMessages messages;
   YamlNode& tree = source.tree;
   std::erase_if(tree.entries, [](const YamlEntry& entry) { return entry.key == "execution"; });
   tree.entries.push_back(execution_with(stack, tree.place, messages));
-  // No memory depends on the pairs that a mask leaves out.
+  // Memory does not depend on masked pairs.
   std::erase_if(tree.find("workload")->value.entries,
                 [](const YamlEntry& entry) { return entry.key == "mask"; });
   try {

@@ -1,4 +1,4 @@
-// The question for a mapping onto a machine, whose chips may be derived from a technology.
+// Configs for mappings onto a machine, whose chips may be derived from a technology.
 
 #include <algorithm>
 #include <utility>
@@ -38,7 +38,7 @@ SearchOptions mapping_options(const SolveOptions& asked, const SearchSettings& s
   return options;
 }
 
-/// The parts that both questions share.
+/// Parts that searches for mappings and for splits share.
 class AnyMappingQuestion : public Question {
  public:
   AnyMappingQuestion(const Config& config, std::vector<std::string> hint_notes)
@@ -50,7 +50,7 @@ class AnyMappingQuestion : public Question {
   [[nodiscard]] Sheet text() const override { return asked_text(problem_); }
   [[nodiscard]] SearchSubject subject() const override { return subject_of(problem_); }
 
-  /// One that does not fit is dropped.
+  /// Loads a hint; one that does not fit is dropped.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
     try {
       Mapping mapping = load_mapping(file, problem_);
@@ -93,7 +93,8 @@ class MappingQuestion final : public AnyMappingQuestion {
     return fingerprint_of(problem_);
   }
 
-  /// A search of stages that divide the graph gives one answer, and can leave out floors alone.
+  /// Checks options: a search of stages that divide the graph has one answer, and floors are the
+  /// only bound that it can leave out.
   void check(const SolveOptions& asked) const override {
     Question::check(asked);
     if (!problem_.divides_graph()) return;
@@ -124,7 +125,7 @@ class MappingQuestion final : public AnyMappingQuestion {
     Result result =
         result_of(found, found.cost ? std::optional(found.cost->objective) : std::nullopt);
     result.dropped = text_of(found.hint);
-    // A proof of the second answer was not requested.
+    // A second answer that was not requested needs no proof.
     if (asked.next_best) result.all_proved = true;
     result.found = std::move(found);
     return result;
@@ -154,7 +155,7 @@ class MappingQuestion final : public AnyMappingQuestion {
     if (!problem_.divides_graph()) return;
     throw InputError("checkpoint: a config with 'stages: graph' has none");
   }
-  /// False for a design whose budgets make none.
+  /// False if no chip can be built from the budgets of a design.
   [[nodiscard]] bool has_chip() const { return !config_.chip || config_.chip->infeasible.empty(); }
 
   [[nodiscard]] std::optional<Infeasible> reason_against(const Mapping& mapping) const override {
@@ -193,7 +194,7 @@ std::unique_ptr<const Question> mapping_question(const Config& config) {
   return std::make_unique<MappingQuestion>(config);
 }
 
-// The question for the split of a chip's budgets and the mapping onto its chip.
+// Configs for the split of a chip's budgets and the mapping onto its chip.
 
 namespace {
 
@@ -211,7 +212,7 @@ class SplitQuestion final : public AnyMappingQuestion {
     return fingerprint_of(problem_, design_);
   }
 
-  /// The mapping of a result onto the chip of its split.
+  /// Evaluates the mapping of a result on the chip of its split.
   [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {
     Result result;
     DesignResult found{.is_given = true, .problem = problem_};
@@ -258,7 +259,7 @@ class SplitQuestion final : public AnyMappingQuestion {
     const SearchResult& search = found.search;
     Result result =
         result_of(search, search.cost ? std::optional(search.cost->objective) : std::nullopt);
-    // A proof that there are no more answers counts as well.
+    // A proof that no further answers exist counts as well.
     result.all_proved =
         std::all_of(found.best.begin(), found.best.end(),
                     [](const FoundSplit& split) { return split.stopped_by == StopReason::None; });

@@ -44,7 +44,7 @@ void check_bounds(const SolveOptions& asked, std::string_view whose) {
 
 namespace {
 
-/// The texts of a sheet with this label.
+/// The texts with this label in a sheet.
 std::vector<std::string> facts_labelled(const Sheet& sheet, std::string_view label) {
   std::vector<std::string> found;
   for (const Sheet::Block& block : sheet.blocks()) {

@@ -1,6 +1,6 @@
 #pragma once
 // A config of any kind as a question: one interface to search it, to continue an interrupted
-// search, and to write the result.  Code above does not depend on the kind of config.
+// search, and to write the result. Callers do not depend on the kind of config.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,29 +37,29 @@ using Hint = std::variant<std::monostate, Mapping, Decisions, std::vector<servin
 /// Result of loading a file with a hint.
 struct LoadedHint {
   Hint hint;
-  std::string dropped;                  ///< why the search will not use it; empty if it will
+  std::string dropped;                  ///< why the search will not use it; else empty
   std::vector<std::string> notes = {};  ///< on how the file was read
 };
 
-/// The message for the user who gave the file.
+/// The message to the user about a dropped hint.
 std::string dropped_hint(const std::string& file, const std::string& why);
 
 /// State of an interrupted search: for mappings, for splits of a budget, for plans and executions.
 using SavedState = std::variant<SearchState, SplitState, StepState>;
 SearchStats stats_of(const SavedState& state);
 
-/// A request of a search: options of the command line, arguments of Python, the points of a study.
-/// The config gives the limits that are left out.
+/// A request for a search: options of the command line, arguments of Python, the points of a study.
+/// Limits that are left out are those of the config.
 struct SearchRequest {
   int threads = 1;
   std::optional<double> gap{};
   std::optional<Seconds> time_limit{};
   std::optional<Bytes> memory_limit{};
   std::optional<std::int64_t> node_limit{};
-  std::optional<std::int64_t> top{};  ///< left out: the best, and the distance of the next one
+  std::optional<std::int64_t> top{};  ///< left out: the best, and the distance to the next best
   bool deterministic = false;
   bool count = false;    ///< count the answers that fit
-  bool robust = false;   ///< the plan of least regret, too
+  bool robust = false;   ///< find the plan of least regret as well
   bool what_if = false;  ///< the gain of a tenth more of each quantity
   SearchBounds bounds{};
 };
@@ -71,7 +71,7 @@ struct SolveOptions {
   int threads = 1;
   /// Expand the same nodes and return the same result for any number of threads.
   bool deterministic = false;
-  std::int64_t top = 1;  ///< number of parallelisms or splits to answer with
+  std::int64_t top = 1;  ///< number of parallelisms or splits in the answer
   /// Look for the second parallelism with a small fixed effort, if `top` is 1.
   bool next_best = false;
   /// Search beyond the decisions fixed beforehand, with a small fixed effort.
@@ -79,7 +79,7 @@ struct SolveOptions {
   /// Find changes that make an infeasible problem feasible, and the gain from more of each budget.
   bool explain = false;
   bool count = false;   ///< count the answers that fit, except mappings
-  bool robust = false;  ///< the plan of least regret, too, of a config with a stack
+  bool robust = false;  ///< find the plan of least regret as well, of a config with a stack
   SearchBounds bounds{};
   Hint hint;
   SavedState* resume = nullptr;  ///< consumed; null: a new search
@@ -93,8 +93,8 @@ struct SolveOptions {
   std::function<void(const std::string&, const SearchStats&, std::size_t)> on_checkpoint = nullptr;
 };
 
-/// The options of a request, but for the deadline.  `memory` limits a search for which neither the
-/// request nor the config has a limit.
+/// The options of a request, except for the deadline. `memory` is the limit if neither the request
+/// nor the config has one.
 SolveOptions options_of(const SearchRequest& request, const SearchSettings& settings,
                         Bytes memory = Bytes::infinity());
 
@@ -108,7 +108,7 @@ struct Result : Proof, SearchReport {
   std::optional<Score> objective;  ///< of the best answer, if there is one
   /// Whether all requested answers are proved; false also if an evaluated plan may not fit.
   bool all_proved = true;
-  StopReason last_stop = StopReason::None;  ///< of the search for the last of them
+  StopReason last_stop = StopReason::None;  ///< of the search for the last answer
   std::vector<std::string> notes;           ///< on how a given answer was read
   RuledOut ruled_out;                       ///< reasons why the search rules out a given answer
   std::string dropped;                      ///< reason why the search dropped the hint, or empty
@@ -117,13 +117,13 @@ struct Result : Proof, SearchReport {
       found;
 };
 
-/// The verdict of the model on a mapping.
+/// Evaluates a mapping by the model.
 Result judged(const Problem& problem, Mapping mapping);
 
 /// Refers to the config.  Any thread.
 class Question {
  public:
-  /// `notes` are those on the config, which outlives the question.
+  /// `notes` are the notes on the config, which must outlive the question.
   explicit Question(const std::vector<std::string>& notes) : notes_(notes) {}
   Question(const Question&) = delete;
   Question& operator=(const Question&) = delete;
@@ -142,15 +142,14 @@ class Question {
 
   /// Throws InputError for options that questions of this kind do not take.
   virtual void check(const SolveOptions& asked) const;
-  /// Throws InputError for a question without sense.
+  /// Throws InputError for an inconsistent config.
   [[nodiscard]] virtual Result solve(const SolveOptions& options) const = 0;
-  /// The answer that a file holds, Feasible or Infeasible, with its cost and the decisions that the
-  /// question rules out.  A plan or an execution that leaves something open is the best one that
+  /// The answer in a file, Feasible or Infeasible, with its cost and the decisions that the
+  /// question rules out. Of a plan or an execution with open decisions it is the best one that
   /// agrees with the file.
   [[nodiscard]] virtual Result evaluate(const std::filesystem::path& file) const = 0;
-  /// A result of either: one object of JSON (docs/results.md) with all notes, the sheet for people
-  /// with the notes on the config.  Throws InternalError for an answer that no machine could have
-  /// (result_json.hpp).
+  /// A result of solve() or evaluate() as one JSON object (docs/results.md) with all notes. Throws
+  /// InternalError for an impossible answer (result_json.hpp).
   [[nodiscard]] AnswerJson json(const Result& result) const;
   [[nodiscard]] Sheet sheet(const Result& result, const std::string& title,
                             bool with_details) const;
@@ -171,27 +170,27 @@ bool searches_splits(const AnyConfig& config);
 const std::vector<std::string>& notes_of(const AnyConfig& config);
 const SearchSettings& settings_of(const AnyConfig& config);
 
-/// Finds the best answer.  Throws InputError for a config or options that make no sense; an answer
-/// on which search and model disagree is an InternalError.  Several solves may run at once.
+/// Finds the best answer. Throws InputError for an inconsistent config or invalid options; an
+/// answer on which search and model disagree is an InternalError. Several solves may run at once.
 Result solve(const AnyConfig& config, const SolveOptions& options = {});
 std::string result_json(const AnyConfig& config, const Result& result);
 
-// The gain from a tenth more of each quantity of the machine, exactly: the same question for other
+// The exact gain from a tenth more of each quantity of the machine, by the same search for other
 // machines.
 
 struct WhatIfMore {
   std::string_view more;  ///< name of the raised quantity, or of the switch of software
   bool is_switch = false;
-  std::optional<Score> objective;  ///< of the best answer found; nothing: none was
+  std::optional<Score> objective;  ///< of the best answer found; nothing if none was found
   bool is_proved = false;
 };
 
-/// Throws InputError for a machine that is derived from budgets and for deployments: their results
-/// contain the gain from more of each.
+/// Throws InputError for a machine that is derived from budgets and for deployments, whose results
+/// contain such gains already.
 void check_what_if(const AnyConfig& config);
 
-/// Runs one search for each quantity that counts in the config, and for each other value of the
-/// switches of its software, with the rest of the limits and without the listeners of the options.
+/// Runs one search for each quantity that matters in the config, and for each other value of the
+/// switches of its software, with the remaining limits and without listeners.
 std::vector<WhatIfMore> what_if(const AnyConfig& config, const SolveOptions& options);
 
 /// A line for each quantity and switch; `objective` belongs to the answer.

@@ -10,8 +10,8 @@ namespace dfsearch {
 
 /// Note for all kinds but plans, whose report judges the hint.
 inline constexpr const char* kHintNote =
-    "the hint is where the search begins, and the report does not judge it: 'dfsearch evaluate "
-    "CONFIG --mapping FILE' says what it is worth";
+    "the search begins at the hint, which the report does not evaluate; 'dfsearch evaluate "
+    "CONFIG --mapping FILE' does";
 
 std::unique_ptr<const Question> mapping_question(const Config& config);
 std::unique_ptr<const Question> split_question(const Config& config);
@@ -36,21 +36,22 @@ Options search_options(const SolveOptions& asked, const SearchSettings& settings
   return options;
 }
 
-/// Only floors can be left out of a search for anything but mappings; `whose` is a kind of config.
+/// Checks --no-bound: only searches for mappings can leave out bounds other than floors.  `whose`
+/// is a kind of config.
 void check_bounds(const SolveOptions& asked, std::string_view whose);
 
-/// Finds the memory, the chips, the sequence and the batch that alone make some plan fit, if none
-/// does: each the nearest to the given one that was found in a second, or in a number of attempts
-/// if the search is deterministic.
+/// If no plan fits, finds values of the memory, the chips, the sequence and the batch each of which
+/// alone makes some plan fit: the nearest to the given one that is found in a second, or in a
+/// number of attempts if the search is deterministic.
 void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline, bool deterministic,
                          training::NearestMisfit& nearest);
 
-/// For a misfit without a stack: tries the software of the shelf on the task, and takes the proof
-/// back if some holds a plan (docs/truth.md, section 5).
+/// For a misfit without a stack: tries the software of the shelf on the task, and withdraws the
+/// proof if a plan fits with some of it (docs/truth.md, section 5).
 void try_software(const TrainingConfig& config, const Deadline& deadline,
                   training::PlanResult& result);
 
-/// The proof of an answer, as a result; `objective` belongs to the best one, if there is one.
+/// The proof of an answer as a Result; `objective` is that of the best answer, if there is one.
 template <class Found>
 Result result_of(const Found& found, std::optional<Score> objective) {
   Result result;

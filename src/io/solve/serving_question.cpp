@@ -1,4 +1,4 @@
-// The question for a deployment that serves.
+// Configs for serving deployments.
 
 #include <optional>
 #include <utility>
@@ -21,14 +21,14 @@ namespace dfsearch {
 namespace {
 
 constexpr const char* kNoFleetHint =
-    "the search over mixes of a fleet knows no better for a hint; 'dfsearch evaluate CONFIG "
-    "--mapping FILE' says what it is worth";
+    "the search over mixes of a fleet does not use hints; 'dfsearch evaluate CONFIG --mapping "
+    "FILE' evaluates one";
 
 class ServingQuestion final : public Question {
  public:
   explicit ServingQuestion(const ServingConfig& config) : Question(config.notes), config_(config) {
     if (config.measured.empty()) return;
-    // Before the search, whose limit of time holds for all of the answer.
+    // Runs before the search, whose time limit covers the whole answer.
     InputMessages messages;
     const CsvTable table(read_file(config.measured), config.measured.string(), messages);
     check_service_columns(table, messages);
@@ -47,7 +47,7 @@ class ServingQuestion final : public Question {
     return fingerprint_of(config_.source->tree);
   }
 
-  /// A hint that breaks a limit is dropped.
+  /// Loads a hint; one that breaks a limit is dropped.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
     if (is_fleet()) {
       RuledOut reasons;
@@ -68,8 +68,7 @@ class ServingQuestion final : public Question {
     return {.hint = std::move(hint), .dropped = "", .notes = {kHintNote}};
   }
 
-  /// A checkpoint keeps the answers alone: with them a new search closes most of its intervals at
-  /// once.
+  /// A checkpoint contains only the answers, with which a new search closes most intervals at once.
   [[nodiscard]] SavedState load_state(const std::filesystem::path& file) const override {
     return load_step_checkpoint(file, fingerprint());
   }
@@ -153,10 +152,10 @@ class ServingQuestion final : public Question {
  private:
   struct JudgedDeployment {
     serving::Deployment deployment;
-    std::optional<serving::Figures> figures;  ///< nothing: there is no room for it
+    std::optional<serving::Figures> figures;  ///< nothing if its degrees are not allowed
   };
 
-  /// Adds the reasons of this deployment.
+  /// Evaluates the deployment and adds the reasons that rule it out.
   [[nodiscard]] JudgedDeployment judged(const serving::Deployment& deployment,
                                         RuledOut& reasons) const {
     for (std::string& reason : ruled_out(config_.task, deployment)) {
@@ -194,8 +193,7 @@ class ServingQuestion final : public Question {
     return found;
   }
 
-  /// Whether the deployments keep all limits at the low end of the memory, which is no proof that
-  /// they do.
+  /// Whether the deployments keep all limits at the low end of the memory.
   [[nodiscard]] bool all_fit_at_low(const std::vector<serving::Deployment>& deployments) const {
     serving::Task low = config_.task;
     low.level = memory::Level::Low;
@@ -222,7 +220,7 @@ class ServingQuestion final : public Question {
     return decisions;
   }
 
-  /// Throws InputError for decisions of no deployment of this question.
+  /// Throws InputError for decisions that no deployment of this question has.
   [[nodiscard]] serving::Deployment deployment_of(const Decisions& decisions) const {
     constexpr std::size_t kOfRole = 12;
     const auto refuse = [] {

@@ -1,4 +1,4 @@
-// The questions for whole steps: a plan of training, an execution of Calculon's model.
+// Configs for whole steps: a plan of training, an execution of Calculon's model.
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@
 namespace dfsearch {
 namespace {
 
-/// The place of a plan of a file must be one of the machine.
+/// Checks that the machine has the place of a plan from a file.
 void check_place(const PlanHint& hint, const Machine& machine) {
   InputMessages messages;
   const auto wrong = [&](std::string what) {
@@ -130,7 +130,7 @@ class StepQuestion final : public Question {
   /// Loads a hint; open decisions take the values of the best step that agrees with the hint.
   [[nodiscard]] LoadedHint load_hint(const std::filesystem::path& file) const override {
     std::vector<std::string> notes;
-    const typename Kind::Found found = as_said(file, notes);
+    const typename Kind::Found found = answer_from_file(file, notes);
     if (const auto& decided = found.*Kind::kDecided) {
       std::string dropped = text_of(ruled_out(config_.task, *decided));
       if (dropped.empty() && !is_searched(config_.task, *decided)) {
@@ -143,13 +143,13 @@ class StepQuestion final : public Question {
     }
     const std::string reason = reason_text(config_.task, found);
     return {.hint = {},
-            .dropped = reason.empty() ? "no step is as it says" : reason,
+            .dropped = reason.empty() ? "no step matches the hint" : reason,
             .notes = std::move(notes)};
   }
 
   [[nodiscard]] Result evaluate(const std::filesystem::path& file) const override {
     std::vector<std::string> notes;
-    typename Kind::Found found = as_said(file, notes, true);
+    typename Kind::Found found = answer_from_file(file, notes, true);
     const bool may_not_fit = found.status == SearchStatus::Feasible;
     if (found.status == SearchStatus::Optimal) found.status = SearchStatus::Feasible;
     const auto& decided = found.*Kind::kDecided;
@@ -226,13 +226,13 @@ class StepQuestion final : public Question {
   }
 
  private:
-  /// The best of the steps that agree with the file; at the file's place in the network, if it has
-  /// one and `placed`.
-  [[nodiscard]] typename Kind::Found as_said(const std::filesystem::path& file,
-                                             std::vector<std::string>& notes,
-                                             bool placed = false) const {
+  /// The best step that agrees with the file; if `placed`, at the file's place in the network, if
+  /// it has one.
+  [[nodiscard]] typename Kind::Found answer_from_file(const std::filesystem::path& file,
+                                                      std::vector<std::string>& notes,
+                                                      bool placed = false) const {
     PlanHint hint = hint_changes(file);
-    if (hint.launches) take_scores(hint);
+    if (hint.launches) ignore_selective_recompute(hint);
     notes = hint.notes;
     InputMessages others;
     for (const YamlEntry& entry : hint.workload) {
@@ -282,7 +282,7 @@ class StepQuestion final : public Question {
     return {};
   }
 
-  /// Without a place in the file a plan is timed at its best one.
+  /// Adds a note if the file has no place: the plan is then timed at its best one.
   static void note_place(const PlanHint& hint, const training::Plan& plan,
                          const std::filesystem::path& file, std::vector<std::string>& notes) {
     const training::RankOrder order =
@@ -294,9 +294,9 @@ class StepQuestion final : public Question {
     }
   }
 
-  /// Fused attention keeps no scores, so frameworks compute nothing again by selective
-  /// recomputation.
-  void take_scores(PlanHint& hint) const {
+  /// Replaces selective recomputation by none if attention is fused: it keeps no scores to
+  /// recompute.
+  void ignore_selective_recompute(PlanHint& hint) const {
     if (Kind::has_scores(config_.task)) return;
     for (HintChange& change : hint.changes) {
       if (change.text != R"(training.recompute="selective")") continue;

@@ -18,8 +18,8 @@ void raise(Quantity& quantity) {
   quantity = kMore * quantity;
 }
 
-/// Each row changes a machine, and the measured chip of a plan with a stack, or returns that there
-/// is nothing to change.
+/// A row changes the machine, and the measured chip of a plan with a stack, or returns that the
+/// quantity has no effect.
 struct Row {
   std::string_view more;
   bool (*of_machine)(Machine&);
@@ -99,8 +99,8 @@ void check_what_if(const AnyConfig& config) {
   const auto* mapping = std::get_if<Config>(&config);
   if (mapping != nullptr && mapping->design) {
     throw InputError(
-        "--what-if: the machine is derived from budgets, and the report says what more of each "
-        "brings");
+        "--what-if: not for machines that are derived from budgets, whose reports contain the gain "
+        "from more of each");
   }
 }
 

@@ -308,12 +308,12 @@ class CombinationsReader {
       }
       if (!together.empty() &&
           study_.axes[*axis].labels.size() != study_.axes[together[0]].labels.size()) {
-        messages_.add(item.place, "zip",
-                      fmt::format("expected axes with equal numbers of choices, {} of {} as of {}, "
-                                  "got {}",
-                                  study_.axes[together[0]].labels.size(), in_quotes(item.scalar),
-                                  in_quotes(study_.axes[together[0]].name),
-                                  study_.axes[*axis].labels.size()));
+        messages_.add(
+            item.place, "zip",
+            fmt::format("expected axes with equal numbers of choices: {} has {}, got {} of {}",
+                        in_quotes(study_.axes[together[0]].name),
+                        study_.axes[together[0]].labels.size(), study_.axes[*axis].labels.size(),
+                        in_quotes(item.scalar)));
         continue;
       }
       together.push_back(*axis);

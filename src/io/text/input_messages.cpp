@@ -23,15 +23,15 @@ std::string_view shortest_with(std::string_view given, std::span<const std::stri
   for (const std::string_view name : known) {
     const std::size_t at = name.find(given);
     if (at == std::string_view::npos) continue;
-    // Few letters mean little unless they are nearly all of it.
+    // Few letters match by chance unless they are nearly the whole name.
     if (given.size() < kFewLetters && (at > 0 || name.size() > given.size() + 1)) continue;
     if (best.empty() || rank(name) < rank(best)) best = name;
   }
   return best;
 }
 
-/// The nearest of the names that share more than the first half of the given text with it, the last
-/// one among equals; empty if none does.
+/// The nearest of the names that share a prefix of more than half of the given text with it, the
+/// last one among equals; empty if there is none.
 std::string_view begins_alike(std::string_view given, std::span<const std::string_view> known) {
   constexpr std::size_t kFewLetters = 3;
   std::string_view best;
@@ -72,7 +72,7 @@ std::string without_controls(std::string_view text, std::string_view kept) {
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const std::size_t length = utf8_length(text.substr(i));
-    // U+0080 to U+009F are control characters as well.
+    // U+0080 to U+009F are also control characters.
     const bool control =
         kept.find(text[i]) == std::string_view::npos &&
         (byte < 0x20 || byte == 0x7f ||
@@ -146,7 +146,7 @@ std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLength = 60;
   if (text.size() <= kLength) return fmt::format("'{}'", escaped(text));
   std::size_t end = kLength;
-  // Not in the middle of a UTF-8 sequence, whose later bytes are 10xxxxxx.
+  // Does not cut a UTF-8 sequence, whose later bytes are 10xxxxxx.
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return fmt::format("'{}...'", escaped(text.substr(0, end)));
 }
@@ -179,11 +179,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string suggestion(std::string_view given, std::span<const std::string_view> known) {
   constexpr std::size_t kLongestName = 64;
   if (given.size() > kLongestName) return {};
-  // A third of the letters may differ, two in short names, but never all.
+  // Up to a third of the letters may differ, or two in short names, but never all.
   std::size_t least = std::min(std::max<std::size_t>(2, given.size() / 3) + 1, given.size());
   std::string_view nearest;
-  // A name without its last letter or its later parts is nearer than any other name: h100 is nearer
-  // to h100_dgx than to h800.
+  // A name that extends the given text, such as h100_dgx for h100, is nearer than a name with other
+  // letters, such as h800.
   for (const std::string_view name : known) {
     const bool begins = name.starts_with(given) && (name.size() == given.size() + 1 ||
                                                     name.substr(given.size()).starts_with('_'));

@@ -11,8 +11,8 @@
 
 namespace dfsearch {
 
-/// Where a piece of a config comes from: a file with line and column, counted
-/// from 1, or "--set KEY=VALUE" with neither (0).
+/// Source of a piece of a config: a file with line and column, counted from 1, or "--set KEY=VALUE"
+/// with neither (0).
 struct Place {
   std::shared_ptr<const std::string> source;
   int line = 0;
@@ -28,14 +28,14 @@ class InputMessages {
  public:
   /// `key` is the subject of the message; empty: the whole input.
   void add(const Place& place, std::string_view key, std::string_view what);
-  /// Takes over what another reader threw.
+  /// Adds the messages that another reader threw.
   void add(const std::vector<std::string>& messages);
-  /// On an input that is right, for the answer.
+  /// Adds a note on a valid input, to be shown with the answer.
   void note(std::string text) { notes_.push_back(std::move(text)); }
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
   [[nodiscard]] std::size_t count() const { return count_; }
-  /// False once further messages are only counted: no need to word them well.
+  /// False once further messages are only counted and need no careful text.
   [[nodiscard]] bool wants_more() const { return messages_.size() < kKept; }
   /// Throws InputError with everything collected, ordered by place within each
   /// source, if there is anything.
@@ -55,30 +55,30 @@ class InputMessages {
 /// The length of the UTF-8 sequence at the front of a text that is not empty; 0 if it is none.
 std::size_t utf8_length(std::string_view text);
 
-/// One line of UTF-8 without control characters, whatever the text holds, since messages go to
-/// terminals; such text comes out as it is.
+/// Escapes any text into one line of UTF-8 without control characters, since messages go to
+/// terminals; such a line is unchanged.
 std::string escaped(std::string_view text);
 
-/// Text of several lines without other control characters, whatever it holds: lines and tabs stay.
+/// Escapes control characters of any text, except ends of lines and tabs.
 std::string printable(std::string_view text);
 
 /// A text of the input as it may stand in a message: in quotes, cut to a
 /// readable length, control characters escaped.
 std::string in_quotes(std::string_view text);
 
-/// "key: what" of "source:line:column: key: what", for readers who never see the
-/// source; other messages as they are.
+/// Removes the place from "source:line:column: key: fault", for readers who never see the
+/// source; other messages are unchanged.
 std::string without_place(const std::string& message, const std::string& source);
 
 /// "a, b or c".
 std::string joined_choices(std::span<const std::string_view> choices);
 
-/// Letters to put in, take out or change.
+/// Number of letters to insert, delete or replace.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// ", did you mean 'overlap'?" for the known name of least edit distance, else for the shortest
-/// that begins with the given text or contains it, or for one that begins alike, or nothing if none
-/// is near.
+/// name that begins with the given text or contains it, else for a name with a common prefix; empty
+/// if no name is near.
 std::string suggestion(std::string_view given, std::span<const std::string_view> known);
 
 }  // namespace dfsearch

@@ -20,7 +20,7 @@ std::string joined(const Range& range, std::string_view separator, const TextOf&
   return text;
 }
 
-/// "a, b or c", with `last` " or ".
+/// Joins words as in "a, b or c"; `last` is then " or ".
 template <class Words>
 std::string listed(const Words& words, std::string_view last) {
   std::string text;

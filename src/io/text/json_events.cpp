@@ -1,6 +1,6 @@
-// The library reports values without places.  So a cursor follows it through the text: between two
+// The library reports values without places, so a cursor follows it through the text: between two
 // events of the parser there are only blanks, commas and colons, and the end of a token is easily
-// found in a text that the parser has already read as JSON.
+// found in valid JSON.
 
 #include "io/text/json_events.hpp"
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kWidth = 100;
 
-/// The control characters that JSON allows as they are, U+007F to U+009F, as escapes: JSON goes to
-/// terminals, too.
+/// Escapes the control characters that JSON allows, U+007F to U+009F, since JSON goes to terminals,
+/// too.
 std::string with_escapes(std::string text) {
   if (text.find_first_of("\x7f\xc2") == std::string::npos) return text;
   std::string out;
@@ -31,8 +31,8 @@ std::string with_escapes(std::string text) {
   return out;
 }
 
-/// fmt, not Json::dump, writes doubles: dump is not always the shortest text,
-/// and appends ".0" to whole bytes.
+/// Doubles are written by fmt: Json::dump does not always write the shortest text, and appends ".0"
+/// to whole numbers.
 std::string scalar_text(const Json& value) {
   if (value.is_number_float()) {
     const double number = value.get<double>();
@@ -42,7 +42,7 @@ std::string scalar_text(const Json& value) {
   return with_escapes(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-/// Stops where `out` is longer than `most`: then only that it is too long is of use.
+/// Stops once `out` is longer than `most`, since the caller only needs to know that it is.
 void append_line(std::string& out, const Json& value, std::size_t most) {
   if (value.is_primitive()) {
     out += scalar_text(value);

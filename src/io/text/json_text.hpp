@@ -1,6 +1,6 @@
 #pragma once
 // JSON as text that people can read too: a value that fits stays on one line.
-// JSON that came from outside.
+// Parsing of JSON from users.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -29,7 +29,7 @@ template <class Quantity>
 requires requires(Quantity quantity) { quantity.in_base_units(); }
 Json number(Quantity quantity) { return json_number(quantity.in_base_units()); }
 
-/// Null for nothing.
+/// The JSON of an optional value; null for nothing.
 template <class T>
 Json or_null(const std::optional<T>& value) {
   if (!value) return {};
@@ -50,15 +50,15 @@ Json json_list(const Range& range, const JsonOf& json_of) {
   return list;
 }
 
-/// Appends without looking whether the key is there: ordered_json searches it
-/// in a list, which is quadratic for the thousands of kernels of a whole model.
+/// Appends without searching the key: ordered_json searches linearly, which is quadratic for the
+/// thousands of kernels of a whole model.
 void append(Json& object, const std::string& key, Json value);
 
-/// `name` stands for the text in the InputError that is thrown for text that is no JSON object, or
-/// is nested too deep to be one of ours.
+/// Parses a JSON object; throws InputError, with `name` for the text, if it is none or is nested
+/// deeper than any result.
 Json parse_json_object(const std::string& text, const std::string& name);
 
-/// The message of the library without the number it gives it.
+/// The message of the library without its number.
 std::string what_is_wrong(const Json::exception& error);
 
 }  // namespace dfsearch

@@ -19,8 +19,8 @@ bool told_unless(bool right, const YamlEntry& entry, std::string_view what,
   return right;
 }
 
-/// Digits only: no exponent, no fraction, and no leading zero, which older YAML
-/// reads as octal.
+/// Accepts digits only: no exponent, no fraction, and no leading zero, which older YAML reads as
+/// octal.
 std::optional<std::int64_t> whole_number(std::string_view text) {
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
   if (digits.empty() || (digits.size() > 1 && digits[0] == '0')) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t value = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc()) return value;
-  // Beyond 64 bits: some value that is outside every range.
+  // A number beyond 64 bits becomes a value outside every range.
   return text.starts_with('-') ? std::numeric_limits<std::int64_t>::min()
                                : std::numeric_limits<std::int64_t>::max();
 }

@@ -1,8 +1,8 @@
 #pragma once
 // Typed access to the keys of one YAML map.
 //
-// A reader records the keys that were read; finish() reports all others.  A wrong value is reported
-// where it stands and read as nothing, so that reading goes on and finds the next one.
+// A reader records the keys that were read; finish() reports all others. A wrong value is reported
+// at its place and read as nothing, so that reading continues and finds the next mistake.
 
 #include <cstdint>
 #include <initializer_list>
@@ -30,8 +30,8 @@ struct Range {
   T most;
 };
 
-/// Place of a message about values that disagree: the first value that the command line gave, since
-/// the others agreed without it, or else the first that exists.
+/// Place of a message about values that disagree: the first value from the command line, since the
+/// others agreed without it, or else the first one that exists.
 Place place_of_conflict(std::initializer_list<const YamlEntry*> entries);
 
 /// Whether a value is a list, or a map; else adds a message with the expectation.
@@ -41,7 +41,7 @@ bool holds_map(const YamlEntry& entry, std::string_view what, InputMessages& mes
 bool holds_some_list(const YamlEntry& entry, std::string_view what, InputMessages& messages);
 bool holds_some_map(const YamlEntry& entry, std::string_view what, InputMessages& messages);
 
-// Readers of single values: nothing, and a message, if the value is wrong.
+// Readers of single values: they return nothing, and add a message, if the value is wrong.
 
 std::optional<std::string> read_word(const YamlEntry& entry, InputMessages& messages);
 std::optional<std::int64_t> read_count(const YamlEntry& entry, CountRange range,
@@ -78,7 +78,7 @@ using Choices = std::vector<std::pair<std::string_view, E>>;
 inline const Choices<bool> kYesOrNo = {
     {"yes", true}, {"no", false}, {"true", true}, {"false", false}};
 
-/// The values of an enumeration under their names in results.
+/// The values of an enumeration by their names in results.
 template <class E>
 Choices<E> named(std::initializer_list<E> values) {
   Choices<E> choices;

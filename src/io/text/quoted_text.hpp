@@ -7,12 +7,11 @@
 
 namespace dfsearch {
 
-/// A text as one cell, quoted where it must be (RFC 4180).  What a spreadsheet would take for a
-/// formula and run gets an apostrophe in front, the mark of a text; quotes alone do not keep it
-/// from that.
+/// A text as one cell, quoted if necessary (RFC 4180). Text that a spreadsheet would run as a
+/// formula gets an apostrophe in front, which marks a text; quotes do not prevent that.
 std::string csv_cell(const std::string& text);
 
-/// A quoted string of dot that shows the lines one below the other and that nothing in them ends.
+/// A quoted string of dot that shows the lines one below the other, with quotes in them escaped.
 std::string dot_label(std::initializer_list<std::string_view> lines);
 
 }  // namespace dfsearch

@@ -6,7 +6,7 @@
 
 namespace dfsearch {
 
-/// Columns no report is wider than, as far as words can be wrapped.
+/// Greatest width of a report in columns, unless a single word is longer.
 inline constexpr std::size_t kReportWidth = 100;
 
 /// Words with one space between them, wrapped at kReportWidth; every line but
@@ -21,7 +21,7 @@ class TextTable {
   /// The header of the wrapped column is the last.
   explicit TextTable(std::vector<std::string> header);
 
-  /// One cell fewer than the header has, and the words of the last column.
+  /// Adds a row: one cell fewer than the header has, and the words of the last column.
   void add(std::vector<std::string> cells, std::vector<std::string> words);
 
   /// Lines with their newlines.

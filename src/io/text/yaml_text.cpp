@@ -27,7 +27,7 @@ std::string scalar_text(const std::string& text) {
   return is_plain(text) ? text : json_string(text);
 }
 
-/// `after` a key values of several lines begin on a line of their own, after a dash on that one.
+/// Values of several lines begin on a new line after a key, and on the same line after a dash.
 enum class After { Key, Dash };
 
 void write(const YamlNode& node, std::size_t indent, After after, std::string& text) {

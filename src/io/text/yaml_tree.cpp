@@ -44,7 +44,7 @@ class TreeBuilder final : public YAML::EventHandler {
  public:
   TreeBuilder(std::string source, bool has_lines)
       : source_(std::make_shared<const std::string>(std::move(source))), has_lines_(has_lines) {
-    root_.place = {.source = source_};  // of a text without anything
+    root_.place = {.source = source_};  // place of an empty text
     if (has_lines) root_.place.line = root_.place.column = 1;
   }
 
@@ -87,7 +87,7 @@ class TreeBuilder final : public YAML::EventHandler {
     close();
   }
 
-  /// yaml-cpp lets a quoted text run into the end of the file.
+  /// Refuses a quote without an end, which yaml-cpp accepts at the end of the file.
   void check_last_quote(const std::string& text) {
     if (last_quoted_.is_null()) return;
     if (!is_closed(std::string_view(text).substr(static_cast<std::size_t>(last_quoted_.pos)))) {
@@ -107,7 +107,7 @@ class TreeBuilder final : public YAML::EventHandler {
  private:
   struct Open {
     YamlNode node;
-    std::optional<YamlEntry> pending;  ///< a key of a map whose value has yet to come
+    std::optional<YamlEntry> pending;  ///< a key of a map whose value comes next
   };
 
   Place at(const YAML::Mark& mark) const {
@@ -147,7 +147,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (parent.node.type == YamlNode::Type::Sequence) {
       parent.node.items.push_back(std::move(node));
     } else if (parent.pending) {
-      // The parser places an empty value at whatever comes next.
+      // The parser gives an empty value the place of the next token.
       if (node.type == YamlNode::Type::Null) node.place = parent.pending->place;
       parent.pending->value = std::move(node);
       parent.node.entries.push_back(std::move(*parent.pending));
@@ -195,10 +195,10 @@ std::size_t character_length(std::string_view text) {
   return utf8_length(text);
 }
 
-/// Refuses texts that yaml-cpp must not see: it takes the control character 4 for the end of the
+/// Refuses texts that yaml-cpp cannot handle: it reads the control character 4 as the end of the
 /// text, guesses an encoding from the first bytes, and keeps the tokens of a whole bracket, 240
-/// bytes each, until it knows that the bracket is no key.  Brackets are counted wherever they
-/// stand, quotes and comments included, so the limit is far above the limit of the tree.
+/// bytes each, until it knows that the bracket is no key. Brackets are counted everywhere, quotes
+/// and comments included, so the limit is far above the limit of the tree.
 void check_is_text(std::string_view text, const std::string& source, bool has_lines) {
   constexpr int kMostOpenBrackets = 10'000;
   Place place{.source = std::make_shared<const std::string>(source), .line = 1, .column = 1};
@@ -258,7 +258,7 @@ std::string YamlNode::description() const {
 
 namespace {
 
-/// Whether a tab stands in front of a line, counted from 0; yaml-cpp takes it for text.
+/// Whether a line (counted from 0) begins with a tab, which yaml-cpp reads as text.
 bool is_indented_by_tab(std::string_view text, int line) {
   for (; line > 0; --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   return text.substr(0, text.find_first_not_of(" \t")).find('\t') != std::string_view::npos;

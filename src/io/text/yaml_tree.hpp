@@ -1,10 +1,10 @@
 #pragma once
-// YAML text -> a tree of plain values that know their places.
+// YAML text -> a tree of plain values with their places.
 //
 // The tree is built from the events of yaml-cpp's parser and not from its
-// YAML::Node, because Node silently keeps two values for a key that stands
+// YAML::Node, because Node silently keeps two values for a key that occurs
 // twice, loses the places of keys, expands aliases, ignores a second document
-// and cannot be changed without losing where the rest came from.
+// and cannot be changed without losing the places of the other values.
 
 #include <filesystem>
 #include <string>
@@ -40,7 +40,7 @@ struct YamlEntry {
 
 /// The single document in a text.  `source` names it in places; with
 /// `has_lines` false the places have no line and column.  Throws InputError for
-/// a syntax error, a key that stands twice or is no plain word, an alias, an
+/// a syntax error, a key that occurs twice or is no plain word, an alias, an
 /// explicit tag, a second document, nesting deeper than 100 levels, and bytes
 /// that are not text.  A text without content is Null.
 YamlNode parse_yaml(const std::string& text, const std::string& source, bool has_lines);
@@ -48,11 +48,11 @@ YamlNode parse_yaml(const std::string& text, const std::string& source, bool has
 /// Reads and parses a file of at most 16 MiB; throws InputError.
 YamlNode load_yaml(const std::filesystem::path& file);
 
-/// Lays `over` upon `base`: maps are merged key by key, all else is replaced.
+/// Merges `over` onto `base`: maps are merged key by key, all else is replaced.
 void merge_into(YamlNode& base, YamlNode over);
 
-/// The tree as YAML in block style, two blanks a level; it reads back to the same tree but for
-/// places.
+/// The tree as YAML in block style, indented by two blanks; it reads back to the same tree, except
+/// for places.
 std::string yaml_text(const YamlNode& root);
 
 }  // namespace dfsearch

@@ -36,7 +36,7 @@ TEST_CASE("values that do not go together are for the search, which names those 
     return result.no_plan ? no_plan_text(task, *result.no_plan) : "";
   };
   const std::string experts = "workload.experts={count: 4, used: 2, mlp: 64}";
-  const std::string text = "no plan has all that is given; leave out ";
+  const std::string text = "no plan has all given values; leave out ";
   CHECK(reason({"parallelism={tensor: 4, data: 8}"}) == text + "parallelism");
   const std::string of_experts =
       reason({experts, "parallelism={tensor: 4, expert: 4, pipeline: 2}"});
@@ -46,7 +46,7 @@ TEST_CASE("values that do not go together are for the search, which names those 
   CHECK(reason({"training.chunks=5"}) == text + "training.schedule and .chunks");
   CHECK(reason({"training.framework=torchtitan", "parallelism={tensor: 4}", "workload.heads=4",
                 "workload.kv_heads=2"})
-            .starts_with("torchtitan runs no plan of all that is given: tensor ranks divide"));
+            .starts_with("torchtitan runs no plan with all given values: tensor ranks divide"));
 }
 
 TEST_CASE("fused kernels overlap as a config says") {
