@@ -1,7 +1,7 @@
-// Rank 0 keeps the source of points and a list of lanes with room for more.  It sends out points,
-// to its own lanes as well, and takes answers as they come; between two checks it sleeps for a
-// moment, which leaves its core to its lanes.  All decisions are rank 0's, so all ranks share one
-// front.  Only the thread that opened the cluster talks to MPI.
+// Rank 0 has the source of points and a list of lanes that can take more. It sends out points, to
+// its own lanes as well, and receives answers as they come; between two checks it sleeps for a
+// moment, which leaves its core to its lanes. Rank 0 makes all decisions, so all ranks share one
+// front. Only the thread that opened the cluster calls MPI.
 
 #include <mpi.h>
 
@@ -32,15 +32,15 @@ struct Order {
 };
 
 constexpr auto kPause = std::chrono::microseconds(100);
-// So that no lane waits for the next point while its answer is on the way.
+// Several, so that no lane waits for the next point while its answer is on the way.
 constexpr int kPointsOfALane = 4;
 
-/// How many more points each rank can have.
+/// Number of further points that each rank can take.
 class Desk {
  public:
   explicit Desk(std::vector<int> places) : places_(places), free_(std::move(places)) {}
 
-  /// A rank with a free place, the one with most of them; with `whole` one with all places free.
+  /// The rank with the most free places; with `whole` a rank whose places are all free.
   [[nodiscard]] std::optional<int> rank(bool whole) const {
     std::optional<int> best;
     for (std::size_t r = 0; r < free_.size(); ++r) {
@@ -141,7 +141,7 @@ std::optional<Message> receive(bool wait) {
   return message;
 }
 
-/// The end of a point's search, which the line of its answer does not contain.
+/// How the search of a point ended, which the line of its answer does not contain.
 enum Ending : char { kWhole = '0', kByEffort = '1', kCutShort = '2' };
 
 std::string packed(const PointAnswer& answer, bool cut_short, const std::string& text) {
@@ -187,7 +187,7 @@ struct MpiCluster::Run {
     }
   }
 
-  /// Gives points to all that are free; true if there was one.
+  /// Gives points to all free lanes; returns true if there was one.
   bool hand_out() {
     bool moved = false;
     while (const std::optional<int> rank = desk.rank(false)) {
@@ -196,7 +196,7 @@ struct MpiCluster::Run {
       give(*rank, *point, false);
       moved = true;
     }
-    // Long ones wait until no short one is at work.
+    // Long points wait until no short one is at work.
     const bool only_long = !has_more && desk.at_work() == long_at_work();
     while (only_long && !later.empty()) {
       const std::optional<int> rank = desk.rank(true);
@@ -250,10 +250,10 @@ struct MpiCluster::Run {
       later.push_back(answer.index);
       return;
     }
-    // Points that the deadline cut short are left to the next run, proved or not: the row would
+    // Points that the deadline stopped are left to the next run, even if proved: the row would
     // differ.
     if (answer.stopped_by_clock && options.deadline.has_passed()) return;
-    has_more = true;  // boxes may go on with it
+    has_more = true;  // the answer may open further boxes
     source.take(answer);
     if (!answer.stopped_by_effort && options.on_answer) options.on_answer(answer);
   }
@@ -282,7 +282,7 @@ void MpiCluster::serve(const SolvePoint& solve,
   try {
     work(solve, write, threads, deadline);
   } catch (...) {
-    // Rank 0 would wait for ever for the answer.
+    // Otherwise rank 0 would wait forever for the answer.
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Messages of the rules of a struct about values that are right by themselves.
+// Messages of rules between the values of a struct, each of which is valid by itself.
 
 #include <cstddef>
 #include <initializer_list>
@@ -18,19 +18,19 @@ class Report {
   virtual ~Report() = default;
 
   [[nodiscard]] virtual bool given(const void* member) const = 0;
-  /// Whether a key is there whose row has this flag.
+  /// Whether a key whose row has this flag is given.
   [[nodiscard]] virtual bool given_any(unsigned flag) const = 0;
   [[nodiscard]] virtual std::size_t count() const = 0;
-  /// False once further messages are only counted: no need to word them well.
+  /// False once further messages are only counted and need no careful text.
   [[nodiscard]] virtual bool wants_more() const = 0;
 
-  /// Adds a message under the key of the first member: at the first member that the command line
-  /// gives, else at the first that is given, else at the map.
+  /// Adds a message under the key of the first member. Its place is that of the first member from
+  /// the command line, else of the first given member, else of the map.
   virtual void at(std::initializer_list<const void*> members, const std::string& what) = 0;
-  /// Adds a message at the key of a member, which should not be there.
+  /// Adds a message at the key of a member that must not be given.
   virtual void at_key(const void* member, const std::string& what) = 0;
-  /// Adds a message at a member of an element of a list, or of an object that is a member (0);
-  /// null: at all of it.
+  /// Adds a message at `inner`, a member of an element of a list or of an object (index 0); if
+  /// null, at the whole element.
   virtual void inside(const void* member, std::size_t index, const void* inner,
                       const std::string& what) = 0;
   /// Adds a message at the map itself.

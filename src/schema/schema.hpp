@@ -30,21 +30,21 @@ inline constexpr unsigned kRequired = 1;
 inline constexpr unsigned kFromFile = 2;
 /// A map that may come from a model of the shelf: `model: NAME`.
 inline constexpr unsigned kFromModel = 4;
-/// Beside kFromFile: the name of the file may stand for the map.
+/// With kFromFile: the name of the file may replace the map.
 inline constexpr unsigned kFileName = 16;
-/// Costs do not depend on it.
+/// A key that does not affect costs.
 inline constexpr unsigned kNoCost = 8;
-/// Flags from here on have the meaning that the rules of a struct give them.
+/// Flags from this one on are defined by the rules of a struct.
 inline constexpr unsigned kOwnFlag = 256;
 
 struct Field {
-  std::string_view key;  ///< empty: the keys of an object stand in the same map
+  std::string_view key;  ///< empty: an object whose keys are in the same map
   std::string_view doc;
   const Type* type = nullptr;
-  void* (*in)(void* object) = nullptr;  ///< null: read by code, and here for its form alone
+  void* (*in)(void* object) = nullptr;  ///< null: read by code, listed only for its form
   Interval limits = {};
   std::string_view preset = {};  ///< value of an absent key, if it is not the member's own default
-  std::string_view none = {};    ///< the word with the meaning of an absent key
+  std::string_view none = {};    ///< the word that means the same as an absent key
   std::string_view why = {};     ///< reason why the key is required
   std::string_view unless = {};  ///< the key is required if this other one is absent
   std::string_view with = {};    ///< the key is required if this other one is present
@@ -59,13 +59,13 @@ struct Schema {
   const void* (*fresh)() = nullptr;  ///< an object with the defaults of its members
   /// An object with the defaults of the preset `published`, if it has its own
   const void* (*published)() = nullptr;
-  /// The rules between fields, once each field is right; it may also set dependent values.
+  /// The rules between fields, called if each field is valid; it may also set dependent values.
   void (*check)(void* object, Report& report) = nullptr;
 };
 
 /// Further properties of a row.
 struct Extra {
-  /// In place of the member's own type.  A null pointer would do, but GCC compares no pointer with
+  /// Type to use in place of the member's.  No plain pointer, since GCC cannot compare one with
   /// null in a constant expression under -fsanitize=undefined.
   std::optional<const Type*> type = {};
   Interval limits = {};
@@ -137,14 +137,14 @@ constexpr Field element(std::string_view key, std::string_view doc, const Extra&
       extra);
 }
 
-/// The keys of a member that is an object, in the same map.  One that is optional is there if all
-/// its required keys are.
+/// The keys of a member that is an object, in the same map. An optional object exists if all its
+/// required keys are given.
 template <auto member>
 constexpr Field keys_of() {
   return field<member>("", "");
 }
 
-/// A key that several members hold: its type finds them in the object.
+/// A key for several members, which its type finds in the object.
 constexpr Field whole(std::string_view key, std::string_view doc, const Type& type,
                       const Extra& extra = {}) {
   return detail::row(

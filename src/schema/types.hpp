@@ -1,5 +1,5 @@
 #pragma once
-// Types of the values of a config, erased: how a value is written, and how it gets into a member.
+// Types of the values of a config, type-erased: their notation, and functions that set a member.
 
 #include <concepts>
 #include <cstddef>
@@ -23,14 +23,14 @@ struct Schema;
 template <class T>
 struct Rows {};
 template <class T>
-const Schema& schema_of(Rows<T>);  // of other types, which have none
+const Schema& schema_of(Rows<T>);  // declared for types without rows
 template <class T>
 const Schema& schema_of() {
   return schema_of(Rows<T>{});
 }
 
-/// The largest extent, degree or count anywhere in a config; with it no sum or
-/// product of two leaves the range of an integer unnoticed.
+/// The largest extent, degree or count in any config; with it, overflow of a sum or product of two
+/// is always noticed.
 inline constexpr std::int64_t kLargestCount = std::int64_t{1} << 40;
 
 /// Limits in base units.  Counts without limits of their own have at least 1 and at most
@@ -50,20 +50,20 @@ enum class Form : std::uint8_t {
   Choice,    ///< one of some words; with `inner` a count as well
   Word,      ///< any text
   Object,    ///< a map with keys of its own
-  Optional,  ///< `inner`, or nothing where it is left out
-  Each,      ///< `inner` for all elements there are, or a list of one for each
-  Values,    ///< `inner`, or a list of such
+  Optional,  ///< `inner`, or nothing if it is left out
+  Each,      ///< one `inner` for all elements, or a list with one for each
+  Values,    ///< `inner`, or a list of them
   Range,     ///< a count, a list of counts or a range of them, `2..8`
   List,      ///< of `inner`
   Map,       ///< from names to `inner`; read by code
-  Either,    ///< `other` in a map with the key `name`, or wherever it fits; read by code
+  Either,    ///< `other` in a map with the key `name`, or if it fits, else `inner`; read by code
   Variant,   ///< a map whose keys depend on the word of its key `name`
   Pair,      ///< a list of `inner` and `other`
   Words,     ///< a list of words, each once, or `none`
   Any,       ///< read by code
 };
 
-/// A word and the value of an enumeration that it stands for.
+/// A word and the value of an enumeration that it denotes.
 struct Choice {
   std::string_view name;
   std::int64_t value;
@@ -72,7 +72,7 @@ struct Choice {
 /// Notation of the quantities of a dimension.
 struct Unit {
   std::string_view name;     ///< of the dimension: "bandwidth"
-  std::string_view base;     ///< the unit of the number inside
+  std::string_view base;     ///< the unit of the stored number
   std::string_view pattern;  ///< a regular expression of all units
   double (*parse)(std::string_view text);
   std::string (*text)(double base_units);
@@ -85,8 +85,8 @@ struct CountSet {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// A type has the functions that its form needs.  `get` of a quantity with `inner` returns which of
-/// the two it holds: 0 for `inner`.  `get` of Words has a bit for each word.
+/// A type has the functions that its form needs. `get` of a quantity with `inner` returns which of
+/// the two the value is: 0 for `inner`. `get` of Words has a bit for each word.
 struct Type {
   Form form = Form::Any;
   /// Name of the elements, or the key that distinguishes maps.
@@ -260,7 +260,7 @@ inline constexpr Type kOneOrNone = [] {
   return type;
 }();
 
-/// A flag under two words.
+/// A flag with a word for each of its values.
 constexpr Type flag_type(std::vector<Choice> (*choices)()) {
   return {.form = Form::Choice,
           .put = TypeOf<bool>::type.put,
@@ -274,7 +274,7 @@ inline constexpr Type kPlainNumber{.form = Form::Number,
                                    .put_real = TypeOf<Q>::type.put_real,
                                    .get_real = TypeOf<Q>::type.get_real};
 
-/// A vector under one of the forms of lists.
+/// A vector as one of the list forms.
 template <class T, Form list, const Type* inner = &TypeOf<T>::type>
 constexpr Type list_type(std::string_view name = {}, std::size_t most = 1000) {
   using Member = std::vector<T>;
@@ -300,7 +300,7 @@ extern const Type kYesOrNoType;
 /// Type of a value that code reads.
 extern const Type kAny;
 
-/// Types that serve for their form alone.
+/// Types that are used only for their form.
 constexpr Type list_of(const Type& inner) { return {.form = Form::List, .inner = &inner}; }
 constexpr Type map_to(const Type& inner) { return {.form = Form::Map, .inner = &inner}; }
 constexpr Type either(const Type& inner, const Type& other, std::string_view key = {}) {

@@ -6,7 +6,7 @@
 namespace dfsearch {
 namespace {
 
-/// `steps` * `step` as the fraction that a config would have, 3/10 and not 3 * 0.1.
+/// `steps` * `step` as the fraction that a config would have: 3 / 10 instead of 3 * 0.1.
 double fraction_of(std::int64_t steps, double step) {
   const double count = static_cast<double>(steps);
   const double whole = std::round(1.0 / step);

@@ -26,7 +26,7 @@ constexpr Component component_of(LinkKind kind) {
   return kind == LinkKind::Intra ? Component::Intra : Component::Inter;
 }
 
-/// Whether parts of this kind reach over the edge of the die.
+/// Whether parts of this kind use the edge of the die.
 constexpr bool has_edge(Component part) { return part >= Component::Memory; }
 
 /// One value for each part of a chip.
@@ -44,7 +44,7 @@ struct PerComponent {
 template <class Q>
 using Share = std::variant<double, Q>;
 
-/// A budget as it is given; a share that is left out is to be searched.
+/// A budget as given; shares that are left out are searched.
 struct Budget {
   Area package{};
   Area die{};
@@ -54,7 +54,7 @@ struct Budget {
   PerComponent<std::optional<Share<Length>>> edge;  ///< of memory and links
   std::optional<double> step;                       ///< the grid of searched shares
 
-  /// The edge of the die, which is taken to be a square.
+  /// The edge of the die, which is assumed to be square.
   [[nodiscard]] Length perimeter() const;
 };
 
@@ -65,14 +65,14 @@ struct Split {
   PerComponent<Length> edge;
 };
 
-/// Whole multiples of the step for the shares that a budget leaves out; the others are 0.
+/// Number of steps of each share that a budget leaves out; 0 for the others.
 struct SplitSteps {
   PerComponent<std::int64_t> area;
   PerComponent<std::int64_t> power;
   PerComponent<std::int64_t> edge;
 };
 
-/// Which shares a budget leaves to the search, of the parts that the technology has.
+/// The parts of the technology whose shares a budget leaves to the search.
 struct OpenShares {
   PerComponent<bool> area;
   PerComponent<bool> power;
@@ -81,7 +81,7 @@ struct OpenShares {
   [[nodiscard]] bool any() const;
 };
 
-/// Whether the technology has such a part; every one has cores.
+/// Whether the technology has such a part; every technology has cores.
 bool is_part_of(const Technology& technology, Component part);
 
 OpenShares open_shares(const Budget& budget, const Technology& technology);

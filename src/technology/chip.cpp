@@ -20,8 +20,8 @@ double cubic(double voltage, double threshold) {
   return voltage * (overdrive * overdrive);
 }
 
-/// Proportional to the speed: (V - t)^2 / V, as a product of two factors that each grow
-/// with V, also when rounded.
+/// A number proportional to the speed: (V - t)^2 / V, as a product of two factors that each
+/// grow with V, even when rounded.
 // docs/technology.md (2)
 double speed(Volts voltage, Volts threshold) {
   return (voltage - threshold).in_base_units() * (1.0 - threshold / voltage);
@@ -62,8 +62,8 @@ OperatingPoint operating_point(const Transistors& transistors, Watts power, Watt
   if (voltage >= transistors.minimum) {
     return {voltage, unit * speed(voltage, threshold), SpeedLimit::Power};
   }
-  // Clocked down at constant voltage.  At most the speed at that voltage, which a rounding
-  // could exceed just below it.
+  // The clock falls at constant voltage.  It is limited to the speed at that voltage, which a
+  // rounding could exceed just below it.
   const Hertz fastest = unit * speed(transistors.minimum, threshold);
   const double squared =
       (transistors.voltage / transistors.minimum) * (transistors.voltage / transistors.minimum);

@@ -1,8 +1,6 @@
 #pragma once
-// A chip that is derived from a technology and a split of the budgets
-// (docs/technology.md, section 3).
-// The voltage and the frequency at which a part of a chip spends the power it has
-// (docs/technology.md, section 3).
+// A chip that is derived from a technology and a split of the budgets, and the voltage and
+// frequency at which a part of a chip uses up its power (docs/technology.md, section 3).
 
 #include <array>
 #include <cstdint>
@@ -22,8 +20,8 @@ enum class SpeedLimit : std::uint8_t { Power, MinimumVoltage, MaximumVoltage, Gi
 
 /// The power below the least voltage in the public code (docs/technology.md, section 6).
 enum class VoltageFloor : std::uint8_t {
-  Exact,    ///< the power there is
-  Squared,  ///< more, as later versions of it do for cores and memory
+  Exact,    ///< the available power
+  Squared,  ///< more, as in later versions for cores and memory
 };
 
 struct OperatingPoint {
@@ -33,11 +31,11 @@ struct OperatingPoint {
 };
 
 /// The greatest double V for which V (V - threshold)^2, computed in this order, is at most
-/// V_n (V_n - threshold)^2 times `share`, the power there is over the nominal power.
+/// V_n (V_n - threshold)^2 times `share`, the available power over the nominal power.
 Volts voltage_of_power(const Transistors& transistors, double share);
 
-/// The point where units that run together draw `power` at most, if they draw `nominal` at their
-/// nominal point.  The frequency never falls when the power grows, to the last bit.
+/// The point at which units that run together draw at most `power`, if they draw `nominal` at their
+/// nominal point. The frequency never falls when the power grows, to the last bit.
 OperatingPoint operating_point(const Transistors& transistors, Watts power, Watts nominal,
                                VoltageFloor floor = VoltageFloor::Exact);
 
@@ -48,7 +46,7 @@ enum class CountLimit : std::uint8_t {
   DieArea,
   Package,  ///< the area beside the die
   Edge,     ///< of the die
-  Stack,    ///< the wires of the stacks there are
+  Stack,    ///< the wires of the stacks
   Given,
 };
 
@@ -67,11 +65,11 @@ struct ChipLevel {
   LevelName name = LevelName::Registers;
   LevelScope scope = LevelScope::Chip;
   std::int64_t banks = 0;
-  Bytes capacity{};  ///< of all of them
+  Bytes capacity{};  ///< of all copies together
   Bytes share{};     ///< of one core, bundle or chip
   Watts leakage{};
   BytesPerSecond raw_bandwidth{};
-  BytesPerSecond bandwidth{};  ///< that is reached
+  BytesPerSecond bandwidth{};  ///< reached bandwidth
   Seconds latency{};
   bool given_capacity = false;
   bool given_bandwidth = false;
@@ -82,7 +80,7 @@ struct ChipMemory {
   CountLimit stacks_held_by = CountLimit::Package;
   std::int64_t links = 0;
   CountLimit links_held_by = CountLimit::Stack;
-  std::int64_t edge_links = 0;  ///< how many would cross the edge it has
+  std::int64_t edge_links = 0;  ///< number that its edge would allow
   OperatingPoint point;
   Watts leakage{};
   BytesPerSecond raw_bandwidth{};
@@ -105,7 +103,7 @@ struct ChipLink {
 /// The class of a budget that does not suffice.
 enum class BudgetClass : std::uint8_t { DieArea, Power, Edge, Package };
 
-/// A reason why there is no such chip: a part that does not get its need, or, without a part, parts
+/// A reason why a chip cannot be built: a part with too small a share or, without a part, parts
 /// that together exceed a budget.
 struct Shortage {
   std::optional<Component> part;
@@ -121,11 +119,11 @@ struct Chip {
   std::vector<ChipLevel> levels;  ///< from the inside out
   std::optional<ChipMemory> memory;
   std::array<std::optional<ChipLink>, kLinkKinds.size()> links;  ///< by LinkKind
-  /// The power of each part; nothing where a given value hides it.
+  /// The power of each part; nothing if a given value replaces it.
   PerComponent<std::optional<Watts>> power;
   std::vector<Shortage> infeasible;
 
-  /// The power of the chip; a part whose speed is given counts with its budget.
+  /// The power of the chip; parts with a given speed count with their budgets.
   [[nodiscard]] Watts drawn() const;
 };
 

@@ -5,8 +5,8 @@
 
 #include "base/counts.hpp"
 
-// From a split to a chip: how many of a thing fit into its area, its edge or its package,
-// then how fast the power they have lets them run.
+// From a split to a chip: first the number of units that fit into the area, the edge or the
+// package, then the speed at which their power lets them run.
 
 namespace dfsearch {
 
@@ -15,7 +15,7 @@ namespace {
 constexpr double kSlack = 1.0 + 1e-12;
 constexpr double kMost = 1099511627776.0;  // 2^40, the most that a config may give
 
-/// Less than this is taken for nothing: all times of a machine must be finite.
+/// Less than this counts as none, since all times of a machine must be finite.
 constexpr BytesPerSecond kLeastBandwidth{1.0};
 constexpr Hertz kLeastFrequency{1.0};
 
@@ -219,7 +219,7 @@ std::int64_t Derivation::ports_of(LinkKind kind) const {
   if (any && !given && design_.equations.link_ports == LinkPorts::FourAndOne) {
     return kind == LinkKind::Intra ? 4 : 1;
   }
-  // At least one, also if all dimensions have a single member, which needs no port.
+  // At least one, even if all dimensions have a single member and need no port.
   return any ? std::max<std::int64_t>(ports, 1) : 0;
 }
 
@@ -281,13 +281,13 @@ void put_into(const ChipDesign& design, const Chip& chip, Machine& system) {
   }
 }
 
-// Each quantity is taken from the corner of the box that is best for it.  More power and more edge
-// are never worse, and more area is better for the number of a thing.  Quantities that more area
-// makes worse come from the other corner: fewer cores share a level and leave it more room
-// (crossbar), fewer bits leak, fewer cores run faster.
+// Each quantity is taken from the corner of the box that is best for it. More power and more edge
+// are never worse, and more area is better for the number of units. Quantities that get worse with
+// area come from the other corner: fewer cores share a level and need a smaller crossbar, fewer
+// bits leak, fewer cores run faster.
 //
-// A chip that can be built has a bundle at least, so no split of the box has fewer cores
-// than that, whatever its least area is.
+// A chip that can be built has at least one bundle, so no split of the box has fewer cores
+// than a bundle, even if its least area is smaller.
 
 namespace {
 
@@ -312,7 +312,7 @@ Split few_bits(const Split& least, const Split& most) {
   return split;
 }
 
-/// The part of a power that leakage leaves.
+/// The power that remains after leakage.
 Watts left(Watts power, Watts leakage) { return std::max(Watts{}, power - leakage); }
 
 }  // namespace
@@ -349,7 +349,7 @@ std::optional<Chip> optimistic_chip(const ChipDesign& design, const Split& least
                         nominal, design.equations.voltage_floor);
     memory.raw_bandwidth = wires * memory.point.frequency;
     memory.bandwidth = of.utilization * memory.raw_bandwidth;
-    // The most stacks; `derive` gives none if their leakage leaves no bandwidth.
+    // The greatest number of stacks; `derive` has none if their leakage leaves no bandwidth.
     const std::int64_t stacks =
         std::min(whole_part((design.budget.package - design.budget.die) / of.stack_area),
                  whole_part(most.area[Component::Memory] / of.controller_area));

@@ -14,13 +14,13 @@
 
 namespace dfsearch {
 
-/// How many ports the wires of a link are divided among.
+/// Number of ports among which the wires of a link are divided.
 enum class LinkPorts : std::uint8_t {
   Topology,    ///< ring 2, switch 1, fully connected degree - 1, of every dimension
-  FourAndOne,  ///< 4 inside the package and 1 out of it, whatever the dimensions
+  FourAndOne,  ///< 4 inside the package and 1 out of it, for any dimensions
 };
 enum class BudgetSums : std::uint8_t { Checked, Unchecked };
-/// Which tiles a GEMM alone on a chip may have.
+/// Tiles that a GEMM alone on a chip may have.
 enum class GemmTiles : std::uint8_t { All, Drawn };
 
 /// The switches of docs/technology.md, section 6; the defaults are the preset `physical`.
@@ -44,7 +44,7 @@ struct GivenLevel {
   std::optional<BytesPerSecond> bandwidth;  ///< before the utilization
 };
 
-/// Given values of the inside of a chip.
+/// Given values of the cores and memories of a chip.
 struct GivenValues {
   std::optional<std::int64_t> cores;
   std::optional<Hertz> frequency;
@@ -54,9 +54,9 @@ struct GivenValues {
   std::optional<Bytes> memory_capacity;
 };
 
-/// Which link serves a dimension of the network, with how many ports of a chip.
+/// The link of a dimension of the network, and its number of ports of a chip.
 struct DimensionPorts {
-  std::optional<LinkKind> link;       ///< left out: the dimension has a bandwidth of its own
+  std::optional<LinkKind> link;       ///< left out: the dimension has its own bandwidth
   std::optional<std::int64_t> ports;  ///< left out: as the topology has them
 };
 
@@ -68,8 +68,8 @@ struct ChipDesign {
   TechnologyEquations equations;
 };
 
-/// The greatest whole number up to x (1 + 1e-12), at least 0 and at most 2^40: so that
-/// 0.3 * 100 / 5 holds six.  It never falls when x grows.
+/// The greatest whole number up to x (1 + 1e-12), at least 0 and at most 2^40, so that 0.3 * 100 /
+/// 5 is 6. It never falls when x grows.
 std::int64_t whole_part(double x);
 
 /// The chip of one split.  The network gives topologies and degrees; a fully connected
@@ -77,18 +77,17 @@ std::int64_t whole_part(double x);
 Chip derive(const ChipDesign& design, const Split& split,
             const std::vector<NetworkDimension>& network);
 
-/// The part of a class's total that the split uses, and the shortages if it is more than
-/// there is.
+/// The shortages of classes of which the split uses more than the total.
 std::vector<Shortage> overspent(const ChipDesign& design, const Split& split);
 
-/// Puts derived values into the machine; given ones are there already.
+/// Puts derived values into the machine, which has the given ones already.
 void put_into(const ChipDesign& design, const Chip& chip, Machine& system);
 
 /// Whether cycles are counted, so that cores and frequency matter apart from their product.
 enum class CycleUse : std::uint8_t { Counted, AtUtilization };
 
-/// A chip that is at least as good in each quantity as every chip that can be built from a split
-/// between `least` and `most`, part by part, except for rounding.  Nothing if none can be built.
+/// A chip that in each quantity is at least as good as every chip that can be built from a split
+/// between `least` and `most`, part by part, except for rounding. Nothing if none can be built.
 std::optional<Chip> optimistic_chip(const ChipDesign& design, const Split& least, const Split& most,
                                     const std::vector<NetworkDimension>& network, CycleUse cycles);
 

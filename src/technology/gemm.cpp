@@ -24,7 +24,7 @@ GemmTime gemm_time(const Technology& technology, const Chip& chip, const Shard& 
       2.0 * static_cast<double>(gemm.m) * static_cast<double>(gemm.k) * static_cast<double>(gemm.n);
   result.compute = Flops(flops) / chip.core.usable;
   result.time = result.compute;
-  std::optional<Bytes> inner;  // the share of the level further in
+  std::optional<Bytes> inner;  // share of the next inner level
   const auto add = [&](BytesPerSecond bandwidth, Seconds latency) {
     const double words = inner ? tiled_words(gemm, words_of(*inner, word))
                                : array_words(gemm, technology.core.lanes, technology.core.stages);
@@ -45,7 +45,7 @@ GemmTime gemm_time(const Technology& technology, const Chip& chip, const Shard& 
 // is one of 20 that fit into it.  All 20^3 triples of tiles are tried, with both orders of
 // the two loops that move the operands not kept in the array.
 //
-// The published code is kept with its faults: see the page.
+// The published code is reproduced with its faults, which the page lists.
 
 namespace {
 
@@ -61,7 +61,7 @@ std::int64_t power_of_two_below(double x) {
   return std::int64_t{1} << static_cast<int>(std::floor(std::log2(x)));
 }
 
-/// A whole number from 0 to `most`, from as few bits as it takes.
+/// A random whole number from 0 to `most`, by rejection from the fewest bits.
 std::uint32_t draw(std::mt19937& random, std::uint32_t most) {
   std::uint32_t mask = 0;
   while (mask < most) mask = 2 * mask + 1;
@@ -95,15 +95,15 @@ std::vector<Extents> drawn_tiles(double words, bool outermost) {
   return tiles;
 }
 
-/// How many pieces a loop is cut into; a tile of nothing cuts nothing.
+/// Number of pieces of a loop.
 double pieces(std::int64_t extent, std::int64_t tile) { return number(ceil_div(extent, tile)); }
 
-/// The quotient rounded down; 0 where there is nothing to divide by.
+/// The quotient rounded down; 0 if the divisor is not positive.
 std::int64_t floored(double a, std::int64_t b) {
   return b <= 0 ? 0 : static_cast<std::int64_t>(std::floor(a / number(b)));
 }
 
-/// Makes a tile fit the extents, and gives one loop the words that another does not need.
+/// Cuts a tile to the extents, and enlarges another loop of it by the words that become free.
 Extents fitted(Extents tile, const Extents& d, bool inner) {
   const auto [t1, t2, t3] = tile;
   const double capacity = product(t1, t2) + product(t1, t3) + product(t2, t3);
@@ -233,8 +233,8 @@ std::optional<Seconds> published_gemm_time(const Technology& technology, const C
 
 namespace {
 
-/// Adds FLOP per word of tiles of a x b of the left and b x c of the right operand, where the
-/// result, the left or the right one stays until it is done with.
+/// Adds the FLOP per word of tiles of a x b of the left and b x c of the right operand, if the
+/// result, the left or the right operand stays in the level.
 void add_tile(const Shard& gemm, std::int64_t a, std::int64_t b, std::int64_t c,
               std::vector<double>& intensities) {
   const auto m = static_cast<double>(gemm.m);

@@ -32,11 +32,11 @@ struct GemmTime {
 GemmTime gemm_time(const Technology& technology, const Chip& chip, const Shard& gemm, Bytes word,
                    Seconds launch_overhead);
 
-/// Which operand stays in the array, by the extents of a GEMM: that without the longest one.
+/// The operand that stays in the array: the one without the longest extent of the GEMM.
 Dataflow published_dataflow(const Shard& gemm);
 
-/// Nothing for a chip that is not one of three levels and a memory, for a technology without the
-/// width of its multiply-add unit, and where a level holds no tile.
+/// The least time by the published code; nothing unless the chip has three levels and a memory,
+/// each level holds a tile, and the technology has the width of its multiply-add unit.
 std::optional<Seconds> published_gemm_time(const Technology& technology, const Chip& chip,
                                            const Shard& gemm, Dataflow dataflow, Bytes word,
                                            Seconds launch_overhead);
@@ -55,9 +55,9 @@ struct GemmIntensities {
   std::vector<StrategyIntensities> strategies;
 };
 
-/// FLOP for each word that passes between the memory and a level of `words` words, over the tiles
-/// of powers of two that fit there, with each of the operands staying in turn, and over the ways to
-/// share the GEMM among the chips.  DeepFlow (Ardalani et al.), figure 1.  At least three words.
+/// FLOP per word that passes between the memory and a level of `words` words, over all tiles of
+/// powers of two that fit there, each of the three operands that may stay there, and all ways to
+/// divide the GEMM among the chips. DeepFlow (Ardalani et al.), figure 1. At least three words.
 GemmIntensities gemm_intensities(const Shard& gemm, std::int64_t chips, std::int64_t words);
 
 }  // namespace dfsearch

@@ -11,7 +11,7 @@ namespace dfsearch {
 namespace {
 
 constexpr std::int64_t kGates = 4;
-// Bandwidth of the link between host and chip, over which the embedding comes in the public code.
+// Bandwidth between host and chip, over which the public code reads the embedding.
 constexpr BytesPerSecond kHostLink{12.4 * 1024 * 1024 * 1024};
 
 }  // namespace

@@ -25,8 +25,9 @@ struct LstmTime {
   [[nodiscard]] Seconds total() const { return forward + backward + embedding; }
 };
 
-/// Every kernel is a launch; the chip has a memory.  `folded`: the gates' share from below and the
-/// softmax, which do not wait for the step before, are done for all steps at once.
+/// Every kernel is a launch; the chip has a memory. `folded`: the gates' product with the layer
+/// below and the softmax, which do not wait for the previous step, are computed for all steps at
+/// once.
 LstmTime lstm_time(const Technology& technology, const Chip& chip, const LstmModel& model,
                    Bytes word, Seconds launch_overhead, bool folded);
 
@@ -40,7 +41,7 @@ struct PublishedLstmTime {
   Seconds total{};
 };
 
-/// Nothing where published_gemm_time has nothing.
+/// Nothing if published_gemm_time returns nothing.
 std::optional<PublishedLstmTime> published_lstm_time(const Technology& technology, const Chip& chip,
                                                      const LstmModel& model, Bytes word,
                                                      Seconds launch_overhead);

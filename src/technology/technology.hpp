@@ -31,12 +31,12 @@ struct CoreTechnology {
   std::optional<std::int64_t> fma;         ///< width of the multiply-add unit (published GEMM)
 };
 
-/// Who has a memory of a level of its own.
+/// Unit of the chip that has its own copy of a level.
 enum class LevelScope : std::uint8_t { Core, Bundle, Chip };
 
 struct LevelTechnology {
   LevelScope scope = LevelScope::Chip;
-  Bytes bank{};  ///< the unit it is built of
+  Bytes bank{};  ///< size of a bank
   AreaPerByte cell_area{};
   double overhead = 0.0;  ///< share of the level's area that is periphery, below 1
   Area port_area{};       ///< of the crossbar, for every bank times every bundle
@@ -48,7 +48,7 @@ struct LevelTechnology {
 
 struct MemoryTechnology {
   Bytes stack{};
-  Area stack_area{};       ///< its place in the package, beside the die
+  Area stack_area{};       ///< area of a stack in the package, beside the die
   Area controller_area{};  ///< on the die
   std::int64_t links_per_stack = 1;
   PerLength links_per_mm{};  ///< wires that cross a millimetre of the die's edge

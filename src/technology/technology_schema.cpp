@@ -9,7 +9,7 @@
 namespace dfsearch {
 namespace {
 
-// Limits of any technology.  Both ends keep every number of a chip finite.
+// Ranges of the values of a technology, which keep every number of a chip finite.
 constexpr Interval kArea{1e-18, 1e12};
 constexpr Interval kAreaOrNone{0, 1e12};
 constexpr Interval kPower{1e-15, 1e12};
@@ -26,7 +26,7 @@ constexpr Interval kUtilization{1e-9, 1};
 // A core has no more multiply-add units than a chip may have cores.
 constexpr Interval kSide{1, 1048576};
 
-/// The least operating voltage; the threshold has been read before.
+/// Type of the least operating voltage; the threshold is read before it.
 constexpr Type kMarginType{.form = Form::Quantity,
                            .put_real =
                                [](void* object, double value) {

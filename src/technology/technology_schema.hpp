@@ -23,7 +23,7 @@ const Schema& schema_of(Rows<LinkTechnology>);
 const Schema& schema_of(Rows<Technology>);
 const Schema& schema_of(Rows<Budget>);
 
-/// A plain number is a fraction, anything else an amount.
+/// Type of a share: a plain number is a fraction, a quantity an amount.
 template <class Q>
 struct TypeOf<Share<Q>> {
   static constexpr Type fraction{

@@ -1,5 +1,5 @@
-// Texts go to a program and come back through files without a name: nobody has to read from a pipe
-// while somebody writes to another, and nothing is left behind.
+// Texts are passed to and from a program through unnamed files: unlike with pipes, reading and
+// writing cannot block each other, and nothing is left behind.
 
 #include "cli/child_process.hpp"
 
@@ -34,7 +34,7 @@ std::string text_of(std::FILE* file, std::size_t most) {
   return text;
 }
 
-/// Words as execvpe takes them, which end in a null.
+/// Words in the form of execvpe: pointers, ended by a null.
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> all;
   for (const std::string& word : words) all.push_back(const_cast<char*>(word.c_str()));
@@ -48,11 +48,11 @@ struct Start {
   pid_t parent;
 };
 
-/// The new process: becomes the program, or ends with the status of a shell that does not find it.
-/// Calls only what is safe beside other threads.
+/// Replaces the new process by the program, or exits with the status of a shell that does not find
+/// it. Calls only functions that are safe after a fork of several threads.
 [[noreturn]] void become(const Start& start) {
-  setpgid(0, 0);  // what a terminal sends to this group is for the parent
-  // Whatever ends the parent ends this, too; it may have ended already.
+  setpgid(0, 0);  // signals of the terminal are for the parent only
+  // The child must end with the parent, which may have ended already.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != start.parent) _exit(1);
   for (const int ignored : {SIGPIPE, SIGXFSZ}) signal(ignored, SIG_DFL);
@@ -69,7 +69,7 @@ Seconds used_by(pid_t process) {
   return Seconds(static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec));
 }
 
-/// How the process ends, or that it took too long and was killed.
+/// Waits for the process; kills it if it takes too long.
 Ended wait_for(pid_t process, const Deadline& end, Seconds most_work) {
   int status = 0;
   while (waitpid(process, &status, WNOHANG) == 0) {
@@ -107,7 +107,7 @@ std::optional<Ended> run_program(const Program& program, const Deadline& deadlin
   const pid_t process = fork();
   if (process == 0) become(start);
   if (process < 0) return Ended{.status = Ended::kNotFound, .output = "", .errors = ""};
-  setpgid(process, process);  // by both, so that it is true for both
+  setpgid(process, process);  // by parent and child, so that it holds for both at once
   Ended ended = wait_for(process, deadline, program.most_work);
   constexpr std::size_t kMostErrors = std::size_t{1} << 16;
   ended.output = text_of(output.get(), program.most_output);
@@ -118,7 +118,7 @@ std::optional<Ended> run_program(const Program& program, const Deadline& deadlin
 namespace {
 
 constexpr Seconds kPatience{10.0};
-// For what was stopped before: a busy machine needs the first for the second.
+// Time and processor time if the deadline has passed: a busy machine needs more time than work.
 constexpr Seconds kMoment{1.0}, kWorkOfMoment{0.1};
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
@@ -147,7 +147,7 @@ Picture draw_graph(const std::string& dot, const Deadline& deadline) {
   if (done->status != 0 || begin == text.npos) {
     return {"", "The graph is not drawn: Graphviz (dot) failed."};
   }
-  return {text.substr(begin), ""};  // without the document type, which names a place in the web
+  return {text.substr(begin), ""};  // without the document type, which has a web address
 }
 
 }  // namespace dfsearch

@@ -1,5 +1,5 @@
 #pragma once
-// Other programs that do a part of the work where they are installed.
+// Other programs, which do a part of the work if they are installed.
 
 #include <cstddef>
 #include <optional>
@@ -16,7 +16,7 @@ struct Ended {
   static constexpr int kTooLong = -1;  ///< it was killed
 
   int status = 0;
-  int signal = 0;  ///< that ended it by itself; 0: none
+  int signal = 0;  ///< signal that ended it; 0: none
   std::string output;
   std::string errors;  ///< text on its standard error
 };
@@ -26,23 +26,23 @@ struct Program {
   std::vector<std::string> words;
   std::string input;
   std::vector<std::string> settings;  ///< NAME=VALUE, before the variables of our own environment
-  std::size_t most_output;            ///< bytes; of more a part is given that is longer than this
+  std::size_t most_output;            ///< bytes; longer output is cut somewhere beyond this length
   Seconds most_work = Seconds::infinity();  ///< limit on processor time, beside the deadline
 };
 
-/// Runs it until the deadline; it ends with this process.  Nothing if there is no room for
-/// temporary files.
+/// Runs a program until the deadline; it ends with this process.  Returns nothing if temporary
+/// files cannot be written.
 std::optional<Ended> run_program(const Program& program, const Deadline& deadline);
 
-/// An SVG, or why there is none, in a whole sentence.
+/// An SVG, or a sentence with the reason why there is none.
 struct Picture {
   std::string svg;
   std::string missing;
 };
 
-/// Runs the program `dot` on the text.  It gets ten seconds, as layers of thousands of kernels
-/// would take it hours, and no more than there is until the deadline; a tenth of a second of the
-/// processor if that has passed.  It ends with this process.
+/// Runs the program `dot` on the text. It may take ten seconds, as layers of thousands of kernels
+/// would take hours, and must end by the deadline; if that has passed, it has a tenth of a second
+/// of processor time. It ends with this process.
 Picture draw_graph(const std::string& dot, const Deadline& deadline);
 
 }  // namespace dfsearch

@@ -16,7 +16,7 @@
 namespace dfsearch {
 namespace {
 
-/// A chip that is searched cannot be shown.
+/// Refuses configs without a chip to derive, and chips that are searched.
 void require_chip(const Config& config, const std::string& file) {
   if (!config.design) {
     throw InputError(file + ": system: missing key 'technology', there is no chip to derive");
@@ -39,7 +39,7 @@ bool is_config(const std::filesystem::path& file) {
   return ending == ".yaml" || ending == ".yml" || ending == ".json";
 }
 
-/// The files of the command line; a folder stands for all configs in it and below, by name.
+/// The files of the command line; a folder is replaced by all configs in it and below, by name.
 std::vector<std::string> chip_files(const CommandLine& line) {
   std::vector<std::string> names = {line.config};
   names.insert(names.end(), line.more_configs.begin(), line.more_configs.end());
@@ -61,7 +61,7 @@ std::vector<std::string> chip_files(const CommandLine& line) {
   return files;
 }
 
-/// The names of files without the folder that they share and their endings.
+/// The names of files without their common folder and their endings.
 std::vector<std::string> short_names(const std::vector<std::string>& files) {
   const std::string& first = files.front();
   std::size_t shared = first.rfind('/') == std::string::npos ? 0 : first.rfind('/') + 1;
@@ -78,7 +78,7 @@ std::vector<std::string> short_names(const std::vector<std::string>& files) {
   return names;
 }
 
-/// A chip as a table of its parts, and the machine to go on with.
+/// A chip as a table of its parts, and its machine as part of a config.
 std::string whole_text(const std::string& title, const Config& config) {
   const ChipDesign& design = *config.design;
   const Machine& system = config.problem.system;

@@ -36,7 +36,7 @@ std::optional<Mapping> load_given_mapping(const CommandLine& line, const Problem
   return load_mapping(line.mapping, problem);
 }
 
-/// What a solver found for an exported program.
+/// Evaluates the solution that a solver found for an exported program.
 Result judged_solution(const CommandLine& line, const Problem& problem) {
   const std::optional<Mapping> given = load_given_mapping(line, problem);
   return judged(problem, mapping_of(load_solution(line.solution, problem.workload.graph), problem,
@@ -49,7 +49,7 @@ void refuse_stages(const Config& config, const char* what) {
                    ": has no stages that divide the graph, expected 'stages: layers'");
 }
 
-/// What is emitted must not replace the result that it is made of.
+/// Refuses outputs that would overwrite the result that is read.
 void refuse_own_input(const CommandLine& line) {
   const std::string of_groups = line.output + ".json";  // beside traces of Chakra
   for (const std::string& file : {line.output, of_groups}) {

@@ -1,6 +1,6 @@
 #pragma once
-// The commands, a file each but for the short ones.  All return the exit status, and throw
-// InputError for wrong input and for files that cannot be written.
+// The commands, each in a file of its own except for short ones. All return the exit status, and
+// throw InputError for wrong input and for files that cannot be written.
 
 #include <memory>
 #include <string>
@@ -29,7 +29,7 @@ int run_collective(const CommandLine& line);
 int run_mesh(const CommandLine& line);
 /// A table of training runs, or of deployments.
 int run_predict(const CommandLine& line);
-/// Prints the classes of deployments that were measured of a model on a system.
+/// Prints the classes of measured deployments of a model on a system.
 int run_support(const CommandLine& line);
 int run_emit(const CommandLine& line);
 int run_study(const CommandLine& line);
@@ -39,8 +39,7 @@ int run_schema(const CommandLine& line);
 int run_report(const CommandLine& line);
 int run_completion(const CommandLine& line);
 
-/// If the input is a model of ONNX, replaces it by the config that the package of Python makes of
-/// it.
+/// Replaces an input that is a model of ONNX by the config that the Python package makes of it.
 void import_onnx(CommandLine& line);
 
 /// Runs the command of the line.
@@ -70,7 +69,7 @@ inline int exit_status(SearchStatus status) {
   return kInternalError;
 }
 
-/// Thrown if the chip of a config cannot be built, which ends every command that needs it.
+/// Thrown if the chip of a config cannot be built; ends every command that needs the chip.
 struct NoSuchChip {
   Config config;
 };
@@ -89,17 +88,17 @@ Outcome with_chip(Outcome outcome, const Config& config);
 /// Reports why there is no chip; returns the exit status.
 int report_no_chip(const CommandLine& line, const Config& config);
 
-/// The chip of a config that may have nothing else.  Throws InputError, and NoSuchChip.
+/// The chip of a config that need not have other sections.  Throws InputError, and NoSuchChip.
 Config load_chip(const CommandLine& line);
 
-/// Null if the program runs alone.  Throws InputError if MPI started it and it was built without
-/// MPI.
+/// Connects the processes of MPI; null if the program runs alone. Throws InputError if MPI started
+/// it and it was built without MPI.
 std::unique_ptr<study::Cluster> open_cluster();
 
-/// Throws InputError where MPI has started several processes: each would do all of `command`.
+/// Throws InputError if MPI has started several processes: each would run all of `command`.
 void refuse_many_processes(const char* command);
 
-/// The share of a process in the hardware threads, if several run on one machine.
+/// Hardware threads for each process, if several run on one machine.
 int threads_of_a_process(int hardware_threads);
 
 /// A line of --version about MPI, or nothing.

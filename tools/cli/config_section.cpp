@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kNo = "--no-";
 
-/// Options of closed forms have one name each.
+/// Whether the option is a key of the section; such options have one name each.
 bool is_key(const OptionRow& row) {
   const std::string_view name = row.names;
   return !name.starts_with(kNo) && name != "--json";
@@ -26,7 +26,7 @@ std::string_view key_of(const OptionRow& row) {
   return std::string_view(row.names).substr(std::string_view("--").size());
 }
 
-/// Options take many notations, which the schema has as words in front of the meaning.
+/// Schema of a section: the notation of an option is part of its meaning.
 template <std::size_t form>
 const Schema& section_schema() {
   static std::deque<std::string> docs;

@@ -16,12 +16,12 @@ struct OptionValues {
   std::vector<std::string> values = {};
 };
 
-/// Reads the section with the name of the command, if its config has one.  Each key is an option
-/// without its dashes, each flag true or false.  Options of the command line override keys; a key
-/// sets the values of its option.  Throws one InputError with all that is wrong.
+/// Reads the section with the name of the command, if its config has one. Each key is an option
+/// without its dashes, each flag true or false. Options of the command line override keys; a key
+/// sets the values of its option. Throws one InputError with all faults.
 void read_section(const CommandRow& command, std::vector<OptionValues>& options, CommandLine& line);
 
-/// The error with the place and the key of each option that a section gave, in place of its name.
+/// The error with options from a section replaced by the place and name of their keys.
 InputError placed(const InputError& error, const CommandLine& line);
 
 /// The type of a config with such a section.

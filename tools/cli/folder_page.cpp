@@ -1,5 +1,5 @@
-// The page of a folder: a list of the results, studies and pages below it, with links that hold on
-// any server of files and from the disk.
+// The page of a folder: a list of the results, studies and pages below it, with links that work on
+// any file server and from disk.
 
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ std::string in_html(std::string_view text) {
   return out;
 }
 
-/// A path as part of an address: all but letters, digits and some signs as %XX.
+/// A path as part of a URL: all but letters, digits and some signs as %XX.
 std::string in_address(std::string_view path) {
   std::string out;
   for (const char c : path) {
@@ -46,7 +46,7 @@ std::string in_address(std::string_view path) {
   return out;
 }
 
-/// A result or a study in a few words; empty for other JSON.
+/// Summary of a result or a study; empty for other JSON.
 std::string summary_of(const fs::path& file) {
   try {
     if (fs::file_size(file) > kLargestSummarised) return "large JSON";
@@ -66,7 +66,7 @@ std::string summary_of(const fs::path& file) {
   }
 }
 
-/// A row of the list for a file that belongs there.
+/// The row of the list for a file; nothing if the file is not listed.
 std::optional<std::string> row_of(const fs::path& file, const std::string& name,
                                   const std::string& link) {
   const auto row = [&](const std::string& target, std::string_view more, const std::string& words) {
@@ -77,7 +77,7 @@ std::optional<std::string> row_of(const fs::path& file, const std::string& name,
   if (!is_page && file.extension() != ".json") return std::nullopt;
   const std::string words = summary_of(fs::path(file).replace_extension(".json"));
   if (is_page && words.empty()) return row(link, "", "page");
-  // The row of a result leads to its page as well.
+  // A page is linked in the row of its result.
   if (is_page || words.empty()) return std::nullopt;
   std::error_code error;
   if (!fs::exists(fs::path(file).replace_extension(".html"), error)) return row(link, "", words);

@@ -42,7 +42,7 @@ constexpr const char* kExitStatus =
   study: 0 all required points are proved, 3 and none fits; 4 some are not proved, 5 none is
 )";
 
-/// Words behind a head, wrapped and indented; ends in a newline.
+/// Text after a head, wrapped and indented; ends in a newline.
 std::string entry(const std::string& head, std::string_view text, std::size_t indent) {
   std::vector<std::string> words;
   for (std::size_t at = 0; at < text.size();) {
@@ -126,7 +126,7 @@ std::string roff(std::string_view text) {
   return escaped;
 }
 
-/// Lines that stay as they are.
+/// Lines that are not wrapped.
 std::string roff_lines(std::string_view text) { return ".nf\n" + roff(text) + ".fi\n"; }
 
 std::string manual_text() {

@@ -25,7 +25,7 @@
 namespace dfsearch {
 namespace {
 
-/// The machine of the config with the degrees that its chips leave.  Throws InputError.
+/// The machine of the config, whose open degrees follow from its chips.  Throws InputError.
 Machine whole_machine(const CommandLine& line) {
   Config config = load_machine_config(line.config, line.overrides);
   Machine machine = std::move(config.problem.system);
@@ -69,7 +69,7 @@ std::string lines_of(const std::vector<std::pair<std::string, std::string>>& row
   return text;
 }
 
-/// All grids of the chips, and the squarest one of a few chips fewer.
+/// All grids of the chips, and the grid of slightly fewer chips that is the nearest to a square.
 std::vector<HplGrid> grids_of(const HpcLine& asked, std::int64_t chips) {
   if (asked.grid) return {*asked.grid};
   std::vector<HplGrid> grids = {squarest_grid(chips)};
@@ -210,8 +210,8 @@ struct Way {
 
 using collective::Kind;
 
-/// Bytes that each chip has to send or receive at least, for the bandwidth of the bus as NCCL
-/// counts.
+/// Share of the bytes that each chip sends or receives at least: the bus bandwidth of NCCL counts
+/// it.
 double bus_share(Kind kind, double n) {
   switch (kind) {
     case Kind::AllReduce:
@@ -333,7 +333,7 @@ struct LoadedPlacement {
   MeshPlacement placement;
   MeshLoads loads;
 
-  /// Time that the axes, one after the other, wait for links that they share with themselves.
+  /// Time of all axes in sequence, each limited by the links that its own groups share.
   [[nodiscard]] std::int64_t value() const {
     return std::accumulate(loads.own.begin(), loads.own.end(), std::int64_t{0});
   }

@@ -1,5 +1,5 @@
-// The reader is part of the package of Python (tools/python/dfsearch/_onnx.py), as the shapes of a
-// model are inferred by the package onnx.
+// The reader is part of the Python package (tools/python/dfsearch/_onnx.py), since the package onnx
+// infers the shapes of a model.
 
 #include "cli/commands.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostOfModel = std::size_t{1} << 30;
-// The second sees the packages of the distribution.
+// The second one finds the packages of the distribution.
 constexpr const char* kInterpreters[] = {"python3", "/usr/bin/python3"};
 constexpr int kRead = 0, kWrongModel = 2, kNoPackage = 3;
 
@@ -37,7 +37,7 @@ std::string python_path() {
   return path;
 }
 
-/// Each line that the reader prints is a message; if the interpreter failed, only the last one is.
+/// The lines that the reader prints.  Each is a message, or only the last one if Python failed.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
@@ -48,14 +48,14 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Whether the interpreter, the package dfsearch for it, or the package onnx is not there.
+/// Whether the interpreter or one of the packages dfsearch and onnx is missing.
 bool is_missing(const Ended& done, const std::string& last) {
   return done.status == Ended::kNotFound || done.status == kNoPackage ||
          (done.signal == 0 &&
           (last.find("No module named") != std::string::npos || last.starts_with("ImportError")));
 }
 
-/// Throws for a reader that neither read the model nor had anything against it.
+/// Throws if the reader neither read the model nor reported an error.
 [[noreturn]] void refuse_crash(const CommandLine& line, const Ended& done,
                                const std::string& last) {
   const std::string how =

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
 
-/// Two outputs in one file would destroy each other; some must be files.  `output` is the value of
-/// -o if the command does not write to standard output without it.
+/// Refuses two outputs to one file, and standard output for outputs that must be files.
+/// `output` is the value of -o, unless its default is standard output.
 void refuse_shared_outputs(const CommandLine& line, const std::string& output) {
   for (const auto& [option, file] :
        {std::pair("--html", &line.html), std::pair("--mapping", &line.mapping),
@@ -54,7 +54,7 @@ void drop_bound(CommandLine& line, const OptionRow& row, const std::string& valu
   refuse_word(row.name(), value, names);
 }
 
-/// Replaces the whole section; the path of a file is relative to the current folder.
+/// Replaces the whole section `system`; the path of a file is relative to the current folder.
 void system_name(CommandLine& line, const OptionRow&, const std::string& value) {
   const std::filesystem::path file = find_input(value, ShelfKind::Systems);
   const std::string from =
@@ -84,7 +84,7 @@ void objective(CommandLine& line, const OptionRow&, const std::string& value) {
 
 constexpr std::int64_t kMostSide = 128;  // of a mesh
 
-/// Extents with an x between them.
+/// Reads extents with an x between them.
 template <std::size_t N>
 std::array<std::int64_t, N> extents_of(const OptionRow& row, const std::string& value,
                                        const char* expected) {
@@ -193,7 +193,7 @@ void holdout(CommandLine& line, const OptionRow& row, const std::string& value) 
   }
 }
 
-/// megatron=launch.sh
+/// Reads "megatron=launch.sh".
 void emit_to(CommandLine& line, const OptionRow& row, const std::string& value) {
   const std::size_t equals = value.find('=');
   line.emit_for = parse_word<EmitFormat>(row.name(), value.substr(0, equals));
@@ -203,7 +203,7 @@ void emit_to(CommandLine& line, const OptionRow& row, const std::string& value) 
   }
 }
 
-/// 3/16: the third of sixteen.
+/// Reads "3/16", the third of sixteen parts.
 void shard(CommandLine& line, const OptionRow& row, const std::string& value) {
   constexpr std::int64_t kMostShards = 1'000'000;
   const std::size_t slash = value.find('/');
@@ -266,7 +266,7 @@ void finish_fft(CommandLine& line) {
   }
 }
 
-/// The input is WxH; the axes have its chips.
+/// Reads the input WxH, and checks that the axes have its chips.
 void finish_mesh(CommandLine& line) {
   const std::size_t cross = line.config.find('x');
   if (cross == std::string::npos) {

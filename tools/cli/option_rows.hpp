@@ -14,7 +14,7 @@ namespace dfsearch {
 
 struct OptionRow;
 
-/// Puts the value of an option, which is empty for a flag, into the line.  Throws InputError.
+/// Stores the value of an option, empty for a flag, in the line.  Throws InputError.
 using ReadOption = void (*)(CommandLine& line, const OptionRow& row, const std::string& value);
 
 enum class Times { Once, Repeatable, Required };
@@ -28,16 +28,16 @@ struct OptionRow {
   ReadOption read;
   Times times = Times::Once;
   std::int64_t most = kAny;          ///< of a whole number
-  std::string (*words)() = nullptr;  ///< the values, behind the meaning; null: the meaning has them
+  std::string (*words)() = nullptr;  ///< the values; null: the meaning has them
 
   [[nodiscard]] std::string name() const;
-  /// "-o" and "--output"
+  /// All names: "-o" and "--output".
   [[nodiscard]] std::vector<std::string> all_names() const;
   [[nodiscard]] bool is_flag() const { return *value == '\0'; }
 };
 
 struct UsageRow {
-  const char* words;  ///< behind the name of the command; the first one names the input
+  const char* words;  ///< after the name of the command; the first one is the input
   const char* meaning;
 };
 
@@ -48,8 +48,8 @@ struct CommandRow {
   const char* input;  ///< noun of an input, "config"
   std::span<const OptionRow> own_options;
   void (*finish)(CommandLine& line);  ///< rules of several options; null: none
-  bool takes_config = true;           ///< and the options of configs
-  bool takes_several = false;         ///< inputs
+  bool takes_config = true;           ///< the input is a config, with the options of configs
+  bool takes_several = false;         ///< several inputs are allowed
   const char* note = "";
   const char* examples = "";  ///< lines of a shell
 
@@ -57,7 +57,7 @@ struct CommandRow {
   [[nodiscard]] std::vector<OptionRow> options() const;
 };
 
-/// The commands in the order of the help.  A line that names none means the first one.
+/// The commands in the order of the help.  A line without a command means the first one.
 std::span<const CommandRow> command_rows();
 
 std::span<const OptionRow> config_options();
@@ -69,7 +69,7 @@ std::string help_text(const CommandRow& command);
 /// A script for completion in bash, or a manual page (roff).
 std::string completion_text(Shell shell);
 
-// Readers of options whose value is not the member of a line as it is written.
+// Readers of options whose value is not simply stored in a member of the line.
 
 void drop_bound(CommandLine& line, const OptionRow& row, const std::string& value);
 void system_name(CommandLine& line, const OptionRow& row, const std::string& value);

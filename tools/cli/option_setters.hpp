@@ -1,6 +1,6 @@
 #pragma once
 // Setters of the rows of options: an option sets a member of the command line, or a member of a
-// member, by its type.  All refuse a wrong value as an error of usage.
+// member, by its type. All report a wrong value as a usage error.
 
 #include <fmt/format.h>
 
@@ -55,7 +55,7 @@ void set(CommandLine& line, const OptionRow& row, const std::string& value) {
   put((line.*....*members), row, value);
 }
 
-/// Puts a quantity that keeps the limits of machines, so that every time is finite.
+/// Sets a quantity within the limits of machines, so that every time is finite.
 template <const Interval& limits, auto... members>
 void set_within(CommandLine& line, const OptionRow& row, const std::string& value) {
   set<members...>(line, row, value);
@@ -67,14 +67,14 @@ void set_within(CommandLine& line, const OptionRow& row, const std::string& valu
                           to_text(Q(limits.least)), to_text(Q(limits.most)), in_quotes(value)));
 }
 
-/// Sets a member that two flags give opposite values.
+/// Sets a member that two flags set to opposite values.
 template <bool value>
 void set_lookahead(CommandLine& line, const OptionRow&, const std::string&) {
   if (line.hpc.lookahead) usage_error("--lookahead and --no-lookahead exclude each other");
   line.hpc.lookahead = value;
 }
 
-/// Puts the value if the row lists it among its words.
+/// Sets the value if the row lists it among its words.
 template <auto... members>
 void set_word(CommandLine& line, const OptionRow& row, const std::string& value) {
   std::vector<std::string_view> words;

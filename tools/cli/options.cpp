@@ -27,8 +27,8 @@ namespace {
 
 using Words = std::span<const std::string>;
 
-/// The command line as a shell takes it, without the file of the page, which does not change the
-/// page itself.
+/// The command line in shell notation, without the file name of the page, which must not change the
+/// page.
 std::string shell_text(Words words) {
   std::string text = "dfsearch";
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -48,7 +48,7 @@ std::string shell_text(Words words) {
   return text;
 }
 
-/// Refuses a word in place of a config that looks like a misspelt command.
+/// Refuses a word in the place of a config that looks like a misspelt command.
 void refuse_misspelt_command(const std::string& word) {
   if (word.find_first_of("./-") != std::string::npos) return;
   std::error_code error;
@@ -63,7 +63,7 @@ void refuse_misspelt_command(const std::string& word) {
   usage_error("unknown command " + in_quotes(word) + near);
 }
 
-/// Words that begin like -o or --output; '-' and numbers below 0 are none.
+/// Whether the word begins like -o or --output; '-' and negative numbers do not.
 bool is_option(std::string_view word) {
   if (word.size() < 2 || word[0] != '-' || word.starts_with("---")) return false;
   return word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0;
@@ -78,9 +78,9 @@ bool is_option(std::string_view word) {
                           suggestion(word.substr(0, word.find('=')), known)));
 }
 
-/// Splits words into inputs and options.  A value is behind '=', behind a name of one letter, or
-/// the next word, unless that begins with '--'; all words behind '--' are inputs.  Returns whether
-/// help is asked for.
+/// Splits words into inputs and options. A value follows '=' or a name of one letter, or is the
+/// next word, unless that begins with '--'; all words after '--' are inputs. Returns whether help
+/// is requested.
 bool split(const CommandRow& command, Words words, std::vector<std::string>& inputs,
            std::vector<OptionValues>& options) {
   bool asks_help = false;
@@ -145,7 +145,7 @@ void read_options(const std::vector<OptionValues>& options, CommandLine& line) {
   }
 }
 
-/// The first word of its usage: "CONFIG"; one in brackets may be left out.
+/// The first word of the usage, such as "CONFIG"; a word in brackets is optional.
 std::string input_name(const CommandRow& command) {
   const std::string_view usage = command.usages.front().words;
   return std::string(usage.substr(0, usage.find_first_of(" ")));
@@ -180,7 +180,7 @@ void require_options(const CommandRow& command, const std::vector<OptionValues>&
   }
 }
 
-/// Finds files by their paths or on the shelf.
+/// Finds the inputs by their paths or on the shelf.
 void find_configs(CommandLine& line) {
   line.config = find_input(line.config, ShelfKind::Configs).string();
   for (std::string& more : line.more_configs) more = find_input(more, ShelfKind::Configs).string();
@@ -238,7 +238,7 @@ namespace {
 
 constexpr const char* kSeeHelp = "run 'dfsearch --help' for all commands and options";
 
-/// Infinite unless the file begins with a number.
+/// The number at the beginning of a file, in bytes; infinite if there is none.
 Bytes number_in(const char* file) {
   std::ifstream in(file);
   double number = 0.0;

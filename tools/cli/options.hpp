@@ -29,7 +29,7 @@ namespace dfsearch {
 
 struct CommandRow;
 
-/// The completion of a shell, or the manual page.
+/// Output of `dfsearch completion`: for a shell, or the manual page.
 enum class Shell { Bash, Manual };
 constexpr auto words(Shell) {
   return named<Shell>({{"bash", Shell::Bash}, {"manual", Shell::Manual}});
@@ -78,11 +78,11 @@ struct StudyLine {
 struct HpcLine {
   std::int64_t n = 0;                ///< rows of a matrix
   std::vector<std::int64_t> blocks;  ///< empty: 64 to 2048
-  std::optional<HplGrid> grid;       ///< left out: all
+  std::optional<HplGrid> grid;       ///< left out: all grids
   std::optional<bool> lookahead;
-  FlopsPerSecond rate{};            ///< of products of a chip; zero: its peak
+  FlopsPerSecond rate{};            ///< measured rate of products of a chip; zero: its peak
   std::vector<std::int64_t> sides;  ///< points along the dimensions of a transform
-  std::optional<FftLayout> layout;  ///< left out: both
+  std::optional<FftLayout> layout;  ///< left out: both layouts
   bool transposed = false;          ///< the output may be in the order of the last exchange
   Bytes element{8.0};
   bool real = false;
@@ -90,23 +90,23 @@ struct HpcLine {
   Bytes fast{};                        ///< memory of a core; zero: the SRAM of the chip
   collective::Kind operation = collective::Kind::AllReduce;
   Bytes bytes{};
-  std::string nccl;  ///< chip whose measured shares count
+  std::string nccl;  ///< chip whose measured shares are used
 };
 
 /// The command with its inputs and options.  Names of files are as given; empty: not given, "-" for
 /// standard output where a result goes.
 struct CommandLine {
   const CommandRow* command = nullptr;  ///< of option_rows.hpp
-  std::string words;                    ///< the command itself, as a shell takes it
+  std::string words;                    ///< the command itself in shell notation
   std::string config;                   ///< the input: a setup for import, a result for report
-  std::string config_option;            ///< of --config; `config` then is the same
-  /// Options that a section of the config gave, and their places with their keys.
+  std::string config_option;            ///< value of --config; `config` is then the same
+  /// Options from a section of the config, with the places and names of their keys.
   std::vector<std::pair<std::string, std::string>> from_section;
   std::vector<std::string> more_configs;  ///< after the first, for chip, study and report
   std::vector<std::string> overrides;
-  std::vector<std::string> sizes;  ///< NAME=VALUE, of dimensions that a model of ONNX names
-  std::string unknown_operators;   ///< of a model of ONNX: refuse or elementwise; empty: not given
-  std::string imported;            ///< the text of a config that is a model of ONNX
+  std::vector<std::string> sizes;  ///< NAME=VALUE, sizes of named dimensions of a model of ONNX
+  std::string unknown_operators;   ///< for a model of ONNX: refuse or elementwise; empty: not given
+  std::string imported;            ///< the text of the config made of a model of ONNX
   std::string json;
   std::string html;
   std::string mapping;  ///< written by solve, read by the others
@@ -118,36 +118,36 @@ struct CommandLine {
   std::string output = "-";
   std::vector<RunGroup> run_groups;     ///< groups of the table of errors; none: by source
   std::string stacks;                   ///< a folder whose files override files of the shelf
-  std::string fit;                      ///< where the fitted stack goes
+  std::string fit;                      ///< file for the fitted stack
   std::string fit_stack;                ///< the stack to fit; empty: the only one
-  HeldOut held_out;                     ///< from the fit
-  std::string left_out;                 ///< a column whose values are left out of fits, or empty
-  std::int64_t worst = 5;               ///< predictions that are shown, the farthest off
+  HeldOut held_out;                     ///< runs that the fit does not use
+  std::string left_out;                 ///< a column whose values are left out one by one, or empty
+  std::int64_t worst = 5;               ///< number of predictions shown, greatest errors first
   std::vector<Shard> shapes;            ///< of GEMMs
-  std::vector<LstmModel> lstms;         ///< whose steps are timed
+  std::vector<LstmModel> lstms;         ///< models whose steps are timed
   Mesh mesh;                            ///< its sides are the input
-  std::vector<MeshAxis> axes;           ///< to be placed on it
+  std::vector<MeshAxis> axes;           ///< axes to be placed on the mesh
   std::vector<std::int64_t> shared_by;  ///< chips, for the intensities of all tiles of a GEMM
   std::vector<ShelfKind> kinds = {ShelfKind::Systems, ShelfKind::Workloads,
-                                  ShelfKind::Studies};  ///< to be listed
-  Bytes word{2.0};                                      ///< of their elements
-  bool published = false;                               ///< their times as DeepFlow has them, too
-  std::optional<EmitFormat> emit_for;                   ///< who reads what is written
-  bool anyway = false;                                  ///< what that one cannot run, too
-  std::string emitted;                                  ///< by solve: where; empty: not asked for
+                                  ShelfKind::Studies};  ///< kinds to be listed
+  Bytes word{2.0};                                      ///< size of the elements of GEMMs and LSTMs
+  bool published = false;                               ///< also print the times of DeepFlow's code
+  std::optional<EmitFormat> emit_for;                   ///< format of the launch arguments
+  bool anyway = false;                                  ///< also write answers that it cannot run
+  std::string emitted;                                  ///< file of solve --emit; empty: none
   Shell shell = Shell::Bash;                            ///< the shell whose completion is printed
   GraphFormat format = GraphFormat::Yaml;
-  std::optional<ModelFormat> model_format;  ///< left out: as the name of the output ends
+  std::optional<ModelFormat> model_format;  ///< left out: by the ending of the output's name
   ModelPart part = ModelPart::Fusion;
   /// Threads are 0 if left out, and at least 1 once the line of a search is read.
   SearchRequest search{.threads = 0};
   /// Start of the time limit.
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-  bool model_counts = false;  ///< counts in place of an imported section
+  bool model_counts = false;  ///< print counts in place of an imported section
   bool quiet = false;
   bool verbose = false;
-  bool detail = false;  ///< of kernels, in a report
-  StudyLine study;      ///< what studies have beside these
+  bool detail = false;  ///< report kernels in detail
+  StudyLine study;      ///< options that only studies have
   HpcLine hpc;
 };
 
@@ -155,14 +155,14 @@ struct HelpText {
   std::string text;
 };
 
-/// Throws InputError, with a hint, for anything it does not know.
+/// Throws InputError, with a suggestion, for unknown words.
 std::variant<CommandLine, HelpText> parse_command_line(int argc, const char* const* argv);
 
-// Values of options, read so that an error contains what was expected.
+// Readers of values of options, whose errors contain the expectation.
 
 inline constexpr std::int64_t kMostThreads = 1024;
 
-/// Throws an InputError that ends in where the help is.
+/// Throws an InputError that ends with a reference to the help.
 [[noreturn]] void usage_error(const std::string& message);
 
 /// A whole number from `least` to `most`.
@@ -182,7 +182,7 @@ E parse_word(const std::string& option, const std::string& text) {
   refuse_word(option, text, all_names<E>());
 }
 
-/// A parse error of `convert` about the value of an option, with its name.
+/// Converts the value of an option; errors of `convert` get the name of the option.
 template <class Convert>
 auto converted(const std::string& option, Convert convert) {
   try {
@@ -192,7 +192,7 @@ auto converted(const std::string& option, Convert convert) {
   }
 }
 
-/// Memory that this process may use: all of the machine, or the limit of a control group or of the
+/// Memory that this process may use: the machine's, or the limit of a control group or of the
 /// shell.
 Bytes machine_memory();
 

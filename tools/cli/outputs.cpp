@@ -70,7 +70,7 @@ constexpr std::size_t kMostOfResults = std::size_t{512} << 20;  // of a study's 
 /// The front of a study that was stopped before it had one.
 constexpr const char* kNoFront = R"({"objective": [], "exact": false, "points": []})";
 
-/// Adds the picture of the graph, if the result has one; `name` stands for the result in messages.
+/// Adds the picture of the graph, if the result has one; `name` is the result in messages.
 std::string page_of(RunPage parts, const std::string& name, const Deadline& deadline) {
   const std::string graph = graph_picture(parts.result, name);
   if (!graph.empty()) {
@@ -81,7 +81,7 @@ std::string page_of(RunPage parts, const std::string& name, const Deadline& dead
   return run_page(std::move(parts));
 }
 
-/// The text of the config and the whole of it; empty if it cannot be read again, as from a pipe.
+/// Adds the config as text, plain and merged; empty if it cannot be read again, as from a pipe.
 void add_config(const CommandLine& line, RunPage& parts) {
   try {
     parts.config = line.imported.empty() ? config_text(line.config).text : line.imported;
@@ -151,7 +151,7 @@ void occupy_standard_descriptors() {
 
 namespace {
 
-/// Writes the text as it is; where that fails there is nobody to tell.
+/// Writes the unchanged text; a failure cannot be reported and is ignored.
 void write_error(std::string_view text) {
   try {
     write_all(STDERR_FILENO, text, "standard error");

@@ -1,7 +1,7 @@
 #pragma once
-// Destinations of results, standard output and standard error; everything the program prints goes
-// here.  Control characters of names and files would steer the terminal that shows them, so they
-// are printed as escapes.
+// Destinations of results, standard output and standard error; everything that the program prints
+// passes here. Control characters of names and files would control the terminal, so they are
+// printed as escapes.
 
 #include <filesystem>
 #include <functional>
@@ -18,16 +18,16 @@
 
 namespace dfsearch {
 
-/// Enough to repeat the run with.
+/// The options that are needed to repeat the run.
 std::string title_of(const CommandLine& line);
 
 /// Throws InputError if the file certainly cannot be written.  Empty and "-" are not files.
 void check_output(const std::string& file);
 
-/// To a file, or to standard output for "-".
+/// Writes to a file, or to standard output for "-".
 void write_output(const std::string& file, const std::string& text);
 
-/// Prints the text; with `--json -` JSON in its place, with `--json FILE` also JSON into the file.
+/// Prints the text, or JSON in its place for "-"; writes JSON to any other file that is given.
 void write_json_or(const std::string& json_file, const std::string& json, const std::string& text);
 
 /// Writes every requested output, even if another one fails: a full disk must not lose a result
@@ -58,12 +58,12 @@ class Outputs {
   std::vector<std::string> wrong_;
 };
 
-/// Makes an output, once it is needed.
+/// Function that makes an output when it is needed.
 using MakeJson = std::function<Json()>;
 using MakeSheet = std::function<Sheet()>;
 
-/// The report, or JSON or events in its place, and the files; `mapping` is the
-/// name of the mapping file, empty for none.  `history` is for the page.
+/// Writes the report, or JSON or events in its place, and the files; `mapping` is the name of the
+/// mapping file, empty for none; `history` is for the page.
 void write_answer(const CommandLine& line, const std::string& mapping,
                   const std::vector<SearchPoint>& history, const MakeJson& make_json,
                   const MakeSheet& make_sheet, Outputs& outputs);
@@ -81,8 +81,8 @@ std::string folder_page(const std::filesystem::path& folder, const std::string& 
 
 // Standard output and standard error.
 
-/// Opens descriptors 0 to 2 if they are closed, so that no result file gets one of them, and with
-/// it the report.  To be called first.
+/// Opens descriptors 0 to 2 if they are closed, so that no result file gets one of them and
+/// receives the report. To be called first.
 void occupy_standard_descriptors();
 
 /// Throws InputError if standard output is closed or full.

@@ -31,7 +31,7 @@ auto fitted(const CommandLine& line, const Find& fit) {
     const std::string tries =
         fmt::format(", {} tries, {:.2f} % off", state.tries, 100.0 * state.error);
     if (state.fold == 0) return clock + "fit" + tries;
-    // Each remaining fold takes the mean time of the fit and the folds before.
+    // Each remaining fold is assumed to take the mean time of the fit and the earlier folds.
     const auto done = static_cast<double>(state.fold);
     const auto left = static_cast<double>(state.folds + 1 - state.fold);
     return clock + fmt::format("fold {} of {}{}, about {} left", state.fold, state.folds, tries,
@@ -46,7 +46,7 @@ auto fitted(const CommandLine& line, const Find& fit) {
   return found;
 }
 
-/// A table of deployments that serve.
+/// Predicts a table of serving deployments.
 int predict_services(const CommandLine& line, const CsvTable& table, InputMessages& messages) {
   if (!line.html.empty() || !line.stacks.empty() || !line.run_groups.empty() ||
       !line.left_out.empty()) {

@@ -20,7 +20,7 @@ namespace dfsearch {
 namespace {
 
 constexpr int kLinesPerHeader = 20;
-// In a file, of a deterministic search.
+// For the log of a deterministic search in a file.
 constexpr std::int64_t kCallsPerLine = 8;
 
 }  // namespace
@@ -30,7 +30,7 @@ ProgressPrinter::ProgressPrinter(const ProgressScale& scale, Detail detail, bool
 
 Seconds ProgressPrinter::interval() const { return in_place_ ? Seconds(1.0) : Seconds(10.0); }
 
-/// A line is due a little early: calls are not exactly an interval apart.
+/// A line is due slightly before the interval ends, as calls are not exactly an interval apart.
 bool ProgressPrinter::is_due(const Progress& progress) const {
   if (!deterministic_) return progress.time - last_ >= Seconds(in_place_ ? 0.95 : 9.5);
   const std::int64_t interval = (in_place_ ? 1 : kCallsPerLine) * kNodes;
@@ -202,7 +202,7 @@ void CheckpointFile::write(const std::string& bytes, const SearchStats& stats,
     failure_.clear();
     events_.write(checkpoint_event(stats, file_, open_nodes, bytes.size()));
   } catch (const InputError& error) {
-    // Told once; it may pass.
+    // Reported once; the next write may succeed.
     if (failure_.empty()) print_notes({error.messages().front() + "; the search goes on"});
     failure_ = error.messages().front();
   }

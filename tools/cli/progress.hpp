@@ -24,19 +24,19 @@ namespace dfsearch {
 
 enum class Detail { Quiet, Normal, Verbose };
 
-/// On a terminal one line, rewritten every second; in a file one more line every
-/// ten seconds; with Verbose also one for every better mapping.  Nothing for a
-/// search that ends before the first of them.  Of a deterministic search nodes are
-/// counted in place of seconds, so that it has the same log every time.
+/// On a terminal one line, rewritten every second; in a file a new line every ten seconds; with
+/// Verbose also one for every better mapping. A search that ends before the first of them prints
+/// nothing. A deterministic search counts nodes in place of seconds, so that it has the same log
+/// every time.
 ///
-/// Called by one thread at a time, which `solve` promises.
+/// Called by one thread at a time, as `solve` guarantees.
 class ProgressPrinter {
  public:
   ProgressPrinter(const ProgressScale& scale, Detail detail, bool deterministic);
 
   /// Interval of the calls of `solve`: `interval` seconds, or a number of nodes.
   [[nodiscard]] Seconds interval() const;
-  static constexpr std::int64_t kNodes = 1024;  // a second or a few of a hard search
+  static constexpr std::int64_t kNodes = 1024;  // one or a few seconds of a hard search
   void print(const Progress& progress);
   /// Ends a line that was rewritten in place; call it after the search.
   void finish();
@@ -49,8 +49,8 @@ class ProgressPrinter {
   Detail detail_;
   bool deterministic_;
   bool in_place_;
-  int lines_ = 0;              ///< lasting ones since the header
-  bool line_is_open_ = false;  ///< one that the next rewrites
+  int lines_ = 0;              ///< lines since the header, without rewritten ones
+  bool line_is_open_ = false;  ///< the last line will be rewritten
   Seconds last_{};             ///< of the last line
   std::int64_t last_nodes_ = 0;
   Score incumbent_ = Score::infinity();
@@ -60,9 +60,9 @@ class ProgressPrinter {
 /// A line a second on a terminal, rewritten in place, or one every ten seconds in a file.
 class ProgressLine {
  public:
-  /// A thread of its own calls `text` with the seconds since now.
+  /// A separate thread calls `text` with the seconds since the construction.
   ProgressLine(bool quiet, std::function<std::string(double)> text);
-  /// No more lines; ends one that was rewritten.
+  /// Stops printing; ends a line that was rewritten.
   void finish();
 
  private:
@@ -75,7 +75,7 @@ class ProgressLine {
   std::optional<Ticker> ticker_;  // last: it uses the others
 };
 
-/// Also while one point takes long.
+/// The progress line of a study, updated even while one point takes long.
 class StudyProgress {
  public:
   StudyProgress(const Study& study, const study::StudyCount& count, bool quiet);
@@ -95,8 +95,8 @@ class StudyProgress {
   ProgressLine line_;  // last: it uses the others
 };
 
-/// Keeps what a search told, at most 512 times: of more, every second one goes.  Called by one
-/// thread at a time.
+/// Keeps at most 512 reports of the progress of a search; beyond that it drops every second one.
+/// Called by one thread at a time.
 class SearchHistory {
  public:
   explicit SearchHistory(bool on) : on_(on) {
@@ -104,7 +104,7 @@ class SearchHistory {
   }
 
   [[nodiscard]] bool is_on() const { return on_; }
-  /// What is reported of the next-best parallelism is left out.
+  /// Ignores reports on the next-best parallelism.
   void add(const Progress& progress);
   [[nodiscard]] const std::vector<SearchPoint>& points() const { return points_; }
 
@@ -117,8 +117,8 @@ class SearchHistory {
 
 // The stream of events of a search.
 
-/// Lines to a file or standard output, each at once.  Any thread.  A stream that
-/// cannot be written is reported once and given up; the search goes on.
+/// Writes lines to a file or standard output, each at once.  Any thread.  A stream that
+/// cannot be written is reported once and given up; the search continues.
 class EventStream {
  public:
   /// "-" is standard output; empty: nothing is written.  Throws InputError if the
@@ -130,7 +130,7 @@ class EventStream {
 
   [[nodiscard]] bool is_on() const { return !file_.empty(); }
   void write(std::string_view line);
-  /// Throws InputError if it was given up.
+  /// Throws InputError if the stream was given up.
   void finish();
 
  private:
@@ -138,24 +138,24 @@ class EventStream {
 
   const std::string file_;
   std::mutex mutex_;     // guards what follows
-  int descriptor_ = -1;  // -1: not, or no longer, written
+  int descriptor_ = -1;  // -1: not opened, or given up
   std::string failure_;
 };
 
-/// Replaces the file as a whole at every checkpoint.  One that cannot be written
-/// leaves the one before; the search goes on and the next is tried.
+/// Replaces the whole file at every checkpoint.  A checkpoint that cannot be written
+/// leaves the previous one; the search continues and tries the next.
 class CheckpointFile {
  public:
   CheckpointFile(std::string file, EventStream& events);
 
   void write(const std::string& bytes, const SearchStats& stats, std::size_t open_nodes);
-  /// Throws InputError if the last one could not be written.
+  /// Throws InputError if the last checkpoint could not be written.
   void finish() const;
 
  private:
   const std::string file_;
   EventStream& events_;
-  std::string failure_;  // of the last one
+  std::string failure_;  // failure of the last checkpoint
 };
 
 }  // namespace dfsearch

@@ -15,13 +15,13 @@
 namespace dfsearch {
 namespace {
 
-// A handler can reach nothing but globals.  Set by it, read by the workers.
+// Global, as a handler can reach nothing else.  Set by the handler, read by the workers.
 std::atomic<bool> stop_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "the handler must not take a lock");
 
-// Processor time in which any input of usual size is read: it then leads to a result that has the
-// limit as its end.  A busy machine gets it in the longest grace.  A reader of models of ONNX, a
-// process of its own, has this much time after the limit.
+// Processor time that suffices to read any input of usual size, so that the run ends with a result
+// in spite of the limit. On a busy machine it may take up to the longest grace. The reader of ONNX
+// models, a separate process, has this time after the limit.
 constexpr Seconds kGrace{0.2}, kLongestGrace{1.0};
 constexpr Seconds kBetweenLooks{0.02};
 
@@ -36,7 +36,7 @@ timeval timeval_of(Seconds time) {
           .tv_usec = static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6)};
 }
 
-/// Alarms after so long and then now and then; zero: none.
+/// Sets the first alarm after `time`, then repeated ones; zero: none.
 void set_timer(Seconds time) {
   const itimerval timer{.it_interval = timeval_of(kBetweenLooks), .it_value = timeval_of(time)};
   setitimer(ITIMER_REAL, &timer, nullptr);
@@ -49,10 +49,10 @@ Seconds work_so_far() {
   return Seconds(static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec));
 }
 
-// Written before the first alarm.  A rank of MPI may have waited for its study before.
+// Written before the first alarm, as a rank of MPI may have waited for its study until then.
 Seconds work_before_input;
 
-/// Calls only what is safe in a signal handler: clock_gettime, write and _exit.
+/// Calls only functions that are safe in a signal handler: clock_gettime, write and _exit.
 void on_alarm(int /*signal*/) {
   static volatile std::sig_atomic_t alarms = 0;
   alarms = alarms + 1;
@@ -64,11 +64,11 @@ void on_alarm(int /*signal*/) {
 
 constexpr std::array kStopSignals = {SIGINT, SIGTERM, SIGHUP};
 
-/// A limit on processor time (`ulimit -t`) sends this every second from then on: no repetition
-/// kills.
+/// A limit on processor time (`ulimit -t`) repeats this signal every second, so repetitions must
+/// not kill.
 void on_spent_time(int /*signal*/) { stop_requested.store(true, std::memory_order_relaxed); }
 
-/// Calls only what is safe in a signal handler: sigaction, isatty and write.
+/// Calls only functions that are safe in a signal handler: sigaction, isatty and write.
 void on_signal(int /*signal*/) {
   const int saved_errno = errno;
   stop_requested.store(true, std::memory_order_relaxed);  // nothing else is published
@@ -87,7 +87,7 @@ void on_signal(int /*signal*/) {
 const std::atomic<bool>* stop_on_signals() {
   struct sigaction stop {};
   stop.sa_handler = on_signal;
-  stop.sa_flags = SA_RESTART;  // files are written to their end
+  stop.sa_flags = SA_RESTART;  // writes to files are not interrupted
   // Neither handler may interrupt the other.
   for (const int signal : kStopSignals) sigaddset(&stop.sa_mask, signal);
   for (const int signal : kStopSignals) {
@@ -124,7 +124,7 @@ Deadline input_deadline(std::optional<Seconds> time, std::chrono::steady_clock::
 StartLimit::StartLimit(std::optional<Seconds> time, std::chrono::steady_clock::time_point begin)
     : start_(begin) {
   constexpr Seconds kLongest{1e8};    // about three years; a timer takes no infinity
-  constexpr Seconds kShortest{1e-3};  // none would end no timer
+  constexpr Seconds kShortest{1e-3};  // zero would set no timer
   if (!time || !(*time < kLongest)) return;
   work_before_input = work_so_far();
   struct sigaction end {};

@@ -1,5 +1,5 @@
 #pragma once
-// Signals that stop a search as a flag, and what else comes from outside.
+// Signals as a flag that stops a search, and the time limit of reading inputs.
 
 #include <atomic>
 #include <chrono>
@@ -10,12 +10,12 @@
 
 namespace dfsearch {
 
-/// The first SIGINT, SIGTERM or SIGHUP raises the flag from now on, the second kills; SIGXCPU, of
-/// the soft limit of processor time, raises it as well.  SIGQUIT still kills at once.  Signals that
-/// were ignored, as under nohup, stay so.  Returns the flag.
+/// From now on the first SIGINT, SIGTERM or SIGHUP raises the flag and the second one kills;
+/// SIGXCPU, of the soft limit on processor time, raises it as well. SIGQUIT still kills at once.
+/// Signals that were ignored, as under nohup, stay ignored. Returns the flag.
 const std::atomic<bool>* stop_on_signals();
 
-/// Signals raise that flag while it lives; then they kill again.
+/// While it lives, signals raise that flag; afterwards they kill again.
 class SignalsStop {
  public:
   SignalsStop() : flag_(stop_on_signals()) {}
@@ -33,28 +33,28 @@ class SignalsStop {
 /// instead of killing.
 void make_writes_fail();
 
-/// Until when input may be read of a run that began then and may take so long.
+/// Deadline for reading the input of a run that began at `begin` and may take `time`.
 Deadline input_deadline(std::optional<Seconds> time, std::chrono::steady_clock::time_point begin,
                         const std::atomic<bool>* stop);
 
-/// Thrown where a limit or a signal ends the reading of an input.
+/// Thrown if a limit or a signal ends the reading of an input.
 struct StoppedInput {
   bool by_signal = false;
 };
 
-/// The time limit of what comes before a search, reading its input above all: until
-/// the search begins the process ends after so long, as one that was stopped without a mapping,
-/// since there is nothing to report yet.  One at a time.
+/// The time limit of everything before a search, mainly reading its input: when it passes, the
+/// process ends as if stopped without a mapping, since there is nothing to report yet. One at a
+/// time.
 class StartLimit {
  public:
-  /// `begin`: when the run began.
+  /// `begin` is the beginning of the run.
   StartLimit(std::optional<Seconds> time, std::chrono::steady_clock::time_point begin);
   StartLimit(const StartLimit&) = delete;
   StartLimit& operator=(const StartLimit&) = delete;
   ~StartLimit() { lift(); }
 
-  /// The search begins: from now on its deadline ends it, which signals bring forward.  `time` is
-  /// the time of the whole run.
+  /// To be called when the search begins, which then ends by the returned deadline or by a signal.
+  /// `time` is the time of the whole run.
   Deadline begin_search(Seconds time);
 
  private:

@@ -28,8 +28,8 @@ Detail detail_of(const CommandLine& line) {
   return line.verbose ? Detail::Verbose : Detail::Normal;
 }
 
-/// Sets who learns of the progress, and how often.  Events, progress and history must outlive the
-/// search.
+/// Sets the listeners to the progress, and their intervals. Events, progress and history must
+/// outlive the search.
 void listen_to_progress(const CommandLine& line, EventStream& events, ProgressPrinter& progress,
                         SearchHistory& history, SolveOptions& options) {
   const bool on = events.is_on();
@@ -47,20 +47,20 @@ void listen_to_progress(const CommandLine& line, EventStream& events, ProgressPr
   };
 }
 
-/// The file for the mapping; empty, and the user is warned, if none was found.
+/// The file for the mapping; empty, with a note to the user, if no mapping was found.
 std::string mapping_file(const CommandLine& line, bool found) {
   if (line.mapping.empty() || found) return line.mapping;
   print_notes({line.mapping + ": not written, there is no mapping"});
   return "";
 }
 
-/// If several answers were asked for, all must be proved.
+/// The exit status; if several answers were requested, all must be proved.
 int exit_status(const Result& result) {
   if (result.status == SearchStatus::Optimal && !result.all_proved) return kStoppedWithMapping;
   return exit_status(result.status);
 }
 
-/// One search with everything that listens to it.
+/// One search with all its listeners.
 class Run {
  public:
   Run(const CommandLine& line, const AnyConfig& config, StartLimit& start)
@@ -121,7 +121,7 @@ class Run {
   }
 
  private:
-  /// Before the search: whether the framework has a use for the answer.
+  /// Called before the search: checks that the framework can run such answers.
   void check_emitted() const {
     if (emits_plans(*line_.emit_for) ? std::holds_alternative<TrainingConfig>(config_)
                                      : std::holds_alternative<ServingConfig>(config_)) {
@@ -132,7 +132,7 @@ class Run {
                     emits_plans(*line_.emit_for) ? "with 'training'" : "of kind llm_serving"));
   }
 
-  /// Goes on from a file that is there, as a new search would replace it by less.
+  /// Resumes from a file that exists, which a new search would replace by a lesser state.
   void go_on_from(const std::string& file) {
     state_ = question_->load_state(file);
     print_notes(
@@ -141,7 +141,7 @@ class Run {
                      file, stats_of(*state_).nodes)});
   }
 
-  /// One that does not fit is dropped, and the user told why.
+  /// Loads the hint; one that does not fit is dropped, and the reason printed.
   void load_hint() {
     LoadedHint loaded = question_->load_hint(line_.hint);
     options_.hint = std::move(loaded.hint);
@@ -152,7 +152,7 @@ class Run {
     if (!why.empty()) print_notes({dropped_hint(line_.hint, why)});
   }
 
-  /// Sets the callbacks; what they refer to outlives the search.
+  /// Sets the callbacks; their arguments must outlive the search.
   void listen(EventStream& events, ProgressPrinter& progress, SearchHistory& history,
               CheckpointFile& checkpoint) {
     const bool on = events.is_on();
@@ -173,7 +173,7 @@ class Run {
     }
   }
 
-  /// The system takes the memory back faster than it could be freed.  It stays within reach: no
+  /// Leaves freeing the memory to the system, which is faster.  It stays reachable, so it is no
   /// leak.
   static void keep_leftovers(const Result& result) {
     [[gnu::used]] static const auto* const until_exit = new auto(result.leftovers);
@@ -211,10 +211,10 @@ class Run {
   const AnyConfig& config_;
   const SearchSettings& settings_;
   const std::unique_ptr<const Question> question_;
-  StartLimit& start_;  // of all that is limited, reading the config included
+  StartLimit& start_;  // limit of the whole run, reading the config included
   SolveOptions options_;
   std::optional<SavedState> state_;
-  std::vector<WhatIfMore> more_;  // if asked for
+  std::vector<WhatIfMore> more_;  // if requested
 };
 
 }  // namespace
@@ -224,7 +224,7 @@ int run_solve(const CommandLine& line) {
   StartLimit start(line.search.time_limit, line.begin);
   const AnyConfig config = load_any_searchable(line);
   const bool has_report = !line.quiet && line.json != "-" && line.events != "-";
-  if (!has_report) print_notes(notes_of(config));  // which the report has
+  if (!has_report) print_notes(notes_of(config));  // the report has them
   return Run(line, config, start).run();
 }
 

@@ -77,7 +77,7 @@ void write_results(const fs::path& folder, const ResultsTable& table, const Stud
   write_file(folder / "study.html", study_page(found.study, rows, found.front, most_shown));
 }
 
-/// Adds the rows that the folder has.
+/// Adds the rows in the folder.
 void read_results(const fs::path& folder, ResultsTable& table) {
   for_each_row(folder / "results.ndjson", [&](const std::string& row) { table.add(row); });
 }
@@ -99,7 +99,7 @@ study::SolvePoint solver_of(const StudyPoints& points) {
 
 /// A process that solves points for another one.
 int serve(const CommandLine& line, study::Cluster& cluster) {
-  // The first one has checked all before it begins.
+  // The first process has checked everything before it begins.
   if (!cluster.wait_for_begin()) return kProved;
   StartLimit start(line.search.time_limit, line.begin);
   const Study study = load(line);
@@ -155,7 +155,7 @@ class StudyRun {
       state_.complete = cluster_ != nullptr ? cluster_->run(*source, solve, answer_of_row, options)
                                             : study::run_points(*source, solve, options);
     } catch (const InputError&) {
-      failure = std::current_exception();  // a full disk: what is written stays
+      failure = std::current_exception();  // such as a full disk: rows written so far stay
     }
     progress.finish();
     state_.count = source->count();
@@ -164,7 +164,7 @@ class StudyRun {
   }
 
  private:
-  /// A folder that the command line does not name must be new, or have results of studies.
+  /// Checks that a folder that -o does not set is new or has results of studies.
   void refuse_other_files() const {
     std::error_code error;
     if (!fs::exists(folder_, error) || fs::exists(folder_ / "study.json", error)) return;
@@ -173,7 +173,7 @@ class StudyRun {
                      "the results");
   }
 
-  /// A folder has one study.
+  /// Refuses a folder with another study.
   void refuse_another_study() const {
     const fs::path file = folder_ / "study.json";
     std::error_code error;
@@ -200,7 +200,7 @@ class StudyRun {
   const Study& study_;
   const PointSearch& search_;
   const StudyPoints& points_;
-  study::Cluster* const cluster_;  // null: alone
+  study::Cluster* const cluster_;  // null: no other processes
   const fs::path folder_;
   ResultsTable table_;
   StudyState state_;

@@ -21,7 +21,7 @@ constexpr bool kHasMpi = true;
 constexpr bool kHasMpi = false;
 #endif
 
-/// A number that a launcher of Open MPI, or of MPICH and its kin, leaves in the environment.
+/// A number that launchers of Open MPI and of MPICH's derivatives put into the environment.
 std::optional<int> launcher_number(const std::array<const char*, 2>& names) {
   for (const char* name : names) {
     const char* text = std::getenv(name);
@@ -30,10 +30,10 @@ std::optional<int> launcher_number(const std::array<const char*, 2>& names) {
   return std::nullopt;
 }
 
-/// How many processes MPI has started; one without it.
+/// Number of processes that MPI has started; one without MPI.
 int process_count() { return launcher_number({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}).value_or(1); }
 
-/// The function of a module, which lies beside the program as built or where it is installed.
+/// The function of a module, which is next to the built program or in its installed place.
 void* load_module(const char* file, const char* function) {
   namespace fs = std::filesystem;
   std::error_code error;

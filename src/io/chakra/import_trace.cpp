@@ -1,8 +1,8 @@
-// The work of a chip becomes a graph whose kernels run one by one.  A kernel takes its FLOP, and
-// moves `tensor_size` bytes in all (as the roofline of ASTRA-sim has it): half of them belong to
-// its tensors, which fusing saves, the rest is explicit traffic.  A collective that the next kernel
-// waits for is a kernel that does nothing else; one that has time until later works beside others,
-// as far as it can, and is left out.
+// The work of a chip becomes a graph whose kernels run one by one. A kernel has the FLOP of its
+// node and moves `tensor_size` bytes in total (as in the roofline of ASTRA-sim): half of them
+// belong to its tensors, which fusion saves, the rest is explicit traffic. A collective that the
+// next kernel waits for becomes a kernel without other work; collectives that overlap with other
+// work are left out.
 
 #include "io/chakra/import_trace.hpp"
 
@@ -28,8 +28,8 @@ namespace {
 
 constexpr std::int64_t kMostCount = std::int64_t{1} << 40;
 constexpr std::size_t kMostTensors = 1'000'000;
-// The most bytes of a column, so that tiles of large kernels fit into the SRAM; kernels with
-// columns of less than the least are not cut.
+// Greatest bytes of a column, so that tiles of large kernels fit into the SRAM; kernels with
+// columns below the least are not cut into tiles.
 constexpr std::int64_t kMostOfColumn = 1 << 16, kLeastOfColumn = 1 << 10;
 constexpr std::int64_t kMostColumns = 1 << 20;
 
@@ -61,7 +61,7 @@ std::vector<chakra::Node> nodes_of(const std::string& bytes, const std::string& 
   return nodes;
 }
 
-/// A count under whichever of the types that traces have; 0: there is none.
+/// A count attribute of any integer type; 0 if there is none.
 std::int64_t count_of(const chakra::Node& node, const std::string& name) {
   for (const chakra::Attribute& attribute : node.attr()) {
     if (attribute.name() != name) continue;
@@ -82,7 +82,7 @@ std::int64_t in_rows(std::int64_t elements, std::int64_t columns) {
   return std::max<std::int64_t>((elements + columns / 2) / columns, 1);
 }
 
-/// As a look-up or a copy does.
+/// Whether the node only moves data, as a look-up or a copy does.
 bool only_moves(const chakra::Node& node) {
   return count_of(node, "num_ops") == 0 && count_of(node, "tensor_size") > 0 &&
          std::any_of(node.attr().begin(), node.attr().end(),
@@ -137,7 +137,7 @@ class TraceGraph {
     workload.word = Bytes(1.0);
     workload.sequence = columns_;
     std::vector<std::set<std::size_t>> reach(
-        nodes_.size());  // kernels whose output a node hands on
+        nodes_.size());  // kernels whose output a node passes on
     std::vector<Kernel> kernels;
     std::vector<std::int64_t> moved;  // bytes of each
     std::vector<Tensor> tensors;
@@ -182,7 +182,7 @@ class TraceGraph {
     return workload;
   }
 
-  /// The omitted nodes, as comments; known once the workload is.
+  /// The omitted nodes as comments; complete once the workload is.
   [[nodiscard]] std::string comments() const {
     std::string text;
     if (exchanges_ > 0) {
@@ -226,7 +226,7 @@ class TraceGraph {
            !only_moves(nodes_[i]);
   }
 
-  /// For each node: whether the next computing node waits for it, or nothing computes behind it.
+  /// For each node whether the next computing node waits for it, or no computing node follows.
   [[nodiscard]] std::vector<bool> awaited() const {
     std::vector<std::size_t> first_user(nodes_.size(), nodes_.size());  // as a place in the order
     std::vector<bool> result(nodes_.size(), false);
@@ -256,7 +256,7 @@ class TraceGraph {
     if (!type) return ++others_, std::nullopt;
     if (!is_awaited) return ++beside_, std::nullopt;
     ++exchanges_;
-    // Each chip puts in its share of the gathered bytes.
+    // Each chip contributes its share of the gathered bytes.
     const bool is_gather = count_of(node, "comm_type") == 2;
     const double whole =
         is_gather ? static_cast<double>(std::max<std::int64_t>(group.members, 1)) : 1.0;
@@ -267,7 +267,7 @@ class TraceGraph {
     return kernel;
   }
 
-  /// Half of the bytes that both ends of a tensor move belong to that tensor, in whole rows.
+  /// Assigns half of the bytes that both ends of a tensor move to that tensor, in whole rows.
   static void share_bytes(const std::vector<std::int64_t>& moved, std::vector<Kernel>& kernels,
                           std::vector<Tensor>& tensors) {
     std::vector<std::int64_t> inputs(kernels.size(), 0), outputs(kernels.size(), 0);
@@ -292,7 +292,7 @@ class TraceGraph {
     }
   }
 
-  /// Every node behind those it needs.
+  /// The nodes in topological order.
   [[nodiscard]] std::vector<std::size_t> order() const {
     std::vector<std::vector<std::size_t>> users(nodes_.size());
     std::vector<int> missing(nodes_.size(), 0);
@@ -355,7 +355,7 @@ class TraceGraph {
   int exchanges_ = 0, messages_ = 0, beside_ = 0, others_ = 0;
 };
 
-// Extents are made up, so there are no cycles to count; plans add up both times of a kernel, too.
+// Extents are invented, so cycles are not counted; as in plans, both times of a kernel add up.
 constexpr std::string_view kExecution =
     "execution: {style: kernel_by_kernel, overlap: none, compute_utilization: 1}\n";
 
@@ -370,8 +370,8 @@ std::string import_trace(const std::string& bytes, const std::string& name,
 
 namespace {
 
-/// Sorted chips as a lattice: by level, the members and the places between them, from the inside
-/// out.  A group that is no lattice is taken as a row of neighbours of the same size.
+/// Sorted chips as a lattice: for each level, from the inside out, the number of members and their
+/// distance. A group that is no lattice is replaced by a row of as many neighbours.
 std::vector<std::int64_t> counts_of(const std::vector<std::int64_t>& chips) {
   std::vector<std::int64_t> counts;
   std::int64_t members = 1, filled = 1;  // of the innermost level that is open; places below it

@@ -1,8 +1,7 @@
-// Each chip works through its passes in the order of its schedule: the parts of a pass one after
-// the other, the kernels of a part and then its exchanges, which are all waited for.  Messages
-// between stages, and weights that replicas gather, go on beside other work.  Schedules: Narayanan
-// et al., Efficient large-scale language model training on GPU clusters, SC 2021, sections 2.2 and
-// 2.3.
+// Each chip runs its passes in the order of its schedule: the parts of a pass one after the other,
+// in each part the kernels and then the exchanges, for which the chip waits. Messages between
+// stages, and gathers of weights by replicas, overlap with other work. Schedules: Narayanan et al.,
+// Efficient large-scale language model training on GPU clusters, SC 2021, sections 2.2 and 2.3.
 
 #include "io/chakra/import_trace.hpp"
 
@@ -36,7 +35,7 @@ std::int64_t comm_type(const std::string& exchange) {
   return exchange == "all_to_all" ? 6 : 7;  // reduce_scatter
 }
 
-/// The chips, by their places in the groups of all roles.
+/// The chips by their places in the groups of all roles.
 class Ranks {
  public:
   /// The roles of a dimension are from the inside out, as a plan has them.
@@ -68,7 +67,7 @@ class Ranks {
     }
     return place;
   }
-  /// All chips that differ in these roles alone.
+  /// All chips that differ only in these roles.
   [[nodiscard]] std::vector<std::int64_t> group(std::int64_t rank,
                                                 std::initializer_list<Role> roles) const {
     std::vector<std::int64_t> members{rank};
@@ -132,7 +131,7 @@ class Trace {
   void compute(const std::string& name, double seconds, double flop, double bytes) {
     if (!(seconds > 0.0)) return;
     chakra::Node node = made(name, chakra::COMP_NODE);
-    // Traces have whole microseconds; rounding their sum keeps errors from adding up.
+    // Traces have whole microseconds; rounding the sum prevents errors from adding up.
     time_ += seconds * 1e6;
     const auto micros = static_cast<std::uint64_t>(std::llround(time_)) - told_;
     told_ += micros;
@@ -141,7 +140,7 @@ class Trace {
     add(node, "tensor_size")->set_uint64_val(static_cast<std::uint64_t>(std::llround(bytes)));
     chain(node);
   }
-  /// `bytes` are the bytes that each chip puts in.
+  /// `bytes` are the bytes that each chip contributes.
   Id exchange(const std::string& name, const std::string& kind, double bytes, std::int64_t group,
               bool is_waited_for) {
     chakra::Node node = made(name + " " + kind, chakra::COMM_COLL_NODE);
@@ -158,13 +157,13 @@ class Trace {
     depend(node);
     put(node);
   }
-  /// The next work waits for it.
+  /// Receives a message, for which the next work waits.
   void receive(double bytes, std::int64_t from, std::int64_t to, std::int64_t tag) {
     chakra::Node node = message("receive", chakra::COMM_RECV_NODE, bytes, from, to, tag);
     put(node);
     also_.push_back(node.id());
   }
-  /// The next work waits for a node.
+  /// Makes the next work wait for a node.
   void wait_for(Id id) { also_.push_back(id); }
 
   std::string take() { return std::move(bytes_); }
@@ -316,7 +315,7 @@ class StepTraces {
   }
 
   void run(const Pass& pass, std::int64_t rank, std::int64_t stage, Trace& trace) {
-    // The place among all chunks, and the neighbours in the way of the pass.
+    // The place among all chunks, and the neighbours in the direction of the pass.
     const std::int64_t place = pass.chunk * stages_ + stage, last = chunks_ * stages_ - 1;
     const std::int64_t before = pass.forward ? place - 1 : place + 1;
     const std::int64_t behind = pass.forward ? place + 1 : place - 1;

@@ -1,5 +1,5 @@
-// Reads as much of a shell script as flags need: words, quotes, comments, variables and their
-// defaults; and of TOML, sections with keys and values of one line.
+// Reads the parts of shell scripts that flags need (words, quotes, comments, variables and their
+// defaults), and sections of TOML with keys and values on one line.
 
 #include "io/emit/argument_text.hpp"
 
@@ -23,8 +23,8 @@ bool is_name(std::string_view text) {
   });
 }
 
-/// Words of a shell script; quotes, brackets of arrays and ends of lines are no part of them, but
-/// single quotes hold a word together.
+/// Words of a shell script, without quotes, brackets of arrays and ends of lines; single quotes
+/// keep a word together.
 std::vector<ShellWord> shell_words(const std::string& text) {
   std::vector<ShellWord> words;
   ShellWord word;
@@ -58,7 +58,7 @@ std::vector<ShellWord> shell_words(const std::string& text) {
   return words;
 }
 
-/// $NAME and ${NAME} and ${NAME:-PRESET} of variables set before.
+/// Expands $NAME, ${NAME} and ${NAME:-PRESET} of variables that are set earlier.
 std::string expanded(const std::string& text, const std::map<std::string, std::string>& variables) {
   if (!text.starts_with('$')) return text;
   std::string name = text.substr(1);
@@ -78,7 +78,7 @@ void read_shell(const std::string& text, FlagList& list) {
   for (ShellWord& word : words) {
     const auto equals = word.text.find('=');
     if (equals == std::string::npos || !is_name(word.text.substr(0, equals))) continue;
-    // The first flag of several in a variable.
+    // A variable may contain several flags; this is the first.
     std::string value = word.text.substr(equals + 1);
     if (value.starts_with("--")) {
       word.text = std::move(value);
@@ -111,7 +111,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// The next line, taken off.
+/// Removes and returns the next line.
 std::string_view take_line(std::string_view& text) {
   const auto end = std::min(text.find('\n'), text.size());
   const std::string_view line = text.substr(0, end);
@@ -129,7 +129,7 @@ std::string_view section_of(std::string_view line) {
   return is_name(name) ? line : std::string_view();
 }
 
-/// Sections with `key = value`; of lists the first line is taken as the value.
+/// Reads sections with `key = value`; the value of a list is its first line.
 void read_toml(std::string_view text, FlagList& list) {
   std::string section;
   for (int number = 1; !text.empty(); ++number) {

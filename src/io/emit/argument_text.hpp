@@ -1,6 +1,6 @@
 #pragma once
-// The flags of a launch script or of a TOML file, as text with its places, and the
-// arguments of frameworks that train which have one value of a plan each, as rows for both ways.
+// The flags of a launch script or of a TOML file, as text with places, and rows for reading and
+// writing the arguments of training frameworks that have one value of a plan each.
 
 #include <array>
 #include <map>
@@ -37,13 +37,13 @@ class FlagList {
   std::shared_ptr<const std::string> source_;
 };
 
-/// Whether a text has options of a command, in a shell script or alone, or is TOML of torchtitan.
+/// Whether a text has options of a command, in a shell script or not, or is TOML of torchtitan.
 bool are_launch_arguments(const std::string& text);
 
 /// Adds the flags of a shell script, its variables expanded, or the keys of a TOML file.
 void read_flags(const std::string& text, FlagList& list);
 
-/// `key` is the way to a count in a result (docs/results.md).  Flags of torchtitan are keys of a
+/// `key` is the path of a count in a result (docs/results.md). Flags of torchtitan are keys of a
 /// section of its TOML.
 struct FlagRow {
   Framework framework;

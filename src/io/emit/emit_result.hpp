@@ -1,6 +1,6 @@
 #pragma once
-// A result as other programs read it: launch arguments of frameworks that train and serve, traces
-// for simulators, rows of benchmarks.
+// A result for other programs: launch arguments of frameworks that train and serve, traces for
+// simulators, rows of benchmarks.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ namespace dfsearch {
 
 struct AnswerJson;
 
-/// The formats: the frameworks, then these.
+/// The formats: first the frameworks, then other programs.
 enum class EmitFormat : std::uint8_t {
   Chakra = words(Framework{}).size(),
   InferenceX,
@@ -47,23 +47,23 @@ constexpr auto words(EmitFormat) {
 /// Whether the format describes a plan of training; else a deployment.
 bool emits_plans(EmitFormat format);
 
-/// Called once for each file: the ending of its name, empty if there is one alone, and its bytes.
+/// Called for each file with the ending of its name, empty for a single file, and its bytes.
 using TakeFile = std::function<void(const std::string& ending, const std::string& bytes)>;
 
-/// A plan that a framework cannot run is written all the same, below comments, or not at all.
+/// Whether a plan that a framework cannot run is written, below comments, or not at all.
 enum class Unrunnable : std::uint8_t { Write, Refuse };
 
 /// Writes a result (docs/results.md) in a format: the arguments of its plan or deployment, below
 /// comments on what they lack; for Chakra the traces of the plan, several files; for InferenceX
 /// rows of the deployment or of the front; for Dynamo a manifest, for llm-d the values of a chart.
-/// `name` stands for the result in messages; `text` is its text if it came from outside, and is
-/// then checked.  Returns the reasons for which the framework cannot run a plan that is not
-/// written; empty if it can.  Throws InputError for a result without what the format needs.
+/// `name` is the result in messages; `text` is its text if it is from a user, and is then checked.
+/// Returns the reasons why the framework cannot run a plan that is not written; empty if it can.
+/// Throws InputError for a result that lacks data for the format.
 std::vector<std::string> emit_result(const AnswerJson& result, const std::string& name,
                                      EmitFormat format, Unrunnable unrunnable, const TakeFile& take,
                                      const std::string& text = "");
 
-/// "r.json: megatron cannot run this: ...", a line for each, and the way out.
+/// A line for each refusal, "r.json: megatron cannot run this: ...", and advice.
 std::vector<std::string> refusal_notes(const std::string& name, EmitFormat format,
                                        const std::vector<std::string>& refusals);
 

@@ -1,4 +1,4 @@
-// Each language has one function here that quotes for it.
+// Each language has one function here that quotes text.
 
 #include "io/emit/emitted.hpp"
 
@@ -53,8 +53,8 @@ std::string command_text(const std::string& command, const Emitted& emitted) {
   return text + "\n";
 }
 
-// Rows of the values that come from a fixed set.  A row has the last keys of a path alone, as plans
-// and deployments stand in several places of a result.
+// Rows of the values from a fixed set.  A row has only the last keys of a path, as plans and
+// deployments occur in several places of a result.
 
 namespace {
 
@@ -180,7 +180,7 @@ void collect(const Json& value, KeyPath& way, std::vector<WrongValue>& mistakes)
   }
 }
 
-/// The place of the value at a path, or of its last ancestor in the tree.
+/// The place of the value at a path, or of its deepest ancestor in the tree.
 Place place_of_value(const YamlNode& root, const KeyPath& way) {
   const YamlNode* node = &root;
   for (const std::string& key : way) {
@@ -195,7 +195,7 @@ Place place_of_value(const YamlNode& root, const KeyPath& way) {
   return node->place;
 }
 
-/// JSON read once more by the reader of YAML, which has places.
+/// Reads JSON again by the YAML reader, which has places.
 YamlNode tree_of(const std::string& text, const std::string& name) {
   try {
     return parse_yaml(text, name, true);

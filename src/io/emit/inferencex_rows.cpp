@@ -31,7 +31,7 @@ std::int64_t chips_of(const Json& role) {
   return degree("tensor") * degree("attention_data") * degree("pipeline") * degree("replicas");
 }
 
-/// Keys with the prefix of a role if there are several, else without.
+/// Puts the keys of a role, with its prefix if there are several roles.
 void put_role(Json& row, const std::string& prefix, const Json& role) {
   row[prefix + "tp"] =
       role.at("tensor").get<std::int64_t>() * role.at("attention_data").get<std::int64_t>();
@@ -74,7 +74,7 @@ Json row_of(const Json& result, const Json& deployment, double tpot, double ttft
   return row;
 }
 
-/// A time without end is null.
+/// The time of a value; infinity for null.
 double time_of(const Json& value) {
   return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
 }

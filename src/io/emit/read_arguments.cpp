@@ -22,7 +22,7 @@ namespace {
 bool is_nearly(std::string_view given, std::string_view known) {
   constexpr std::size_t kMost = 2;
   if (edit_distance(given, known) <= kMost) return true;
-  // The first word that differs is left out of the known one.
+  // Removes the first word that differs from the known name.
   const auto differs = std::mismatch(given.begin(), given.end(), known.begin(), known.end());
   const auto same = static_cast<std::size_t>(differs.first - given.begin());
   const std::size_t begin = known.find_last_of("-_.", same) + 1;
@@ -58,7 +58,7 @@ class PlanTree {
     const FlagValue* said = find(flag);
     messages_.add(said ? said->place : start_, flag, what);
   }
-  /// `path` is a key, or two with a point between; `flag` says where it comes from.
+  /// `path` is a key, or two with a point between; `flag` is the source of the value.
   void put(std::string_view path, const std::string& value, const std::string& flag = "") {
     put_node(path, {.type = YamlNode::Type::Scalar, .scalar = value}, flag);
   }
@@ -73,7 +73,7 @@ class PlanTree {
     }
     put_node(path, std::move(node), flag);
   }
-  /// Counts with a row of their own; degrees that are not given are 1.
+  /// Puts the counts that have rows; degrees that are not given are 1.
   void put_rows(Framework framework) {
     for (const FlagRow& row : kFlagRows) {
       const std::string flag(row.flag);
@@ -81,7 +81,7 @@ class PlanTree {
       if (find(flag) || row.key.starts_with("parallelism.")) put(row.key, count(flag, 1), flag);
     }
   }
-  /// The word of a plan for one of the framework; others are refused.
+  /// Translates a word of the framework into that of a plan; other words are refused.
   template <std::size_t n>
   void put_word(std::string_view path, const std::array<WordPair, n>& pairs,
                 const std::string& flag) {
@@ -94,7 +94,7 @@ class PlanTree {
            fmt::format("expected {}, got {}", joined_choices(known), in_quotes(find(flag)->value)));
   }
   [[nodiscard]] YamlNode take() { return std::move(root_); }
-  /// Flags that nobody asked for and that are nearly ones that were.
+  /// Notes on unread flags whose names are similar to flags that are read.
   [[nodiscard]] std::vector<std::string> misspelt() const {
     std::vector<std::string> notes;
     for (const auto& [flag, said] : flags_) {
@@ -156,7 +156,7 @@ std::vector<std::int64_t> layers_of(std::string_view layout) {
   return layers;
 }
 
-/// Arguments that divide layers among stages.
+// Arguments that divide layers among stages.
 constexpr const char* kOfRank = "--num-virtual-stages-per-pipeline-rank";
 constexpr const char* kOfStage = "--num-layers-per-virtual-pipeline-stage";
 constexpr const char* kLayout = "--pipeline-model-parallel-layout";
@@ -165,8 +165,9 @@ constexpr const char* kLoss = "--account-for-loss-in-pipeline-split";
 constexpr const char* kFirst = "--decoder-first-pipeline-num-layers";
 constexpr const char* kLast = "--decoder-last-pipeline-num-layers";
 
-/// Layers of each stage: the embedding and the loss may count as a layer each, or the ends have
-/// their own numbers.  Empty if a layout says them, or they are unknown or do not divide.
+/// Layers of each stage: the embedding and the loss may count as a layer each, or the first and
+/// last stage have their own numbers. Empty if a layout has them, or if they are unknown or do not
+/// divide evenly.
 std::vector<std::int64_t> megatron_layers(PlanTree& tree, std::int64_t stages,
                                           std::int64_t layers) {
   constexpr std::int64_t kMostStages = std::int64_t{1} << 20;
@@ -207,7 +208,7 @@ std::vector<std::int64_t> megatron_layers(PlanTree& tree, std::int64_t stages,
   return each;
 }
 
-/// Layers, chunks and their order.
+/// Puts layers, chunks and the schedule.
 void put_megatron_stages(PlanTree& tree) {
   const std::int64_t stages = tree.count("--pipeline-model-parallel-size", 1);
   const std::int64_t layers = tree.count("--num-layers", 0);
@@ -306,7 +307,7 @@ void put_megatron_memory(PlanTree& tree) {
   tree.put_list("plan.offload", offload);
 }
 
-/// Whether experts are whole on `ranks` expert ranks, with `inside` tensor ranks for each expert.
+/// Whether experts are whole on `ranks` expert ranks; `inside` tensor ranks divide an expert.
 bool has_whole_experts(PlanTree& tree, const std::string& flag, std::int64_t inside,
                        std::int64_t tensor, std::int64_t ranks) {
   if (inside == tensor) return false;

@@ -12,12 +12,12 @@
 namespace dfsearch {
 namespace {
 
-/// `name` is prefill or decode, or empty: both.
+/// A role; `name` is prefill or decode, or empty for both.
 struct LaunchedRole : serving::Role {
   std::string name;
   bool has_fp8_weights = false, has_fp8_cache = false;
   std::int64_t longest = 0;  ///< tokens of a request, input and output; 0: not known
-  double utilization = 1.0;  ///< share of the memory of its pool that the answer rests on
+  double utilization = 1.0;  ///< share of the pool's memory that the answer assumes
 };
 
 LaunchedRole role_of(const Json& json, const std::string& name) {
@@ -44,7 +44,7 @@ std::int64_t node_chips_of(const Json& pool) {
   return degree.is_number_integer() ? degree.get<std::int64_t>() : 0;
 }
 
-/// Notes that the arguments of every framework begin with.
+/// Notes at the beginning of the arguments of every framework.
 Emitted begin(const LaunchedRole& role, Framework framework) {
   Emitted emitted;
   emitted.lack(fmt::format("{}{} x {} chips, behind a router",
@@ -152,7 +152,7 @@ std::string_view program_of(Framework framework) {
                                         : "trtllm-serve MODEL";
 }
 
-/// Servers reserve memory for this request; their default, the model's limit, is far longer.
+/// Longest request: servers reserve memory for it, by default for the far longer model limit.
 std::int64_t longest_request(const Json& result) {
   std::int64_t longest = 0;
   for (const Json& request : result.at("workload").value("requests", Json::array())) {
@@ -170,7 +170,7 @@ Json pool_of(const Json& result, const Json& role) {
   return Json::object();
 }
 
-/// The share of its memory that a pool may use; 1: all, or not known.
+/// The share of its memory that a pool may use; 1 if unknown.
 double utilization_of(const Json& pool) {
   const Json memory = pool.value("memory", Json::object());
   const Json capacity = memory.is_object() ? memory.value("capacity", Json()) : Json();

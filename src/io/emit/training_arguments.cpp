@@ -39,7 +39,7 @@ struct LaunchedPlan {
   }
 };
 
-/// The word, or the modules joined by a text, that are computed again.
+/// The recomputation: a word, or the modules joined by a text.
 std::string recompute_of(const Json& plan, std::string_view joint) {
   const Json& said = plan.at("recompute");
   if (said.is_string()) return said;
@@ -79,7 +79,7 @@ std::vector<std::pair<std::string, std::int64_t>> counts_of(const LaunchedPlan& 
   return counts;
 }
 
-/// "Et*2|t*3|t*2L": layers of each stage, the embedding before and the loss behind them.
+/// Layers of each stage as in "Et*2|t*3|t*2L", with the embedding first and the loss last.
 std::string stages_text(const LaunchedPlan& plan) {
   std::string text = "E";
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
@@ -119,7 +119,7 @@ training::Plan searched_plan(const LaunchedPlan& plan) {
   return searched;
 }
 
-/// Refuses a plan that the search does not have for the framework.
+/// Refuses a plan that a search for the framework does not contain.
 void check_plan(const LaunchedPlan& plan, Framework framework, Emitted& emitted) {
   const Json& workload = plan.result.at("workload");
   const training::ModelFacts model{.heads = workload.value("heads", std::int64_t{0}),
@@ -148,13 +148,13 @@ std::vector<training::Division> network_of(const Json& result) {
     for (const training::Role role : training::kRoles) {
       division[role] = dimension.value(training::name_of(role), std::int64_t{1});
     }
-    // Which order is no matter: ranks of a mesh are placed by its user.
+    // The order does not matter: users place the ranks of a mesh.
     if (dimension.contains("order")) division.order = {training::Role::Tensor};
   }
   return network;
 }
 
-/// "tensor 4 x data 2, then data 128": the innermost dimension first.
+/// Roles as in "tensor 4 x data 2, then data 128", the innermost dimension first.
 std::string placement_text(const std::vector<training::Division>& network) {
   std::string text;
   for (const training::Division& division : network) {
@@ -169,8 +169,8 @@ std::string placement_text(const std::vector<training::Division>& network) {
   return text;
 }
 
-/// Whether to use the usual order of ranks; reports a plan whose places in the network no order of
-/// the framework has.
+/// Whether to use the usual order of ranks; refuses a plan whose places in the network do not
+/// follow from any order of the framework.
 bool check_order(const LaunchedPlan& plan, Framework framework, Emitted& emitted) {
   const std::vector<training::Division> network = network_of(plan.result);
   if (training::can_number(framework, network, searched_plan(plan).layout)) {
@@ -181,8 +181,9 @@ bool check_order(const LaunchedPlan& plan, Framework framework, Emitted& emitted
   return true;
 }
 
-/// How context ranks get the keys and values of all tokens, by its name in Transformer
-/// Engine.  With a stack they go around a ring, whose exchanges a result lacks (docs/truth.md).
+/// The exchange by which context ranks get the keys and values of all tokens, by its name in
+/// Transformer Engine. With a stack they go around a ring, whose exchanges a result lacks
+/// (docs/truth.md).
 std::string context_exchange(const LaunchedPlan& plan) {
   const Json& work = plan.result.at("work");
   if (!work.is_object()) return "p2p";
@@ -197,8 +198,8 @@ std::string context_exchange(const LaunchedPlan& plan) {
   return is_ring ? "p2p" : "all_gather";
 }
 
-/// `torchrun` with the processes of a node, which are the chips of the innermost dimension, if the
-/// machine is made of such.
+/// `torchrun` with the processes of a node, which are the chips of the innermost dimension, if
+/// these divide the machine.
 std::string torchrun(const LaunchedPlan& plan, Emitted& emitted) {
   const Json& machine = plan.result.at("machine");
   const Json& network = machine.at("network");
@@ -217,14 +218,14 @@ std::string torchrun(const LaunchedPlan& plan, Emitted& emitted) {
   return fmt::format("torchrun --nnodes {} --nproc_per_node {}", chips / node, node);
 }
 
-/// The precision of linear layers, by the name of its recipe; empty if the plan rests on none.
+/// The precision of linear layers, by the name of its recipe; empty if the result has none.
 std::string precision_of(const LaunchedPlan& plan) {
   const Json& workload = plan.result.at("workload");
   if (!workload.contains("precision") || !workload["precision"].is_string()) return "";
   return workload["precision"];
 }
 
-/// Flags of Megatron by precision: products of 8 bits go on top of words of two bytes.
+/// Adds flags of Megatron by precision: 8-bit products are set in addition to two-byte words.
 void add_precision(const LaunchedPlan& plan, Emitted& emitted) {
   constexpr std::pair<std::string_view, std::string_view> kRecipes[] = {
       {"fp8", "delayed"}, {"fp8-cs", "tensorwise"}, {"fp8-mx", "blockwise"}, {"mxfp8", "mxfp8"}};
@@ -247,7 +248,7 @@ void check_precision(const LaunchedPlan& plan, Emitted& emitted) {
   emitted.lack("linear layers are in " + precision + ": the step was timed with that");
 }
 
-/// How tokens are sent to experts, and what else of the software the step was timed with.
+/// Adds the exchange of tokens among experts; notes other software of the timed step.
 void add_dispatcher(const LaunchedPlan& plan, Emitted& emitted) {
   const Json others = plan.result.value("switches", Json());
   std::string used(name_of(stack::Dispatcher::AllToAll));
@@ -266,7 +267,7 @@ void add_dispatcher(const LaunchedPlan& plan, Emitted& emitted) {
   if (!is_plain) emitted.add("--moe-flex-dispatcher-backend", used);
 }
 
-/// How many layers each stage and each chunk has.
+/// Adds the layers of each stage and chunk.
 void add_stages(const LaunchedPlan& plan, Emitted& emitted) {
   if (plan.chunks > 1) emitted.add("--num-virtual-stages-per-pipeline-rank", plan.chunks);
   if (plan.is_even()) return;
@@ -314,7 +315,7 @@ EmittedFile megatron(const LaunchedPlan& plan) {
     emitted.add("--use-precision-aware-optimizer");
   }
   if (plan.offloads("activations")) {
-    // Fewer than all: the last layer goes back at once.
+    // One fewer than all, as the last layer is needed again at once.
     emitted.add("--cpu-offloading-num-layers", plan.all_layers() - 1);
   }
   if (!check_order(plan, Framework::Megatron, emitted)) emitted.add(std::string(kStagesInsideFlag));
@@ -327,7 +328,7 @@ EmittedFile megatron(const LaunchedPlan& plan) {
           emitted.refusals};
 }
 
-/// ["tok_embeddings", "layers.0"], ...: the modules of each chunk of each stage, in turn.
+/// The modules of each chunk of each stage, as in ["tok_embeddings", "layers.0"], ...
 std::string modules_text(const LaunchedPlan& plan) {
   std::vector<std::string> chunks;
   std::int64_t layer = 0;
@@ -378,7 +379,7 @@ EmittedFile torchtitan(const LaunchedPlan& plan) {
   }
   const auto slots = training::chunk_slots(plan.layers, plan.chunks);
   if (slots && !slots->own_ends) {
-    // Embedding and loss count as these many layers.
+    // Numbers of layers as which embedding and loss count.
     const std::int64_t first = slots->embedding ? 1 : 0, last = slots->loss ? 1 : 0;
     put("parallelism.pipeline_parallel_first_stage_less_layers", first);
     put("parallelism.pipeline_parallel_last_stage_less_layers", last);

@@ -1,7 +1,7 @@
-// The assembler puts the files into the object as they are: a megabyte of them as a literal would
-// take the compiler seconds.  Where a file has changed this one is compiled again
-// (src/io/CMakeLists.txt, which also gives the folders as strings).  The functions are declared in
-// io/html/pages.hpp, whose headers take seconds to read.
+// The assembler includes the files in the object, since compiling a megabyte of string literals
+// takes seconds. This file is compiled again if one of them changes (src/io/CMakeLists.txt, which
+// also passes the folders as strings). The functions are declared in io/html/pages.hpp, which is
+// not included here, as its headers take seconds to compile.
 
 #include <string_view>
 

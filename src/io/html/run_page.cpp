@@ -73,8 +73,8 @@ std::string run_page(RunPage parts) {
   return html_page(page_assets::run(), data);
 }
 
-// The graph of a result as text for Graphviz.  Made of the result and not of a workload, so that
-// the page of a run and a page that is made later show the same.
+// The graph of a result as text for Graphviz.  It is made from the result instead of the workload,
+// so that the page of a run and a page that is made later are equal.
 
 namespace {
 
@@ -151,7 +151,7 @@ char32_t code_of(std::string_view escape) {
 }
 
 /// JSON text that is safe in a script element: without '<' it contains neither "</script" nor
-/// "<!--".  In JSON '<' occurs in strings only, where an escape means the same.  Control characters
+/// "<!--". In JSON '<' occurs only in strings, where an escape means the same. Control characters
 /// other than ends of lines and tabs are shown as on terminals, `\x1b`.
 std::string embedded(const Json& data) {
   const std::string text = json_line(data);

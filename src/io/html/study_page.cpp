@@ -1,7 +1,7 @@
-// Results become columns: the places of a point on the axes and its figures, each a list over all
-// points, numbers as the base64 of their bits.  A page with thousands of points is then several
-// times smaller than their objects.  Numbers keep all their digits up to kMostExact points, and
-// seven of them beyond.
+// Results become columns, lists over all points: the places on each axis, and each figure, with
+// numbers as the base64 of their bits. A page with thousands of points is then several times
+// smaller than their objects. Numbers keep all their digits up to kMostExact points, and seven of
+// them beyond.
 
 #include "io/html/pages.hpp"
 
@@ -27,7 +27,8 @@ struct Results {
   std::size_t total = 0;
 };
 
-/// Calls with each line that is not empty; a last line without its end is torn and left out.
+/// Calls `call` with each line that is not empty; a last line without an end is incomplete and
+/// left out.
 template <class Call>
 void for_each_line(std::string_view text, const Call& call) {
   while (!text.empty()) {
@@ -38,7 +39,7 @@ void for_each_line(std::string_view text, const Call& call) {
   }
 }
 
-/// The number of the point of a row, which comes first in those that a study writes.
+/// The number of the point of a row; in rows that a study writes it comes first.
 std::int64_t index_of(std::string_view row, const std::string& name) {
   constexpr std::string_view kHead = R"({"index": )";
   std::int64_t index = 0;
@@ -63,7 +64,7 @@ Results read_results(const std::string& text, const Json& front, std::size_t mos
   for_each_line(text, [&](std::string_view row_text) {
     const std::string name = fmt::format("results.ndjson:{}", ++line);
     if (is_thinned && kept.count(index_of(row_text, name)) == 0) {
-      // At most `total` others exist, and `room` of them are taken.
+      // Takes `room` of at most `total` other points, evenly.
       if (++others * room / results.total <= taken) return;
       ++taken;
     }
@@ -149,7 +150,7 @@ std::string packed(const Json& values) {
   return base64(bytes);
 }
 
-/// A text, or null, of each of many results; only few texts differ.
+/// A text, or null, of each result; there are few different texts.
 Json texts_of(const std::vector<Json>& rows, const char* key) {
   Json texts = Json::array(), places = Json::array();
   std::unordered_map<std::string, std::size_t> place_of;
@@ -198,7 +199,7 @@ Json columns_json(const Json& study, const Json& front, const std::vector<Json>&
     if (is_nothing && !is_asked) continue;
     std::string text = rows.size() > kMostExact ? packed<float, std::uint32_t>(values)
                                                 : packed<double, std::uint64_t>(values);
-    // A column that equals an earlier one is left out, such as a bound that was met.
+    // Omits a column that equals an earlier one, such as a bound that is attained.
     const bool is_known =
         !is_asked && !study.at("figures").contains(name) && contains(columns["figures"], text);
     if (!is_known) columns["figures"][name] = std::move(text);

@@ -11,7 +11,7 @@
 namespace dfsearch {
 namespace {
 
-/// A comment is one line whatever stands in it.
+/// Any text as a comment of one line.
 std::string one_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -20,7 +20,7 @@ std::string one_line(std::string text) {
 
 bool is_fixed(const LinearModel::Column& column) { return column.lower == column.upper; }
 
-/// Words of an LP file, broken into lines.
+/// Writes an LP file, broken into lines.
 class LpWriter {
  public:
   explicit LpWriter(const LinearModel& model) : model_(model) {}

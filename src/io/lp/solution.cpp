@@ -1,5 +1,5 @@
-// Solution files differ in everything but this: somewhere in a line stands the
-// name of a column and after it its value.
+// All solution files have this in common: a line contains the name of a column, and
+// its value comes after it.
 //
 //   CBC       12 A(Q,2)  1  0        GLPK -o   12 A[Q,2]  *  1  0  1   (long names
 //   HiGHS     A[Q,2] 1                            push the rest to the next line)
@@ -96,7 +96,7 @@ class SolutionReader {
  private:
   [[nodiscard]] Place file() const { return {.source = source_}; }
 
-  /// CBC writes the values it had last even where it found no solution.
+  /// Refuses a file without a solution, to which CBC writes its last values nevertheless.
   void check_verdict(std::string_view line) {
     if (line.starts_with("Infeasible") || line.starts_with("Integer infeasible") ||
         line.find("no integer solution") != std::string_view::npos) {
@@ -311,7 +311,7 @@ Mapping mapping_of(const MilpSolution& solution, const Problem& problem, const M
   if (result.sharding.empty()) {
     for (const LoopSet loop : decisions.sharding) result.sharding.push_back(loop.front());
   }
-  // Cores were allocated for the partitions they came with.
+  // Cores belong to the partitions for which they were allocated.
   if (!problem.execution.compute_utilization) result.cores = solution.cores;
   return result;
 }

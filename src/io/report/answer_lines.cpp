@@ -137,7 +137,7 @@ Sheet effort_line(const StepSearchReport& end) {
 
 namespace {
 
-/// "search.sharding: joint".
+/// The keys that widen a scope, as in "search.sharding: joint".
 std::string keys_of(const Scope& scope) {
   return joined(scope, ", ", [](const FixedBeforehand& fixed) { return fixed.searched_by; });
 }
@@ -182,7 +182,7 @@ Sheet scope_line(const SearchResult& result, Objective objective) {
 
 namespace {
 
-/// "3.8 %": how much more `score` is than the best one.
+/// Excess of `score` over the best one, as in "3.8 %".
 std::string excess(Score score, const BestMapping& best) {
   const Score least = best.cost->objective;
   return percent(std::max(0.0, (score - least) / least));

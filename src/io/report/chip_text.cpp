@@ -270,7 +270,7 @@ namespace {
 
 constexpr double kBar = 20.0;  // columns of a whole budget
 
-/// A share that is too small for a mark shows as a dot.
+/// A bar for a share; a share that is too small for a mark is a dot.
 std::string bar(double share) {
   const double marks = std::round(kBar * std::clamp(share, 0.0, 1.0));
   if (marks < 1.0) return share > 0.0 ? "." : "";
@@ -309,7 +309,7 @@ std::string effect_text(const BudgetGain& gain) {
     case WhatIf::NoMapping:
       return "no mapping fits";
     case WhatIf::Unknown:
-      return "not known: the search stopped at a limit before";
+      return "not known: a limit ended the search first";
   }
   return "";
 }
@@ -341,7 +341,7 @@ Sheet gains_text(const std::vector<BudgetGain>& gains) {
   if (gains.empty()) return "";
   if (std::all_of(gains.begin(), gains.end(),
                   [](const BudgetGain& gain) { return gain.known == WhatIf::Unknown; })) {
-    return "\n" + labelled("binds", "not known: the search stopped at a limit before");
+    return "\n" + labelled("binds", "not known: a limit ended the search first");
   }
   TextTable table({"budget", "part", "has", "more", "step time", "with that increase alone"});
   const BudgetGain* most = nullptr;
@@ -356,7 +356,7 @@ Sheet gains_text(const std::vector<BudgetGain>& gains) {
     if (known && gain.change < (most == nullptr ? 0.0 : most->change)) most = &gain;
   }
   std::string binds = all_known ? "no budget alone: no single increase makes the step faster"
-                                : "not known: the search stopped at a limit before";
+                                : "not known: a limit ended the search first";
   if (most != nullptr) {
     binds = fmt::format("{} of {}: {} with {} more", name_of(most->budget),
                         most->part ? name_of(*most->part) : "the chip", change_text(most->change),

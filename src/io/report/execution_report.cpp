@@ -121,7 +121,7 @@ Sheet reason_lines(const ExecutionResult& result) {
     return labelled("reason",
                     "no execution is legal with the given values (docs/calculon.md, section 7)");
   }
-  return labelled("reason", "not found: a limit or signal ended the search before");
+  return labelled("reason", "not found: a limit or signal ended the search first");
 }
 
 }  // namespace

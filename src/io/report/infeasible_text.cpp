@@ -21,7 +21,7 @@ std::string too_much(const Infeasible& reason) {
                          : fmt::format("{} ({:.0f} %) too much", to_text(Bytes(excess)), percent);
 }
 
-/// Whether the config lets the degree of the strategy grow, on more chips if need be.
+/// Whether the config allows a larger degree of the strategy, on more chips if necessary.
 bool may_grow(const Problem& problem, Strategy strategy) {
   const DegreeChoice& degree = problem.parallelism[static_cast<std::size_t>(strategy)];
   if (!degree.values.empty() || degree.most < DegreeChoice{}.most) return false;
@@ -34,8 +34,7 @@ bool may_grow(const Problem& problem, Strategy strategy) {
 /// Whether the kernel could be divided among more chips.
 bool may_split(const Kernel& kernel) { return shardable_loops(kernel).back() != Loop::None; }
 
-/// Whether SRAM would limit nothing with each kernel in a partition of its own: then kernels
-/// stream.
+/// Whether SRAM would be no limit with each kernel in its own partition, where kernels stream.
 bool streams_one_by_one(const Problem& problem) {
   return problem.execution.style == Style::Dataflow && !problem.divides_graph() &&
          problem.equations.lone_kernels == LoneKernels::Streamed;
@@ -47,8 +46,8 @@ std::string help_text(const std::vector<std::string>& helps) {
 }
 
 std::string sram_text(const Problem& problem, const Infeasible& reason) {
-  // A kernel that overflows alone gains nothing from partitions, and a search
-  // that was free to choose the tile has tried the smallest.
+  // More partitions do not help a kernel that overflows alone, and a search that
+  // could choose the tile has tried the smallest.
   const std::vector<Kernel>& kernels = problem.workload.graph.kernels();
   const auto alone = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel& kernel) {
     return kernel.name == reason.where;
@@ -109,7 +108,7 @@ std::string tile_text(const Problem& problem, const Infeasible& reason) {
                      reason.available);
 }
 
-/// "SRAM of 12 B (1 B more than 11 B)", and how sure that is.
+/// A change as in "SRAM of 12 B (1 B more than 11 B)", and whether less may suffice.
 std::string change_text(const Problem& problem, const FeasibleChange& change) {
   const auto bytes = [](double value) {
     return fmt::format("{} ({:.0f} B)", to_text(Bytes(value)), value);

@@ -51,7 +51,7 @@ std::string plan_number_text(training::NumberChange::Kind kind, double value) {
   return "";
 }
 
-/// "24 chips would fit: 75 GB on the fullest stage; no fewer that the network allows do".
+/// A change that makes a plan fit, as in "24 chips would fit: 75 GB on the fullest stage; ...".
 std::string plan_change_text(const training::NumberChange& change) {
   std::string what = plan_number_text(change.kind, change.tried);
   if (change.also) what += " with " + degree_text(change.with->plan, *change.also);
@@ -73,7 +73,7 @@ std::string plan_change_text(const training::NumberChange& change) {
   return "";
 }
 
-/// "chips doubled up to 131072".
+/// A change that does not help, as in "chips doubled up to 131072".
 std::string no_help_text(const training::NumberChange& change) {
   const double tried = change.tried;
   switch (change.kind) {
@@ -88,7 +88,7 @@ std::string no_help_text(const training::NumberChange& change) {
   }
 }
 
-/// Changes that alone would be enough, and others that would not.
+/// Changes that suffice alone, and changes that do not.
 Sheet plan_change_lines(const training::NearestMisfit& nearest) {
   Sheet text;
   std::string others;
@@ -135,7 +135,7 @@ Sheet plan_remedy_lines(const training::Task& task, const training::NearestMisfi
   return text;
 }
 
-// Times of a step beside the one of the plan.
+// Times of a step other than that of the plan.
 
 namespace {
 
@@ -150,7 +150,7 @@ Sheet interval_line(const PlanResult& result) {
                               to_text(result.interval->low), to_text(result.interval->high)));
 }
 
-/// The step with other values of the switches of experts, as far as they change it by a percent.
+/// The step with other values of the switches of experts, if they change it by a percent or more.
 Sheet switch_lines(const Task& task, const PlanResult& result) {
   if (!task.stack || !result.plan) return "";
   Sheet text;

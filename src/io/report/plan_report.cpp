@@ -40,7 +40,7 @@ using training::Task;
 constexpr std::string_view kOne = "a plan";
 constexpr std::string_view kNone = "no plan";
 
-/// "tensor 8, pipeline 4, data 64".  Data counts all replicas, as everyone does.
+/// "tensor 8, pipeline 4, data 64"; as usual, data counts all replicas.
 std::string degrees_text(const Plan& plan) {
   const Degrees& degrees = plan.degrees;
   std::string text = fmt::format("tensor {}", degrees[Role::Tensor]);
@@ -68,7 +68,7 @@ constexpr const char* fill_text(MeshFill fill) {
   return "";
 }
 
-/// Where the roles are on a mesh.
+/// Places of the roles on a mesh.
 std::string place_text(const Division& division) {
   if (division.order.empty()) return "";
   return fmt::format(
@@ -159,7 +159,7 @@ Sheet plan_lines(const Task& task, const Plan& plan) {
   return text;
 }
 
-/// ", on stage 7, the slowest" where there are others.
+/// ", on stage 7, the slowest", if there are several stages.
 std::string among_stages(const Plan& plan, std::string_view of, std::int64_t stage,
                          std::string_view what) {
   if (plan.degrees[Role::Pipeline] == 1) return "";
@@ -259,7 +259,7 @@ std::string lack_text(const Task& task, const Plan& plan, const Misfit& misfit) 
                      to_text(lack.needed - lack.available));
 }
 
-/// The software that holds what textbooks do not.
+/// Software with which some plan fits, though not by the bytes of textbooks.
 Sheet software_lines(const PlanResult& result) {
   if (!result.software || result.software->empty()) return "";
   Sheet lines;
@@ -282,7 +282,7 @@ Sheet software_lines(const PlanResult& result) {
 Sheet reason_lines(const Task& task, const PlanResult& result) {
   if (result.no_plan) return labelled("reason", no_plan_text(task, *result.no_plan));
   if (!result.misfit) {
-    return labelled("reason", "not found: a limit or signal ended the search before");
+    return labelled("reason", "not found: a limit or signal ended the search first");
   }
   const Misfit& misfit = result.misfit->misfit;
   const Plan& plan = result.misfit->plan;
@@ -293,12 +293,12 @@ Sheet reason_lines(const Task& task, const PlanResult& result) {
          memory_lines(task, plan, misfit.memory, misfit.stage, misfit.judgement);
 }
 
-/// Whether the plan fits at the low ends alone, or with options that the task does not have.
+/// Whether the plan fits only at the low ends, or with options that the task does not have.
 bool may_not_fit(const Task& task, const PlanResult& result) {
   return result.cost && (result.decided != task.decide || result.assumed.any());
 }
 
-/// The largest of the parts that a plan may make smaller.
+/// The largest of the parts that another plan may reduce.
 std::string part_to_cut(const MemoryUse& use) {
   const std::pair<const char*, Bytes> parts[] = {
       {"weights", use.weights},         {"gradients", use.gradients},
@@ -351,7 +351,8 @@ Sheet objective_lines(const Task& task, const PlanResult& result) {
                          fmt::format("{}; gap {}", least_text(task, result), percent(result.gap)));
 }
 
-/// Without a stack, nothing fits by the bytes of textbooks, which proves nothing about software.
+/// Lines for a task without a stack of which nothing fits by the bytes of textbooks, which is no
+/// proof for other software.
 Sheet textbook_lines(const PlanResult& result) {
   const auto& software = result.software;
   if (software && !software->empty()) {
@@ -365,7 +366,7 @@ Sheet textbook_lines(const PlanResult& result) {
                                  "counts the memory of that software");
 }
 
-/// The words of a search with a stack are proofs at the low ends of memory alone.
+/// The result of a search with a stack, which is a proof only at the low ends of memory.
 Sheet found_line(const Task& task, const PlanResult& result) {
   const bool fits_nothing =
       result.misfit || (result.status == SearchStatus::Infeasible && !result.no_plan);

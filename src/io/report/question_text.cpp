@@ -1,5 +1,5 @@
-// The questions of plans and of mappings in a report: model or workload, machine, the rates that
-// time it, and given keys that do not count.
+// The first lines of reports of plans and mappings: model or workload, machine, rates, and given
+// keys that have no effect.
 
 #include <fmt/format.h>
 
@@ -24,8 +24,8 @@
 namespace dfsearch {
 namespace {
 
-/// Memory and links have the rates that were measured on a chip and its node: the machine's own
-/// figures count for capacity and topology alone.
+/// A caution if memory and links have rates that were measured on a chip and its node, while the
+/// machine's own figures determine only capacity and topology.
 Sheet other_links_line(const training::Task& task) {
   constexpr double kSame = 0.15;
   constexpr double kSameInNode = 0.5;      // `bus` is the rate of collectives
@@ -60,13 +60,13 @@ Sheet other_links_line(const training::Task& task) {
                                          fmt::join(unused, "; ")));
 }
 
-/// Where the measured rates are of an accelerator with another peak than the machine's.
+/// A caution if the measured rates are those of an accelerator with another peak.
 Sheet other_chip_line(const training::Task& task) {
   constexpr double kSame = 0.05;  // data sheets round, and print boost clocks or base ones
   const stack::MeasuredChip& chip = task.stack->chip;
   const FlopsPerSecond own = task.machine.matrix.peak;
   const auto differs = [&](FlopsPerSecond peak) { return std::abs(own / peak - 1.0) > kSame; };
-  // A machine may be described by the products of the precision that is used.
+  // A machine may be described by the peak of the precision in use.
   const FlopsPerSecond peak = chip.peak[static_cast<std::size_t>(stack::Bits::Sixteen)];
   const FlopsPerSecond used = chip.peak[static_cast<std::size_t>(task.stack->bits())];
   if (!differs(peak) || !differs(used)) return "";
@@ -167,7 +167,7 @@ std::string machine_text(const Machine& system) {
   return text;
 }
 
-/// The rates of a mapping; no kernel of a mapping is measured.
+/// The line `rates` of a mapping, whose kernels are never measured.
 Sheet given_rates_line(const Problem& problem) {
   if (!(problem.system.accelerator.peak() > FlopsPerSecond{})) return "";
   const std::optional<double>& share = problem.execution.compute_utilization;

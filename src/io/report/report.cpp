@@ -1,5 +1,5 @@
-// The report: the question, the state of the proof, the answer from the outside in (step, network,
-// partitions), then its needs and the effort of the search.
+// The report: workload and machine, the state of the proof, the answer from the outside in (step,
+// network, partitions), then its needs and the effort of the search.
 
 #include "io/report/report.hpp"
 
@@ -28,7 +28,7 @@ namespace {
 
 // The state of the proof.
 
-/// How far the incumbent may be above the optimum, at most.
+/// Greatest distance of the incumbent from the optimum.
 std::string distance_text(const SearchResult& result) {
   const Score bound = result.lower_bound;
   if (!(bound > Score{})) return "no lower bound is known yet";
@@ -170,7 +170,7 @@ const char* unit_of(const Workload& workload) {
   return is_whole ? "one pass over all kernels" : "one layer and one sample";
 }
 
-/// Number of rows from which on equal rows are merged.
+/// A table of at least this number of rows merges equal rows.
 constexpr std::size_t kLongTable = 16;
 
 Sheet partition_lines(const Outcome& outcome) {
@@ -244,8 +244,8 @@ Sheet intensity_line(const Cost& cost) {
   return text.empty() ? text : labelled("intensity", text);
 }
 
-/// The most bytes of a partition of several kernels and of all weights of its stage, where these
-/// stay in the SRAM from step to step; a kernel alone streams through what they leave.
+/// Greatest sum of the bytes of a partition of several kernels and of all weights of its stage, if
+/// these stay in the SRAM from step to step; a kernel alone streams through the rest.
 // docs/model.md, section 12
 Bytes sram_beside_weights(const Outcome& outcome) {
   const Problem& problem = *outcome.problem;
@@ -379,7 +379,7 @@ std::string splits_text(const DesignResult& split) {
                      plural(split.machines, "machine"));
 }
 
-/// The best splits, if there was more than one to look for.
+/// The best splits, if more than one was requested.
 Sheet splits_table(const Outcome& outcome) {
   const std::vector<FoundSplit>& best = outcome.split->best;
   if (best.size() < 2 || !best.front().chip) return "";
@@ -392,7 +392,7 @@ Sheet splits_table(const Outcome& outcome) {
       const bool none = found.status == SearchStatus::Infeasible;
       table.add(
           {number, none ? "-" : "> " + to_text(Seconds(found.lower_bound.in_base_units())), ""},
-          {none ? "no other split fits" : "not found: a limit or signal ended the search before"});
+          {none ? "no other split fits" : "not found: a limit or signal ended the search first"});
       continue;
     }
     const Score first = best.front().objective;
@@ -403,15 +403,15 @@ Sheet splits_table(const Outcome& outcome) {
   return TitledTable{"best splits", std::move(table)};
 }
 
-/// The reason why nothing fits and the changes that would help, as far as the limits let them be
-/// found.
+/// The reason why nothing fits and the changes that would help, as far as they were found within
+/// the limits.
 Sheet reason_lines(const Outcome& outcome) {
   if (const std::string text = budget_reason(outcome); !text.empty()) {
     return labelled("reason", text);
   }
   if (outcome.infeasible == nullptr) {
     if (outcome.search == nullptr) return "";  // the rules that it breaks are printed below
-    return labelled("reason", "not found: a limit or signal ended the search before");
+    return labelled("reason", "not found: a limit or signal ended the search first");
   }
   Sheet text = labelled("reason", infeasible_text(*outcome.problem, *outcome.infeasible));
   if (outcome.search == nullptr) return text;

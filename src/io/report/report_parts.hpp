@@ -34,7 +34,7 @@ namespace dfsearch {
 /// in a newline.
 std::string budget_bars(const ChipDesign& design, const Chip& chip);
 
-/// Table of the gains of a step or a tenth more of each budget, and the budget that binds most.
+/// Table of the gains from a step or a tenth more of each budget, and the budget that binds most.
 Sheet gains_text(const std::vector<BudgetGain>& gains);
 
 /// The shares that were searched: "area core 0.6, L2 0.1; power core 0.5".
@@ -43,8 +43,8 @@ std::string split_text(const ChipDesign& design, const Chip& chip);
 /// The lines `what helps`, `no help` and `not tried` of a report.
 Sheet plan_remedy_lines(const training::Task& task, const training::NearestMisfit& nearest);
 
-/// Distance of the next-best parallelism, or a table of the best ones; empty if there is no choice
-/// or none was searched.
+/// Distance to the next-best parallelism, or a table of the best ones; empty if there is only one
+/// or no other was searched.
 Sheet ranking_text(Objective objective, const SearchResult& result);
 
 /// "optimal, proved for the sharding that communicates least: gap 0".
@@ -57,27 +57,27 @@ Sheet scope_line(const Scope& scope);
 
 Sheet scope_line(const SearchResult& result, Objective objective);
 
-/// The kernels by the loop on which they are sharded, then the kernels that communicate because of
-/// that.
+/// The kernels by the loop on which they are sharded, then the kernels that communicate as a
+/// result.
 Sheet sharding_lines(const Problem& problem, const Mapping& mapping);
 
 /// "ring of 8", or "switch of any degree".
 std::string topology_text(Topology topology, std::optional<std::int64_t> degree);
 
-/// The lines of a plan about other times than its own: the hint's, the interval of all constants,
-/// and those with other switches of experts.
+/// Lines of a plan about other times: that of the hint, the interval by all constants, and times
+/// with other switches of experts.
 Sheet other_time_lines(const training::Task& task, const training::PlanResult& result);
 
 // Lines that the reports of both searches over whole steps share.
 
-/// Greatest gap that ties of deployments leave: a front has twice kTie, but for rounding.
+/// Greatest gap due to ties of deployments: twice kTie for a front, and some rounding.
 inline constexpr double kMostOfTies = 2.5 * serving::kTie;
 
 struct AnswerNouns {
   std::string_view one;    ///< "a plan"
   std::string_view none;   ///< "no plan"
   std::string least;       ///< the lower bound with its unit, in "no plan takes less than"
-  std::string distance{};  ///< distance of the answer from the best; empty: the gap states it
+  std::string distance{};  ///< distance of the answer from the best; empty: print the gap
 };
 
 /// The state of the proof, in a phrase.
@@ -89,7 +89,7 @@ Sheet result_line(const Proof& certainty, const Scope& scope, std::string_view o
                   std::string_view none, const std::string& least = "");
 
 /// The lines `step time` and, unless something else was minimised, `lower bound`; `peak` is the sum
-/// over all chips, and `of` names the format that it is of, if products have others.
+/// over all chips, and `of` is its number format, if products have another one.
 Sheet step_lines(const Proof& certainty, Seconds step_time, double utilization, FlopsPerSecond peak,
                  bool by_time = true, std::string_view of = "");
 
@@ -108,7 +108,7 @@ Sheet price_lines(const Cost& cost) {
   return text;
 }
 
-/// The line `energy`: joules of a step and of each of its `tokens`, watts, and where they go;
+/// The line `energy`: joules of a step and of each of its `tokens`, watts, and their shares;
 /// nothing without energies.
 Sheet energy_line(const std::optional<Energy>& energy, std::optional<double> tokens);
 
@@ -123,10 +123,10 @@ std::string chips_text(const Machine& machine);
 /// "static 1 %, arithmetic 50 %, memory 40 %, links 9 %".
 std::string energy_shares(const Energy& energy);
 
-/// The line `rate`: tokens per second of all chips, of one, and per dollar if there are prices.
+/// The line `rate`: tokens per second of all chips, per chip, and per dollar if there are prices.
 Sheet rate_line(double tokens, std::int64_t chips, Dollars price);
 
-/// The line `space`: number of answers, and how many of them fit if that was asked for.
+/// The line `space`: number of answers, and number of those that fit, if requested.
 Sheet space_line(const StepSearchReport& end, std::string_view one);
 
 Sheet effort_line(const StepSearchReport& end);
@@ -159,27 +159,27 @@ std::string time_text(double seconds);
 std::string deployment_text(const serving::Task& task, const serving::Deployment& deployment);
 /// The objective of a deployment.
 std::string value_text(const serving::Task& task, const serving::Figures& figures);
-/// A limit in words that name its key.
+/// A limit in words, with its key.
 std::string limit_words(const serving::Task& task, serving::Broken limit);
-/// Names the constants of memory where nothing fits.
+/// The level of the memory constants at which nothing fits, in words.
 std::string constants_text(const serving::Task& task);
-/// Whether some pool has rates of scans that nobody measured.
+/// Whether some pool has guessed rates of scans.
 bool has_guessed_rates(const serving::Task& task);
 
 Sheet pool_lines(const serving::Task& task);
-/// Changes of a single limit with which there is a deployment.
+/// Changes of a single limit with which some deployment fits.
 Sheet remedy_lines(const serving::Task& task, const serving::ServingResult& result);
-/// Loss by the framework of the config.
+/// Loss due to the framework of the config.
 Sheet framework_lines(const serving::Task& task, const serving::ServingResult& result);
 
 /// Latencies, rates, the parts of an iteration, memory, the room for caches, cost and energy.
 Sheet figure_lines(const serving::Task& task, const serving::Deployment& deployment,
                    const serving::Figures& figures);
 /// The kernels of an iteration, the share of the roofline that they reach, and the key of the
-/// engine that decides it.
+/// engine that determines it.
 Sheet operation_tables(const serving::Task& task, const serving::Deployment& deployment,
                        const serving::Figures& figures);
-/// A deployment that fits at the low end alone, and how much it is beyond the rest.
+/// A deployment that fits only at the low end, and its excess at the other levels.
 Sheet at_low_lines(const serving::Task& task, const serving::FrontPoint& point);
 
 // Derived chips for people, one or many side by side, and the machine of one as a config

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kColumns = "{:>11}  {:>12}  {:>10}  {:>10}  {:>7}  {:>11}  {:>7} {}";
 
-/// Four digits and an exponent when there is no other way: columns must not move.
+/// A count, with four digits and an exponent if it is long, so that columns stay aligned.
 std::string count_text(std::int64_t count) {
   return count < 10'000'000'000 ? fmt::format("{}", count)
                                 : fmt::format("{:.4g}", static_cast<double>(count));
@@ -70,7 +70,7 @@ std::string parallelism_text(const Parallelism& degrees) {
 
 namespace {
 
-/// The ranges of the guessed rates of some blocks.
+/// The ranges of the guessed rates of some blocks, in parentheses.
 std::string guessed_ends(const std::string& blocks) {
   const stack::ScanRates rates;
   std::string text;

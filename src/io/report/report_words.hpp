@@ -17,7 +17,7 @@
 
 namespace dfsearch {
 
-/// The first line of a report: the program, and the title of the question.
+/// The first line of a report: the program, and the title.
 Sheet title_line(const std::string& title);
 
 /// One sentence, phrase or list after its label.
@@ -38,13 +38,13 @@ std::string stop_text(StopReason reason);
 /// "tensor 8, pipeline 128, data 1".
 std::string parallelism_text(const Parallelism& degrees);
 
-/// A caution that names the blocks whose rates are guessed; nothing where there are none.
+/// A caution about blocks whose rates are guessed; nothing if there are none.
 Sheet guessed_line(const MixedLayers& layers);
 
 /// The members of a dimension: "8", or "4 x 2" of a mesh.  Its degree is given.
 std::string extent_text(const NetworkDimension& dimension);
 
-/// The line `model`: how large it is, and what a token takes.
+/// The line `model`: its size, and FLOP and bytes of a token.
 Sheet model_line(const ModelCounts& counts);
 
 /// Units in which the log shows an incumbent.
@@ -53,7 +53,7 @@ struct ProgressScale {
   Flops work{};           ///< of a step
   FlopsPerSecond peak{};  ///< of the whole machine; 0: no utilization is shown
 };
-/// A step time alone has a utilization.
+/// The scale of an objective; only a step time has a utilization.
 template <class Objective>
 ProgressScale scale_of(Objective objective, Flops work, FlopsPerSecond peak) {
   return {.text = row_of(objective).text,
@@ -65,8 +65,8 @@ ProgressScale scale_of(const Problem& problem);
 /// The names of the columns; no newline.
 std::string progress_header();
 
-/// One line under them; no newline.  The letter at its end is the origin of the incumbent (a letter
-/// of docs/results.md), "#2" means that the next-best parallelism is sought by now.  There is no
+/// One line under them; no newline. The letter at its end is the origin of the incumbent (a letter
+/// of docs/results.md), "#2" means that the search is for the next-best parallelism. There is no
 /// utilization on a machine without cores.
 std::string progress_line(const Progress& progress, const ProgressScale& scale);
 

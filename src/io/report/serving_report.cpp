@@ -1,5 +1,5 @@
 // The report of a deployment, a front or a fleet: the proof, the deployment with the parts of its
-// times and needs, others beside it, and the effort of the search.
+// times and needs, other deployments, and the effort of the search.
 
 #include "io/report/report.hpp"
 
@@ -76,8 +76,7 @@ Sheet status_line(const Task& task, const serving::ServingResult& result) {
   return labelled("result", text);
 }
 
-/// Lead of the answer over the best one of the other mode, as a share; 0 over one that costs
-/// nothing.
+/// Relative lead of the answer over the best one of the other mode; 0 if that has no cost.
 double ahead_of(const Task& task, const serving::ServingResult& result, const Figures& other) {
   const double own = value_of(task.objective, task.front, *result.figures);
   const double theirs = value_of(task.objective, task.front, other);
@@ -98,7 +97,7 @@ Sheet modes_lines(const Task& task, const serving::ServingResult& result) {
   return text;
 }
 
-/// How far off such deployments are, where they are what is recommended.
+/// A caution about the prediction error of disaggregated deployments, if one is the answer.
 Sheet apart_line(const Task& task, const serving::ServingResult& result) {
   // docs/serving.md, section 8; a test compares it with the table there.
   constexpr double kOff = 0.18, kBias = -0.024;
@@ -121,7 +120,7 @@ Sheet apart_line(const Task& task, const serving::ServingResult& result) {
                               kBias < 0.0 ? "fast" : "slow", than));
 }
 
-/// Whether deployments of this class were measured, and how far off they are.
+/// A caution if deployments of this class were not measured, or predicted badly.
 Sheet measured_line(const Task& task, const Deployment& deployment, const Figures& figures) {
   const serving::Engine& engine = task.pools[deployment.decode.structure.pool].engine;
   const std::string doubt = doubt_of(engine, class_of(task, deployment, figures));
@@ -173,11 +172,11 @@ Sheet gain_lines(const Task& task, const serving::ServingResult& result) {
   return text;
 }
 
-/// Most rows of a front in a report; all of them are in the JSON.
+/// Greatest number of rows of a front in a report; the JSON has all.
 constexpr std::size_t kMostOfFront = 20;
 
-/// Points of a long front that a report shows: both ends, the knee, and changes of structure, which
-/// are thinned evenly if there are too many.
+/// The points of a long front that a report shows: both ends, the knee, and changes of structure,
+/// evenly thinned if there are too many.
 std::vector<bool> telling_points(const std::vector<serving::FrontPoint>& front, bool cost) {
   std::vector<bool> telling(front.size(), front.size() <= kMostOfFront);
   if (front.size() <= kMostOfFront) return telling;
@@ -294,7 +293,7 @@ Sheet report_text(const Task& task, const serving::ServingResult& result, const 
   return result.is_given ? text : text + "\n" + search_lines(result);
 }
 
-// The question of deployments, and the report of a fleet.
+// Model, load and chips of deployments, and the report of a fleet.
 
 Sheet asked_text(const Task& task) {
   const serving::Means means(task.requests);

@@ -42,7 +42,7 @@ std::string precision_text(const Task& task, const serving::Structure& structure
   return text;
 }
 
-/// One number in place of another, `of` a model or a pool if there are several.
+/// A number that replaces another one, `of` a model or a pool if there are several.
 std::string change_text(std::string_view limit, std::string_view of, double given, double enough) {
   const std::string_view link = of.empty() ? "" : " of ";
   const auto words = [&](const std::string& to, const std::string& from) {
@@ -281,7 +281,7 @@ Sheet memory_line(const Task& task, const Deployment& deployment, const Figures&
   return labelled("memory", text);
 }
 
-/// The room for caches as servers print it, and the parts that leave it.
+/// The memory for caches as servers print it, and the other parts of the memory.
 Sheet cache_lines(const Task& task, const Deployment& deployment) {
   const serving::CacheRoom room = serving::cache_room(task, deployment);
   const auto bytes = [](double value) { return to_text(Bytes(value)); };

@@ -55,7 +55,7 @@ class ShardingSummary {
 
   [[nodiscard]] Spread spread(std::size_t k) const { return graph_.kernels()[k].spread; }
 
-  /// Kernels that the workload spreads over the machine whatever the sharding.
+  /// Kernels that the workload spreads over the machine for any sharding.
   [[nodiscard]] Sheet spread_lines() const {
     const ChipGrid grid = chip_grid(network_, problem_.equations);
     const auto names = [this](Spread over) {
@@ -106,8 +106,8 @@ class ShardingSummary {
     return text;
   }
 
-  /// Note on the published rule of docs/model.md, section 4.  A producer that has the consumer's
-  /// number of heads hands each head its own part.
+  /// Note on the published rule of docs/model.md, section 4. A producer with as many heads as the
+  /// consumer gives each head its own part.
   [[nodiscard]] Sheet outer_note() const {
     std::string names;
     for (const Tensor& tensor : graph_.tensors()) {

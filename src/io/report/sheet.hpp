@@ -15,12 +15,12 @@
 
 namespace dfsearch {
 
-/// Values after their labels.  A label may be empty: the value continues the one before it.
+/// Labels and values.  A value with an empty label continues the previous one.
 struct Facts {
   std::vector<std::pair<std::string, std::string>> rows;
 };
 
-/// Parts of a whole, a line each with its share.
+/// Parts of a whole, each a line with its share.
 struct Parts {
   struct Row {
     std::string name, text;
@@ -69,7 +69,7 @@ class Sheet {
 
   [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
   [[nodiscard]] bool empty() const { return blocks_.empty(); }
-  /// Puts facts behind the first block.
+  /// Inserts facts after the first block.
   void insert_after_title(Facts facts);
 
  private:

@@ -16,7 +16,8 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Columns two spaces apart, aligned to the left; below each row but the first its last column.
+/// Columns two spaces apart, aligned to the left; except in the first row, the last column is
+/// printed below the row.
 std::string aligned(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const Row& row : rows) {
@@ -42,7 +43,7 @@ std::string memory_text(const std::vector<MemoryTier>& memory) {
   });
 }
 
-/// "switch of 8 at 450 GB/s", without the degree where the config has it.
+/// "switch of 8 at 450 GB/s", without the degree if the config determines it.
 std::string dimension_text(const NetworkDimension& dimension) {
   std::string text = dimension.measured ? "group" : topology_name(dimension);
   if (dimension.degree) text += fmt::format(" of {}", *dimension.degree);

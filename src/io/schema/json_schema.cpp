@@ -1,7 +1,7 @@
-// An object is a definition in up to three forms: whole; in part, if a file gives the rest, so that
-// nothing is required; and as the map that names such a file.  YAML 1.1 and 1.2 read yes and no
-// differently: both are allowed.  Only the program checks ranges of quantities and rules between
-// keys, which a pattern cannot express.
+// An object is a definition in up to three forms: whole; in part, if a file has the other keys, so
+// that no key is required; and as the map that names such a file. YAML 1.1 and 1.2 read yes and no
+// differently, so booleans and words are allowed. Only the program checks ranges of quantities and
+// rules between keys, which a pattern cannot express.
 
 #include <fmt/format.h>
 
@@ -17,13 +17,13 @@ enum class Extent : std::uint8_t { Whole, Part, FromFile, FromModel };
 
 Json plain_number(double value) { return written(value); }
 
-/// Null for no value, or many.
+/// The default of a member; null for no value or several.
 Json default_of(const Type& type, const void* member) {
   const Json value = written(type, member);
   return value.is_primitive() ? value : Json();
 }
 
-/// A constant of some values as a config has it: "0.13 ms", "0.8, 1, 1.25"; empty for other types.
+/// A constant with one or more values as text: "0.13 ms", "0.8, 1, 1.25"; empty for other types.
 std::string constant_of(const Type& type, void* member) {
   std::string text;
   if (type.form != Form::Values || !type.inner->get_real) return text;
@@ -129,7 +129,7 @@ class SchemaWriter {
     return {{"if", {{"required", {type.name}}}}, {"then", second}, {"else", first}};
   }
 
-  /// In part, the key that chooses the variant may be missing.
+  /// For Extent::Part the key that chooses the variant may be missing.
   Json variant(const Type& type, Extent extent) {
     Json ways = Json::array();
     for (const Choice& choice : type.choices()) {
@@ -150,7 +150,7 @@ class SchemaWriter {
     if (extent == Extent::FromFile) name += " from a file";
     if (extent == Extent::FromModel) name += " from a model";
     if (!definitions_.contains(name)) {
-      definitions_[name] = nullptr;  // it may hold itself
+      definitions_[name] = nullptr;  // it may contain itself
       Json properties = Json::object();
       Json rules = Json::object();
       if (extent == Extent::FromModel) {

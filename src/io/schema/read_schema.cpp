@@ -155,7 +155,7 @@ class ValueReader {
                                 size, type.name, items.size()));
       return false;
     }
-    if (!is_list) {  // read and reported once
+    if (!is_list) {  // a single value is read and reported once
       type.resize(member, std::max<std::size_t>(size, 1));
       bool right = true;
       for (std::size_t i = 0; right && i < type.size(member); ++i) {
@@ -196,7 +196,7 @@ class ValueReader {
     return false;
   }
 
-  /// The elements of a list, or one for it.
+  /// Reads the elements of a list, or the single value `one` in its place.
   bool each_of(const YamlEntry& entry, const YamlEntry* one, const Type& type, void* member) const {
     type.resize(member, one ? 1 : entry.value.items.size());
     bool right = true;
@@ -255,7 +255,7 @@ class ValueReader {
     const Type key{.form = Form::Choice,
                    .put = [](void* to, std::int64_t of) { *static_cast<std::int64_t*>(to) = of; },
                    .choices = type.choices};
-    // The word decides which keys there are.
+    // The word determines the keys of the map.
     if (!word || !read(*word, key, &value)) return false;
     read_keys(reader, type.schema_for(value), member);
     reader.finish();
@@ -365,7 +365,7 @@ class MapReport final : public Report {
   }
 
  private:
-  /// The row that `is` selects, here or among rows whose keys stand in the same map.
+  /// The row that `is` selects, here or in an object whose keys are in the same map.
   template <class Is>
   static const Field* find(const Schema& schema, void* object, const Is& is) {
     for (const Field& field : schema.fields) {
@@ -398,7 +398,7 @@ class MapReport final : public Report {
 
 enum class Required : bool { No, Yes };
 
-/// The entry of a row; it is reported if it must be there and is not.
+/// The entry of a row; a missing required one is reported.
 const YamlEntry* entry_of(MapReader& reader, const Field& field, Required required) {
   if (!field.with.empty() && reader.has(field.with)) {
     return reader.required(field.key, fmt::format("required with '{}'", field.with));

@@ -7,11 +7,11 @@
 namespace dfsearch {
 
 /// Reads the keys of a schema from a map into an object, whose members keep their values if their
-/// keys are absent.  Rows without a member are noted as known keys and left to the caller, who also
-/// calls finish().  False, and messages, if anything is wrong.
+/// keys are absent. Keys of rows without a member count as known; the caller reads them and calls
+/// finish(). Returns false and adds messages if anything is wrong.
 bool read_keys(MapReader& reader, const Schema& schema, void* object);
 
-/// A single value of a row; `member` is the member of that row.
+/// Reads a single value of a row; `member` is the member of that row.
 bool read_value(const YamlEntry& entry, const Field& field, void* member, InputMessages& messages);
 
 template <class T>

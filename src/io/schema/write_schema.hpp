@@ -9,9 +9,9 @@
 
 namespace dfsearch {
 
-/// A value in the form of a config, exact; null for nothing, such as an unlimited value.  Objects
-/// have the keys whose values differ from the default and that no code reads; none with a flag of
-/// `left_out`.
+/// A value in the form of a config, exact; null for no value, such as an unlimited one. Objects
+/// have the keys that rows read and whose values differ from the default, except keys with a flag
+/// in `left_out`.
 Json written(const Type& type, const void* member, unsigned left_out = 0);
 
 template <class T>
@@ -19,7 +19,7 @@ Json written(const T& object, unsigned left_out = 0) {
   return written(TypeOf<T>::type, &object, left_out);
 }
 
-/// The text of the schema of values of a type.  In addition to JSON Schema, a key has the word
+/// The JSON Schema of values of a type as text. In addition to JSON Schema, a key has the word
 /// `leftOut` for the meaning of its absence if that is no value, and `published` for its default
 /// under that preset; docs/formats.md is made from them.
 std::string json_schema(const Type& type, std::string_view title);
