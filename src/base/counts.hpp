@@ -12,7 +12,7 @@ namespace dfsearch {
   return static_cast<double>(count);
 }
 
-/// a + b, or the greatest integer if that is more. Neither is negative.
+/// a + b, or the greatest integer if that is more.  Neither is negative.
 constexpr std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
   return a > greatest - b ? greatest : a + b;

@@ -43,7 +43,7 @@ class Deadline {
   [[nodiscard]] bool is_over() const { return end_ && WallClock::now() >= *end_; }
   [[nodiscard]] bool has_passed() const { return is_stopped() || is_over(); }
 
-  /// Throws Stopped if it has passed. The caller must be safe to leave by an exception here.
+  /// Throws Stopped if it has passed.  The caller must be safe to leave by an exception here.
   void check() const {
     if (has_passed()) throw Stopped();
   }

@@ -4,13 +4,13 @@
 //
 // The best of a sum of many small terms is found by eliminating variables one after the other: all
 // terms that mention the variable are added, its best value is taken for every combination of its
-// neighbours, and the result is a new term over these. Layers are nearly series-parallel, so the
-// tables stay tiny. Where a table would be large, one variable is tried value by value instead,
+// neighbours, and the result is a new term over these.  Layers are nearly series-parallel, so the
+// tables stay tiny.  Where a table would be large, one variable is tried value by value instead,
 // which is slower and equally exact.
 //
 // The cells of the tables define the best (base/sum_front.cpp: all sums that no other sum
-// dominates). It may be any choice among sums that does not change if a constant is added to all of
-// them.
+// dominates).  It may be any choice among sums that does not change if a constant is added to all
+// of them.
 //
 // Ties: the result is the first of all equal sums, variable by variable.  A cell therefore carries
 // the first of the best choices of all variables eliminated into it.  Choices made in different

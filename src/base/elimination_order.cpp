@@ -24,8 +24,8 @@ constexpr double kMostBytes = 2.5e8;
 constexpr double kBytesOfValue = 24.0;
 // An effort below a millisecond or two does not justify another order.
 constexpr double kShortEffort = 1e6;
-// Weight of ties. In the order from the last variable to the first, eliminated variables come after
-// all remaining ones, so one comparison decides a tie instead of many.
+// Weight of ties.  In the order from the last variable to the first, eliminated variables come
+// after all remaining ones, so one comparison decides a tie instead of many.
 constexpr double kWorthOfTies = 4.0;
 // Steps of the search for the order between two checks of the clock: some milliseconds.
 constexpr std::int64_t kStepsBetweenChecks = 100'000;

@@ -9,7 +9,7 @@
 
 namespace dfsearch {
 
-/// The steps of a bucket elimination (Dechter 1999). Tables are numbered: first the terms of the
+/// The steps of a bucket elimination (Dechter 1999).  Tables are numbered: first the terms of the
 /// sum, then the result of each step.
 struct EliminationOrder {
   struct Step {
@@ -27,8 +27,8 @@ struct EliminationOrder {
 };
 
 /// The better of two orders: the smallest table first or, if that takes long, from the last
-/// variable to the first, which sweeps layered graphs. `terms` are the variables of each term,
-/// ascending. Takes time in proportion to the size of the graph times the dimensions of a table.
+/// variable to the first, which sweeps layered graphs.  `terms` are the variables of each term,
+/// ascending.  Takes time in proportion to the size of the graph times the dimensions of a table.
 /// Throws Stopped.
 EliminationOrder find_elimination_order(const std::vector<std::size_t>& sizes,
                                         const std::vector<std::vector<std::size_t>>& terms,

@@ -1,16 +1,16 @@
 // Bucket elimination in an order found before (base/elimination_order.hpp).
 //
 // A step adds up the tables that mention its variable and takes the best value for every
-// combination of its neighbours. Only the value of this variable is kept: the values of variables
+// combination of its neighbours.  Only the value of this variable is kept: the values of variables
 // eliminated earlier follow from it, table by table.
 //
-// Ties: the result is the first of all equal sums, variable by variable. So two values with equal
-// sums are compared by the values that they imply for all variables eliminated into the tables. By
+// Ties: the result is the first of all equal sums, variable by variable.  So two values with equal
+// sums are compared by the values that they imply for all variables eliminated into the tables.  By
 // induction that gives the first of the best: choices made in different tables are independent, and
 // the first of a combination of independent choices is the combination of their firsts, whatever
-// their places in the list. So one pass suffices, in any order of elimination. All pairs of entries
-// of a small table are compared in advance, since ties are common; entries of large tables are
-// compared on demand.
+// their places in the list.  So one pass suffices, in any order of elimination.  All pairs of
+// entries of a small table are compared in advance, since ties are common; entries of large tables
+// are compared on demand.
 //
 // The values need only + and <, so tuples in lexicographic order serve as well as numbers.
 //

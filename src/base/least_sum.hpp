@@ -27,8 +27,8 @@ using SumTerm = SumTermOf<double>;
 using LexicographicSumTerm = SumTermOf<LexicographicSum>;
 
 /// The values 0 .. sizes[v]-1 of all variables that make the sum of the terms least, ties broken by
-/// the lesser value variable by variable. Terms mention only variables of more than one value; the
-/// others have value 0. Nothing if it would take more than `most_steps` elementary steps. Throws
+/// the lesser value variable by variable.  Terms mention only variables of more than one value; the
+/// others have value 0.  Nothing if it would take more than `most_steps` elementary steps.  Throws
 /// Stopped.
 std::optional<std::vector<std::uint8_t>> least_sum(const std::vector<std::size_t>& sizes,
                                                    const std::vector<SumTerm>& terms,
@@ -52,10 +52,10 @@ struct FrontSum {
 };
 
 /// The sums that no other dominates in the first two numbers: no other is at most as large in both
-/// and less in one. Each pair appears once, with the least third number, and ties go to the first
-/// variable by variable; ascending in the first number, so descending in the second. A combination
+/// and less in one.  Each pair appears once, with the least third number, and ties go to the first
+/// variable by variable; ascending in the first number, so descending in the second.  A combination
 /// that is not allowed is infinite in either of the two; if none is allowed the result is empty.
-/// Sums of the numbers have to be exact, as sums of whole numbers below 2^53 are. All else is as
+/// Sums of the numbers have to be exact, as sums of whole numbers below 2^53 are.  All else is as
 /// above.
 std::optional<std::vector<FrontSum>> sum_front(const std::vector<std::size_t>& sizes,
                                                const std::vector<LexicographicSumTerm>& terms,

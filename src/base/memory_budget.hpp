@@ -9,10 +9,10 @@
 
 namespace dfsearch {
 
-/// Counts data without a bound on their size: open nodes, transposition tables, tables. It counts
-/// roughly the bytes requested from the allocator, not pages: the process takes some more. It
+/// Counts data without a bound on their size: open nodes, transposition tables, tables.  It counts
+/// roughly the bytes requested from the allocator, not pages: the process takes some more.  It
 /// refuses nothing; a caller that is about to grow checks whether memory is tight and then uses
-/// less. It must outlive all its charges. Any thread.
+/// less.  It must outlive all its charges.  Any thread.
 class MemoryBudget {
  public:
   explicit MemoryBudget(Bytes limit = Bytes::infinity()) : limit_(limit) {}

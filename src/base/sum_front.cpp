@@ -1,8 +1,8 @@
 // Bucket elimination (base/elimination.hpp) whose cells hold all sums that no other sum precludes.
 //
 // A sum precludes another if it is at most that in both criteria and less in one, or equal in both
-// and less in the number that decides ties, or equal in all and of an earlier choice. Adding a
-// number to both leaves the comparisons unchanged (sums are exact). So if a table has a sum that
+// and less in the number that decides ties, or equal in all and of an earlier choice.  Adding a
+// number to both leaves the comparisons unchanged (sums are exact).  So if a table has a sum that
 // precludes another one, every total with the other one is precluded by a total with the first.
 //
 // Tested against brute force: tests/base/least_sum_test.cpp.
@@ -94,8 +94,8 @@ struct FrontCell {
     for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = point.values[i];
   }
 
-  /// Keeps the sums that no other precludes. As sums ascend, these are the ones whose second number
-  /// is less than in all sums before.
+  /// Keeps the sums that no other precludes.  As sums ascend, these are the ones whose second
+  /// number is less than in all sums before.
   void thin() {
     std::size_t left = 0;
     for (FrontSum& point : points) {

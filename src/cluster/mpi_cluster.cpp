@@ -1,7 +1,7 @@
-// Rank 0 has the source of points and a list of lanes that can take more. It sends out points, to
+// Rank 0 has the source of points and a list of lanes that can take more.  It sends out points, to
 // its own lanes as well, and receives answers as they come; between two checks it sleeps for a
-// moment, which leaves its core to its lanes. Rank 0 makes all decisions, so all ranks share one
-// front. Only the thread that opened the cluster calls MPI.
+// moment, which leaves its core to its lanes.  Rank 0 makes all decisions, so all ranks share one
+// front.  Only the thread that opened the cluster calls MPI.
 
 #include <mpi.h>
 

@@ -1,18 +1,18 @@
 // A mapping onto any chip of a box takes at least as long as the best one onto the box's optimistic
 // chip, except for roundings: the product of wires and frequency is constant on paper where wires
-// run at their least voltage, and ticks depend on the clock. Bounds are divided by 1 + 1e-11, far
+// run at their least voltage, and ticks depend on the clock.  Bounds are divided by 1 + 1e-11, far
 // more than these roundings, so that no box with the answer is dropped; answers and ties are
 // compared without it.
 //
-// Before a box is halved, both halves along every share are bounded. A half that holds no answer is
-// cut off. This is most of the work: it finds the least share that each part needs, and thus the
-// most that the others may have. Then the box is halved along the share whose better half has the
-// greatest bound.
+// Before a box is halved, both halves along every share are bounded.  A half that holds no answer
+// is cut off.  This is most of the work: it finds the least share that each part needs, and thus
+// the most that the others may have.  Then the box is halved along the share whose better half has
+// the greatest bound.
 //
 // Bounds need not be exact: the inner search ends as soon as its lower bound proves that the half
 // holds no answer, or as soon as a mapping below the cutoff is near the lower bound.
 //
-// The point in the middle of every box is tried, which gives good splits early. Many splits give
+// The point in the middle of every box is tried, which gives good splits early.  Many splits give
 // the same machine, since a chip has whole numbers of parts, so answers are remembered by machine.
 
 #include "design/design_problem.hpp"
@@ -107,8 +107,8 @@ DesignProblem::Halves DesignProblem::halves(const SplitBox& box, std::size_t sha
   return both;
 }
 
-/// Cuts off halves without an answer as long as there are any. Returns the share to halve along, or
-/// nothing if the whole box is cut off.
+/// Cuts off halves without an answer as long as there are any.  Returns the share to halve along,
+/// or nothing if the whole box is cut off.
 std::optional<std::size_t> DesignProblem::cut(SplitBox& box, Score parent, Score cutoff) const {
   std::optional<std::size_t> best;
   for (bool changed = true; changed;) {

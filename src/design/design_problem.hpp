@@ -62,7 +62,7 @@ class DesignProblem {
   /// A split with its best mapping; nothing if there is none.  Throws Stopped.
   [[nodiscard]] std::optional<Solution> solution(const GridPoint& point) const;
   /// A box with its bound; nothing if no split of it gives a chip that runs anything, or no mapping
-  /// below the cutoff. Throws Stopped.
+  /// below the cutoff.  Throws Stopped.
   [[nodiscard]] std::optional<Node> node(SplitBox box, Score cutoff) const;
 
  private:

@@ -1,4 +1,4 @@
-// Each requested split has a tree: the best, then the best of the others, and so on. Trees share
+// Each requested split has a tree: the best, then the best of the others, and so on.  Trees share
 // the answers for machines, so later trees find most answers known.
 
 #include "design/find_split.hpp"
@@ -26,7 +26,7 @@ using Solution = DesignProblem::Solution;
 
 constexpr Bytes kLeastInnerMemory{16.0 * 1024 * 1024};
 
-/// Options of the inner searches for mappings: one thread each, no listeners. They share half of
+/// Options of the inner searches for mappings: one thread each, no listeners.  They share half of
 /// the memory limit; the boxes have the other half.
 SearchOptions inner_options(const SearchOptions& options) {
   SearchOptions inner;

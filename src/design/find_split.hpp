@@ -84,9 +84,9 @@ struct DesignResult {
   Score lower_bound{};            ///< of all splits and mappings
   std::vector<FoundSplit> best;   ///< best first; `top` of them if there are
   std::vector<BudgetGain> gains;  ///< if requested and there is a split
-  /// For Infeasible: the shortages of the chip whose parts have their greatest shares. If this chip
-  /// can be built, `search` has the reason why nothing fits onto it; if something fits, there is no
-  /// reason.
+  /// For Infeasible: the shortages of the chip whose parts have their greatest shares.  If this
+  /// chip can be built, `search` has the reason why nothing fits onto it; if something fits, there
+  /// is no reason.
   std::vector<Shortage> shortages;
   double splits = 0.0;        ///< number of splits within the sums
   std::int64_t boxes = 0;     ///< number of boxes that were halved
@@ -94,8 +94,8 @@ struct DesignResult {
 };
 
 /// Tries all splits of the shares that the design leaves open, by branch and bound; of equal
-/// answers the first in the order of SplitSpace. Needs Objective::StepTime. Throws InputError for a
-/// state of another problem; an exception of a listener is in the result
+/// answers the first in the order of SplitSpace.  Needs Objective::StepTime.  Throws InputError for
+/// a state of another problem; an exception of a listener is in the result
 /// (SearchResult::callback_error).
 DesignResult find_split(const Problem& problem, const ChipDesign& design,
                         const DesignOptions& options);

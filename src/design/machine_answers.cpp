@@ -48,7 +48,7 @@ void check_stop(const SearchResult& result) {
   }
 }
 
-/// Searches one machine until the search is done or its lower bound is useless. Any optimum may be
+/// Searches one machine until the search is done or its lower bound is useless.  Any optimum may be
 /// returned.
 SearchResult search(const Problem& machine, SearchOptions options,
                     const std::shared_ptr<const Mapping>& hint, const UselessAbove& useless) {

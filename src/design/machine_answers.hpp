@@ -32,7 +32,7 @@ struct UselessAbove {
 };
 
 /// Finds the best mapping onto machines that differ in their chip alone, or a bound of it, and
-/// remembers the objective as long as there is memory: many splits give the same machine. Any
+/// remembers the objective as long as there is memory: many splits give the same machine.  Any
 /// thread.
 class MachineAnswers {
  public:
@@ -40,17 +40,17 @@ class MachineAnswers {
   /// outlive it.
   MachineAnswers(const SearchOptions& options, MemoryBudget& memory);
 
-  /// The least objective of any mapping onto the machine; infinite: none fits. If it is useless,
-  /// the result may be any useless lower bound of it. Throws Stopped if a limit ends the search.
+  /// The least objective of any mapping onto the machine; infinite: none fits.  If it is useless,
+  /// the result may be any useless lower bound of it.  Throws Stopped if a limit ends the search.
   Score least(const Problem& machine, const UselessAbove& useless = {});
 
   /// A lower bound of the objectives of all mappings onto the machine, which is useless if the
-  /// least objective is, and otherwise near it; infinite: none fits. It depends only on the machine
-  /// and on `useless` of this and earlier calls. Throws Stopped.
+  /// least objective is, and otherwise near it; infinite: none fits.  It depends only on the
+  /// machine and on `useless` of this and earlier calls.  Throws Stopped.
   Score bound(const Problem& machine, const UselessAbove& useless);
 
-  /// Searches again a mapping of the least objective, which is finite. Later searches start from
-  /// it. Throws Stopped.
+  /// Searches again a mapping of the least objective, which is finite.  Later searches start from
+  /// it.  Throws Stopped.
   std::shared_ptr<const Mapping> best(const Problem& machine);
 
   /// Number of machines that were searched.

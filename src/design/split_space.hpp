@@ -43,7 +43,7 @@ class SplitSpace {
   [[nodiscard]] double count() const;
 
   /// Lowers each entry of `most` to the amount that the sums leave if all others are at their
-  /// least. Returns false if the box is empty.
+  /// least.  Returns false if the box is empty.
   [[nodiscard]] bool tighten(SplitBox& box) const;
   /// A point of a tightened box that uses up the budgets, in proportion to the widths of the
   /// shares.
@@ -58,8 +58,8 @@ class SplitSpace {
   std::array<std::int32_t, kClasses> steps_{};  // per class: left by the given shares
 };
 
-/// The state of a search over splits, for checkpoints. Bounds of boxes and step times of splits are
-/// not part of it: they are recomputed.
+/// The state of a search over splits, for checkpoints.  Bounds of boxes and step times of splits
+/// are not part of it: they are recomputed.
 struct SplitState {
   /// The best split except those before it; the search for it is over.
   struct Finished {

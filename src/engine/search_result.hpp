@@ -103,7 +103,7 @@ struct FeasibleChange {
 /// Result of `solve`: the best answer, and others with other parallelisms.
 struct SearchResult : BestMapping, SearchReport {
   /// If requested and the scope is not empty, the best mapping with nothing fixed beforehand that a
-  /// fixed effort finds; nothing where the limits came first. If it is not better, only its bound
+  /// fixed effort finds; nothing where the limits came first.  If it is not better, only its bound
   /// is kept.
   std::optional<BestMapping> beyond_scope;
   /// The reason, for Infeasible; nothing if a limit ended the search for it.

@@ -262,7 +262,7 @@ class Solver {
   }
 
   /// A search that was stopped may have left the point of its mapping with a bound below the bound
-  /// of its root, which is computed only now. Mappings below closed nodes are no better than this
+  /// of its root, which is computed only now.  Mappings below closed nodes are no better than this
   /// one.
   void raise_bound(const BestAnswer& found, BestMapping& answer) const {
     if (found.stopped_by == StopReason::None || found.state_is_lost || !answer.root_bound) return;
@@ -342,7 +342,7 @@ class Solver {
   bool complete_ = false;              // no answer beyond them exists
 };
 
-/// Sets the scope and a bound of all mappings. If the networks cannot be listed in time, the
+/// Sets the scope and a bound of all mappings.  If the networks cannot be listed in time, the
 /// sharding is assumed to matter.
 void bound_within(const Problem& problem, const Deadline& deadline, SearchResult& result) {
   try {

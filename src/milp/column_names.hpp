@@ -15,8 +15,8 @@ namespace dfsearch {
 /// Short unique words for kernels and tensors that every format takes: letters, digits, _ and `.`.
 /// A kernel whose name is such a word of at most 40 characters keeps it; other names lose the
 /// characters that are not allowed or too many, and the second kernel of a name gets the suffix
-/// `~2`. A tensor is `from,to`, a second one between the same kernels `from,to~~2`. The same graph
-/// always has the same words.
+/// `~2`.  A tensor is `from,to`, a second one between the same kernels `from,to~~2`.  The same
+/// graph always has the same words.
 class MilpNames {
  public:
   explicit MilpNames(const DataflowGraph& graph);

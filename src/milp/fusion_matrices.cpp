@@ -6,7 +6,7 @@
 //   U[p]      p holds a kernel
 //
 // Only A is integer: with A decided, every other column has one value left, or an interval that
-// contains a whole number and matters to no other row. Unnecessary columns are left out: A outside
+// contains a whole number and matters to no other row.  Unnecessary columns are left out: A outside
 // a kernel's pin or half, B where the ends cannot meet, P, R and U where no row uses them.
 // docs/milp.md numbers the rows and proves them.
 

@@ -27,7 +27,7 @@ struct FusionMatrices {
   MilpMatrix b;  ///< both ends of tensor e are in p
   MilpMatrix d;  ///< exactly one end of it is
   /// For each kernel whether it overflows SRAM by itself but may cut its weight into pieces if it
-  /// is alone in its partition. Rows keep all other kernels out, so SRAM rows omit it.
+  /// is alone in its partition.  Rows keep all other kernels out, so SRAM rows omit it.
   std::vector<bool> lonely;
 };
 

@@ -11,12 +11,12 @@
 // besides the columns of milp/fusion_matrices.cpp, which place kernels and tensors, and the
 // columns of MemoryRows below.  Only A, Y and F are integer; the others follow.
 //
-// Scale. Solvers work with absolute tolerances near 1e-6. Times are in a power of two of seconds
+// Scale.  Solvers work with absolute tolerances near 1e-6.  Times are in a power of two of seconds
 // such that the layer run kernel by kernel takes 1024 to 2048 units, so a tolerance is 1e-9 of it.
 // Bytes are in a multiple of their greatest common divisor: as a rule coefficients are whole
 // numbers, a capacity is at most about a million of them, and a mapping that is too large misses it
-// by a whole unit, or more than a tolerance at least. All numbers come from LayerCosts, as in the
-// search. Tensors that wait in memory, and the tier that they need.
+// by a whole unit, or more than a tolerance at least.  All numbers come from LayerCosts, as in the
+// search.  Tensors that wait in memory, and the tier that they need.
 //
 //   L[e,p]    tensor e waits in memory while p runs
 //   F[2]      the second tier of memory is in use
@@ -196,7 +196,7 @@ class MemoryRows {
   SpillMatrices spill_;
 };
 
-/// Adds columns L and rows (10) and (12). For MemoryTiers::Either it also adds columns F and Q and
+/// Adds columns L and rows (10) and (12).  For MemoryTiers::Either it also adds columns F and Q and
 /// rows (17), for the kernels and tensors that take longer by `slower` than by `costs`.
 SpillMatrices add_memory_rows(const Problem& problem, const LayerCosts& costs,
                               const LayerCosts* slower, const MilpNames& names,

@@ -13,7 +13,7 @@
 
 namespace dfsearch {
 
-/// A column, a constant, or the sum of both: an entry of a matrix of which some entries are known.
+/// A column, a constant, or the sum of both, as an entry of a matrix with some known entries.
 struct Affine {
   static constexpr std::int64_t kNone = -1;
   std::int64_t column = kNone;
@@ -79,8 +79,8 @@ struct LinearModel {
   Affine add_continuous(std::string name, double cost = 0.0);
 
   /// Adds a row that compares `left` with `right`; constants of `left` move to the right, and terms
-  /// of one column are added up. A row without terms is omitted if it holds and otherwise makes the
-  /// model infeasible.
+  /// of one column are added up.  A row without terms is omitted if it holds and otherwise makes
+  /// the model infeasible.
   void add_row(std::string name, const LinearSum& left, Sense sense, double right);
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Messages of rules between the values of a struct, each of which is valid by itself.
+// Messages of rules between the values of a struct that are valid by themselves.
 
 #include <cstddef>
 #include <initializer_list>
@@ -24,7 +24,7 @@ class Report {
   /// False once further messages are only counted and need no careful text.
   [[nodiscard]] virtual bool wants_more() const = 0;
 
-  /// Adds a message under the key of the first member. Its place is that of the first member from
+  /// Adds a message under the key of the first member.  Its place is that of the first member from
   /// the command line, else of the first given member, else of the map.
   virtual void at(std::initializer_list<const void*> members, const std::string& what) = 0;
   /// Adds a message at the key of a member that must not be given.

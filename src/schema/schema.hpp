@@ -30,7 +30,7 @@ inline constexpr unsigned kRequired = 1;
 inline constexpr unsigned kFromFile = 2;
 /// A map that may come from a model of the shelf: `model: NAME`.
 inline constexpr unsigned kFromModel = 4;
-/// With kFromFile: the name of the file may replace the map.
+/// In addition to kFromFile: the name of the file may replace the map.
 inline constexpr unsigned kFileName = 16;
 /// A key that does not affect costs.
 inline constexpr unsigned kNoCost = 8;
@@ -137,7 +137,7 @@ constexpr Field element(std::string_view key, std::string_view doc, const Extra&
       extra);
 }
 
-/// The keys of a member that is an object, in the same map. An optional object exists if all its
+/// The keys of a member that is an object, in the same map.  An optional object exists if all its
 /// required keys are given.
 template <auto member>
 constexpr Field keys_of() {

@@ -85,8 +85,8 @@ struct CountSet {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// A type has the functions that its form needs. `get` of a quantity with `inner` returns which of
-/// the two the value is: 0 for `inner`. `get` of Words has a bit for each word.
+/// A type has the functions that its form needs.  `get` of a quantity with `inner` returns which of
+/// the two the value is: 0 for `inner`.  `get` of Words has a bit for each word.
 struct Type {
   Form form = Form::Any;
   /// Name of the elements, or the key that distinguishes maps.

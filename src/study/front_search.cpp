@@ -1,9 +1,9 @@
 // Boxes of points, halved where they may still hold a member of the front.
 //
 // The fastest point of a box bounds the steps of all its points, the cheapest one their price,
-// power and peak. A box holds no member if a found point beats its best possible figures. Boxes
+// power and peak.  A box holds no member if a found point beats its best possible figures.  Boxes
 // come in the order of one figure: points that beat a box are found before it, so that no box is
-// opened that the complete front would close. Points are solved where they are the fastest of an
+// opened that the complete front would close.  Points are solved where they are the fastest of an
 // open box, and one answer serves all boxes that share it.
 
 #include "study/front_search.hpp"

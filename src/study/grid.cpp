@@ -13,13 +13,13 @@ bool has(const std::pair<std::size_t, std::vector<std::int32_t>>& places, std::i
   return std::binary_search(places.second.begin(), places.second.end(), place);
 }
 
-/// Counts dimension by dimension. Places that match the same exclusions are counted together, so
+/// Counts dimension by dimension.  Places that match the same exclusions are counted together, so
 /// the work depends on the exclusions and not on the points.
 class IncludedCount {
  public:
   explicit IncludedCount(const Box& box) : box_(box) {}
 
-  /// Number of points, over the dimensions from this one on, that no exclusion excludes. The
+  /// Number of points, over the dimensions from this one on, that no exclusion excludes.  The
   /// exclusions in `hold` match the places chosen in the earlier dimensions.
   std::int64_t count(std::size_t dimension, const std::vector<const Selection*>& hold) {
     if (dimension == box_.first.size()) return hold.empty() ? 1 : 0;

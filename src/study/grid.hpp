@@ -73,7 +73,7 @@ class Grid {
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> labels(PointIndex index) const;
 
   /// Renumbers the points: earlier choices first in dimensions of Growth::None, greater choices
-  /// first in others. The first of equal points in this order represents all.
+  /// first in others.  The first of equal points in this order represents all.
   [[nodiscard]] PointIndex rank(const Choices& choices, const std::vector<Growth>& growth) const;
 
   /// Boxes that hold the points from `begin` to before `end`, each once.

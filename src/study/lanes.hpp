@@ -23,10 +23,10 @@ class Lanes {
   /// Waits for points that are being solved; others are dropped.
   ~Lanes();
 
-  /// Adds a point. With `whole` it is solved by all threads, and no other point may be added
+  /// Adds a point.  With `whole` it is solved by all threads, and no other point may be added
   /// meanwhile.
   void put(PointIndex point, bool whole);
-  /// Wait::No returns an answer if there is one; Wait::Yes waits for the next one. Throws the
+  /// Wait::No returns an answer if there is one; Wait::Yes waits for the next one.  Throws the
   /// exception that ended a call of `solve`.
   enum class Wait : bool { No, Yes };
   std::optional<PointAnswer> take(Wait wait = Wait::No);

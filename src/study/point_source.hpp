@@ -82,8 +82,8 @@ struct RunOptions {
 };
 
 /// Solves the points of the source until none is left or the deadline has passed; returns true if
-/// none is left. Points are solved in parallel, a thread each; one that takes long waits until all
-/// others are done and then has all threads. An exception of `solve` or `on_answer` ends the run
+/// none is left.  Points are solved in parallel, a thread each; one that takes long waits until all
+/// others are done and then has all threads.  An exception of `solve` or `on_answer` ends the run
 /// and is rethrown.
 bool run_points(PointSource& source, const SolvePoint& solve, const RunOptions& options);
 

@@ -35,7 +35,7 @@ struct OperatingPoint {
 Volts voltage_of_power(const Transistors& transistors, double share);
 
 /// The point at which units that run together draw at most `power`, if they draw `nominal` at their
-/// nominal point. The frequency never falls when the power grows, to the last bit.
+/// nominal point.  The frequency never falls when the power grows, to the last bit.
 OperatingPoint operating_point(const Transistors& transistors, Watts power, Watts nominal,
                                VoltageFloor floor = VoltageFloor::Exact);
 

@@ -281,8 +281,8 @@ void put_into(const ChipDesign& design, const Chip& chip, Machine& system) {
   }
 }
 
-// Each quantity is taken from the corner of the box that is best for it. More power and more edge
-// are never worse, and more area is better for the number of units. Quantities that get worse with
+// Each quantity is taken from the corner of the box that is best for it.  More power and more edge
+// are never worse, and more area is better for the number of units.  Quantities that get worse with
 // area come from the other corner: fewer cores share a level and need a smaller crossbar, fewer
 // bits leak, fewer cores run faster.
 //

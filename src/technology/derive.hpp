@@ -69,7 +69,7 @@ struct ChipDesign {
 };
 
 /// The greatest whole number up to x (1 + 1e-12), at least 0 and at most 2^40, so that 0.3 * 100 /
-/// 5 is 6. It never falls when x grows.
+/// 5 is 6.  It never falls when x grows.
 std::int64_t whole_part(double x);
 
 /// The chip of one split.  The network gives topologies and degrees; a fully connected
@@ -77,7 +77,7 @@ std::int64_t whole_part(double x);
 Chip derive(const ChipDesign& design, const Split& split,
             const std::vector<NetworkDimension>& network);
 
-/// The shortages of classes of which the split uses more than the total.
+/// The shortages of classes whose total the split exceeds.
 std::vector<Shortage> overspent(const ChipDesign& design, const Split& split);
 
 /// Puts derived values into the machine, which has the given ones already.
@@ -87,7 +87,7 @@ void put_into(const ChipDesign& design, const Chip& chip, Machine& system);
 enum class CycleUse : std::uint8_t { Counted, AtUtilization };
 
 /// A chip that in each quantity is at least as good as every chip that can be built from a split
-/// between `least` and `most`, part by part, except for rounding. Nothing if none can be built.
+/// between `least` and `most`, part by part, except for rounding.  Nothing if none can be built.
 std::optional<Chip> optimistic_chip(const ChipDesign& design, const Split& least, const Split& most,
                                     const std::vector<NetworkDimension>& network, CycleUse cycles);
 

@@ -57,7 +57,7 @@ struct GemmIntensities {
 
 /// FLOP per word that passes between the memory and a level of `words` words, over all tiles of
 /// powers of two that fit there, each of the three operands that may stay there, and all ways to
-/// divide the GEMM among the chips. DeepFlow (Ardalani et al.), figure 1. At least three words.
+/// divide the GEMM among the chips.  DeepFlow (Ardalani et al.), figure 1.  At least three words.
 GemmIntensities gemm_intensities(const Shard& gemm, std::int64_t chips, std::int64_t words);
 
 }  // namespace dfsearch

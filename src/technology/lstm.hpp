@@ -25,7 +25,7 @@ struct LstmTime {
   [[nodiscard]] Seconds total() const { return forward + backward + embedding; }
 };
 
-/// Every kernel is a launch; the chip has a memory. `folded`: the gates' product with the layer
+/// Every kernel is a launch; the chip has a memory.  `folded`: the gates' product with the layer
 /// below and the softmax, which do not wait for the previous step, are computed for all steps at
 /// once.
 LstmTime lstm_time(const Technology& technology, const Chip& chip, const LstmModel& model,

@@ -49,7 +49,7 @@ struct Start {
 };
 
 /// Replaces the new process by the program, or exits with the status of a shell that does not find
-/// it. Calls only functions that are safe after a fork of several threads.
+/// it.  Calls only functions that are safe after a fork of several threads.
 [[noreturn]] void become(const Start& start) {
   setpgid(0, 0);  // signals of the terminal are for the parent only
   // The child must end with the parent, which may have ended already.

@@ -40,9 +40,9 @@ struct Picture {
   std::string missing;
 };
 
-/// Runs the program `dot` on the text. It may take ten seconds, as layers of thousands of kernels
+/// Runs the program `dot` on the text.  It may take ten seconds, as layers of thousands of kernels
 /// would take hours, and must end by the deadline; if that has passed, it has a tenth of a second
-/// of processor time. It ends with this process.
+/// of processor time.  It ends with this process.
 Picture draw_graph(const std::string& dot, const Deadline& deadline);
 
 }  // namespace dfsearch

@@ -1,5 +1,5 @@
 #pragma once
-// The commands, each in a file of its own except for short ones. All return the exit status, and
+// The commands, each in a file of its own except for short ones.  All return the exit status, and
 // throw InputError for wrong input and for files that cannot be written.
 
 #include <memory>
@@ -91,7 +91,7 @@ int report_no_chip(const CommandLine& line, const Config& config);
 /// The chip of a config that need not have other sections.  Throws InputError, and NoSuchChip.
 Config load_chip(const CommandLine& line);
 
-/// Connects the processes of MPI; null if the program runs alone. Throws InputError if MPI started
+/// Connects the processes of MPI; null if the program runs alone.  Throws InputError if MPI started
 /// it and it was built without MPI.
 std::unique_ptr<study::Cluster> open_cluster();
 

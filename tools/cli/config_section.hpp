@@ -16,9 +16,9 @@ struct OptionValues {
   std::vector<std::string> values = {};
 };
 
-/// Reads the section with the name of the command, if its config has one. Each key is an option
-/// without its dashes, each flag true or false. Options of the command line override keys; a key
-/// sets the values of its option. Throws one InputError with all faults.
+/// Reads the section with the name of the command, if its config has one.  Each key is an option
+/// without its dashes, each flag true or false.  Options of the command line override keys; a key
+/// sets the values of its option.  Throws one InputError with all faults.
 void read_section(const CommandRow& command, std::vector<OptionValues>& options, CommandLine& line);
 
 /// The error with options from a section replaced by the place and name of their keys.

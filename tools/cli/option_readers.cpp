@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
 
-/// Refuses two outputs to one file, and standard output for outputs that must be files.
-/// `output` is the value of -o, unless its default is standard output.
+/// Refuses two outputs to one file, and standard output for outputs that must be files.  `output`
+/// is the value of -o, unless its default is standard output.
 void refuse_shared_outputs(const CommandLine& line, const std::string& output) {
   for (const auto& [option, file] :
        {std::pair("--html", &line.html), std::pair("--mapping", &line.mapping),

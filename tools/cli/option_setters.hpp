@@ -1,6 +1,6 @@
 #pragma once
 // Setters of the rows of options: an option sets a member of the command line, or a member of a
-// member, by its type. All report a wrong value as a usage error.
+// member, by its type.  All report a wrong value as a usage error.
 
 #include <fmt/format.h>
 

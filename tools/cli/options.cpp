@@ -78,8 +78,8 @@ bool is_option(std::string_view word) {
                           suggestion(word.substr(0, word.find('=')), known)));
 }
 
-/// Splits words into inputs and options. A value follows '=' or a name of one letter, or is the
-/// next word, unless that begins with '--'; all words after '--' are inputs. Returns whether help
+/// Splits words into inputs and options.  A value follows '=' or a name of one letter, or is the
+/// next word, unless that begins with '--'; all words after '--' are inputs.  Returns whether help
 /// is requested.
 bool split(const CommandRow& command, Words words, std::vector<std::string>& inputs,
            std::vector<OptionValues>& options) {

@@ -1,6 +1,6 @@
 #pragma once
 // Destinations of results, standard output and standard error; everything that the program prints
-// passes here. Control characters of names and files would control the terminal, so they are
+// passes here.  Control characters of names and files would control the terminal, so they are
 // printed as escapes.
 
 #include <filesystem>
@@ -82,7 +82,7 @@ std::string folder_page(const std::filesystem::path& folder, const std::string& 
 // Standard output and standard error.
 
 /// Opens descriptors 0 to 2 if they are closed, so that no result file gets one of them and
-/// receives the report. To be called first.
+/// receives the report.  To be called first.
 void occupy_standard_descriptors();
 
 /// Throws InputError if standard output is closed or full.

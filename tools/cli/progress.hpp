@@ -25,8 +25,8 @@ namespace dfsearch {
 enum class Detail { Quiet, Normal, Verbose };
 
 /// On a terminal one line, rewritten every second; in a file a new line every ten seconds; with
-/// Verbose also one for every better mapping. A search that ends before the first of them prints
-/// nothing. A deterministic search counts nodes in place of seconds, so that it has the same log
+/// Verbose also one for every better mapping.  A search that ends before the first of them prints
+/// nothing.  A deterministic search counts nodes in place of seconds, so that it has the same log
 /// every time.
 ///
 /// Called by one thread at a time, as `solve` guarantees.

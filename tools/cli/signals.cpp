@@ -20,8 +20,8 @@ std::atomic<bool> stop_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "the handler must not take a lock");
 
 // Processor time that suffices to read any input of usual size, so that the run ends with a result
-// in spite of the limit. On a busy machine it may take up to the longest grace. The reader of ONNX
-// models, a separate process, has this time after the limit.
+// in spite of the limit.  On a busy machine it may take up to the longest grace.  The reader of
+// ONNX models, a separate process, has this time after the limit.
 constexpr Seconds kGrace{0.2}, kLongestGrace{1.0};
 constexpr Seconds kBetweenLooks{0.02};
 

@@ -10,9 +10,9 @@
 
 namespace dfsearch {
 
-/// From now on the first SIGINT, SIGTERM or SIGHUP raises the flag and the second one kills;
-/// SIGXCPU, of the soft limit on processor time, raises it as well. SIGQUIT still kills at once.
-/// Signals that were ignored, as under nohup, stay ignored. Returns the flag.
+/// After this call the first SIGINT, SIGTERM or SIGHUP raises the flag and the second one kills;
+/// SIGXCPU, of the soft limit on processor time, raises it as well.  SIGQUIT still kills at once.
+/// Signals that were ignored, as under nohup, stay ignored.  Returns the flag.
 const std::atomic<bool>* stop_on_signals();
 
 /// While it lives, signals raise that flag; afterwards they kill again.
@@ -43,7 +43,7 @@ struct StoppedInput {
 };
 
 /// The time limit of everything before a search, mainly reading its input: when it passes, the
-/// process ends as if stopped without a mapping, since there is nothing to report yet. One at a
+/// process ends as if stopped without a mapping, since there is nothing to report yet.  One at a
 /// time.
 class StartLimit {
  public:

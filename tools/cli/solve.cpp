@@ -28,7 +28,7 @@ Detail detail_of(const CommandLine& line) {
   return line.verbose ? Detail::Verbose : Detail::Normal;
 }
 
-/// Sets the listeners to the progress, and their intervals. Events, progress and history must
+/// Sets the listeners to the progress, and their intervals.  Events, progress and history must
 /// outlive the search.
 void listen_to_progress(const CommandLine& line, EventStream& events, ProgressPrinter& progress,
                         SearchHistory& history, SolveOptions& options) {

@@ -22,7 +22,7 @@ struct InfeasibilityReason {
 };
 
 /// The resource that fails at the outer point of least need, for a problem that a search has proved
-/// infeasible. Throws Stopped; `search` was made with this allowance.
+/// infeasible.  Throws Stopped; `search` was made with this allowance.
 InfeasibilityReason why_infeasible(const Problem& problem, const MappingProblem& search,
                                    const Allowance& allowance);
 

@@ -1,12 +1,12 @@
 // The least changes that make a problem feasible.
 //
-// The search itself decides whether a changed problem has a mapping; it stops at the first. More
+// The search itself decides whether a changed problem has a mapping; it stops at the first.  More
 // memory or SRAM, and more partitions while the phases are separate, never take a mapping away, so
-// the least sufficient value is bracketed by an insufficient and a sufficient one. Steps alternate
+// the least sufficient value is bracketed by an insufficient and a sufficient one.  Steps alternate
 // between the middle of the bracket and a value just below the need of the last mapping: the latter
 // ends most searches after a few steps, since few different needs occur, and bisection keeps the
-// others short. Degrees, and numbers of partitions in halves, are not monotone and are tried one by
-// one.
+// others short.  Degrees, and numbers of partitions in halves, are not monotone and are tried one
+// by one.
 
 #include "engine/answer/explanations.hpp"
 

@@ -35,9 +35,9 @@ struct BestEffort {
   MemoryBudget* memory = nullptr;  ///< the budget of `problem`
 };
 
-/// Searches `problem`. The search begins at `state` and updates it: on return it has the incumbent
+/// Searches `problem`.  The search begins at `state` and updates it: on return it has the incumbent
 /// and counters with which to continue and, if there is a `checkpoint`, the open nodes.
-/// `checkpoint` is called whenever the state is up to date. `problem` and `effort` have the same
+/// `checkpoint` is called whenever the state is up to date.  `problem` and `effort` have the same
 /// deadline; once it has passed, the result is the answer found before.
 BestAnswer find_best(const MappingProblem& problem, const SearchOptions& options,
                      const BestEffort& effort, SearchMonitor& monitor, SearchState& state,

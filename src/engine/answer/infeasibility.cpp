@@ -1,7 +1,7 @@
 // The reason why no mapping fits.
 //
 // Plain reasons are tried first: capacities that a sum or a single kernel exceeds are named with
-// their bytes. Interactions of several capacities are found by lifting one capacity and searching
+// their bytes.  Interactions of several capacities are found by lifting one capacity and searching
 // again.
 
 #include "engine/answer/explanations.hpp"
@@ -47,7 +47,7 @@ std::optional<Mapping> map_briefly(const Problem& problem, const Allowance& allo
   return tree.mapping(*found.solution);
 }
 
-/// Number of partitions that the mapping needs. `roomy` has enough partitions for every kernel of
+/// Number of partitions that the mapping needs.  `roomy` has enough partitions for every kernel of
 /// either phase to be alone.
 std::int64_t partitions_needed(const Problem& roomy, const Mapping& mapping) {
   const std::int64_t limit = roomy.partition_limit();

@@ -10,7 +10,7 @@
 
 namespace dfsearch {
 
-/// The state in a checkpoint, from which a resumed search starts. Everything else is derived from
+/// The state in a checkpoint, from which a resumed search starts.  Everything else is derived from
 /// the problem anew; a node read back has a null `context` though its fusion may have begun, and
 /// only the point and the partitions of a mapping read back are used.
 struct SearchState {
@@ -32,7 +32,7 @@ struct SearchState {
   SearchStats stats;  ///< of all runs together
 };
 
-/// The mapping of a solution, without cores. Throws InputError if the problem does not have its
+/// The mapping of a solution, without cores.  Throws InputError if the problem does not have its
 /// network.
 Mapping mapping_of(const Problem& problem, const MappingSolution& solution);
 

@@ -1,6 +1,6 @@
 // The decisions of an execution are taken level by level, and each level gets a floor.
 //
-// Levels up to the degrees have no floor, since their nodes are few. A shape that does not fit in
+// Levels up to the degrees have no floor, since their nodes are few.  A shape that does not fit in
 // memory never becomes a node, and its time is never computed. docs/search.md, section 13, has the
 // proofs; tests/engine/calculon compares with plain enumeration.
 

@@ -93,11 +93,11 @@ struct BlockFloor {
 /// Decided: degrees, batch, micro-batch.
 BlockFloor block_floor(const ExecutionSpace& space, const Execution& execution);
 
-/// Decided: degrees, batch, micro-batch, chunks. Lower bound on the time of all completions.
+/// Decided: degrees, batch, micro-batch, chunks.  Lower bound on the time of all completions.
 Seconds schedule_floor(const ExecutionSpace& space, const Execution& execution,
                        const BlockFloor& block);
 
-/// Decided: all but the networks and the overlap of data ranks. Lower bound on the time of all
+/// Decided: all but the networks and the overlap of data ranks.  Lower bound on the time of all
 /// completions; infinite where no network can serve one of the degrees.
 Seconds shape_floor(const ExecutionSpace& space, const Execution& execution,
                     const BlockMemory& memory);

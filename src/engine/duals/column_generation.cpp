@@ -1,11 +1,11 @@
-// Column generation (Gilmore and Gomory 1961). A linear program covers the kernels with the
+// Column generation (Gilmore and Gomory 1961).  A linear program covers the kernels with the
 // partitions known so far and proposes its duals; partitions of positive excess at these duals are
-// found by pricing and join the program. When no partition has positive excess, the sum of the
+// found by pricing and join the program.  When no partition has positive excess, the sum of the
 // duals is a bound of all fusions.
 //
-// There are two relaxations. Sets may have gaps, so that label pricing finds all of them
-// (label_pricing.hpp). If most kernels are alike, neighbours included, kernels of one colour have
-// the same dual, so that the linear program has few rows. Both only lower the bound, which is
+// There are two relaxations.  Sets may have gaps, so that label pricing finds all of them
+// (label_pricing.hpp).  If most kernels are alike, neighbours included, kernels of one colour have
+// the same dual, so that the linear program has few rows.  Both only lower the bound, which is
 // proved: no set at all has positive excess.
 //
 // Against all partitions: tests/engine/duals/column_generation_test.cpp.
@@ -34,7 +34,7 @@ constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
 constexpr Work kWordsOfColumn = 3'000;  // to find its class and its place in a path
 
-/// Gives all tensors between two classes of kernels the least SRAM of any of them. Otherwise sets
+/// Gives all tensors between two classes of kernels the least SRAM of any of them.  Otherwise sets
 /// of experts, whose outputs travel paths of different lengths, would hardly ever need equal SRAM.
 void make_alike(const std::vector<std::uint32_t>& classes, PathDecomposition& path) {
   std::map<std::tuple<std::uint32_t, std::uint32_t, bool, Ticks, Bytes>, Bytes> least;
@@ -155,7 +155,7 @@ void ColumnGeneration::add(const PartitionColumn& partition) {
   program_->add(counts, partition.group, static_cast<double>(partition.time));
 }
 
-/// Looks for sets of positive excess, first by a beam search. All sets that are found join the
+/// Looks for sets of positive excess, first by a beam search.  All sets that are found join the
 /// program; if all labels find none, the duals are proved.
 void ColumnGeneration::price(Work& work) {
   const Duals duals = lower_duals();
@@ -188,7 +188,7 @@ Duals ColumnGeneration::lower_duals() const {
   return duals;
 }
 
-/// Keeps the duals if their bound is no lower than before. It may be lower, as the optimum of the
+/// Keeps the duals if their bound is no lower than before.  It may be lower, as the optimum of the
 /// program falls with the sets that beams missed.
 void ColumnGeneration::keep(PartitionDuals duals) {
   const FineTicks bound = duals.bound(rules_);

@@ -38,8 +38,8 @@ using KernelClasses = std::vector<std::vector<std::size_t>>;
 [[nodiscard]] std::optional<std::vector<LabelPricing>> label_pricings(const FusionTables& tables);
 
 /// The search for duals that no set within the SRAM undercuts, with gaps or without (docs/duals.md,
-/// section 4). It may run in slices; its result is a function of the tables and of the work of the
-/// calls. Refers to the tables. Used by one thread.
+/// section 4).  It may run in slices; its result is a function of the tables and of the work of the
+/// calls.  Refers to the tables.  Used by one thread.
 class ColumnGeneration {
  public:
   /// Ended at once if a frontier is too wide, or if there are too many classes for the linear
@@ -68,7 +68,7 @@ class ColumnGeneration {
   void keep(PartitionDuals duals);
   [[nodiscard]] PartitionDuals made_right(const Duals& proved) const;
 
-  // Number of labels that a beam keeps for each state of the frontier. If a beam finds no set, but
+  // Number of labels that a beam keeps for each state of the frontier.  If a beam finds no set, but
   // all labels do, the next beams are wider by this factor.
   static constexpr std::size_t kBeam = 64;
   static constexpr std::size_t kWider = 8;

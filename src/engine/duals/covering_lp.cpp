@@ -53,7 +53,7 @@ CoveringLp::CoveringLp(const std::vector<Class>& classes, std::vector<double> li
     beyond_cost_ += kBeyond * classes[c].cost * kernels;
   }
   for (std::size_t g = 0; g < limits.size(); ++g) {
-    // limit = sets + room - beyond. Where all kernels may be alone the perturbation must not make
+    // limit = sets + room - beyond.  Where all kernels may be alone the perturbation must not make
     // the limit bind.
     const double sign = sets[g] <= limits[g] ? 1.0 : -1.0;
     const std::size_t row = size_ + g;

@@ -35,7 +35,7 @@ class CoveringLp {
   void add(const std::vector<Count>& counts, std::size_t group, double cost);
 
   enum class Outcome : std::uint8_t { Solved, OutOfWork, Failed };
-  /// Solves over the sets so far, starting from the basis of the last call. Counts `work` down.
+  /// Solves over the sets so far, starting from the basis of the last call.  Counts `work` down.
   /// Fails if rounding errors are too large.
   Outcome solve(Work& work);
 

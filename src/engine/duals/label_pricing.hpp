@@ -42,9 +42,9 @@ class LabelPricing {
     std::vector<PartitionColumn> partitions;  ///< the one of the greatest excess first
     Status end = Status::Complete;
   };
-  /// Finds sets with more excess than the noise, first sets that share no kernels. `beam` partial
-  /// sets are kept for each state of the frontier; 0: all that matter. Only one of several sets
-  /// with equal SRAM, duals and times is found. Complete without a beam, and no sets: none exists.
+  /// Finds sets with more excess than the noise, first sets that share no kernels.  `beam` partial
+  /// sets are kept for each state of the frontier; 0: all that matter.  Only one of several sets
+  /// with equal SRAM, duals and times is found.  Complete without a beam, and no sets: none exists.
   /// Counts `work` down; after OutOfWork the next call, with the same duals and beam, continues.
   /// Throws Stopped by the deadline of the tables.
   [[nodiscard]] Columns find(const Duals& duals, std::size_t beam, Work& work);
@@ -65,8 +65,8 @@ class LabelPricing {
 };
 
 /// Pareto archive of excesses with the query whether one of them is no less than a given one in
-/// every part. At most two parts matter in nearly all excesses; a query among these takes
-/// logarithmic time. Used by one thread.
+/// every part.  At most two parts matter in nearly all excesses; a query among these takes
+/// logarithmic time.  Used by one thread.
 class LabelDominance {
  public:
   void clear();

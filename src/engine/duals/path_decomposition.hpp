@@ -13,7 +13,7 @@
 
 namespace dfsearch {
 
-/// One kernel is decided. The frontier consists of the decided kernels with tensors to undecided
+/// One kernel is decided.  The frontier consists of the decided kernels with tensors to undecided
 /// ones; each has a bit of its own while it belongs to the frontier.
 struct DecompositionStep {
   /// A tensor between the kernel and one of the frontier.

@@ -1,6 +1,6 @@
 // Completion bounds, as in resource-constrained shortest paths: dynamic programming from the last
 // kernel to the first, as for a knapsack (Bellman 1957) whose items have a higher value beside
-// others. SRAM is counted in equal units, called rooms; that of a kernel is rounded down, so the
+// others.  SRAM is counted in equal units, called rooms; that of a kernel is rounded down, so the
 // bound may be too high, not too low.
 //
 // Tested against all completions: tests/engine/duals/completion_bound_test.cpp.
@@ -25,7 +25,7 @@ std::int64_t sum_within(std::int64_t limit, std::int64_t a, std::int64_t b) {
   return b < limit - a ? a + b : limit;
 }
 
-// Total count of numbers in all bounds. More rooms than kMostRooms hardly tighten a bound.
+// Total count of numbers in all bounds.  More rooms than kMostRooms hardly tighten a bound.
 constexpr std::size_t kNumbers = std::size_t{1} << 22;
 constexpr std::size_t kMostRooms = 48;
 // Minus infinity.  Whatever is added to it, it stays below every possible value; whatever is

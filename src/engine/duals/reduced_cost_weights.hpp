@@ -28,7 +28,7 @@ struct ReducedCostWeights {
 /// that are inside and by the SRAM that is left, in rooms of equal size (docs/duals.md, section 4).
 class CompletionBound {
  public:
-  /// Replaces the previous bound and reuses its memory. `sram` is in bytes, slightly more than the
+  /// Replaces the previous bound and reuses its memory.  `sram` is in bytes, slightly more than the
   /// chip has, as the bytes of sets are rounded.
   void find(const PathDecomposition& path, const ReducedCostWeights& weights, double sram,
             std::size_t rooms);
@@ -48,10 +48,10 @@ class CompletionBound {
     return most_.capacity() * sizeof(std::int64_t) + begins_.capacity() * sizeof(std::size_t);
   }
 
-  /// Number of states of the frontier over all steps. A state has one number for 0 rooms left, one
+  /// Number of states of the frontier over all steps.  A state has one number for 0 rooms left, one
   /// for 1 room, and so on.
   [[nodiscard]] static std::size_t states(const PathDecomposition& path);
-  /// Number of rooms for which so many bounds over so many states do not take much memory.
+  /// Greatest number of rooms for which these numbers of bounds and states take little memory.
   [[nodiscard]] static std::size_t rooms(std::size_t states, std::size_t bounds);
 
  private:
@@ -97,7 +97,7 @@ struct ReducedCosts {
                                                     std::int64_t step);
 
 /// A mixture of the excesses of a partial set, plus its completion bound: an upper bound of all
-/// completions. Refers to the bound.
+/// completions.  Refers to the bound.
 class BoundedMixture {
  public:
   BoundedMixture(const PartShares& shares, const CompletionBound& bound);

@@ -12,7 +12,7 @@
 namespace dfsearch {
 
 /// Closes the partitions of a node again, one after the other, with the functions of the search; a
-/// partition shared by several nodes is closed once. Refers to the tables and to the partitions.
+/// partition shared by several nodes is closed once.  Refers to the tables and to the partitions.
 /// Used by one thread.
 class FusionReplay {
  public:

@@ -2,8 +2,8 @@
 //
 // A partition's sums change with the kernels that move and their tensors alone: a tensor costs no
 // memory time while both ends are in one partition; otherwise each of the two partitions transfers
-// it. So the effort of costing a move is proportional to the moved kernels, whatever the partitions
-// hold. The order of the partitions is in moving_parts_order.cpp.
+// it.  So the effort of costing a move is proportional to the moved kernels, whatever the
+// partitions hold.  The order of the partitions is in moving_parts_order.cpp.
 //
 // tests/engine/fusion/move_fusion_test.cpp: against OpenPartition and evaluate.
 

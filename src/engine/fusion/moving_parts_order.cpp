@@ -1,9 +1,10 @@
 // The order of partitions between which kernels move (after Pearce and Kelly 2006).
 //
-// The partitions are numbered so that tensors lead to later ones. All new tensors between
+// The partitions are numbered so that tensors lead to later ones.  All new tensors between
 // partitions touch the partition that kernels move to, so there is a cycle if and only if this
-// partition reaches itself. Among the numbers between its first consumer and its last producer, the
-// partitions that it reaches must come after it and all others before it; no other number changes.
+// partition reaches itself.  Among the numbers between its first consumer and its last producer,
+// the partitions that it reaches must come after it and all others before it; no other number
+// changes.
 //
 // tests/engine/fusion/move_fusion_test.cpp: against all orders.
 

@@ -1,6 +1,6 @@
-// A kernel that is kept out takes all its descendants with it, most of a large graph. Their share
+// A kernel that is kept out takes all its descendants with it, most of a large graph.  Their share
 // of the bounds is their sum, or the sum of all undecided kernels less the sum of the others,
-// whichever has fewer summands. Tested against plain sums:
+// whichever has fewer summands.  Tested against plain sums:
 // tests/engine/fusion/open_partition_test.cpp.
 
 #include "engine/fusion/open_partition.hpp"

@@ -23,7 +23,7 @@ class PartitionSequence {
   /// The partitions so far, each with the least index that it may have.
   [[nodiscard]] const Fusion& fusion() const { return fusion_; }
 
-  /// Closes these kernels, at least one, as the next partition. Returns false and changes nothing
+  /// Closes these kernels, at least one, as the next partition.  Returns false and changes nothing
   /// if a producer is not done, or if rules, SRAM, cores or memory forbid it.
   bool close(const KernelSet& kernels);
 
@@ -40,8 +40,8 @@ class PartitionSequence {
 };
 
 /// The fusion whose partitions are these sets, in this order; nothing if the tables do not allow
-/// it. Empty sets are skipped. Each kernel is in exactly one set. Throws Stopped by the deadline of
-/// the tables.
+/// it.  Empty sets are skipped.  Each kernel is in exactly one set.  Throws Stopped by the deadline
+/// of the tables.
 [[nodiscard]] std::optional<Fusion> fusion_of(const FusionTables& tables,
                                               const std::vector<KernelSet>& sets);
 

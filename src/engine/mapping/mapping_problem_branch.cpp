@@ -121,7 +121,7 @@ void MappingProblem::branch_network(std::size_t network, Sink& expansion) const 
   }
 }
 
-/// Whether another number of tiles needs no more of any resource. Either only more or only fewer
+/// Whether another number of tiles needs no more of any resource.  Either only more or only fewer
 /// tiles are tried, so that no two points replace each other.
 bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
   if (shared_->replacing_tiles.empty()) return false;
@@ -146,7 +146,7 @@ bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
   return false;
 }
 
-/// Whether the memory holds the weights alone, which are the same at all points of a network. The
+/// Whether the memory holds the weights alone, which are the same at all points of a network.  The
 /// tables are those of the point that will be opened first; kernel-by-kernel execution needs none.
 bool MappingProblem::holds_weights(OuterPoint point) const {
   Bytes weights{};
@@ -267,7 +267,7 @@ void MappingProblem::offer(OuterPoint point, std::vector<LoopPair>&& sharding,
 }
 
 /// The best fusion if every kernel had the minimum of each cost over its remaining loops; tightens
-/// the child's bound. Nothing if no mapping below the child is within the cutoff. Without
+/// the child's bound.  Nothing if no mapping below the child is within the cutoff.  Without
 /// SearchBound::Relaxation the result has no fusion and no bound.
 std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided,
                                                    const StepTime& step, Node& child,

@@ -12,10 +12,10 @@
 // A partition takes at least its compute time and at least its network time, so all partitions of a
 // phase take at least w C + (1 - w) N, with C and N the phase's sums of compute and network time,
 // and any weight w between 0 and 1 (where the network is not hidden: C + N); loads of weights come
-// on top. Forward and backward kernels share no partition, so the phases add up, each with its
-// weight. This bound is a sum of terms over single kernels and over kernels that share a value; its
-// least sharding is found exactly (base/least_sum.hpp). Any weights make a bound; good ones make C
-// and N of that sharding equal, and are found by halving the interval in which they lie.
+// on top.  Forward and backward kernels share no partition, so the phases add up, each with its
+// weight.  This bound is a sum of terms over single kernels and over kernels that share a value;
+// its least sharding is found exactly (base/least_sum.hpp).  Any weights make a bound; good ones
+// make C and N of that sharding equal, and are found by halving the interval in which they lie.
 //
 // Roundings: a term is at most eight operations away from exact numbers, a sum of n terms n more,
 // here and where the least one is compared with others; the roundings of the model are counted

@@ -55,8 +55,8 @@ struct JointBound {
 
 /// The time that a layer takes at least with one of the loops left of each kernel, as `evaluate`
 /// counts it: total compute and network time of each phase, for shardings that make both small
-/// together (docs/search.md, section 9). A bound that `is_enough` is not improved. Nothing where
-/// the tensors entangle too many kernels. Throws Stopped.
+/// together (docs/search.md, section 9).  A bound that `is_enough` is not improved.  Nothing where
+/// the tensors entangle too many kernels.  Throws Stopped.
 std::optional<JointBound> least_joint_time(const Problem& problem, const LayerDecisions& decisions,
                                            std::int64_t micro_batches, CoreOptionsCache& cache,
                                            const Deadline& deadline,
@@ -74,7 +74,7 @@ struct OuterPoint {
 
 /// The points of one network, in the order of ties: larger tiles first, then smaller micro-batches.
 /// Of tile sizes that make the same number of tiles only the largest is a point; the others cost
-/// the same. With a second tier of memory there are two points of each, one for mappings that need
+/// the same.  With a second tier of memory there are two points of each, one for mappings that need
 /// it and one for all others.
 std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t network = 0);
 

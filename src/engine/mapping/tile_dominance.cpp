@@ -1,9 +1,9 @@
 // Compares one layer with another, number by number and loop by loop.
 //
-// More tiles have smaller buffers. Their times are higher if a tensor passes through memory once
-// for each tile; otherwise they differ only for extents that the tiles do not divide. So neither is
-// better in general. Mostly many tiles are better if the SRAM may bind, and a single tile if no
-// tile has to fit. Quantities that do not depend on the tiles, such as weights, are ignored.
+// More tiles have smaller buffers.  Their times are higher if a tensor passes through memory once
+// for each tile; otherwise they differ only for extents that the tiles do not divide.  So neither
+// is better in general.  Mostly many tiles are better if the SRAM may bind, and a single tile if no
+// tile has to fit.  Quantities that do not depend on the tiles, such as weights, are ignored.
 //
 // Numbers are compared as the model computes them, not in exact arithmetic, so that the monotone
 // operations of the model keep their order.

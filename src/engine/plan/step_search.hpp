@@ -83,7 +83,7 @@ struct StepAnswers : StepSearchReport {
   std::vector<StepAnswer> list;  ///< best first, at least one, at most `top`
 };
 
-/// Puts the answers into a result of plans or executions: a Found with alternatives. `decide` sets
+/// Puts the answers into a result of plans or executions: a Found with alternatives.  `decide` sets
 /// the decisions and the cost of a Found.
 template <class Found, class Result, class Decide>
 void put_answers(StepAnswers answers, Result& result, const Decide& decide) {

@@ -1,7 +1,7 @@
 // Nodes are intervals of the batch of one structure, or of a pair of structures that prefill and
-// decode. In an interval the time per token is least at its low end and the capacity greatest at
+// decode.  In an interval the time per token is least at its low end and the capacity greatest at
 // its high end, which gives an ideal point; a node whose ideal point is no better than the
-// incumbents is closed, all others are halved. Branch and bound: Land and Doig, Econometrica 1960;
+// incumbents is closed, all others are halved.  Branch and bound: Land and Doig, Econometrica 1960;
 // with two objectives and ideal points: Ehrgott, Multicriteria Optimization, 2005.
 
 #include "engine/serving/deployment_search.hpp"

@@ -19,7 +19,7 @@ namespace dfsearch::serving {
 /// One search over a space.  `run` is called once; `progress` by any thread.
 class DeploymentSearch {
  public:
-  /// A question about the space. Structures of the deployments in `excluded` are left out.
+  /// A question about the space.  Structures of the deployments in `excluded` are left out.
   struct Question {
     Objective objective;
     std::optional<Mode> mode;  ///< nothing: all

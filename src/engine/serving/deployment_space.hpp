@@ -60,7 +60,7 @@ DegreeChoice choice_of(const Task& task, const RoleChoices& role,
 
 enum class Side : std::uint8_t { Aggregated, Prefill, Decode };
 
-/// The deployments that the choices of a task leave. Refers to the task.
+/// The deployments that the choices of a task leave.  Refers to the task.
 class DeploymentSpace {
  public:
   /// Throws Stopped.
@@ -170,8 +170,8 @@ class DeploymentBox {
     return before * static_cast<double>(chain_->replicas.size());
   }
   /// Calls `visit` with each pair of counts in a window (replicas that prefill, 0 for Aggregated,
-  /// and replicas that decode), and with a bound on the figures of such deployments. `window_of` is
-  /// called anew for each number of replicas that prefill.
+  /// and replicas that decode), and with a bound on the figures of such deployments.  `window_of`
+  /// is called anew for each number of replicas that prefill.
   template <class WindowOf, class Visit>
   void each_count(const WindowOf& window_of, const Visit& visit) const {
     const Decoding decoding = this->decoding();

@@ -434,7 +434,7 @@ void add_any_framework(Task task, const ServingSearch& search, ServingResult& re
 
 namespace {
 
-/// Nothing fits: searches at the low end of the memory. A deployment that fits there need not fit
+/// Nothing fits: searches at the low end of the memory.  A deployment that fits there need not fit
 /// in reality.
 void add_at_low(Task task, const ServingSearch& search, ServingResult& result) {
   const bool may =

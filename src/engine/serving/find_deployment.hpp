@@ -19,7 +19,7 @@
 
 namespace dfsearch::serving {
 
-/// The relative resolution of values and of times per token. Closer values are ties, which the
+/// The relative resolution of values and of times per token.  Closer values are ties, which the
 /// fewest chips and then the order of deployments break, so the true gap may be as large as this.
 inline constexpr double kTie = 1e-9;
 
@@ -74,7 +74,7 @@ struct Remedy {
   Deployment deployment;  ///< a deployment that fits then
 };
 
-/// A number of a model, a pool or the budget that makes a fleet fit with all else unchanged. This
+/// A number of a model, a pool or the budget that makes a fleet fit with all else unchanged.  This
 /// is proved.
 struct FleetRemedy {
   std::string limit;  ///< as in the config
@@ -136,12 +136,12 @@ ServingResult find_deployment(const Task& task, const ServingSearch& search);
 Task without_rate(Task task);
 
 /// Finds the best mix of deployments, any number for each model, each at its capacity and within
-/// the limits of its task. Throws InputError if there are too many combinations of numbers of
+/// the limits of its task.  Throws InputError if there are too many combinations of numbers of
 /// chips.
 ServingResult find_fleet(const Fleet& fleet, const ServingSearch& search);
 
-/// The mix with its cost and the figures of each part. Adds a reason for each decision that its
-/// model does not allow, and for each limit, rate, pool and budget that the mix does not keep. If
+/// The mix with its cost and the figures of each part.  Adds a reason for each decision that its
+/// model does not allow, and for each limit, rate, pool and budget that the mix does not keep.  If
 /// it keeps all of them at the low end of the memory, it adds no reason, and the status is
 /// NoSolution.
 ServingResult judged_fleet(const Fleet& fleet, std::vector<FleetMember> parts, RuledOut& reasons);

@@ -1,7 +1,7 @@
 // The greatest capacity of a model, for each number of chips of each pool, is a knapsack problem of
 // several dimensions whose items are deployments (Gilmore and Gomory, Operations Research 1966).
-// The minimal numbers of chips with enough capacity for the rate are the front of the model. The
-// fronts of the models are added one after the other, without dominated sums. Dollars, watts and
+// The minimal numbers of chips with enough capacity for the rate are the front of the model.  The
+// fronts of the models are added one after the other, without dominated sums.  Dollars, watts and
 // chips rise with each number of chips, so the best sum is on the last front.
 
 #include "engine/serving/find_deployment.hpp"

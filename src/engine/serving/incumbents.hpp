@@ -48,7 +48,7 @@ class Incumbents {
   /// Its value, or infinity.  Takes no lock.
   [[nodiscard]] double best_value() const { return best_.load(std::memory_order_relaxed); }
   /// Returns how far the answer, or the front at any time per token, may be above the kept or open
-  /// points, as a share of itself. Times that differ by less than kTie are equal.
+  /// points, as a share of itself.  Times that differ by less than kTie are equal.
   [[nodiscard]] double gap_to(const std::vector<LeastFigures>& open) const;
   [[nodiscard]] std::vector<Deployment> deployments() const;
   /// The steps of the front, the fastest for a user first.

@@ -9,8 +9,8 @@
 #include "model/serving/framework.hpp"
 #include "model/serving/steady_state.hpp"
 
-// A search without one of the limits minimises its quantity. The minimum is the least sufficient
-// limit, as no deployment that keeps the other limits has less. This holds for memory as well. A
+// A search without one of the limits minimises its quantity.  The minimum is the least sufficient
+// limit, as no deployment that keeps the other limits has less.  This holds for memory as well.  A
 // rate changes the waiting times, so it is found by bisection.
 
 namespace dfsearch::serving {
@@ -104,7 +104,7 @@ std::optional<Remedy> rate_remedy(const Task& task, const LeastOf& least_of) {
   auto best = least_of(other, Objective::Throughput);
   if (!best) return std::nullopt;
   double served = best->figures.capacity, not_served = *task.rate;
-  // With random arrivals the queue may be infinite at the capacity of a closed loop.
+  // If requests arrive at random, the queue may be infinite at the capacity of a closed loop.
   const auto serves = [&](double rate) {
     other.rate = rate;
     const bool waits = task.objective == Objective::Ttft || task.objective == Objective::E2e;

@@ -14,7 +14,7 @@
 namespace dfsearch::serving {
 
 /// The deployment with the least value of an objective, to the last bit; nothing if none keeps the
-/// limits of the task. Throws Stopped if the deadline comes before the proof.
+/// limits of the task.  Throws Stopped if the deadline comes before the proof.
 using LeastOf = std::function<std::optional<Candidate>(const Task&, Objective)>;
 
 /// Adds the remedies that are found before `least_of` throws.

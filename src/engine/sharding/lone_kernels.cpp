@@ -1,9 +1,9 @@
 // The least kernel-by-kernel time as one sum.
 //
-// Each kernel is a partition. Its time depends on its own loop, on the loops of its producers,
-// whose outputs it loads, and on the loops of its consumers, to whose layouts it converts. So the
+// Each kernel is a partition.  Its time depends on its own loop, on the loops of its producers,
+// whose outputs it loads, and on the loops of its consumers, to whose layouts it converts.  So the
 // time of the layer is a sum of terms over few kernels each, in whole ticks, and its least sharding
-// is found exactly (base/least_sum.hpp). The clock belongs to the layer with all loops left; no
+// is found exactly (base/least_sum.hpp).  The clock belongs to the layer with all loops left; no
 // sharding has longer ticks.
 //
 // Tested against all shardings: tests/engine/sharding/lone_kernels_test.cpp.

@@ -1,6 +1,6 @@
 #pragma once
 // Times as a sum over single kernels and over the kernels at the ends of values, whose least
-// weighted sum is found exactly (base/least_sum.hpp). The time of the conversions of a value, for
+// weighted sum is found exactly (base/least_sum.hpp).  The time of the conversions of a value, for
 // any loops of the kernels at its ends.
 
 #include <cstddef>
@@ -49,9 +49,9 @@ struct ValueTerm {
   std::vector<double> seconds;
 };
 
-/// The conversions of a value as terms of a sum for `least_sum`. There is no table for ends with
+/// The conversions of a value as terms of a sum for `least_sum`.  There is no table for ends with
 /// many combinations of loops: each possible layout becomes a variable of two values, appended to
-/// `sizes`, whose first entries are the sizes of `sets`. The minimum of the sum of the terms is no
+/// `sizes`, whose first entries are the sizes of `sets`.  The minimum of the sum of the terms is no
 /// more than the conversions take (docs/search.md, section 9).
 std::vector<ValueTerm> value_terms(const ValueTimes& value, const LoopSets& sets,
                                    std::vector<std::size_t>& sizes);
@@ -92,7 +92,7 @@ class LoopSum {
   /// Number of terms.
   [[nodiscard]] std::size_t size() const { return terms_.size(); }
 
-  /// Prepares `minimize`; returns false if that would take more than `most_steps` steps. Throws
+  /// Prepares `minimize`; returns false if that would take more than `most_steps` steps.  Throws
   /// Stopped.
   [[nodiscard]] bool find_order(double most_steps);
   /// Finds the loops whose times make the least sum with the weights of their groups.  Throws
@@ -129,7 +129,7 @@ class LoopSum {
   const std::vector<std::size_t> groups_;
   const Deadline& deadline_;
   std::vector<std::size_t> sizes_;   // of the sets, then of the variables that values add
-  std::vector<Term> terms_;          // one of each kernel, then those of values
+  std::vector<Term> terms_;          // one for each kernel, then one for each value
   std::vector<SumTerm> summed_;      // the terms that have variables
   std::vector<std::size_t> of_sum_;  // their places in terms_
   EliminationOrder order_;

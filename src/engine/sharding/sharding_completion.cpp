@@ -1,10 +1,11 @@
 // Weighted sums.
 //
-// The time of a partition, with the fusion fixed, is the largest of three sums. It is replaced by a
-// weighted mean of the three, with nearly all the weight on the largest one. The objective is then
-// a sum of terms over single kernels and over kernels that a value joins, and its best sharding is
-// found exactly (loop_sum.hpp). The sums of that sharding give new weights; a few rounds suffice.
-// It is a heuristic: it yields incumbents and a kernel to branch on, never a bound.
+// The time of a partition, with the fusion fixed, is the largest of three sums.  It is replaced by
+// a weighted mean of the three, with nearly all the weight on the largest one.  The objective is
+// then a sum of terms over single kernels and over kernels that a value joins, and its best
+// sharding is found exactly (loop_sum.hpp).  The sums of that sharding give new weights; a few
+// rounds suffice.  It is a heuristic: it yields incumbents and a kernel to branch on, never a
+// bound.
 
 #include "engine/sharding/sharding_completion.hpp"
 

@@ -1,12 +1,12 @@
 // Pricing few stages.
 //
 // The cost of a chain from the first border to the last follows from the sum and the greatest of
-// its stages. Every stage has a time that is exact or a floor, so the best chain by these times is
-// a lower bound of all. A stage matters only if the best chain through it, by these times, may cost
-// less than the best known; the others are dropped. Among the stages that matter those with the
-// least bounds are priced, in growing batches, until all stages of the best chain are priced: this
-// chain is the optimum. This is a shortest path with lazy weights (Dellin and Srinivasa, 2016) of
-// two criteria. docs/search.md, section 17. Tested against brute force:
+// its stages.  Every stage has a time that is exact or a floor, so the best chain by these times is
+// a lower bound of all.  A stage matters only if the best chain through it, by these times, may
+// cost less than the best known; the others are dropped.  Among the stages that matter those with
+// the least bounds are priced, in growing batches, until all stages of the best chain are priced:
+// this chain is the optimum.  This is a shortest path with lazy weights (Dellin and Srinivasa,
+// 2016) of two criteria. docs/search.md, section 17.  Tested against brute force:
 // tests/engine/stages/find_stages_test.cpp.
 
 #include "engine/stages/stage_chains.hpp"

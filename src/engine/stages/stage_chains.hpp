@@ -20,7 +20,7 @@ struct StageChain {
   Score cost = Score::infinity();
 };
 
-/// The chains for one choice of all other decisions. Refers to its arguments.
+/// The chains for one choice of all other decisions.  Refers to its arguments.
 class StageChains {
  public:
   /// The chains of `stages` stages from the first border to the last.  Without floors a stage that
@@ -34,8 +34,8 @@ class StageChains {
   [[nodiscard]] const std::optional<StageChain>& found() const { return found_; }
 
   /// Prices more stages of chains that may cost less than `known`, by several threads, and improves
-  /// the bound. False if no such chain is left: bound() is then no less than `known`, or than the
-  /// best chain found. The result is the same for any number of threads. Throws Stopped, and then
+  /// the bound.  False if no such chain is left: bound() is then no less than `known`, or than the
+  /// best chain found.  The result is the same for any number of threads.  Throws Stopped, and then
   /// nothing has changed.
   bool advance(Score known);
 

@@ -13,8 +13,8 @@
 
 namespace dfsearch {
 
-/// For each kernel the kernels that every ideal with it contains, itself included. Two kernels that
-/// come before each other are in the same ideals.
+/// For each kernel the kernels that every ideal with it contains, itself included.  Two kernels
+/// that come before each other are in the same ideals.
 using Before = std::vector<KernelSet>;
 
 /// The least such relation with the first of each pair before the second.  Throws Stopped.

@@ -91,7 +91,7 @@ struct Allowance {
   MemoryBudget* memory = nullptr;     ///< null: no limit, nothing is counted
   EffortCounters* efforts = nullptr;  ///< null: nothing is counted
 
-  /// The same limits without counters, for a part of a call that is counted already.
+  /// Equal limits without counters, for a part of a call that is counted already.
   [[nodiscard]] Allowance uncounted() const { return {.deadline = deadline, .memory = memory}; }
   [[nodiscard]] MemoryCharge charge(std::size_t bytes) const { return {memory, bytes}; }
   /// Whether `more` bytes would exceed the limit.

@@ -1,15 +1,14 @@
 // Share of each kernel in the lower bounds of a rest.
 //
-// The bounds are sums over kernels, so that a node updates them by subtraction.
-// Beyond the plain totals they use one idea.  Take a kernel whose network time n
-// is long.  Whatever partition holds it can hide at most cmax of n behind
-// compute, where cmax is the most compute time that fits on the chip beside it:
-// its own plus the best fractional knapsack of other kernels' weights into the
-// SRAM it leaves.  So n - cmax, if positive, comes on top of all compute time;
-// and these excesses add up over kernels even when they share a partition.  The
-// same holds for memory time against compute and for compute against network.
-// Proofs: docs/search.md, section 5.  Tested against brute force:
-// tests/engine/tables/fusion_bounds_test.cpp, tests/engine/mapping/bound_properties_test.cpp.
+// The bounds are sums over kernels, so that a node updates them by subtraction.  Beyond the plain
+// totals they use one idea.  Take a kernel whose network time n is long.  Whatever partition holds
+// it can hide at most cmax of n behind compute, where cmax is the most compute time that fits on
+// the chip beside it: its own plus the best fractional knapsack of other kernels' weights into the
+// SRAM it leaves.  So n - cmax, if positive, comes on top of all compute time; and these excesses
+// add up over kernels even when they share a partition.  The same holds for memory time against
+// compute and for compute against network.  Proofs: docs/search.md, section 5.  Tested against
+// brute force: tests/engine/tables/fusion_bounds_test.cpp,
+// tests/engine/mapping/bound_properties_test.cpp.
 
 #include "engine/tables/fusion_bounds.hpp"
 

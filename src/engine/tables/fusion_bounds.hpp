@@ -36,7 +36,7 @@ struct Rest {
 class FusionTables;
 
 /// The summands of Rest, per kernel: for any set of kernels their sum is a lower bound in each of
-/// its rows (docs/search.md, section 5). The tables must be complete except for these shares.
+/// its rows (docs/search.md, section 5).  The tables must be complete except for these shares.
 /// Throws Stopped.
 std::vector<Rest> rest_shares(const FusionTables& tables);
 

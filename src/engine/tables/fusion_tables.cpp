@@ -169,7 +169,7 @@ bool FusionTables::agree(std::size_t a, std::size_t b) const {
   return x.weight + y.weight <= sram();
 }
 
-/// Finds all pairs at once, since bounds use most of them several times. A tensor takes no less
+/// Finds all pairs at once, since bounds use most of them several times.  A tensor takes no less
 /// SRAM fused than streamed, so a set takes no less than its subsets: if a path fits, all pairs on
 /// it fit; if it does not fit, no longer path does.
 void FusionTables::find_partners() {

@@ -35,7 +35,7 @@ using OnChipTimes = std::array<Ticks, 1 + kLevelNames.size()>;
 
 /// Costs that a kernel adds to a partition or to the rest that is still to be mapped.
 struct KernelCosts {
-  /// Compute time at a given utilization; else a lower bound from core-cycles. If a level of the
+  /// Compute time at a given utilization; else a lower bound from core-cycles.  If a level of the
   /// chip takes longer for all kernels together, the time in that level, which is a bound as well.
   Ticks compute = 0;
   Ticks network = 0;

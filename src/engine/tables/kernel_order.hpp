@@ -34,7 +34,7 @@ class KernelOrder {
   [[nodiscard]] const std::vector<KernelSet>& descendants() const { return descendants_; }
 
   [[nodiscard]] const std::vector<KernelPairs>& exchanges() const { return exchanges_; }
-  /// The ideal that represents all images of this one under exchanges. Mostly, but not always, all
+  /// The ideal that represents all images of this one under exchanges.  Mostly, but not always, all
   /// images have the same representative.
   [[nodiscard]] KernelSet representative(KernelSet ideal) const;
 

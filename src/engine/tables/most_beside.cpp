@@ -1,6 +1,6 @@
-// Kernels are sorted once by the ratio of time to weight. For each anchor a fractional knapsack
+// Kernels are sorted once by the ratio of time to weight.  For each anchor a fractional knapsack
 // takes the kernels that may share a partition with it, until one does not fit, mostly after a few.
-// Kernels without a weight always fit. In large graphs, where paths are not considered
+// Kernels without a weight always fit.  In large graphs, where paths are not considered
 // (FusionTables::sees_paths), their time is summed up once for each class of kernels.
 
 #include "engine/tables/most_beside.hpp"

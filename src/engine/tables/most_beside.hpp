@@ -14,8 +14,8 @@ namespace dfsearch {
 
 /// Upper bounds of the sum of one kind of time over partitions (docs/search.md, 5.4): the time of a
 /// kernel itself and, by the fractional knapsack (Dantzig 1957) of weights into the remaining SRAM,
-/// the time of others that may share a partition with it. Refers to the tables, which have all
-/// costs but their shares. One thread.
+/// the time of others that may share a partition with it.  Refers to the tables, which have all
+/// costs but their shares.  One thread.
 class MostBeside {
  public:
   MostBeside(const FusionTables& tables, Ticks KernelCosts::*time) : tables_(tables), time_(time) {}

@@ -14,7 +14,7 @@ namespace dfsearch {
 /// One choice of index, with its conditions on the partition.
 struct PartitionSlot {
   std::int32_t index = 0;
-  std::int64_t pinned = 0;      ///< number of kernels pinned to it, all of which it must hold
+  std::int64_t pinned = 0;      ///< number of kernels pinned to it, which it must all hold
   bool forward = true;          ///< may hold forward kernels
   bool backward = true;         ///< may hold backward kernels
   bool needs_backward = false;  ///< must hold one; otherwise an earlier index would do
@@ -37,7 +37,7 @@ class PartitionRules {
   [[nodiscard]] Unplaced unplaced_after(const Unplaced& before, std::int64_t forward,
                                         std::int64_t backward, const KernelSet& done) const;
 
-  /// The useful indices after partitions below `next_index`, ascending. Leaving more indices empty
+  /// The useful indices after partitions below `next_index`, ascending.  Leaving more indices empty
   /// only takes choices away.
   [[nodiscard]] std::vector<PartitionSlot> slots(std::int32_t next_index,
                                                  const Unplaced& unplaced) const;

@@ -1,6 +1,6 @@
 #pragma once
 // The techniques that keep the tree of the search small, by name, so that each can be left out: an
-// ablation shows its effect. Without some of them the answer is the same and only the effort
+// ablation shows its effect.  Without some of them the answer is the same and only the effort
 // differs, since an omitted bound is 0 and an omitted rule drops nothing.
 
 #include <array>

@@ -2,7 +2,7 @@
 // itself.
 //
 // Only exchanges of two disjoint sets are sought: colour refinement groups kernels that are alike,
-// each pair of neighbours in a group is tried, and the exchange is extended tensor by tensor. The
+// each pair of neighbours in a group is tried, and the exchange is extended tensor by tensor.  The
 // result is verified before it is used, so a wrong guess costs time only.
 //
 // Tested with the search against brute force in tests/engine/tables/symmetry_test.cpp.

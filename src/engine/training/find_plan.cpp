@@ -293,8 +293,8 @@ bool is_searched(const Task& task, const Plan& plan) {
 }
 
 // One search for each scenario, started from the plans that are best in the others, then one for
-// the least regret. If a scenario has no proof, its best known step replaces the least one: ratios
-// to it are no more than the true ones, so the bound of the last search holds. The lower bounds of
+// the least regret.  If a scenario has no proof, its best known step replaces the least one: ratios
+// to it are no more than the true ones, so the bound of the last search holds.  The lower bounds of
 // the scenarios then limit the regret of the plan found.
 
 namespace {

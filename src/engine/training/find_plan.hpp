@@ -23,7 +23,7 @@
 namespace dfsearch::training {
 
 struct NoPlan {
-  /// Keys each of which, if it alone is left out, allows plans.
+  /// Keys of which leaving out any single one allows plans.
   std::vector<std::string> pins;
   /// The smallest set of unsupported features that some plan has; only if there are plans without a
   /// framework.
@@ -88,7 +88,7 @@ struct StepInterval {
 };
 
 /// The plan of least regret, the greatest loss against the best plan of a scenario over all
-/// scenarios (docs/truth.md, section 6). `cost` is the typical one; `lower_bound` and `gap` refer
+/// scenarios (docs/truth.md, section 6).  `cost` is the typical one; `lower_bound` and `gap` refer
 /// to 1 + regret.
 struct RobustPlan : FoundPlan {
   struct ScenarioTimes {
@@ -114,14 +114,14 @@ struct FittingSoftware {
 };
 
 struct PlanResult : FoundPlan, StepSearchReport {
-  /// The level of the memory constants at which plans had to fit. If it is Low though another was
+  /// The level of the memory constants at which plans had to fit.  If it is Low though another was
   /// required, none fits at the required level, and the status of a plan is no proof.
   memory::Level decided = memory::Level::Typical;
   /// Options with which the plan fits, but not without; its status is then no proof.
   LeanOptions assumed;
   /// For a misfit without a stack, if a stack could replace the bytes of textbooks: all software of
-  /// the shelf with which some plan fits, least bytes first. The status is Infeasible only if the
-  /// list is empty. `find_plan` leaves it out (io/solve/enough_numbers.cpp).
+  /// the shelf with which some plan fits, least bytes first.  The status is Infeasible only if the
+  /// list is empty.  `find_plan` leaves it out (io/solve/enough_numbers.cpp).
   std::optional<std::vector<FittingSoftware>> software;
   std::optional<BestWithoutFramework> any_framework;  ///< for a task with a framework, if requested
   std::optional<Seconds> hint;           ///< its step time; infinite: not in the search space
@@ -133,8 +133,8 @@ struct PlanResult : FoundPlan, StepSearchReport {
   std::int64_t fusions_searched = 0;     ///< passes of parts whose fusion was searched for
 };
 
-/// The winner is costed again by `evaluate`; a difference is an InternalError. Only a task with a
-/// stack has a robust plan. Without a stack, Infeasible is proved only for the bytes of textbooks.
+/// The winner is costed again by `evaluate`; a difference is an InternalError.  Only a task with a
+/// stack has a robust plan.  Without a stack, Infeasible is proved only for the bytes of textbooks.
 PlanResult find_plan(const Task& task, const StepSearch& search);
 
 /// The decisions that the choices or the framework of the task do not allow.

@@ -15,7 +15,7 @@
 namespace dfsearch::training {
 
 /// The plan whose fullest stage needs the least share of the capacity, and plans that would fit
-/// with one of the given choices left open; nothing if there is no plan at all. Throws Stopped.
+/// with one of the given choices left open; nothing if there is no plan at all.  Throws Stopped.
 std::optional<NearestMisfit> nearest_misfit(const PlanSpace& space, LayoutShelf& shelf,
                                             const Deadline& deadline);
 
@@ -32,7 +32,7 @@ struct LeastMemory {
 std::optional<LeastMemory> least_of_memory(const Task& task, bool second, const Deadline& deadline);
 
 /// Plans that differ only by the layers of their stages count as one, which fits if some spread of
-/// its layers does. The greatest integer stands for all larger counts. Both throw Stopped.
+/// its layers does.  The greatest integer stands for all larger counts.  Both throw Stopped.
 std::int64_t count_candidates(const PlanSpace& space, LayoutShelf& shelf, const Deadline& deadline);
 std::int64_t count_feasible(const PlanSpace& space, const PlanRules& rules, LayoutShelf& shelf,
                             const Deadline& deadline);

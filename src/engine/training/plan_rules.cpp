@@ -1,8 +1,8 @@
 // The decisions of a plan are taken level by level.
 //
-// Degrees that divide a sample get a floor from the largest micro-batch at the best rates. Plans
+// Degrees that divide a sample get a floor from the largest micro-batch at the best rates.  Plans
 // with all degrees, the micro-batch and perhaps the layout get a floor from the profile of their
-// layers, with every group at its fastest place. Plans that lack only the network get the floor of
+// layers, with every group at its fastest place.  Plans that lack only the network get the floor of
 // their schedule, once some spread of their layers fits in memory. docs/search.md, section 15, has
 // the proofs; tests/engine/training compares with plain enumeration.
 
@@ -200,7 +200,7 @@ void PlanRules::branch_tensor(const PlanNode& node, const PlanBranching& branchi
   for (PlanNode& child : children) branching.into.child(std::move(child));
 }
 
-/// A floor for each layout of plans with these degrees within a sample. A sample takes the least
+/// A floor for each layout of plans with these degrees within a sample.  A sample takes the least
 /// time in the largest micro-batch, and no kernel exceeds the best rates.
 std::vector<Score> PlanRules::inner_floors(const Degrees& inner, const Deadline& deadline) const {
   std::vector<Score> floors;
@@ -349,7 +349,7 @@ void PlanRules::dive(std::vector<PlanNode> nodes, const PlanBranching& branching
 }
 
 /// Tries the best shape at once if its bound is low: best-first search would reach it late, with a
-/// worse incumbent until then. It remains a node.
+/// worse incumbent until then.  It remains a node.
 void PlanRules::try_best(const std::vector<PlanNode>& shapes,
                          const PlanBranching& branching) const {
   const auto incumbent = branching.into.incumbent();

@@ -1,5 +1,5 @@
-// Every scenario expands the node by its own rules. The bound of a child that all of them keep is
-// the greatest ratio of its bound in a scenario to the best step of that scenario. The layers of
+// Every scenario expands the node by its own rules.  The bound of a child that all of them keep is
+// the greatest ratio of its bound in a scenario to the best step of that scenario.  The layers of
 // the stages are spread for the least regret over all scenarios.
 
 #include "engine/training/robust_rules.hpp"

@@ -22,7 +22,7 @@ struct NamedScenario {
 /// Scans have scenarios of their own only where a model has any.
 std::vector<NamedScenario> scenarios(const stack::Ranges& ranges, bool has_scans = false);
 
-/// A task in a scenario with the space and rules of its search. Not movable.
+/// A task in a scenario with the space and rules of its search.  Not movable.
 struct ScenarioPlans {
   /// The task has a stack.
   ScenarioPlans(const Task& plain, const stack::Scenario& scenario);
@@ -35,8 +35,8 @@ struct ScenarioPlans {
 };
 
 /// The cost of a plan is the greatest step / best over all scenarios, which is 1 + its regret;
-/// among equal costs the shortest typical step wins (docs/search.md, section 15). The search starts
-/// from a plan.
+/// among equal costs the shortest typical step wins (docs/search.md, section 15).  The search
+/// starts from a plan.
 class RobustRules final : public StepRules {
  public:
   /// Refers to the scenarios; the first has the typical times.

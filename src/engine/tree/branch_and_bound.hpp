@@ -12,9 +12,9 @@
 //    children that earlier nodes dominate.
 // 5. When no node is open and none is held by a worker, the incumbent is proved.
 //
-// Best first expands the fewest nodes but keeps many of them open.
-// Past `open_limit` a worker therefore finishes the subtree of its node depth
-// first before it takes another, which bounds the memory.
+// Best first expands the fewest nodes but keeps many of them open.  Past `open_limit` a worker
+// therefore finishes the subtree of its node depth first before it takes another, which bounds the
+// memory.
 //
 // A checkpoint that is due stops the workers as a limit does: they hand their nodes back, so the
 // open nodes and the incumbent are the whole state.  Both are shown to the caller, then the workers
@@ -394,7 +394,7 @@ class BranchAndBound {
     pruned_.fetch_add(std::exchange(sink.pruned, 0), std::memory_order_relaxed);
   }
 
-  /// Whether the bound of the node, which was the least open one, is above the cutoff. Then all
+  /// Whether the bound of the node, which was the least open one, is above the cutoff.  Then all
   /// open nodes are dropped, unless a worker has handed in a lesser one since.
   bool drop_all_from(const Entry& least) {
     const Score limit = cutoff();  // which only falls

@@ -1,7 +1,7 @@
 #pragma once
 // The deterministic mode of branch and bound: rounds of nodes, all pruned against the incumbent at
-// the beginning of the round. The size of a round depends on the number of nodes expanded before,
-// and results are merged in the order of the nodes. So the tree depends on the problem alone: any
+// the beginning of the round.  The size of a round depends on the number of nodes expanded before,
+// and results are merged in the order of the nodes.  So the tree depends on the problem alone: any
 // number of threads expands the same nodes and finds the same answer.
 
 #include <algorithm>

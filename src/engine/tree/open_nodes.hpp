@@ -32,8 +32,8 @@ class OpenNodes {
 
   explicit OpenNodes(int workers) : held_(static_cast<std::size_t>(workers)) {}
 
-  /// Hands in the results of the node that the worker held and takes the next one. Waits while
-  /// others may still produce nodes. Returns nothing if the search is over or closed.
+  /// Hands in the results of the node that the worker held and takes the next one.  Waits while
+  /// others may still produce nodes.  Returns nothing if the search is over or closed.
   std::optional<Entry> exchange(int worker, std::vector<Entry>& produced) {
     std::vector<Slot> slots = wrapped(produced);
     std::unique_lock lock(mutex_);
@@ -120,8 +120,8 @@ class OpenNodes {
     put(slots);
   }
 
-  /// Takes the next node, if there is one, without waiting. All popped nodes count as held until
-  /// `release`. Not to be mixed with `exchange`.
+  /// Takes the next node, if there is one, without waiting.  All popped nodes count as held until
+  /// `release`.  Not to be mixed with `exchange`.
   std::optional<Entry> pop() {
     const std::lock_guard lock(mutex_);
     DFSEARCH_ASSERT(busy_ == 0);

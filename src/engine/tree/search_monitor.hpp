@@ -81,8 +81,8 @@ class SearchMonitor {
   /// The time of all runs so far.
   [[nodiscard]] Seconds total_time() const { return time_before_ + elapsed(); }
 
-  /// Reports from now on the progress of the tree that searches the answer of this rank. Any thread
-  /// may call `progress`; `nodes_before` nodes were expanded in earlier trees.
+  /// Reports from now on the progress of the tree that searches the answer of this rank.  Any
+  /// thread may call `progress`; `nodes_before` nodes were expanded in earlier trees.
   void watch(std::function<Progress()> progress, int rank, std::int64_t nodes_before);
   /// Ends the reports of the tree; its last progress is repeated from now on.
   void unwatch();

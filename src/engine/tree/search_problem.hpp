@@ -73,7 +73,7 @@ concept SizedProblem = SearchProblem<P> &&
 
 /// A problem with techniques beside the tree, in slices of work that it claims at a node.  `run`
 /// does the work of a slice, in the thread that has the claim, and `publish` shows the finds to all
-/// nodes. `bound_now` is a bound with everything that was published: it is no less than `bound`,
+/// nodes.  `bound_now` is a bound with everything that was published: it is no less than `bound`,
 /// and takes no longer to compute.
 template <class P>
 concept LearningProblem = SearchProblem<P> &&

@@ -30,7 +30,7 @@ inline StopReason stop_reason(const Deadline& deadline) {
 struct Limits {
   Deadline deadline{};
   std::int64_t nodes = std::numeric_limits<std::int64_t>::max();
-  /// Near this limit the search goes depth first and caches nothing new. The limit counts the data
+  /// Near this limit the search goes depth first and caches nothing new.  The limit counts the data
   /// of the search (base/memory_budget.hpp), not the process.
   Bytes memory = Bytes::infinity();
   double gap = 0.0;  ///< stop when (incumbent - lower bound) / incumbent is at most this
@@ -111,10 +111,10 @@ struct BranchAndBoundOptions {
   Seconds checkpoint_interval{0.5};
   /// Solutions of a higher cost are rejected.
   Score cutoff = Score::infinity();
-  /// Lower bound known beforehand. A solution that reaches it ends the search.
+  /// Lower bound known beforehand.  A solution that reaches it ends the search.
   Score floor{};
   std::size_t open_limit = std::size_t{1} << 20;
-  /// Budget of the open nodes; when it is tight the search goes depth first. Null: no limit.
+  /// Budget of the open nodes; when it is tight the search goes depth first.  Null: no limit.
   MemoryBudget* memory = nullptr;
 };
 

@@ -1,6 +1,6 @@
-// The work of a chip becomes a graph whose kernels run one by one. A kernel has the FLOP of its
+// The work of a chip becomes a graph whose kernels run one by one.  A kernel has the FLOP of its
 // node and moves `tensor_size` bytes in total (as in the roofline of ASTRA-sim): half of them
-// belong to its tensors, which fusion saves, the rest is explicit traffic. A collective that the
+// belong to its tensors, which fusion saves, the rest is explicit traffic.  A collective that the
 // next kernel waits for becomes a kernel without other work; collectives that overlap with other
 // work are left out.
 
@@ -371,7 +371,7 @@ std::string import_trace(const std::string& bytes, const std::string& name,
 namespace {
 
 /// Sorted chips as a lattice: for each level, from the inside out, the number of members and their
-/// distance. A group that is no lattice is replaced by a row of as many neighbours.
+/// distance.  A group that is no lattice is replaced by a row of as many neighbours.
 std::vector<std::int64_t> counts_of(const std::vector<std::int64_t>& chips) {
   std::vector<std::int64_t> counts;
   std::int64_t members = 1, filled = 1;  // of the innermost level that is open; places below it

@@ -37,12 +37,12 @@ class TraceGroups {
 /// A section `workload` of `kind: graph` with a kernel for each computing node of the trace of one
 /// chip, `name` in messages, and a tensor wherever the output of one reaches another through data
 /// dependencies, also via collectives, messages, copies and nodes of the host; and a section
-/// `execution` that runs them one by one, as a trace does. `num_ops` are the FLOP of a node,
+/// `execution` that runs them one by one, as a trace does.  `num_ops` are the FLOP of a node,
 /// `tensor_size` the bytes that it reads and writes, as in simulators; a node with at least two
-/// FLOP per byte is a product. A trace with collectives that its chip waits for is that of one of
+/// FLOP per byte is a product.  A trace with collectives that its chip waits for is that of one of
 /// several chips, which all do the same: such a collective is a kernel that communicates among the
-/// chips of its group. Comments list the parts that are left out. Throws InputError for a file that
-/// is no such trace, for a cycle, and for nodes that compute without `num_ops`.
+/// chips of its group.  Comments list the parts that are left out.  Throws InputError for a file
+/// that is no such trace, for a cycle, and for nodes that compute without `num_ops`.
 std::string import_trace(const std::string& bytes, const std::string& name,
                          const TraceGroups& groups);
 

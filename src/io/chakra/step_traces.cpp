@@ -1,7 +1,8 @@
 // Each chip runs its passes in the order of its schedule: the parts of a pass one after the other,
-// in each part the kernels and then the exchanges, for which the chip waits. Messages between
-// stages, and gathers of weights by replicas, overlap with other work. Schedules: Narayanan et al.,
-// Efficient large-scale language model training on GPU clusters, SC 2021, sections 2.2 and 2.3.
+// in each part the kernels and then the exchanges, for which the chip waits.  Messages between
+// stages, and gathers of weights by replicas, overlap with other work.  Schedules: Narayanan et
+// al., Efficient large-scale language model training on GPU clusters, SC 2021, sections 2.2 and
+// 2.3.
 
 #include "io/chakra/import_trace.hpp"
 

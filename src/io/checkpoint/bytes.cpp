@@ -57,7 +57,7 @@ double ByteReader::real() {
 }
 
 // The library reads nested lists by recursion, so that a file of a few thousand opening lists would
-// overflow the stack. It calls a handler at every opening list, which can stop it.
+// overflow the stack.  It calls a handler at every opening list, which can stop it.
 
 namespace {
 
@@ -66,7 +66,7 @@ using Map = nlohmann::json;
 // Twice the depth of a checkpoint: map, "finished", an entry, "point", a number.
 constexpr int kDeepest = 10;
 
-/// A handler that builds the tree as the library does, down to a depth. The parser calls it by its
+/// A handler that builds the tree as the library does, down to a depth.  The parser calls it by its
 /// own type, so its functions hide those of the base class.
 class ShallowBuilder : public nlohmann::detail::json_sax_dom_parser<Map> {
  public:

@@ -1,5 +1,5 @@
 // A checkpoint is a line of text with its kind and version, a checksum, and a map in CBOR (RFC
-// 8949). Only the same version can read it, for the same problem; both are checked.
+// 8949).  Only the same version can read it, for the same problem; both are checked.
 
 #include "io/checkpoint/checkpoint_frame.hpp"
 

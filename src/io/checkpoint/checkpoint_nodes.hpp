@@ -62,7 +62,7 @@ class NodeReader {
   void read_shardings(std::string_view bytes, std::uint64_t count);
   std::vector<SearchState::Entry> read_nodes(std::string_view bytes, std::uint64_t count) const;
 
-  /// A mapping without its costs. `point` is its network, tile, micro-batch and 1 if it needs the
+  /// A mapping without its costs.  `point` is its network, tile, micro-batch and 1 if it needs the
   /// second tier of memory; `loops` are numbers of number_of.
   [[nodiscard]] MappingSolution mapping(const std::vector<std::uint64_t>& point,
                                         const std::vector<std::uint64_t>& loops,

@@ -53,8 +53,8 @@ std::vector<PartitionPin> read_partition_pins(const YamlEntry& section, const Da
 /// is checked.
 void read_sharding(const YamlEntry& section, const DataflowGraph* graph, Problem& problem,
                    InputMessages& messages);
-/// The switches of the technology go to `technology`. A preset also sets how loops are chosen
-/// unless `search`, which is read later, does. Null: the preset `physical`.
+/// The switches of the technology go to `technology`.  A preset also sets how loops are chosen
+/// unless `search`, which is read later, does.  Null: the preset `physical`.
 void read_equations(const YamlEntry* section, Problem& problem, TechnologyEquations& technology,
                     InputMessages& messages);
 /// Stores keys of the section that describe the problem itself in `problem`.

@@ -148,8 +148,8 @@ void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) 
   if (!decode) workload.sequence = tokens;
 }
 
-/// Turns several layers into one graph, of which the model then has fewer. If layers alternate, the
-/// graph has one period, up to a layer that sees all tokens; if the period does not divide the
+/// Turns several layers into one graph, so that the model has fewer graphs.  If layers alternate,
+/// the graph has one period, up to a layer that sees all tokens; if the period does not divide the
 /// layers, it is one layer with a window.
 void unroll(const LlmSection& text, Workload& workload, Report& report) {
   const std::int64_t every = text.model.alternates() ? text.model.full_attention_every : 1;
@@ -176,8 +176,8 @@ void unroll(const LlmSection& text, Workload& workload, Report& report) {
   workload.graph = unrolled_layers(graphs);
 }
 
-/// Sets the graph of one period of a list of layers, or of `repeat_layers` layers. A model may have
-/// no graph, as plans and deployments need none.
+/// Sets the graph of one period of a list of layers, or of `repeat_layers` layers.  A model may
+/// have no graph, as plans and deployments need none.
 void set_layer_list(const LlmSection& text, Workload& workload, Report& report) {
   const bool is_given = report.given(&text.repeat_layers);
   const std::int64_t period = period_of(*text.model.mixed);

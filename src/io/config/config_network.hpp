@@ -34,10 +34,10 @@ const Schema& schema_of(Rows<ParallelismSection>);
 inline constexpr Type kNetworkType = list_of(TypeOf<DimensionSection>::type);
 
 /// Restricts the inner dimensions if one copy has fewer chips than they join, such as 4 of the 8
-/// chips of a node. A part of a ring is a line.
+/// chips of a node.  A part of a ring is a line.
 void restrict_to_one_copy(Machine& system, std::int64_t copies);
 
-/// Reads the dimensions, and into `ports` their links and ports. Without a technology each
+/// Reads the dimensions, and into `ports` their links and ports.  Without a technology each
 /// dimension has its own bandwidth.
 std::vector<NetworkDimension> read_network(const YamlEntry& section, const Technology* technology,
                                            std::vector<DimensionPorts>& ports,

@@ -1,4 +1,4 @@
-// A value that no plan has is reported at its place. The search finds out if values are
+// A value that no plan has is reported at its place.  The search finds out if values are
 // incompatible or memory is too small.
 
 #include "io/config/config_readers.hpp"
@@ -25,8 +25,8 @@ using training::Schedule;
 using training::Task;
 
 /// Refuses values that no plan has with any other decisions: degrees that do not divide their
-/// total, batches and layers that fit no legal degree, and chunks that contradict the schedule. The
-/// search finds out whether all values are compatible.
+/// total, batches and layers that fit no legal degree, and chunks that contradict the schedule.
+/// The search finds out whether all values are compatible.
 class PlanRules {
  public:
   PlanRules(const YamlNode& root, const Task& task, InputMessages& messages)

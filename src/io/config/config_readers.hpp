@@ -29,8 +29,8 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                                   InputMessages& messages);
 
 /// If stages divide the graph, replaces it by the graph of the whole model: all layers, named L1.A
-/// and so on if there are several, without the seam behind the last one. Reports features that such
-/// stages do not support. The rest of the config has been read, and its mistakes are in the
+/// and so on if there are several, without the seam behind the last one.  Reports features that
+/// such stages do not support.  The rest of the config has been read, and its mistakes are in the
 /// messages.
 void resolve_defaults_of_stages(const YamlNode& root, Config& config, InputMessages& messages);
 

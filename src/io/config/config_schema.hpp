@@ -11,7 +11,7 @@ namespace dfsearch {
 struct MappingRoot {};
 const Schema& schema_of(Rows<MappingRoot>);
 
-/// The JSON Schema of configs of all kinds: `dfsearch schema`. `closed_form` is the type of a
+/// The JSON Schema of configs of all kinds: `dfsearch schema`.  `closed_form` is the type of a
 /// config with a section of load_config.hpp, whose keys are options of commands.
 std::string config_schema(const Type& closed_form);
 

@@ -100,7 +100,7 @@ Accelerator chip_of_peaks(const YamlEntry& section, const Peaks& peaks, InputMes
   return {.frequency = Hertz(0.5 * peak->rate.in_base_units()), .sram = given.sram};
 }
 
-/// Refuses cores whose peak is not the stated peak for 16 bits. If another file or an override
+/// Refuses cores whose peak is not the stated peak for 16 bits.  If another file or an override
 /// changes some keys of the cores, the peaks of the first file change by the same factor.
 void match_peaks_to_cores(const YamlEntry& accelerator, const YamlEntry& section, Machine& system,
                           InputMessages& messages) {

@@ -48,10 +48,10 @@ const Schema& schema_of(Rows<MemoryTier>);
 const Schema& schema_of(Rows<MemorySection>);
 const Schema& schema_of(Rows<GivenMemory>);
 const Schema& schema_of(Rows<GivenSram>);
-/// The parts of a config that a command uses. Only Whole requires the number of chips.
+/// The parts of a config that a command uses.  Only Whole requires the number of chips.
 enum class SystemUse : std::uint8_t { Whole, ChipAlone, MachineAlone };
 
-/// Returns nothing if anything in the section is wrong. The degrees are checked if the copies of
+/// Returns nothing if anything in the section is wrong.  The degrees are checked if the copies of
 /// the workload are known.
 std::optional<SystemSection> read_system(const YamlEntry& section,
                                          std::optional<std::int64_t> copies, SystemUse use,

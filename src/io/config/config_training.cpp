@@ -291,7 +291,7 @@ void read_plan_choices(const YamlEntry& section, bool others_are_right, Task& ta
   reader.finish();
 }
 
-/// Refuses keys that a stack fixes. It fixes the word of all values but the inputs of linear
+/// Refuses keys that a stack fixes.  It fixes the word of all values but the inputs of linear
 /// layers; its attention kernel fixes whether attention is fused, and fused attention skips masked
 /// pairs.
 void refuse_beside_stack(const Task& task, const YamlEntry& section, InputMessages& messages) {

@@ -1,5 +1,5 @@
 // Each section is merged onto the file that it names; the maps of a technology and the rates may
-// come from files as well. Overrides are applied on top.
+// come from files as well.  Overrides are applied on top.
 
 #include "io/config/config_tree.hpp"
 
@@ -119,7 +119,7 @@ void resolve_families(YamlNode& root, InputMessages& messages) {
   });
 }
 
-/// Puts the files of a served workload, of its fleet and of its pools into the tree. A file
+/// Puts the files of a served workload, of its fleet and of its pools into the tree.  A file
 /// replaces the node that names it, so an entry is looked up only after the file of the enclosing
 /// node is merged: the file of a system may name the engine of a pool.
 void resolve_served(YamlNode& root, const fs::path& folder, FileChain& chain,

@@ -31,7 +31,7 @@ bool chooses_file(const Override& change);
 
 /// The changed tree with its files merged: `from:` files, of the shelf or by their paths, and the
 /// `model:` of a workload; with `keeps_shelf`, files of the shelf stay names. `file` is the file of
-/// the tree. Throws InputError.
+/// the tree.  Throws InputError.
 YamlNode tree_with_files(YamlNode root, const std::filesystem::path& file,
                          const std::vector<Override>& changes, InputMessages& messages,
                          bool keeps_shelf = false);
@@ -44,7 +44,7 @@ YamlNode portable_tree(const YamlNode& root, const std::filesystem::path& file,
 void apply_changes(const std::vector<Override>& changes, YamlNode& root, InputMessages& messages);
 
 /// The map of a file of the shelf, by its name, or of another file, by its path from `directory`,
-/// merged onto the file that its own `from:` names. Mistakes are reported at `place`.
+/// merged onto the file that its own `from:` names.  Mistakes are reported at `place`.
 YamlNode named_tree(const std::string& name, const std::filesystem::path& directory, ShelfKind kind,
                     const Place& place, InputMessages& messages);
 

@@ -11,17 +11,17 @@ namespace dfsearch {
 /// Suffix of the names of such files in messages, whose lines are those of the imported text.
 inline constexpr std::string_view kAsImported = " (as imported)";
 
-/// The kind of a foreign file, such as "a model of ONNX"; empty for configs and unknown texts. Some
-/// kinds are recognised by the name alone.
+/// The kind of a foreign file, such as "a model of ONNX"; empty for configs and unknown texts.
+/// Some kinds are recognised by the name alone.
 std::string_view foreign_kind(std::string_view name, std::string_view text);
 
 /// Converts a setup of DFModel, a config.json of Hugging Face or a trace of Chakra into a config or
-/// its section `workload`; `name` is the file of the text. Throws InputError.
+/// its section `workload`; `name` is the file of the text.  Throws InputError.
 std::string imported_text(const std::string& text, const std::string& name);
 std::string imported_file(const std::filesystem::path& file);
 
 /// Notes on parts that an imported text lacks, from its comments, one per line; none for other
-/// texts. `source` is the name in messages, with kAsImported.
+/// texts.  `source` is the name in messages, with kAsImported.
 std::vector<std::string> notes_of_import(const std::string& text, const std::string& source);
 
 /// Models of ONNX are read by the package of Python, not by the library.

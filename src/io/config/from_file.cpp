@@ -26,7 +26,7 @@ struct BaseFile {
   fs::path identity;  ///< equal for all its names
 };
 
-/// Finds the file of a name. A name without folder and ending is one of the shelf if `kind` is
+/// Finds the file of a name.  A name without folder and ending is one of the shelf if `kind` is
 /// given.
 std::optional<BaseFile> base_file(const std::string& name, const fs::path& directory,
                                   std::optional<ShelfKind> kind, const Place& place,

@@ -17,7 +17,7 @@ struct FileChain {
   bool keeps_shelf = false;  ///< a `from:` of a shelf file stays, by its name
 };
 
-/// Replaces a map with a `from:` by the file that it names with the map on top. The file may have a
+/// Replaces a map with a `from:` by the file that it names with the map on top.  The file may have a
 /// `from:` of its own, relative to itself.
 void resolve_from(YamlNode& section, const std::filesystem::path& directory,
                   std::optional<ShelfKind> kind, FileChain& chain, InputMessages& messages);
@@ -29,7 +29,7 @@ void resolve_model(YamlNode& section, InputMessages& messages);
 std::filesystem::path folder_of(const YamlEntry& entry, const std::filesystem::path& config_folder);
 
 /// Resolves the maps of a system that may come from files: its technology, each part of that, and
-/// the budget. Paths are relative to the file with the name.
+/// the budget.  Paths are relative to the file with the name.
 void resolve_technology(YamlNode& system, const std::filesystem::path& directory, FileChain& chain,
                         InputMessages& messages);
 

@@ -14,7 +14,7 @@ namespace dfsearch {
 /// counts, and so to the same result.  Ends in a newline.
 std::string workload_yaml(const Workload& workload);
 
-/// The same with the switch that permits a graph whose shapes disagree.
+/// This section with the switch that permits a graph whose shapes disagree.
 std::string graph_yaml(const Workload& workload);
 std::string graph_json(const Workload& workload);
 

@@ -28,9 +28,9 @@ struct PlanHint {
 
 /// The decisions of a result (docs/results.md), or of YAML with its keys `parallelism`,
 /// `micro_batch`, `plan` and `execution`, or of launch arguments (io/emit/read_arguments.hpp), for
-/// a config with `training` or with `equations: calculon`. A config with these decisions has this
-/// step as its only answer. Keys that the file leaves out stay as in the config. Throws InputError
-/// for a file that has no such key.
+/// a config with `training` or with `equations: calculon`.  A config with these decisions has this
+/// step as its only answer.  Keys that the file leaves out stay as in the config.  Throws
+/// InputError for a file that has no such key.
 PlanHint hint_changes(const std::filesystem::path& file);
 
 }  // namespace dfsearch

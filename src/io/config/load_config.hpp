@@ -22,7 +22,7 @@
 
 namespace dfsearch {
 
-/// With less memory, 16 MiB, a search could not begin.
+/// Least memory with which a search can begin: 16 MiB.
 inline constexpr Bytes kLeastMemoryLimit{16777216.0};
 
 /// Settings of the search in a config; the command line overrides them.
@@ -37,8 +37,8 @@ struct Config {
   SearchSettings search;
   /// Of a machine whose chips are derived from a technology.
   std::optional<ChipDesign> design = std::nullopt;
-  /// The chip of the design, unless its budget leaves something to the search. If it is infeasible,
-  /// the machine of the problem cannot run anything.
+  /// The chip of the design, unless its budget leaves something to the search.  If it is
+  /// infeasible, the machine of the problem cannot run anything.
   std::optional<Chip> chip = std::nullopt;
   Seconds launch_overhead{};  ///< of a GEMM alone on a chip (docs/technology.md, section 4)
   std::vector<std::string> notes = {};  ///< on how files of other programs were read

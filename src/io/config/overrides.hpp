@@ -30,20 +30,20 @@ std::vector<std::string> components_of(std::string_view key);
 std::vector<Override> parse_overrides(const std::vector<std::string>& texts,
                                       InputMessages& messages);
 
-/// Puts the value at its path. Missing maps are created, and the check for unknown keys covers them
-/// later; an index must exist already. `*` means all indices of a list.
+/// Puts the value at its path.  Missing maps are created, and the check for unknown keys covers
+/// them later; an index must exist already.  `*` means all indices of a list.
 void apply_override(const Override& override_value, YamlNode& root, InputMessages& messages);
 
-/// Measured rates hold only for their chips. If an override replaces the machine, reports rates of
-/// the old chips that no override replaces, in `execution` and in the pools of a deployment. `own`
+/// Measured rates hold only for their chips.  If an override replaces the machine, reports rates of
+/// the old chips that no override replaces, in `execution` and in the pools of a deployment.  `own`
 /// is the tree without, `root` the tree with the changes that choose files; files are not merged
-/// yet. The config is in `folder`.
+/// yet.  The config is in `folder`.
 void check_replaced_machines(const YamlNode& own, const YamlNode& root,
                              const std::filesystem::path& folder,
                              const std::vector<Override>& changes, InputMessages& messages);
 
 /// Gives `system`, whose files are merged, the number of chips of the machine that it replaces,
-/// unless its own file has a number. `own` is the config before the override.
+/// unless its own file has a number.  `own` is the config before the override.
 void keep_chips(const YamlNode& own, const std::filesystem::path& folder, YamlNode& system);
 
 }  // namespace dfsearch

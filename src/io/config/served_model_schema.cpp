@@ -97,7 +97,7 @@ void check_model(void* object, Report& report) {
     report.at_map("expected fewer than 2^53 parameters");
 }
 
-/// The rows of a transformer by rule. A model whose layers all have experts has no MLP; unless
+/// The rows of a transformer by rule.  A model whose layers all have experts has no MLP; unless
 /// given, the size of a head is the hidden size over the heads.
 const Schema& served_model_rows() {
   static const std::vector<Field> kFields = [] {

@@ -62,7 +62,7 @@ std::string not_on_shelf(ShelfKind kind, std::string_view name);
 
 /// The file that a word of a user means: one with this path, else a config or study of the shelf,
 /// with or without folders and ending (`gpt3_1t`, `configs/gpt3_1t.yaml`), else a model of the
-/// shelf. Throws InputError, with the nearest names, for a word without a file, and for a name of
+/// shelf.  Throws InputError, with the nearest names, for a word without a file, and for a name of
 /// several files.
 std::filesystem::path find_input(const std::string& word, ShelfKind kind);
 

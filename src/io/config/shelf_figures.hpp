@@ -38,8 +38,8 @@ struct StudyFigures {
   std::vector<DimensionOfStudy> dimensions;
 };
 
-/// The figures of a file of the kind in the name; throws InputError if it has a mistake. Of a study
-/// only the axes are checked, as the files of its bases need not exist.
+/// The figures of a file of the kind in the name; throws InputError if it has a mistake.  Of a
+/// study only the axes are checked, as the files of its bases need not exist.
 SystemFigures system_figures(const ShelfFile& file);
 WorkloadFigures workload_figures(const ShelfFile& file);
 StudyFigures study_figures(const ShelfFile& file);

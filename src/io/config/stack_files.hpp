@@ -10,7 +10,7 @@
 
 namespace dfsearch {
 
-/// Loads a stack by a name of configs/stacks, or the path of a file from `directory`. Returns
+/// Loads a stack by a name of configs/stacks, or the path of a file from `directory`.  Returns
 /// nothing, and adds messages at `place`, if there is none or it has a mistake.
 std::optional<stack::Stack> load_stack(const std::string& name,
                                        const std::filesystem::path& directory, const Place& place,

@@ -91,7 +91,7 @@ struct WorkloadSection {
   std::vector<TensorSection> tensors;
 };
 
-/// The keys of any workload as kernels and tensors by name, except keys with a flag in `left_out`.
+/// The keys that describe a workload by kernels and tensors, except keys with a flag in `left_out`.
 Json written_graph(const Workload& workload, unsigned left_out = 0);
 
 const Schema& schema_of(Rows<LlmSection>);

@@ -43,7 +43,7 @@ bool are_launch_arguments(const std::string& text);
 /// Adds the flags of a shell script, its variables expanded, or the keys of a TOML file.
 void read_flags(const std::string& text, FlagList& list);
 
-/// `key` is the path of a count in a result (docs/results.md). Flags of torchtitan are keys of a
+/// `key` is the path of a count in a result (docs/results.md).  Flags of torchtitan are keys of a
 /// section of its TOML.
 struct FlagRow {
   Framework framework;

@@ -94,8 +94,8 @@ EmittedFile llm_d_values(const Json& result);
 std::string inferencex_rows(const Json& result);
 
 /// Throws InputError, with the place in the text, for each string of a plan or a deployment that is
-/// not an allowed word, and for each invalid count. `name` is the text in messages, and `result` is
-/// its content.
+/// not an allowed word, and for each invalid count.  `name` is the text in messages, and `result`
+/// is its content.
 void check_result(const Json& result, const std::string& text, const std::string& name);
 
 }  // namespace dfsearch

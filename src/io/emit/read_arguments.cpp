@@ -166,7 +166,7 @@ constexpr const char* kFirst = "--decoder-first-pipeline-num-layers";
 constexpr const char* kLast = "--decoder-last-pipeline-num-layers";
 
 /// Layers of each stage: the embedding and the loss may count as a layer each, or the first and
-/// last stage have their own numbers. Empty if a layout has them, or if they are unknown or do not
+/// last stage have their own numbers.  Empty if a layout has them, or if they are unknown or do not
 /// divide evenly.
 std::vector<std::int64_t> megatron_layers(PlanTree& tree, std::int64_t stages,
                                           std::int64_t layers) {

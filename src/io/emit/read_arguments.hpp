@@ -19,8 +19,8 @@ struct LaunchArguments {
 /// The keys `parallelism`, `micro_batch` and `plan` of a mapping file (docs/results.md), and under
 /// `workload` the values that the config must have as well: `global_batch`, `sequence`, `layers`.
 /// Values that the arguments leave to a rule of the framework that a plan cannot express are
-/// omitted. Arguments that do not change the plan are ignored, with a note on those with similar
-/// names; `source` is their file. Throws InputError for values that contradict each other, or that
+/// omitted.  Arguments that do not change the plan are ignored, with a note on those with similar
+/// names; `source` is their file.  Throws InputError for values that contradict each other, or that
 /// no plan has, and for arguments of no framework known.
 LaunchArguments read_launch_arguments(const std::string& text, const std::string& source);
 

@@ -182,7 +182,7 @@ bool check_order(const LaunchedPlan& plan, Framework framework, Emitted& emitted
 }
 
 /// The exchange by which context ranks get the keys and values of all tokens, by its name in
-/// Transformer Engine. With a stack they go around a ring, whose exchanges a result lacks
+/// Transformer Engine.  With a stack they go around a ring, whose exchanges a result lacks
 /// (docs/truth.md).
 std::string context_exchange(const LaunchedPlan& plan) {
   const Json& work = plan.result.at("work");

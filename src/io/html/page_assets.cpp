@@ -1,6 +1,6 @@
 // The assembler includes the files in the object, since compiling a megabyte of string literals
-// takes seconds. This file is compiled again if one of them changes (src/io/CMakeLists.txt, which
-// also passes the folders as strings). The functions are declared in io/html/pages.hpp, which is
+// takes seconds.  This file is compiled again if one of them changes (src/io/CMakeLists.txt, which
+// also passes the folders as strings).  The functions are declared in io/html/pages.hpp, which is
 // not included here, as its headers take seconds to compile.
 
 #include <string_view>

@@ -39,7 +39,7 @@ struct RunPage {
 /// The facts of a report: for each block a list of [label, value].
 Json facts_json(const Sheet& sheet);
 
-/// Reads a result from its text; `name` is the result in messages. Throws InputError for other
+/// Reads a result from its text; `name` is the result in messages.  Throws InputError for other
 /// texts.
 Json read_result(const std::string& text, const std::string& name);
 
@@ -55,8 +55,8 @@ std::string comparison_page(const std::vector<std::pair<std::string, std::string
 std::string graph_picture(const Json& result, const std::string& name);
 
 /// The page of a study, from the content of the three files of its folder: study.json,
-/// results.ndjson and front.json. If there are more results than `most`, it has the front and an
-/// even selection, and a note. Throws InputError, with the name of the file, if they are no study.
+/// results.ndjson and front.json.  If there are more results than `most`, it has the front and an
+/// even selection, and a note.  Throws InputError, with the name of the file, if they are no study.
 inline constexpr std::size_t kRowsOfPage = 20'000;
 std::string study_page(const Json& study, const std::string& results_ndjson, const Json& front,
                        std::size_t most = kRowsOfPage);
@@ -64,12 +64,12 @@ std::string study_page(const Json& study, const std::string& results_ndjson, con
 std::string study_page(const std::string& study_json, const std::string& results_ndjson,
                        const std::string& front_json);
 
-/// The page of a table of runs. `command` repeats it, `group` is the initial grouping of errors.
+/// The page of a table of runs.  `command` repeats it, `group` is the initial grouping of errors.
 std::string prediction_page(const std::vector<MeasuredRun>& runs, const Predictions& predictions,
                             RunGroup group, const std::string& title, const std::string& command);
 
-/// A page with the frame, style, library, scripts and data. No part of the data can end its
-/// element. Only the scripts make text of the data visible.
+/// A page with the frame, style, library, scripts and data.  No part of the data can end its
+/// element.  Only the scripts make text of the data visible.
 std::string html_page(std::string_view scripts, const Json& data);
 
 }  // namespace dfsearch

@@ -151,7 +151,7 @@ char32_t code_of(std::string_view escape) {
 }
 
 /// JSON text that is safe in a script element: without '<' it contains neither "</script" nor
-/// "<!--". In JSON '<' occurs only in strings, where an escape means the same. Control characters
+/// "<!--".  In JSON '<' occurs only in strings, where an escape means the same.  Control characters
 /// other than ends of lines and tabs are shown as on terminals, `\x1b`.
 std::string embedded(const Json& data) {
   const std::string text = json_line(data);

@@ -1,6 +1,6 @@
 // Results become columns, lists over all points: the places on each axis, and each figure, with
-// numbers as the base64 of their bits. A page with thousands of points is then several times
-// smaller than their objects. Numbers keep all their digits up to kMostExact points, and seven of
+// numbers as the base64 of their bits.  A page with thousands of points is then several times
+// smaller than their objects.  Numbers keep all their digits up to kMostExact points, and seven of
 // them beyond.
 
 #include "io/html/pages.hpp"

@@ -30,16 +30,16 @@ struct MilpSolution {
 };
 
 /// Any text in which a name of a column is followed by its value: the solution files of CBC, HiGHS,
-/// SCIP, GLPK (-o) and Gurobi, or a plain list. Columns that are not mentioned are 0. Throws one
+/// SCIP, GLPK (-o) and Gurobi, or a plain list.  Columns that are not mentioned are 0.  Throws one
 /// InputError with all faults: a kernel that the graph does not have, an A, Y or S that is not 0 or
 /// 1, a kernel without one of them or with several, a file without a solution.
 MilpSolution parse_solution(const std::string& text, const std::string& name,
                             const DataflowGraph& graph);
 MilpSolution load_solution(const std::filesystem::path& file, const DataflowGraph& graph);
 
-/// Network, sharding, micro-batch and tile of `mapping`, or of the config if `mapping` is null. A
+/// Network, sharding, micro-batch and tile of `mapping`, or of the config if `mapping` is null.  A
 /// micro-batch that the config leaves open is 1, which is optimal; an open sharding is that of
-/// least bytes. Throws InputError for all other open decisions, and for decisions that no mapping
+/// least bytes.  Throws InputError for all other open decisions, and for decisions that no mapping
 /// of the problem can have.
 LayerDecisions given_decisions(const Problem& problem, const Mapping* mapping);
 

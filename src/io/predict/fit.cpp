@@ -1,6 +1,6 @@
 // Coordinate descent (Powell, The Computer Journal 7, 1964): a golden-section search along each
 // constant, as a share of its range, and then along the total change of the round, which follows a
-// valley between two constants. A round that gains little halves the length of the sections.
+// valley between two constants.  A round that gains little halves the length of the sections.
 
 #include "io/predict/fit.hpp"
 

@@ -90,8 +90,8 @@ struct LeftOut {
   std::vector<std::string> values;       ///< of the column, in their order
 };
 
-/// Leaves out one value after the other of `column` (MeasuredRun::mark). Each fit starts in the
-/// middle of all ranges, since the constants of the stack were fitted to all runs. All else is as
+/// Leaves out one value after the other of `column` (MeasuredRun::mark).  Each fit starts in the
+/// middle of all ranges, since the constants of the stack were fitted to all runs.  All else is as
 /// in `fit_stack`; constants of chips do not change.
 std::optional<LeftOut> leave_out(const std::vector<MeasuredRun>& runs, const std::string& name,
                                  const std::string& column, const FitControl& control);
@@ -112,8 +112,8 @@ std::string chosen_name(const std::set<std::string>& names, const std::string& a
 double rounded(double value, int digits);
 
 /// Values of the constants, to some digits, at a local minimum of `objective` along each constant
-/// and along the last change of all; the best so far if the fit is stopped. The result depends only
-/// on the arguments.
+/// and along the last change of all; the best so far if the fit is stopped.  The result depends
+/// only on the arguments.
 std::vector<double> fitted_values(
     const std::vector<FittedConstant>& constants, int digits, FitState state,
     const FitControl& control, const std::function<double(const std::vector<double>&)>& objective);

@@ -1,4 +1,4 @@
-// A run is prepared once; each try puts constants into its task and times it again. Errors are
+// A run is prepared once; each try puts constants into its task and times it again.  Errors are
 // absolute logarithms: a wrong constant changes times by a factor, and a few runs that are slow for
 // other reasons must not decide.
 

@@ -1,5 +1,5 @@
 // A run counts for times if it was timed, its description is complete, and its time is a property
-// of its plan. The order of plans is judged on pairs of plans of one model with equal numbers of
+// of its plan.  The order of plans is judged on pairs of plans of one model with equal numbers of
 // chips and samples; a plan with several runs, such as under several releases, has the mean of
 // their times.
 

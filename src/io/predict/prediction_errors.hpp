@@ -26,7 +26,7 @@ struct Prediction {
   Seconds low{}, high{};  ///< all classes of constants at their low, or high, values
 };
 
-/// A prediction for each run, nothing for runs without a task. Uses the threads of the calling
+/// A prediction for each run, nothing for runs without a task.  Uses the threads of the calling
 /// arena.
 std::vector<std::optional<Prediction>> predict_runs(const std::vector<MeasuredRun>& runs);
 
@@ -145,7 +145,7 @@ struct ServicePrediction {
   serving::MeasuredClass kind;
 };
 
-/// A prediction for each deployment, nothing for those without a task. Uses the threads of the
+/// A prediction for each deployment, nothing for those without a task.  Uses the threads of the
 /// calling arena.
 std::vector<std::optional<ServicePrediction>> predict_services(
     const std::vector<MeasuredService>& services);

@@ -161,7 +161,7 @@ Transformer model_of(const RowReader& row) {
   return model;
 }
 
-/// Experts are whole on tensor ranks if their degree allows it. A degree that plans cannot have,
+/// Experts are whole on tensor ranks if their degree allows it.  A degree that plans cannot have,
 /// such as one over context ranks, is replaced by its greatest divisor that they can have, with a
 /// note.
 std::string set_expert(const RowReader& row, const Transformer& model, training::Plan& plan,

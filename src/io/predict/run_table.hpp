@@ -46,7 +46,7 @@ struct RunTableOptions {
 /// Notes on unread columns whose names look like mistakes: CsvTable::unknown_columns.
 std::string unread_run_columns(const CsvTable& table, const RunTableOptions& options = {});
 
-/// Throws InputError with all mistakes, each with its row and column. A row that describes no plan
+/// Throws InputError with all mistakes, each with its row and column.  A row that describes no plan
 /// is a mistake only if all rows are such rows.
 std::vector<MeasuredRun> read_runs(const CsvTable& table, InputMessages& messages,
                                    const RunTableOptions& options = {});

@@ -1,4 +1,4 @@
-// A row gives the degrees and the load, not the chunk of prefill. The chunk is the least number of
+// A row gives the degrees and the load, not the chunk of prefill.  The chunk is the least number of
 // whole requests that keeps pace with finishing requests, since engines take all waiting requests
 // into the next pass.
 
@@ -93,7 +93,7 @@ class ServiceSetups {
   /// `like` may be null.
   explicit ServiceSetups(const serving::Task* like) : like_(like) {}
 
-  /// Whether `like` has another model, or no chips like these. Reads no engine, since they are
+  /// Whether `like` has another model, or no chips like these.  Reads no engine, since they are
   /// long.
   bool differs(std::string_view model, const KnownSystem& system) {
     return like_ != nullptr && (task(model, kSystems[0], "").model != like_->model ||

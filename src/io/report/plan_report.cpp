@@ -351,8 +351,8 @@ Sheet objective_lines(const Task& task, const PlanResult& result) {
                          fmt::format("{}; gap {}", least_text(task, result), percent(result.gap)));
 }
 
-/// Lines for a task without a stack of which nothing fits by the bytes of textbooks, which is no
-/// proof for other software.
+/// Lines for a task without a stack for which no plan fits by the bytes of textbooks; other
+/// software may need less.
 Sheet textbook_lines(const PlanResult& result) {
   const auto& software = result.software;
   if (software && !software->empty()) {

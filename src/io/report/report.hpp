@@ -44,7 +44,7 @@ std::string reason_text(const calculon::Task& task, const calculon::ExecutionRes
 /// The reason why no mapping, or this mapping, fits: one or two sentences.
 std::string infeasible_text(const Problem& problem, const Infeasible& reason);
 
-/// Changes each of which would make a mapping fit; empty for none.
+/// Changes, any of which would make a mapping fit; empty for none.
 std::string changes_text(const Problem& problem, const std::vector<FeasibleChange>& changes);
 
 /// The shortages of the parts of the chip; empty if there is a chip.
@@ -55,7 +55,7 @@ const std::vector<Shortage>& shortages_of(const Outcome& outcome);
 std::string budget_reason(const Outcome& outcome);
 
 /// The files of the shelf, with a block for each kind (systems, workloads or studies): a header,
-/// then for each file a line with its name, main figures and description, in columns. Ends in a
+/// then for each file a line with its name, main figures and description, in columns.  Ends in a
 /// newline.
 std::string shelf_list(std::span<const ShelfKind> kinds);
 

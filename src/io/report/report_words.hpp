@@ -65,8 +65,8 @@ ProgressScale scale_of(const Problem& problem);
 /// The names of the columns; no newline.
 std::string progress_header();
 
-/// One line under them; no newline. The letter at its end is the origin of the incumbent (a letter
-/// of docs/results.md), "#2" means that the search is for the next-best parallelism. There is no
+/// One line under them; no newline.  The letter at its end is the origin of the incumbent (a letter
+/// of docs/results.md), "#2" means that the search is for the next-best parallelism.  There is no
 /// utilization on a machine without cores.
 std::string progress_line(const Progress& progress, const ProgressScale& scale);
 

@@ -106,7 +106,7 @@ class ShardingSummary {
     return text;
   }
 
-  /// Note on the published rule of docs/model.md, section 4. A producer with as many heads as the
+  /// Note on the published rule of docs/model.md, section 4.  A producer with as many heads as the
   /// consumer gives each head its own part.
   [[nodiscard]] Sheet outer_note() const {
     std::string names;

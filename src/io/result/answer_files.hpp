@@ -23,14 +23,14 @@ class RuledOutMapping : public InputError {
   using InputError::InputError;
 };
 
-/// Checks names and degrees against the problem; `evaluate` checks whether it fits. The file may
+/// Checks names and degrees against the problem; `evaluate` checks whether it fits.  The file may
 /// omit the network, micro-batch and tile, if the config gives them, the sharding (then that of
-/// least bytes), and cores. Throws a RuledOutMapping if the only mistakes are such decisions.
+/// least bytes), and cores.  Throws a RuledOutMapping if the only mistakes are such decisions.
 Mapping load_mapping(const std::filesystem::path& file, const Problem& problem);
 /// Reads a mapping from text; `name` is the file in messages.
 Mapping parse_mapping(const std::string& text, const std::string& name, const Problem& problem);
 
-/// The key `split` of a result, which has each share that the budget leaves open. Returns nothing
+/// The key `split` of a result, which has each share that the budget leaves open.  Returns nothing
 /// and adds reasons if the search has no such split.
 std::optional<GridPoint> load_split(const std::filesystem::path& file, const ChipDesign& design,
                                     RuledOut& reasons);

@@ -5,7 +5,7 @@
 //   inline constexpr auto kKeys<MemoryUse> = DFSEARCH_KEYS(MemoryUse, weights, gradients, total);
 //
 // A key is the name of its member, or of a function of the struct without arguments, unless the row
-// gives another one. Values are plain numbers in SI base units, words of enumerations, lists and
+// gives another one.  Values are plain numbers in SI base units, words of enumerations, lists and
 // objects, or null for no value.
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void put(Json& map, AnswerRows rows, const void* object);
 Json object_json(AnswerRows rows, const void* object);
 
 /// The last check of an answer of any kind: sizes, times, shares, rates and counts must not be
-/// negative, differences may be. Throws InternalError with the path of a wrong number.
+/// negative, differences may be.  Throws InternalError with the path of a wrong number.
 void check_signs(const Json& answer);
 
 inline Json value_json(Json&& value) { return std::move(value); }

@@ -24,7 +24,7 @@ Json asked_workload_json(const serving::Task& task);
 Json asked_pools_json(const serving::Task& task);  ///< `peak` of linear layers, for each chip
 Json asked_limits_json(const serving::Limits& limits);
 
-/// Null if a search over budgets found no chip. Unlimited capacities are null, and so is the SRAM
+/// Null if a search over budgets found no chip.  Unlimited capacities are null, and so is the SRAM
 /// of a machine without any.
 Json asked_machine_json(const Machine& machine);
 

@@ -14,7 +14,7 @@ namespace dfsearch {
 Json split_json(const ChipDesign& design, const Chip& chip);
 
 /// Areas in mm2, edges in mm, everything else in SI base units; null for derived values that a
-/// given value replaces. `system` is the machine with this chip.
+/// given value replaces.  `system` is the machine with this chip.
 Json chip_json(const ChipDesign& design, const Chip& chip, const Machine& system);
 
 Json best_splits_json(const ChipDesign& design, const DesignResult& result);

@@ -260,7 +260,7 @@ class MappingReader {
     }
   }
 
-  /// Reads the cores. Without them, evaluate allocates cores; a given utilization makes them
+  /// Reads the cores.  Without them, evaluate allocates cores; a given utilization makes them
   /// irrelevant.
   void take_cores(const YamlEntry& list) {
     const bool any = std::any_of(cores_.begin(), cores_.end(),

@@ -14,9 +14,9 @@
 
 namespace dfsearch {
 
-/// A view: everything it points to must outlive it. `mapping` and `cost` are null if there is none,
-/// `search` if a given mapping was evaluated. If no chip can be built, everything but the chip is
-/// null.
+/// A view: everything it points to must outlive it.  `mapping` and `cost` are null if there is
+/// none, `search` if a given mapping was evaluated.  If no chip can be built, everything but the
+/// chip is null.
 struct Outcome {
   const Problem* problem = nullptr;
   SearchStatus status = SearchStatus::NoSolution;

@@ -19,9 +19,9 @@ struct AnswerJson {
   Json tree;
 };
 
-// One object in SI base units that always has every key; missing values are null. Only its "search"
-// depends on time or threads. Throws InternalError for a negative number that is no difference
-// (answer_rows.hpp).
+// One object in SI base units that always has every key; missing values are null.  Only its
+// "search" depends on time or threads.  Throws InternalError for a negative number that is no
+// difference (answer_rows.hpp).
 
 /// The text of this object is a mapping file as well (io/result/answer_files.hpp).
 Json answer_json(const Outcome& outcome);

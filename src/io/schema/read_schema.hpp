@@ -7,8 +7,8 @@
 namespace dfsearch {
 
 /// Reads the keys of a schema from a map into an object, whose members keep their values if their
-/// keys are absent. Keys of rows without a member count as known; the caller reads them and calls
-/// finish(). Returns false and adds messages if anything is wrong.
+/// keys are absent.  Keys of rows without a member count as known; the caller reads them and calls
+/// finish().  Returns false and adds messages if anything is wrong.
 bool read_keys(MapReader& reader, const Schema& schema, void* object);
 
 /// Reads a single value of a row; `member` is the member of that row.

@@ -1,11 +1,11 @@
 // Changes one number at a time: the config is read again with another value, as if by `--set`, and
-// tested for a plan that fits. No times are computed, so a test takes milliseconds.
+// tested for a plan that fits.  No times are computed, so a test takes milliseconds.
 //
-// Memory. The least need of any plan suffices, and not a byte less; with two memories the bytes are
-// found by bisection. Chips. Candidates are the counts that the open dimension of the network
+// Memory.  The least need of any plan suffices, and not a byte less; with two memories the bytes
+// are found by bisection.  Chips.  Candidates are the counts that the open dimension of the network
 // allows: doubled until some plan fits, then one after the other from the least that could hold the
-// states of the model once. Larger counts need not suffice if a smaller one does, since degrees
-// divide the chips, so bisection is not possible. Sequence and batch. Candidates are the given
+// states of the model once.  Larger counts need not suffice if a smaller one does, since degrees
+// divide the chips, so bisection is not possible.  Sequence and batch.  Candidates are the given
 // value halved repeatedly, if the states alone fit.
 
 #include "io/solve/question_parts.hpp"
@@ -69,7 +69,7 @@ class SufficientValueSearch {
 
  private:
   /// Sets `change` to a plan that fits with another value, or with that value and one given degree
-  /// left open. Returns whether the config is valid with that value.
+  /// left open.  Returns whether the config is valid with that value.
   bool try_value(const std::string& key, std::int64_t value, NumberChange& change) {
     using training::Role;
     const std::string changed = fmt::format("{}={}", key, value);
@@ -244,9 +244,10 @@ void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline,
 }
 
 // The bytes of textbooks prove nothing about software that needs less: a weight has 18 of them, and
-// in some software 8. So the config is read once with each stack of the shelf as its section
+// in some software 8.  So the config is read once with each stack of the shelf as its section
 // `execution`, and a plan is sought that fits the same machine at the low ends of the stack's
-// memory, with all options that save memory. Only if no stack has such a plan, the task cannot run.
+// memory, with all options that save memory.  Only if no stack has such a plan, the task cannot
+// run.
 
 namespace {
 
@@ -256,7 +257,7 @@ using training::FittingPlan;
 using training::FittingSoftware;
 using training::Task;
 
-/// The section `execution` with a stack. Its chip is an arbitrary measured one, since memory does
+/// The section `execution` with a stack.  Its chip is an arbitrary measured one, since memory does
 /// not depend on rates and no time is computed.
 YamlEntry execution_with(const std::string& stack, const Place& place, InputMessages& messages) {
   YamlNode execution;

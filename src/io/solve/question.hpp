@@ -1,6 +1,6 @@
 #pragma once
 // A config of any kind as a question: one interface to search it, to continue an interrupted
-// search, and to write the result. Callers do not depend on the kind of config.
+// search, and to write the result.  Callers do not depend on the kind of config.
 
 #include <cstddef>
 #include <cstdint>
@@ -93,7 +93,7 @@ struct SolveOptions {
   std::function<void(const std::string&, const SearchStats&, std::size_t)> on_checkpoint = nullptr;
 };
 
-/// The options of a request, except for the deadline. `memory` is the limit if neither the request
+/// The options of a request, except for the deadline.  `memory` is the limit if neither the request
 /// nor the config has one.
 SolveOptions options_of(const SearchRequest& request, const SearchSettings& settings,
                         Bytes memory = Bytes::infinity());
@@ -145,10 +145,10 @@ class Question {
   /// Throws InputError for an inconsistent config.
   [[nodiscard]] virtual Result solve(const SolveOptions& options) const = 0;
   /// The answer in a file, Feasible or Infeasible, with its cost and the decisions that the
-  /// question rules out. Of a plan or an execution with open decisions it is the best one that
+  /// question rules out.  Of a plan or an execution with open decisions it is the best one that
   /// agrees with the file.
   [[nodiscard]] virtual Result evaluate(const std::filesystem::path& file) const = 0;
-  /// A result of solve() or evaluate() as one JSON object (docs/results.md) with all notes. Throws
+  /// A result of solve() or evaluate() as one JSON object (docs/results.md) with all notes.  Throws
   /// InternalError for an impossible answer (result_json.hpp).
   [[nodiscard]] AnswerJson json(const Result& result) const;
   [[nodiscard]] Sheet sheet(const Result& result, const std::string& title,
@@ -170,8 +170,8 @@ bool searches_splits(const AnyConfig& config);
 const std::vector<std::string>& notes_of(const AnyConfig& config);
 const SearchSettings& settings_of(const AnyConfig& config);
 
-/// Finds the best answer. Throws InputError for an inconsistent config or invalid options; an
-/// answer on which search and model disagree is an InternalError. Several solves may run at once.
+/// Finds the best answer.  Throws InputError for an inconsistent config or invalid options; an
+/// answer on which search and model disagree is an InternalError.  Several solves may run at once.
 Result solve(const AnyConfig& config, const SolveOptions& options = {});
 std::string result_json(const AnyConfig& config, const Result& result);
 

@@ -40,7 +40,7 @@ Options search_options(const SolveOptions& asked, const SearchSettings& settings
 /// is a kind of config.
 void check_bounds(const SolveOptions& asked, std::string_view whose);
 
-/// If no plan fits, finds values of the memory, the chips, the sequence and the batch each of which
+/// If no plan fits, finds for the memory, the chips, the sequence and the batch the value that
 /// alone makes some plan fit: the nearest to the given one that is found in a second, or in a
 /// number of attempts if the search is deterministic.
 void find_enough_numbers(const TrainingConfig& config, const Deadline& deadline, bool deterministic,

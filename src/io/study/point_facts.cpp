@@ -1,6 +1,6 @@
 // The meaning of a quantity does not depend on the other axes, so two configs that differ only in
-// quantities compare as these quantities do. A choice that does not set a quantity has the value of
-// the base, which must then be the same for all points.
+// quantities compare as these quantities do.  A choice that does not set a quantity has the value
+// of the base, which must then be the same for all points.
 
 #include "io/study/point_facts.hpp"
 

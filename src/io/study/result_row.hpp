@@ -44,7 +44,7 @@ study::PointAnswer checked_answer_of(const std::string& row, const study::Grid& 
 
 // results.ndjson: a line for each point, appended as it comes.
 
-/// The answers of a study on disk. One process writes; each line is one write, so that a kill
+/// The answers of a study on disk.  One process writes; each line is one write, so that a kill
 /// leaves whole lines and at most one partial line at the end, which the constructor removes.
 class Journal {
  public:

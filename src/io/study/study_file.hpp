@@ -59,7 +59,7 @@ struct Study {
   [[nodiscard]] bool has_base_axis() const { return bases.size() > 1; }
 };
 
-/// Reads a study and makes all checks that need no point. Throws one InputError with all errors,
+/// Reads a study and makes all checks that need no point.  Throws one InputError with all errors,
 /// each as `file:line:column: key: fault, expectation`.
 Study load_study(const std::filesystem::path& file);
 /// Reads a study from text; `name` stands for the file in messages and for the folder of configs.
@@ -67,7 +67,7 @@ Study parse_study(const std::string& text, const std::filesystem::path& name);
 
 study::Grid grid_of(const Study& study);
 
-/// Keeps only the points with these labels on an axis: "chip=h100,sn30". Throws InputError.
+/// Keeps only the points with these labels on an axis: "chip=h100,sn30".  Throws InputError.
 void restrict_to(Study& study, const std::string& labels);
 
 }  // namespace dfsearch

@@ -90,7 +90,7 @@ class ResultsTable {
   std::vector<std::string> names_;                     // of the axes
   std::vector<std::map<std::string, double>> values_;  // by axis: values of labels with units
   std::string head_;
-  /// Index of each column that a row may add, in the order of their appearance. Ordered as in the
+  /// Index of each column that a row may add, in the order of their appearance.  Ordered as in the
   /// head: by the place of the key, then by the name of the column.
   std::map<std::pair<std::size_t, std::string>, std::size_t> columns_;
   std::map<study::PointIndex, Line> lines_;
@@ -106,7 +106,7 @@ std::vector<study::Front::Member> front_of(const Study& study, const study::Grid
                                            const study::PointAnswers& answers);
 
 /// The report for people: counts, the front or the best points, their proofs, and a warning if
-/// points have different kinds of rates. Aligned, with at most 100 columns except for long labels.
+/// points have different kinds of rates.  Aligned, with at most 100 columns except for long labels.
 std::string study_report(const Study& study, const study::Grid& grid, const StudyState& state,
                          const std::vector<study::Front::Member>& front,
                          const study::PointAnswers& answers);

@@ -125,7 +125,7 @@ PointIndex StudyPoints::find(const std::string& text) const {
 }
 
 const StudyBase& StudyPoints::base_of(const study::Choices& choices) const {
-  // With several bases the first axis chooses the base.
+  // If there are several bases, the first axis chooses among them.
   return study_.bases[study_.has_base_axis() ? static_cast<std::size_t>(choices[0]) : 0];
 }
 

@@ -43,7 +43,7 @@ class StudyPoints {
   /// The config as a text that may stand in any folder.
   [[nodiscard]] std::string config_text(study::PointIndex point) const;
   /// Loads the configs of all points if they are few; else of each choice of each axis, with the
-  /// first and with the last choices of the others. Throws one InputError with all faults.
+  /// first and with the last choices of the others.  Throws one InputError with all faults.
   void check() const;
   /// Differs between studies with different points; made from the points that `check` loads.
   [[nodiscard]] std::uint64_t fingerprint() const;

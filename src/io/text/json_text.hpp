@@ -1,6 +1,6 @@
 #pragma once
-// JSON as text that people can read too: a value that fits stays on one line.
-// Parsing of JSON from users.
+// JSON as text that people can read too: a value that fits stays on one line.  Parsing of JSON from
+// users.
 
 #include <nlohmann/json.hpp>
 #include <optional>

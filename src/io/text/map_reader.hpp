@@ -1,7 +1,7 @@
 #pragma once
 // Typed access to the keys of one YAML map.
 //
-// A reader records the keys that were read; finish() reports all others. A wrong value is reported
+// A reader records the keys that were read; finish() reports all others.  A wrong value is reported
 // at its place and read as nothing, so that reading continues and finds the next mistake.
 
 #include <cstdint>

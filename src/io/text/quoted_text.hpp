@@ -7,7 +7,7 @@
 
 namespace dfsearch {
 
-/// A text as one cell, quoted if necessary (RFC 4180). Text that a spreadsheet would run as a
+/// A text as one cell, quoted if necessary (RFC 4180).  Text that a spreadsheet would run as a
 /// formula gets an apostrophe in front, which marks a text; quotes do not prevent that.
 std::string csv_cell(const std::string& text);
 

@@ -197,7 +197,7 @@ std::size_t character_length(std::string_view text) {
 
 /// Refuses texts that yaml-cpp cannot handle: it reads the control character 4 as the end of the
 /// text, guesses an encoding from the first bytes, and keeps the tokens of a whole bracket, 240
-/// bytes each, until it knows that the bracket is no key. Brackets are counted everywhere, quotes
+/// bytes each, until it knows that the bracket is no key.  Brackets are counted everywhere, quotes
 /// and comments included, so the limit is far above the limit of the tree.
 void check_is_text(std::string_view text, const std::string& source, bool has_lines) {
   constexpr int kMostOpenBrackets = 10'000;
