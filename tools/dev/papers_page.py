@@ -114,8 +114,8 @@ def study_claims(program):
     hpl = tables.study(program, "systems_hpl").rows
     least = min(hpl, key=lambda labels: hpl[labels]["utilization"])
     others = min(row["utilization"] for labels, row in hpl.items() if labels[0] != "wse2")
-    yield "D23", (f"{percent(others)} and more but for WSE-2, {percent(hpl[least]['utilization'])}"
-                  f" with {least[3]} in a {least[1].replace('_', ' ')}")
+    yield "D23", (f"{percent(others)} and more except for WSE-2,"
+                  f" {percent(hpl[least]['utilization'])} with {least[3]} in a {least[1].replace('_', ' ')}")
     decode = tables.study(program, "serving")["decode", "16"]["serving"]["tokens_per_second"]
     yield "D32", f"{decode:,.1f}", match(same([decode], ["1188"]))
     error = decode / 1100 - 1
@@ -163,7 +163,7 @@ def run_claims(program):
              for name in ("non-dataflow 8x1", "vendor 8x1")]
     kernel_by_kernel, vendor = (
         f"{roof['tflops']:.2f} TFLOP/s at {roof['flop_per_memory_byte']:.1f} and"
-        f" {roof['flop_per_network_byte']:.0f} FLOP for a byte" for roof in roofs)
+        f" {roof['flop_per_network_byte']:.0f} FLOP per byte" for roof in roofs)
     yield "D30", f"kernel by kernel {kernel_by_kernel} of memory and network; vendor's {vendor}"
 
 
@@ -196,7 +196,7 @@ def deepflow_claims(program, models):
         gain = given[node] / min(steps[node] for steps in models.values()) - 1
         gains.append(f"{node.upper()} {percent(gain, '.3g')} of"
                      f" {percent(given[node] / given[later] - 1, '.3g')}")
-    yield "F9", "gain of the best model, of that of two nodes: " + ", ".join(gains)
+    yield "F9", "gain by the best model, of the gain by two nodes: " + ", ".join(gains)
     yield "F10", "{} % at N7, where computing takes the time, and {} % at N3".format(
         *technology.numbers("In all it is {} % at N7, where computing takes the time, and {} % at N3."))
     placements = paper_cases.mesh(program, "4x4", *["--axis", "2"] * 3, "--open", "2")["placements"]
