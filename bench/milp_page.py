@@ -23,7 +23,7 @@ which has every number.
 
 The solvers are those that Debian packages; they solve the linear programs of [milp.md](milp.md).
 Each runs alone, with one thread on the same machine, to a gap of 0. Network, micro-batch and tile
-are fixed, for the real layers at the values of dfsearch's optimum. The programs have a tight
+are fixed; for the real layers at the values of dfsearch's optimum. The programs have a tight
 linearisation and no symmetry of empty partitions.
 """
 
@@ -116,7 +116,7 @@ def disagreements(rows):
 def time_table(rows, rivals):
     split = any("proof" in row["dfsearch"] for row in rows)
     head = ["instance", "kernels", "partitions: used, allowed", "rows x columns", "LP root gap",
-            "dfsearch root gap", "dfsearch", *["of it the proof"] * split, *rivals,
+            "dfsearch root gap", "dfsearch", *["time to the proof"] * split, *rivals,
             *[f"{rival} / dfsearch" for rival in rivals]]
     lines = []
     for row in rows:
@@ -145,9 +145,10 @@ def root_gaps(rows):
     tighter = sum(a < b - TOLERANCE for a, b in zip(ours, theirs))
     both = sum(a <= TOLERANCE and b <= TOLERANCE for a, b in zip(ours, theirs))
     return (f"- Before any branching dfsearch closes the gap of {closed} of {len(rows)} instances;"
-            f" geometric mean {percent(max(0.0, mean(ours)))}, of the linear relaxation"
-            f" {percent(max(0.0, mean(theirs)))} (of gap + 1 %, less 1 %). Its bound is above that"
-            f" of the linear relaxation on {tighter}, and on {both} both close the gap.")
+            f" the geometric mean of its gaps is {percent(max(0.0, mean(ours)))}, that of the"
+            f" linear relaxation {percent(max(0.0, mean(theirs)))} (means of gap + 1 %, less 1 %). Its"
+            f" bound is above that of the linear relaxation on {tighter}, and on {both} both close"
+            " the gap.")
 
 
 def summary(rows, rivals):
@@ -164,9 +165,9 @@ def summary(rows, rivals):
                       + (f" of {len(measured)}" if len(measured) < len(rows) else ""))
         if wins:
             faster.append(f"{rival} on {len(wins)}: {'; '.join(wins)}")
-    lines = [f"- Proved within the limit, of {len(rows)} instances: {', '.join(proofs)}. "
+    lines = [f"- Instances proved within the limit, of {len(rows)}: {', '.join(proofs)}. "
              + (f"Faster than dfsearch: {'. '.join(faster)}." if faster
-                else "None of the others is faster than dfsearch on any.")]
+                else "No other solver is faster than dfsearch on any instance.")]
     for row in rows:
         ours = row["dfsearch"]["objective"]
         better = {rival: 1 - r["evaluated"] / ours for rival, r in row["rivals"].items()
@@ -175,7 +176,7 @@ def summary(rows, rivals):
                   f" that of dfsearch when both are stopped." for rival, by in better.items()]
     closer = [row["name"] for row in rows
               if (lp_root(row) or 0.0) > row["dfsearch"]["root"] * (1 + TOLERANCE)]
-    lines.append("- The bound of the linear relaxation at the root is above that of dfsearch on "
+    lines.append("- At the root the bound of the linear relaxation is above that of dfsearch on "
                  + (f"{len(closer)} instances: {'; '.join(closer)}." if closer else "none."))
     lines.append(root_gaps(rows))
     wrong = disagreements(rows)
@@ -204,9 +205,9 @@ def conditions(facts, rows):
             elsewhere.setdefault(row["cpu"], []).append(row["name"])
     *fewer, longest = sorted(limits)
     text = (f"{support.platform_text(facts)}; measured {span([o['date'] for o in outcomes])};"
-            f" others took up to {100 * max(o['others'] for o in outcomes):.0f} % of the processors"
-            f" meanwhile. {', '.join(facts['rivals'].values())}. Time limit: {longest} s for each"
-            " solver and instance")
+            f" other processes took up to {100 * max(o['others'] for o in outcomes):.0f} % of the"
+            f" processors meanwhile. {', '.join(facts['rivals'].values())}. Time limit: {longest} s"
+            " for each solver and instance")
     text += "".join(
         f"; {limit} s, less than a patient user gives, for those marked so" for limit in fewer)
     return text + "".join(
@@ -223,13 +224,14 @@ def large_section(whole):
                if result["status"] == "limit"]
     return [
         "", "## Large graphs", "",
-        "Graphs of 50 to 100 kernels, of `bench/scale_instances.py`"
-        " ([bench/README.md](../bench/README.md) says what they are), by the same rules, and with"
-        f" {milp_rivals.MEMORY >> 30} GiB of memory for each solver. The version of these runs went"
-        " on after its proof, to choose among equal optima, which dfsearch does no longer: its time"
-        " has both.",
+        "The graphs of `bench/scale_instances.py` have 50 to 100 kernels"
+        " ([bench/README.md](../bench/README.md) describes them). The rules are the same, with"
+        f" {milp_rivals.MEMORY >> 30} GiB of memory for each solver. The dfsearch of these runs"
+        " continued after its proof, to choose among equal optima, which it does no longer; its"
+        " time includes both parts.",
         "", conditions(facts, rows) + (
-            f" Limits are by the clock; those that it stopped had {span(stopped)} s of a processor."
+            f" Limits count wall time; solvers that they stopped had {span(stopped)} s of a"
+            " processor."
             if stopped else ""),
         "", summary(rows, rivals),
         *[f"- {rival} was not run on {', '.join(names)}." if rival in rivals
@@ -244,9 +246,9 @@ def page(whole, large):
     return wrapped("\n".join([
         HEAD, conditions(facts, rows),
         "",
-        "Times are processor time of the whole process (of HiGHS, of the solve alone); `>`: at"
-        " least; failed: the solver ended by an assertion of its own. dfsearch: the median of"
-        f" {facts['runs']} runs. Root gaps are of the linear relaxation before cuts and of"
+        "Times are processor times of the whole process, for HiGHS of the solve alone; for dfsearch"
+        f" they are medians of {facts['runs']} runs. `>` is at least; *failed*: the solver ended by"
+        " an assertion of its own. Root gaps are those of the linear relaxation before cuts and of"
         " `search.root_bound`, relative to the best step time found.",
         "", "## In short", "", summary(rows, rivals),
         "", "## Time to the proof", "", time_table(rows, rivals),
