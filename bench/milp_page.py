@@ -146,9 +146,9 @@ def root_gaps(rows):
     both = sum(a <= TOLERANCE and b <= TOLERANCE for a, b in zip(ours, theirs))
     return (f"- Before any branching dfsearch closes the gap of {closed} of {len(rows)} instances;"
             f" the geometric mean of its gaps is {percent(max(0.0, mean(ours)))}, that of the"
-            f" linear relaxation {percent(max(0.0, mean(theirs)))} (means of gap + 1 %, less 1 %). Its"
-            f" bound is above that of the linear relaxation on {tighter}, and on {both} both close"
-            " the gap.")
+            f" linear relaxation {percent(max(0.0, mean(theirs)))} (means of gap + 1 %, less 1 %)."
+            f" Its bound is above that of the linear relaxation on {tighter}, and on {both} both"
+            " close the gap.")
 
 
 def summary(rows, rivals):
