@@ -47,11 +47,15 @@ const Schema& schema_of(Rows<Equations>) {
           "weight_traffic",
           "when weights are read from memory: once a step if the SRAM cannot hold the weights of a "
           "stage, never, or for every sample"),
-      field<&E::shards>("shards", "a chip's part of a kernel whose `outer` is divided"),
+      field<&E::shards>("shards",
+                        "the part of a chip if `outer` of a kernel is divided: whole matrices or "
+                        "heads, or an even part of all rows"),
       field<&E::layer_seams>("layer_seams", "whether tensors between layers cost anything"),
       field<&E::shapes>("shapes", "whether tensors must fit the extents of their kernels",
                         {.flags = kNoCost}),
-      field<&E::all_to_all>("all_to_all", "the limit of an all-to-all over the machine"),
+      field<&E::all_to_all>(
+          "all_to_all",
+          "what limits an all-to-all over the machine: its slowest dimension, or the bisection"),
       field<&E::all_to_all_pairs>("all_to_all_pairs",
                                   "number of pairs of n chips whose messages cross the bisection"),
       field<&E::dlrm_gradient_bandwidth>(
@@ -67,15 +71,14 @@ const Schema& schema_of(Rows<Equations>) {
           "the weight for each micro-batch; or, as in later published runs, all tensors"),
       field<&E::grid>("grid", "which dimensions span the grid of the chips"),
       field<&E::spilled>("spilled", "the time of a byte once the first memory is full"),
-      field<&E::out_of_core>(
-          "out_of_core",
-          "whether passing data through the chip is charged, of HPL, FFT and `out_of_core`"),
+      field<&E::out_of_core>("out_of_core",
+                             "whether HPL, FFT and graphs with `out_of_core` take time to pass "
+                             "their data through the chip"),
       field<&E::array_loads>("array_loads",
                              "whether loading an operand that stays in the arrays takes cycles"),
-      field<&E::gather>(
-          "gather",
-          "whether dimensions of a gather work in turn, at once if they are a torus (`both_ways`), "
-          "or always at once"),
+      field<&E::gather>("gather",
+                        "dimensions of a gather work at once if they are a torus (`both_ways`), in "
+                        "turn, or always at once"),
       field<&E::directions>("directions", "number of directions of a ring that collectives use",
                             {.limits = {1, 2}})};
   static const Schema kSchema = [] {
@@ -93,18 +96,18 @@ const Schema& schema_of(Rows<Execution>) {
   using E = Execution;
   static constexpr Field kFields[] = {
       field<&E::style>("style", "fuse the kernels of a partition, or run every kernel alone"),
-      field<&E::partitions>(
-          "partitions",
-          "greatest number of partitions, of each stage with `stages: graph`; no effect on "
-          "kernel_by_kernel",
-          {.limits = {1, kMostPartitions}, .preset = "one for each kernel"}),
+      field<&E::partitions>("partitions",
+                            "greatest number of partitions (with `stages: graph`, of each stage); "
+                            "no effect on kernel_by_kernel",
+                            {.limits = {1, kMostPartitions}, .preset = "one for each kernel"}),
       field<&E::stages>("stages",
-                        "content of the stages of the pipeline: equal numbers of layers or, with "
-                        "`kind: graph`, kernels, which are searched "
+                        "`layers`: stages of the pipeline have equal numbers of layers; `graph`, "
+                        "for `kind: graph`: the kernels of each stage are searched "
                         "([model.md](model.md#13-stages-that-divide-the-graph))"),
-      field<&E::overlap>("overlap",
-                         "a partition takes the largest of compute, memory and network time; "
-                         "their sum; or the larger of compute and memory, plus network"),
+      field<&E::overlap>(
+          "overlap",
+          "time of a partition. `perfect`: the largest of compute, memory and network time; "
+          "`none`: their sum; `compute_memory`: the larger of compute and memory, plus network"),
       // Less than a billionth of the peak is a mistake, and zero would take forever.
       field<&E::compute_utilization>(
           "compute_utilization", "share of the peak that a partition reaches",
@@ -113,7 +116,7 @@ const Schema& schema_of(Rows<Execution>) {
                         "whether traffic of the on-chip levels takes time "
                         "([technology.md](technology.md), section 4)"),
       field<&E::math>("math", "number format of arithmetic, on a chip that states `peaks`",
-                      {.preset = "by `word`: fp64, 4 B by `framework`, bf16, fp8, fp4"}),
+                      {.preset = "by `word` (model.md, (63)); for 4 B by `framework`"}),
       field<&E::library>("framework",
                          "library for products of words of 4 B: torch and cublas multiply in fp32, "
                          "the others in tf32, jax on TPUs in bf16")};

@@ -131,14 +131,15 @@ const Schema& schema_of(Rows<SearchSection>) {
       field<&S::sharding>(
           "sharding",
           "`joint`: loops are searched together with all other decisions; `least_bytes`: the loops "
-          "that communicate least are chosen first, as in published runs, which the `scope` of "
-          "results states ([results.md](results.md#scope)) if other loops might cost less",
+          "that communicate least are chosen first, as in published runs. If other loops might "
+          "cost less, the `scope` of results states this ([results.md](results.md#scope))",
           {.preset = "joint; with the preset `published` least_bytes"}),
       field<&S::objective>(
           "objective",
-          "what is minimised: the step time; its product with the price or the power of the "
-          "machine (`price` or `power` must be above 0), for the most FLOP/s per dollar or per "
-          "watt; or, with `stages: graph`, the time of the slowest stage for a sample"),
+          "what is minimised. `step_time`: the step time; `cost_efficiency`, `power_efficiency`: "
+          "its product with the price or the power of the machine, which must be above 0, for the "
+          "most FLOP/s per dollar or watt; `bottleneck`, with `stages: graph`: the time of the "
+          "slowest stage for a sample"),
       keys_of<&S::settings>()};
   return schema<S, kFields>("search of mappings");
 }

@@ -276,11 +276,10 @@ const Schema& schema_of(Rows<DimensionSection>) {
           kJoined, {.flags = kRequired}),
       field<&D::width>("width", "chips of a row", {.limits = kSideOfMesh, .preset = "none"}),
       field<&D::height>("height", "chips of a column", {.limits = kSideOfMesh, .preset = "none"}),
-      field<&D::sharing>(
-          "sharing",
-          "messages that share a link of a mesh: those of one role, as roles do not communicate at "
-          "the same time, or of all roles",
-          {.preset = "own"}),
+      field<&D::sharing>("sharing",
+                         "messages that share a link of a mesh. `own`: those of one role, as roles "
+                         "do not communicate at the same time; `all`: those of all roles",
+                         {.preset = "own"}),
       field<&D::dimension, &NetworkDimension::degree>(
           "degree",
           "number of members; the product over dimensions is `chips`, divided by `copies` of the "
@@ -296,7 +295,7 @@ const Schema& schema_of(Rows<DimensionSection>) {
           "bandwidth", "bandwidth of one link", {.limits = kBandwidthLimits, .unless = "link"}),
       field<&D::dimension, &NetworkDimension::latency>(
           "latency",
-          "latency of a message over one link; the switch `latency` of `equations` selects the "
+          "latency of one message over one link; the switch `latency` of `equations` chooses the "
           "exchanges that pay it",
           {.limits = kLatencyLimits}),
       field<&D::dimension, &NetworkDimension::both_ways>("both_ways", kBothWays)};

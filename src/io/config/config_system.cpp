@@ -359,9 +359,9 @@ const Schema& schema_of(Rows<KnownSystem>) {
       by_hand("accelerator", "cores of a chip; with `peaks` the key `sram` is enough", kChip,
               {.flags = kRequired}),
       by_hand("peaks",
-              "peaks of dense products by number format. Cores in `accelerator` must have the peak "
-              "of 16 bits; if another file or `--set` changes keys of the cores, all peaks that it "
-              "does not state change by the same factor",
+              "peaks of dense products by number format. The peak of 16 bits must be that of the "
+              "cores in `accelerator`. If another file or `--set` changes keys of the cores, peaks "
+              "that it does not state change by the same factor",
               TypeOf<Peaks>::type, {.preset = "the peak of the cores, for all formats"}),
       by_hand("memory", "memory of a chip", TypeOf<MemorySection>::type, {.flags = kRequired}),
       by_hand("levels", "on-chip memories, for `execution.levels`", TypeOf<LevelsSection>::type,

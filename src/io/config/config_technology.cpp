@@ -118,12 +118,12 @@ std::vector<OnChipLevel> read_levels(const YamlEntry& section, std::int64_t core
 const Schema& schema_of(Rows<LevelSection>) {
   using L = LevelSection;
   static constexpr Field kFields[] = {
-      field<&L::scope>("scope", "unit that has its own copy", {.flags = kRequired}),
-      field<&L::capacity>("capacity", "capacity of all copies together",
+      field<&L::scope>("scope", "unit that has a level of its own", {.flags = kRequired}),
+      field<&L::capacity>("capacity", "capacity of all levels of this name together",
                           {.limits = kSizeLimits, .flags = kRequired}),
-      field<&L::bandwidth>("bandwidth", "bandwidth of all copies together",
+      field<&L::bandwidth>("bandwidth", "bandwidth of all levels of this name together",
                            {.limits = kBandwidthLimits, .flags = kRequired}),
-      field<&L::latency>("latency", "latency of an access", {.limits = kLatencyLimits})};
+      field<&L::latency>("latency", "latency of one access", {.limits = kLatencyLimits})};
   return schema<L, kFields>("level");
 }
 
@@ -136,9 +136,9 @@ const Schema& schema_of(Rows<LevelsSection>) {
 
 const Schema& schema_of(Rows<GivenLevel>) {
   static constexpr Field kFields[] = {
-      field<&GivenLevel::capacity>("capacity", "capacity of all copies together",
+      field<&GivenLevel::capacity>("capacity", "capacity of all levels of this name together",
                                    {.limits = kSizeLimits, .preset = "derived"}),
-      field<&GivenLevel::bandwidth>("bandwidth", "bandwidth of all copies together",
+      field<&GivenLevel::bandwidth>("bandwidth", "bandwidth of all levels of this name together",
                                     {.limits = kBandwidthLimits, .preset = "derived"})};
   return schema<GivenLevel, kFields>("given level");
 }

@@ -244,16 +244,15 @@ const Schema& schema_of(Rows<Task>) {
                               "([training.md](training.md), section 6)",
                               {.type = &kOneOrNone<Framework, trains>, .preset = "any"}),
       field<&Task::objective>("objective",
-                              "what is minimised: the step time, the energy of a step or the "
-                              "product of both, by the energies of a chip "
-                              "([energy.md](energy.md))"),
+                              "what is minimised: the step time; `energy`, the energy of a step; "
+                              "or `edp`, the product of both ([energy.md](energy.md))"),
       field<&Task::changes>(
           "states", "bytes of each state of a trained weight; each key replaces that of the stack",
           {.preset = "those of the stack"}),
       field<&Task::changes, &training::StackChanges::gradients>(
           "gradients",
-          "memory of gradients stays allocated from step to step, or is allocated in each; needs "
-          "`stack`",
+          "`kept`: memory of gradients stays allocated from step to step; `made`: it is allocated "
+          "in each step; needs `stack`",
           {.preset = "those of the stack"}),
       field<&Task::changes, &training::StackChanges::loss>(
           "loss", "kernels of the loss: their kind, or a map; needs `stack`",
@@ -331,15 +330,14 @@ const Schema& schema_of(Rows<VectorSection>) {
 
 const Schema& schema_of(Rows<RatesSection>) {
   static constexpr Field kFields[] = {
-      field<&RatesSection::matrix>(
-          "matrix",
-          "for products: share of the peak by the FLOP of a kernel, and a peak if not that of the "
-          "machine",
-          {.preset = "the peak of the accelerator"}),
-      field<&RatesSection::vector>(
-          "vector",
-          "the same for all other kernels, with a peak or a multiple of the peak of `matrix`",
-          {.preset = "half the peak of `matrix`"}),
+      field<&RatesSection::matrix>("matrix",
+                                   "for products: share of the peak by the FLOP of a kernel, and a "
+                                   "peak to replace that of the machine",
+                                   {.preset = "the peak of the accelerator"}),
+      field<&RatesSection::vector>("vector",
+                                   "the same for all other kernels; the peak is given, or is "
+                                   "`of_matrix` times that of `matrix`",
+                                   {.preset = "half the peak of `matrix`"}),
       field<&RatesSection::memory>("memory", "share of the bandwidth by the bytes of a kernel",
                                    {.preset = "the bandwidth"}),
       field<&RatesSection::second>("second", "the same for the second memory",
@@ -351,16 +349,16 @@ const Schema& schema_of(Rows<PlanExecutionSection>) {
   using E = PlanExecutionSection;
   static constexpr Field kFields[] = {
       field<&E::style>("style",
-                       "kernels of a layer run one after the other, or are fused on the chip where "
-                       "that is faster"),
+                       "`kernel_by_kernel`: kernels of a layer run one after the other; "
+                       "`dataflow`: they are fused on the chip where that is faster"),
       field<&E::partitions>(
           "partitions",
           "the most partitions of each pass of each part of the model, with `style: dataflow`",
           {.limits = {1, kLargestCount}, .preset = "one for each kernel"}),
       field<&E::overlap>(
           "overlap",
-          "a kernel, or a partition, takes the sum of its compute and memory time, or the larger "
-          "of the two",
+          "time of a kernel, or of a partition. `none`: the sum of its compute and memory time; "
+          "`perfect`: the larger of both",
           {.type = &kOverlapOfKernels, .preset = "`none`, with `style: dataflow` `perfect`"}),
       field<&E::compute_utilization>("compute_utilization",
                                      "share of the peak that all kernels reach",

@@ -57,10 +57,10 @@ const Schema& schema_of(Rows<PoolDimensionSection>) {
       field<&D::dimension, &NetworkDimension::degree>("degree", "number of members",
                                                       {.preset = "all chips"}),
       field<&D::dimension, &NetworkDimension::bandwidth>(
-          "bandwidth", "bandwidth of one link in one direction",
+          "bandwidth", "bandwidth of one link, one way",
           {.limits = kBandwidthLimits, .flags = kRequired}),
       field<&D::dimension, &NetworkDimension::latency>(
-          "latency", "latency of a message over one link", {.limits = kLatencyLimits}),
+          "latency", "latency of one message over one link", {.limits = kLatencyLimits}),
       field<&D::dimension, &NetworkDimension::both_ways>("both_ways", kBothWays)};
   return schema<D, kFields>("dimension of a pool");
 }
@@ -191,7 +191,8 @@ const Schema& schema_of(Rows<serving::LayerExecution>) {
   using E = serving::LayerExecution;
   static constexpr Field kFields[] = {
       field<&E::style>("style",
-                       "kernels of a layer run one after the other, or all at once as a pipeline"),
+                       "`kernel_by_kernel`: kernels of a layer run one after the other; "
+                       "`dataflow`: the kernels of a partition run at once, as a pipeline"),
       field<&E::overlap>("overlap",
                          "which of compute, memory and network of a layer overlap, with dataflow")};
   return schema<E, kFields>("execution of layers");

@@ -235,7 +235,7 @@ const Schema& schema_of(Rows<ServedSection>) {
       field<&S::concurrency>("concurrency",
                              "number of users, each of whom sends a request when the last one is "
                              "answered: a closed loop",
-                             {.limits = kTokens, .preset = "all that `batch` has room for"}),
+                             {.limits = kTokens, .preset = "one for each slot of `batch`"}),
       field<&S::rounds>("rounds",
                         "number of requests that each user sends in sequence; aggregated replicas "
                         "begin with a burst",

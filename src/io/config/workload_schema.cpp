@@ -83,9 +83,9 @@ const Schema& schema_of(Rows<KernelSection>) {
       own<&Kernel::name>("name", "unique name of the kernel", kNeeded),
       own<&Kernel::kind>(
           "kind",
-          "a product with a resident weight of `M` x `K`, or of two streamed inputs; elementwise "
-          "with one or two inputs; fused attention of `outer` heads, `K` elements of a query and a "
-          "key, `M` of a value",
+          "`weight_gemm`: a product with a resident weight of `M` x `K`; `gemm`: a product of two "
+          "streamed inputs; `elementwise`, `elementwise2`: one or two inputs; `attention`: fused "
+          "attention of `outer` heads, with `K` elements of a query and a key and `M` of a value",
           kNeeded),
       field<&K::mode>("mode", "the part of a core that runs it",
                       {.preset = "simd for elementwise kernels, systolic for others"}),
@@ -106,29 +106,29 @@ const Schema& schema_of(Rows<KernelSection>) {
                            {.limits = kTraffic}),
       own<&Kernel::sharded_memory>(
           "sharded_memory",
-          "explicit traffic to memory of a tensor group, divided among its "
-          "chips; with a weight, that of the weight",
+          "explicit traffic to memory of a tensor group, divided among its chips; of a kernel with "
+          "a weight, the traffic of the weight",
           {.limits = kTraffic}),
-      own<&Kernel::repeat>("repeat", "number of times that its inputs stream through"),
+      own<&Kernel::repeat>("repeat", "number of times that the inputs stream through the kernel"),
       own<&Kernel::steps>(
           "steps",
-          "number of steps in sequence, each with an equal share of the columns; a step waits for "
-          "the tensors with `next_step` ([model.md](model.md#14-steps))",
+          "number of steps, one after the other, each with an equal share of the columns; a step "
+          "waits for tensors with `next_step` ([model.md](model.md#14-steps))",
           {.limits = {1, kMostKernelSteps}}),
       own<&Kernel::skip_weight>("skip_weight", "true: the weight takes no SRAM"),
-      own<&Kernel::spread>(
-          "spread",
-          "the chips that divide it: the tensor dimensions divide a sharded loop; the two sides of "
-          "the grid of all chips divide `M` and `K`; all chips divide `N`"),
+      own<&Kernel::spread>("spread",
+                           "the chips that divide the kernel. `tensor`: its sharded loop is "
+                           "divided over the tensor dimensions; `grid`: `M` and `K` over the two "
+                           "sides of the grid of all chips; `machine`: `N` over all chips"),
       own<&Kernel::attention>(
           "attention",
-          "tokens that the last query may see, at most `window` of them (all), and whether earlier "
-          "queries see fewer (false)",
+          "`keys`: tokens that the last query may see; `window`: the most of them that a query "
+          "sees (all); `causal`: whether earlier queries see fewer (false)",
           {.preset = "required for attention, else none"}),
-      own<&Kernel::element_flops>(
-          "element_flops",
-          "FLOP of an output element of an elementwise kernel, not counted as FLOP of the model",
-          {.preset = "1, which is counted"}),
+      own<&Kernel::element_flops>("element_flops",
+                                  "FLOP of an output element of an elementwise kernel; given FLOP "
+                                  "take time but do not count in utilization",
+                                  {.preset = "1, which counts"}),
       own<&Kernel::math>("math",
                          "the number format of its arithmetic, where the chip states `peaks`",
                          {.preset = "as `execution.math`"}),
@@ -137,15 +137,14 @@ const Schema& schema_of(Rows<KernelSection>) {
                              {.preset = "`outer`"}),
       own<&Kernel::parameters>("parameters", "elements stored beside the weight",
                                {.limits = kElements}),
-      own<&Kernel::tokens>(
-          "tokens",
-          "of a GEMM with empty columns: number of columns that are not empty, at most "
-          "`outer` · `N` (`K` if that is tiled)",
-          {.limits = kElements, .preset = "all"}),
+      own<&Kernel::tokens>("tokens",
+                           "number of columns of a GEMM that are not empty, at most `outer` · `N` "
+                           "(`outer` · `K` if K is tiled)",
+                           {.limits = kElements, .preset = "all"}),
       own<&Kernel::coupled>(
           "coupled",
-          "of an elementwise kernel whose rows depend on each other: number of rows of sums or "
-          "candidates that chips exchange if `M` is split",
+          "for an elementwise kernel whose rows depend on each other: the number of rows (sums, or "
+          "candidates of a choice) that chips exchange if `M` is split",
           {.limits = kElements}),
       field<&K::weight_of>(
           "weight_of", "a kernel whose stored weight this one uses, or computes the gradient of",
@@ -202,7 +201,8 @@ const Schema& llm_schema() {
       kMicroBatch,
       keys_of<&W::llm>(),
       field<&W::llm, &LlmSection::pass, &TransformerPass::fused>(
-          "attention", "one kernel, or three", {.type = &kAttention, .flags = kByRule}),
+          "attention", "`fused`: attention is one kernel; `unfused`: three",
+          {.type = &kAttention, .flags = kByRule}),
       field<&W::llm, &LlmSection::pass, &TransformerPass::causal>(
           "mask", "whether fused attention computes masked pairs",
           {.type = &kMask, .flags = kByRule}),
@@ -217,7 +217,7 @@ const Schema& decode_schema() {
       kWord,
       field<&W::llm, &LlmSection::context>(
           "context", "tokens before the one that is computed, whose keys and values are cached",
-          {.preset = "required; by rule `sequence`, if that is given"}),
+          {.preset = "required; for a layer by rule `sequence`, if given"}),
       field<&W::sequence>("sequence", "sequence of the model, for a layer by rule",
                           {.preset = "`context`"}),
       kBatch,
@@ -244,7 +244,8 @@ const Schema& dlrm_schema() {
           "bottom", "number of MLPs before the embeddings are joined",
           {.limits = {1, kMostSteps / 2}, .flags = kRequired}),
       field<&W::dlrm, &D::shape, &DlrmShape::top>(
-          "top", "number of MLPs afterwards", {.limits = {0, kMostSteps / 2}, .flags = kRequired}),
+          "top", "number of MLPs after the embeddings are joined",
+          {.limits = {0, kMostSteps / 2}, .flags = kRequired}),
       field<&W::dlrm, &D::tables, &E::tables>("tables", "number of embedding tables", kNeeded),
       field<&W::dlrm, &D::tables, &E::rows>("rows", "rows of a table", kNeeded),
       field<&W::dlrm, &D::tables, &E::embedding>("embedding", "elements of a row", kNeeded),
@@ -334,8 +335,8 @@ const Schema& graph_schema() {
                                      "true: SRAM is not a limit, and memory holds `stored` only"),
       common<&Workload::serving>(
           "serving",
-          "the pass that users wait for: its kind, tokens of a sample (1), and bytes that a stage "
-          "sends to the next for it (0 B)"),
+          "for a model that is served: `pass`, the kind of pass; `tokens`, tokens of a sample (1); "
+          "`boundary`, bytes that a stage sends to the next for a sample (0 B)"),
       common<&Workload::counts>("counts", "counts of the model for report and JSON (`model`)",
                                 {.flags = kNoCost}),
       field<&W::kernels>("kernels", "kernels of one layer; see below",

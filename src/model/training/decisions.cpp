@@ -76,9 +76,9 @@ constexpr Decision layout_row() {
 constexpr Decision recompute_row() {
   Decision decision = row<&Plan::recompute, &Choices::recomputes>(
       "recompute",
-      "what the backward pass computes again: nothing, the scores of `attention: unfused`, or all "
-      "of a layer; with a stack also every second product, or modules. A list of modules is one "
-      "choice ([truth.md](truth.md), section 5)",
+      "what the backward pass computes again. `none`: nothing; `selective`: the scores of "
+      "`attention: unfused`; `full`: all of a layer; with a stack also `op_sac`: every second "
+      "product, or modules. A list of modules is one choice ([truth.md](truth.md), section 5)",
       kOpen);
   decision.values = [](const Decided& of) { return numbers_of(recomputes_of(of.task)); };
   decision.label = decision.remedy = "recompute";
