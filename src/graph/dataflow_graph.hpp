@@ -80,7 +80,7 @@ class DataflowGraph {
   [[nodiscard]] std::int64_t rows(const Tensor& tensor) const;
 
   [[nodiscard]] bool has_backward() const { return has_backward_; }
-  /// A kernel with steps and a weight may take turns with the other end of a seam to the next step.
+  /// A kernel with steps and a weight may alternate with the other end of a seam to the next step.
   /// This is their tensor within a step: if it crosses partitions, the weight is read again at each
   /// step.
   [[nodiscard]] std::optional<TensorId> turn(KernelId kernel) const {
@@ -123,7 +123,7 @@ enum class RowUse : std::uint8_t {
 /// `tensor` is one of the graph, or a seam.
 RowUse row_use(const DataflowGraph& graph, const Tensor& tensor);
 
-/// How many heads the tensor has: fewer than `outer` of its consumer if several heads of queries
+/// Number of heads of the tensor: fewer than `outer` of its consumer if several heads of queries
 /// share keys and values.
 std::int64_t shared_heads(const DataflowGraph& graph, const Tensor& tensor);
 

@@ -72,7 +72,7 @@ class GraphBuilder {
     tensors_.back().value = rows > 0 ? 1 : 0;
     tensors_.back().rows = rows;
   }
-  /// Such a value goes to the next step of a kernel.
+  /// A value that goes to the next step of a kernel.
   void hand_to_next_step(std::int64_t from, std::int64_t to, std::int64_t rows) {
     seams_.push_back({.from = KernelId(static_cast<std::size_t>(from - 1)),
                       .to = KernelId(static_cast<std::size_t>(to - 1)),

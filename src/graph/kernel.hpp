@@ -52,14 +52,14 @@ constexpr auto words(KernelKind) {
   return named<KernelKind>("weight_gemm", "gemm", "elementwise", "elementwise2", "attention");
 }
 
-/// Which mode of a core runs the kernel; the mode decides the cycle formula.
+/// The mode of a core that runs the kernel; it decides the cycle formula.
 enum class Mode : std::uint8_t { Systolic, Simd };
 constexpr auto words(Mode) { return named<Mode>("systolic", "simd"); }
 
 enum class Phase : std::uint8_t { Forward, Backward };
 constexpr auto words(Phase) { return named<Phase>("forward", "backward"); }
 
-/// Over which chips the loops of a kernel are spread (docs/model.md, section 6).
+/// The chips over which the loops of a kernel are spread (docs/model.md, section 6).
 enum class Spread : std::uint8_t {
   Tensor,   ///< one loop, chosen by the sharding, over the tensor dimensions
   Grid,     ///< M over the X and K over the Y of the grid of all chips
@@ -68,10 +68,10 @@ enum class Spread : std::uint8_t {
 constexpr auto words(Spread) { return named<Spread>("tensor", "grid", "machine"); }
 
 enum class CommunicationType : std::uint8_t {
-  AllReduce,          ///< moves `bytes` over the tensor dimensions, once per layer and sample
-  AllGather,          ///< likewise
-  PointToPoint,       ///< likewise
-  GradientAllReduce,  ///< of the kernel's sharded output over the data dimensions, once per step
+  AllReduce,              ///< moves `bytes` over the tensor dimensions, once per layer and sample
+  AllGather,              ///< likewise
+  PointToPoint,           ///< likewise
+  GradientAllReduce,      ///< the kernel's sharded output, over the data dimensions, once per step
   FlatGradientAllReduce,  ///< the same as one group at one bandwidth, the slowest or a given one
   AllToAll,               ///< over all chips of a copy; each sends `bytes` in all
   Transpose,         ///< over all chips of a copy, of a tensor of `bytes` that is spread over them
@@ -84,7 +84,7 @@ constexpr auto words(CommunicationType) {
                                   "transpose", "grid_broadcast", "grid_point_to_point");
 }
 
-/// Whether it is of the kernel's own output, whose size it takes in place of `bytes`.
+/// Whether it exchanges the kernel's own output, whose size replaces `bytes`.
 constexpr bool is_gradient(CommunicationType type) {
   return type == CommunicationType::GradientAllReduce ||
          type == CommunicationType::FlatGradientAllReduce;
@@ -134,7 +134,7 @@ struct Kernel {
   std::int64_t n = 1;
   std::optional<Communication> communication = std::nullopt;
   Bytes memory{};            ///< explicit memory traffic per chip, neither sharded nor tiled
-  std::int64_t repeat = 1;   ///< how often the inputs stream through
+  std::int64_t repeat = 1;   ///< number of times that the inputs stream through
   bool skip_weight = false;  ///< the weight takes no SRAM
   Spread spread = Spread::Tensor;
   /// Takes place at the same time as `communication` over other links: the slower counts.
@@ -142,8 +142,8 @@ struct Kernel {
   /// Explicit memory traffic of all chips of a tensor group: each moves its share.
   Bytes sharded_memory{};
   std::optional<Attention> attention = std::nullopt;  ///< of the kind Attention, and of no other
-  /// FLOP of an output element of an elementwise kernel, which are not counted as FLOP of the
-  /// model; 0: one, which is.
+  /// FLOP of an output element of an elementwise kernel, which do not count as FLOP of the
+  /// model; 0: one FLOP, which counts.
   std::int64_t element_flops = 0;
   /// Stored matrices of M x K, `outer` in use by a sample; 0: only `outer` are stored.
   std::int64_t matrices = 0;
@@ -152,7 +152,7 @@ struct Kernel {
   /// Tokens in the loops `outer` and N together (in K if that sums over tokens) if these have room
   /// for more, as for experts; 0: they are full.
   std::int64_t tokens = 0;
-  /// The kernel whose weight it uses as well, or computes the gradient of: stored there.
+  /// The kernel that stores the weight, if this one uses the same weight or computes its gradient.
   std::optional<KernelId> weight_of = std::nullopt;
   /// In a backward kernel: the forward kernel whose gradients it computes, or helps to compute; by
   /// default `weight_of`.
@@ -193,7 +193,7 @@ struct Tensor {
   KernelId from;
   KernelId to;
   int operand = 1;  ///< 1 or 2: which input of `to` it is; see most_operands
-  /// Which output of `from` it carries.  Tensors of one kernel with the same number are
+  /// The output of `from` that it carries.  Tensors of one kernel with the same number are
   /// one value with several consumers; -1: a value of its own, the whole output.
   std::int32_t value = -1;
   std::int64_t rows = 0;  ///< rows (outer * M) of a value that is another part; 0: all
@@ -216,8 +216,8 @@ Flops kernel_flops(const Kernel& kernel);
 /// Pairs of a query and a key that a head of fused attention multiplies.
 double scored_pairs(const Kernel& kernel);
 
-/// Iterations of the loops of a kernel for one sample, as a double since they may be very
-/// many.
+/// Iterations of the loops of a kernel for one sample, as a double since their number may be
+/// large.
 double iterations(const Kernel& kernel);
 /// More would leave 64-bit integers: 2^62.
 inline constexpr double kMostIterations = 4611686018427387904.0;

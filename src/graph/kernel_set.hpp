@@ -74,7 +74,7 @@ class KernelSet {
     return false;
   }
 
-  /// Whether it contains all that these two have in common.
+  /// Whether it contains the intersection of the two sets.
   [[nodiscard]] bool contains_common(const KernelSet& a, const KernelSet& b) const {
     const std::uint64_t* const own = data();
     const std::uint64_t* const of_a = a.data();
@@ -96,7 +96,7 @@ class KernelSet {
     }
   }
 
-  /// Calls `visit` for every member that the other set has, too.
+  /// Calls `visit` for every member of the intersection with the other set.
   template <class Visit>
   void for_each_common(const KernelSet& other, Visit visit) const {
     const std::uint64_t* const own = data();
@@ -109,7 +109,7 @@ class KernelSet {
   }
 
   [[nodiscard]] std::size_t size() const { return size_of_common(*this); }
-  /// The number of members that the other set has, too.
+  /// The number of members of the intersection with the other set.
   [[nodiscard]] std::size_t size_of_common(const KernelSet& other) const {
     const std::uint64_t* const own = data();
     const std::uint64_t* const its = other.data();
@@ -203,7 +203,7 @@ struct KernelSetHash {
 class KernelList {
  public:
   KernelList() = default;
-  /// In any order, each once.
+  /// The members in any order, each once.
   explicit KernelList(std::span<const std::uint32_t> kernels)
       : kernels_(kernels.begin(), kernels.end()) {
     std::sort(kernels_.begin(), kernels_.end());

@@ -35,7 +35,7 @@ struct LoopPair {
     return static_cast<std::size_t>(loops[1]) * kLoops + static_cast<std::size_t>(loops[0]);
   }
   [[nodiscard]] constexpr bool has(Loop loop) const { return loops[0] == loop || loops[1] == loop; }
-  /// Whether it leaves the second axis alone.
+  /// Whether no loop is divided along the second axis.
   [[nodiscard]] constexpr bool is_single() const { return loops[1] == Loop::None; }
 
   friend constexpr bool operator==(LoopPair, LoopPair) = default;

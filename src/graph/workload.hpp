@@ -43,14 +43,14 @@ constexpr auto words(NetworkUse) { return named<NetworkUse>("free", "tensor", "d
 
 /// A request to a served model, for its latency and rate (docs/model.md, section 7).
 struct Serving {
-  bool decode = false;      ///< a sample is one token of many; else it is a prompt
+  bool decode = false;      ///< true: a sample is one token that follows others; false: a prompt
   std::int64_t tokens = 1;  ///< tokens of a sample
-  Bytes boundary{};         ///< bytes that a stage hands the next for it; tensor chips share them
+  Bytes boundary{};         ///< bytes of a request from stage to stage; tensor chips divide them
 
   friend bool operator==(const Serving&, const Serving&) = default;
 };
 
-/// The embedding tables of a recommendation model.  What it costs depends on their
+/// The embedding tables of a recommendation model.  Costs depend on their
 /// product alone, which is in `Workload::stored`.
 struct EmbeddingTables {
   std::int64_t tables = 1;

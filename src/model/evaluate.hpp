@@ -1,5 +1,5 @@
 #pragma once
-// The cost of a mapping, or the reason why it does not fit: the plain model, unhurried.
+// The cost of a mapping, or the reason why it does not fit: the model without optimisations.
 //
 // evaluate adds up a complete mapping from the problem anew: no bound, no table and no partial sum
 // of the search takes part.  Every result of a search is costed again by it.  Both get the costs of

@@ -21,7 +21,7 @@ std::optional<StatedPeak> peak_of(const Problem& problem, const Kernel& kernel);
 /// kernel whose format has no peak, and then changes nothing; without stated peaks it does nothing.
 std::optional<KernelId> set_kernel_rates(Problem& problem);
 
-/// Sets what HPL and FFT move between memory and the chip, which must have its SRAM.
+/// Sets the bytes of HPL and FFT between memory and the chip, which must have its SRAM.
 void set_out_of_core_traffic(Problem& problem);
 
 /// Sets whether arrays take time to load what stays in them.

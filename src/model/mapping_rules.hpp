@@ -1,5 +1,5 @@
 #pragma once
-// The rules that a mapping must keep whatever it costs: its form, and where the kernels of each
+// The rules that a mapping must keep apart from costs: its form, and where the kernels of each
 // phase may be (docs/model.md (11)).
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// The objectives of mappings: all that a search, the reader of configs and reports take from an
-// objective is one row of a table.
+// The objectives of mappings: all properties of an objective that search, configs and reports use
+// are one row of a table.
 
 #include <array>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// Everything a solve is about: a workload, a machine, how it executes, which
-// equations hold and which decisions are already taken.  An immutable value
-// from loading on; shared by const reference.
+// The input of a search: a workload, a machine, the execution, the variant of the
+// equations and the decisions that are given.  An immutable value
+// after loading; shared by const reference.
 
 #include <algorithm>
 #include <array>
@@ -57,7 +57,7 @@ enum class SplitPhases : std::uint8_t {
 };
 enum class VirtualStages : std::uint8_t { Layers, LayersMinusOne, Fixed };
 enum class ConversionBytes : std::uint8_t { Full, Shard };
-/// How often weights come from memory.
+/// How often weights are read from memory.
 enum class WeightTraffic : std::uint8_t {
   Resident,   ///< never
   PerSample,  ///< for every sample
@@ -75,22 +75,22 @@ enum class LayerSeams : std::uint8_t {
 };
 /// Whether graphs that configs write out are refused if their shapes disagree.
 enum class Shapes : std::uint8_t { Checked, Unchecked };
-/// How long an all-to-all over the whole machine takes.
+/// The time of an all-to-all over the whole machine.
 enum class AllToAllTime : std::uint8_t {
   PerDimension,  ///< the slowest dimension, all of them working in a pipeline
   Bisection,     ///< the pairs on both sides of a cut, over the links it cuts
 };
-/// Which exchanges pay the latencies of the links.
+/// The exchanges that pay the latencies of the links.
 enum class LatencyRule : std::uint8_t {
   Hops,        ///< all of them, over the hops of the topology
   AllReduces,  ///< all-reduces of kernels, 2 (n - 1) hops whatever the topology
 };
-/// Which links and ports of switches are paid for.
+/// The links and ports of switches that are paid for.
 enum class LinkCount : std::uint8_t {
   PerChip,   ///< those that every chip has, as times count them
   PerGroup,  ///< of outer dimensions one for each group that they join
 };
-/// How long the pipeline of a step takes.
+/// The time of the pipeline of a step.
 enum class PipelineTime : std::uint8_t {
   Schedule,  ///< the exact time of the schedule, with the hops of one micro-batch
   Bubble,    ///< the bubble factor, which is exact if micro-batches are no fewer than stages
@@ -98,7 +98,7 @@ enum class PipelineTime : std::uint8_t {
 /// The content of the SRAM while a kernel runs alone.
 enum class LoneKernels : std::uint8_t {
   Streamed,  ///< pieces of any size that fits
-  Whole,     ///< all of a tile's inputs, and its output unless the weight is cut
+  Whole,     ///< all inputs of a tile, and its output unless the weight is cut
 };
 /// The repeated loads of the pieces of a weight that is cut.
 enum class WeightPieces : std::uint8_t {
@@ -106,7 +106,7 @@ enum class WeightPieces : std::uint8_t {
   Reread,     ///< each piece the inputs, and every micro-batch the weight
   Published,  ///< for each piece all inputs and outputs of the kernel
 };
-/// Which dimensions of the network span the grid of the chips.
+/// The dimensions of the network that span the grid of the chips.
 enum class GridSides : std::uint8_t {
   Members,  ///< dimensions with members; messages along a side take its links
   All,      ///< all, and the first two have the links
@@ -132,7 +132,7 @@ enum class GatherOrder : std::uint8_t {
   InTurn,  ///< one after the other, from the inside out
   AtOnce,  ///< all of them, on parts of the data in different orders
 };
-/// How many pairs of n chips have messages that cross a bisection.
+/// The number of pairs of n chips whose messages cross a bisection.
 enum class PairCount : std::uint8_t {
   HalfSquare,     ///< n^2 / 2
   QuarterSquare,  ///< n^2 / 4

@@ -42,10 +42,10 @@ std::string proved_for(const Scope& scope);
 /// "other shardings (search.sharding: joint) were not tried"; the scope is not empty.
 std::string untried(const Scope& scope);
 
-/// In the words of reports and results; nothing where all counts.
+/// In the words of reports and results; empty if everything is counted.
 std::vector<std::string_view> not_counted_in_memory(const Problem& problem);
 
-/// Logarithms to base 10 of how many choices there are, rules between them not looked at: as the
+/// Logarithms to base 10 of the numbers of choices, without the rules between them: as the
 /// DFModel paper (Ko et al.) counts its space of 10^295.
 struct DesignSpace {
   double shardings = 0.0;         ///< loops of every kernel

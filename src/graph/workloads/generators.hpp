@@ -34,11 +34,11 @@ std::int64_t llm_coupled_rows(std::string_view kernel);
 /// embedding tables spread over the chips of a copy.
 struct DlrmShape {
   std::int64_t mlp = 0;          ///< width
-  std::int64_t bottom = 0;       ///< MLPs before the embeddings join, at least 1
-  std::int64_t top = 0;          ///< MLPs after
+  std::int64_t bottom = 0;       ///< number of MLPs before the embeddings are joined, at least 1
+  std::int64_t top = 0;          ///< number of MLPs after the embeddings are joined
   std::int64_t local_batch = 0;  ///< samples of one chip at a time
-  Bytes all_to_all{};            ///< bytes one chip sends in all when embeddings change hands
-  Bytes memory{};                ///< bytes it reads from tables, or writes, meanwhile
+  Bytes all_to_all{};            ///< bytes that one chip sends in the all-to-all of embeddings
+  Bytes memory{};                ///< bytes that it reads from tables or writes to them
 };
 
 /// The chain of bottom + top MLPs.

@@ -28,7 +28,7 @@ struct ModelShape {
   std::int64_t layers = 1;
 };
 
-/// Which activations the backward pass computes again.
+/// The activations that the backward pass computes again.
 enum class Recompute : std::uint8_t { Full, Attention, None };
 
 /// How tensor parallelism sums: all-reduce; all-reduce inside a stage and split to the next
@@ -92,7 +92,7 @@ constexpr auto words(Overlap) { return named<Overlap>("none", "ring", "pipe"); }
                                (network.bandwidth * measured.efficiency);
 }
 
-/// The counts of a schedule, as the factors of times and sizes that they are.
+/// The counts of a schedule, as doubles, since they are factors of times and sizes.
 struct Schedule {
   double blocks = 1.0;  ///< of the first stage, which has the most
   double chunks = 1.0;

@@ -12,12 +12,12 @@ struct StepTime {
   Seconds backward{};
   Seconds recompute{};
   Seconds optimizer{};
-  Seconds tensor{};        ///< waited for exchanges of tensor groups
+  Seconds tensor{};        ///< exposed exchanges of tensor groups
   Seconds tensor_again{};  ///< likewise for repeated exchanges
   Seconds pipeline{};      ///< transfers from stage to stage
   Seconds bubble{};        ///< stages wait for each other
-  Seconds data{};          ///< waited for the sums of gradients
-  Seconds offload{};       ///< waited for the second memory
+  Seconds data{};          ///< exposed sums of gradients
+  Seconds offload{};       ///< exposed copies of the second memory
 
   /// In this order: with a lesser part the sum is never greater, whatever the rounding.
   [[nodiscard]] Seconds total() const {

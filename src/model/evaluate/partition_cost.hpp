@@ -25,8 +25,8 @@ struct PartitionMembers {
   std::vector<TensorId> tensors;  ///< with their producer or their consumer in it, or both
 };
 
-/// The partitions that hold a kernel, by ascending index.  Takes as long as there are kernels
-/// and tensors, whatever the indices.
+/// The partitions that contain a kernel, by ascending index.  Takes time linear in the kernels
+/// and tensors, for any indices.
 std::vector<PartitionMembers> members_of_partitions(const DataflowGraph& graph,
                                                     const std::vector<std::int64_t>& partition);
 
@@ -56,7 +56,7 @@ struct PartitionParts {
 };
 
 /// Costs one partition after the other, and allocates cores where the mapping gives none.
-/// Refers to all it is made from.
+/// Keeps references to its arguments.
 class PartitionEvaluator {
  public:
   PartitionEvaluator(const Problem& problem, const LayerCosts& costs, const Mapping& mapping);
@@ -79,7 +79,7 @@ class PartitionEvaluator {
   [[nodiscard]] const std::vector<CoreGrid>& grids() const { return grids_; }
 
  private:
-  /// Which ends of a tensor are in the partition.
+  /// The ends of a tensor that are in the partition.
   struct Ends {
     bool produced = false;
     bool consumed = false;

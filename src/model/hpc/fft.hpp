@@ -13,14 +13,14 @@
 
 namespace dfsearch {
 
-/// How the points lie on the chips.
+/// The division of the points among the chips.
 enum class FftLayout : std::uint8_t {
   Slab,    ///< cut along one dimension: one transposition among all chips
   Pencil,  ///< cut along two: one transposition along each side of the grid
 };
 constexpr auto words(FftLayout) { return named<FftLayout>("slab", "pencil"); }
 
-/// Times that the data of transforms of `points` points passes through memory, in and out, when
+/// Number of passes of the data of `points` points through memory, in and out, when
 /// `fast` bytes hold the points of a pass.
 std::int64_t fft_passes(std::int64_t points, Bytes fast, Bytes element);
 

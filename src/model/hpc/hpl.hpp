@@ -13,7 +13,7 @@ namespace dfsearch {
 
 struct HplRates {
   FlopsPerSecond product{};  ///< of a wide product
-  double half = 0.0;         ///< block that reaches half of it
+  double half = 0.0;         ///< block at which products reach half of this rate
   FlopsPerSecond panel{};    ///< of the factorization of a panel
   /// Memory of a process; without it products alone count.
   BytesPerSecond memory = BytesPerSecond::infinity();
@@ -47,7 +47,7 @@ struct HplStep {
 struct HplTime {
   Seconds time{};
   std::int64_t steps = 0;
-  std::int64_t waits = 0;  ///< steps that wait for the panel
+  std::int64_t waits = 0;  ///< number of steps that wait for the panel
 };
 
 /// FLOP that a run is credited with.

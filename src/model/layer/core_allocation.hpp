@@ -45,8 +45,8 @@ std::vector<CoreOption> core_options(const Kernel& kernel, const Shard& shard,
 std::vector<CoreOption> pareto_options(std::vector<CoreOption>&& all, std::int64_t cores);
 
 /// Lists of options by the shapes they are for, to share among layers that differ
-/// in other decisions.  Any thread may use it; a full cache forgets nothing and learns
-/// nothing.
+/// in other decisions.  Any thread may use it; a full cache keeps its lists and adds
+/// no more.
 class CoreOptionsCache {
  public:
   using List = std::shared_ptr<const std::vector<CoreOption>>;

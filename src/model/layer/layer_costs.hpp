@@ -83,10 +83,10 @@ class LayerCosts {
   [[nodiscard]] Ticks seam_transfer(std::size_t seam) const;
   /// The time of the kernel's explicit memory traffic alone.
   [[nodiscard]] Ticks own_memory(KernelId kernel) const;
-  /// Own memory traffic with the values that layers, or steps, hand each other there, those that no
+  /// Own memory traffic with the values that pass between layers or steps in memory, those that no
   /// SRAM holds, and the latency of all steps but one.
   [[nodiscard]] Ticks explicit_memory(KernelId kernel) const;
-  /// Whether weights are loaded from memory, whatever is still decided.
+  /// Whether weights are loaded from memory for all decisions that are left.
   [[nodiscard]] bool loads_weights() const;
   /// Whether the weights of one stage are loaded; its kernels are all kernels unless stages divide
   /// the graph.
@@ -96,7 +96,7 @@ class LayerCosts {
   [[nodiscard]] Ticks handed_on(Bytes tile) const;
   /// The time of a sample for loading the weight, in a stage that loads weights.
   [[nodiscard]] Ticks weight_load(KernelId kernel) const;
-  /// Likewise under one of its loops.
+  /// Likewise for one of its loops.
   [[nodiscard]] Seconds weight_load(KernelId kernel, LoopPair loop) const;
   /// The traffic of a sample for reading the weight again at each step, in such a stage, where it
   /// does not stay (DataflowGraph::turn).
@@ -112,7 +112,7 @@ class LayerCosts {
   /// The bytes of its weights in the memory; nothing out of core.
   [[nodiscard]] Bytes stored_weight(KernelId kernel) const;
   [[nodiscard]] Bytes tile_bytes(TensorId tensor) const { return tile_bytes_[tensor.index()]; }
-  /// The bytes of the kernel in the SRAM beside its weight, whatever shares its partition: values
+  /// The bytes of the kernel in the SRAM beside its weight, in any partition: values
   /// that layers hand each other, and keys and values of all tokens.  Nothing out of core.
   struct Held {
     Bytes inputs{};

@@ -20,11 +20,11 @@ struct LoneKernel {
   Bytes outputs{};
   Bytes weight{};
   bool has_pieces = false;
-  bool streams = false;  ///< in pieces of whatever size fits
+  bool streams = false;  ///< in pieces of any size that fits
 
   /// Whether it overflows the SRAM, so that no other kernel can ever share its partition.
   [[nodiscard]] bool must_be_alone(Bytes sram) const { return inputs + outputs + weight > sram; }
-  /// Whether it fits all the same: docs/model.md (32).
+  /// Whether it fits in pieces: docs/model.md (32).
   [[nodiscard]] bool fits_in_pieces(Bytes sram) const {
     return must_be_alone(sram) && (streams || may_split_weight(sram));
   }
@@ -32,11 +32,11 @@ struct LoneKernel {
   [[nodiscard]] bool may_split_weight(Bytes sram) const {
     return must_be_alone(sram) && has_pieces && inputs < sram;
   }
-  /// In how many pieces its weight is cut, and its output with it: docs/model.md (32).
+  /// The number of pieces of its weight, and of its output with it: docs/model.md (32).
   [[nodiscard]] double pieces(Bytes sram) const {
     return may_split_weight(sram) ? std::ceil((outputs + weight) / (sram - inputs)) : 1.0;
   }
-  /// Bytes that must fit however the weight, and the output with it, is cut, unless it streams.
+  /// Bytes that must fit for any cut of the weight and the output, unless the kernel streams.
   [[nodiscard]] Bytes least() const { return has_pieces ? inputs : inputs + outputs; }
 };
 

@@ -11,7 +11,7 @@
 
 namespace dfsearch {
 
-/// How long communication over all dimensions of the network takes, whatever they
+/// The times of communication over all dimensions of the network, for any strategies that they
 /// serve.  Immutable.
 class MachineNetwork {
  public:

@@ -48,14 +48,14 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b +
 // docs/model.md (58)
 inline Shard Shard::of_step() const { return {.m = m, .k = k, .n = ceil_div(n, steps)}; }
 
-/// Over how many chips kernels are spread, each in its own way (Spread).  The
+/// The numbers of chips over which kernels are spread, by Spread.  The
 /// chips of a copy form a grid of X x Y: Y is the outermost dimension with members (or of
 /// all), X all others.
 struct ChipGrid {
   std::int64_t tensor = 1;  ///< tensor degree
   std::int64_t x = 1;
   std::int64_t y = 1;
-  bool splits_heads = false;  ///< rows are divided, whatever `outer` counts (Shards::Even)
+  bool splits_heads = false;  ///< rows are divided, also within one of `outer` (Shards::Even)
   std::int64_t second = 1;    ///< the part of `tensor` that lies along a second axis
 
   [[nodiscard]] std::int64_t chips() const { return x * y; }
@@ -63,7 +63,7 @@ struct ChipGrid {
   [[nodiscard]] std::int64_t members(std::size_t axis) const {
     return axis == 0 ? tensor / second : second;
   }
-  /// In how many parts the axes that have this loop divide it.
+  /// The number of parts into which the axes that have this loop divide it.
   [[nodiscard]] std::int64_t parts(LoopPair sharding, Loop loop) const {
     std::int64_t parts = 1;
     for (std::size_t axis = 0; axis < kTensorAxes; ++axis) {
@@ -93,7 +93,7 @@ std::int64_t heads_held(std::int64_t outer, std::int64_t shared, std::int64_t ch
 
 /// The bytes of the output, and of every tensor that carries all of it.
 Bytes output_bytes(const Shard& shard, Bytes word);
-/// The rows and columns of one tile of a tensor on one chip, if its producer is sharded so, and its
+/// The rows and columns of one tile of a tensor on one chip, if its producer has the shard, and its
 /// bytes.
 Shard tensor_shard(const DataflowGraph& graph, const Tensor& tensor, LoopPair sharding,
                    const ChipGrid& grid, std::int64_t tiles);

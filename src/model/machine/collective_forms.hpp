@@ -72,8 +72,8 @@ struct NcclShares {
   std::string_view chip;
   double ll, ll128, simple;  ///< shares of the link
   double of_two, of_four;    ///< factors on the next and the simple one, of two and up to four
-  double all_to_all;         ///< in place of the simple one
-  double slow;               ///< factor on the starts
+  double all_to_all;         ///< replaces `simple` for an all-to-all
+  double slow;               ///< factor on base and hops
   double nvls;               ///< share in the switch; 0: it does not reduce
   Seconds nvls_start;
   BytesPerSecond link;

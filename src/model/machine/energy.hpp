@@ -19,7 +19,7 @@ struct FlopEnergies {
 
 /// Energies and powers of a chip.
 struct EnergyRates {
-  Watts idle{};  ///< static, whatever it does
+  Watts idle{};  ///< static, with and without work
   Watts host{};  ///< share of a chip in the rest of its node
   FlopEnergies flop;
   JoulesPerByte memory{};

@@ -35,7 +35,7 @@ struct Offload {
 enum class Strategy : std::uint8_t { Tensor, Pipeline, Data };
 constexpr auto words(Strategy) { return named<Strategy>("tensor", "pipeline", "data"); }
 
-/// Which operand of a product stays in the arrays of the cores while the others stream.
+/// The operand of a product that stays in the arrays of the cores while the others stream.
 enum class Dataflow : std::uint8_t {
   Output,
   Weight,
@@ -129,7 +129,7 @@ struct RateByPeak {
 
 struct Price {
   Dollars accelerator{};                  ///< per chip
-  std::optional<RateByPeak> by_peak;      ///< where it goes by the peak
+  std::optional<RateByPeak> by_peak;      ///< if it depends on the peak
   DollarsPerBandwidth memory{};           ///< per chip
   std::vector<DollarsPerBandwidth> link;  ///< per dimension
   DollarsPerBandwidth switch_port{};

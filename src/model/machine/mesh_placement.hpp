@@ -14,12 +14,12 @@ namespace dfsearch {
 
 /// The messages that share a link.
 enum class MeshSharing : std::uint8_t {
-  Own,  ///< messages of one axis: axes do not talk at once
+  Own,  ///< messages of one axis: axes do not communicate at the same time
   All,  ///< messages of all axes
 };
 constexpr auto words(MeshSharing) { return named<MeshSharing>("own", "all"); }
 
-/// width x height chips, each joined to those beside, above and below it.
+/// width x height chips, each joined to its neighbours in its row and column.
 struct Mesh {
   std::int64_t width = 1;
   std::int64_t height = 1;
@@ -29,13 +29,13 @@ struct Mesh {
   [[nodiscard]] std::int64_t chips() const { return width * height; }
 };
 
-/// The members of an axis talk to the next one and, unless it is open, the last to the first.
+/// Each member of an axis sends to the next one and, unless it is open, the last to the first.
 struct MeshAxis {
   std::int64_t extent = 1;
   bool open = false;
 };
 
-/// Which lines are filled one after the other, and whether odd ones are filled from their end.
+/// The lines that are filled one after the other, and whether odd ones are filled from their end.
 enum class MeshFill : std::uint8_t { Straight, Snake, Rows, SnakeRows };
 constexpr auto words(MeshFill) {
   return named<MeshFill>("straight", "snake", "rows", "snake_rows");

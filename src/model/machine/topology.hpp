@@ -1,5 +1,5 @@
 #pragma once
-// How the members of a network dimension are joined: all that times, latencies and amounts to pay
+// How the members of a network dimension are joined: all that times, latencies and prices
 // take from the topology is one row of a table (docs/model.md, sections 5 and 8).
 
 #include <array>

@@ -22,7 +22,7 @@ struct States {
   double master = 4.0;
   double moments = 8.0;
   double step = 0.0;    ///< beside them while the optimizer works
-  double buffer = 0.0;  ///< more of a gradient where replicas divide the optimizer
+  double buffer = 0.0;  ///< further bytes of a gradient if replicas divide the optimizer
 
   friend bool operator==(const States&, const States&) = default;
 };
@@ -51,7 +51,7 @@ inline constexpr std::size_t kLossKinds = words(LossKind{}).size();
 
 struct Loss {
   LossKind kind = LossKind::Whole;
-  std::int64_t chunk = 1024;  ///< tokens at once, if it is by chunks
+  std::int64_t chunk = 1024;  ///< tokens of a chunk of the loss
 
   friend bool operator==(const Loss&, const Loss&) = default;
 };
@@ -70,7 +70,7 @@ enum class Recompute : std::uint8_t {
   Selective = 1,  ///< the scores of attention that is not fused, or what else is in core_attn
   Full = 1 << kModules,
   EverySecondProduct,
-  Unknown,  ///< not told: as Full, at the high end of memory as None
+  Unknown,  ///< not known: as Full, at the high end of memory as None
 };
 constexpr Recompute listed(Module module) {
   return static_cast<Recompute>(1U << static_cast<unsigned>(module));

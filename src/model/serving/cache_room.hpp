@@ -1,5 +1,5 @@
 #pragma once
-// The memory of a deployment by its parts, and the requests that its caches have room for, as
+// The memory of a deployment by its parts, and the requests for which its caches have room, as
 // servers print them when they start (docs/serving.md, section 3).
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// Continuous batching in its steady state: users who each wait for an answer and ask again, or
-// requests that come at random, on one rank (docs/serving.md, section 4).  Times are seconds;
+// Continuous batching in its steady state: users who each send requests one after the other, or
+// requests that arrive at random, on one rank (docs/serving.md, section 4).  Times are seconds;
 // counts of users are real numbers of at least 1.
 
 #include <cstdint>
@@ -16,16 +16,16 @@ struct Loop {
   double gained = 1.0;           ///< tokens of a pass
   double checked = 1.0;          ///< tokens that a request that decodes adds to an iteration
   double chunk = 0.0;            ///< tokens of prefill in an iteration that has some
-  double budget = 0.0;  ///< tokens of an iteration, which leave the chunk; 0: `chunk` counts
-  double spread = 0.0;  ///< of lengths, which are even in (1 - spread .. 1 + spread) of their mean
-  double ranks = 1.0;   ///< that wait for each other and prefill in iterations of their own
+  double budget = 0.0;         ///< tokens of an iteration, which leave the chunk; 0: `chunk` counts
+  double spread = 0.0;         ///< of lengths, uniform in (1 - spread .. 1 + spread) of their mean
+  double ranks = 1.0;          ///< that wait for each other and prefill in iterations of their own
   bool whole_prompts = false;  ///< an iteration takes no parts of prompts that it has room for
-  /// Tokens of recorded iterations without prefill, ascending; null: any number is one.
+  /// Tokens of recorded iterations without prefill, ascending; null: all numbers are recorded.
   const std::vector<std::int64_t>* graphs = nullptr;
 
   [[nodiscard]] double steps() const { return means->steps / gained; }
   [[nodiscard]] double chunk_beside(double requests) const;
-  /// Iterations that a prompt passes alone, at least 1.
+  /// Iterations of a lone prompt, at least 1.
   [[nodiscard]] double turns(double of_chunk) const;
   /// Iterations that a prompt costs if each chunk is full.
   [[nodiscard]] double least_cost(double of_chunk) const {
@@ -38,7 +38,7 @@ struct Loop {
 
 /// The mix of a loop with `users` of them served.
 struct LoopMix {
-  double share = 0.0;     ///< of the iterations that take a chunk along
+  double share = 0.0;     ///< of iterations with a chunk of prefill
   double cost = 1.0;      ///< iterations that a prompt costs
   double filling = 0.0;   ///< requests in prefill in such an iteration
   double decoding = 0.0;  ///< requests that decode in it

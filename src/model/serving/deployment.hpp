@@ -33,7 +33,7 @@ struct Structure {
   friend auto operator<=>(const Structure&, const Structure&) = default;
 };
 
-/// Replicas that do the same.
+/// Equal replicas.
 struct Role {
   Structure structure;
   std::int64_t replicas = 1;
@@ -79,7 +79,7 @@ class BrokenLimits {
 /// Times in seconds, sizes in bytes, rates a second; figures of the other mode are 0.
 struct Figures {
   double ttft = 0.0;
-  double ttft_99 = 0.0;  ///< about the TTFT that 99 in 100 requests keep; `evaluate` alone gives it
+  double ttft_99 = 0.0;  ///< approximate TTFT of the 99th percentile; only `evaluate` computes it
   double tpot = 0.0;
   double e2e = 0.0;
   double iteration = 0.0;        ///< of a request that decodes: all stages

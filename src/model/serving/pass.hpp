@@ -18,7 +18,7 @@
 
 namespace dfsearch::serving {
 
-/// Tokens of a rank that pass, in one go.
+/// Tokens of a rank in one pass.
 struct PassWork {
   double requests = 0.0;           ///< that decode
   double tokens_of_request = 1.0;  ///< of each of them: more than one are checked drafts
@@ -28,7 +28,7 @@ struct PassWork {
   [[nodiscard]] double tokens() const { return requests * tokens_of_request + prefill.tokens; }
 };
 
-/// Seconds until the next pass may follow, and until this one is through.
+/// Seconds until the next pass may begin, and until this one ends.
 struct PassTime {
   double period = 0.0;
   double latency = 0.0;
@@ -57,7 +57,7 @@ struct LeastTimes {
 /// Immutable; any thread.
 class Pass {
  public:
-  /// The structure has heads, layers, experts and links for its degrees (see legal()).
+  /// The degrees of the structure fit heads, layers, experts and links (see legal()).
   Pass(const Task& task, const Transformer& model, const Means& means, const Structure& structure);
 
   /// (5) to (8) of docs/serving.md.  Never falls if any number of the work rises.

@@ -27,7 +27,7 @@ struct Scores {
   double entries = 0.0;  ///< of the cache that are read
 };
 
-/// The prefill that an iteration or a pass takes along.
+/// The prefill that is part of an iteration or a pass.
 struct PrefillWork {
   double tokens = 0.0;
   double requests = 0.0;  ///< that get their first token
@@ -74,7 +74,7 @@ inline std::array<double, kSights> sights(const Transformer& model, std::int64_t
 struct Seen {
   double pairs = 0.0;    ///< of a prefill, causal
   double context = 0.0;  ///< of a step after the first token
-  double grown = 0.0;    ///< that a running request may grow to, by its time
+  double grown = 0.0;    ///< final length of a running request, weighted by its time
   double longest = 0.0;
   double input = 0.0;
 };
@@ -103,7 +103,7 @@ struct Means {
   std::vector<RequestClass> classes_;  // shares add up to 1
 };
 
-/// (13): tokens that a running request is given in the cache of a model with such windows.
+/// (13): tokens of cache reserved for a running request of a model with such windows.
 Cached reserved_tokens(const Task& task, const Means& means, const Views& views);
 
 /// The mean wait of M/D/1 in units of its service; infinite from a load of 1 on.

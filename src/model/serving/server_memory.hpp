@@ -1,6 +1,6 @@
 #pragma once
 // The memory of a chip that serves: the space beside weights and caches which a release of an
-// engine takes, and the tokens of cache that it finds room for (docs/serving.md, section 3).
+// engine takes, and the tokens of cache that fit (docs/serving.md, section 3).
 
 #include <cstdint>
 #include <optional>
@@ -47,7 +47,7 @@ struct IterationSize {
 /// Bytes of the fullest chip.
 struct ServerMemory {
   double weights = 0.0;
-  double activation = 0.0;  ///< of the pass that measures it at the start
+  double activation = 0.0;  ///< of the largest pass, which the server runs at its start
   double outside = 0.0;     ///< context, libraries and exchanges
   double graphs = 0.0;      ///< that count within the share
   double cache = 0.0;       ///< room for caches; below 0: the rest does not fit
@@ -65,7 +65,7 @@ struct ServerChip {
 double utilization_of(Release release, double total);
 /// Requests at once, of releases whose start depends on them.
 std::int64_t max_seqs_of(Release release, double total);
-/// The bytes that the weights of experts of `mxfp4` take for each of their own: rows are padded.
+/// Stored over real bytes of the weights of experts in `mxfp4`, whose rows are padded.
 double padding_of(Release release);
 /// Whether all layers have pages of one size, so that a state takes a page.
 bool has_pages(Release release);

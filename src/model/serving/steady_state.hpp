@@ -41,7 +41,7 @@ struct Decoding {
   double makespan = 0.0;        ///< of a job
   double memory = 0.0;
   double margin = 0.0;  ///< relative excess over a limit that a bound allows for its rounding
-  /// A request takes no less at this and any smaller batch; nothing unless energies are asked for.
+  /// Least work of a request at this and any smaller batch; nothing if energies are not needed.
   EnergyWork least_work;
 
   /// Requests that decode in an iteration, with a chunk of prefill or without.
@@ -70,7 +70,7 @@ class Decoder {
   [[nodiscard]] Decoding at(std::int64_t batch, std::int64_t replicas) const;
   /// A replica of `role` with the running requests of `figures`, at least one.
   [[nodiscard]] Decoding at(const Role& role, const Figures& figures) const;
-  /// Whether the figures depend on the replicas: there are users or a rate to share.
+  /// Whether the figures depend on the number of replicas, which share users or a rate.
   [[nodiscard]] bool is_loaded() const {
     return chunk_ > 0 && (task_.concurrency || task_.rate || task_.num_requests);
   }
@@ -222,7 +222,7 @@ Figures aggregated(const Task& task, const Means& means, const Decoders& decoder
 Figures disaggregated(const Task& task, const Means& means, const Prefillers& prefillers,
                       const Decoders& decoders, const Handover& handover);
 
-/// The judge: everything anew from the deployment alone.
+/// Computes all figures anew from the deployment alone.
 Figures evaluate(const Task& task, const Deployment& deployment);
 
 /// A lower bound on the chip-seconds of a request with `tpot` for each token, or on its dollars

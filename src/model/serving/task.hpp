@@ -155,7 +155,7 @@ struct ScanShares {
   Seconds start{10e-6};       ///< least time of a layer in a pass
 };
 
-/// How tokens get to experts if ranks have requests of their own.  Gather: each rank gets all
+/// How tokens are sent to experts if ranks have requests of their own.  Gather: each rank gets all
 /// tokens and adds up its part; AllToAll: tokens go to the chips of their experts and back.
 enum class Exchange : std::uint8_t { AllToAll, Gather };
 constexpr auto words(Exchange) { return named<Exchange>("all_to_all", "gather"); }
@@ -309,7 +309,7 @@ constexpr bool more_is_better(Objective objective) {
 enum class FrontAxis : std::uint8_t { ThroughputPerChip, Cost };
 constexpr auto words(FrontAxis) { return named<FrontAxis>("throughput_per_chip", "cost"); }
 
-/// The cache that a running request is given: its final size, the mean, or the longest.
+/// The cache reserved for a running request: its final length, the mean, or the longest.
 enum class CacheReserve : std::uint8_t { Full, Mean, Max };
 constexpr auto words(CacheReserve) { return named<CacheReserve>("full", "mean", "max"); }
 
@@ -340,7 +340,7 @@ struct Limits {
 struct Task {
   Transformer model;
   std::vector<RequestClass> requests;
-  std::optional<double> rate;         ///< requests a second that are to be served
+  std::optional<double> rate;         ///< requests a second that the deployment has to serve
   std::optional<double> concurrency;  ///< users; each sends a request when the last one is answered
   std::optional<double> rounds;       ///< requests of a user; they begin with a burst
   std::optional<double> num_requests = {};  ///< of a job, all at once; nothing: a load without end

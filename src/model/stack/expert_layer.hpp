@@ -1,6 +1,6 @@
 #pragma once
 // A layer of experts by the software of a stack: the time that the host needs to issue it, the
-// words that rows are moved by, and exchanges beside other work (docs/truth.md, section 11).
+// words that rows move, and exchanges that overlap with other work (docs/truth.md, section 11).
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ struct HostTimes {
 /// docs/truth.md (17)
 HostTimes expert_host(const Setup& setup, const Switches& switches, double local_experts,
                       double halves = 2.0);
-/// Issues another layer with `beside` more for each direction.
+/// Issues another layer, with `beside` added in each direction.
 HostTimes dense_host(const Setup& setup, const Switches& switches, Seconds beside,
                      double halves = 2.0);
 

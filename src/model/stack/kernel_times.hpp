@@ -1,6 +1,6 @@
 #pragma once
 
-// How long one kernel takes on a measured chip (docs/truth.md, section 1).
+// The time of one kernel on a measured chip (docs/truth.md, section 1).
 
 #include <algorithm>
 #include <cmath>
@@ -59,8 +59,8 @@ inline constexpr double kExposedHops = 0.3;
 /// The least share of the exchanges of replicas that is exposed.
 inline constexpr double kLeastExposed = 0.1;
 
-/// At least the greater of both, at most their sum, and never less if one of them is more.  The
-/// greater the exponent, the better each hides the other.
+/// At least the greater of both, at most their sum, and never falls if one of them rises.  The
+/// greater the exponent, the more each hides the other.
 /// docs/truth.md (7)
 inline Seconds side_by_side(Seconds device, Seconds host, double exponent) {
   const Seconds more = std::max(device, host), less = std::min(device, host);

@@ -1,5 +1,5 @@
 #pragma once
-// How long collectives take on measured links (docs/truth.md, section 4).
+// The times of collectives on measured links (docs/truth.md, section 3).
 
 #include "base/units.hpp"
 #include "model/stack/stack.hpp"
@@ -14,7 +14,7 @@ struct Reach {
   [[nodiscard]] double members() const { return inside * domains; }
 };
 
-/// How often a collective passes all bytes around.
+/// The number of times that a collective sends all bytes.
 enum class Passes : std::uint8_t { One = 1, Two = 2 };
 
 /// Tokens of a chip that use experts evenly.

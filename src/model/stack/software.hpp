@@ -1,6 +1,6 @@
 #pragma once
-// Switches of the software that runs a plan, as recipes set them: one plan takes twice as long by
-// them alone (docs/truth.md, section 11).  They are input, and never searched.
+// Switches of the software that runs a plan, as recipes set them: they alone may double the time
+// of a plan (docs/truth.md, section 11).  They are input, and never searched.
 
 #include <algorithm>
 #include <cstdint>

@@ -84,7 +84,7 @@ constexpr Bits bits_of(Precision precision) {
   return precision <= Precision::Fp16 ? Bits::Sixteen : Bits::Eight;
 }
 
-/// Which kernel attention is.  `Unfused`: products with scores in memory between them.
+/// The kernel of attention.  `Unfused`: products with scores in memory between them.
 enum class Attention : std::uint8_t { Unfused, Flash1, Flash2, Cudnn };
 constexpr auto words(Attention) { return named<Attention>("unfused", "fa1", "fa2", "cudnn"); }
 
@@ -157,7 +157,7 @@ struct StackMemory {
   Constant<double> spread{0.88, 1.0, 1.12}, imbalance{1.0, 1.1, 2.5};
   double eager_widths = 0.0;         ///< kept beside fused kernels, in widths of the model
   double gathered_layers = 2.0;      ///< at once, where replicas divide weights
-  bool eight_bit_inputs = false;     ///< linears of 8 bits keep them so
+  bool eight_bit_inputs = false;     ///< linears in 8 bits keep their inputs in 8 bits
   bool twice_with_adapters = false;  ///< activations, where replicas divide weights
 };
 
@@ -169,7 +169,7 @@ struct ScanRates {
   Constant<double> delta_rule{0.02, 0.05, 0.12};   ///< the same of delta rules
   Constant<double> elementwise{0.01, 0.02, 0.04};  ///< FLOP that are no products
   Constant<double> index{0.1, 0.53, 0.58};         ///< of the peak of 8 bits, if there is one
-  // At least, whatever the length.
+  // Least time of a layer, for any length.
   Constant<Seconds> start{Seconds(0.26e-3), Seconds(0.84e-3), Seconds(0.84e-3)};
   Constant<Seconds> delta_start{Seconds(0.05e-3), Seconds(0.35e-3), Seconds(0.84e-3)};
 };
@@ -192,7 +192,7 @@ struct Ranges {
   }
 };
 
-/// The switches of layers of experts where a run or a config leaves them out.
+/// The switches of layers of experts if a run or a config leaves them out.
 struct OpenSwitches {
   Software low, typical, high;
   Constant<double> release;  ///< factor on whole steps, in place of `Ranges::release`
@@ -214,9 +214,9 @@ struct Stack {
   // Times of the host, for a layer and pass.
   Constant<Seconds> host_forward, host_backward;
   Constant<Seconds> host_exchange;
-  Constant<Seconds> host_softmax;  ///< more, where the fused softmax is not used
+  Constant<Seconds> host_softmax;  ///< added where the fused softmax is not used
   Constant<Seconds> host_micro_batch, host_step;
-  Constant<double> host_exponent{5.0};  ///< how the host and the chip go side by side
+  Constant<double> host_exponent{5.0};  ///< q in (7): how far host and chip hide each other
   // Times of the host for layers of experts, in each direction.
   Constant<Seconds> expert_launch{Seconds(0.13e-3)};  ///< of one expert of a chip
   Constant<double> launch_16bit{0.2};                 ///< of it, without casts
@@ -229,8 +229,8 @@ struct Stack {
   Constant<double> natural_load{1.25};             ///< rows of the fullest chip, of an even load
   Constant<Bytes> sink_bytes{Bytes(58e3)};         ///< of a token and head, backward
   Constant<double> cast_words{3.2};                ///< for each element of an input of 8 bits
-  Constant<double> scan_words{0.5};                ///< more, where its maximum is found first
-  Constant<double> four_bit_words{1.0};            ///< more, of an input of 4 bits
+  Constant<double> scan_words{0.5};                ///< added if the maximum is found first
+  Constant<double> four_bit_words{1.0};            ///< added for an input of 4 bits
   Constant<double> tensor_overlap{0.0};            ///< share of tensor exchanges that is hidden
   DataOverlap data_overlap = DataOverlap::None;
   Constant<double> data_hidden{0.8};           ///< of a pass that hides exchanges of replicas

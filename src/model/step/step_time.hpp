@@ -59,8 +59,8 @@ StepTime step_time(const Problem& problem, const std::vector<Mapping::Dimension>
 Seconds request_latency(const Problem& problem, const std::vector<Mapping::Dimension>& network,
                         Seconds layer);
 
-/// The product of the degrees of the dimensions that serve the strategy, at most the greatest
-/// number there is.
+/// The product of the degrees of the dimensions that serve the strategy; saturates at the greatest
+/// representable number.
 std::int64_t degree_of(const std::vector<Mapping::Dimension>& network, Strategy strategy);
 
 /// The time of a stage for a sample: its partitions and its messages to the next stage, in one

@@ -111,7 +111,7 @@ struct LayerOrder {
   const MixedLayers* mixed = nullptr;
 
   [[nodiscard]] std::int64_t all() const { return layers + other_layers; }
-  /// The kinds that there are, counted from 0.
+  /// The number of kinds, counted from 0.
   [[nodiscard]] std::size_t kinds() const;
   [[nodiscard]] std::int64_t of_kind(std::size_t kind) const;
   /// The one kind of all layers; nothing if there are several.

@@ -35,7 +35,7 @@ using RankOrder = std::initializer_list<Role>;
 /// The order of all frameworks of training by default.
 inline constexpr RankOrder kUsualOrder = {Role::Tensor, Role::Context, Role::Expert, Role::Data,
                                           Role::Pipeline};
-/// The order of Megatron-LM with --use-tp-pp-dp-mapping, which goes without context ranks and
+/// The order of Megatron-LM with --use-tp-pp-dp-mapping, which excludes context ranks and
 /// expert ranks.
 inline constexpr RankOrder kStagesInside = {Role::Tensor, Role::Context, Role::Expert,
                                             Role::Pipeline, Role::Data};

@@ -40,7 +40,7 @@ class Group {
   std::vector<Collectives> places_;  // at least one, all of the same number of chips
 };
 
-/// How many members a group has, and in one domain, a part of the innermost dimension.
+/// The members of a group, in all and in one domain, a part of the innermost dimension.
 struct GroupReach {
   std::int64_t members = 1;
   std::int64_t inside = 1;  ///< 0: not decided, any divisor of `members` and `domain`
@@ -49,7 +49,7 @@ struct GroupReach {
 
 struct Groups {
   Groups(const Machine& machine, const std::vector<Division>& network);
-  /// Each where it is fastest, whatever the others do: no network is faster for these degrees.
+  /// Each group at its fastest place, independent of the others: no network is faster.
   static Groups anywhere(const Machine& machine, const Degrees& degrees);
 
   Group tensor, context, expert, pipeline;

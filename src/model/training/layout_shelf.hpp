@@ -27,10 +27,10 @@ class LayoutShelf {
   /// the shelf.  Throws Stopped.
   BlockLayouts layouts(Part part, const Degrees& degrees, TensorLayout order,
                        const Deadline& deadline = {});
-  /// The profiles of all parts; empty for parts that the model has not.  Throws Stopped.
+  /// The profiles of all parts; empty for parts that the model does not have.  Throws Stopped.
   Profiles profiles(const Degrees& degrees, TensorLayout order, std::int64_t micro_batch,
                     const Deadline& deadline = {});
-  /// The layers that most are: those whose front is meant.
+  /// The more frequent kind of layers, whose front plans use.
   [[nodiscard]] Part most_layers() const { return most_layers_; }
 
  private:

@@ -20,7 +20,7 @@ struct MemoryUse {
   Bytes gradients{};
   Bytes optimizer{};
   Bytes activations{};  ///< of all micro-batches in flight
-  Bytes working{};      ///< of the block at work, computed again or on the way
+  Bytes working{};      ///< buffers of the block at work: recomputed values, inputs and outputs
   Bytes ends{};         ///< of the embedding and the head
   Bytes runtime{};      ///< with a stack: buffers, fragments, the driver, NCCL
   Bytes second{};       ///< all that is offloaded
@@ -54,7 +54,7 @@ struct MemoryJudgement {
   Bytes visible{};           ///< of a chip
 };
 
-/// Ways in which other releases of the software of a stack hold less, where a task tells neither.
+/// Options of the software of a stack that need less memory, if the task does not set them.
 struct LeanOptions {
   bool head_by_chunks = false;   ///< a chunked loss keeps no logits of other chunks
   bool fused_optimizer = false;  ///< nothing beside its states while it works
@@ -62,7 +62,7 @@ struct LeanOptions {
   [[nodiscard]] bool any() const { return head_by_chunks || fused_optimizer; }
 };
 
-/// All that software of the same name may have; none without a stack.
+/// All options of software of the same name; none without a stack.
 /// docs/truth.md, section 5
 LeanOptions lean_options(const Task& task);
 Task with(const LeanOptions& options, Task task);

@@ -115,7 +115,7 @@ struct Choices {
   std::optional<Offload> offload;
   std::vector<std::int64_t> layers;          ///< of each stage, which fixes their number
   std::vector<std::optional<Role>> network;  ///< per dimension: the one role it serves
-  std::vector<Division> divisions;           ///< of all dimensions, whatever framework; or none
+  std::vector<Division> divisions;           ///< of all dimensions, for any framework; or none
 };
 
 constexpr auto words(Role) {

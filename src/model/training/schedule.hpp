@@ -27,8 +27,8 @@ struct PassTime {
 template <class Block>
 struct TimesOf {
   Block layer, other_layer, first, last;
-  Seconds hops{};  ///< of a micro-batch on a stage, both ways
-  Seconds link{};  ///< that the link to the next stage carries a micro-batch, whatever hides it
+  Seconds hops{};              ///< of a micro-batch on a stage, both ways
+  Seconds link{};              ///< in which the link to the next stage carries a micro-batch
   std::vector<Block> further;  ///< of the kinds of layers from the third on
 
   [[nodiscard]] std::size_t kinds() const { return 2 + further.size(); }
@@ -69,7 +69,7 @@ class Pipeline {
   /// hides exchanges.
   /// docs/training.md (6)
   [[nodiscard]] Pace pace(const StageContent& stage, const OverlappedExchanges& overlapped) const;
-  /// The time with exchanges that it waits for once, whoever sets the pace.  Never less with a
+  /// The time of this stage alone, with exchanges exposed once, for any pace.  Never less with a
   /// layer more, either.
   [[nodiscard]] Seconds single_stage_time(const StageContent& stage,
                                           const OverlappedExchanges& overlapped,
@@ -83,24 +83,24 @@ class Pipeline {
   const Schedule schedule_;
   const double micro_batches_;
   const double stages_;
-  const double others_;  ///< of all stages the share that waits for one of them
+  const double others_;  ///< share of the stages that wait for one of them
   const PipelineTimes times_;
   const StageContent all_;  ///< layers of all stages
   Seconds sum_{};           ///< of one micro-batch, through all stages
   Seconds interleaving_{};  ///< waiting of chunks
 };
 
-/// How many micro-batches a stage, counted from 0, keeps the activations of at once; with
+/// The number of micro-batches whose activations a stage, counted from 0, keeps at once; with
 /// chunks a fraction, as it counts in whole stages.
 /// docs/training.md (7)
 double in_flight(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
                  std::int64_t stages, std::int64_t stage);
 
-/// Whether the schedule works so: stages are interleaved if they have chunks (stages.hpp),
+/// Whether the schedule is possible: stages are interleaved if they have chunks (stages.hpp),
 /// and micro-batches then come in rounds of the stages.
 bool is_possible(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
                  const std::vector<std::int64_t>& layers);
-/// Whether it does with some layers of each stage.
+/// Whether it is possible with some numbers of layers.
 bool is_possible(Schedule schedule, std::int64_t chunks, std::int64_t micro_batches,
                  std::int64_t stages, std::int64_t layers);
 

@@ -45,8 +45,8 @@ std::vector<StageContent> contents_of(const std::vector<std::int64_t>& layers, s
 /// The times that a stage adds to a step.
 struct StageCost {
   Seconds forward{}, backward{};  ///< if it sets the pace: of each way, or of both in the first
-  Seconds after_last_backward{};  ///< behind whichever stage sets the pace
-  Seconds single_stage_time{};    ///< with all that it waits for itself
+  Seconds after_last_backward{};  ///< added for any stage that sets the pace
+  Seconds single_stage_time{};    ///< with all its exposed exchanges
 
   [[nodiscard]] Seconds pace() const { return forward + backward; }
 };
@@ -71,7 +71,7 @@ struct StageLimits {
   Deadline deadline{};
 };
 
-/// A value for each content of a stage that was asked for: in a table where there are few, else in
+/// A value for each content of a stage that was looked up: in a table if there are few, else in
 /// a map, since the contents of layers of several kinds are a product.
 template <class Value>
 class ByContent {

@@ -23,16 +23,16 @@ inline constexpr double kLessRoundings = 1.0 - 0x1p-40;
 inline constexpr double kLossBytes = 4.0;
 inline constexpr double kLossExchanges = 2.0;
 
-/// Where the time of a step goes, on the slowest stage.
+/// The parts of the time of a step, on the slowest stage.
 struct StepParts {
   Seconds compute{};    ///< kernels, memory included
   Seconds recompute{};  ///< kernels that run again
-  /// Exchanges among the chips of this and the next two roles, as far as they are waited for.
+  /// Exposed exchanges among the chips of this and the next two roles.
   Seconds tensor{};
   Seconds context{};
   Seconds expert{};
   Seconds pipeline{};  ///< messages between stages
-  Seconds offload{};   ///< copies from and to the second memory that are waited for
+  Seconds offload{};   ///< exposed copies from and to the second memory
   Seconds bubble{};
   Seconds data{};  ///< gradients added up, weights gathered
   Seconds optimizer{};
@@ -48,7 +48,7 @@ struct BlockTime {
   Seconds forward_kernels{};  ///< work in both passes, which leaves the links to others
   Seconds backward_kernels{};
   Seconds optimizer{};
-  Seconds optimizer_copies{};  ///< from and to the second memory, as far as they are waited for
+  Seconds optimizer_copies{};  ///< exposed copies from and to the second memory
   StepParts parts;             ///< of both passes
 };
 
@@ -97,7 +97,7 @@ class StepModel {
     std::int64_t slowest = 0;                  ///< the stage that sets the pace
   };
   [[nodiscard]] Detail detail(const Groups& groups, const std::vector<std::int64_t>& layers) const;
-  /// Energy of the operations of all chips in a step at the full clock, whatever the network and
+  /// Energy of the operations of all chips in a step at the full clock, for any network and
   /// the layers of the stages; nothing without energies.  `least`: of the passes alone, without
   /// recomputation: a lower bound for all completions of degrees, micro-batch and layout.
   /// docs/energy.md (6)
@@ -120,7 +120,7 @@ class StepModel {
   /// The exchanges and times of a stage beside the passes.
   struct OncePerStep {
     OverlappedExchanges each;  ///< exchanges of each micro-batch
-    Seconds once{};            ///< waiting for exchanges of the step
+    Seconds once{};            ///< exposed exchanges of the step
     Seconds optimizer{};
     Seconds copies{};   ///< of the optimizer's states
     Seconds filling{};  ///< with a stack: hops as the pipeline fills

@@ -60,17 +60,17 @@ struct Task {
   TransformerPass pass;  ///< of a sample; `dense` is not read
   std::int64_t global_batch = 1;
   /// All degrees are given, and no strategy is read.  A dimension may serve several roles: its
-  /// degree is the product of theirs, and a group of k of its chips talks like a dimension of
+  /// degree is the product of theirs, and a group of k of its chips communicates like one of
   /// degree k.
   Machine machine;
-  /// Kernels of a layer one after the other, or fused on the chip, where exchanges are waited for
-  /// all the same (docs/training.md, section 5).
+  /// Kernels of a layer one after the other, or fused on the chip, where exchanges are exposed
+  /// as well (docs/training.md, section 5).
   Style style = Style::KernelByKernel;
   /// The most partitions of each pass of a part; left out: one per kernel.
   std::optional<std::int64_t> partitions;
   /// Compute and memory of a kernel, or of a partition, one after the other, or side by side.
   Overlap overlap = Overlap::None;
-  /// The replicas add up gradients while the last micro-batch goes back.
+  /// The replicas add up gradients during the backward pass of the last micro-batch.
   bool data_overlap = true;
   StateBytes bytes;
   /// Kernels, exchanges and memory as measured, with the software that runs them; without it the

@@ -44,7 +44,7 @@ struct ConversionTree {
 using PassageCost = std::function<LayoutCost(ValueLayout from, ValueLayout to)>;
 
 /// The cheapest tree from `root` to all of `wanted`: a layout that is there once may be made of
-/// any other that is there.  An all-reduced value, for one, is split for nothing.
+/// any other that is there; for example a slice of an all-reduced value is free.
 ConversionTree cheapest_tree(ValueLayout root, LayoutSet wanted, const PassageCost& cost);
 
 inline constexpr std::size_t kAxes = 3;
@@ -55,7 +55,7 @@ using JointLayout = std::array<ValueLayout, kAxes>;
 struct AxisPassage {
   ValueLayout from = ValueLayout::Replicated;
   ValueLayout to = ValueLayout::Replicated;
-  const Conversion* by = nullptr;  ///< null: a slice, which nobody sends
+  const Conversion* by = nullptr;  ///< null: a slice, which is not sent
 };
 
 /// The passages of each axis: a tree from where the value begins.

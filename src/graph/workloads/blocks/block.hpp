@@ -31,7 +31,7 @@ enum class BlockKind : std::uint8_t {
   Kda,         ///< Kimi delta attention: a delta rule with a decay for each channel [3]
   Lightning,   ///< linear attention with a fixed decay [4]
   Shortconv,   ///< gated short convolution
-  Recurrence,  ///< any mixer of fixed state, its matrices given
+  Recurrence,  ///< any mixer of fixed state, with given matrices
   Dense,       ///< MLP
   Moe,         ///< experts and a router
   Extra,       ///< matrices and elements that are given
@@ -41,8 +41,8 @@ constexpr auto words(BlockKind) {
                           "lightning", "shortconv", "recurrence", "dense", "moe", "extra");
 }
 
-/// The place of a matrix in its block, which decides how tensor ranks divide it and whose number
-/// format it has.
+/// The place of a matrix in its block, which decides how tensor ranks divide it and the number
+/// format that it has.
 enum class LinearRole : std::uint8_t {
   Other,
   Query,
@@ -113,8 +113,8 @@ struct Block {
   std::int64_t bias = 0, out_bias = 0, k_bias = 0, gate = 0, gate_bias = 0;
   std::int64_t qk_norm = 0, qk_norm_bias = 0, sinks = 0;
   std::int64_t window = 0;  ///< tokens that a query sees; 0: all
-  std::int64_t chunk = 0;  ///< of attention: a query sees its chunk; of scans: tokens done together
-  std::int64_t topk = 0;   ///< tokens that an index chooses for a query; 0: all
+  std::int64_t chunk = 0;   ///< attention: a query sees its chunk; scans: tokens processed together
+  std::int64_t topk = 0;    ///< tokens that an index chooses for a query; 0: all
   std::int64_t causal = 0, cross = 0, no_cache = 0, kv_shared = 0, k_is_v = 0, project = 0;
   std::int64_t index_heads = 0, index_dim = 0, index_topk = 0, index_weights = 0;
   std::int64_t q_rank = 0, kv_rank = 0, nope = 0, rope = 0, o_groups = 0, o_rank = 0, rate = 0;
@@ -141,14 +141,14 @@ struct BlockParameter {
   std::int64_t Block::*member = nullptr;
   bool required = false;
   std::int64_t preset = 0;
-  std::int64_t Block::*as = nullptr;  ///< the member whose value it has where it is left out
+  std::int64_t Block::*as = nullptr;             ///< the member whose value it has if left out
   std::span<const std::string_view> words = {};  ///< if its values are words
 };
 /// Rows of a kind, without `linears` and `extra`, which all kinds have.  A name with a dot is a key
 /// of a map.  A parameter comes after the one that it equals where it is left out.
 std::span<const BlockParameter> parameters_of(BlockKind kind);
 
-/// Which keys a query of a sequence sees.
+/// The keys that a query of a sequence sees.
 struct Sight {
   bool causal = true;
   std::int64_t window = 0;  ///< 0: all
@@ -179,7 +179,7 @@ struct BlockCounts {
   double scan_useful = 0.0;       ///< without the work that chunks add
   double scan_elementwise = 0.0;  ///< FLOP that are no matrix products
   double cache = 0.0;             ///< elements that a token of the context adds
-  double window_cache = 0.0;      ///< elements of a sequence, of layers that see a window
+  double window_cache = 0.0;      ///< elements of a sequence in layers with a window
   double conv_state = 0.0;        ///< elements of a sequence, in the type of the model
   double state = 0.0;             ///< elements of a sequence, mostly in 32 bits
   double kept = 0.0;              ///< elements of a token that a backward pass needs

@@ -72,7 +72,7 @@ struct ShapeCounts {
   double kept = 0.0;        ///< elements of a token that a backward pass needs, norms left out
 };
 
-/// Counts for a sequence of so long.
+/// Counts for a sequence of this length.
 ShapeCounts counts_of(const ModelShape& model, std::int64_t sequence);
 
 /// Runs of equal layers, those that repeat in brackets: "12 x (3 deltanet+moe, 1 attention+moe)".

@@ -28,7 +28,7 @@ std::int64_t period_of(const MixedLayers& mixed);
 LayerListGraph layer_list_graph(const Transformer& model, const TransformerPass& pass,
                                 PassKind kind, std::int64_t layers);
 
-/// What a sequence of `context` tokens keeps: keys and values in words of the model, states of
+/// Bytes kept of a sequence of `context` tokens: keys and values in words of the model, states of
 /// scans in 32 bits.
 Bytes kept_of_sequence(const MixedLayers& mixed, std::int64_t context, Bytes word);
 

@@ -32,7 +32,7 @@ struct Experts {
   bool router_bias = false;       ///< an element for each expert
   double imbalance = 1.0;         ///< rows of the busiest rank over the mean, when serving
   std::int64_t vectors = 0;       ///< elements of each beside its matrices: biases
-  std::int64_t latent = 0;        ///< width that they work at, if the model has another one
+  std::int64_t latent = 0;        ///< width of their inputs, if not `hidden`
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };
@@ -103,7 +103,7 @@ struct Transformer {
   [[nodiscard]] std::int64_t encoder_tokens(std::int64_t tokens) const {
     return encoder_sequence > 0 ? encoder_sequence : tokens;
   }
-  /// Tokens, of `tokens` before it, that a query sees, summed over the layers.
+  /// Tokens that a query sees of `tokens` before it, summed over the layers.
   [[nodiscard]] double seen_in_layers(std::int64_t tokens) const;
 
   friend bool operator==(const Transformer&, const Transformer&) = default;

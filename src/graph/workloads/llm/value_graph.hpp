@@ -16,7 +16,7 @@ class ValueGraph {
  public:
   using ValueId = std::size_t;
 
-  /// How gradients come back through a kernel.
+  /// The backward kernel of a kernel.
   enum class Gradient : std::uint8_t {
     None,     ///< it begins the graph, which computes its gradient
     Product,  ///< by the kind of the kernel: one or two products, or fused attention
@@ -44,7 +44,7 @@ class ValueGraph {
     bool transposed = false;  ///< of a GEMM: operand 2 is K x M and not M x K
   };
 
-  /// Adds a kernel and gives all that it computes as a value.
+  /// Adds a kernel and returns its whole output as a value.
   ValueId add(Node node);
   /// A part, of `rows` rows, of the output of the kernel of a value.
   ValueId part(ValueId of, std::int64_t rows);
