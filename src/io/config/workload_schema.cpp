@@ -224,7 +224,8 @@ const Schema& decode_schema() {
       kMicroBatch,
       keys_of<&W::llm>(),
       field<&W::llm, &LlmSection::pass, &TransformerPass::tokens>(
-          "batch", "samples whose tokens are computed together, as one of `global_batch`",
+          "batch",
+          "samples whose tokens are computed together, which count as one of `global_batch`",
           {.flags = kByRule})};
   return schema<W, kFields>("llm decode", &resolve_defaults_of_llm);
 }
@@ -233,7 +234,7 @@ const Schema& dlrm_schema() {
   using D = DlrmSection;
   using E = EmbeddingTables;
   constexpr const char* kEmbeddings =
-      "bytes that a chip exchanges, and moves to or from memory, for its embeddings";
+      "bytes of a chip for its embeddings: sent to other chips, and moved to or from memory";
   constexpr const char* kProduct =
       "`tables` · `pooled_rows` · `embedding` · `local_batch` · `word`";
   static constexpr Field kFields[] = {
