@@ -82,7 +82,7 @@ class GraphBuilder {
   }
   /// The number of the last kernel.
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(kernels_.size()); }
-  /// Has a layer hand the output of kernel `from` on to kernel `to` of the next layer, or of the
+  /// Makes the output of kernel `from` an input of kernel `to` of the next layer, or of the
   /// one before if both are backward kernels.
   void hand_over(std::int64_t from, std::int64_t to) {
     const KernelId consumer(static_cast<std::size_t>(to - 1));
@@ -118,7 +118,7 @@ class GraphBuilder {
   std::vector<Kernel> kernels_;
   std::vector<Tensor> tensors_;
   std::vector<Tensor> seams_;
-  std::vector<int> operands_;  // how many tensors lead into each kernel
+  std::vector<int> operands_;  // number of tensors that lead into each kernel
 };
 
 }  // namespace dfsearch

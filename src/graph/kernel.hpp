@@ -207,10 +207,10 @@ struct Tensor {
 /// keys, 3 values and, backward, 4 the gradient, 5 the output, 6 the log-sum-exp.
 constexpr int most_operands(KernelKind kind) { return kind == KernelKind::Attention ? 6 : 2; }
 
-/// FLOP of the unsharded kernel for one sample: 2MKN for GEMMs and whatever else
+/// FLOP of the unsharded kernel for one sample: 2MKN for GEMMs and all else that
 /// runs in systolic mode, MN for elementwise kernels in SIMD mode (docs/model.md,
-/// section 1).  Utilization is measured against this work; how long a core takes is
-/// the matter of model/layer/layer_costs.hpp.
+/// section 1).  Utilization is measured against this work; the time of a core is
+/// in model/layer/layer_costs.hpp.
 Flops kernel_flops(const Kernel& kernel);
 
 /// Pairs of a query and a key that a head of fused attention multiplies.

@@ -1,5 +1,5 @@
 #pragma once
-// A workload: the graph of one layer and how often it runs.
+// A workload: the graph of one layer and the number of times that it runs.
 
 #include <cstdint>
 #include <optional>
@@ -68,7 +68,7 @@ struct Workload {
   std::int64_t sequence = 1;
   std::optional<std::int64_t> micro_batch;  ///< searched when left out
   std::optional<std::int64_t> tile;  ///< elements of `sequence` per tile; searched when left out
-  /// Bytes that one pipeline stage hands the next for one sample, in each direction that the graph
+  /// Bytes from one pipeline stage to the next for one sample, in each direction that the graph
   /// has (forward, and backward when it trains).
   Bytes boundary{};
   /// Independent copies of the workload side by side, each on its share of the chips.

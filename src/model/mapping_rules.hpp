@@ -16,8 +16,8 @@ namespace dfsearch {
 ///
 /// Only `phases: halves` of a graph with backward kernels restricts them: forward kernels are in
 /// the first half of the partitions, backward ones in the second, and an odd number of them has a
-/// middle one that both may have.  Without halves either phase may have all, and whatever else
-/// holds between them is a matter of kernels, not of indices.
+/// middle one that both may have.  Without halves either phase may have all, and any other rule
+/// between them is one of kernels, not of indices.
 struct PhaseRanges {
   std::int64_t last_forward = 0;    ///< greatest index of a forward kernel
   std::int64_t first_backward = 0;  ///< least index of a backward kernel

@@ -83,7 +83,7 @@ enum class AllToAllTime : std::uint8_t {
 /// The exchanges that pay the latencies of the links.
 enum class LatencyRule : std::uint8_t {
   Hops,        ///< all of them, over the hops of the topology
-  AllReduces,  ///< all-reduces of kernels, 2 (n - 1) hops whatever the topology
+  AllReduces,  ///< all-reduces of kernels, 2 (n - 1) hops for any topology
 };
 /// The links and ports of switches that are paid for.
 enum class LinkCount : std::uint8_t {

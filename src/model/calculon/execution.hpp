@@ -72,7 +72,7 @@ std::vector<std::int64_t> decisions_of(const Execution& execution);
 /// The execution whose first decisions these are, the others as by default; nothing if they are
 /// none.
 std::optional<Execution> execution_of(const std::vector<std::int64_t>& decisions);
-/// How many of them are taken at each level of the search.
+/// The number of decisions at each level of the search.
 inline constexpr std::size_t kDegreeDecisions = 4;
 inline constexpr std::size_t kScheduleDecisions = 6;
 inline constexpr std::size_t kShapeDecisions = 15;

@@ -19,7 +19,7 @@ struct StepTime {
   Seconds data{};          ///< exposed sums of gradients
   Seconds offload{};       ///< exposed copies of the second memory
 
-  /// In this order: with a lesser part the sum is never greater, whatever the rounding.
+  /// In this order: with a lesser part the rounded sum is never greater.
   [[nodiscard]] Seconds total() const {
     return forward + backward + recompute + optimizer + tensor + tensor_again + pipeline + bubble +
            data + offload;

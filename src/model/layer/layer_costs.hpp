@@ -113,7 +113,7 @@ class LayerCosts {
   [[nodiscard]] Bytes stored_weight(KernelId kernel) const;
   [[nodiscard]] Bytes tile_bytes(TensorId tensor) const { return tile_bytes_[tensor.index()]; }
   /// The bytes of the kernel in the SRAM beside its weight, in any partition: values
-  /// that layers hand each other, and keys and values of all tokens.  Nothing out of core.
+  /// between layers, and keys and values of all tokens.  Nothing out of core.
   struct Held {
     Bytes inputs{};
     Bytes outputs{};

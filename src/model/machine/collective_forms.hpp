@@ -80,7 +80,7 @@ struct NcclShares {
 };
 /// The shares of a chip, `a100`, `h100` or `b200`; null for any other.
 const NcclShares* nccl_shares(std::string_view chip);
-/// An operation of `n` members on `bytes`: of an all-to-all what a member sends.
+/// An operation of `n` members on `bytes`; for an all-to-all the bytes that a member sends.
 Seconds nccl_time(const NcclShares& shares, Kind kind, double n, Bytes bytes);
 
 /// Returns a lower bound on a gather of `whole` bytes among `members` chips on these axes.

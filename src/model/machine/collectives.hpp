@@ -1,5 +1,5 @@
 #pragma once
-// How long collectives take on dimensions of the network, for mappings and plans alike
+// The times of collectives on dimensions of the network, for mappings and plans
 // (docs/model.md, section 5).
 
 #include <cstddef>

@@ -152,7 +152,7 @@ struct Machine {
   /// Peaks by number format; none stated: the peak of the cores serves all.
   Peaks peaks;
   bool counts_cores = true;  ///< false: the peaks are known alone, and no cycles are counted
-  /// At least one.  What the first cannot hold is in the others, which are slower.
+  /// At least one.  Data beyond the first is in the others, which are slower.
   std::vector<MemoryTier> memory = std::vector<MemoryTier>(1);
   /// The product of the degrees is `chips`, or the chips of one copy of the workload.
   std::vector<NetworkDimension> network;

@@ -60,7 +60,7 @@ struct LayerMemory {
   Amount all;                         ///< with nothing computed again
   std::array<Amount, kModules> part;  ///< of `all`, what each module leaves out
   Amount every_second_product;        ///< kept where every second product is computed again
-  Amount working;                     ///< of the layer that goes back
+  Amount working;                     ///< of the layer in its backward pass
   // Elements of the head: of a row of logits, of all of them, and of its input.
   double columns = 0.0, logits = 0.0, head_input = 0.0;
 

@@ -27,7 +27,7 @@ class Links {
   /// For the bytes that a member sends; a share `leaving` of them goes beyond the innermost
   /// dimension.
   [[nodiscard]] LinkTime all_to_all(std::int64_t members, double leaving = 1.0) const;
-  /// How many groups of the innermost dimension the members are in.
+  /// The number of groups of the innermost dimension that contain members.
   [[nodiscard]] std::int64_t groups(std::int64_t members) const;
   [[nodiscard]] LinkTime hop(std::int64_t stage_chips) const;
 

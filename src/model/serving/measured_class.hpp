@@ -1,5 +1,5 @@
 #pragma once
-// How far the predictions of an engine may be trusted: the classes of deployments that were
+// The errors of the predictions of an engine: the classes of deployments that were
 // measured with it, and the error of each (docs/serving.md, section 8).
 
 #include <string>

@@ -30,7 +30,7 @@ struct Division {
   [[nodiscard]] double tokens() const;
 };
 
-/// The work of kernels, whatever time it takes.
+/// The work of kernels, apart from its time.
 struct Operations {
   double low = 0.0;     ///< FLOP of linear layers, in the precision of the setup
   double others = 0.0;  ///< FLOP in 16 bits

@@ -235,7 +235,7 @@ struct Stack {
   DataOverlap data_overlap = DataOverlap::None;
   Constant<double> data_hidden{0.8};           ///< of a pass that hides exchanges of replicas
   Constant<double> gather_interference{0.45};  ///< of exchanges of weights beside kernels
-  /// The least share of exchanges of replicas that is waited for; left out: a tenth, or with a
+  /// The least share of exchanges of replicas that is exposed; left out: a tenth, or with a
   /// distributed optimizer a bucket.
   Constant<double> exposed;
   Constant<double> bucket{40e6}, bucket_of_rank{1e6};  ///< elements, at least; the greater one

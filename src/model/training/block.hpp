@@ -106,7 +106,7 @@ struct StageContent {
 struct LayerOrder {
   std::int64_t layers = 0;  ///< Part::Layer
   std::int64_t other_layers = 0;
-  std::int64_t every = 0;  ///< every how many layers one is of the other kind; 0: those come last
+  std::int64_t every = 0;  ///< n: every n-th layer is of the other kind; 0: these come last
   /// The kind of each layer in a model of several kinds; `layers` then counts all layers.
   const MixedLayers* mixed = nullptr;
 

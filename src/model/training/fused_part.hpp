@@ -37,8 +37,8 @@ struct FusedPass {
   /// chip has; their own traffic is weights, results, and values from the other pass and other
   /// parts.  No kernels: the part has none in this pass.
   Problem problem;
-  Seconds compute{};  ///< of all samples, whatever is fused
-  Bytes moved{};      ///< to and from memory whatever is fused
+  Seconds compute{};  ///< of all samples, for any fusion
+  Bytes moved{};      ///< to and from memory for any fusion
 
   [[nodiscard]] bool is_empty() const { return problem.workload.graph.kernel_count() == 0; }
 };

@@ -1,6 +1,6 @@
 #pragma once
-// The groups of chips of each role, where they are in the network, and how long their exchanges
-// take (docs/training.md, section 5).
+// The groups of chips of each role, their places in the network, and the times of their
+// exchanges (docs/training.md, section 5).
 
 #include <array>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace dfsearch::training {
 /// is not decided has several, and every exchange takes the least time of any.  Immutable.
 class Group {
  public:
-  /// A chip by itself.
+  /// A group of one chip.
   Group() : Group(std::vector<Collectives>{Collectives({})}) {}
   /// `network` gives the division of each dimension among the roles.
   Group(const Machine& machine, const std::vector<Division>& network,
@@ -62,8 +62,8 @@ struct Groups {
   Groups() = default;
 };
 
-/// Per role: how many of its messages share a link, by the sharing of the mesh, and the most links
-/// that one of them crosses.
+/// Per role: the messages on one link, by the sharing of the mesh, and the most links
+/// that a message crosses.
 MeshLoads loads_of(const Mesh& mesh, const Division& division);
 
 /// The placements of a division that no other one with context, expert and data in the same order

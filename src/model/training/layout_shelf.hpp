@@ -41,7 +41,7 @@ class LayoutShelf {
     std::mutex making;
     std::optional<Value> value;  // written once, guarded by `making`
   };
-  /// The layouts, if given, of the value that layers hand on, and of its gradient.
+  /// The layouts, if given, of the value between layers, and of its gradient.
   struct Handed {
     std::optional<ValueLayout> input;
     std::optional<ValueLayout> gradient;
@@ -73,7 +73,7 @@ class LayoutShelf {
   std::map<std::int64_t, Once<Front>> fronts_;
 };
 
-/// Names of the kernels that compute the values meant, in the order of the graph.
+/// Names of the kernels that compute these values, in the order of the graph.
 struct LayoutSummary {
   std::vector<std::string> whole;  ///< kept for the backward pass by every chip
   std::vector<std::string> again;  ///< kept split, and exchanged again for the backward pass

@@ -58,7 +58,7 @@ struct AxisRules {
   /// is a multiple of it, on the context axis `kv_heads` as well.
   std::int64_t heads = 1;
   std::int64_t kv_heads = 1;
-  /// The layouts of the value that layers hand on, and of its gradient; not Partial.  Nothing:
+  /// The layouts of the value between layers, and of its gradient; not Partial.  Nothing:
   /// chosen, where the graph has the kernel INPUT or GRADIENT.
   std::optional<ValueLayout> input = std::nullopt;
   std::optional<ValueLayout> gradient = std::nullopt;
@@ -76,7 +76,7 @@ enum class Exchange : std::uint8_t { AllGather, ReduceScatter, AllReduce, AllToA
 /// `value` of a conversion for an output of the graph that no kernel of it reads.
 inline constexpr std::size_t kNoValue = static_cast<std::size_t>(-1);
 
-/// A value gets another layout, by a collective of all chips of the axis.
+/// The change of a value to another layout, by a collective of all chips of the axis.
 struct Conversion {
   std::size_t value = kNoValue;  ///< index into graph.values(); at an end of the graph, see below
   ValueLayout from = ValueLayout::Replicated;

@@ -57,7 +57,7 @@ struct BlockProfile {
   Seconds attention_forward{}, attention_backward{};  ///< parts of the first two
   Bytes kept{};                                       ///< for the backward pass, without scores
   Bytes kept_scores{};
-  Bytes input{};                   ///< of the block, as the block before hands it on
+  Bytes input{};                   ///< of the block, in the layout of the block before
   Bytes working{};                 ///< the most that a backward kernel reads and writes
   double parameters = 0.0;         ///< elements that every replica has
   double expert_parameters = 0.0;  ///< elements that the replicas of an expert have

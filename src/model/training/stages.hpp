@@ -131,7 +131,7 @@ struct RobustSpread {
 };
 
 /// The spread of the least ratio, exactly; nothing if no spread that fits has a ratio of at most
-/// `most`.  Which of several is found does not depend on `most`.  If layers are `given` no other
+/// `most`.  Among several the same is found for any `most`.  If layers are `given` no other
 /// division is tried; stages of several chunks have layers of stages.hpp.  Throws Stopped after the
 /// deadline of the limits.
 std::optional<RobustSpread> spread_robustly(std::int64_t stages, const LayerOrder& order,

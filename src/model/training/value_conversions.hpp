@@ -51,7 +51,7 @@ inline constexpr std::size_t kAxes = 3;
 
 using JointLayout = std::array<ValueLayout, kAxes>;
 
-/// On one axis a layout is made of another, whatever the value is on the others.
+/// On one axis a layout is made of another, for any layouts on the other axes.
 struct AxisPassage {
   ValueLayout from = ValueLayout::Replicated;
   ValueLayout to = ValueLayout::Replicated;
@@ -76,7 +76,7 @@ struct JointStep {
 using JointCost = std::array<double, 2>;
 
 /// The steps that make all of `wanted` from `root` at the least sum of their costs, exactly: as
-/// conversions on several axes commute, each may come first, and what is there once serves all.
+/// conversions on several axes commute, each may come first, and a layout once made serves all.
 /// A slice costs nothing.
 std::vector<JointStep> cheapest_steps(const JointLayout& root, const JointPassages& passages,
                                       const std::vector<JointLayout>& wanted,

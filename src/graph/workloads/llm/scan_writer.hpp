@@ -6,10 +6,10 @@
 
 namespace dfsearch {
 
-/// Words of a state, whatever the word of the model is.
+/// Words of a state, for any word of the model.
 inline constexpr Bytes kStateWord{4.0};
 
-/// Whether scan_kernels() knows the block.
+/// Whether scan_kernels() supports the block.
 bool has_scan_kernels(const Block& block);
 
 /// Adds the kernels of a block from its normed input, of width `hidden`, to the value that is added
