@@ -12,9 +12,9 @@
 namespace dfsearch {
 namespace {
 
-// Milliseconds for the layer of a transformer, some seconds at most.  A node takes longer the more
-// kernels there are (300 nodes of 42 kernels took 15 s), so large graphs get fewer nodes: this
-// number over the fourth power of the kernels.
+// Node limit of the search: milliseconds for the layer of a transformer, some seconds at most.  A
+// node takes longer in larger graphs (300 nodes of 42 kernels took 15 s), so these get fewer nodes:
+// kNodesOfOneKernel over the fourth power of the number of kernels.
 constexpr std::int64_t kNodesBeyondScope = 300;
 constexpr std::int64_t kStepsBeyondScope = 1'000;
 constexpr double kNodesOfOneKernel = 1e8;

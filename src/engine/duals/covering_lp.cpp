@@ -111,7 +111,7 @@ long double CoveringLp::reduced_cost(std::size_t variable) const {
   return reduced;
 }
 
-/// Adds a row of the inverse, times `times`, to the duals.
+/// Adds a multiple of a row of the inverse to the duals.
 void CoveringLp::add_to_duals(std::size_t row, long double times) {
   for (std::size_t c = 0; c < rows_; ++c) {
     const double part = inverse(row, c);

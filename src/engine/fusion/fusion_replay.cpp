@@ -58,7 +58,7 @@ FusionReplay::Wrong FusionReplay::close(const ClosedPartition& partition, Fusion
   if (!fits && !escapes) return "does not fit the chip";
   if (!open.fits_in_memory()) return "leaves more than the memory holds";
   const Ticks time = open.time(kNever - 1);
-  if (time >= kNever) return "takes for ever";
+  if (time >= kNever) return "has no finite time";
   node.done |= kernels;
   node.spent += time;
   node.next_index = partition.index + 1;
@@ -72,7 +72,7 @@ FusionReplay::Wrong FusionReplay::check_members(const KernelSet& kernels,
   const DataflowGraph& graph = tables_.problem().workload.graph;
   Wrong wrong;
   kernels.for_each([&](std::size_t p) {
-    if (node.done.contains(p)) wrong = "has " + name(p) + " once more";
+    if (node.done.contains(p)) wrong = "has " + name(p) + ", which an earlier partition has";
     for (const TensorId t : graph.inputs(tables_.id(p))) {
       const std::size_t from = tables_.order().position(graph.tensor(t).from);
       if (!node.done.contains(from) && !kernels.contains(from)) {

@@ -122,8 +122,8 @@ class SegmentPath {
     return path;
   }
 
-  /// Visits all edges of the graph of segments once, ascending by their begins, except edges that
-  /// surely take longer than `most` returns for their ends.
+  /// Visits all edges of the graph of segments once, in ascending order of their begins, except
+  /// edges that surely take longer than `most` returns for their ends.
   template <class Most, class Visit>
   void for_each_segment(const Most& most, const Visit& visit) {
     OpenPartition partition(tables_, KernelSet(tables_.size()));
@@ -281,7 +281,7 @@ class SegmentPath {
   const std::vector<std::size_t> order_;  // kernels, each after its producers
   const PartitionRules rules_;
   const bool counts_;                     // else every kernel may have a partition of its own
-  std::vector<std::int64_t> least_used_;  // of each number of kernels: indices gone by then
+  std::vector<std::int64_t> least_used_;  // least index after the first n kernels
   std::vector<Segment> segments_;         // edges of the graph, if partitions are counted
   Work work_ = 0;
   PacedDeadline paced_{tables_.deadline(), kWordsBetweenChecks};

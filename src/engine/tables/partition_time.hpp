@@ -25,7 +25,7 @@ struct SummedTimes {
   }
 };
 
-/// Time without the division of the cores: a lower bound where these are shared out, else exact.
+/// Time without the division of the cores: a lower bound if the kernels share them, else exact.
 [[nodiscard]] Ticks least_partition_time(const FusionTables& tables, const SummedTimes& sums);
 
 /// Time with the best division of the cores among kernels with the given options, which are empty

@@ -15,8 +15,8 @@ namespace dfsearch {
 
 std::string checkpoint_bytes(const Problem& problem, const SearchState& state);
 
-/// Reads them back.  Throws InputError, naming the file, if they are no
-/// checkpoint, damaged, of another version of dfsearch or of another problem.
+/// Reads a state back.  Throws InputError, naming the file, if it is no checkpoint, damaged, of
+/// another version of dfsearch or of another problem.
 SearchState load_checkpoint(const std::filesystem::path& file, const Problem& problem);
 SearchState parse_checkpoint(const std::string& bytes, const std::string& name,
                              const Problem& problem);
@@ -26,8 +26,8 @@ Fingerprint fingerprint_of(const Problem& problem, const ChipDesign& design);
 std::string checkpoint_bytes(const Problem& problem, const ChipDesign& design,
                              const SplitState& state);
 
-/// Reads them back; every box and split is within the grid.  Throws InputError, naming the file, if
-/// they are no checkpoint, damaged, of another version of dfsearch or of another problem.
+/// Reads a state back; every box and split is within the grid.  Throws InputError, naming the file,
+/// if it is no checkpoint, damaged, of another version of dfsearch or of another problem.
 SplitState parse_checkpoint(const std::string& bytes, const std::string& name,
                             const Problem& problem, const ChipDesign& design);
 SplitState load_checkpoint(const std::filesystem::path& file, const Problem& problem,
@@ -36,7 +36,7 @@ SplitState load_checkpoint(const std::filesystem::path& file, const Problem& pro
 /// The state as bytes; `problem` is the fingerprint of the config.
 std::string checkpoint_bytes(const StepState& state, const Fingerprint& problem);
 
-/// Reads them back.  Throws InputError, naming the file, if they are no checkpoint, damaged, of
+/// Reads a state back.  Throws InputError, naming the file, if it is no checkpoint, damaged, of
 /// another version of dfsearch or of another config.
 StepState parse_step_checkpoint(const std::string& bytes, const std::string& name,
                                 const Fingerprint& problem);

@@ -20,7 +20,7 @@ inline constexpr std::size_t kLargestCheckpoint = std::size_t{1} << 40;
 /// The map as bytes, with the version of the program and the fingerprint of the problem.
 std::string framed(nlohmann::json map, const Fingerprint& problem);
 
-/// Reads them back and hands the map to `read`.  Throws InputError, naming the file, if they are no
+/// Hands the map in the bytes to `read`.  Throws InputError, naming the file, if they are no
 /// checkpoint, damaged, of another version of dfsearch or of another problem; BadBytes and
 /// exceptions of the library that `read` throws for an invalid map become InputError as well.
 void read_framed(std::string_view bytes, const std::string& name, const Fingerprint& problem,

@@ -55,7 +55,7 @@ YamlEntry* rates_of(YamlNode& root, std::string_view key) {
   return spelled_out(execution ? execution->value.find(key) : nullptr);
 }
 
-/// Takes the keys of a training run from a model of the shelf.
+/// Removes the keys of a training run from a model of the shelf.
 void strip_run_keys(YamlNode& model) {
   constexpr std::array<std::string_view, 10> kOthers = {
       "kind",      "sequence", "encoder_sequence", "global_batch", "micro_batch", "word",

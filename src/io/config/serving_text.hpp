@@ -32,7 +32,7 @@ constexpr auto words(ServedKind) {
   return named<ServedKind>({{"llm_serving", ServedKind::LlmServing}});
 }
 
-/// Formats to choose from; empty for products and the head: those of the weights.
+/// Formats to choose from; empty ones of products and the head are those of the weights.
 struct PrecisionSection {
   std::array<serving::ModulePrecision, serving::kModules> modules;
   std::vector<serving::Number> dispatch, combine;

@@ -1,5 +1,5 @@
-// Further fields of a setup for a graph beyond kernels and connections: communication, sharding,
-// partitions, and values that DFModel has computed from the graph already.
+// Fields of a setup for communication, sharding and partitions, and for values that DFModel
+// computes from the graph.
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ std::optional<Communication> communication_of(const SetupKernel& kernel, Bytes w
   const double output = output_size(kernel.kernel, word).in_base_units();
   if (!kernel.second_communication.type.empty()) {
     body.complain("communication_type_2",
-                  "cannot be expressed: a kernel has one communication of its own");
+                  "cannot be expressed: a kernel has at most one communication of its own");
   }
   if (own.type.empty()) return std::nullopt;
   if (own.type == "ALL_REDUCE_PERIODIC") {
@@ -44,10 +44,11 @@ std::optional<Communication> communication_of(const SetupKernel& kernel, Bytes w
       {"POINT_TO_POINT", CommunicationType::PointToPoint}};
   const auto type = types.find(own.type);
   if (type == types.end()) {
-    body.complain("communication_type",
-                  fmt::format("cannot be expressed: {} is known in the graphs that DFModel's "
-                              "generators make for dlrm, hpl and fft",
-                              own.type));
+    body.complain(
+        "communication_type",
+        fmt::format("cannot be expressed: only the graphs that DFModel generates for dlrm, "
+                    "hpl and fft have {}",
+                    own.type));
     return std::nullopt;
   }
   return Communication{.type = type->second, .bytes = Bytes(own.bytes)};
@@ -69,8 +70,8 @@ void check_conversion(const SetupGraph& graph, const SetupTensor& item) {
     }
   }
   item.node.complain("communication_type",
-                     "cannot be expressed: a connection communicates what the sharding of its "
-                     "kernels asks for");
+                     "cannot be expressed: the sharding of its kernels requires another "
+                     "communication");
 }
 
 /// The first connection that closes a cycle with earlier ones, for the message; there is one.

@@ -1,8 +1,7 @@
 // Kernels and connections of a setup.
 //
-// Sizes of tensors are implied by the extents.  They are checked, with the seven digits of
-// DFModel's printing, and used for one thing only: DFModel distinguishes the first operand of a
-// kernel from the second by the bytes of the tensor.
+// Sizes of tensors follow from the extents.  They are checked, to the seven digits that DFModel
+// prints, and otherwise only tell the first operand of a kernel from the second, as in DFModel.
 
 #include "io/dfmodel/dfmodel_graph.hpp"
 
@@ -52,7 +51,7 @@ Bytes size_of(std::int64_t outer, std::int64_t rows, std::int64_t columns, Bytes
          word;
 }
 
-/// Reports and files print a name within a line, so it has no control characters.
+/// Reports and files print a name within a line, so it must not have control characters.
 void check_name(const SetupNode& node, const std::string& name) {
   const bool printable = std::none_of(name.begin(), name.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -79,7 +78,7 @@ std::optional<Loop> loop_of(const std::string& choice) {
   return found->second;
 }
 
-/// A size that the extents imply.
+/// Checks a size that follows from the extents.
 void check_size(const SetupNode& body, const std::string& field, Bytes expected,
                 const std::string& formula) {
   const std::optional<double> size = body.number(field);
@@ -96,9 +95,8 @@ void refuse_body_fields(const SetupNode& body, const Variant& variant) {
     body.refuse(field, "a result of DFModel's search, not an input");
   }
   body.refuse("use_effective_stage", "dfsearch uses all stages of a core");
-  body.refuse("sram_extra", "a kernel takes its weight and its buffers of the SRAM, nothing else");
-  body.refuse("dram_extra",
-              "a kernel takes its weight and its tensors of the memory, nothing else");
+  body.refuse("sram_extra", "a kernel takes only its weight and its buffers of the SRAM");
+  body.refuse("dram_extra", "a kernel takes only its weight and its tensors of the memory");
 }
 
 SetupCommunication read_communication(const SetupNode& body, const std::string& suffix) {
@@ -188,7 +186,7 @@ void check_unique(const SetupGraph& graph) {
 }
 
 /// Refuses a `num_input` of 1 if other kernels have none: DFModel puts the two in different
-/// partitions, dfsearch only separates kernels with a number above 1.
+/// partitions, while dfsearch only separates kernels with a number above 1.
 void check_repeats(const SetupGraph& graph) {
   const bool all = std::all_of(graph.kernels.begin(), graph.kernels.end(),
                                [](const SetupKernel& k) { return k.body.has("num_input"); });
@@ -219,8 +217,8 @@ void refuse_tensor_fields(const SetupNode& node) {
   node.refuse("zero_out", "every tensor has the size of its producer's output");
 }
 
-/// The input of the consumer that a tensor is.  It is the one of the tensor's size, and the next
-/// unused one if both have this size, no size is given or there is only one input.
+/// Determines which operand of its consumer each tensor is: the one of the tensor's size, or the
+/// next unused one if both have this size, no size is given or there is only one input.
 void find_operands(SetupGraph& graph, Bytes word) {
   std::vector<bool> has_first(graph.kernels.size(), false);
   for (SetupTensor& item : graph.tensors) {
@@ -234,7 +232,7 @@ void find_operands(SetupGraph& graph, Bytes word) {
     }
     const double bytes =
         output_size(graph.kernels[item.tensor.from.index()].kernel, word).in_base_units();
-    // A size that is not given may be any.
+    // Without a size any tensor fits.
     const auto fits = [&](const std::string& field) {
       const std::optional<double> size = to.body.has(field) ? to.body.number(field) : std::nullopt;
       return !size || same_size(*size, bytes);
@@ -285,7 +283,7 @@ void share_weights(std::vector<SetupKernel>& kernels) {
   }
 }
 
-/// Setups do not state coupled rows either: these cost nothing in the equations of DFModel.
+/// Setups do not state coupled rows either, which cost nothing in DFModel's equations.
 void couple_rows(std::vector<SetupKernel>& kernels) {
   for (SetupKernel& item : kernels) {
     if (item.kernel.kind == KernelKind::Elementwise) {

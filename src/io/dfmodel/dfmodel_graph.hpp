@@ -38,19 +38,19 @@ struct SetupGraph {
   std::vector<SetupTensor> tensors;
 };
 
-/// Reads kernels and connections; reports missing and doubled ids and names,
-/// dangling connections, sizes at odds with the extents and fields that cannot
-/// be expressed.  Complete only if nothing was reported.
+/// Reads kernels and connections; reports missing and duplicate ids and names, dangling
+/// connections, sizes that contradict the extents, and fields that no config can express.  The
+/// graph is complete only if nothing was reported.
 SetupGraph read_setup_graph(const SetupNode& section, Bytes word);
 
-/// The communication of `kind: graph`, for all kernels; reports types it has
-/// not, and connections that communicate other than the sharding makes them.
+/// Gives each kernel the communication that `kind: graph` has for it; reports types it lacks, and
+/// connections whose communication does not follow from the sharding.
 void express_communication(SetupGraph& graph, Bytes word);
 
 /// Reports a `sharding` on a loop that the kernel cannot be sharded on.
 void check_shardings(const SetupGraph& graph);
 
-/// The partitions that `config` pins, by kernel.  Nothing at all if DFModel ignores them (`pinned`
+/// The partition to which `config` pins each kernel; none if DFModel ignores the pins (`pinned`
 /// false).
 std::vector<std::optional<std::int64_t>> read_config_pins(const SetupGraph& graph, bool pinned,
                                                           std::int64_t partitions);
@@ -64,14 +64,14 @@ Bytes output_size(const Kernel& kernel, Bytes word);
 /// Equal within the seven digits with which DFModel prints sizes.
 bool same_size(double a, double b);
 
-/// The fields a variant of a kernel has for the sizes of its inputs: one or two.
+/// The one or two fields for the sizes of the inputs of a kernel of this kind.
 std::vector<std::string> input_size_fields(KernelKind kind);
 
 struct SetupSystem {
   std::string yaml;  ///< the section `system:`
   std::size_t dimensions = 0;
   std::int64_t chips = 1;
-  std::int64_t data_degree = 1;  ///< as far as it is given
+  std::int64_t data_degree = 1;  ///< 1 if it is not given
 };
 
 /// `copies`: number of copies of the workload on the machine; DFModel gives the degrees of one
@@ -81,10 +81,9 @@ SetupSystem read_setup_system(const SetupNode& section, std::int64_t copies);
 /// The sections `price:` and `power:` for a network of `dimensions` dimensions.
 std::string setup_cost_yaml(const SetupNode& cost, std::size_t dimensions);
 
-/// The `workload:` section of the kind that a `dlrm`, `hpl` or `fft` block stands for.  Reports the
-/// first kernel or connection of the graph that the generator would not have made.  `execution` is
-/// the message around the block, `chips` the chips of the whole system.  The kernels of `graph` get
-/// the spread that the kind gives them.
+/// The `workload:` section of a `dlrm`, `hpl` or `fft` block.  Reports the first kernel or
+/// connection of the graph that differs from the generator's.  `execution` is the message around
+/// the block, `chips` the chips of the whole system.  Sets the spread of the kernels of `graph`.
 std::string generated_workload_yaml(const SetupNode& execution, const SetupNode& block,
                                     SetupGraph& graph, std::int64_t word, std::int64_t chips);
 

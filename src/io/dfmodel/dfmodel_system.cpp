@@ -14,7 +14,7 @@
 namespace dfsearch {
 namespace {
 
-/// The topologies that DFModel has, as names of its networks call them: r_sw_sw.
+/// The abbreviations of topologies in the names of DFModel's networks, such as r_sw_sw.
 constexpr auto kSetupTopologies = named<Topology>(
     {{"r", Topology::Ring}, {"fc", Topology::FullyConnected}, {"sw", Topology::Switch}});
 
@@ -99,7 +99,7 @@ void read_network(const SetupNode& section, std::int64_t copies, std::optional<d
   }
 }
 
-/// In the message `memory`, or in `accelerator` as it was before.
+/// The memory from the message `memory`, or from `accelerator` in older setups.
 std::string memory_yaml(const SetupNode& section, const SetupNode& accelerator) {
   const std::optional<SetupNode> memory = section.child("memory");
   if (memory) {
@@ -151,8 +151,7 @@ std::string setup_cost_yaml(const SetupNode& cost, std::size_t dimensions) {
   const auto amount = [&](const std::string& field) {
     return to_exact_text(cost.number(field).value_or(0.0));
   };
-  // A unit power for a dimension that is not there is in many setups and has no
-  // effect.
+  // Many setups have a unit power for a dimension that is not there; it has no effect.
   std::string links;
   for (std::size_t d = 0; d < dimensions; ++d) {
     links +=

@@ -25,7 +25,7 @@ std::vector<std::string_view> field_names(const std::string& type) {
   return names;
 }
 
-/// The values of the enumeration that fields of this name have.
+/// The names of the values of an enumeration field.
 std::vector<std::string_view> value_names(const std::string& field) {
   std::vector<std::string_view> names;
   const pb::FileDescriptor* file = dfmodel::Setup::descriptor()->file();
@@ -40,7 +40,7 @@ std::vector<std::string_view> value_names(const std::string& field) {
   return names;
 }
 
-/// a and b of: such "a" has no "b".
+/// The quoted words of a message: a and b of 'such "a" has no "b"'.
 std::vector<std::string> quoted_parts(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t at = text.find('"'); at != std::string::npos;) {

@@ -20,8 +20,8 @@
 
 namespace dfsearch {
 
-/// The text of a setup; turns protobuf's places into ours.  protobuf counts from
-/// zero, and a tab up to the next multiple of eight.
+/// The text of a setup; converts places of protobuf, which counts lines and columns from zero and
+/// moves the column at a tab to the next multiple of eight.
 class SetupSource {
  public:
   SetupSource(std::string text, const std::string& name);
@@ -40,7 +40,7 @@ class SetupSource {
   std::vector<std::size_t> lines_;  ///< where each begins
 };
 
-/// One message of a setup.  Valid as long as the SetupFile it came from.
+/// One message of a setup.  It must not outlive its SetupFile.
 class SetupNode {
  public:
   using Places = google::protobuf::TextFormat::ParseInfoTree;
@@ -57,16 +57,16 @@ class SetupNode {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Place& place() const { return place_; }
   [[nodiscard]] InputMessages& messages() const { return *messages_; }
-  /// Where the field is given, or else where this message begins.
+  /// The place of the field, or of this message if the field is not given.
   [[nodiscard]] Place place_of(const std::string& field) const;
-  /// Reports something about a field, given or missing.
+  /// Reports a fault of a field that is given or missing.
   void complain(const std::string& field, const std::string& what) const;
 
-  /// Given, and neither zero nor empty.
+  /// Whether the field is given and neither zero nor empty.
   [[nodiscard]] bool has(const std::string& field) const;
-  /// Nothing if it is not there.
+  /// Nothing if the field is not given.
   [[nodiscard]] std::optional<SetupNode> child(const std::string& field) const;
-  /// Reports its absence.
+  /// Reports a missing field.
   [[nodiscard]] std::optional<SetupNode> required_child(const std::string& field) const;
   [[nodiscard]] std::vector<SetupNode> children(const std::string& field) const;
   /// The member that is set in a group whose members exclude each other.
@@ -74,24 +74,24 @@ class SetupNode {
 
   /// The value of the setup, zero included; nothing if it is not given.
   [[nodiscard]] std::optional<std::int64_t> integer(const std::string& field) const;
-  /// A count from 1 to `most`, a power of two; reports other values, and with `required_` a missing
-  /// one.
+  /// A count from 1 to `most`, a power of two; reports other values.  The `required_` form also
+  /// reports a missing field.
   [[nodiscard]] std::optional<std::int64_t> count(const std::string& field,
                                                   std::int64_t most = kLargestCount) const;
   [[nodiscard]] std::optional<std::int64_t> required_count(const std::string& field,
                                                            std::int64_t most = kLargestCount) const;
-  /// Finite and positive; otherwise likewise.
+  /// A finite positive number; reports other values, as above.
   [[nodiscard]] std::optional<double> number(const std::string& field) const;
   [[nodiscard]] std::optional<double> required_number(const std::string& field) const;
   [[nodiscard]] bool flag(const std::string& field) const { return has(field); }
-  /// Given, whatever the value is.
+  /// Whether the field is given, with any value.
   [[nodiscard]] bool stands(const std::string& field) const;
   [[nodiscard]] std::string text(const std::string& field) const;
   /// The name of the value; empty if it is not given or a placeholder.
   [[nodiscard]] std::string choice(const std::string& field) const;
   [[nodiscard]] std::string required_choice(const std::string& field) const;
 
-  /// Reports the field if it is given: dfsearch has nothing to express it with.
+  /// Reports the field if it is given, as one that no config can express.
   void refuse(const std::string& field, const std::string& why) const;
 
  private:
@@ -109,9 +109,8 @@ class SetupNode {
 
 class SetupFile {
  public:
-  /// Throws InputError for a text that is no protobuf text, a field the schema does not have, a
-  /// field that stands twice and a value of the wrong type.  `name` stands for the file in
-  /// messages.
+  /// Throws InputError for a text that is no protobuf text, an unknown field, a field given twice
+  /// and a value of the wrong type.  `name` stands for the file in messages.
   SetupFile(const std::string& text, const std::string& name);
 
   [[nodiscard]] SetupNode root(InputMessages& messages) const;

@@ -1,5 +1,5 @@
 // A workload is recognised by comparison: its parameters are read from the first kernels, and then
-// every kernel and connection has to be the one that these parameters give (docs/model.md, section
+// every kernel and connection must be as the generator makes it for them (docs/model.md, section
 // 9).
 
 #include "io/dfmodel/dfmodel_graph.hpp"
@@ -49,7 +49,7 @@ std::string description(const Expected& expected) {
          expected.second_communication;
 }
 
-/// Returns whether kernels and connections are as expected, and reports the first one that is not.
+/// Returns whether all kernels and connections are as expected; reports the first that is not.
 bool check_graph(const SetupNode& block, const SetupGraph& graph,
                  const std::vector<Expected>& kernels, const std::set<Edge>& edges) {
   const std::string why = "cannot be expressed: not the graph of DFModel's generator for " +
@@ -157,7 +157,7 @@ DlrmShape dlrm_shape(const SetupGraph& graph) {
   return shape;
 }
 
-/// The bytes of embeddings, the same at each kernel that exchanges them.
+/// Checks that all kernels that exchange embeddings have the same bytes, and no other kernel any.
 void check_exchanges(const SetupGraph& graph, const SetupKernel& first) {
   for (const SetupKernel& kernel : graph.kernels) {
     const bool exchanges = kernel.communication.type == "ALL_TO_ALL";
@@ -169,14 +169,14 @@ void check_exchanges(const SetupGraph& graph, const SetupKernel& first) {
     }
     if (exchanges && kernel.communication.bytes != first.communication.bytes) {
       kernel.body.complain("communication_size",
-                           "cannot be expressed: expected that of the other ALL_TO_ALL");
+                           "cannot be expressed: expected the size of the first ALL_TO_ALL");
     }
   }
 }
 
-/// DFModel has the bytes for each chip, a config the bytes for all chips.  The generator divides
-/// the bytes read from memory; if multiplying gives these within rounding, they are the intended
-/// value.
+/// DFModel states the bytes of one chip, a config those of all chips.  The generator divides the
+/// bytes read from memory by the chips; if the product of the two equals them within rounding, they
+/// are the exact value.
 Bytes exchanged_bytes(const SetupKernel& exchange, std::int64_t chips) {
   constexpr double kRounding = 4e-16;
   const Bytes product(exchange.communication.bytes * static_cast<double>(chips));
@@ -263,9 +263,9 @@ std::string hpl_yaml(const SetupNode& block, const SetupGraph& graph, std::int64
 }
 
 /// The least radix with this depth, or with the next greater depth that a radix has.  The graph
-/// depends on the radix by this depth only.
+/// depends on the radix only through its depth.
 std::int64_t fft_radix(std::int64_t side, std::int64_t depth) {
-  std::int64_t least = 3;  // from here on the depth never falls
+  std::int64_t least = 3;  // from 3 on the depth never falls as the radix grows
   std::int64_t most = kLargestCount;
   while (least < most) {
     const std::int64_t middle = least + (most - least) / 2;

@@ -1,6 +1,6 @@
 // From a setup to a config, section by section.  Values that the setup contains in several places
-// are checked here with their place in the setup; at the end the config is read once more like any
-// config, and remaining errors are reported without a place.
+// are checked here with their place in the setup; at the end the config is read like any other, and
+// remaining errors are reported without a place.
 
 #include "io/dfmodel/import_dfmodel.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 // ---- execution --------------------------------------------------------------
 
-/// The message, which has one of three names.
+/// The message of the execution, which has one of three names.
 std::optional<SetupNode> find_execution(const SetupNode& root) {
   std::optional<SetupNode> found;
   for (const char* name : {"execution", "miscellany", "training"}) {
@@ -227,7 +227,8 @@ SetupWorkload read_generated_workload(const SetupNode& execution, const SetupNod
 
 // ---- the rest ---------------------------------------------------------------
 
-/// DFModel has the published equations.  Its versions differ in their fields.
+/// DFModel has the published equations; some of its versions differ, which the fields of a setup
+/// tell.
 std::string equations_yaml(const SetupNode& execution, const SetupNode& block) {
   // Since the version with num_layer_in_graph an all-reduce counts one pass unless reduce-scatter
   // and all-gather are separate.
@@ -265,7 +266,7 @@ std::string heading(const std::string& name, const std::optional<SetupNode>& gur
   return text;
 }
 
-/// Reads the config as any other one, and reports its mistakes without a place.
+/// Reads the generated config, and reports its mistakes without a place.
 void check_loads(const std::string& config, const std::string& name) {
   try {
     parse_config(config, name);

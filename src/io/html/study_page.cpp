@@ -1,7 +1,7 @@
 // Results become columns, lists over all points: the places on each axis, and each figure, with
 // numbers as the base64 of their bits.  A page with thousands of points is then several times
-// smaller than their objects.  Numbers keep all their digits up to kMostExact points, and seven of
-// them beyond.
+// smaller than with an object for each.  Numbers keep all their digits up to kMostExact points, and
+// seven of them beyond.
 
 #include "io/html/pages.hpp"
 

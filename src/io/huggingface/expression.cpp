@@ -72,7 +72,7 @@ struct Function {
   Value (*call)(const std::vector<Value>& arguments);
 };
 
-/// Numbers of a list that is the only argument, else the arguments.
+/// The numbers of the list if it is the only argument, else the arguments themselves.
 std::vector<std::int64_t> numbers_of(const std::vector<Value>& arguments) {
   const bool is_list = arguments.size() == 1 && arguments[0].is_array();
   const Value list = is_list ? arguments[0] : Value(arguments);
@@ -155,7 +155,7 @@ const Function& function_of(std::string_view name) {
   fail("unknown function " + in_quotes(name) + suggestion(name, names));
 }
 
-/// Operators of two operands by how tightly they bind, loosest first; longer ones before others.
+/// Binary operators by precedence, lowest first; an operator stands before its own prefixes.
 constexpr std::array<std::array<std::string_view, 7>, 6> kLevels = {{
     {"or"},
     {"and"},

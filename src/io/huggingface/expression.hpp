@@ -49,7 +49,7 @@ struct Expression {
 /// of its arguments.
 Expression parse_expression(std::string_view text);
 
-/// The values of names, and the least and greatest length of a list with the index `i`, the layer.
+/// The values of names, and the least and greatest length of lists indexed by the layer `i`.
 struct NameScope {
   std::function<nlohmann::json(std::string_view name)> value_of;
   /// The stored value, so that lists are not copied; null for computed values.

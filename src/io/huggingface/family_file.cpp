@@ -17,7 +17,7 @@
 namespace dfsearch {
 namespace {
 
-/// Splits a file into documents; empty lines before each keep the numbers of its lines.
+/// Splits a file into documents; empty lines before each keep its line numbers.
 std::vector<std::string> documents_of(const std::string& text) {
   std::vector<std::string> documents(1);
   std::string before;
@@ -41,7 +41,7 @@ bool is_blocks(std::string_view key) {
 
 }  // namespace
 
-// Goes back to the last star where the rest differs.
+// At a mismatch, the last star takes one more character.
 bool fits_pattern(std::string_view text, std::string_view pattern) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, tried = 0;
   while (t < text.size()) {
@@ -359,7 +359,7 @@ class FamilyCheck {
     }
   }
 
-  /// The fields of the map that an expression is, if it is one with fields of its own.
+  /// The fields of the map that an expression names; null if it names none.
   const YamlNode* fields_of(const Expression& tree) {
     if (tree.op != Expression::Op::Name || open_.contains(tree.word)) return nullptr;
     if (const YamlNode* named = family_.find("let", tree.word)) {
@@ -369,7 +369,7 @@ class FamilyCheck {
         open_.erase(tree.word);
         return found;
       } catch (const ExpressionError&) {
-        return nullptr;  // reported where it stands
+        return nullptr;  // reported when the expression itself is checked
       }
     }
     const YamlNode* field = family_.find("fields", tree.word);

@@ -1,6 +1,6 @@
 #pragma once
-// Families of models: files that give the meaning of each field of a config.json, and the blocks
-// that a model has by them (docs/formats.md, "Families").
+// Families of models: files with the meaning of each field of a config.json and with the blocks of
+// the model as expressions of the fields (docs/formats.md, "Families").
 
 #include <nlohmann/json.hpp>
 
@@ -15,12 +15,12 @@
 
 namespace dfsearch {
 
-/// A family with the keys that it takes from others.
+/// A family, with the keys that it takes from other families by `like`.
 struct Family {
   std::vector<std::string> types;  ///< values of `model_type`; the first one is its name
   YamlNode tree;
 
-  /// The value of a key, or of a key of a key; null if it is not there.
+  /// The value of a key, or of the key `inner` of its map; null if it is not there.
   [[nodiscard]] const YamlNode* find(std::string_view key, std::string_view inner = {}) const;
   /// Whether the field changes neither sizes nor kernels.
   [[nodiscard]] bool ignores(std::string_view field) const;
@@ -33,8 +33,8 @@ class Families {
     std::string name, text;
   };
   /// Each file consists of YAML documents: families, or the key `ignore` alone, for all families.
-  /// Families of later files replace earlier ones with the same name.  Throws InputError for wrong
-  /// YAML, keys `like` without a family, and cycles of them.
+  /// Families of later files replace earlier ones with the same name.  Throws InputError for
+  /// invalid YAML, keys `like` that name no family, and cycles of them.
   explicit Families(const std::vector<File>& files);
 
   [[nodiscard]] const Family* find(std::string_view type) const;
@@ -50,8 +50,8 @@ class Families {
   std::vector<Family> families_;
 };
 
-/// The families of the shelf, and of the files of a folder that takes their place where names are
-/// equal.  The folder is set once, before other threads start; its files are checked.
+/// The families of the shelf and of the files of a folder, which replace those with equal names.
+/// add_families() sets the folder once, before other threads start, and checks its files.
 const Families& known_families();
 void add_families(const std::string& folder);
 
@@ -61,20 +61,20 @@ bool fits_pattern(std::string_view text, std::string_view pattern);
 /// The text of a field of a map; empty if there is none.
 std::string text_in(const nlohmann::json& map, std::string_view field);
 
-/// A value of a config as a YAML file has it.
+/// The JSON value of a YAML node.
 nlohmann::json json_of(const YamlNode& node);
 
-/// Lays a family, or keys of one, upon another.
+/// Merges a family, or a key of one, into another: null removes a key, and lists `ignore` are
+/// joined.
 void merge_family(YamlNode& base, const YamlNode& over, std::string_view key = {});
 
-/// Reports unknown keys, blocks, parameters and names, and wrong expressions, whatever config the
-/// family will read.
+/// Reports unknown keys, blocks, parameters and names, and wrong expressions, independent of a
+/// config.
 void check_family(const Family& family, InputMessages& messages);
 
-/// The shape by the fields of a config.json, whose field `model_type` names the family.  Reports a
-/// type that is not known, with the family that knows most of its fields, all fields that a family
-/// does not know, missing ones, and values that make no model.  The shape holds only without
-/// messages.
+/// The shape by the fields of a config.json, whose field `model_type` names the family.  Reports an
+/// unknown type, with the family that knows most of its fields, unknown and missing fields, and
+/// values that make no model.  The shape is valid only if nothing is reported.
 ModelShape read_family(const Families& families, const nlohmann::json& config, const Place& place,
                        InputMessages& messages);
 

@@ -1,5 +1,5 @@
-// A model of equal layers becomes the keys of a transformer, which are read back before they are
-// given out: that checks what involves several keys.  Any other model keeps its fields.
+// A model of equal layers becomes the keys of a transformer, which are read back to check the rules
+// that involve several keys.  Any other model keeps its fields.
 
 #include "io/huggingface/import_huggingface.hpp"
 
@@ -24,11 +24,11 @@
 namespace dfsearch {
 namespace {
 
-// A step of training that is usual, where the model takes so long a sequence.
+// A usual training step; models with shorter sequences get their longest one.
 constexpr std::int64_t kSequence = 8192;
 constexpr std::int64_t kBatch = 64;
 
-/// The data type that the weights are stored in, if it is none of 16 bits.
+/// The data type of the stored weights; empty if it has 16 bits.
 std::string stored_type(ModelFields& fields) {
   constexpr std::array<std::string_view, 3> kOthers = {"float32", "float8_e4m3fn", "float8_e5m2"};
   const char* const field = fields.has("dtype") ? "dtype" : "torch_dtype";
@@ -41,7 +41,7 @@ std::string stored_type(ModelFields& fields) {
   return given;
 }
 
-/// The keys of a transformer; what a config leaves out is left out here.
+/// The keys of a transformer, without those that equal their defaults.
 LlmSection llm_of(const Transformer& model) {
   LlmSection llm{.model = model, .pass = {}};
   if (model.kv_heads != model.heads) llm.kv_heads = model.kv_heads;
@@ -50,7 +50,7 @@ LlmSection llm_of(const Transformer& model) {
   return llm;
 }
 
-/// Reads the section as a config would; throws what is wrong with it.
+/// Reads the section as part of a config; throws InputError for its mistakes.
 Workload read_back(const std::string& yaml, const std::string& name) {
   const YamlNode tree = parse_yaml(yaml, name, false);
   InputMessages messages;
@@ -60,7 +60,7 @@ Workload read_back(const std::string& yaml, const std::string& name) {
   return std::move(*workload);
 }
 
-/// A workload that has the fields themselves.
+/// The section of a workload with the fields of the model.
 std::string section_of_fields(const std::string& type, const nlohmann::json& config,
                               std::int64_t sequence) {
   std::string text = fmt::format(
@@ -77,7 +77,7 @@ std::string section_of_fields(const std::string& type, const nlohmann::json& con
   return text;
 }
 
-/// The config of the model, or of its part for text if the type of the whole is not known.
+/// The config of the model, or of its part for text if the type of the model is unknown.
 nlohmann::json known_part(const ModelFields& fields, std::string& notes) {
   const nlohmann::json& config = fields.object();
   const auto text = config.find("text_config");
@@ -89,7 +89,7 @@ nlohmann::json known_part(const ModelFields& fields, std::string& notes) {
   return *text;
 }
 
-/// The fields that describe how weights are stored, which a part for text may have alone.
+/// The fields that describe how weights are stored; only the part for text may have them.
 ModelFields storing_fields(ModelFields& fields, const char* field) {
   if (!fields.has(field) && fields.object().value("text_config", nlohmann::json()).is_object()) {
     if (std::optional<ModelFields> text = fields.map("text_config")) return *text;
@@ -97,7 +97,7 @@ ModelFields storing_fields(ModelFields& fields, const char* field) {
   return fields;
 }
 
-/// Parts that a section lacks, and what the family says of itself.
+/// The parts of the model that the section lacks, and the note of the family.
 std::string left_out_of(const std::string& type, const UniformTransformer& uniform) {
   const YamlNode* note = known_families().find(type)->find("note");
   std::string text = uniform.left_out;
@@ -237,7 +237,7 @@ void resolve_family(YamlNode& section, InputMessages& messages) {
   }
   nlohmann::json config = given ? json_of(given->value) : nlohmann::json::object();
   const Place place = family->value.place;
-  // A config that was changed is read again.
+  // A config may be read again after a change; its `family` is then resolved.
   if (!given && is_resolved(family->value.scalar)) return;
   if (!config.is_object()) {
     messages.add(given->value.place, "fields", "expected a map, the config.json of a model");

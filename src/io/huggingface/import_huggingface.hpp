@@ -15,7 +15,7 @@ namespace dfsearch {
 /// The file that NVIDIA's Model Optimizer writes beside a config.
 inline constexpr const char* kOptimizerFile = "hf_quant_config.json";
 
-/// Whether a file is such a config: JSON, and not the protobuf text of a setup.
+/// Whether a file is JSON, and not the protobuf text of a DFModel setup.
 bool is_huggingface_config(std::string_view text, std::string_view name);
 
 /// The section `workload` as YAML: the keys of a transformer if it has equal layers, else `family`
@@ -31,11 +31,10 @@ std::string huggingface_counts(const std::string& text, const std::string& name,
                                std::int64_t sequence);
 
 /// Replaces the keys `family` and `fields` of a map by keys of a transformer, below the other keys
-/// of the map; a map without `family` stays.  One of several kinds of layers keeps `family`, which
-/// then has all fields as JSON.  Reports a model that has no equations, by the block that lacks
-/// them.
+/// of the map; a map without `family` stays.  A model of several kinds of layers keeps `family`,
+/// whose value becomes all fields as JSON. Reports a model that has a block without equations.
 void resolve_family(YamlNode& section, InputMessages& messages);
-/// The layers of such a model; null for an empty text.
+/// The layers of a model whose `family` is such JSON; null for other values.
 std::shared_ptr<const MixedLayers> mixed_layers_of(const std::string& family);
 
 }  // namespace dfsearch

@@ -14,8 +14,8 @@
 
 namespace dfsearch {
 
-/// A JSON object whose fields are asked for by name.
-/// A wrong value is reported and read as nothing, and so is null.
+/// A JSON object whose fields are read by name.  A wrong value is reported and read as nothing;
+/// null is read as nothing.
 class ModelFields {
  public:
   /// Throws InputError if the text is not a JSON object, nests deeper than 100 levels or has a
@@ -29,10 +29,10 @@ class ModelFields {
   std::optional<std::string> word(const std::string& field);
   /// A list of words, or of numbers, as text.
   std::optional<std::vector<std::string>> list(const std::string& field);
-  /// A map as fields of its own, with the same messages; of something else, or of nothing, none.
+  /// The fields of a map, with the same messages.
   std::optional<ModelFields> map(const std::string& field);
 
-  /// The value of a field has an effect that a config cannot say.
+  /// Reports a field whose value no config can express.
   void refuse(const std::string& field, const std::string& what);
   [[nodiscard]] const nlohmann::json& object() const { return object_; }
   [[nodiscard]] const Place& place() const { return place_; }
@@ -41,7 +41,7 @@ class ModelFields {
  private:
   ModelFields(Place place, nlohmann::json object, std::shared_ptr<InputMessages> messages)
       : place_(std::move(place)), object_(std::move(object)), messages_(std::move(messages)) {}
-  /// The value of a field that is there and not null.
+  /// The value of a field; null if it is missing or JSON's null.
   [[nodiscard]] const nlohmann::json* value(const std::string& field) const;
   void expected(const std::string& field, const std::string& what, const nlohmann::json& got);
 
@@ -51,8 +51,8 @@ class ModelFields {
 };
 
 /// The key `precision` of served workloads (docs/serving.md), empty for a checkpoint that is not
-/// quantized: by the field `quantization_config` of its config, or by the file of NVIDIA's Model
-/// Optimizer beside it.  Wrong or unknown ways are reported.
+/// quantized: from the field `quantization_config` of its config, or from the file of NVIDIA's
+/// Model Optimizer beside it.  Invalid and unknown methods are reported.
 std::string precision_of(ModelFields& config);
 std::string precision_of_optimizer(ModelFields& file);
 

@@ -1,5 +1,5 @@
 // Products have the number format of the activations, which are quantized as well or have 16 bits.
-// Modules are not quantized where the checkpoint says so.
+// Modules that the checkpoint excludes stay in 16 bits.
 
 #include "io/huggingface/model_fields.hpp"
 
@@ -30,11 +30,11 @@ std::string pattern_of(std::string_view expression) {
       pattern += expression[i];
     }
   }
-  // An expression without an end may go on.
+  // An expression without "$" matches all names that it begins.
   return expression.ends_with('$') ? pattern : pattern + '*';
 }
 
-/// A module, and matrices that make it, by one of the names that models give them.
+/// A module, and its matrices by one of the sets of names that models use.
 struct Matrices {
   Module module;
   std::vector<std::string_view> names;
@@ -62,7 +62,7 @@ const Matrices kMatrices[] = {
     {Module::Router, {"feed_forward.router"}},
     {Module::Router, {"block_sparse_moe.gate"}}};
 
-/// The middle one of the layers that patterns mention; any if there is none.
+/// The middle one of the layers that the patterns mention; 0 if there is none.
 std::int64_t middle_layer(const std::vector<std::string>& patterns) {
   constexpr std::string_view kLayers = "layers.";
   constexpr std::size_t kMostDigits = 6;
@@ -95,7 +95,7 @@ bool keeps(std::string_view pattern, const std::string& module) {
     if (close == std::string_view::npos) {
       return fits_pattern(module, pattern_of(pattern.substr(3)));
     }
-    // A choice among several words.
+    // Each alternative is tried.
     const std::string_view words = pattern.substr(open + 1, close - open - 1);
     for (std::size_t begin = 0; begin <= words.size();) {
       const std::size_t end = std::min(words.find('|', begin), words.size());
@@ -154,7 +154,7 @@ constexpr std::array kAlgorithms = {
     Way{"W8A16", Number::Int8, Number::Bf16},
     Way{"W8A8_SQ_PER_CHANNEL", Number::Int8, Number::Int8},
 };
-/// `quant_method` of quantization_config where it says all; the others have `bits`.
+/// `quant_method` of quantization_config if it implies the formats; other methods also need `bits`.
 constexpr std::array kMethods = {
     Way{"fp8", Number::Fp8, Number::Fp8},      Way{"fbgemm_fp8", Number::Fp8, Number::Fp8},
     Way{"mxfp4", Number::Mxfp4, Number::Bf16}, Way{"gptq", Number::Int4, Number::Bf16},
@@ -174,7 +174,7 @@ std::optional<Way> way_of(ModelFields& fields, const char* field, const std::arr
   return std::nullopt;
 }
 
-/// The modules that stay as they were, by all lists of them.
+/// The modules that are not quantized, from all lists of them.
 std::vector<std::string> kept_of(ModelFields& fields) {
   std::vector<std::string> all;
   for (const char* list : {"exclude_modules", "ignore", "modules_to_not_convert"}) {
@@ -204,7 +204,7 @@ std::string text_of(const Way& way, const std::vector<std::string>& kept, std::s
   return text + "}";
 }
 
-/// Integers with a scale for each group of `size`; groups of other sizes count as none.
+/// Integers with a scale for each group of `size`; sizes without a format of their own are ignored.
 Number grouped(Number number, std::int64_t size) {
   if (number != Number::Int4) return number;
   return size == 32 ? Number::Int4G32 : size == 128 ? Number::Int4G128 : Number::Int4;
@@ -270,7 +270,7 @@ std::string by_method(ModelFields& fields) {
     }
   }
   way->weights = grouped(way->weights, fields.count("group_size").value_or(0));
-  // GPTQ, AWQ and the FP8 of DeepSeek all leave the head as it was.
+  // GPTQ, AWQ and the FP8 of DeepSeek do not quantize the head.
   return text_of(*way, kept_of(fields), {}, true);
 }
 

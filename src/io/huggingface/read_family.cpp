@@ -1,5 +1,5 @@
-// Fields are read first, by their defaults and other names; then expressions give the blocks of
-// each layer, and equal layers share a kind.
+// Fields are read first, with their defaults and aliases; then expressions give the blocks of each
+// layer, and equal layers share a kind.
 
 #include "io/huggingface/family_file.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 using Value = nlohmann::json;
 
-// Products of two stay within 64 bits.
+// The product of two parameters fits into 64 bits.
 constexpr std::int64_t kMostOfParameter = std::int64_t{1} << 30;
 constexpr std::int64_t kMostOfExtra = std::int64_t{1} << 53;
 constexpr std::int64_t kMostOfLayers = 10'000;
@@ -65,9 +65,9 @@ class FamilyReader {
 
   Value read_fields(const Value& given, const YamlNode& fields, const std::string& prefix) {
     Value read = Value::object();
-    const bool is_inside = prefix.empty() && is_flat(given);  // the family inside reads all
+    const bool is_inside = prefix.empty() && is_flat(given);  // the inner family reads all fields
     const YamlEntry* inner_ignore = fields.find("_ignore");
-    Family inner;  // the patterns of a map
+    Family inner;  // has the patterns `_ignore` of the map
     if (inner_ignore) inner.tree.entries.push_back({"ignore", {}, inner_ignore->value});
     for (const auto& item : given.items()) {
       const YamlNode* other = prefix.empty() ? family_.find("rename", item.key()) : nullptr;
@@ -138,9 +138,9 @@ class FamilyReader {
     }
   }
 
-  // The family inside.
+  // The inner family.
 
-  /// Returns whether the config has the fields of the family inside among its own.
+  /// Returns whether the config has the fields of the inner family among its own.
   bool is_flat(const Value& config) {
     const Value* inner = family_.find("text", "flat")
                              ? member(config, family_.find("text", "field")->scalar)
@@ -307,7 +307,7 @@ class FamilyReader {
     return norm == "layer" ? 2 * width : norm == "none" ? 0 : width;  // rms, scale
   }
 
-  /// Keys of a head by the name of the class.
+  /// The keys of the head for the class of the model.
   const YamlNode* head_of_class() {
     const YamlNode* heads = family_.find("heads");
     if (!heads) return nullptr;

@@ -41,7 +41,7 @@ constexpr Alias kModels[] = {{"Llama-3.1-8B", "llama3_8b"},
                              {"GLM-5", "glm_5"}};
 struct KnownSystem {
   std::string_view name, system, chip, engine;
-  std::string_view most;  ///< name part of the engines for jobs ("most load")
+  std::string_view most;  ///< "{backend}_{most}_throughput" is the engine for jobs
   std::int64_t node;      ///< chips of a node; aggregated replicas stay within one
 };
 constexpr KnownSystem kSystems[] = {{"h100_sxm", "h100_dgx", "h100", "h100", "hopper", 8},

@@ -8,7 +8,7 @@
 
 namespace dfsearch {
 
-/// Note for all kinds but plans, whose report judges the hint.
+/// Note for all kinds but plans, whose report evaluates the hint.
 inline constexpr const char* kHintNote =
     "the search begins at the hint, which the report does not evaluate; 'dfsearch evaluate "
     "CONFIG --mapping FILE' does";
