@@ -61,7 +61,7 @@ class Restoration {
     const bool begun = node.fusion.done.end() != 0;
     for (std::size_t k = 0; k < all.size(); ++k) {
       for (const LoopPair loop : (*node.sharding)[k]) {
-        if (!all[k].contains(loop)) return "a kernel is sharded on a loop that it may not be";
+        if (!all[k].contains(loop)) return "a kernel is sharded on a loop that is not allowed";
       }
       if (begun && (*node.sharding)[k].size() != 1) return "a loop of its fusion is not decided";
     }

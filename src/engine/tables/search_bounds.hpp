@@ -63,7 +63,7 @@ inline constexpr std::array kSearchBounds = {
     SearchBoundName{SearchBound::Multipliers, "multipliers",
                     "shardings that make compute and network small at once (9)"},
     SearchBoundName{SearchBound::LoneKernels, "lone_kernels",
-                    "kernel by kernel the best of the shardings left (9)"},
+                    "best sharding left, for execution kernel by kernel (9)"},
     SearchBoundName{SearchBound::Completion, "completion",
                     "shardings tried for a relaxed fusion (9)"},
     SearchBoundName{SearchBound::DominatedLoops, "dominated_loops",
@@ -73,7 +73,7 @@ inline constexpr std::array kSearchBounds = {
     SearchBoundName{SearchBound::Moves, "moves", "better mappings, a few kernels at a time (10)",
                     "mappings"},
     SearchBoundName{SearchBound::Floors, "floors",
-                    "of plans, deployments and stages: what all below a node take (13)"},
+                    "least costs below a node, of plans, deployments and stages (13)"},
 };
 
 /// The bounds that a search uses: all, unless some are dropped.

@@ -104,7 +104,7 @@ PlanResult find_at_level(const Task& task, const StepSearch& search, bool explai
 }
 
 /// Whether the task provably cannot run if nothing fits at the low ends: its stack is known, and
-/// the search allowed full recomputation or was given one.
+/// the recomputation is given or may be full.
 bool is_proof(const Task& task, const PlanSpace& space) {
   const std::vector<Recompute> recomputes = recomputes_of(space.task());
   const auto has = [&](Recompute recompute) {
@@ -114,7 +114,7 @@ bool is_proof(const Task& task, const PlanSpace& space) {
   return task.stack->is_known && (is_given || has(Recompute::Full));
 }
 
-/// A further search, for a plan without proof, within the rest of the limits.
+/// Options of a second search, for a plan without proof, within the remaining limits.
 StepSearch search_again(const StepSearch& search, const PlanResult& before) {
   StepSearch again{.limits = search.limits,
                    .threads = search.threads,
@@ -226,7 +226,7 @@ std::vector<OpenPin> open_pins() {
 
 PlanResult find_plan(const Task& task, const StepSearch& search) {
   PlanResult result = find_at_levels(task, search, true);
-  // Nothing runs for sure only if nothing fits with all constants at their low ends.
+  // It is certain that nothing runs only if nothing fits at the low ends of all constants.
   if (!task.stack || result.status != SearchStatus::Infeasible || result.no_plan) return result;
   if (!result.misfit) {
     result.status = SearchStatus::NoSolution;

@@ -106,9 +106,8 @@ Sheet plan_change_lines(const training::NearestMisfit& nearest) {
                                             change.with && !change.is_nearest;
                                    });
   if (nearest.changes_complete == false && !is_said) {
-    text += labelled(
-        "not tried",
-        "other numbers: the second allowed for them, or the limit of the search, was over");
+    text += labelled("not tried",
+                     "other numbers: the search for them ends after a second or at its limits");
   }
   return text;
 }

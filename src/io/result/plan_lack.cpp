@@ -17,7 +17,7 @@ std::string no_plan_text(const training::Task& task, const training::NoPlan& why
                        fmt::join(why.unsupported, "; "));
   }
   std::string text = "no plan has all given values";
-  text += why.pins.empty() ? ", nor all but any one of them"
+  text += why.pins.empty() ? ", even if any one of them is left out"
                            : fmt::format("; leave out {}", fmt::join(why.pins, ", or "));
   if (task.model.experts && !task.stack) {
     text +=

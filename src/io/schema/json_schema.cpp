@@ -155,11 +155,12 @@ class SchemaWriter {
       Json rules = Json::object();
       if (extent == Extent::FromModel) {
         properties["model"] = {{"type", "string"},
-                               {"description", "the model of the shelf that says the rest"}};
+                               {"description", "the model of the shelf with the other keys"}};
       }
       if (extent == Extent::FromFile || extent == Extent::FromModel) {
-        properties["from"] = {{"type", "string"},
-                              {"description", "the file, or the name of the shelf, of the rest"}};
+        properties["from"] = {
+            {"type", "string"},
+            {"description", "the file, or its name on the shelf, with the other keys"}};
       }
       const Extent inside = extent == Extent::Whole ? Extent::Whole : Extent::Part;
       add_keys(schema, schema.fresh ? schema.fresh() : nullptr,

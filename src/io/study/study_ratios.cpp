@@ -162,7 +162,7 @@ std::vector<RatioResult> ratios_of(const Study& study, const study::Grid& grid,
 }
 
 std::string ratios_text(const std::vector<RatioResult>& ratios) {
-  TextTable table({"utilization", "per $", "per W", "ratio, and what is printed of it"});
+  TextTable table({"utilization", "per $", "per W", "ratio, and its published value"});
   for (const RatioResult& ratio : ratios) {
     std::vector<std::string> cells, words = {ratio.name};
     for (const Figure figure :
