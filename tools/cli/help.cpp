@@ -29,9 +29,8 @@ constexpr const char* kProgress =
     "progress: time, nodes expanded and open, best step time with its utilization, lower bound, "
     "gap, and how the best was found: H hint, S segments of one order, R relaxed sharding, P "
     "partitions of reduced cost 0, M moves, T tree, B middle of a box of splits; #2: search for "
-    "the "
-    "next-best parallelism or split. SIGINT (Ctrl-C), SIGTERM and SIGHUP stop a search, which then "
-    "reports and writes the best mapping so far. A second signal kills the program.";
+    "the next-best parallelism or split. SIGINT (Ctrl-C), SIGTERM and SIGHUP stop a search, which "
+    "then reports and writes the best mapping so far. A second signal kills the program.";
 constexpr const char* kExitStatus =
     R"(  0  proved within the gap that was allowed; evaluate: the mapping or plan fits
   1  internal error

@@ -404,8 +404,7 @@ constexpr CommandRow kCommands[] = {
      !kSeveral, "A config needs its system only, as for chip (docs/collectives.md)."},
     {run_mesh, "mesh", kMeshUsage, "mesh", kMesh, finish_mesh, !kConfigs, !kSeveral,
      "Axes are numbered from 0 and placed in every order, innermost first. They fill the mesh "
-     "column "
-     "by column, all columns upwards, or every second one downwards (a snake)."},
+     "column by column, all columns upwards, or every second one downwards (a snake)."},
     {run_predict, "predict", kPredictUsage, "table of runs", kPredict, finish_predict, !kConfigs,
      !kSeveral,
      "A table of training runs (docs/truth.md), or of deployments that serve (docs/serving.md), "
