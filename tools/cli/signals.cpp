@@ -23,7 +23,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "the handler must not take
 // in spite of the limit.  On a busy machine it may take up to the longest grace.  The reader of
 // ONNX models, a separate process, has this time after the limit.
 constexpr Seconds kGrace{0.2}, kLongestGrace{1.0};
-constexpr Seconds kBetweenLooks{0.02};
+constexpr Seconds kBetweenChecks{0.02};
 
 Seconds since(std::chrono::steady_clock::time_point begin) {
   const std::chrono::duration<double> used = std::chrono::steady_clock::now() - begin;
@@ -38,7 +38,7 @@ timeval timeval_of(Seconds time) {
 
 /// Sets the first alarm after `time`, then repeated ones; zero: none.
 void set_timer(Seconds time) {
-  const itimerval timer{.it_interval = timeval_of(kBetweenLooks), .it_value = timeval_of(time)};
+  const itimerval timer{.it_interval = timeval_of(kBetweenChecks), .it_value = timeval_of(time)};
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
@@ -56,7 +56,7 @@ Seconds work_before_input;
 void on_alarm(int /*signal*/) {
   static volatile std::sig_atomic_t alarms = 0;
   alarms = alarms + 1;
-  if (work_so_far() - work_before_input < kGrace && alarms < kLongestGrace / kBetweenLooks) return;
+  if (work_so_far() - work_before_input < kGrace && alarms < kLongestGrace / kBetweenChecks) return;
   constexpr char kMessage[] = "stopped by the time limit before the search began\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
   _exit(kStoppedWithout);

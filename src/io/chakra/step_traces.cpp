@@ -134,8 +134,8 @@ class Trace {
     chakra::Node node = made(name, chakra::COMP_NODE);
     // Traces have whole microseconds; rounding the sum prevents errors from adding up.
     time_ += seconds * 1e6;
-    const auto micros = static_cast<std::uint64_t>(std::llround(time_)) - told_;
-    told_ += micros;
+    const auto micros = static_cast<std::uint64_t>(std::llround(time_)) - traced_;
+    traced_ += micros;
     node.set_duration_micros(micros);
     add(node, "num_ops")->set_int64_val(std::llround(flop));
     add(node, "tensor_size")->set_uint64_val(static_cast<std::uint64_t>(std::llround(bytes)));
@@ -218,7 +218,7 @@ class Trace {
   std::vector<Id> also_;
   Id next_ = 0;
   double time_ = 0.0;
-  std::uint64_t told_ = 0;
+  std::uint64_t traced_ = 0;  // microseconds in the trace so far
 };
 
 struct Pass {
