@@ -95,7 +95,9 @@ void set_out_of_core_traffic(Problem& problem) {
     if (is_fft(problem)) {
       times = number(fft_passes(kernel.m, problem.system.accelerator.sram, workload.word));
     }
-    const Bytes matrix = workload.word * (number(kernel.m) * number(kernel.n));
+    // An update of HPL multiplies a panel by the matrix: the matrix is its M x K.
+    const std::int64_t columns = is_fft(problem) ? kernel.n : kernel.k;
+    const Bytes matrix = workload.word * (number(kernel.m) * number(columns));
     kernel.sharded_memory = 2.0 * times * matrix;
   }
   set_kernels(problem, std::move(kernels));

@@ -128,6 +128,24 @@ TEST_CASE("no FFT is faster than its passes through memory") {
   CHECK(step_of(workload + h100 + "equations: {out_of_core: free}\n") < 0.5 * pass);
 }
 
+TEST_CASE("no iteration of HPL is faster than its matrix through memory") {
+  const std::string workload =
+      "workload: {kind: hpl, word: 2 B, n: 16384, block: 128, iterations: 2}\n";
+  const std::string slow =
+      "accelerator: {cores: 64, lanes: 32, stages: 4, frequency: 1 GHz, sram: 1 MB}, "
+      "memory: {bandwidth: 100 GB/s, capacity: 16 GB}";
+  const double bytes = 2.0 * 2.0 * (16384.0 * 16384.0 + 16256.0 * 16256.0);
+  CHECK(step_of(workload + "system: {chips: 1, " + slow + "}\n") ==
+        doctest::Approx(bytes / 100e9).epsilon(1e-3));
+  // A grid of 2 x 2 chips has a quarter of the matrix each.
+  const std::string grid = "system: {chips: 4, " + slow +
+                           ", network: [{topology: ring, degree: 2, bandwidth: 1 TB/s}, "
+                           "{topology: ring, degree: 2, bandwidth: 1 TB/s}]}\n";
+  CHECK(step_of(workload + grid) == doctest::Approx(bytes / 4.0 / 100e9).epsilon(1e-3));
+  CHECK(step_of(workload + "system: {chips: 1, " + slow +
+                "}\nequations: {out_of_core: free}\n") < 0.5 * bytes / 100e9);
+}
+
 TEST_CASE("HPL in fp64 is below its peak, however its network is written") {
   const std::string text =
       "workload: {kind: hpl, word: 8 B, n: 264192, block: 1024, iterations: 64}\n"
