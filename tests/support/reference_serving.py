@@ -339,9 +339,12 @@ def gained(sp, K):
     if not K:
         return 1, 1.0
     if sp["kind"] == "tree":
-        a = acceptance(sp, 1)[0]
-        a2 = 1 - (1 - a) ** 2
-        return 2 ** K, 1 + a * sum(a2 ** i for i in range(K))
+        first, *others = acceptance(sp, K)
+        E, reached = 1 + first, first
+        for a in others:
+            reached *= a + (1 - a) * a
+            E += reached
+        return 2 ** K, E
     E, prod = 1.0, 1.0
     for a in acceptance(sp, K):
         prod *= a

@@ -22,11 +22,13 @@ Gain gain_of(const Speculation& speculation, std::int64_t depth) {
   if (depth == 0 || speculation.kind == Drafting::None) return gain;
   if (speculation.kind == Drafting::Tree) {
     // Two children of each token but the first: either may be the right one.
-    const double one = acceptance_of(speculation, 0);
-    const double either = 1.0 - (1.0 - one) * (1.0 - one);
     gain.checked = std::ldexp(1.0, static_cast<int>(depth));
-    double reached = one;
-    for (std::int64_t i = 0; i < depth; ++i, reached *= either) gain.gained += reached;
+    double reached = acceptance_of(speculation, 0);
+    for (std::int64_t i = 1; i <= depth; ++i) {
+      gain.gained += reached;
+      const double neither = 1.0 - acceptance_of(speculation, i);
+      reached *= 1.0 - neither * neither;
+    }
     return gain;
   }
   if (speculation.kind == Drafting::Published) {

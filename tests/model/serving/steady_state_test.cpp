@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model/serving/speculation.hpp"
 #include "support/serving_worlds.hpp"
 
 namespace dfsearch {
@@ -17,6 +18,15 @@ namespace {
 using namespace serving;
 
 constexpr double kRounding = 1e-12;
+
+TEST_CASE("a drafted tree has the acceptance of each level") {
+  const Speculation tree{
+      .kind = Drafting::Tree, .depths = {3}, .acceptance = {0.9, 0.01, 0.02}, .draft = {}};
+  const double second = 0.01 + 0.99 * 0.01, third = 0.02 + 0.98 * 0.02;
+  CHECK(gain_of(tree, 3).gained ==
+        doctest::Approx(1.0 + 0.9 + 0.9 * second + 0.9 * second * third));
+  CHECK(gain_of(tree, 1).gained == doctest::Approx(1.9));
+}
 
 TEST_CASE("a larger batch takes no less of anything, and serves no less") {
   std::mt19937_64 random(5);
