@@ -119,8 +119,8 @@ void add_server(const ServingSection& text, serving::Pool& pool) {
   if (text.task.utilization.memory) engine.usable = *text.task.utilization.memory;
   if (!release) return;
   const double total = pool.machine.memory[0].capacity.in_base_units();
-  if (engine.usable == 1.0) engine.usable = serving::utilization_of(*release, total);
   serving::Server& server = pool.server.emplace();
+  if (engine.usable < 1.0) server.share = engine.usable;
   server.release = *release;
   server.max_seqs = text.task.max_seqs.value_or(serving::max_seqs_of(*release, total));
   server.batched_tokens = text.task.batched_tokens;

@@ -330,6 +330,7 @@ void read_job(const RowReader& row, MeasuredService& service) {
   serving::Pool& pool = task.pools[0];
   if (const auto share = row.number("kv_fraction")) {
     pool.engine.usable = std::clamp(*share, 1e-6, 1.0);
+    if (pool.server) pool.server->share = pool.engine.usable;
   }
   if (pool.server) pool.server->batched_tokens = role.chunk;
   role.batch = held_requests(task, role, role.batch);

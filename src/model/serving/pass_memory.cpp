@@ -33,7 +33,7 @@ ServerMemory Pass::memory_of_stage(const Stage& stage, double tokens, double req
         .tokens = server.batched_tokens ? real(*server.batched_tokens) : tokens,
         .requests = std::max(real(server.max_seqs), together)};
     const ServerChip chip{.total = total,
-                          .share = pool_.engine.usable,
+                          .share = pool_.share(),
                           .tensor = real(structure_.tensor),
                           .together = structure_.chips()};
     return memory_of(server, model_, chip, weights, size, task_.level);

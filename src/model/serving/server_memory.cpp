@@ -65,13 +65,19 @@ double exchanges(std::int64_t together) {
 
 }  // namespace
 
-double utilization_of(Release release, double total) {
-  const ReleaseRow& row = release_row(release);
+double share_of(const Server& server, double total) {
+  if (server.share) return *server.share;
+  const ReleaseRow& row = release_row(server.release);
   if (row.utilization > 0.0) return row.utilization;
-  // SGLang keeps a fixed part for its passes: 512 MB and 1.5 MB a token of a chunk of 8,192, at
-  // least 10 GiB on large chips.
-  const double kept = 0.5 * kGiB + 1.5 / 1024.0 * 8192.0 * kGiB;
-  return 1.0 - std::max(kept, total > 60e9 ? 10.0 * kGiB : 0.0) / total;
+  // SGLang keeps 512 MB and 1.5 MB a token of its chunk for passes, at least 10 GiB on large chips
+  // (server_args.py and AIConfigurator's sglang_backend).
+  const double chunk = server.batched_tokens ? static_cast<double>(*server.batched_tokens)
+                       : total < 35.0 * kGiB ? 2048.0
+                       : total < 60.0 * kGiB ? 4096.0
+                                             : 8192.0;
+  const double kept = (512.0 + 1.5 * std::max(chunk, 2048.0)) / 1024.0 * kGiB;
+  constexpr double kLeast = 1e-6;  // no chip is smaller than what is kept
+  return std::max(kLeast, 1.0 - std::max(kept, total > 60e9 ? 10.0 * kGiB : 0.0) / total);
 }
 
 std::int64_t max_seqs_of(Release release, double total) {

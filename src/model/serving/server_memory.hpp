@@ -34,6 +34,7 @@ struct Server {
   Release release = Release::VllmV1;
   std::int64_t max_seqs = 0;                      ///< requests of a rank that run at once, at most
   std::optional<std::int64_t> batched_tokens;     ///< of an iteration, at most; else its own
+  std::optional<double> share;                    ///< of the memory; else by the release
   std::optional<memory::ByLevel<Bytes>> outside;  ///< beside the allocator; else by the release
   Bytes graphs{};                                 ///< recorded graphs of kernels
 };
@@ -61,8 +62,8 @@ struct ServerChip {
   std::int64_t together = 1;  ///< chips of a replica
 };
 
-/// The share of the memory that a release takes unless a config gives another.
-double utilization_of(Release release, double total);
+/// The share of `total` bytes of memory that a server takes.
+double share_of(const Server& server, double total);
 /// Requests at once, of releases whose start depends on them.
 std::int64_t max_seqs_of(Release release, double total);
 /// Stored over real bytes of the weights of experts in `mxfp4`, whose rows are padded.

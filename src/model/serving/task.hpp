@@ -262,8 +262,11 @@ struct Pool {
     const bool has = peak[static_cast<std::size_t>(number)].has_value();
     return bytes_of(number) < 1.0 && !has ? Number::Bf16 : number;
   }
-  /// The memory that the engine may use.
-  [[nodiscard]] Bytes usable() const { return engine.usable * machine.memory[0].capacity; }
+  /// The memory that the engine may use, and its share of all memory.
+  [[nodiscard]] Bytes usable() const { return share() * machine.memory[0].capacity; }
+  [[nodiscard]] double share() const {
+    return server ? share_of(*server, machine.memory[0].capacity.in_base_units()) : engine.usable;
+  }
   [[nodiscard]] BytesPerSecond transfer_rate() const {
     if (transfer) return *transfer;
     return machine.network.empty() ? BytesPerSecond::infinity() : machine.network.back().bandwidth;

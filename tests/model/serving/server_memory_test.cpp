@@ -83,8 +83,8 @@ ServerMemory memory_at(const Start& start, Level level) {
                            .bandwidth = BytesPerSecond(4e11),
                            .strategy = {},
                            .latency = Seconds(1e-6)}};
-  pool.engine.usable = start.share;
   pool.server = Server{.release = start.release, .max_seqs = start.seqs};
+  pool.server->share = start.share;
   task.pools = {pool};
   Precision precision{.weights = start.weights, .cache = start.cache};
   if (start.weights == Number::Mxfp4) {
@@ -97,6 +97,21 @@ ServerMemory memory_at(const Start& start, Level level) {
       .tensor = start.tensor, .attention_data = start.attention_data, .expert = start.expert};
   const Means means(task.requests);
   return Pass(task, task.model, means, structure).parts_of_memory(0.0, {}, start.tokens, 0.0);
+}
+
+TEST_CASE("SGLang keeps memory by its chunk, and no more than there is") {
+  Server server{.release = Release::Sglang};
+  const auto kept = [&](double gib) { return gib * (1.0 - share_of(server, gib * kGiB)); };
+  CHECK(kept(16.0) == doctest::Approx(0.5 + 3.0));
+  CHECK(kept(40.0) == doctest::Approx(0.5 + 6.0));
+  CHECK(kept(80.0) == doctest::Approx(0.5 + 12.0));
+  server.batched_tokens = 4096;
+  CHECK(kept(16.0) == doctest::Approx(0.5 + 6.0));
+  CHECK(kept(80.0) == doctest::Approx(10.0));
+  CHECK(kept(2.0) == doctest::Approx(2.0));
+  CHECK(share_of(server, 2.0 * kGiB) > 0.0);
+  server.share = 0.9;
+  CHECK(share_of(server, 2.0 * kGiB) == 0.9);
 }
 
 std::int64_t tokens_at(const Start& start, Level level) {
