@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "engine/serving/deployment_space.hpp"
+#include "engine/serving/remedies.hpp"
 #include "engine/tree/search_monitor.hpp"
 
 namespace dfsearch::serving {
@@ -371,9 +372,39 @@ class FleetFinder {
     search.limits = search_.limits;
     search.threads = search_.threads;
     for (const Remedy& remedy : find_deployment(alone, search).remedies) {
+      const auto fits_with = [&](double value) {
+        std::vector<Task> models = fleet_.models;
+        for (std::size_t m = 0; m < models.size(); ++m) {
+          // All models share the memory.
+          if (m == model || remedy.limit == Broken::Memory) {
+            put_limit(models[m], remedy.limit, value);
+          }
+        }
+        return best_of(mixes_of(models)).has_value();
+      };
+      const auto enough = enough_from(remedy.enough, fits_with);
+      if (!enough) continue;
       result_.fleet_remedies.push_back(
-          {std::string(name_of(remedy.limit)), fleet_.names[model], remedy.given, remedy.enough});
+          {std::string(name_of(remedy.limit)), fleet_.names[model], remedy.given, *enough});
     }
+  }
+
+  /// A whole fleet may need more of a limit than one deployment without its rate: a value, to a
+  /// thousandth, with which the fleet fits; nothing if 1,024 times the first value is too little.
+  template <class Fits>
+  [[nodiscard]] static std::optional<double> enough_from(double first, const Fits& fits_with) {
+    constexpr double kMost = 1024.0, kPrecision = 1e-3;
+    if (fits_with(first)) return first;
+    double low = first, high = 2.0 * first;
+    for (; !fits_with(high); high *= 2.0) {
+      low = high;
+      if (high >= kMost * first) return std::nullopt;
+    }
+    while (high > low * (1.0 + kPrecision)) {
+      const double middle = std::sqrt(low * high);
+      (fits_with(middle) ? high : low) = middle;
+    }
+    return high;
   }
 
   /// Adds the rate of one model that the chips left by the others can serve.

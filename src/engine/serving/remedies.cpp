@@ -19,16 +19,25 @@ namespace {
 
 constexpr double kNone = 0.0;
 
-/// A limit, its value, a function that lifts it, and the quantity to minimise then.
+/// A limit, the quantity to minimise without it, its value, and a setter of this value.
 struct Row {
   Broken limit;
   Objective objective;
   double (*given)(const Task&);
-  void (*lift)(Task&);
+  void (*put)(Task&, std::optional<double>);
 };
 
-double seconds(const std::optional<Seconds>& limit) {
-  return limit ? limit->in_base_units() : kNone;
+/// The row of a limit of time.
+template <std::optional<Seconds> Limits::*kLimit>
+constexpr Row time_row(Broken limit, Objective objective) {
+  return {limit, objective,
+          [](const Task& t) {
+            const auto& given = t.limits.*kLimit;
+            return given ? given->in_base_units() : kNone;
+          },
+          [](Task& t, std::optional<double> value) {
+            t.limits.*kLimit = value ? std::optional(Seconds(*value)) : std::nullopt;
+          }};
 }
 
 double most_memory(const Task& task) {
@@ -50,14 +59,11 @@ void put_memory(Task& task, double bytes) {
 }
 
 const Row kRows[] = {
-    {Broken::Tpot, Objective::Interactivity, [](const Task& t) { return seconds(t.limits.tpot); },
-     [](Task& t) { t.limits.tpot.reset(); }},
-    {Broken::Ttft, Objective::Ttft, [](const Task& t) { return seconds(t.limits.ttft); },
-     [](Task& t) { t.limits.ttft.reset(); }},
-    {Broken::E2e, Objective::E2e, [](const Task& t) { return seconds(t.limits.e2e); },
-     [](Task& t) { t.limits.e2e.reset(); }},
+    time_row<&Limits::tpot>(Broken::Tpot, Objective::Interactivity),
+    time_row<&Limits::ttft>(Broken::Ttft, Objective::Ttft),
+    time_row<&Limits::e2e>(Broken::E2e, Objective::E2e),
     {Broken::Cost, Objective::Cost, [](const Task& t) { return t.limits.cost.value_or(kNone); },
-     [](Task& t) { t.limits.cost.reset(); }}};
+     [](Task& t, std::optional<double> value) { t.limits.cost = value; }}};
 
 /// The least memory in whole bytes.
 std::optional<Remedy> memory_remedy(const Task& task, const LeastOf& least_of) {
@@ -125,12 +131,19 @@ std::optional<Remedy> rate_remedy(const Task& task, const LeastOf& least_of) {
 
 }  // namespace
 
+void put_limit(Task& task, Broken limit, double value) {
+  if (limit == Broken::Memory) put_memory(task, value);
+  for (const Row& row : kRows) {
+    if (row.limit == limit) row.put(task, value);
+  }
+}
+
 void add_remedies(const Task& task, const LeastOf& least_of, std::vector<Remedy>& remedies) {
   for (const Row& row : kRows) {
     const double given = row.given(task);
     if (given == kNone) continue;
     Task without = task;
-    row.lift(without);
+    row.put(without, std::nullopt);
     const auto best = least_of(without, row.objective);
     // A deployment with an infinite queue is no remedy.
     const auto ends = [&](Objective objective) {

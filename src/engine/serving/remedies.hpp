@@ -17,6 +17,9 @@ namespace dfsearch::serving {
 /// limits of the task.  Throws Stopped if the deadline comes before the proof.
 using LeastOf = std::function<std::optional<Candidate>(const Task&, Objective)>;
 
+/// Gives a limit, or the largest memory of a pool in proportion with all others, this value.
+void put_limit(Task& task, Broken limit, double value);
+
 /// Adds the remedies that are found before `least_of` throws.
 void add_remedies(const Task& task, const LeastOf& least_of, std::vector<Remedy>& remedies);
 

@@ -65,7 +65,11 @@ Asked changed(Asked asked, const FleetRemedy& remedy, double number) {
   }
   for (std::size_t m = 0; m < asked.models.size(); ++m) {
     Task& task = asked.models[m];
-    if (remedy.limit == "chips") {
+    if (remedy.limit == "memory") {
+      for (Pool& pool : task.pools) {
+        pool.machine.memory[0].capacity = number / remedy.given * pool.machine.memory[0].capacity;
+      }
+    } else if (remedy.limit == "chips") {
       for (Pool& pool : task.pools) {
         if (pool.name == remedy.of) pool.chips = std::llround(number);
       }
@@ -74,13 +78,13 @@ Asked changed(Asked asked, const FleetRemedy& remedy, double number) {
       if (remedy.limit == "tpot") task.limits.tpot = Seconds(number);
       if (remedy.limit == "ttft") task.limits.ttft = Seconds(number);
       if (remedy.limit == "e2e") task.limits.e2e = Seconds(number);
+      if (remedy.limit == name_of(Broken::Cost)) task.limits.cost = number;
     }
   }
   return asked;
 }
 
-/// A fleet is found with enough of the quantity, and none with a little less change; a limit of one
-/// model is enough for this model, whatever the others need.
+/// A fleet is found with enough of the quantity, and none with a little less change.
 void check_least(const Asked& asked, const FleetRemedy& remedy) {
   const auto fits = [&](double number) {
     const Asked other = changed(asked, remedy, number);
@@ -97,6 +101,9 @@ void check_least(const Asked& asked, const FleetRemedy& remedy) {
   } else if (remedy.of.empty()) {
     CHECK(fits(remedy.enough));
     CHECK_FALSE(fits(std::nextafter(remedy.enough, 0.0)));
+  } else {
+    CHECK(fits(remedy.enough * (1.0 + 1e-12)));
+    CHECK_FALSE(fits(remedy.enough * (1.0 - 2e-3)));
   }
 }
 
