@@ -27,7 +27,7 @@ namespace {
 /// A caution if memory and links have rates that were measured on a chip and its node, while the
 /// machine's own figures determine only capacity and topology.
 Sheet other_links_line(const training::Task& task) {
-  constexpr double kSame = 0.15;
+  constexpr double kSame = 0.05;
   constexpr double kSameInNode = 0.5;      // `bus` is the rate of collectives
   constexpr BytesPerSecond kNoTime{1e15};  // in files of chips without a rate of their links
   const stack::MeasuredChip& chip = task.stack->chip;
