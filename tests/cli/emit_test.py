@@ -443,6 +443,29 @@ class Emit(CliTest):
         self.assertAlmostEqual(float(found["--mem-fraction-static"]), share, places=4)
         self.assertIn("enable_chunked_prefill: true", self.emit(result, "trtllm").stdout)
 
+    def test_a_server_of_several_stages_and_ranks(self):
+        """A rank runs a batch in each of its stages; limits of vLLM and TensorRT-LLM are of a rank,
+        those of SGLang of all ranks, and an iteration has a chunk beside a token of each request."""
+        result = self.deployment("serving.modes=[aggregated]",
+                                 "workload.precision={weights: bf16, cache: fp8}")
+        for framework, (tensor, pipeline, ranks), words in (
+                ("vllm", (2, 3, 4),
+                 {"--tensor-parallel-size": 2, "--pipeline-parallel-size": 3,
+                  "--data-parallel-size": 4, "--max-num-seqs": 30,
+                  "--max-num-batched-tokens": 522}),
+                ("sglang", (2, 1, 4), {"--tp-size": 8, "--pp-size": 1, "--dp-size": 4,
+                                       "--max-running-requests": 40,
+                                       "--chunked-prefill-size": 512}),
+                ("trtllm", (2, 3, 1), {"--tp_size": 2, "--pp_size": 3, "--max_batch_size": 10,
+                                       "--max_num_tokens": 522})):
+            result["serving"]["best"].update(tensor=tensor, pipeline=pipeline,
+                                             attention_data=ranks, batch=10, chunk=512)
+            with self.subTest(framework):
+                text = self.emit(result, framework).stdout
+                found = arguments(text)
+                self.assertEqual({key: int(found[key]) for key in words}, words)
+                self.assertIn("kv-cache-dtype fp8" if framework != "trtllm" else "dtype: fp8", text)
+
     def test_the_load_of_the_answer_is_a_line_of_a_benchmark(self):
         for change, said in (
                 ("workload.rate=3 /s", " --request-rate 3\n"),
@@ -454,6 +477,9 @@ class Emit(CliTest):
             self.assertIn("# its load: vllm bench serve --model MODEL --dataset-name random "
                           "--random-input-len 2000 --random-output-len 500", text)
             self.assertIn(said, text)
+        result["workload"]["requests"][0]["prefix"] = 300
+        self.assertIn("--random-input-len 1700 --random-output-len 500 --random-prefix-len 300",
+                      self.emit(result, "vllm").stdout)
 
     def test_precisions_that_are_given(self):
         result = self.deployment("workload.precision={weights: fp8, cache: fp8}")
