@@ -104,6 +104,16 @@ constexpr Field row(std::string_view key, std::string_view doc, const Type* type
           .flags = extra.flags};
 }
 
+template <auto member, std::size_t... index>
+auto& part(void* object) {
+  auto& held = static_cast<ObjectOf<member>*>(object)->*member;
+  if constexpr (sizeof...(index) == 0) {
+    return held;
+  } else {
+    return (held[index], ...);
+  }
+}
+
 template <class T>
 const void* fresh() {
   static const T object{};
@@ -136,6 +146,24 @@ constexpr Field element(std::string_view key, std::string_view doc, const Extra&
       },
       extra);
 }
+
+/// The type of an optional member, or of an element of it, at the address of its object: the value
+/// that may stand in place of the object's map.
+template <auto member, std::size_t... index>
+inline constexpr Type kInPlace = [] {
+  using Part = TypeOf<std::remove_reference_t<decltype(detail::part<member, index...>(nullptr))>>;
+  Type type = Part::type;
+  type.resize = [](void* object, std::size_t size) {
+    Part::type.resize(&detail::part<member, index...>(object), size);
+  };
+  type.size = [](const void* object) {
+    return Part::type.size(&detail::part<member, index...>(const_cast<void*>(object)));
+  };
+  type.at = [](void* object, std::size_t place) {
+    return Part::type.at(&detail::part<member, index...>(object), place);
+  };
+  return type;
+}();
 
 /// The keys of a member that is an object, in the same map.  An optional object exists if all its
 /// required keys are given.

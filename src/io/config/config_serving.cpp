@@ -18,17 +18,6 @@ namespace {
 
 using serving::Number;
 
-/// Reads `peak: 989 TFLOP/s`: the peak of bf16, and of each type without its own peak.
-void read_peak(const YamlEntry& entry, PeaksSection& peaks, InputMessages& messages) {
-  if (entry.value.type == YamlNode::Type::Map) {
-    read_object(entry, peaks, messages);
-    return;
-  }
-  const auto rate =
-      read_quantity<FlopsPerSecond>(entry, {FlopsPerSecond(1.0), FlopsPerSecond(1e24)}, messages);
-  if (rate) peaks.of[static_cast<std::size_t>(Number::Bf16)] = *rate;
-}
-
 /// Adds the peaks of a measured chip for number types without a given one.
 void add_peaks(const YamlEntry& entry, PeaksSection& peaks, InputMessages& messages) {
   const auto chip = load_measured_chip(entry.value.scalar, {}, entry.value.place, messages);
@@ -44,71 +33,16 @@ void add_peaks(const YamlEntry& entry, PeaksSection& peaks, InputMessages& messa
   }
 }
 
-/// Reads the keys that rows do not read, before the rules of the rows use them.
-void read_peaks(const YamlNode& root, std::vector<PoolSection>& pools, InputMessages& messages) {
+/// Takes the peaks of measured chips, before the rows of `peak` replace them.
+void read_chips(const YamlNode& root, std::vector<PoolSection>& pools, InputMessages& messages) {
   const YamlEntry* serving = root.find("serving");
   const YamlEntry* list = serving ? serving->value.find("pools") : nullptr;
   if (!list) return;
   pools.resize(list->value.items.size());
   for (std::size_t i = 0; i < pools.size(); ++i) {
     const YamlEntry* system = list->value.items[i].find("system");
-    const YamlEntry* peak = system ? system->value.find("peak") : nullptr;
-    if (peak) read_peak(*peak, pools[i].system.peak, messages);
     const YamlEntry* chip = system ? system->value.find("chip") : nullptr;
     if (chip) add_peaks(*chip, pools[i].system.peak, messages);
-  }
-}
-
-/// Reads one format, or one for weights and one for products.
-void read_formats(const YamlEntry& entry, serving::ModulePrecision& formats,
-                  InputMessages& messages) {
-  if (entry.value.type == YamlNode::Type::Map) {
-    read_object(entry, formats, messages);
-    return;
-  }
-  if (const auto number = read_choice(entry, all_names<Number>(), messages)) {
-    formats.weights = static_cast<Number>(*number);
-  }
-}
-
-void read_modules(const YamlNode& workload, PrecisionSection& precision, InputMessages& messages) {
-  const YamlEntry* own = workload.find("precision");
-  const YamlEntry* modules = own ? own->value.find("modules") : nullptr;
-  if (!modules) return;
-  MapReader reader(*modules, messages);
-  for (std::size_t i = 0; i < serving::kModules; ++i) {
-    const YamlEntry* entry = reader.optional(name_of(static_cast<serving::Module>(i)));
-    if (entry) read_formats(*entry, precision.modules[i], messages);
-  }
-  reader.finish();
-}
-
-void read_modules(const YamlNode& root, FleetSection& fleet, ServedSection& served,
-                  InputMessages& messages) {
-  if (const YamlEntry* workload = root.find("workload")) {
-    read_modules(workload->value, served.precision, messages);
-  }
-  const YamlEntry* several = root.find("fleet");
-  const YamlEntry* list = several ? several->value.find("models") : nullptr;
-  if (!list) return;
-  fleet.models.resize(list->value.items.size());
-  for (std::size_t i = 0; i < fleet.models.size(); ++i) {
-    const YamlEntry* workload = list->value.items[i].find("workload");
-    if (workload) {
-      read_modules(workload->value, fleet.models[i].workload.precision, messages);
-    }
-  }
-}
-
-/// Reads limits of utilization; a plain number is the share of the memory.
-void read_utilization(const YamlNode& serving, serving::Utilization& utilization,
-                      InputMessages& messages) {
-  const YamlEntry* entry = serving.find("utilization");
-  if (!entry) return;
-  if (entry->value.type == YamlNode::Type::Map) {
-    read_object(*entry, utilization, messages);
-  } else {
-    utilization.memory = read_number(*entry, {kServedShare.least, kServedShare.most}, messages);
   }
 }
 
@@ -222,7 +156,6 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
                  "not allowed in a deployment, in which each pool has a system; --set "
                  "serving.pools.0.system=NAME sets that of the first pool");
   }
-  read_modules(root, fleet, served, messages);
   const YamlEntry* several = reader.optional("fleet");
   if (several) {
     read_object(*several, fleet, messages);
@@ -230,8 +163,7 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
     read_object(*section, served, messages);
   }
   if (const YamlEntry* section = reader.required("serving")) {
-    read_peaks(root, text.pools, messages);
-    read_utilization(section->value, text.task.utilization, messages);
+    read_chips(root, text.pools, messages);
     read_object(*section, text, messages);
   }
   if (const YamlEntry* section = reader.optional("search")) {

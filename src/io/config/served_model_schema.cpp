@@ -180,23 +180,22 @@ const Schema& schema_of(Rows<serving::ModulePrecision>) {
 
 namespace {
 
-/// Rows for the documentation; code reads these keys.
+/// One format of the weights of a module, or one of weights and one of products.
 const Schema& module_rows() {
-  static constexpr Type kFormats{.form = Form::Object, .schema = []() -> const Schema& {
-                                   return schema_of(Rows<serving::ModulePrecision>{});
-                                 }};
-  static constexpr Type kNumberOrFormats = either(TypeOf<Number>::type, kFormats);
-  static constexpr Extra kPreset{.preset = "as `weights` and `products`"};
+  using P = PrecisionSection;
+  static constexpr Type kFormats =
+      either(kInPlace<&serving::ModulePrecision::weights>, TypeOf<serving::ModulePrecision>::type);
+  static constexpr Extra kOwn{.type = &kFormats, .preset = "as `weights` and `products`"};
+  static constexpr Extra kEnd{.type = &kFormats, .preset = "as `head`"};
   static constexpr Field kFields[] = {
-      by_hand("attention", "the products of attention", kNumberOrFormats, kPreset),
-      by_hand("dense", "an MLP without experts", kNumberOrFormats, kPreset),
-      by_hand("shared", "experts that every token uses", kNumberOrFormats, kPreset),
-      by_hand("experts", "all other experts", kNumberOrFormats, kPreset),
-      by_hand("router", "the choice of experts", kNumberOrFormats, kPreset),
-      by_hand("embedding", "the embedding of tokens", kNumberOrFormats, {.preset = "as `head`"}),
-      by_hand("head", "", kNumberOrFormats, {.preset = "as `head`"})};
-  static const Schema kSchema = schema<PrecisionSection>("formats of modules", kFields);
-  return kSchema;
+      element<0, &P::modules>("attention", "the products of attention", kOwn),
+      element<1, &P::modules>("dense", "an MLP without experts", kOwn),
+      element<2, &P::modules>("shared", "experts that every token uses", kOwn),
+      element<3, &P::modules>("experts", "all other experts", kOwn),
+      element<4, &P::modules>("router", "the choice of experts", kOwn),
+      element<5, &P::modules>("embedding", "the embedding of tokens", kEnd),
+      element<6, &P::modules>("head", "", kEnd)};
+  return schema<P, kFields>("formats of modules");
 }
 constexpr Type kModulesType{.form = Form::Object, .schema = &module_rows};
 
@@ -220,8 +219,8 @@ const Schema& schema_of(Rows<PrecisionSection>) {
                           {.type = &kNumbers, .preset = "as `communication`"}),
       field<&P::combine>("combine", "results of experts sent back",
                          {.type = &kNumbers, .preset = "as `communication`"}),
-      by_hand("modules", "formats of the weights of single parts of the model, where they differ",
-              kModulesType, {.preset = "none"})};
+      whole("modules", "formats of the weights of single parts of the model, where they differ",
+            kModulesType, {.preset = "none"})};
   return schema<P, kFields>("precision", &check_precision);
 }
 

@@ -200,10 +200,13 @@ const Schema& schema_of(Rows<serving::LayerExecution>) {
 
 const Schema& schema_of(Rows<PoolSystemSection>) {
   using P = PoolSystemSection;
-  static const Type kPeaks = either(TypeOf<FlopsPerSecond>::type, TypeOf<PeaksSection>::type);
+  constexpr auto kBf16 = static_cast<std::size_t>(serving::Number::Bf16);
+  static constexpr Type kPeaks =
+      either(kInPlace<&PeaksSection::of, kBf16>, TypeOf<PeaksSection>::type);
   static const Field kFields[] = {
-      by_hand("peak", "peak of a chip in dense products: one rate, or one for each number format",
-              kPeaks, {.preset = "that of the accelerator"}),
+      field<&P::peak>(
+          "peak", "peak of a chip in dense products: one rate, or one for each number format",
+          {.type = &kPeaks, .limits = {1.0, 1e24}, .preset = "that of the accelerator"}),
       field<&P::peaks>(
           "peaks", "peaks by number format, used for formats that `peak` and `chip` do not have",
           {.preset = "that of 16 bits, for all formats"}),

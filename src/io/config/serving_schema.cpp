@@ -324,7 +324,7 @@ const Schema& schema_of(Rows<ServingSection>) {
   static constexpr Type kSizes = list_type<Bytes, Form::Values>({}, 3);
   static constexpr Type kCopies = list_type<std::int64_t, Form::Values>({}, 32);
   static constexpr Type kShareOrShares =
-      either(TypeOf<double>::type, TypeOf<serving::Utilization>::type);
+      either(kInPlace<&serving::Utilization::memory>, TypeOf<serving::Utilization>::type);
   static constexpr Field kFields[] = {
       field<&S::pools>("pools", "the chips that are available",
                        {.type = &kPoolList, .flags = kRequired}),
@@ -363,10 +363,11 @@ const Schema& schema_of(Rows<ServingSection>) {
                           "a table of measured deployments (section 8); the chart of a front shows "
                           "its rows of the same model, lengths and chips",
                           {.preset = "none"}),
-      by_hand("utilization",
-              "greatest shares of capacity that a deployment may use; a single number is the share "
-              "of memory",
-              kShareOrShares, {.limits = kServedShare, .preset = "none"}),
+      field<&S::task, &T::utilization>(
+          "utilization",
+          "greatest shares of capacity that a deployment may use; a single number is the share "
+          "of memory",
+          {.type = &kShareOrShares, .limits = kServedShare, .preset = "none"}),
       field<&S::engine>("engine",
                         "the release of the server, which determines the memory for everything but "
                         "caches (section 3)",

@@ -114,7 +114,8 @@ Json written(const Type& type, const void* member, unsigned left_out) {
       return map;
     }
     case Form::Either:
-      return written(type.other->size(member) > 0 ? *type.other : *type.inner, member, left_out);
+      return written(type.other->size && type.other->size(member) == 0 ? *type.inner : *type.other,
+                     member, left_out);
     case Form::Map:
     case Form::Any:
       break;

@@ -42,18 +42,7 @@ constexpr Type kFixed{.form = Form::Number,
                             return static_cast<const Units*>(object)->accelerator.in_base_units();
                           }};
 template <class Units>
-constexpr Type kByPeak{
-    .form = Form::Optional,
-    .inner = &TypeOf<RateByPeak>::type,
-    .resize = [](void* object, std::size_t) { static_cast<Units*>(object)->by_peak.emplace(); },
-    .size = [](const void* object) -> std::size_t {
-      return static_cast<const Units*>(object)->by_peak ? 1 : 0;
-    },
-    .at = [](void* object, std::size_t) -> void* {
-      return &*static_cast<Units*>(object)->by_peak;
-    }};
-template <class Units>
-constexpr Type kChipRate = either(kFixed<Units>, kByPeak<Units>);
+constexpr Type kChipRate = either(kFixed<Units>, kInPlace<&Units::by_peak>);
 
 using ChipPoint = std::pair<double, double>;
 constexpr Type kCoefficient = [] {
