@@ -71,7 +71,7 @@ Polynomial panel_of(const HplRun& run, const HplRates& rates) {
   const double b = number(run.block);
   const double p = number(run.p);
   double of_row = seconds(Flops(b * b / p) / rates.panel);
-  double fixed = -seconds(Flops(b * b * b / 3.0) / rates.panel);
+  double fixed = -seconds(Flops(b * b * b / (3.0 * p)) / rates.panel);
   if (run.p > 1) {
     fixed += 2.0 * b * ceil_log2(run.p) * seconds(rates.alpha + 2.0 * b * run.word / rates.column);
   }
@@ -304,8 +304,7 @@ Seconds hpl_bound(const HplRun& run, const HplRates& rates, std::int64_t least, 
     const Seconds products = Flops(2.0 / (p * q)) / product_rate(rates, b1);
     const Seconds moved = 2.0 * run.word / (p * q) / rates.memory / b1;
     const double update = seconds(std::max(products, moved)) * sum_s2;
-    double panel = positive(seconds(Flops(b0 * sum_r / p) / rates.panel) -
-                            seconds(Flops(n * b1 * b1 / 3.0) / rates.panel));
+    double panel = seconds(Flops(positive(b0 * sum_r - n * b1 * b1 / 3.0) / p) / rates.panel);
     double swap = 0.0;
     if (grid.p > 1) {
       panel += 2.0 * ceil_log2(grid.p) * rows *

@@ -98,6 +98,22 @@ TEST_CASE("the closed form of HPL equals the loop over its steps") {
   }
 }
 
+TEST_CASE("no panel takes less than nothing, and no run exceeds the peak") {
+  Random random(9);
+  for (int world = 0; world < 500; ++world) {
+    HplRun run = some_run(random);
+    run.n = random.whole(600, 4000);  // down to some rows of a process
+    const HplRates rates = some_rates(random);
+    for (std::int64_t k = 0; k < run.n / run.block; ++k) {
+      CHECK(hpl_step(run, rates, k).panel >= Seconds{});
+    }
+    const double n = static_cast<double>(run.n - run.n % run.block);
+    const double flop = 2.0 / 3.0 * n * n * n - n * n * static_cast<double>(run.block);
+    const double peak = rates.product.in_base_units() * static_cast<double>(run.processes());
+    CHECK(hpl_time(run, rates).time.in_base_units() >= flop / peak * (1.0 - 1e-12));
+  }
+}
+
 TEST_CASE("no run of a box of blocks and grids takes less than its bound") {
   Random random(8);
   for (int world = 0; world < 300; ++world) {
