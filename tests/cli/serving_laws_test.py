@@ -122,6 +122,28 @@ class ServingLaws(CliTest):
         self.serving["max_seqs"] = 16
         self.assertEqual(self.solve()["serving"]["best"]["batch"], 8)
 
+    def test_a_measured_chip_multiplies_whole_numbers_of_8_bits_as_fast_as_reals(self):
+        self.pool["system"] = {"from": "h100_dgx", "chip": "h100_80gb"}
+        seconds = {}
+        for number in ("bf16", "fp8", "int8"):
+            self.config["workload"]["precision"] = {"weights": "fp8", "products": number}
+            figures = self.evaluate(ONE | {"batch": 64, "chunk": 8192})["figures"]
+            seconds[number] = figures["mixed_iteration"]
+        self.assertEqual(seconds["int8"], seconds["fp8"])
+        self.assertLess(seconds["fp8"], seconds["bf16"])
+
+    def test_a_model_of_a_fleet_keeps_its_own_limits_and_those_of_all_that_it_does_not_have(self):
+        self.config = json.loads(kinds.fleet())
+        first, second = self.config["fleet"]["models"]
+        self.config["serving"]["limits"] = {"tpot": "1 ns"}  # each has another one
+        self.solve()
+        del second["limits"]
+        self.solve(status=3)
+        self.config["serving"]["limits"] = {"tpot": "5 ms"}
+        self.solve()
+        first["limits"] = {"tpot": "1 ns"}
+        self.solve(status=3)
+
     def test_more_memory_for_pools_in_proportion_is_just_enough(self):
         """One chip prefills, the other one decodes, and the smaller one needs what it needs."""
         self.serving.update(modes=["disaggregated"], tensor=[1], pipeline=[1],

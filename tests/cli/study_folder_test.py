@@ -26,6 +26,10 @@ class StudyFolderTest(StudyCase):
         before = self.rows("dir")
         self.run_study("dir", "--all")
         self.assertEqual(before, self.rows("dir"))
+        self.run_study("part", "--all", "--shard", "1/2")
+        for words in (["--shard", "2/2"], ["--shard", "1/3"], []):
+            self.assert_error("another part", "study", self.study, "-o", self.folder_of("part"),
+                              "--all", *words)
 
     def test_a_torn_line_is_taken_away(self):
         self.run_study("torn", "--all", "--deterministic")
