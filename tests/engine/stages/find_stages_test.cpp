@@ -7,11 +7,13 @@
 
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
 #include "engine/solve.hpp"
 #include "support/stage_worlds.hpp"
+#include "support/step_worlds.hpp"
 
 namespace dfsearch {
 namespace {
@@ -121,6 +123,52 @@ TEST_CASE("a search for stages that is stopped has bounds on both sides of the o
   CHECK(none.stopped_by == StopReason::Signal);
   CHECK(none.lower_bound > Score{});
   CHECK(none.lower_bound <= solve(test::random_stages(1), {}).cost->objective);
+}
+
+TEST_CASE("stages leave room for stored data, and steps wait within one stage") {
+  int worlds = 0, stored = 0, waiting = 0, infeasible = 0;
+  for (std::uint64_t seed = 0; worlds < 120; ++seed) {
+    CAPTURE(seed);
+    Problem problem = test::random_stages(seed);
+    const std::int64_t stages = *problem.system.network[1].degree;
+    const auto indices = static_cast<double>(problem.partition_limit() * stages);
+    const auto kernels = static_cast<double>(problem.workload.graph.kernel_count());
+    if (stages == 1 || std::pow(indices, kernels) > 5000.0) continue;
+    if (seed % 2 == 0) problem = test::with_steps(problem, seed, true);
+    const Bytes capacity = problem.system.memory[0].capacity;
+    if (capacity < Bytes::infinity()) {
+      const double share = static_cast<double>(seed % 4) / 5.0;
+      problem.workload.stored = share * static_cast<double>(problem.chips_per_copy()) * capacity;
+    }
+    const test::BestStages best = test::best_stages(problem);
+    check_stages_found(solve(problem, {}), best);
+    ++worlds;
+    stored += problem.workload.stored > Bytes{} && best.feasible > 0;
+    waiting += !problem.workload.graph.seams().empty() && best.feasible > 0;
+    infeasible += best.feasible == 0;
+  }
+  CHECK(stored > 5);
+  CHECK(waiting > 3);
+  CHECK(infeasible > 5);
+}
+
+TEST_CASE("a search for stages within a gap has bounds on both sides of the optimum") {
+  int above = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = test::random_stages(seed);
+    const SearchResult whole = solve(problem, {});
+    SearchOptions options;
+    options.limits.gap = 0.5;
+    const SearchResult some = solve(problem, options);
+    CHECK(some.status == whole.status);
+    if (!whole.cost || !some.cost) continue;
+    CHECK(some.lower_bound <= whole.cost->objective);
+    CHECK(some.cost->objective >= whole.cost->objective);
+    CHECK(some.gap <= options.limits.gap);
+    above += some.cost->objective > whole.cost->objective;
+  }
+  CHECK(above > 5);
 }
 
 TEST_CASE("where no stages fit it is told how much more does, and that less does not" *
