@@ -144,6 +144,25 @@ class ServingLaws(CliTest):
         first["limits"] = {"tpot": "1 ns"}
         self.solve(status=3)
 
+    def test_no_front_passes_the_bound_and_both_axes_have_the_same_one(self):
+        """A chip costs 1 $ an hour: dollars of a million tokens are 1e6 / 3600 over tokens/s."""
+        bounds = {}
+        for axis in ("cost", "throughput_per_chip"):
+            self.serving.update(objective="front", front=axis)
+            serving = self.solve()["serving"]
+            bounds[axis] = serving["excluded"]
+            for point in serving["front"]:
+                slower = [bound for speed, bound in bounds[axis]
+                          if speed <= point["tokens_per_s_per_user"]]
+                if axis == "cost":
+                    self.assertGreaterEqual(point["dollars_per_mtoken"], slower[-1])
+                else:
+                    self.assertLessEqual(point["tokens_per_s_per_chip"], slower[-1])
+        for (speed, dollars), (same, tokens) in zip(bounds["cost"], bounds["throughput_per_chip"],
+                                                    strict=True):
+            self.assertEqual(speed, same)
+            self.assertAlmostEqual(dollars * tokens / (1e6 / 3600), 1, places=9)
+
     def test_more_memory_for_pools_in_proportion_is_just_enough(self):
         """One chip prefills, the other one decodes, and the smaller one needs what it needs."""
         self.serving.update(modes=["disaggregated"], tensor=[1], pipeline=[1],
