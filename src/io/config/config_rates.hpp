@@ -12,17 +12,20 @@
 
 namespace dfsearch {
 
+constexpr Type within(Type type, const Interval& limits) {
+  type.limits = limits;
+  return type;
+}
+template <class T, const Type* inner>
+inline constexpr Type kOptional = [] {
+  Type type = TypeOf<std::optional<T>>::type;
+  type.inner = inner;
+  return type;
+}();
+
 template <class Work>
-inline constexpr Type kAmount = [] {
-  Type type = TypeOf<Work>::type;
-  type.limits = {0, 1e30};
-  return type;
-}();
-inline constexpr Type kReachedShare = [] {
-  Type type = TypeOf<double>::type;
-  type.limits = {1e-9, 1};
-  return type;
-}();
+inline constexpr Type kAmount = within(TypeOf<Work>::type, {0, 1e30});
+inline constexpr Type kReachedShare = within(TypeOf<double>::type, {1e-9, 1});
 
 /// Pairs of an amount and a share.
 template <class Work>
@@ -49,16 +52,10 @@ struct TypeOf<EfficiencyCurve<Work>> {
       }};
 };
 
-/// The key of a part of a chip that reaches a share of its peak.
-template <class Work>
-struct CurveSection {
-  EfficiencyCurve<Work> efficiency;
-};
-
 /// Checks that the amounts fall and end at zero.
 template <class Work>
 void check_curve(void* object, Report& report) {
-  const auto& efficiency = static_cast<const CurveSection<Work>*>(object)->efficiency;
+  const auto& efficiency = *static_cast<const EfficiencyCurve<Work>*>(object);
   const auto& steps = efficiency.steps;
   if (steps.empty()) return report.at({&efficiency}, "expected at least one step, got none");
   for (std::size_t i = 1; i < steps.size(); ++i) {
@@ -73,33 +70,18 @@ void check_curve(void* object, Report& report) {
   }
 }
 
+/// The key of a part of a chip that reaches a share of its peak.
 template <class Work>
-const Schema& curve_schema(std::string_view name) {
-  static constexpr Field kFields[] = {field<&CurveSection<Work>::efficiency>(
-      "efficiency", "share of the peak by the work of one kernel", {.flags = kRequired})};
-  return schema<CurveSection<Work>, kFields>(name, &check_curve<Work>);
+const Schema& curve_rows() {
+  using Curve = EfficiencyCurve<Work>;
+  static constexpr Field kFields[] = {whole("efficiency",
+                                            "share of the peak by the work of one kernel",
+                                            TypeOf<Curve>::type, {.flags = kRequired})};
+  return schema<Curve, kFields>(
+      std::is_same_v<Work, Flops> ? "efficiency of an engine" : "efficiency of a memory",
+      &check_curve<Work>);
 }
-inline const Schema& schema_of(Rows<CurveSection<Flops>>) {
-  return curve_schema<Flops>("efficiency of an engine");
-}
-inline const Schema& schema_of(Rows<CurveSection<Bytes>>) {
-  return curve_schema<Bytes>("efficiency of a memory");
-}
-
 template <class Work>
-EfficiencyCurve<Work> read_efficiency(MapReader& reader) {
-  CurveSection<Work> text;
-  read_keys(reader, schema_of<CurveSection<Work>>(), &text);
-  return std::move(text.efficiency);
-}
-
-/// Whether the value is a list of two values.
-inline bool is_pair(const YamlNode& node) {
-  return node.type == YamlNode::Type::Sequence && node.items.size() == 2;
-}
-
-inline YamlEntry item(const YamlEntry& list, const YamlNode& value) {
-  return {.key = list.key, .place = value.place, .value = value};
-}
+inline constexpr Type kCurve{.form = Form::Object, .schema = &curve_rows<Work>};
 
 }  // namespace dfsearch

@@ -35,7 +35,8 @@ ServingConfig read_serving_config(const YamlNode& root, const Place& start,
 void resolve_defaults_of_stages(const YamlNode& root, Config& config, InputMessages& messages);
 
 const Schema& schema_of(Rows<calculon::ModelShape>);
-const Schema& schema_of(Rows<calculon::ExecutionChoices>);
+/// The section `calculon`, with what other sections said in the task.
+const Schema& schema_of(Rows<calculon::Task>);
 
 /// Reads a whole config whose `from:` files are merged; mistakes go to the messages.
 CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
@@ -43,16 +44,9 @@ CalculonConfig read_calculon_config(const YamlNode& root, const Place& start,
 
 Machine read_calculon_machine(const YamlEntry& section, InputMessages& messages);
 
-/// The section `calculon`, checked by itself and, if the other two sections are right, against
-/// them.
-calculon::ExecutionChoices read_execution_choices(const YamlEntry& section,
-                                                  const calculon::ModelShape& transformer,
-                                                  const Machine& machine, bool others_are_right,
-                                                  InputMessages& messages);
-
 struct EngineSection {
   std::optional<FlopsPerSecond> peak;
-  CurveSection<Flops> curve;
+  EfficiencyCurve<Flops> efficiency;
 };
 struct VectorSection {
   EngineSection engine;
@@ -61,7 +55,7 @@ struct VectorSection {
 struct RatesSection {
   std::optional<EngineSection> matrix;
   std::optional<VectorSection> vector;
-  std::optional<CurveSection<Bytes>> memory, second;
+  std::optional<EfficiencyCurve<Bytes>> memory, second;
 };
 struct PlanExecutionSection {
   Style style = Style::KernelByKernel;

@@ -62,7 +62,7 @@ const Schema& schema_of(Rows<ExecutionRoot>) {
               {.flags = kRequired | kFromFile}),
       by_hand("system", "the machine", kAny, {.flags = kRequired}),
       by_hand("equations", "calculon", kPresetOrSwitches, {.flags = kRequired}),
-      by_hand("calculon", "decisions that are given", kObject<calculon::ExecutionChoices>,
+      by_hand("calculon", "decisions that are given", kObject<calculon::Task>,
               {.flags = kRequired}),
       by_hand("search", "when to stop", kObject<SearchSettings>)};
   return schema<ExecutionRoot, kFields>("config of an execution");

@@ -166,7 +166,7 @@ void read_machine(YamlEntry section, Task& task, InputMessages& messages) {
 
 void set_engine(const EngineSection& text, Engine& engine) {
   engine.peak = text.peak.value_or(engine.peak);
-  engine.efficiency = text.curve.efficiency;
+  engine.efficiency = text.efficiency;
 }
 
 void set_rates(const RatesSection& rates, Machine& machine) {
@@ -177,9 +177,9 @@ void set_rates(const RatesSection& rates, Machine& machine) {
     }
     set_engine(rates.vector->engine, machine.vector);
   }
-  if (rates.memory) machine.memory[0].efficiency = rates.memory->efficiency;
+  if (rates.memory) machine.memory[0].efficiency = *rates.memory;
   if (rates.second && machine.second_memory()) {
-    machine.memory[1].efficiency = rates.second->efficiency;
+    machine.memory[1].efficiency = *rates.second;
   }
 }
 

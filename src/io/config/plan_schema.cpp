@@ -316,7 +316,7 @@ const Schema& schema_of(Rows<EngineSection>) {
   static constexpr Field kFields[] = {
       field<&EngineSection::peak>("peak", "a peak in place of that of the machine",
                                   {.limits = {1, 1e24}, .preset = "that of the machine"}),
-      keys_of<&EngineSection::curve>()};
+      field<&EngineSection::efficiency>("", "", {.type = &kCurve<Flops>})};
   return schema<EngineSection, kFields>("rates of an engine");
 }
 
@@ -329,6 +329,8 @@ const Schema& schema_of(Rows<VectorSection>) {
 }
 
 const Schema& schema_of(Rows<RatesSection>) {
+  static constexpr Type kMemory = kOptional<EfficiencyCurve<Bytes>, &kCurve<Bytes>>;
+  static constexpr Extra kOfMemory{.type = &kMemory, .preset = "the bandwidth"};
   static constexpr Field kFields[] = {
       field<&RatesSection::matrix>("matrix",
                                    "for products: share of the peak by the FLOP of a kernel, and a "
@@ -339,9 +341,8 @@ const Schema& schema_of(Rows<RatesSection>) {
                                    "`of_matrix` times that of `matrix`",
                                    {.preset = "half the peak of `matrix`"}),
       field<&RatesSection::memory>("memory", "share of the bandwidth by the bytes of a kernel",
-                                   {.preset = "the bandwidth"}),
-      field<&RatesSection::second>("second", "the same for the second memory",
-                                   {.preset = "the bandwidth"})};
+                                   kOfMemory),
+      field<&RatesSection::second>("second", "the same for the second memory", kOfMemory)};
   return schema<RatesSection, kFields>("rates of a chip");
 }
 

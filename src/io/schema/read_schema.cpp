@@ -217,8 +217,8 @@ class ValueReader {
           fmt::format("expected a pair of {}, got {}", type.name, entry.value.description()));
       return false;
     }
-    return read(item_of(entry, items[0]), *type.inner, type.at(member, 0)) &&
-           read(item_of(entry, items[1]), *type.other, type.at(member, 1));
+    const bool right = read(item_of(entry, items[0]), *type.inner, type.at(member, 0));
+    return read(item_of(entry, items[1]), *type.other, type.at(member, 1)) && right;
   }
 
   bool words(const YamlEntry& entry, const Type& type, void* member) const {
