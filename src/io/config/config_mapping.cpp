@@ -324,15 +324,7 @@ Config read_mapping_config(const YamlNode& root, const Place& start, SystemUse u
     }
   }
   const bool execution_is_right = messages.count() == before_execution;
-  const YamlEntry* price = reader.optional("price");
-  const YamlEntry* power = reader.optional("power");
-  if (system) {
-    if (price) read_price(*price, *system, messages);
-    if (power) read_power(*power, *system, messages);
-    if (const YamlEntry* section = reader.optional("energy")) {
-      read_energy(*section, *system, messages);
-    }
-  }
+  read_prices(reader, system ? &*system : nullptr);
   read_equations(reader.optional("equations"), problem, technology_equations, messages);
   const bool checks_shapes = problem.equations.shapes == Shapes::Checked;
   if (workload && workload->kind == WorkloadKind::Graph && checks_shapes) {

@@ -182,6 +182,14 @@ ChipDesign read_design(MapReader& reader, const YamlEntry& technology,
   return design;
 }
 
+void read_energy(const YamlEntry& section, Machine& system, InputMessages& messages) {
+  EnergyRates& energy = system.energy;
+  read_object(section, energy, messages);
+  if (energy.cap > energy.idle) return;
+  messages.add(section.value.find("cap") ? section.value.find("cap")->place : section.place, "cap",
+               fmt::format("expected more than the static power of {}", to_text(energy.idle)));
+}
+
 }  // namespace
 
 std::optional<SystemSection> read_system(const YamlEntry& section,
@@ -232,10 +240,11 @@ std::optional<SystemSection> read_system(const YamlEntry& section,
 
 namespace {
 
-/// Evaluates a polynomial for the chips of the system.
+/// Reads a section of rates, and evaluates a polynomial at the peak of the system.
 template <class Units>
-void resolve_defaults_of_rate(const YamlEntry& section, const Machine& system, Units& units,
-                              InputMessages& messages) {
+void read_rates(const YamlEntry& section, const Machine& system, Units& units,
+                InputMessages& messages) {
+  read_object(section, units, messages);
   if (!units.by_peak || units.by_peak->polynomial.empty()) return;
   const Place& place = section.value.find("accelerator")->value.place;
   if (!(system.peak() > FlopsPerSecond{})) {
@@ -258,22 +267,14 @@ void resolve_defaults_of_rate(const YamlEntry& section, const Machine& system, U
 
 }  // namespace
 
-void read_price(const YamlEntry& section, Machine& system, InputMessages& messages) {
-  read_object(section, system.price, messages);
-  resolve_defaults_of_rate(section, system, system.price, messages);
-}
-
-void read_power(const YamlEntry& section, Machine& system, InputMessages& messages) {
-  read_object(section, system.power, messages);
-  resolve_defaults_of_rate(section, system, system.power, messages);
-}
-
-void read_energy(const YamlEntry& section, Machine& system, InputMessages& messages) {
-  EnergyRates& energy = system.energy;
-  read_object(section, energy, messages);
-  if (energy.cap > energy.idle) return;
-  messages.add(section.value.find("cap") ? section.value.find("cap")->place : section.place, "cap",
-               fmt::format("expected more than the static power of {}", to_text(energy.idle)));
+void read_prices(MapReader& reader, Machine* system) {
+  const YamlEntry* price = reader.optional("price");
+  const YamlEntry* power = reader.optional("power");
+  const YamlEntry* energy = reader.optional("energy");
+  if (!system) return;
+  if (price) read_rates(*price, *system, system->price, reader.messages());
+  if (power) read_rates(*power, *system, system->power, reader.messages());
+  if (energy) read_energy(*energy, *system, reader.messages());
 }
 
 void resolve_defaults_of_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,

@@ -56,9 +56,8 @@ enum class SystemUse : std::uint8_t { Whole, ChipAlone, MachineAlone };
 std::optional<SystemSection> read_system(const YamlEntry& section,
                                          std::optional<std::int64_t> copies, SystemUse use,
                                          InputMessages& messages);
-void read_price(const YamlEntry& section, Machine& system, InputMessages& messages);
-void read_power(const YamlEntry& section, Machine& system, InputMessages& messages);
-void read_energy(const YamlEntry& section, Machine& system, InputMessages& messages);
+/// Reads the sections `price`, `power` and `energy`; null for a machine that is wrong.
+void read_prices(MapReader& reader, Machine* system);
 
 /// Puts a derived chip into the machine and makes the checks that need it; `section` is that of the
 /// machine.

@@ -333,15 +333,7 @@ TrainingConfig read_training_config(YamlNode root, const Place& start, InputMess
   if (const YamlEntry* section = reader.required("workload")) read_model(*section, task, messages);
   const bool has_workload = messages.count() == before;
   if (const YamlEntry* section = reader.required("system")) read_machine(*section, task, messages);
-  if (const YamlEntry* section = reader.optional("price")) {
-    read_price(*section, task.machine, messages);
-  }
-  if (const YamlEntry* section = reader.optional("power")) {
-    read_power(*section, task.machine, messages);
-  }
-  if (const YamlEntry* section = reader.optional("energy")) {
-    read_energy(*section, task.machine, messages);
-  }
+  read_prices(reader, &task.machine);
   if (const YamlEntry* section = reader.optional("execution")) {
     read_execution_of(*section, task, messages);
   }
