@@ -12,6 +12,7 @@
 #include "model/machine/machine_schema.hpp"
 #include "model/problem_schema.hpp"
 #include "model/training/plan.hpp"
+#include "schema/report.hpp"
 #include "technology/chip.hpp"
 
 namespace dfsearch {
@@ -53,55 +54,34 @@ constexpr Type kJoined{
           return choices;
         }};
 
-/// Sets the degree of a mesh to the product of its sides, or checks it.
-void resolve_defaults_of_mesh(MapReader& reader, DimensionSection& text) {
-  std::optional<Mesh>& mesh = text.dimension.mesh;
-  for (const char* key : {"width", "height", "sharing"}) {
-    const YamlEntry* entry = reader.optional(key);
-    if (entry && !mesh) {
-      reader.messages().add(entry->place, key,
-                            "only valid with the topology mesh or torus2d; remove this key");
-    }
+/// Sets the degree of a mesh to the product of its sides, or checks it.  A bandwidth replaces a kind
+/// of link.
+void check_dimension(void* object, Report& report) {
+  auto& text = *static_cast<DimensionSection*>(object);
+  NetworkDimension& dimension = text.dimension;
+  if (report.given(&dimension.bandwidth)) text.ports.link.reset();
+  if (dimension.both_ways && !row_of(dimension.topology).spans_grid) {
+    report.at_key(&dimension.both_ways, "only valid with the topology ring, line, mesh or torus2d");
   }
-  if (!mesh) return;
-  if (!text.width || !text.height) {
-    reader.messages().add(reader.place(), "network", "a mesh needs 'width' and 'height'");
+  if (!dimension.mesh) {
+    for (const void* side :
+         std::initializer_list<const void*>{&text.width, &text.height, &text.sharing}) {
+      if (!report.given(side)) continue;
+      report.at_key(side, "only valid with the topology mesh or torus2d; remove this key");
+    }
     return;
   }
-  *mesh = {.width = *text.width,
-           .height = *text.height,
-           .closed = mesh->closed,
-           .sharing = text.sharing.value_or(MeshSharing::Own)};
-  const YamlEntry* degree = reader.optional("degree");
-  if (degree && text.dimension.degree && *text.dimension.degree != mesh->chips()) {
-    reader.messages().add(
-        degree->value.place, "degree",
-        fmt::format("expected width * height = {}, got {}", mesh->chips(), *text.dimension.degree));
+  if (!text.width || !text.height) return report.at_map("a mesh needs 'width' and 'height'");
+  Mesh& mesh = *dimension.mesh;
+  mesh = {.width = *text.width,
+          .height = *text.height,
+          .closed = mesh.closed,
+          .sharing = text.sharing.value_or(MeshSharing::Own)};
+  if (dimension.degree && *dimension.degree != mesh.chips()) {
+    report.at({&dimension.degree},
+              fmt::format("expected width * height = {}, got {}", mesh.chips(), *dimension.degree));
   }
-  text.dimension.degree = mesh->chips();
-}
-
-/// Reads a dimension; without a technology it must have its own bandwidth.
-DimensionSection read_dimension(const YamlNode& item, const Technology* technology,
-                                InputMessages& messages) {
-  MapReader reader(item, "network", item.place, messages);
-  DimensionSection text;
-  read_object(reader, text);
-  const YamlEntry* link = reader.optional("link");
-  if (link && !technology) {
-    messages.add(link->place, "link",
-                 "only valid with 'system.technology'; expected 'bandwidth' instead");
-  }
-  if (const YamlEntry* ports = reader.optional("ports"); ports && !technology) {
-    messages.add(ports->place, "ports", "only valid with 'system.technology'; remove this key");
-  }
-  if (reader.has("bandwidth")) text.ports.link.reset();
-  if (text.dimension.both_ways && !row_of(text.dimension.topology).spans_grid) {
-    messages.add(reader.optional("both_ways")->place, "both_ways",
-                 "only valid with the topology ring, line, mesh or torus2d");
-  }
-  resolve_defaults_of_mesh(reader, text);
-  return text;
+  dimension.degree = mesh.chips();
 }
 
 /// Place of the network, or of the override that made the product wrong.
@@ -160,7 +140,17 @@ std::vector<NetworkDimension> read_network(const YamlEntry& section, const Techn
   std::vector<NetworkDimension> network;
   if (!holds_list(section, "a list of dimensions, innermost first", messages)) return network;
   for (const YamlNode& item : section.value.items) {
-    const DimensionSection text = read_dimension(item, technology, messages);
+    DimensionSection text;
+    read_object(MapReader(item, "network", item.place, messages), text);
+    const YamlEntry* link = technology ? nullptr : item.find("link");
+    const YamlEntry* own = technology ? nullptr : item.find("ports");
+    if (link) {
+      messages.add(link->place, "link",
+                   "only valid with 'system.technology'; expected 'bandwidth' instead");
+    }
+    if (own) {
+      messages.add(own->place, "ports", "only valid with 'system.technology'; remove this key");
+    }
     network.push_back(text.dimension);
     ports.push_back(text.ports);
   }
@@ -299,7 +289,7 @@ const Schema& schema_of(Rows<DimensionSection>) {
           "exchanges that pay it",
           {.limits = kLatencyLimits}),
       field<&D::dimension, &NetworkDimension::both_ways>("both_ways", kBothWays)};
-  return schema<D, kFields>("dimension");
+  return schema<D, kFields>("dimension", &check_dimension);
 }
 
 const Schema& schema_of(Rows<ParallelismSection>) {
