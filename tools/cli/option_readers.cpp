@@ -308,8 +308,7 @@ void finish_emit(CommandLine& line) {
 void finish_list(CommandLine& line) {
   if (line.config.empty()) return;
   line.kinds.push_back(ShelfKind::Configs);
-  std::vector<std::string_view> names;
-  for (const ShelfKind kind : line.kinds) names.emplace_back(name_of(kind));
+  const auto names = names_of(line.kinds, [](ShelfKind kind) { return name_of(kind); });
   const auto found = std::find(names.begin(), names.end(), line.config);
   if (found == names.end()) {
     refuse_word("list", line.config, names);

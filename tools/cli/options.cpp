@@ -55,9 +55,7 @@ void refuse_misspelt_command(const std::string& word) {
   if (word == "serve" && !std::filesystem::exists(word, error)) {
     usage_error("serve: no such command, 'dfsearch report DIR -o DIR/index.html' writes a page");
   }
-  std::vector<std::string_view> names;
-  for (const CommandRow& row : command_rows()) names.emplace_back(row.name);
-  const std::string near = suggestion(word, names);
+  const std::string near = suggestion(word, names_of(command_rows(), &CommandRow::name));
   if (near.empty() || std::filesystem::exists(word, error)) return;
   if (find_on_shelf(ShelfKind::Configs, word)) return;
   usage_error("unknown command " + in_quotes(word) + near);

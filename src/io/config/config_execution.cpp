@@ -40,9 +40,7 @@ class KernelLookup {
     if (found != ids_.end()) return found->second;
     std::string near;
     if (messages.wants_more()) {
-      std::vector<std::string_view> names;
-      for (const Kernel& kernel : graph_.kernels()) names.push_back(kernel.name);
-      near = suggestion(entry.key, names);
+      near = suggestion(entry.key, names_of(graph_.kernels(), &Kernel::name));
     }
     messages.add(entry.place, "pins", "unknown kernel " + in_quotes(entry.key) + near);
     return std::nullopt;
@@ -57,8 +55,8 @@ void check_shardable(const YamlEntry& pin, const Problem& problem, const Kernel&
                      LoopPair loops, InputMessages& messages) {
   const LoopSet pairs = shardable_pairs(problem, kernel);
   if (pairs.contains(loops)) return;
-  std::vector<std::string_view> names;
-  for (const LoopPair allowed : pairs) names.emplace_back(loop_pair_names()[allowed.index()]);
+  const auto names = names_of(
+      pairs, [](LoopPair pair) -> auto& { return loop_pair_names()[pair.index()]; });
   messages.add(
       pin.value.place, pin.key,
       fmt::format("cannot be sharded on {}, expected {}", name_of(loops), joined_choices(names)));

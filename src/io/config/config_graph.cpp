@@ -98,9 +98,10 @@ class KernelNames {
     if (found != ids_.end()) return found->second;
     std::string near;
     if (report_.wants_more()) {
-      std::vector<std::string_view> known;
-      for (const KernelSection& kernel : text_.kernels) known.push_back(kernel.kernel.name);
-      near = suggestion(name, known);
+      near = suggestion(name, names_of(
+                                  text_.kernels, [](const KernelSection& kernel) -> auto& {
+                                    return kernel.kernel.name;
+                                  }));
     }
     report_.inside(&list, index, &name, "unknown kernel " + in_quotes(name) + near);
     return std::nullopt;

@@ -192,8 +192,7 @@ void resolve_technology(YamlNode& system, const fs::path& directory, FileChain& 
       const auto parts = parts_on_shelf(section);
       const auto found = parts.find(word);
       if (found == parts.end()) {
-        std::vector<std::string_view> names;
-        for (const auto& [name, file] : parts) names.push_back(name);
+        const auto names = names_of(parts, [](const auto& part) { return part.first; });
         messages.add(from->value.place, "from",
                      fmt::format("no built-in technology has the name {}, expected a name of "
                                  "configs/technologies or the path of a file{}",

@@ -145,12 +145,11 @@ const ShelfFile* find_path_on_shelf(ShelfKind kind, const std::filesystem::path&
 }
 
 std::string not_on_shelf(ShelfKind kind, std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const ShelfFile& file : shelf(kind)) names.push_back(file.name);
   return fmt::format(
       "no built-in {} has the name {}, expected a name of configs/{} or the path of a file, like "
       "'./NAME' or 'NAME.yaml'{}",
-      row_of_kind(kind).single, in_quotes(name), name_of(kind), suggestion(name, names));
+      row_of_kind(kind).single, in_quotes(name), name_of(kind),
+      suggestion(name, names_of(shelf(kind), &ShelfFile::name)));
 }
 
 std::filesystem::path find_input(const std::string& word, ShelfKind kind) {
@@ -172,10 +171,9 @@ std::filesystem::path find_input(const std::string& word, ShelfKind kind) {
   if (found.size() == 1) return found.front()->source();
   if (is_folder) return word;
   if (found.size() > 1) {
-    std::vector<std::string_view> names;
-    for (const ShelfFile* file : found) names.push_back(file->name);
     throw InputError(fmt::format("{}: several built-in files have this name, expected {}",
-                                 in_quotes(word), joined_choices(names)));
+                                 in_quotes(word),
+                                 joined_choices(names_of(found, &ShelfFile::name))));
   }
   throw InputError(fmt::format("{}: there is no such file, and no built-in {} of this name{}{}",
                                in_quotes(word), row_of_kind(kind).single,

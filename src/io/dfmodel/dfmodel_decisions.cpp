@@ -129,8 +129,7 @@ void check_shardings(const SetupGraph& graph) {
     if (!kernel.sharding) continue;
     const std::vector<Loop> loops = shardable_loops(kernel.kernel);
     if (std::find(loops.begin(), loops.end(), *kernel.sharding) != loops.end()) continue;
-    std::vector<std::string_view> names;
-    for (const Loop loop : loops) names.emplace_back(name_of(loop));
+    const auto names = names_of(loops, &name_of<Loop>);
     kernel.body.complain("sharding", fmt::format("cannot be sharded on {}, expected {}",
                                                  name_of(*kernel.sharding), joined_choices(names)));
   }

@@ -397,18 +397,14 @@ MeasuredRun read_run(const RowReader& row, Setups& setups, Unfit& unfit, InputMe
   const auto chip = setups.chip(row, messages);
   if (!run.software || !chip) return run;
   task.stack = stack::Setup{.stack = *run.software, .chip = *chip};
-  const auto precisions = words(stack::Precision{});
-  const auto precision = std::find_if(precisions.begin(), precisions.end(), [&](const auto& word) {
-    return row.text("precision") == word.name;
-  });
-  if (precision == precisions.end()) {
-    std::vector<std::string_view> names;
-    for (const auto& word : precisions) names.emplace_back(word.name);
-    row.complain("precision", fmt::format("expected {}, got {}", joined_choices(names),
-                                          in_quotes(row.text("precision"))));
+  const auto precision = value_named<stack::Precision>(row.text("precision"));
+  if (!precision) {
+    row.complain("precision",
+                 fmt::format("expected {}, got {}", joined_choices(all_names<stack::Precision>()),
+                             in_quotes(row.text("precision"))));
     return run;
   }
-  task.stack->precision = precision->value;
+  task.stack->precision = *precision;
   if (const std::string wrong = missing_precision(task.stack->chip, task.stack->precision);
       !wrong.empty()) {
     unfit.add(row, "precision", wrong, run.unfit);

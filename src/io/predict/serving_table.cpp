@@ -230,8 +230,7 @@ serving::Precision precision_of(const RowReader& row, const MeasuredService& ser
       {"fp8_static", Number::Fp8},    {"nvfp4", Number::Nvfp4},
       {"w4a16_mxfp4", Number::Mxfp4}, {"w4a8_mxfp4_mxfp8", Number::Mxfp4},
       {"int4_wo", Number::Int4}};
-  std::vector<std::string_view> words;
-  for (const auto& [word, number] : kStored) words.push_back(word);
+  const auto words = names_of(kStored, [](const auto& stored) { return stored.first; });
   const Number dense = kStored[row.choice("gemm_quant_mode", words)].second;
   Number experts = kStored[row.choice("moe_quant_mode", words)].second;
   const serving::Task& task = *service.task;

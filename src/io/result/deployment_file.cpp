@@ -15,8 +15,7 @@ using serving::Task;
 
 Role read_role(MapReader& reader, const Task& task, serving::Mode mode, bool decodes) {
   Role role;
-  std::vector<std::string_view> pools;
-  for (const serving::Pool& pool : task.pools) pools.emplace_back(pool.name);
+  const auto pools = names_of(task.pools, &serving::Pool::name);
   if (const YamlEntry* pool = reader.required("pool")) {
     role.structure.pool = read_choice(*pool, pools, reader.messages()).value_or(0);
   }

@@ -172,13 +172,10 @@ class MappingReader {
                                          std::string_view key) {
     const auto found = kernel_ids_.find(name);
     if (found != kernel_ids_.end()) return found->second;
-    std::vector<std::string_view> names;
-    if (messages_.wants_more()) {
-      for (const Kernel& kernel : graph().kernels()) names.emplace_back(kernel.name);
-    }
-    messages_.add(
-        place, key,
-        fmt::format("the workload has no kernel {}{}", in_quotes(name), suggestion(name, names)));
+    std::string near;
+    if (messages_.wants_more()) near = suggestion(name, names_of(graph().kernels(), &Kernel::name));
+    messages_.add(place, key,
+                  fmt::format("the workload has no kernel {}{}", in_quotes(name), near));
     return std::nullopt;
   }
 

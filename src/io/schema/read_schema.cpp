@@ -125,8 +125,7 @@ class ValueReader {
 
   bool choice(const YamlEntry& entry, const Type& type, void* member) const {
     const std::vector<Choice> choices = type.choices();
-    std::vector<std::string_view> names;
-    for (const Choice& choice : choices) names.push_back(choice.name);
+    auto names = names_of(choices, &Choice::name);
     if (type.inner) {
       const std::string& text = entry.value.scalar;
       const bool digits =
@@ -223,8 +222,7 @@ class ValueReader {
 
   bool words(const YamlEntry& entry, const Type& type, void* member) const {
     const std::vector<Choice> choices = type.choices();
-    std::vector<std::string_view> names;
-    for (const Choice& choice : choices) names.push_back(choice.name);
+    const auto names = names_of(choices, &Choice::name);
     const bool is_list = entry.value.type == YamlNode::Type::Sequence;
     if (!is_list && entry.value.scalar != "none") {
       std::string list = joined_choices(names);

@@ -194,8 +194,7 @@ void restrict_to(Study& study, const std::string& labels) {
   const std::string name = labels.substr(0, equals);
   const auto axis = std::find_if(study.axes.begin(), study.axes.end(),
                                  [&](const StudyAxis& other) { return other.name == name; });
-  std::vector<std::string_view> names;
-  for (const StudyAxis& known : study.axes) names.push_back(known.name);
+  const auto names = names_of(study.axes, &StudyAxis::name);
   if (equals == std::string::npos || axis == study.axes.end()) {
     throw InputError("--only: expected AXIS=LABEL with an axis of " + joined_choices(names) +
                      ", got " + in_quotes(labels) + suggestion(name, names));

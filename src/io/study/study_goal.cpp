@@ -13,9 +13,7 @@ namespace dfsearch {
 namespace {
 
 std::vector<std::string_view> figure_names() {
-  std::vector<std::string_view> names;
-  for (const study::Figure figure : study::kFigures) names.push_back(study::name_of(figure));
-  return names;
+  return names_of(study::kFigures, [](study::Figure figure) { return study::name_of(figure); });
 }
 
 class GoalReader {
@@ -124,8 +122,7 @@ std::vector<std::string> read_list(const YamlEntry* entry, InputMessages& messag
 /// The axes of a study by their names; other names are reported.
 std::vector<std::string> read_axes(const YamlEntry* entry, const Study& study,
                                    InputMessages& messages) {
-  std::vector<std::string_view> names;
-  for (const StudyAxis& axis : study.axes) names.push_back(axis.name);
+  const auto names = names_of(study.axes, &StudyAxis::name);
   std::vector<std::string> axes = read_list(entry, messages);
   for (const std::string& axis : axes) {
     if (std::find(names.begin(), names.end(), axis) != names.end()) continue;

@@ -185,8 +185,7 @@ void StudyPoints::check_figures(PointIndex point, const AnyConfig& config,
   const std::vector<study::Figure> figures = figures_of(config);
   for (const auto& [figure, place] : study_.figure_places) {
     if (std::find(figures.begin(), figures.end(), figure) != figures.end()) continue;
-    std::vector<std::string_view> names;
-    for (const study::Figure other : figures) names.push_back(study::name_of(other));
+    const auto names = names_of(figures, [](study::Figure of) { return study::name_of(of); });
     lacking.try_emplace(figure, fmt::format("{}: {}: a point has none ({}), expected {}{}",
                                             place.to_text(), study::name_of(figure), name(point),
                                             joined_choices(names), source_of(figure)));

@@ -2,6 +2,7 @@
 // Errors of an input, collected while it is read, so that all are reported at once.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -72,6 +73,13 @@ std::string without_place(const std::string& message, const std::string& source)
 
 /// "a, b or c".
 std::string joined_choices(std::span<const std::string_view> choices);
+/// The names of elements that live on, by a member or a function.
+template <class Range, class Name>
+std::vector<std::string_view> names_of(const Range& range, const Name& name) {
+  std::vector<std::string_view> names;
+  for (const auto& element : range) names.emplace_back(std::invoke(name, element));
+  return names;
+}
 
 /// Number of letters to insert, delete or replace.
 std::size_t edit_distance(std::string_view a, std::string_view b);

@@ -89,8 +89,7 @@ Choices<E> named(std::initializer_list<E> values) {
 template <class E>
 std::optional<E> read_choice(const YamlEntry& entry, const Choices<E>& choices,
                              InputMessages& messages) {
-  std::vector<std::string_view> names;
-  for (const auto& [name, value] : choices) names.push_back(name);
+  const auto names = names_of(choices, [](const auto& choice) { return choice.first; });
   const std::optional<std::size_t> index = read_choice(entry, names, messages);
   if (!index) return std::nullopt;
   return choices[*index].second;
