@@ -34,8 +34,7 @@ class ValueReader {
       case Form::Count:
         return put(type, member, read_count(entry, range_of(limits(type)), messages_));
       case Form::Number:
-        return put_real(type, member,
-                        read_number(entry, {limits(type).least, limits(type).most}, messages_));
+        return put_real(type, member, read_number(entry, limits(type), messages_));
       case Form::Quantity:
         if (type.inner && is_number(entry.value)) return read(entry, *type.inner, member);
         return put_real(type, member, quantity(entry, *type.unit, limits(type)));

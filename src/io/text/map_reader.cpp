@@ -84,7 +84,7 @@ std::optional<std::int64_t> read_count(const YamlEntry& entry, CountRange range,
   return std::nullopt;
 }
 
-std::optional<double> read_number(const YamlEntry& entry, Range<double> range,
+std::optional<double> read_number(const YamlEntry& entry, const Interval& range,
                                   InputMessages& messages) {
   const std::string what = fmt::format("a number from {} to {}", range.least, range.most);
   if (entry.value.type != YamlNode::Type::Scalar) {
@@ -152,11 +152,6 @@ std::optional<std::int64_t> MapReader::required_count(std::string_view key, Coun
 std::optional<std::int64_t> MapReader::optional_count(std::string_view key, CountRange range) {
   const YamlEntry* entry = optional(key);
   return entry ? read_count(*entry, range, messages_) : std::nullopt;
-}
-
-std::optional<double> MapReader::optional_number(std::string_view key, Range<double> range) {
-  const YamlEntry* entry = optional(key);
-  return entry ? read_number(*entry, range, messages_) : std::nullopt;
 }
 
 void MapReader::finish() {

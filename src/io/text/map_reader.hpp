@@ -24,12 +24,6 @@ struct CountRange {
   std::int64_t most = kLargestCount;
 };
 
-template <class T>
-struct Range {
-  T least;
-  T most;
-};
-
 /// Place of a message about values that disagree: the first value from the command line, since the
 /// others agreed without it, or else the first one that exists.
 Place place_of_conflict(std::initializer_list<const YamlEntry*> entries);
@@ -46,7 +40,7 @@ bool holds_some_map(const YamlEntry& entry, std::string_view what, InputMessages
 std::optional<std::string> read_word(const YamlEntry& entry, InputMessages& messages);
 std::optional<std::int64_t> read_count(const YamlEntry& entry, CountRange range,
                                        InputMessages& messages);
-std::optional<double> read_number(const YamlEntry& entry, Range<double> range,
+std::optional<double> read_number(const YamlEntry& entry, const Interval& range,
                                   InputMessages& messages);
 std::optional<bool> read_flag(const YamlEntry& entry, InputMessages& messages);
 /// The index of the word among the choices.
@@ -54,29 +48,9 @@ std::optional<std::size_t> read_choice(const YamlEntry& entry,
                                        const std::vector<std::string_view>& choices,
                                        InputMessages& messages);
 
-template <class Q>
-std::optional<Q> read_quantity(const YamlEntry& entry, Range<Q> range, InputMessages& messages) {
-  try {
-    const std::string text =
-        entry.value.type == YamlNode::Type::Scalar ? entry.value.scalar : entry.value.description();
-    const Q value = parse_quantity<Q>(text);
-    if (value >= range.least && value <= range.most) return value;
-    messages.add(entry.value.place, entry.key,
-                 "expected a quantity from " + to_text(range.least) + " to " + to_text(range.most) +
-                     ", got " + in_quotes(text));
-  } catch (const InputError& error) {
-    messages.add(entry.value.place, entry.key, error.messages().front());
-  }
-  return std::nullopt;
-}
-
 /// The words that a key may have, and their values.
 template <class E>
 using Choices = std::vector<std::pair<std::string_view, E>>;
-
-/// Yes and no, also as JSON writes them.
-inline const Choices<bool> kYesOrNo = {
-    {"yes", true}, {"no", false}, {"true", true}, {"false", false}};
 
 /// The values of an enumeration by their names in results.
 template <class E>
@@ -117,18 +91,6 @@ class MapReader {
 
   std::optional<std::int64_t> required_count(std::string_view key, CountRange range = {});
   std::optional<std::int64_t> optional_count(std::string_view key, CountRange range = {});
-  std::optional<double> optional_number(std::string_view key, Range<double> range);
-
-  template <class Q>
-  std::optional<Q> required_quantity(std::string_view key, Range<Q> range) {
-    const YamlEntry* entry = required(key);
-    return entry ? read_quantity(*entry, range, messages_) : std::nullopt;
-  }
-  template <class Q>
-  std::optional<Q> optional_quantity(std::string_view key, Range<Q> range) {
-    const YamlEntry* entry = optional(key);
-    return entry ? read_quantity(*entry, range, messages_) : std::nullopt;
-  }
   template <class E>
   std::optional<E> required_choice(std::string_view key, const Choices<E>& choices,
                                    std::string_view why = {}) {
