@@ -34,27 +34,6 @@ constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
 constexpr Work kWordsOfColumn = 3'000;  // to find its class and its place in a path
 
-/// Gives all tensors between two classes of kernels the least SRAM of any of them.  Otherwise sets
-/// of experts, whose outputs travel paths of different lengths, would hardly ever need equal SRAM.
-void make_alike(const std::vector<std::uint32_t>& classes, PathDecomposition& path) {
-  std::map<std::tuple<std::uint32_t, std::uint32_t, bool, Ticks, Bytes>, Bytes> least;
-  const auto key = [&](const DecompositionStep& step, const DecompositionStep::Link& link) {
-    const bool ordered = classes[step.kernel] < classes[link.other];
-    return std::tuple(std::min(classes[step.kernel], classes[link.other]),
-                      std::max(classes[step.kernel], classes[link.other]),
-                      link.from_other == ordered, link.transfer, link.streamed);
-  };
-  for (const DecompositionStep& step : path.steps) {
-    for (const DecompositionStep::Link& link : step.links) {
-      Bytes& fused = least.try_emplace(key(step, link), link.fused).first->second;
-      fused = std::min(fused, link.fused);
-    }
-  }
-  for (DecompositionStep& step : path.steps) {
-    for (DecompositionStep::Link& link : step.links) link.fused = least.at(key(step, link));
-  }
-}
-
 constexpr std::size_t kMostColours = 48;
 constexpr std::size_t kKernelsOfColour = 4;  // in the mean, at least
 constexpr int kRoundsOfColours = 3;          // neighbours of neighbours
@@ -62,13 +41,11 @@ constexpr int kRoundsOfColours = 3;          // neighbours of neighbours
 }  // namespace
 
 std::optional<std::vector<LabelPricing>> label_pricings(const FusionTables& tables) {
-  const bool by_colours = are_mostly_alike(tables);
   auto paths = path_decompositions(tables);
   if (!paths) return std::nullopt;
   std::vector<LabelPricing> pricings;
   const auto room = std::make_shared<CompletionBounds>();
   for (auto& [path, group] : *paths) {
-    if (by_colours) make_alike(kernel_colours(tables), path);
     pricings.emplace_back(tables, std::move(path), group, room);
   }
   return pricings;
