@@ -28,9 +28,6 @@ namespace {
 /// The number of degrees that are tried for a first plan, the least floors first.
 constexpr std::size_t kSeeds = 64;
 
-/// A shape is tried at once if its bound is below this share of the best step.
-constexpr double kMuch = 0.95;
-
 bool by_bound(const PlanNode& a, const PlanNode& b) { return a.bound < b.bound; }
 
 /// Work whose energy the objective counts; not computed if the objective is time alone.
@@ -61,11 +58,8 @@ void PlanRules::branch(const PlanNode& node, const PlanBranching& branching) con
       return branch_inner(node, branching);
     case kMicroBatch:
       return emit(layouts_of(node, branching.deadline));
-    case kLayout: {
-      std::vector<PlanNode> shapes = shapes_of(node, branching.into.cutoff(), branching.deadline);
-      try_best(shapes, branching);
-      return emit(std::move(shapes));
-    }
+    case kLayout:
+      return emit(shapes_of(node, branching.into.cutoff(), branching.deadline));
     case kShape:
       return branch_shape(node, branching);
   }
@@ -346,17 +340,6 @@ void PlanRules::dive(std::vector<PlanNode> nodes, const PlanBranching& branching
     const auto first = std::min_element(shapes.begin(), shapes.end(), by_bound);
     if (first != shapes.end()) branch_shape(*first, branching);
   }
-}
-
-/// Tries the best shape at once if its bound is low: best-first search would reach it late, with a
-/// worse incumbent until then.  It remains a node.
-void PlanRules::try_best(const std::vector<PlanNode>& shapes,
-                         const PlanBranching& branching) const {
-  const auto incumbent = branching.into.incumbent();
-  const bool has_other_plans = incumbent && incumbent->decisions.empty();
-  if (shapes.empty() || has_other_plans || space_.task().style == Style::Dataflow) return;
-  const auto best = std::min_element(shapes.begin(), shapes.end(), by_bound);
-  if (best->bound < branching.into.cutoff() * kMuch) branch_shape(*best, branching);
 }
 
 std::vector<PlanNode> PlanRules::layouts_of(const PlanNode& node, const Deadline& deadline) const {

@@ -62,7 +62,6 @@ class PlanRules final : public StepRules {
   [[nodiscard]] std::vector<PlanNode> shapes_of(const PlanNode& node, Score most,
                                                 const Deadline& deadline) const;
   void seed(const PlanBranching& branching) const;
-  void try_best(const std::vector<PlanNode>& shapes, const PlanBranching& branching) const;
   void dive(std::vector<PlanNode> nodes, const PlanBranching& branching) const;
 
   const PlanSpace& space_;
