@@ -16,14 +16,15 @@ constexpr double kSlack = 1.0 + 1e-12;
 constexpr double kMost = 1099511627776.0;  // 2^40, the most that a config may give
 
 /// Less than this counts as none, since all times of a machine must be finite.
-constexpr BytesPerSecond kLeastBandwidth{1.0};
+constexpr BytesPerSecond kSlowestBandwidth{1.0};
 constexpr Hertz kLeastFrequency{1.0};
 
 class Derivation {
  public:
+  /// If `dry` is given, the memories have the leakages of that chip.
   Derivation(const ChipDesign& design, const Split& split,
-             const std::vector<NetworkDimension>& network)
-      : design_(design), split_(split), network_(network) {}
+             const std::vector<NetworkDimension>& network, const Chip* dry = nullptr)
+      : design_(design), split_(split), network_(network), dry_(dry) {}
 
   Chip chip() {
     chip_.split = split_;
@@ -60,6 +61,7 @@ class Derivation {
   const ChipDesign& design_;
   const Split& split_;
   const std::vector<NetworkDimension>& network_;
+  const Chip* const dry_;
   Chip chip_;
 };
 
@@ -108,7 +110,8 @@ void Derivation::derive_level(LevelName name, const LevelTechnology& technology)
   }
   level.given_capacity = given.capacity.has_value();
   level.capacity = given.capacity.value_or(number(level.banks) * technology.bank);
-  level.leakage = technology.leakage * level.capacity;
+  level.leakage =
+      dry_ ? dry_->levels[chip_.levels.size()].leakage : technology.leakage * level.capacity;
   level.given_bandwidth = given.bandwidth.has_value();
   if (given.bandwidth) {
     level.raw_bandwidth = *given.bandwidth;
@@ -116,7 +119,7 @@ void Derivation::derive_level(LevelName name, const LevelTechnology& technology)
     const Watts left = std::max(Watts{}, split_.power[part] - level.leakage);
     level.raw_bandwidth = left / technology.energy;
     chip_.power[part] = split_.power[part];
-    if (level.raw_bandwidth < kLeastBandwidth) {
+    if (level.raw_bandwidth < kSlowestBandwidth) {
       lack(part, BudgetClass::Power, level.leakage.in_base_units(), true);
     }
   }
@@ -144,7 +147,7 @@ void Derivation::derive_memory(const MemoryTechnology& technology) {
   memory.links = std::min(memory.edge_links, stack_links);
   memory.links_held_by = memory.edge_links < stack_links ? CountLimit::Edge : CountLimit::Stack;
   memory.capacity = given.memory_capacity.value_or(number(memory.stacks) * technology.stack);
-  memory.leakage = technology.leakage * memory.capacity;
+  memory.leakage = dry_ ? dry_->memory->leakage : technology.leakage * memory.capacity;
   const Watts left = std::max(Watts{}, split_.power[Component::Memory] - memory.leakage);
   const Bytes wires(number(memory.links) / 8.0);
   const Watts nominal = technology.energy * (wires * technology.transistors.frequency);
@@ -165,10 +168,10 @@ void Derivation::derive_memory(const MemoryTechnology& technology) {
       lack(Component::Memory, BudgetClass::DieArea, technology.controller_area.in_base_units());
     } else if (memory.edge_links == 0) {
       lack(Component::Memory, BudgetClass::Edge, (1.0 / technology.links_per_mm).in_base_units());
-    } else if (memory.bandwidth < kLeastBandwidth) {
+    } else if (memory.bandwidth < kSlowestBandwidth) {
       lack(Component::Memory, BudgetClass::Power, memory.leakage.in_base_units(), true);
     }
-    if (memory.raw_bandwidth < kLeastBandwidth) memory.stacks = 0;
+    if (memory.raw_bandwidth < kSlowestBandwidth) memory.stacks = 0;
     if (memory.stacks == 0 && !given.memory_capacity) memory.capacity = Bytes{};
   }
   chip_.memory = memory;
@@ -195,7 +198,7 @@ void Derivation::derive_link(LinkKind kind, const LinkTechnology& technology) {
       lack(
           part, area ? BudgetClass::DieArea : BudgetClass::Edge,
           area ? technology.area.in_base_units() : (1.0 / technology.links_per_mm).in_base_units());
-    } else if (link.port_bandwidth < kLeastBandwidth) {
+    } else if (link.port_bandwidth < kSlowestBandwidth) {
       lack(part, BudgetClass::Power, 0.0, true);
     }
   }
@@ -291,8 +294,6 @@ void put_into(const ChipDesign& design, const Chip& chip, Machine& system) {
 
 namespace {
 
-constexpr BytesPerSecond kSlowestBandwidth{1.0};
-
 /// `most` with the area of the cores from `least`, for at least one bundle.
 Split few_cores(const ChipDesign& design, const Split& least, const Split& most) {
   Split split = most;
@@ -312,49 +313,26 @@ Split few_bits(const Split& least, const Split& most) {
   return split;
 }
 
-/// The power that remains after leakage.
-Watts left(Watts power, Watts leakage) { return std::max(Watts{}, power - leakage); }
-
 }  // namespace
 
 std::optional<Chip> optimistic_chip(const ChipDesign& design, const Split& least, const Split& most,
                                     const std::vector<NetworkDimension>& network, CycleUse cycles) {
-  const Technology& technology = design.technology;
-  Chip chip = derive(design, most, network);
   const Chip roomy = derive(design, few_cores(design, least, most), network);
   const Chip dry = derive(design, few_bits(least, most), network);
+  Chip chip = Derivation(design, most, network, &dry).chip();
   chip.infeasible.clear();
-  if (chip.core.bundles == 0 || chip.core.point.frequency < Hertz(1.0)) return std::nullopt;
+  if (chip.core.bundles == 0 || chip.core.point.frequency < kLeastFrequency) return std::nullopt;
   if (cycles == CycleUse::Counted) chip.core.point.frequency = roomy.core.point.frequency;
   for (std::size_t x = 0; x < chip.levels.size(); ++x) {
     ChipLevel& level = chip.levels[x];
     level.capacity = roomy.levels[x].capacity;
     level.share = roomy.levels[x].share;
-    if (!level.given_bandwidth) {
-      const LevelTechnology& of = *technology.level(level.name);
-      const Watts power = left(most.power[component_of(level.name)], dry.levels[x].leakage);
-      level.raw_bandwidth = power / of.energy;
-      level.bandwidth = of.utilization * level.raw_bandwidth;
-    }
     const bool is_there = level.capacity > Bytes{} && level.raw_bandwidth >= kSlowestBandwidth;
     if (!is_there) return std::nullopt;
   }
-  if (chip.memory && chip.memory->point.limit != SpeedLimit::Given) {
-    const MemoryTechnology& of = *technology.memory;
-    ChipMemory& memory = *chip.memory;
-    const Bytes wires(static_cast<double>(memory.links) / 8.0);
-    const Watts nominal = of.energy * (wires * of.transistors.frequency);
-    memory.point =
-        operating_point(of.transistors, left(most.power[Component::Memory], dry.memory->leakage),
-                        nominal, design.equations.voltage_floor);
-    memory.raw_bandwidth = wires * memory.point.frequency;
-    memory.bandwidth = of.utilization * memory.raw_bandwidth;
-    // The greatest number of stacks; `derive` has none if their leakage leaves no bandwidth.
-    const std::int64_t stacks =
-        std::min(whole_part((design.budget.package - design.budget.die) / of.stack_area),
-                 whole_part(most.area[Component::Memory] / of.controller_area));
-    memory.capacity = design.given.memory_capacity.value_or(static_cast<double>(stacks) * of.stack);
-    if (memory.bandwidth < kSlowestBandwidth) return std::nullopt;
+  if (chip.memory && chip.memory->point.limit != SpeedLimit::Given &&
+      chip.memory->bandwidth < kSlowestBandwidth) {
+    return std::nullopt;
   }
   for (const auto& link : chip.links) {
     if (link && link->ports > 0 && link->port_bandwidth < kSlowestBandwidth) return std::nullopt;
