@@ -363,37 +363,25 @@ class Finder {
 
 std::int64_t Finder::count() const {
   std::int64_t feasible = 0;
-  const Means& means = space_->means();
   PacedDeadline paced(search_.limits.deadline, 1 << 12);
-  for (const Chain& chain : space_->aggregated()) {
-    for (std::size_t i = 0; i < chain.batches.size(); ++i) {
-      for (const std::int64_t count : chain.replicas) {
-        paced.check();
-        const Decoding decoding = chain.decoder->at(chain.batches[i], count);
-        feasible += aggregated(task_, means, {*chain.decoder, count, decoding}).feasible();
-      }
+  const std::function<void(const DeploymentBox&)> add = [&](const DeploymentBox& box) {
+    if (!box.is_single()) {
+      const auto [below, above] = box.halves();
+      add(below);
+      return add(above);
     }
+    box.each_count([] { return CountWindow{}; },
+                   [&](std::int64_t, std::int64_t, const Figures& figures) {
+                     paced.check();
+                     feasible += figures.feasible();
+                   });
+  };
+  for (const Chain& chain : space_->aggregated()) {
+    if (!chain.batches.empty()) add({*space_, chain, nullptr});
   }
-  for (const PrefillChain& before : space_->prefillers()) {
-    const Structure& prefill = before.prefiller->structure();
-    for (std::size_t a = 0; a < before.batches.size(); ++a) {
-      const Prefilling prefilling = before.at(a);
-      for (const Chain& chain : space_->decoders()) {
-        const Structure& decode = chain.decoder->structure();
-        const Handover move = handover(task_, means, prefill, decode);
-        for (std::size_t i = 0; i < chain.batches.size(); ++i) {
-          const Decoding decoding = chain.at(i);
-          for (const std::int64_t x : before.replicas) {
-            for (const std::int64_t y : chain.replicas) {
-              paced.check();
-              if (!space_->holds(before.role(a, x), chain.role(i, y))) break;
-              feasible += disaggregated(task_, means, {prefill, x, prefilling},
-                                        {*chain.decoder, y, decoding}, move)
-                              .feasible();
-            }
-          }
-        }
-      }
+  for (const PrefillChain& prefill : space_->prefillers()) {
+    for (const Chain& chain : space_->decoders()) {
+      if (!prefill.batches.empty() && !chain.batches.empty()) add({*space_, chain, &prefill});
     }
   }
   return feasible;
