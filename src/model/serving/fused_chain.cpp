@@ -69,10 +69,9 @@ PartTimes least_fused(const std::vector<FusedKernel>& chain, Bytes sram, Overlap
   return from.front().parts;
 }
 
-std::vector<FusedKernel> Pass::chain_of(const Layer& layer, std::size_t sight,
-                                        const PassWork& work) const {
+std::vector<FusedKernel> Pass::chain_of(const Layer& layer, const PassWork& work) const {
   const double tokens = work.tokens();
-  const Scoring scores = scoring(layer, sight, work);
+  const Scoring scores = scoring(layer, work);
   std::vector<FusedKernel> chain;
   for (std::size_t i = 0; i < layer.products.size(); ++i) {
     const Product& product = layer.products[i];
@@ -105,17 +104,18 @@ std::vector<FusedKernel> Pass::chain_of(const Layer& layer, std::size_t sight,
   return chain;
 }
 
-void Pass::put_fused(const Layer& layer, std::size_t sight, const PassWork& work,
-                     PartTimes& parts) const {
-  const PartTimes own = least_fused(chain_of(layer, sight, work), pool_.machine.accelerator.sram,
-                                    pool_.execution.overlap);
+void Pass::put_fused(const Layer& layer, const PassWork& work, PartTimes& parts) const {
+  const PartTimes own =
+      least_fused(chain_of(layer, work), pool_.machine.accelerator.sram, pool_.execution.overlap);
   for (std::size_t i = 0; i < kParts; ++i) parts[i] += own[i];
   of(parts, Part::Host) += layer.host;
 }
 
 bool Pass::is_cut() const {
   return pool_.execution.style == Style::Dataflow &&
-         Bytes(std::max(dense_.weights, expert_.weights)) > pool_.machine.accelerator.sram;
+         std::any_of(kinds_.begin(), kinds_.end(), [&](const Layer& layer) {
+           return Bytes(layer.weights) > pool_.machine.accelerator.sram;
+         });
 }
 
 }  // namespace dfsearch::serving

@@ -1,4 +1,4 @@
-// Layers of several kinds in a pass (docs/serving.md, (6a) and (14c)). Blocks with a state process
+// The kinds of layers in a pass (docs/serving.md, (6a) and (14c)).  Blocks with a state process
 // a prompt in chunks, by matrix products; to decode a token they read and write the whole state (Gu
 // and Dao 2023, Dao and Gu 2024). The hybrid allocator of vLLM gives all layers pages of one size.
 
@@ -45,8 +45,47 @@ double bytes_of_states(const LayerForm& form, Number state, double t) {
 
 }  // namespace
 
-Pass::Layer Pass::layer_of(const LayerForm& form, const Links& links) const {
+LayerKinds::LayerKinds(const Transformer& model) : model_(model) {
+  if (model.mixed) return;
+  for (const bool has_experts : {false, true}) {
+    if (has_experts ? !model.experts : model.dense_layers() == 0) continue;
+    for (const std::int64_t window : {std::int64_t{0}, model.window}) {
+      if (window == 0 && !own_.empty() && own_.back().has_experts == has_experts)
+        continue;  // there is none
+      LayerForm& form = own_.emplace_back();
+      form.view = model.seeing(window);
+      form.has_attention = true;
+      form.has_mlp = !has_experts;
+      form.has_experts = has_experts;
+      form.vectors = norm_elements(model);
+    }
+  }
+}
+
+const std::vector<LayerForm>& LayerKinds::forms() const {
+  return model_.mixed ? model_.mixed->forms : own_;
+}
+
+FormCounts LayerKinds::counts(std::int64_t begin, std::int64_t end) const {
+  if (model_.mixed) return model_.mixed->counts(begin, end);
+  const std::int64_t middle = std::clamp(model_.dense_layers(), begin, end);
+  FormCounts counts{};
+  for (std::size_t i = 0; i < own_.size(); ++i) {
+    const std::int64_t first = own_[i].has_experts ? middle : begin;
+    const std::int64_t last = own_[i].has_experts ? end : middle;
+    const std::int64_t full = model_.full_layers(first, last);
+    counts[i] = own_[i].view.window == 0 ? full : last - first - full;
+  }
+  return counts;
+}
+
+Pass::Layer Pass::layer_of(const LayerForm& form, const Views& views, const Links& links) const {
+  constexpr double kWord = 2.0;  // bytes of an element of norms, and by default of routers
   Layer layer;
+  layer.beside = form.vectors * kWord;
+  layer.seen = views.index_of(form.seen());
+  layer.held = views.index_of(form.view.window);
+  layer.seen_far = views.index_of(form.seen_far());
   const double t = real(structure_.tensor);
   const double sent = real(model_.hidden) * bytes_of(precision_.communication);
   const Engine& engine = pool_.engine;
@@ -61,6 +100,7 @@ Pass::Layer Pass::layer_of(const LayerForm& form, const Links& links) const {
       const double made = (form.makes_keys ? real(form.view.head_dim) : 0.0) +
                           (form.makes_values ? real(form.view.value_dim) : 0.0);
       add_products(attention_products(form.view, t, made), Module::Attention, layer);
+      layer.last_of_attention = layer.products.size() - 1;
       // The layer reads the cache of the one whose keys it has.
       if (!form.makes_keys) layer.attention.cached = 0.0;
     }
@@ -78,6 +118,10 @@ Pass::Layer Pass::layer_of(const LayerForm& form, const Links& links) const {
     layer.host += engine.expert_layer.in_base_units();
     if (structure_.attention_data > 1) layer.host += engine.rank_layer.in_base_units();
     add_experts(form.view, links, layer);
+    if (!precision_.of(Module::Router).weights) {
+      layer.beside += real(form.view.hidden * form.view.experts->count) *
+                      (kWord - bytes_of(precision_.weights_of(Module::Router)));
+    }
   } else if (form.has_mlp) {
     add_products(mlp_products(form.view, real(form.view.mlp) / t), Module::Dense, layer);
     layer.network = reduce;
@@ -112,10 +156,7 @@ Pass::Scan Pass::scan_of(const LayerForm& form) const {
   const ScanShares shares = engine.scan_shares();
   const double peak = pool_.peak_of(precision_.attention).in_base_units();
   const double reading = machine.memory[0].bandwidth.in_base_units() * engine.shares.cache;
-  const MixedLayers& layers = *model_.mixed;
-  Scan scan{.seen = layers.window_index(form.seen()),
-            .held = layers.window_index(form.view.window),
-            .far = layers.window_index(form.seen_far())};
+  Scan scan;
   scan.token = (form.scan / shares.products + form.delta / shares.delta_rule +
                 form.scan_elementwise / shares.elementwise) /
                (peak * t);
@@ -138,47 +179,26 @@ void Pass::put_scan(const Scan& scan, const PassWork& work, PartTimes& parts) co
   of(parts, Part::Host) += scan.start;
 }
 
-void Pass::add_forms(Stage& stage, std::int64_t first, std::int64_t end) const {
-  constexpr double kWord = 2.0;  // bytes of an element of norms, and by default of routers
-  stage.forms = model_.mixed->counts(first, end);
-  double whole = 0.0;
-  for (std::size_t i = 0; i < forms_.size(); ++i) {
-    const double count = real(stage.forms[i]);
-    const LayerForm& form = model_.mixed->forms[i];
-    stage.weights += count * forms_[i].weights;
-    whole += count * form.vectors * kWord;
-    if (!form.has_experts || precision_.of(Module::Router).weights) continue;
-    whole += count * real(model_.hidden * form.view.experts->count) *
-             (kWord - bytes_of(precision_.weights_of(Module::Router)));
-  }
-  stage.held = stage.weights;
-  if (!pool_.server) return;
-  stage.held += whole;
-  if (model_.experts && precision_.weights_of(Module::Experts) == Number::Mxfp4) {
-    stage.held *= padding_of(pool_.server->release);
-  }
-}
-
 /// Tokens of a page, which has the bytes of the largest state of a layer; 0: no pages.
 double Pass::page_tokens() const {
   if (!pool_.server || !has_pages(pool_.server->release)) return 0.0;
-  const double cell = last_layer().attention.cached;
+  const double cell = last_kind().attention.cached;
   double states = 0.0;
-  for (const Layer& layer : forms_) states = std::max(states, layer.scan.bytes);
+  for (const Layer& layer : kinds_) states = std::max(states, layer.scan.bytes);
   constexpr double kRows = 16.0;  // tokens of a block of attention kernels
   return cell > 0.0 && states > 0.0 ? std::ceil(states / cell / kRows) * kRows : 0.0;
 }
 
-double Pass::forms_in(const Stage& stage, const Cached& cached, double page) const {
+double Pass::cached_in(const Stage& stage, const Cached& cached, double page) const {
   double bytes = 0.0;
-  for (std::size_t i = 0; i < forms_.size(); ++i) {
-    const Layer& layer = forms_[i];
-    double tokens = cached.tokens[layer.scan.held], states = layer.scan.bytes;
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    const Layer& layer = kinds_[i];
+    double tokens = cached.tokens[layer.held], states = layer.scan.bytes;
     if (page > 0.0) {
       tokens = std::ceil(tokens / page) * page;
-      if (states > 0.0) states = page * last_layer().attention.cached;
+      if (states > 0.0) states = page * last_kind().attention.cached;
     }
-    bytes += real(stage.forms[i]) *
+    bytes += real(stage.layers[i]) *
              (tokens * layer.attention.cached + cached.tokens[kAll] * layer.far.cached + states);
   }
   return bytes;
@@ -186,18 +206,21 @@ double Pass::forms_in(const Stage& stage, const Cached& cached, double page) con
 
 double Pass::state_bytes() const {
   double most = 0.0;
-  for (const Stage& stage : stages_) most = std::max(most, forms_in(stage, {}, page_tokens()));
+  for (const Stage& stage : stages_) most = std::max(most, cached_in(stage, {}, page_tokens()));
   return most;
 }
 
-double handed_bytes(const MixedLayers& layers, const Precision& precision, const Cached& cached) {
+double handed_bytes(const Task& task, const Structure& structure, const Cached& cached) {
+  const Precision& precision = task.precisions[structure.precision];
+  const LayerKinds kinds(task.model);
+  const FormCounts layers = kinds.counts(0, task.model.layers);
+  const Views views = views_of(task.model);
   double bytes = 0.0;
-  for (std::size_t i = 0; i < layers.forms.size(); ++i) {
-    const LayerForm& form = layers.forms[i];
-    const double elements =
-        cached.tokens[layers.window_index(form.view.window)] * form.cached(1.0) +
-        cached.tokens[kAll] * form.cached_far();
-    bytes += real(layers.before.back()[i]) *
+  for (std::size_t i = 0; i < kinds.forms().size(); ++i) {
+    const LayerForm& form = kinds.forms()[i];
+    const double elements = cached.tokens[views.index_of(form.view.window)] * form.cached(1.0) +
+                            cached.tokens[kAll] * form.cached_far();
+    bytes += real(layers[i]) *
              (elements * bytes_of(precision.cache) + bytes_of_states(form, precision.state, 1.0));
   }
   return bytes;

@@ -62,7 +62,7 @@ Operation Pass::operation(const Product& product, double count, double tokens) c
       .rate = time.is_compute ? fmt::format("{} of {}", key, name_of(number)) : std::string(key)};
 }
 
-void Pass::add_operations(const Layer& layer, double count, std::size_t sight, const PassWork& work,
+void Pass::add_operations(const Layer& layer, double count, const PassWork& work,
                           std::vector<Operation>& list) const {
   const Shares& shares = pool_.engine.shares;
   const double tokens = work.tokens();
@@ -80,7 +80,7 @@ void Pass::add_operations(const Layer& layer, double count, std::size_t sight, c
   };
   for (std::size_t i = 0; i < layer.products.size(); ++i) {
     if (i == layer.last_of_attention) {
-      const Scoring scores = scoring(layer, sight, work);
+      const Scoring scores = scoring(layer, work);
       attention("attention: decoding", scores.decode, scores.decode_cache);
       attention("attention: prefill", scores.prefill, scores.prefill_cache);
     }
@@ -107,7 +107,7 @@ void Pass::add_operations(const Layer& layer, double count, std::size_t sight, c
     network("network: MLP", layer.network.of(tokens));
   }
   PartTimes scan{};
-  if (model_.mixed) put_scan(layer.scan, work, scan);
+  put_scan(layer.scan, work, scan);
   double scans = 0.0;
   for (const double part : scan) scans += part;
   add({.name = "scans and scores of indexes",
@@ -136,9 +136,11 @@ std::vector<Operation> Pass::operations(const PassWork& work) const {
     slowest = &stage;
   }
   std::vector<Operation> list;
-  for_each_layer(*slowest, [&](const Layer& layer, double count, std::size_t sight) {
-    if (count > 0.0) add_operations(layer, count, sight, work, list);
-  });
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    if (const std::int64_t layers = slowest->layers[i]; layers > 0) {
+      add_operations(kinds_[i], real(layers), work, list);
+    }
+  }
   if (stages_.size() > 1) {
     add({.name = "network: stages",
          .count = 1.0,

@@ -54,24 +54,19 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
       structure_(structure),
       precision_(task.precisions[structure.precision]),
       pool_(task.pools[structure.pool]),
-      task_(task),
-      layers_(model.layers),
-      last_sight_(model.full_layers(layers_ - 1, layers_) == 1 ? kAll : kWindow),
-      seen_{} {
+      task_(task) {
   const Views views = views_of(model);
   for (std::size_t sight = 0; sight < views.count; ++sight) {
     seen_[sight] = means.seen(views.window[sight]);
   }
   const double t = real(structure.tensor);
   const Links links(pool_);
-  if (model.mixed) {
-    for (const LayerForm& form : model.mixed->forms) {
-      forms_.push_back(layer_of(form, links));
-      if (form.has_attention && form.makes_keys) last_form_ = forms_.size() - 1;
-    }
-  } else {
-    if (model.dense_layers() > 0) dense_ = layer_of(false, links);
-    if (model.experts) expert_ = layer_of(true, links);
+  const LayerKinds kinds(model);
+  const FormCounts last = kinds.counts(model.layers - 1, model.layers);
+  for (std::size_t i = 0; i < kinds.forms().size(); ++i) {
+    const LayerForm& form = kinds.forms()[i];
+    kinds_.push_back(layer_of(form, views, links));
+    if (model.mixed ? form.has_attention && form.makes_keys : last[i] > 0) last_kind_ = i;
   }
   const double h = real(model.hidden), vocabulary = real(model.vocabulary) / t;
   const double tables = model.mixed ? model.mixed->tables / t : 0.0;
@@ -84,33 +79,18 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
 
   const std::int64_t p = structure.pipeline;
   for (std::int64_t s = 0; s < p; ++s) {
-    const std::int64_t first = s * layers_ / p, end = (s + 1) * layers_ / p;
-    const std::int64_t dense =
-        std::clamp<std::int64_t>(model.dense_layers() - first, 0, end - first);
-    if (model.mixed) {
-      Stage stage{.is_last = s == p - 1};
-      if (s == 0) stage.weights = embedding;
-      if (stage.is_last) stage.weights += head_.bytes;
-      add_forms(stage, first, end);
-      stages_.push_back(stage);
-      continue;
+    Stage stage{.layers = kinds.counts(s * model.layers / p, (s + 1) * model.layers / p),
+                .is_last = s == p - 1};
+    double beside = 0.0;
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+      stage.weights += real(stage.layers[i]) * kinds_[i].weights;
+      beside += real(stage.layers[i]) * kinds_[i].beside;
     }
-    Stage stage{
-        .dense = sights(model, first, first + dense),
-        .expert = sights(model, first + dense, end),
-        .is_last = s == p - 1,
-        .weights = real(dense) * dense_.weights + real(end - first - dense) * expert_.weights};
     if (s == 0) stage.weights += embedding;
     if (stage.is_last) stage.weights += head_.bytes;
     stage.held = stage.weights;
     if (pool_.server) {
-      // Norms, and routers unless their format is given, are in 16 bits.
-      constexpr double kWord = 2.0;
-      stage.held += real(end - first) * norm_elements(model) * kWord;
-      if (model.experts && !precision_.of(Module::Router).weights) {
-        stage.held += real(end - first - dense) * h * real(model.experts->count) *
-                      (kWord - bytes_of(precision_.weights_of(Module::Router)));
-      }
+      stage.held += beside;
       if (model.experts && precision_.weights_of(Module::Experts) == Number::Mxfp4) {
         stage.held *= padding_of(pool_.server->release);
       }
@@ -119,16 +99,14 @@ Pass::Pass(const Task& task, const Transformer& model, const Means& means,
   }
   for (std::size_t s = 1; s < stages_.size(); ++s) {
     const Stage &stage = stages_[s], &before = stages_[s - 1];
-    stages_[s].repeats = !stage.is_last && stage.dense == before.dense &&
-                         stage.expert == before.expert && stage.forms == before.forms;
+    stages_[s].repeats = !stage.is_last && stage.layers == before.layers;
   }
   const double width = model.dense_layers() > 0
                            ? real(model.mlp)
                            : real(model.experts->used) * real(model.experts->mlp);
   working_ = 3.0 * (h + width / t) * bytes_of(precision_.activations);
-  const Layer& last = last_layer();
   const double router = model.experts ? h * real(model.experts->count) : 0.0;
-  prediction_weights_ = last.weights + 2.0 * h * h * bytes_of(precision_.weights) -
+  prediction_weights_ = last_kind().weights + 2.0 * h * h * bytes_of(precision_.weights) -
                         router * bytes_of(precision_.weights_of(Module::Router));
 }
 
@@ -268,28 +246,6 @@ void Pass::add_exchange(const Transformer& model, const Links& links, Layer& lay
   }
 }
 
-Pass::Layer Pass::layer_of(bool with_experts, const Links& links) const {
-  Layer layer;
-  const double t = real(structure_.tensor);
-  const double sent = real(model_.hidden) * bytes_of(precision_.communication);
-  layer.host = pool_.engine.layer.in_base_units();
-  layer.attention = attention_of(model_);
-  add_products(attention_products(model_, t, real(model_.head_dim + model_.value_dim)),
-               Module::Attention, layer);
-  layer.last_of_attention = layer.products.size() - 1;
-  const LinkTime reduce = structure_.tensor > 1 ? links.all_reduce(structure_.tensor) : LinkTime{};
-  layer.reduce = {.fixed = reduce.fixed, .per_byte = reduce.per_byte * sent};
-  if (with_experts) {
-    layer.host += pool_.engine.expert_layer.in_base_units();
-    if (structure_.attention_data > 1) layer.host += pool_.engine.rank_layer.in_base_units();
-    add_experts(model_, links, layer);
-    return layer;
-  }
-  add_products(mlp_products(model_, real(model_.mlp) / t), Module::Dense, layer);
-  layer.network = layer.reduce;
-  return layer;
-}
-
 void Pass::put(const Product& product, double tokens, PartTimes& parts) const {
   const double compute = product.compute * tokens;
   const double values = product.values() * tokens;
@@ -301,7 +257,7 @@ void Pass::put(const Product& product, double tokens, PartTimes& parts) const {
   }
 }
 
-Pass::Scoring Pass::scoring(const Layer& layer, std::size_t sight, const PassWork& work) {
+Pass::Scoring Pass::scoring(const Layer& layer, const PassWork& work) {
   Scoring sum;
   const auto add = [&](const Attention& attention, std::size_t view) {
     const Scores& scores = work.prefill.scores[view];
@@ -310,14 +266,13 @@ Pass::Scoring Pass::scoring(const Layer& layer, std::size_t sight, const PassWor
     sum.prefill += scores.pairs * attention.prefill_compute;
     sum.prefill_cache += scores.entries * attention.prefill_cache;
   };
-  add(layer.attention, sight);
-  add(layer.far, layer.scan.far);
+  add(layer.attention, layer.seen);
+  add(layer.far, layer.seen_far);
   return sum;
 }
 
-void Pass::put(const Layer& layer, std::size_t sight, const PassWork& work,
-               PartTimes& parts) const {
-  if (pool_.execution.style == Style::Dataflow) return put_fused(layer, sight, work, parts);
+void Pass::put(const Layer& layer, const PassWork& work, PartTimes& parts) const {
+  if (pool_.execution.style == Style::Dataflow) return put_fused(layer, work, parts);
   const double tokens = work.tokens();
   for (const Product& product : layer.products) put(product, tokens, parts);
   if (layer.has_experts) {
@@ -331,25 +286,25 @@ void Pass::put(const Layer& layer, std::size_t sight, const PassWork& work,
         1.0, parts);
     of(parts, Part::Network) += layer.network_all.of(all);
   }
-  const Scoring scores = scoring(layer, sight, work);
+  const Scoring scores = scoring(layer, work);
   of(parts, scores.decode >= scores.decode_cache ? Part::Products : Part::Cache) +=
       std::max(scores.decode, scores.decode_cache);
   of(parts, scores.prefill >= scores.prefill_cache ? Part::Products : Part::Cache) +=
       std::max(scores.prefill, scores.prefill_cache);
   of(parts, Part::Network) += layer.reduce.of(tokens) + layer.network.of(tokens);
   of(parts, Part::Host) += layer.host;
-  if (model_.mixed) put_scan(layer.scan, work, parts);
+  put_scan(layer.scan, work, parts);
 }
 
 void Pass::put(const Stage& stage, const PassWork& work, LayerTimes& known,
                PartTimes& parts) const {
-  auto next = known.begin();
-  for_each_layer(stage, [&](const Layer& layer, double count, std::size_t sight) {
-    std::optional<PartTimes>& one = *next++;
-    if (count == 0.0) return;
-    if (!one) put(layer, sight, work, one.emplace());
+  for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+    const double count = real(stage.layers[kind]);
+    if (count == 0.0) continue;
+    std::optional<PartTimes>& one = known[kind];
+    if (!one) put(kinds_[kind], work, one.emplace());
     for (std::size_t i = 0; i < kParts; ++i) parts[i] += count * (*one)[i];
-  });
+  }
   const Engine& engine = pool_.engine;
   of(parts, Part::Host) +=
       engine.pass.in_base_units() + engine.request.in_base_units() * work.requests;
@@ -418,9 +373,7 @@ PartTimes Pass::parts(const PassWork& work, bool of_all) const {
 
 double Pass::prediction_layer(double requests) const {
   PartTimes parts{};
-  const Layer& last = last_layer();
-  put(last, model_.mixed ? last.scan.seen : last_sight_, {.requests = requests, .prefill = {}},
-      parts);
+  put(last_kind(), {.requests = requests, .prefill = {}}, parts);
   put(joining_, requests, parts);
   put(head_, requests, parts);
   return sum(parts);
@@ -439,48 +392,27 @@ LeastTimes Pass::least_times() const {
     least.context += count * attention.decode_compute[sight];
     least.pairs += count * attention.prefill_compute * seen_[sight].pairs;
   };
-  const auto add = [&](double count, const Layer& layer) {
-    least.host += count * layer.host;
+  const FormCounts layers = LayerKinds(model_).counts(0, model_.layers);
+  for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+    const double count = real(layers[kind]);
+    const Layer& layer = kinds_[kind];
+    const Scan& scan = layer.scan;
+    add_attention(layer.attention, count, layer.seen);
+    add_attention(layer.far, count, layer.seen_far);
+    least.cache += count * scan.state;
+    least.context += count * scan.decode_index;
+    least.pairs += count * scan.pair * seen_[kAll].pairs;
+    least.host += count * (scan.start + layer.host);
     for (const Product& product : layer.products) {
       least.weights += count * product.weights;
       least.token += count * product.compute;
     }
-    if (!layer.has_experts) return;
+    if (!layer.has_experts) continue;
     const Experts& experts = layer.experts;
     least.weights += count * experts.weights * experts.hit(1.0);
     least.token += count * experts.compute * experts.rows_of_token;
-  };
-  if (model_.mixed) {
-    const FormCounts layers = model_.mixed->before.back();
-    for (std::size_t i = 0; i < forms_.size(); ++i) {
-      const double count = real(layers[i]);
-      const Scan& scan = forms_[i].scan;
-      add_attention(forms_[i].attention, count, scan.seen);
-      add_attention(forms_[i].far, count, scan.far);
-      least.cache += count * scan.state;
-      least.context += count * scan.decode_index;
-      least.pairs += count * scan.pair * seen_[kAll].pairs;
-      least.host += count * scan.start;
-      add(count, forms_[i]);
-    }
-    return least;
-  }
-  const std::array<double, kSights> layers = sights(model_, 0, layers_);
-  for (std::size_t sight = 0; sight < kSights; ++sight) {
-    add_attention(last_layer().attention, layers[sight], sight);
-  }
-  for (const Stage& stage : stages_) {
-    add(stage.dense[kAll] + stage.dense[kWindow], dense_);
-    add(stage.expert[kAll] + stage.expert[kWindow], expert_);
   }
   return least;
-}
-
-double handed_bytes(const Task& task, const Structure& structure, const Cached& cached) {
-  const Transformer& model = task.model;
-  const double value = bytes_of(task.precisions[structure.precision].cache);
-  if (model.mixed) return handed_bytes(*model.mixed, task.precisions[structure.precision], cached);
-  return cached.in(sights(model, 0, model.layers)) * (cached_values(model, 1.0) * value);
 }
 
 }  // namespace dfsearch::serving

@@ -54,6 +54,21 @@ struct LeastTimes {
   double pairs = 0.0;    ///< for the prefill of a request
 };
 
+/// The kinds of layers of a model: of a model of equal layers those without and with experts, that
+/// see all tokens or a window.  Refers to the model.
+class LayerKinds {
+ public:
+  explicit LayerKinds(const Transformer& model);
+
+  [[nodiscard]] const std::vector<LayerForm>& forms() const;
+  /// The layers of each kind from `begin` to before `end`.
+  [[nodiscard]] FormCounts counts(std::int64_t begin, std::int64_t end) const;
+
+ private:
+  const Transformer& model_;
+  std::vector<LayerForm> own_;
+};
+
 /// Immutable; any thread.
 class Pass {
  public:
@@ -87,16 +102,10 @@ class Pass {
   /// Bytes of the cache of a request on a chip that has all layers, and in a prediction layer.
   [[nodiscard]] double cached_bytes(const Cached& cached) const;
   [[nodiscard]] double prediction_cached_bytes(const Cached& cached) const {
-    const Layer& last = last_layer();
-    return cached.tokens[model_.mixed ? last.scan.held : last_sight_] * last.attention.cached;
+    return cached.tokens[last_kind().held] * last_kind().attention.cached;
   }
   /// The cached bytes as a server holds them, in whole pages (14c).
-  [[nodiscard]] double held_bytes(const Cached& cached) const {
-    if (!model_.mixed) return cached_bytes(cached);
-    double bytes = 0.0;
-    for (const Stage& stage : stages_) bytes += forms_in(stage, cached, page_tokens());
-    return bytes;
-  }
+  [[nodiscard]] double held_bytes(const Cached& cached) const;
   /// Bytes of the states of a request, in the stage that has most.
   [[nodiscard]] double state_bytes() const;
 
@@ -156,10 +165,8 @@ class Pass {
     double pair = 0.0;          ///< seconds for a pair of an index
     double decode_index = 0.0;  ///< seconds for a token that decodes
     double bytes = 0.0;         ///< of the states of a request
-    std::size_t seen = kAll;    ///< the view of attention
-    std::size_t held = kAll;    ///< of the tokens in the cache
-    std::size_t far = kAll;     ///< of compressed keys
   };
+  /// A layer of one kind.
   struct Layer {
     std::vector<Product> products;
     std::size_t last_of_attention = 0;  ///< the product that reads the output of attention
@@ -170,29 +177,31 @@ class Pass {
     LinkTime network;      ///< after the rest
     LinkTime network_all;  ///< after the rest, for each token of the stage
     double weights = 0.0;  ///< bytes
+    double beside = 0.0;   ///< further bytes that a server holds: of norms, and of routers
     Attention attention;
     Attention far;  ///< to compressed keys, by tokens that they stand for
     Scan scan;
+    std::size_t seen = kAll;      ///< the view of attention
+    std::size_t held = kAll;      ///< of the tokens in the cache
+    std::size_t seen_far = kAll;  ///< of compressed keys
 
     [[nodiscard]] double cached() const { return attention.cached + far.cached; }
   };
   struct Stage {
-    std::array<double, kSights> dense{};  ///< layers, by their view
-    std::array<double, kSights> expert{};
+    FormCounts layers{};  ///< by their kind
     bool is_last = false;
     double weights = 0.0;  ///< bytes
     double held = 0.0;     ///< bytes that a server holds for them
-    FormCounts forms{};    ///< layers of a model of several kinds
     bool repeats = false;  ///< takes the time of the stage before
   };
   /// Times of a layer of each kind that some stage has, found once for all stages.
-  using LayerTimes = std::array<std::optional<PartTimes>, 2 * kSights + kMostForms>;
+  using LayerTimes = std::array<std::optional<PartTimes>, kMostForms>;
 
   /// Seconds of products and of the cache in attention of a layer.
   struct Scoring {
     double decode = 0.0, decode_cache = 0.0, prefill = 0.0, prefill_cache = 0.0;
   };
-  static Scoring scoring(const Layer& layer, std::size_t sight, const PassWork& work);
+  static Scoring scoring(const Layer& layer, const PassWork& work);
 
   /// Parameters, and values in and out of a token.
   struct Size {
@@ -209,41 +218,25 @@ class Pass {
                                              double drafts) const;
   void add_experts(const Transformer& model, const Links& links, Layer& layer) const;
   void add_exchange(const Transformer& model, const Links& links, Layer& layer) const;
-  [[nodiscard]] Layer layer_of(bool with_experts, const Links& links) const;
-  // Models of several kinds of layers, mixed_pass.cpp.
-  [[nodiscard]] Layer layer_of(const LayerForm& form, const Links& links) const;
+  // mixed_pass.cpp
+  [[nodiscard]] Layer layer_of(const LayerForm& form, const Views& views, const Links& links) const;
   void add_compressed(const LayerForm& form, Layer& layer) const;
   [[nodiscard]] Scan scan_of(const LayerForm& form) const;
-  void add_forms(Stage& stage, std::int64_t first, std::int64_t end) const;
   void put_scan(const Scan& scan, const PassWork& work, PartTimes& parts) const;
   [[nodiscard]] double page_tokens() const;
-  [[nodiscard]] double forms_in(const Stage& stage, const Cached& cached, double page) const;
   [[nodiscard]] Attention attention_of(const Transformer& model) const;
-  /// Calls `add` with each kind of layers of a stage, their number and their view.
-  template <class Add>
-  void for_each_layer(const Stage& stage, const Add& add) const {
-    for (std::size_t sight = 0; sight < kSights; ++sight) add(dense_, stage.dense[sight], sight);
-    for (std::size_t sight = 0; sight < kSights; ++sight) add(expert_, stage.expert[sight], sight);
-    for (std::size_t i = 0; i < forms_.size(); ++i) {
-      add(forms_[i], static_cast<double>(stage.forms[i]), forms_[i].scan.seen);
-    }
-  }
-  /// Bytes of the cache of a request in a stage, in whole pages of a server (14c).
-  [[nodiscard]] double cached_in(const Stage& stage, const Cached& cached) const;
-  [[nodiscard]] const Layer& last_layer() const {
-    return model_.mixed ? forms_[last_form_] : model_.experts ? expert_ : dense_;
-  }
+  /// Bytes of the cache and the states of a request in a stage, in pages of `page` tokens (14c).
+  [[nodiscard]] double cached_in(const Stage& stage, const Cached& cached, double page) const;
+  [[nodiscard]] const Layer& last_kind() const { return kinds_[last_kind_]; }
   void put(const Product& product, double tokens, PartTimes& parts) const;
-  void put(const Layer& layer, std::size_t sight, const PassWork& work, PartTimes& parts) const;
-  void put_fused(const Layer& layer, std::size_t sight, const PassWork& work,
-                 PartTimes& parts) const;
-  [[nodiscard]] std::vector<FusedKernel> chain_of(const Layer& layer, std::size_t sight,
-                                                  const PassWork& work) const;
+  void put(const Layer& layer, const PassWork& work, PartTimes& parts) const;
+  void put_fused(const Layer& layer, const PassWork& work, PartTimes& parts) const;
+  [[nodiscard]] std::vector<FusedKernel> chain_of(const Layer& layer, const PassWork& work) const;
   void put(const Stage& stage, const PassWork& work, LayerTimes& known, PartTimes& parts) const;
   [[nodiscard]] PartTimes parts_of(const Stage& stage, const PassWork& work, LayerTimes& known,
                                    LayerTimes& of_half) const;
   [[nodiscard]] Operation operation(const Product& product, double count, double tokens) const;
-  void add_operations(const Layer& layer, double count, std::size_t sight, const PassWork& work,
+  void add_operations(const Layer& layer, double count, const PassWork& work,
                       std::vector<Operation>& list) const;
 
   const Transformer& model_;
@@ -251,13 +244,10 @@ class Pass {
   const Precision& precision_;
   const Pool& pool_;
   const Task& task_;
-  std::int64_t layers_;
-  std::size_t last_sight_;          ///< of the last layer
-  std::array<Seen, kSights> seen_;  ///< by the view of a layer
-  double working_ = 0.0;            ///< bytes of a token in work
-  Layer dense_, expert_;
-  std::vector<Layer> forms_;
-  std::size_t last_form_ = 0;  ///< the last one that attends
+  std::array<Seen, kSights> seen_{};  ///< by the view of a layer
+  double working_ = 0.0;              ///< bytes of a token in work
+  std::vector<Layer> kinds_;
+  std::size_t last_kind_ = 0;  ///< of the last layer that attends
   Product head_;
   Product joining_;
   double prediction_weights_ = 0.0;
@@ -266,7 +256,6 @@ class Pass {
 };
 
 /// Bytes of the cache and states of a request, all heads and layers.
-double handed_bytes(const MixedLayers& layers, const Precision& precision, const Cached& cached);
 double handed_bytes(const Task& task, const Structure& structure, const Cached& cached);
 
 /// Whether the model and the network have room for such degrees.

@@ -8,17 +8,15 @@
 
 namespace dfsearch::serving {
 
-double Pass::cached_in(const Stage& stage, const Cached& cached) const {
-  if (model_.mixed) return forms_in(stage, cached, page_tokens());
-  return (cached.in(stage.dense) + cached.in(stage.expert)) * last_layer().attention.cached;
+double Pass::cached_bytes(const Cached& cached) const {
+  double bytes = 0.0;
+  for (const Stage& stage : stages_) bytes += cached_in(stage, cached, 0.0);
+  return bytes;
 }
 
-double Pass::cached_bytes(const Cached& cached) const {
-  if (!model_.mixed) {
-    return cached.in(sights(model_, 0, layers_)) * last_layer().attention.cached;
-  }
+double Pass::held_bytes(const Cached& cached) const {
   double bytes = 0.0;
-  for (const Stage& stage : stages_) bytes += forms_in(stage, cached, 0.0);
+  for (const Stage& stage : stages_) bytes += cached_in(stage, cached, page_tokens());
   return bytes;
 }
 
@@ -61,7 +59,8 @@ double filled(const ServerMemory& memory, const Pool& pool, double cached) {
 double Pass::memory(double requests, const Cached& cached, double tokens, double drafts) const {
   double fullest = 0.0;
   for (const Stage& stage : stages_) {
-    const double caches = requests * real(structure_.pipeline) * cached_in(stage, cached);
+    const double caches =
+        requests * real(structure_.pipeline) * cached_in(stage, cached, page_tokens());
     fullest =
         std::max(fullest, filled(memory_of_stage(stage, tokens, requests, drafts), pool_, caches));
   }
@@ -73,22 +72,16 @@ ServerMemory Pass::parts_of_memory(double requests, const Cached& cached, double
   ServerMemory fullest;
   double most = 0.0;
   for (const Stage& stage : stages_) {
-    const double caches = requests * real(structure_.pipeline) * cached_in(stage, cached);
+    const double caches =
+        requests * real(structure_.pipeline) * cached_in(stage, cached, page_tokens());
     const ServerMemory memory = memory_of_stage(stage, tokens, requests, drafts);
     const double full = filled(memory, pool_, caches);
     if (full <= most) continue;
     most = full;
     fullest = memory;
-    if (model_.mixed) {
-      for (std::size_t i = 0; i < forms_.size(); ++i) {
-        fullest.cell += real(stage.forms[i]) * forms_[i].cached();
-      }
-      continue;
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+      fullest.cell += real(stage.layers[i]) * kinds_[i].cached();
     }
-    const auto layers = [](const std::array<double, kSights>& counts) {
-      return counts[kAll] + counts[kWindow];
-    };
-    fullest.cell = (layers(stage.dense) + layers(stage.expert)) * last_layer().attention.cached;
   }
   return fullest;
 }

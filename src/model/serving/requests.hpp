@@ -1,6 +1,7 @@
 #pragma once
 // Means over the classes of requests.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -12,12 +13,17 @@ namespace dfsearch::serving {
 
 /// The view of a layer: all tokens, or a window.  A model has one window, but for models of several
 /// kinds of layers.
-inline constexpr std::size_t kAll = 0, kWindow = 1, kSights = 1 + kMostWindows;
+inline constexpr std::size_t kAll = 0, kSights = 1 + kMostWindows;
 
 /// The windows of a model; 0: all tokens.
 struct Views {
   std::array<std::int64_t, kSights> window{};
   std::size_t count = 2;  ///< that the model has, of all tokens among them
+
+  [[nodiscard]] std::size_t index_of(std::int64_t tokens) const {
+    return static_cast<std::size_t>(std::find(window.begin(), window.end(), tokens) -
+                                    window.begin());
+  }
 };
 Views views_of(const Transformer& model);
 
@@ -56,19 +62,7 @@ struct Cached {
     }
     return cached;
   }
-
-  /// The sum over `layers` of each kind.
-  [[nodiscard]] double in(const std::array<double, kSights>& layers) const {
-    return tokens[kAll] * layers[kAll] + tokens[kWindow] * layers[kWindow];
-  }
 };
-
-/// The layers of a model from `begin` to before `end`, by their view.
-inline std::array<double, kSights> sights(const Transformer& model, std::int64_t begin,
-                                          std::int64_t end) {
-  const std::int64_t full = model.full_layers(begin, end);
-  return {static_cast<double>(full), static_cast<double>(end - begin - full)};
-}
 
 /// Means over the classes of the tokens that a layer sees of a request.
 struct Seen {
