@@ -15,8 +15,6 @@
 namespace dfsearch {
 namespace {
 
-using calculon::Cost;
-using calculon::Execution;
 using calculon::ExecutionResult;
 using calculon::FoundExecution;
 using calculon::MemoryParts;
@@ -38,12 +36,12 @@ std::string machine_text(const Machine& machine) {
 
 std::string yes_or_no(bool yes) { return yes ? "yes" : "no"; }
 
-std::string degrees_text(const Execution& execution) {
+std::string degrees_text(const calculon::Execution& execution) {
   return parallelism_text({execution.tensor, execution.pipeline, execution.data});
 }
 
 /// The decisions, one line for each group.
-Sheet execution_lines(const Execution& execution) {
+Sheet execution_lines(const calculon::Execution& execution) {
   return labelled("parallelism", degrees_text(execution)) +
          labelled("networks", fmt::format("tensor {}, pipeline {}, data {}", execution.networks[0],
                                           execution.networks[1], execution.networks[2])) +
@@ -62,7 +60,7 @@ Sheet execution_lines(const Execution& execution) {
          labelled("offloaded", offload_text(execution.offload));
 }
 
-Sheet time_lines(const Cost& cost) {
+Sheet time_lines(const calculon::Cost& cost) {
   const calculon::StepTime& parts = cost.parts;
   return parts_of("time of the step", cost.step_time,
                   {{"forward", parts.forward},

@@ -25,7 +25,6 @@
 namespace dfsearch {
 namespace {
 
-using training::Cost;
 using training::Degrees;
 using training::Division;
 using training::FoundPlan;
@@ -166,7 +165,7 @@ std::string among_stages(const Plan& plan, std::string_view of, std::int64_t sta
   return fmt::format("{}stage {}, the {}", of, stage, what);
 }
 
-Sheet time_lines(const Plan& plan, const Cost& cost) {
+Sheet time_lines(const Plan& plan, const training::Cost& cost) {
   const training::StepParts& parts = cost.parts;
   const Parts named = parts_of(
       "time of the step" + among_stages(plan, ", on ", cost.slowest, "slowest"), cost.step_time,

@@ -6,20 +6,19 @@
 namespace dfsearch {
 namespace {
 
-using calculon::Execution;
 using calculon::ExecutionResult;
 using calculon::FoundExecution;
 using calculon::MemoryUse;
 using ExecutionCost = calculon::Cost;
 
-constexpr auto kDegreeKeys = DFSEARCH_KEYS(Execution, tensor, pipeline, data);
+constexpr auto kDegreeKeys = DFSEARCH_KEYS(calculon::Execution, tensor, pipeline, data);
 /// The keys of the section `calculon`.
 constexpr auto kDecisionKeys =
     join(kDegreeKeys,
-         DFSEARCH_KEYS(Execution, networks, global_batch, micro_batch, chunks, recompute,
+         DFSEARCH_KEYS(calculon::Execution, networks, global_batch, micro_batch, chunks, recompute,
                        communication, overlap, redo, data_overlap, fused, sharding, offload));
-constexpr auto kExecutionKeys = join(nested<Execution, kDegreeKeys>("parallelism"),
-                                     nested<Execution, kDecisionKeys>("execution"));
+constexpr auto kExecutionKeys = join(nested<calculon::Execution, kDegreeKeys>("parallelism"),
+                                     nested<calculon::Execution, kDecisionKeys>("execution"));
 
 Json block_json(const ExecutionCost& cost) {
   const calculon::BlockTimes& block = cost.block;

@@ -16,10 +16,8 @@ namespace dfsearch {
 namespace {
 
 using training::BlockExchange;
-using training::Decision;
 using training::Degrees;
 using training::Division;
-using training::Exchange;
 using training::FoundPlan;
 using training::kRoles;
 using training::MemoryUse;
@@ -57,7 +55,7 @@ Json network_json(const Plan& plan) {
 }
 
 /// The value of a decision: a number, a word, or a list of modules to recompute.
-Json taken_json(const Decision& decision, const Plan& plan) {
+Json taken_json(const training::Decision& decision, const Plan& plan) {
   const Type& type = *decision.taken.type;
   if (type.form != Form::Choice) {
     return written(type, decision.taken.in(const_cast<Plan*>(&plan)));
@@ -69,7 +67,7 @@ Json taken_json(const Decision& decision, const Plan& plan) {
 /// The decisions as keys of the section `training`.
 Json shape_json(const Plan& plan) {
   Json json = Json::object();
-  for (const Decision& decision : training::decisions()) {
+  for (const training::Decision& decision : training::decisions()) {
     append(json, std::string(decision.given.key), taken_json(decision, plan));
   }
   json["layers"] = plan.layers;
@@ -152,16 +150,16 @@ Json robust_json(const training::RobustPlan& robust) {
   return json;
 }
 
-const char* exchange_name(Exchange exchange) {
-  if (exchange == Exchange::AllGather) return "all_gather";
-  if (exchange == Exchange::ReduceScatter) return "reduce_scatter";
-  return exchange == Exchange::AllReduce ? "all_reduce" : "all_to_all";
+const char* exchange_name(training::Exchange exchange) {
+  if (exchange == training::Exchange::AllGather) return "all_gather";
+  if (exchange == training::Exchange::ReduceScatter) return "reduce_scatter";
+  return exchange == training::Exchange::AllReduce ? "all_reduce" : "all_to_all";
 }
 
 /// `bytes` are the bytes that each chip contributes.
 Json exchange_json(const BlockExchange& exchange, Phase phase, const training::Degrees& degrees) {
-  const bool pieces =
-      exchange.exchange == Exchange::AllGather || exchange.exchange == Exchange::AllToAll;
+  const bool pieces = exchange.exchange == training::Exchange::AllGather ||
+                      exchange.exchange == training::Exchange::AllToAll;
   const double share = pieces ? 1.0 / static_cast<double>(degrees[exchange.role]) : 1.0;
   return {{"role", training::name_of(exchange.role)},
           {"exchange", exchange_name(exchange.exchange)},
@@ -198,7 +196,7 @@ Json work_json(const training::Task& task, const training::Plan& plan,
       const double tokens = static_cast<double>(task.pass.tokens * plan.micro_batch) /
                             static_cast<double>(plan.degrees[Role::Context]);
       const BlockExchange loss{.role = Role::Tensor,
-                               .exchange = Exchange::AllReduce,
+                               .exchange = training::Exchange::AllReduce,
                                .whole = Bytes(training::kLossBytes * tokens)};
       for (int i = 0; i < static_cast<int>(training::kLossExchanges); ++i) {
         exchanges.push_back(exchange_json(loss, Phase::Forward, plan.degrees));
