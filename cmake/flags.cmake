@@ -58,9 +58,9 @@ if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(dfsearch_flags INTERFACE -ffat-lto-objects)
 endif()
 
-# Text, linear programs, chips and studies take milliseconds of a run, and -O1 takes a quarter longer
-# than -Og to compile them, which lengthens a first build.  Packages are compiled once for many and
-# have the flags of all.
+# Text, linear programs, chips, splits and studies take milliseconds of a run, and -O1 takes a
+# quarter longer than -Og to compile them, which lengthens a first build.  Packages are compiled once
+# for many and have the flags of all.
 set(DFSEARCH_TEXT_OPTIONS $<$<CONFIG:Release>:-Og>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # It warns there of members that are set.
