@@ -162,10 +162,11 @@ void check_prefill_and_offload(const Task& task, Report& report) {
 }
 
 /// A given value must be legal together with some values of the open decisions.
-using Values = std::vector<std::int64_t>;
+using LegalValues = std::vector<std::int64_t>;
 void check_domain(const Task& task, Report& report,
                   std::optional<std::int64_t> ExecutionChoices::*choice,
-                  Values (calculon::ExecutionSpace::*domain)(const calculon::Execution&) const) {
+                  LegalValues (calculon::ExecutionSpace::*domain)(const calculon::Execution&)
+                      const) {
   const std::optional<std::int64_t>& given = task.choices.*choice;
   if (!given) return;
   Task open = task;
@@ -176,7 +177,7 @@ void check_domain(const Task& task, Report& report,
     for (const std::int64_t pipeline : space.pipeline_degrees(tensor)) {
       const calculon::Execution execution = *space.with_degrees(tensor, pipeline);
       if (!(space.*domain)(execution).empty()) return;
-      const Values others = (calculon::ExecutionSpace(open).*domain)(execution);
+      const LegalValues others = (calculon::ExecutionSpace(open).*domain)(execution);
       values.insert(others.begin(), others.end());
     }
   }
@@ -302,6 +303,8 @@ const Schema& memory_rows() {
 }
 constexpr Type kMemory{.form = Form::Object, .schema = &memory_rows};
 
+}  // namespace
+
 /// The operations are in the order of Operation.
 const Schema& schema_of(Rows<NetworkSection>) {
   using N = NetworkSection;
@@ -337,8 +340,6 @@ const Schema& schema_of(Rows<CalculonSystem>) {
     if (networks.empty()) report.at({&networks}, "expected a list of 1 to 8 networks, got 0");
   });
 }
-
-}  // namespace
 
 const Schema& schema_of(Rows<calculon::ModelShape>) {
   using M = calculon::ModelShape;
