@@ -182,14 +182,6 @@ ChipDesign read_design(MapReader& reader, const YamlEntry& technology,
   return design;
 }
 
-void read_energy(const YamlEntry& section, Machine& system, InputMessages& messages) {
-  EnergyRates& energy = system.energy;
-  read_object(section, energy, messages);
-  if (energy.cap > energy.idle) return;
-  messages.add(section.value.find("cap") ? section.value.find("cap")->place : section.place, "cap",
-               fmt::format("expected more than the static power of {}", to_text(energy.idle)));
-}
-
 }  // namespace
 
 std::optional<SystemSection> read_system(const YamlEntry& section,
@@ -214,7 +206,9 @@ std::optional<SystemSection> read_system(const YamlEntry& section,
     system.network =
         read_network(*network, text.design ? &text.design->technology : nullptr, ports, messages);
   }
-  if (const YamlEntry* energy = reader.optional("energy")) read_energy(*energy, system, messages);
+  if (const YamlEntry* energy = reader.optional("energy")) {
+    read_object(*energy, system.energy, messages);
+  }
   reader.finish();
   if (!whole && !reader.optional("chips")) system.chips = members_of(system.network);
   if (text.design) {
@@ -274,7 +268,7 @@ void read_prices(MapReader& reader, Machine* system) {
   if (!system) return;
   if (price) read_rates(*price, *system, system->price, reader.messages());
   if (power) read_rates(*power, *system, system->power, reader.messages());
-  if (energy) read_energy(*energy, *system, reader.messages());
+  if (energy) read_object(*energy, system->energy, reader.messages());
 }
 
 void resolve_defaults_of_chip(const ChipDesign& design, const Chip& chip, const YamlEntry& section,

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/units_text.hpp"
 #include "schema/report.hpp"
 
 namespace dfsearch {
@@ -182,6 +183,16 @@ const Schema& schema_of(Rows<FlopEnergies>) {
   return schema<E, kFields>("energies of a FLOP");
 }
 
+namespace {
+
+void check_energy(void* object, Report& report) {
+  const EnergyRates& energy = *static_cast<const EnergyRates*>(object);
+  if (energy.cap > energy.idle) return;
+  report.at({&energy.cap}, "expected more than the static power of " + to_text(energy.idle));
+}
+
+}  // namespace
+
 const Schema& schema_of(Rows<EnergyRates>) {
   using E = EnergyRates;
   static constexpr Interval kWatts{0, 1e9};
@@ -194,7 +205,7 @@ const Schema& schema_of(Rows<EnergyRates>) {
       field<&E::link>("link", "energy of a bit over a link", {.limits = {0, 1.0}}),
       field<&E::cap>("cap", "greatest power of a chip, which lowers its clock if necessary",
                      {.limits = kWatts, .preset = "none"})};
-  return schema<E, kFields>("energy");
+  return schema<E, kFields>("energy", &check_energy);
 }
 
 const Schema& schema_of(Rows<Power>) { return schema<Power, kUnits<Power, Watts>>("power"); }
