@@ -102,8 +102,8 @@ constexpr bool may_have_group(CommunicationType type) {
 struct Communication {
   CommunicationType type = CommunicationType::AllReduce;
   Bytes bytes{};  ///< not used by gradients
-  /// A group of chips across dimensions, as counts from the inside out: 1, 8, 4 are one of each 8
-  /// chips, four times; empty: by the type.
+  /// The chips that communicate, across dimensions, as counts from the inside out: 8 are 8
+  /// neighbouring chips; 1, 8, 4 are 4 chips at a distance of 8; empty: the type decides.
   std::vector<std::int64_t> group = {};
 
   friend bool operator==(const Communication&, const Communication&) = default;
@@ -149,8 +149,8 @@ struct Kernel {
   std::int64_t matrices = 0;
   /// Elements stored beside the matrices: the weight of a norm, biases.
   std::int64_t parameters = 0;
-  /// Tokens in the loops `outer` and N together (in K if that sums over tokens) if these have room
-  /// for more, as for experts; 0: they are full.
+  /// Tokens in the loops `outer` and N together, or `outer` and K if K sums over tokens.  Given if
+  /// these loops have room for more tokens, as for experts; 0: they are full.
   std::int64_t tokens = 0;
   /// The kernel that stores the weight, if this one uses the same weight or computes its gradient.
   std::optional<KernelId> weight_of = std::nullopt;
@@ -175,8 +175,8 @@ struct Kernel {
   /// do.
   Bytes streamed_in{};
   Bytes streamed_out{};
-  /// The part of `memory` that is summed up over the tiles, and is on the chip whole until the last
-  /// of them.
+  /// The part of `memory` that is summed up over the tiles; all of it stays on the chip until the
+  /// last tile.
   Bytes accumulated{};
 
   [[nodiscard]] std::optional<KernelId> forward() const {
@@ -196,7 +196,7 @@ struct Tensor {
   /// The output of `from` that it carries.  Tensors of one kernel with the same number are
   /// one value with several consumers; -1: a value of its own, the whole output.
   std::int32_t value = -1;
-  std::int64_t rows = 0;  ///< rows (outer * M) of a value that is another part; 0: all
+  std::int64_t rows = 0;  ///< rows of a value that is a part of the output; 0: outer * M
   /// In a seam: it leads to the next step of kernels with steps, in place of the next layer.
   bool next_step = false;
 
@@ -219,7 +219,7 @@ double scored_pairs(const Kernel& kernel);
 /// Iterations of the loops of a kernel for one sample, as a double since their number may be
 /// large.
 double iterations(const Kernel& kernel);
-/// More would leave 64-bit integers: 2^62.
+/// Limit of `iterations`, 2^62: larger products may not fit 64-bit integers.
 inline constexpr double kMostIterations = 4611686018427387904.0;
 
 /// Multiply-adds of an output element: K, or for fused attention the mean number with keys and

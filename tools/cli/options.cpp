@@ -18,7 +18,7 @@
 #include "cli/option_rows.hpp"
 #include "io/text/input_messages.hpp"
 
-// The version of the project is a definition of this file (tools/CMakeLists.txt).
+// tools/CMakeLists.txt defines DFSEARCH_VERSION for this file.
 static_assert(std::string_view(dfsearch::kVersion) == DFSEARCH_VERSION,
               "base/version.hpp and CMakeLists.txt give different versions");
 
@@ -27,8 +27,8 @@ namespace {
 
 using Words = std::span<const std::string>;
 
-/// The command line in shell notation, without the file name of the page, which must not change the
-/// page.
+/// The command line in shell notation, without the file name of the page: the page must not depend
+/// on its name.
 std::string shell_text(Words words) {
   std::string text = "dfsearch";
   for (std::size_t i = 0; i < words.size(); ++i) {

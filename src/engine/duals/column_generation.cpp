@@ -5,8 +5,8 @@
 //
 // There are two relaxations.  Sets may have gaps, so that label pricing finds all of them
 // (label_pricing.hpp).  If most kernels are alike, neighbours included, kernels of one colour have
-// the same dual, so that the linear program has few rows.  Both only lower the bound, which is
-// proved: no set at all has positive excess.
+// the same dual, so that the linear program has few rows.  Both only lower the bound.  It holds, as
+// in the end no set of the relaxed problem has positive excess.
 //
 // Against all partitions: tests/engine/duals/column_generation_test.cpp.
 
@@ -26,9 +26,9 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kClasses = 768;  // a pivot takes their square
-// Duals are lowered by their 2^-n-th part, so that they are proved soon: sets of excess near 0 need
-// not be distinguished then.
+constexpr std::size_t kClasses = 768;  // at most: a pivot takes work in proportion to their square
+// Duals are lowered by 2^-n of their values, for one n of this list after the other.  The more they
+// are lowered, the fewer sets have positive excess, and the sooner the duals are proved.
 constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
 // Limit of the sum of all duals, in ticks.
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
@@ -133,7 +133,7 @@ void ColumnGeneration::add(const PartitionColumn& partition) {
 }
 
 /// Looks for sets of positive excess, first by a beam search.  All sets that are found join the
-/// program; if all labels find none, the duals are proved.
+/// program; if a search with all labels finds none, the duals are proved.
 void ColumnGeneration::price(Work& work) {
   const Duals duals = lower_duals();
   for (; priced_ < pricings_.size(); ++priced_) {
@@ -165,8 +165,8 @@ Duals ColumnGeneration::lower_duals() const {
   return duals;
 }
 
-/// Keeps the duals if their bound is no lower than before.  It may be lower, as the optimum of the
-/// program falls with the sets that beams missed.
+/// Keeps the duals if their bound is no lower than before.  It may be lower: sets that join the
+/// program later lower its optimum.
 void ColumnGeneration::keep(PartitionDuals duals) {
   const FineTicks bound = duals.bound(rules_);
   if (bound < best_) return;
@@ -174,7 +174,8 @@ void ColumnGeneration::keep(PartitionDuals duals) {
   proved_ = std::move(duals);
 }
 
-/// Lowers each dual by the noise, which pricing does not see: every set has a kernel.
+/// Lowers each dual by the noise: pricing does not find sets with an excess up to the noise, and
+/// every set has a kernel.
 PartitionDuals ColumnGeneration::made_right(const Duals& proved) const {
   PartitionDuals duals;
   static_cast<Duals&>(duals) = proved;
@@ -185,7 +186,8 @@ PartitionDuals ColumnGeneration::made_right(const Duals& proved) const {
       dual = std::max<FineTicks>(0, dual - noise);
     }
   }
-  // For kernels that share no set, and for kernels that may cut their weight when alone.
+  // Pricing leaves out kernels that share no set, and kernels alone with their weight in pieces.
+  // So the time of each kernel alone limits its dual.
   for (std::size_t p = 0; p < tables_.size(); ++p) {
     const std::size_t group = rules_.group(tables_.kernel(p).backward);
     const FineTicks most = time_alone(tables_, p) * kFinePerTick + duals.charge[group];

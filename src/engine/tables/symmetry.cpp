@@ -2,8 +2,8 @@
 // itself.
 //
 // Only exchanges of two disjoint sets are sought: colour refinement groups kernels that are alike,
-// each pair of neighbours in a group is tried, and the exchange is extended tensor by tensor.  The
-// result is verified before it is used, so a wrong guess costs time only.
+// each pair of consecutive kernels of a group is tried, and the exchange is extended tensor by
+// tensor.  The result is verified before it is used, so a wrong guess costs time only.
 //
 // Tested with the search against brute force in tests/engine/tables/symmetry_test.cpp.
 
@@ -32,8 +32,7 @@ using TensorTraits = std::tuple<int, std::int32_t, std::int64_t>;
 
 TensorTraits traits_of(const Tensor& tensor) { return {tensor.operand, tensor.value, tensor.rows}; }
 
-/// A neighbour, or its colour, and an id for the traits of the tensor to it, compared in this
-/// order.
+/// A neighbour and a number for the traits of the tensor between both, compared in this order.
 class Neighbour {
  public:
   Neighbour(std::size_t other, std::size_t traits)

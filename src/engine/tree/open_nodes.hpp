@@ -89,7 +89,7 @@ class OpenNodes {
     for (const Slot& slot : heap_) visit(slot.bound, *slot.entry);
   }
 
-  /// Hands all open nodes to a caller that keeps them only because destroying many of them takes
+  /// Hands all open nodes to the caller, who only destroys them later: for many nodes this takes
   /// long.
   [[nodiscard]] std::shared_ptr<const void> leave() {
     const std::lock_guard lock(mutex_);
@@ -111,7 +111,7 @@ class OpenNodes {
 
   // At any time:
 
-  /// Requires that no nodes are taken away: their bound would be forgotten.
+  /// Adds nodes.  Not between take_all() and put_back(): the bound of taken nodes would be lost.
   void push(std::vector<Entry>& produced) {
     std::vector<Slot> slots = wrapped(produced);
     const std::lock_guard lock(mutex_);

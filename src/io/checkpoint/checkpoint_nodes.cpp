@@ -1,8 +1,9 @@
 // Packed nodes:
 //
-//   chain    each closed partition once, after its predecessor; nodes share
-//            these chains in memory, before and after
-//   loops    each set of shardings that nodes have left, once
+//   chain    each closed partition once, after its predecessor; nodes in
+//            memory, written or read, share these chains, too
+//   loops    the loops that are left to each kernel, once for all nodes that
+//            have the same
 //   nodes    bound, outer point, sharding, and the state of the fusion
 //
 // Sets of kernels hold positions of engine/tables/kernel_order.hpp.

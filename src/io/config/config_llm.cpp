@@ -83,7 +83,7 @@ bool is_exact_in_doubles(const LlmSection& text, Report& report) {
   return false;
 }
 
-/// The layer of the published runs, over a sequence or a context; heads * head_dim is hidden.
+/// A layer of the published runs, over a sequence or a context; heads * head_dim must be `hidden`.
 bool generate_published(const LlmSection& text, std::int64_t length, Workload& workload,
                         Report& report) {
   const std::int64_t& hidden = text.model.hidden;
@@ -148,9 +148,9 @@ void set_boundary(Workload& workload, std::int64_t hidden, std::int64_t tokens) 
   if (!decode) workload.sequence = tokens;
 }
 
-/// Turns several layers into one graph, so that the model has fewer graphs.  If layers alternate,
-/// the graph has one period, up to a layer that sees all tokens; if the period does not divide the
-/// layers, it is one layer with a window.
+/// Turns several layers into one graph, which the model then repeats less often.  If layers
+/// alternate, the graph has one period, up to a layer that sees all tokens; if the period does not
+/// divide the layers, it is one layer with a window.
 void unroll(const LlmSection& text, Workload& workload, Report& report) {
   const std::int64_t every = text.model.alternates() ? text.model.full_attention_every : 1;
   const bool is_given = report.given(&text.repeat_layers);

@@ -30,7 +30,7 @@ Bytes whole_output_bytes(const Kernel& kernel, Bytes word) {
   return output_bytes(shard_of(kernel, Loop::None, 1, 1), word);
 }
 
-/// Among the chips of a group alone.
+/// The time of a communication among the chips of its group.
 Seconds time_in_group(const NetworkContext& context, const Communication& own, double steps) {
   const Collectives group = context.machine.group(own.group);
   if (own.type == CommunicationType::AllReduce)
@@ -160,7 +160,7 @@ bool converts_values(const Problem& problem) {
   return problem.equations.layout_conversion_bytes == ConversionBytes::Full;
 }
 
-// A split on K takes the same part of the rows, whatever they are.
+// A consumer that is split on K reads its own part of the rows, whatever row_use() returns.
 Layout wanted_layout(const Problem& problem, const Tensor& tensor, Loop consumer) {
   const DataflowGraph& graph = problem.workload.graph;
   const Layout layout = consumed_layout(graph.kernel(tensor.to), consumer, tensor.operand);
@@ -209,7 +209,7 @@ std::vector<std::vector<TensorId>> converted_together(const Problem& problem) {
   return single;
 }
 
-// In a grid gradients are summed up over the axes first, then over the data group.
+// In a grid, gradients are summed up over the axes first, then over the data group.
 // docs/model.md (35)
 bool reduces_output(const Kernel& kernel, LoopPair sharding, int tensor_axes) {
   if (!sharding.has(Loop::K)) return false;
@@ -223,7 +223,7 @@ bool exchanges_coupled(const Problem& problem, const Kernel& kernel, LoopPair sh
   return kernel.coupled > 0 && sharding.has(Loop::M) && converts_values(problem);
 }
 
-/// The bytes of it that a chip sends for `columns`.
+/// The bytes of coupled sums that a chip sends for `columns` columns.
 Bytes coupled_bytes(const Kernel& kernel, std::int64_t columns, Bytes word) {
   return output_bytes({.m = kernel.outer * kernel.coupled, .k = 1, .n = columns}, word);
 }
@@ -285,8 +285,8 @@ Seconds own_network_time(const NetworkContext& context, const Kernel& kernel, Lo
 
 namespace {
 
-/// The tensor dimensions of one axis: all of the first if there is one, else the innermost with
-/// members; the others are of the second.
+/// The tensor dimensions of an axis.  A single axis has all of them; of two axes, the first has the
+/// innermost dimension of more than one chip, and the second has the others.
 Collectives of_axis(const Problem& problem, std::vector<Mapping::Dimension> network,
                     std::size_t axis) {
   bool first_is_full = false;

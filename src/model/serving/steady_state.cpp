@@ -79,7 +79,7 @@ ServerMemory Decoder::parts_of_memory(std::int64_t batch) const {
   return pass_.parts_of_memory(real(batch), cached_, tokens(batch), drafted_bytes(batch));
 }
 
-/// A micro-batch passes all stages in an iteration.
+/// Times of iterations.  In an iteration a micro-batch passes all stages.
 class Decoder::Times final : public LoopTimes {
  public:
   /// `busy` is the share of micro-batches with a user.  If it is below 1, an iteration takes the
@@ -310,7 +310,7 @@ Decoding Decoder::at(std::int64_t batch, std::int64_t replicas) const {
 
 Decoding Decoder::at(const Role& role, const Figures& figures) const {
   Decoding found = at(role.batch, role.replicas);
-  found.users = std::max(figures.running, 1.0);  // as its time per token
+  found.users = std::max(figures.running, 1.0);  // at least one, as for its time per token
   return found;
 }
 

@@ -18,7 +18,7 @@ enum class Norm : std::uint8_t {
 enum class Bias : std::uint8_t {
   None,
   Qkv,  ///< of queries, keys and values
-  All,  ///< and the projection after attention and dense MLPs
+  All,  ///< also of the projection after attention and of dense MLPs
 };
 
 /// The experts that take the place of the MLP.
@@ -47,8 +47,9 @@ struct LatentAttention {
   friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
 };
 
-/// A transformer of equal layers but for dense ones before those with experts, and for those that
-/// see all tokens among those with a window.  All counts are at least 1 unless said.
+/// A transformer whose layers are equal, with two exceptions: dense layers may come before those
+/// with experts, and some layers may see all tokens while the others have a window.  All counts are
+/// at least 1 unless stated.
 struct Transformer {
   std::int64_t hidden = 1;
   std::int64_t layers = 1;
@@ -73,7 +74,8 @@ struct Transformer {
   std::int64_t encoder_sequence = 0;  ///< tokens of an encoder for a sample; 0: as the decoder has
   std::optional<Experts> experts = std::nullopt;
   std::optional<LatentAttention> latent = std::nullopt;
-  /// Layers of several kinds; then the members above describe the model, and both its ends.
+  /// Layers of several kinds; the members above then describe the model as a whole, with its
+  /// embedding and head.
   std::shared_ptr<const MixedLayers> mixed = nullptr;
 
   /// Elements of the weight of a norm over `width`.
@@ -103,7 +105,7 @@ struct Transformer {
   [[nodiscard]] std::int64_t encoder_tokens(std::int64_t tokens) const {
     return encoder_sequence > 0 ? encoder_sequence : tokens;
   }
-  /// Tokens that a query sees of `tokens` before it, summed over the layers.
+  /// The number of tokens that a query sees if `tokens` are before it, summed over the layers.
   [[nodiscard]] double seen_in_layers(std::int64_t tokens) const;
 
   friend bool operator==(const Transformer&, const Transformer&) = default;
@@ -124,7 +126,7 @@ struct ModelCounts {
   friend bool operator==(const ModelCounts&, const ModelCounts&) = default;
 };
 
-/// Above it the counts would not be exact: 2^53.
+/// Larger counts would not be exact as doubles: 2^53.
 inline constexpr double kMostParameters = 9007199254740992.0;
 
 /// The parameters as a double, for shapes of any size.
