@@ -93,13 +93,13 @@ std::vector<Damage> damages() {
          node.point->network = 1'000'000;
          return true;
        },
-       "its network is none"},
+       "its network is not among"},
       {[](Node& node) {
          if (!node.point) return false;
          node.point->micro_batch = 7;
          return true;
        },
-       "its tile or micro-batch is none"},
+       "its tile or micro-batch is not among"},
       {[](Node& node) {
          if (!node.fusion.opened) return false;
          FusionNode::Opened opened = *node.fusion.opened;
