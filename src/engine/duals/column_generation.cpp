@@ -5,8 +5,8 @@
 //
 // There are two relaxations.  Sets may have gaps, so that label pricing finds all of them
 // (label_pricing.hpp).  If most kernels are alike, neighbours included, kernels of one colour have
-// the same dual, so that the linear program has few rows.  Both only lower the bound.  It holds, as
-// in the end no set of the relaxed problem has positive excess.
+// the same dual, so that the linear program has few rows.  Both only lower the bound.  The bound
+// holds, since in the end no set of the relaxed problem has positive excess.
 //
 // Against all partitions: tests/engine/duals/column_generation_test.cpp.
 
@@ -26,17 +26,17 @@
 namespace dfsearch {
 namespace {
 
-constexpr std::size_t kClasses = 768;  // at most: a pivot takes work in proportion to their square
-// Duals are lowered by 2^-n of their values, for one n of this list after the other.  The more they
-// are lowered, the fewer sets have positive excess, and the sooner the duals are proved.
+constexpr std::size_t kClasses = 768;  // limit: the work of a pivot grows with its square
+// Each number n of this list in turn: duals are lowered by 2^-n of their values.  The more they are
+// lowered, the fewer sets have positive excess, and the sooner the duals are proved.
 constexpr std::array kSpared = {2, 3, 4, 5, 6, 8, 10, 63};
 // Limit of the sum of all duals, in ticks.
 constexpr Ticks kGreatest = kGreatestDual / kFinePerTick;
-constexpr Work kWordsOfColumn = 3'000;  // to find its class and its place in a path
+constexpr Work kWordsOfColumn = 3'000;  // work per kernel to find its class and its place in a path
 
 constexpr std::size_t kMostColours = 48;
-constexpr std::size_t kKernelsOfColour = 4;  // in the mean, at least
-constexpr int kRoundsOfColours = 3;          // neighbours of neighbours
+constexpr std::size_t kKernelsOfColour = 4;  // least mean number of kernels of a colour
+constexpr int kRoundsOfColours = 3;          // the last one sees the neighbours of neighbours
 
 }  // namespace
 
@@ -165,8 +165,8 @@ Duals ColumnGeneration::lower_duals() const {
   return duals;
 }
 
-/// Keeps the duals if their bound is no lower than before.  It may be lower: sets that join the
-/// program later lower its optimum.
+/// Keeps the duals if their bound is no lower than the best one.  A later bound may be lower, since
+/// sets that join the program lower its optimum.
 void ColumnGeneration::keep(PartitionDuals duals) {
   const FineTicks bound = duals.bound(rules_);
   if (bound < best_) return;
@@ -174,8 +174,8 @@ void ColumnGeneration::keep(PartitionDuals duals) {
   proved_ = std::move(duals);
 }
 
-/// Lowers each dual by the noise: pricing does not find sets with an excess up to the noise, and
-/// every set has a kernel.
+/// Lowers each dual by the noise.  Pricing misses sets with an excess up to the noise; as every set
+/// has a kernel, the lower duals leave them no excess.
 PartitionDuals ColumnGeneration::made_right(const Duals& proved) const {
   PartitionDuals duals;
   static_cast<Duals&>(duals) = proved;

@@ -20,26 +20,26 @@ namespace dfsearch {
 
 using KernelClasses = std::vector<std::vector<std::size_t>>;
 
-/// Colour of each kernel: the costs of itself and its tensors and, after up to three rounds of
-/// refinement, the colours of its neighbours; coarser if colours exceed 48.  Kernels of one colour
-/// may be anywhere in the graph.
+/// Colour of each kernel, after up to three rounds of refinement: the first round compares the
+/// costs of kernels and their tensors, the others also the colours of neighbours.  Refinement stops
+/// before a round that makes more than 48 colours.  Kernels of one colour may be anywhere in the
+/// graph.
 [[nodiscard]] std::vector<std::uint32_t> kernel_colours(const FusionTables& tables);
 
-/// The classes, given the number of each kernel's class.
+/// The kernels of each class; `classes` has the number of each kernel's class.
 [[nodiscard]] KernelClasses kernels_by(const std::vector<std::uint32_t>& classes);
 
 /// Whether there are few colours, with many kernels each.
 [[nodiscard]] bool are_mostly_alike(const FusionTables& tables);
 
-/// The pricing of all kernels, in separate parts for kernels that never share a partition; kernels
-/// that share no partition at all are left out.  If most kernels are alike, sets may need less SRAM
-/// here than in truth.  Nothing if a frontier is too wide.  Throws Stopped by the deadline of the
-/// tables.
+/// The pricing of all kernels, with a LabelPricing for each group of kernels that may share
+/// partitions; kernels that must be alone are left out.  Nothing if a frontier is too wide.  Throws
+/// Stopped by the deadline of the tables.
 [[nodiscard]] std::optional<std::vector<LabelPricing>> label_pricings(const FusionTables& tables);
 
-/// The search for duals that no set within the SRAM undercuts, with gaps or without (docs/duals.md,
-/// section 4).  It may run in slices; its result is a function of the tables and of the work of the
-/// calls.  Refers to the tables.  Used by one thread.
+/// The search for duals that no set within the SRAM undercuts, whether the set has gaps or not
+/// (docs/duals.md, section 4).  It may run in slices; its result is a function of the tables and of
+/// the work of the calls.  Refers to the tables.  Used by one thread.
 class ColumnGeneration {
  public:
   /// Ended at once if a frontier is too wide, or if there are too many classes for the linear
@@ -48,10 +48,11 @@ class ColumnGeneration {
 
   /// Whether nothing is left to do.
   [[nodiscard]] bool has_ended() const { return stage_ == Stage::Ended; }
-  /// Goes on until `work`, which it counts down, is used up or better duals are proved.  After
-  /// Stopped, by the deadline of the tables, it must not be called again.
+  /// Continues until `work`, which it counts down, is used up or better duals are proved.  Throws
+  /// Stopped by the deadline of the tables; after that it must not be called again.
   void advance(Work& work);
-  /// Gives away the best duals that were proved since the last time; nothing if none were.
+  /// Returns the best duals proved since the last call, and keeps no copy; nothing if there are
+  /// none.
   [[nodiscard]] std::optional<PartitionDuals> take() {
     return std::exchange(proved_, std::nullopt);
   }
@@ -68,8 +69,8 @@ class ColumnGeneration {
   void keep(PartitionDuals duals);
   [[nodiscard]] PartitionDuals made_right(const Duals& proved) const;
 
-  // Number of labels that a beam keeps for each state of the frontier.  If a beam finds no set, but
-  // all labels do, the next beams are wider by this factor.
+  // Number of labels that the first beam keeps for each state of the frontier.  If a beam finds no
+  // set but a search with all labels does, the next beams are kWider times as wide.
   static constexpr std::size_t kBeam = 64;
   static constexpr std::size_t kWider = 8;
 
@@ -79,10 +80,10 @@ class ColumnGeneration {
   KernelClasses classes_;  // of kernels that have the same dual
   std::vector<std::uint32_t> class_of_;
   std::optional<CoveringLp> program_;  // none if times are too long to be added up
-  Duals duals_;                        // of its last solution
+  Duals duals_;                        // of the program's last solution
   Stage stage_ = Stage::Ended;
   std::size_t beam_ = kBeam;      // width
-  bool is_by_beam_ = true;        // until a beam finds nothing
+  bool is_by_beam_ = true;        // false once a beam finds nothing
   std::size_t priced_ = 0;        // pricings done in this round
   bool is_any_overpaid_ = false;  // a set of this round has positive excess
   std::size_t spared_ = 0;        // index into kSpared

@@ -1,10 +1,11 @@
 // The revised simplex method (Dantzig 1953) with a dense inverse of the basis: each class of
 // kernels has a row, and columns come one by one.  It begins with a basis of single kernels, which
-// covers everything and is its own inverse except for the row of the limit.
+// covers everything and is its own inverse except for the rows of the limits.
 //
-// Covering programs are degenerate: most pivots would move nothing, and cycles threaten.  So each
-// class requires slightly more than its kernels, each a little different.  Dual values do not
-// depend on the right-hand side, so the duals of an optimal basis are exact.
+// Covering programs are degenerate: most pivots would not change the solution, and the method could
+// cycle.  So the right-hand side of each class is raised slightly, by a different amount for each.
+// The duals of a basis do not depend on the right-hand side, so the duals of an optimal basis are
+// exact.
 
 #include "engine/duals/covering_lp.hpp"
 
@@ -14,15 +15,14 @@
 namespace dfsearch {
 namespace {
 
-// Cost of a set beyond the limit, as a share of the sum of all single costs: high, yet not so high
-// that duals become huge.
+// Cost of each set beyond the limit, as a share of the sum of the costs of all kernels alone.  A
+// higher cost would make the duals huge.
 constexpr double kBeyond = 1.0 / 16;
 constexpr double kPivot = 1e-9;  // least element to pivot on
 constexpr double kPerturbation = 1e-5;
 constexpr std::size_t kNone = ~std::size_t{0};
 
-/// A number between 0 and 1; the numbers are spread evenly, without a pattern that rows could
-/// share.
+/// The i-th of numbers that spread evenly over 0 to 1, without a pattern that rows could share.
 double scattered(std::size_t i) {
   const double golden = 0.6180339887498949 * static_cast<double>(i + 1);
   return golden - std::floor(golden);
@@ -53,8 +53,8 @@ CoveringLp::CoveringLp(const std::vector<Class>& classes, std::vector<double> li
     beyond_cost_ += kBeyond * classes[c].cost * kernels;
   }
   for (std::size_t g = 0; g < limits.size(); ++g) {
-    // limit = sets + room - beyond.  Where all kernels may be alone the perturbation must not make
-    // the limit bind.
+    // The row is limit = sets + room - beyond.  The limit was raised with the number of kernels, so
+    // that the perturbation does not make it bind if all kernels may be alone.
     const double sign = sets[g] <= limits[g] ? 1.0 : -1.0;
     const std::size_t row = size_ + g;
     basis_[row] = sets[g] <= limits[g] ? room(g) : beyond(g);
@@ -120,7 +120,7 @@ void CoveringLp::add_to_duals(std::size_t row, long double times) {
 }
 
 /// Computes the duals at which every basic variable has reduced cost zero.  The inverse has
-/// rounding errors; the remainder is then added once more.
+/// rounding errors, so a second pass adds the remainder.
 void CoveringLp::refine_duals() {
   for (int refinement = 0; refinement < 2; ++refinement) {
     for (std::size_t row = 0; row < rows_; ++row) missing_[row] = reduced_cost(basis_[row]);
@@ -135,7 +135,7 @@ void CoveringLp::refine_duals() {
   }
 }
 
-/// The variable of least reduced cost, if that is below zero.
+/// The variable of least reduced cost; kNone if that is no lower than -kNoise.
 std::size_t CoveringLp::entering() const {
   std::size_t best = kNone;
   long double least = -kNoise;

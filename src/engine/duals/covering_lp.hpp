@@ -1,6 +1,6 @@
 #pragma once
-// The least cost of covering kernels of some classes with sets, fractions of sets allowed, and
-// the duals that prove it.
+// The least cost of covering kernels of some classes with sets or fractions of sets, and the duals
+// that prove it.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace dfsearch {
 ///     min sum cost(S) x(S),   sum count(S, c) x(S) >= kernels(c) for every class c,
 ///                             sum x(S) <= limit(g) over the sets of every group g,   x >= 0
 ///
-/// over sets that are added as they are found.  Costs are whole numbers, up to 2^53.  It is solved
-/// in floating point: the solution is accurate but not exact.  Used by one thread.
+/// over sets that are added as they are found.  Costs are whole numbers, up to 2^53.  The program
+/// is solved in floating point: the solution is accurate but not exact.  Used by one thread.
 class CoveringLp {
  public:
   struct Class {
@@ -35,12 +35,12 @@ class CoveringLp {
   void add(const std::vector<Count>& counts, std::size_t group, double cost);
 
   enum class Outcome : std::uint8_t { Solved, OutOfWork, Failed };
-  /// Solves over the sets so far, starting from the basis of the last call.  Counts `work` down.
-  /// Fails if rounding errors are too large.
+  /// Solves the program with the sets added so far, from the basis of the last call.  Counts `work`
+  /// down.  Failed: rounding errors are too large.
   Outcome solve(Work& work);
 
-  /// The duals of the last solution, in the unit of the costs, for a kernel of each class: no set
-  /// costs less than the duals of its kernels less the charge of its group, except for about
+  /// The dual of a kernel of each class in the last solution, in the unit of the costs.  No set
+  /// costs less than the duals of its kernels minus the charge of its group, except for about
   /// kNoise.
   [[nodiscard]] const std::vector<long double>& duals() const { return duals_; }
   [[nodiscard]] const std::vector<long double>& charges() const { return charges_; }
@@ -48,17 +48,17 @@ class CoveringLp {
   static constexpr long double kNoise = 1.0L / 64;
 
  private:
-  /// The columns one after the other, so that pricing reads memory in sequence.
+  /// The columns in flat arrays, so that pricing reads memory in sequence.
   struct Columns {
     std::vector<double> cost;
     std::vector<std::uint32_t> group;
-    std::vector<std::uint32_t> begin{0};  // of the counts of each column, and the end
+    std::vector<std::uint32_t> begin{0};  // first count of each column, and the end
     std::vector<std::uint32_t> of;        // the class
     std::vector<double> kernels;
     [[nodiscard]] std::size_t size() const { return cost.size(); }
   };
-  // Rows: one per class, then one per group.  Variables: for each class its surplus, for each group
-  // its slack below the limit and its sets beyond the limit, then the columns.
+  // Rows: one per class, then one per group.  Variables, in this order: the surplus of each class,
+  // the room of each group below its limit, its sets beyond the limit, and the columns.
   [[nodiscard]] std::size_t room(std::size_t group) const { return size_ + group; }
   [[nodiscard]] std::size_t beyond(std::size_t group) const { return rows_ + group; }
   [[nodiscard]] std::size_t column(std::size_t place) const { return 2 * rows_ - size_ + place; }

@@ -16,7 +16,7 @@ namespace dfsearch {
 /// Time in parts of a tick, so that rounding duals costs less than a tick in all.
 using FineTicks = std::int64_t;
 inline constexpr FineTicks kFinePerTick = 256;
-/// Above the sum of all duals; twice as much does not overflow.
+/// Exceeds the sum of all duals, so that twice the sum does not overflow.
 inline constexpr FineTicks kGreatestDual = FineTicks{1} << 62;
 
 /// Dual values of the kernels, by position, and of the number of partitions in each group
@@ -34,8 +34,8 @@ struct PartitionColumn {
   FineTicks excess = 0;  ///< duals of its kernels less its time and charge
 };
 
-/// Lower bounds on the time of a partition, each a sum over its kernels: with perfect overlap
-/// compute, network and memory; otherwise their sums by the overlap.
+/// Lower bounds on the time of a partition, each a sum over its kernels.  With perfect overlap they
+/// are compute, network and memory time; other overlaps add up the times that do not overlap.
 using KernelParts = std::array<Ticks, 3>;
 KernelParts parts(Overlap overlap, Ticks compute, Ticks network, Ticks memory);
 
@@ -45,7 +45,7 @@ struct PartitionDuals : Duals {
   std::vector<std::array<FineTicks, 3>> gains;
 
   [[nodiscard]] FineTicks of_rest(const KernelSet& done) const;
-  /// The charges of the greatest number of partitions from this index on.
+  /// The charges if every index from `next_index` on has a partition.
   [[nodiscard]] FineTicks charges(const PartitionRules& rules, std::int32_t next_index) const;
   /// Lower bound of the time of all fusions.
   [[nodiscard]] FineTicks bound(const PartitionRules& rules) const {

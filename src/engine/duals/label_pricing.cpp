@@ -9,13 +9,13 @@
 // code has to detect that they are alike.
 //
 // A label is dropped as well if no completion has enough reduced cost: for some convex mixtures of
-// the parts, which never exceed the greatest part, the best completion is known for every frontier
-// and for the SRAM that is left (reduced_cost_weights.hpp).
+// the parts of the time, the best completion is known for every frontier and for the SRAM that is
+// left (reduced_cost_weights.hpp).  A convex mixture never exceeds the greatest part.
 //
 // Tested against all sets: tests/engine/duals/label_pricing_test.cpp.
 
-// The maxima of a set of vectors (Kung, Luccio and Preparata 1975): maximal points with two
-// coordinates descend in one as they ascend in the other.
+// Dominance is tested against the maxima of a set of vectors (Kung, Luccio and Preparata 1975):
+// maximal points with two coordinates descend in one as they ascend in the other.
 //
 // Tested against comparing each excess in turn: tests/engine/duals/label_dominance_test.cpp.
 
@@ -35,9 +35,9 @@ namespace {
 constexpr std::size_t kMostSets = 12;  // returned by one call
 constexpr std::size_t kPricedParts = std::tuple_size_v<PartExcess>;
 constexpr int kNoiseShift = 31;
-// Step of the shares in a mixture of two parts.  Beams need no sharp bound for labels that they
-// drop.
-constexpr std::int64_t kPricedShareStep = 1;  // quarters
+// Steps of the shares in a mixture of two parts, in quarters.  Beams need no sharp bounds, since
+// they drop labels in any case.
+constexpr std::int64_t kPricedShareStep = 1;
 constexpr std::int64_t kShareStepOfBeam = 2;
 
 constexpr int kParts = static_cast<int>(std::tuple_size_v<PartExcess>);
@@ -76,7 +76,7 @@ class LabelSearch {
         deadline_(tables.deadline(), kComparisonsBetweenChecks),
         gains_(tables, path, duals) {}
 
-  /// Goes on until `work`, which it counts down, is used up.
+  /// Continues until all steps are done or `work`, which it counts down, is used up.
   LabelPricing::Columns go_on(Work& work) {
     using Status = LabelPricing::Status;
     if (!gains_.adds_up) return {.partitions = {}, .end = Status::TooMany};
@@ -101,12 +101,12 @@ class LabelSearch {
 
  private:
   struct Label {
-    std::uint32_t frontier = 0;  // bits of its kernels inside
+    std::uint32_t frontier = 0;  // bits of the frontier's kernels inside
     std::uint32_t last = 0;      // 1 + place of the last decision for inside; 0: none
     double sram = 0.0;
     PartExcess excess{};
     std::int64_t size = 0;
-    std::int64_t most = 0;  // no completion has more excess, in quarters
+    std::int64_t most = 0;  // upper bound on the excess of all completions, in quarters
   };
 
   struct Decision {
@@ -114,16 +114,16 @@ class LabelSearch {
     std::uint32_t kernel = 0;
   };
 
-  // Some hundred megabytes with all labels.
+  // The decisions and labels then take some hundred megabytes.
   static constexpr std::size_t kMostDecisions = 8'000'000;
   static constexpr std::int64_t kComparisonsBetweenChecks = 1'000'000;
-  // Words touched when a label is decided, bounded by one mixture, sorted, and compared.
+  // Words touched to decide a label, to bound it by one mixture, to sort it and to compare it once.
   static constexpr Work kWordsOfLabel = 72;
   static constexpr Work kWordsOfMixture = 12;
   static constexpr Work kWordsOfPlace = 36;
   static constexpr Work kWordsOfComparison = 3;
 
-  /// The completion bound of a sum of the excesses by these shares.
+  /// The completion bound of the sum of the excesses weighted by these shares.
   const CompletionBound& bound(const PartShares& shares, std::size_t rooms) {
     const std::size_t place = mixtures_.size() + rises_.size();
     bounds_[place].find(path_, gains_.weights(shares, timed_), sram_, rooms);
@@ -157,7 +157,8 @@ class LabelSearch {
     return true;
   }
 
-  /// Drops the parts of the excess that stay below another part in every completion.
+  /// Drops each part whose excess stays above another part's excess in every completion, since only
+  /// the least excess counts.
   void forget_parts(std::size_t place, Label& label) const {
     for (const Rise& rise : rises_) {
       FineTicks& excess = label.excess[rise.part];
@@ -225,8 +226,8 @@ class LabelSearch {
     keep_whole(s, next.back());
   }
 
-  /// Keeps the best set with this step as its last: no undecided kernel is a neighbour of it, so
-  /// that its cost is known.
+  /// Keeps the set of the label if it is the best of this step and has no kernel in the frontier:
+  /// no undecided kernel is then its neighbour, so its cost is known.
   void keep_whole(std::size_t s, const Label& label) {
     if (label.frontier == 0 && is_better(label, whole_[s])) whole_[s] = label;
   }
@@ -250,8 +251,8 @@ class LabelSearch {
     return true;
   }
 
-  /// Keeps the best labels of the beam that no other one dominates.  False if the work did not
-  /// suffice: the next call goes on.
+  /// Keeps the labels that no other label dominates, cut to the beam.  Returns false if the work
+  /// did not suffice; the next call continues.
   bool keep_best(Work& work) {
     for (; place_ < order_.size(); ++place_) {
       if (work <= 0) return false;
@@ -272,7 +273,8 @@ class LabelSearch {
     cut_to_beam(labels_, begin_);
     return true;
   }
-  /// Keeps the label with the highest bound among labels of about equal SRAM.
+  /// If there are more labels than the beam is wide, keeps the one with the highest bound among
+  /// labels of about equal SRAM.
   void cut_to_beam(std::vector<Label>& kept, std::size_t begin) const {
     if (beam_ == 0 || kept.size() - begin <= beam_) return;
     const auto room = [&](const Label& label) {
@@ -343,13 +345,13 @@ class LabelSearch {
   const std::vector<std::size_t>& timed_;
   const Duals duals_;
   const std::size_t beam_;
-  const FineTicks above_;  // least excess of interest, charge included
+  const FineTicks above_;  // sets of interest have a greater excess, charge included
   const double sram_;
   std::vector<CompletionBound>& bounds_;
   PacedDeadline deadline_;
   const ReducedCosts gains_;
   std::vector<BoundedMixture> mixtures_;
-  /// Upper bound on the rise of one part's excess relative to another part's.
+  /// Upper bound on the rise of the excess of `other` minus the excess of `part`.
   struct Rise {
     std::size_t part = 0;
     std::size_t other = 0;
@@ -362,18 +364,18 @@ class LabelSearch {
     std::uint32_t label = 0;
     double sram = 0.0;
   };
-  // The current step, its labels before its decision, and afterwards the labels kept.
+  // The current step.  `labels_` has the labels before it, later the labels kept after it.
   std::size_t step_ = 0;
   bool is_step_decided_ = false;
   std::vector<Label> labels_;
-  std::vector<Label> next_;   // after it
+  std::vector<Label> next_;   // all labels after the step
   std::vector<Place> order_;  // of next_
-  std::size_t place_ = 0;     // in the order: the next to be compared
-  std::size_t begin_ = 0;     // of the labels that are kept: the first with the same frontier
-  LabelDominance met_;        // of the frontier that labels are compared for
+  std::size_t place_ = 0;     // in `order_`: the next label to compare
+  std::size_t begin_ = 0;     // in `labels_`: the first kept with the current frontier
+  LabelDominance met_;        // excesses kept with the current frontier
   std::vector<Decision> decisions_;
   std::vector<Label> whole_;  // the best set whose cost is known after each step
-  MemoryCharge held_;         // by these and the labels
+  MemoryCharge held_;         // memory of the decisions and labels
 };
 
 LabelPricing::LabelPricing(const FusionTables& tables, PathDecomposition path, std::size_t group,

@@ -16,8 +16,8 @@
 
 namespace dfsearch {
 
-/// The bounds of the last call, kept to reuse their memory.  Pricings that share it are called in
-/// turn.
+/// The bounds of the last call, kept to reuse their memory.  Pricings that share this object are
+/// called one after the other.
 struct CompletionBounds {
   std::vector<CompletionBound> bounds;
   MemoryCharge memory;  ///< of the bounds
@@ -25,12 +25,12 @@ struct CompletionBounds {
 
 class LabelSearch;
 
-/// Prices the sets of some kernels that fit into SRAM: finds sets whose duals exceed their cost, by
-/// the sums of their parts.  Sets with gaps on a path from one kernel to another are included, and
-/// the cores of a chip are ignored.  Refers to the tables.  Used by one thread.
+/// Prices the sets of some kernels that fit into SRAM: finds sets whose duals exceed their cost,
+/// the greatest of the sums of KernelParts.  Sets with gaps on a path from one kernel to another
+/// are included, and the number of cores is ignored.  Refers to the tables.  Used by one thread.
 class LabelPricing {
  public:
-  /// `path` has kernels of this group (PartitionRules).
+  /// `path` has kernels of `group` (PartitionRules).
   LabelPricing(const FusionTables& tables, PathDecomposition path, std::size_t group,
                std::shared_ptr<CompletionBounds> room);
   LabelPricing(LabelPricing&&) noexcept;
@@ -39,17 +39,17 @@ class LabelPricing {
   /// TooMany: there are too many partial sets, and more work would not help.
   enum class Status : std::uint8_t { Complete, OutOfWork, TooMany };
   struct Columns {
-    std::vector<PartitionColumn> partitions;  ///< the one of the greatest excess first
+    std::vector<PartitionColumn> partitions;  ///< first the partition of greatest excess
     Status end = Status::Complete;
   };
   /// Finds sets with more excess than the noise, first sets that share no kernels.  `beam` partial
-  /// sets are kept for each state of the frontier; 0: all that matter.  Only one of several sets
-  /// with equal SRAM, duals and times is found.  Complete without a beam, and no sets: none exists.
-  /// Counts `work` down; after OutOfWork the next call, with the same duals and beam, continues.
-  /// Throws Stopped by the deadline of the tables.
+  /// sets are kept for each state of the frontier; if it is 0, all that no other dominates.  Only
+  /// one of several sets with equal size, SRAM and excess is found.  If a call without a beam is
+  /// Complete and finds no set, none exists.  Counts `work` down; after OutOfWork the next call,
+  /// with the same duals and beam, continues.  Throws Stopped by the deadline of the tables.
   [[nodiscard]] Columns find(const Duals& duals, std::size_t beam, Work& work);
 
-  /// Sets whose excess is no greater than this are not found: many sets have reduced cost zero.
+  /// Greatest excess of sets that `find` leaves out, since many sets have reduced cost zero.
   [[nodiscard]] FineTicks noise(const Duals& duals) const;
 
   [[nodiscard]] const PathDecomposition& path() const { return path_; }
@@ -61,17 +61,17 @@ class LabelPricing {
   std::size_t group_;
   std::vector<std::size_t> timed_;  // parts that take any time
   std::shared_ptr<CompletionBounds> room_;
-  std::unique_ptr<LabelSearch> search_;  // while a query goes on
+  std::unique_ptr<LabelSearch> search_;  // null unless the last call is unfinished
 };
 
-/// Pareto archive of excesses with the query whether one of them is no less than a given one in
-/// every part.  At most two parts matter in nearly all excesses; a query among these takes
-/// logarithmic time.  Used by one thread.
+/// Pareto archive of excesses.  A query returns whether some excess in it is no less than a given
+/// one in every part.  At most two parts matter in nearly all excesses; a query for one of these
+/// takes logarithmic time.  Used by one thread.
 class LabelDominance {
  public:
   void clear();
   void add(const PartExcess& excess);
-  /// Adds the number of comparisons.
+  /// The query; adds the number of its comparisons to `comparisons`.
   [[nodiscard]] bool has_as_great(const PartExcess& excess, std::int64_t& comparisons) const;
 
  private:
@@ -79,7 +79,7 @@ class LabelDominance {
     FineTicks first = 0;
     FineTicks second = 0;
   };
-  /// The first descends, the second ascends.
+  /// Sorted by descending `first`, so that `second` ascends.
   using Front = std::vector<Point>;
   static constexpr std::size_t kKinds = std::size_t{1} << std::tuple_size_v<PartExcess>;
 

@@ -13,7 +13,7 @@ namespace dfsearch {
 namespace {
 
 constexpr std::size_t kWidest = 12;
-constexpr std::size_t kStates = std::size_t{1} << 18;  // of the frontier, over all steps
+constexpr std::size_t kStates = std::size_t{1} << 18;  // limit of states of all frontiers
 
 class PathBuilder {
  public:
@@ -86,7 +86,7 @@ class PathBuilder {
     left_.emplace(now, p);
   }
 
-  /// Returns false if there are not enough bits.
+  /// Appends the step that decides the kernel.  Returns false if there are not enough bits.
   bool decide(std::size_t p) {
     DecompositionStep step{.kernel = p,
                            .bit = 0,
@@ -122,11 +122,11 @@ class PathBuilder {
   const FusionTables& tables_;
   const KernelSet& kernels_;
   const std::size_t widest_;
-  std::vector<std::int64_t> waiting_;  // tensors to kernels that are not decided
+  std::vector<std::int64_t> waiting_;  // per kernel: tensors from or to undecided kernels
   std::vector<std::uint32_t> bit_of_;
   std::vector<bool> is_decided_;
   std::vector<std::int64_t> growth_;                     // of the undecided kernels
-  std::set<std::pair<std::int64_t, std::size_t>> left_;  // by growth
+  std::set<std::pair<std::int64_t, std::size_t>> left_;  // undecided, by growth
   std::uint32_t used_ = 0;
   PathDecomposition path_;
 };

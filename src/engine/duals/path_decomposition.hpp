@@ -1,6 +1,6 @@
 #pragma once
 // Path decomposition: an order in which the kernels of a graph are decided one by one, such that
-// few decided ones have undecided neighbours at any time.
+// few decided kernels have undecided neighbours at any time.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace dfsearch {
 
-/// One kernel is decided.  The frontier consists of the decided kernels with tensors to undecided
-/// ones; each has a bit of its own while it belongs to the frontier.
+/// The decision of one kernel.  The frontier consists of the decided kernels with tensors from or
+/// to undecided kernels; each has a bit of its own while it belongs to the frontier.
 struct DecompositionStep {
-  /// A tensor between the kernel and one of the frontier.
+  /// A tensor between the kernel and a kernel of the frontier.
   struct Link : Arc {
     std::uint32_t bit = 0;  ///< of the other kernel
     bool from_other = false;
@@ -26,11 +26,11 @@ struct DecompositionStep {
   std::uint32_t present = 0;  ///< bits of the frontier before the step
   std::uint32_t leaving = 0;  ///< bits that are free afterwards
   std::vector<Link> links;
-  Ticks memory = 0;  ///< its traffic that no other decision changes
-  Bytes sram{};      ///< its weight, and one end of each of its tensors that is not a link
+  Ticks memory = 0;  ///< memory time of the kernel that no other decision changes
+  Bytes sram{};      ///< the kernel's weight, and its end of each tensor that is not a link
 
-  /// Memory time of the kernel's tensors to the frontier; the bits are the frontier's kernels
-  /// inside.
+  /// Memory time that this decision adds for tensors between the kernel and the frontier that
+  /// cross; `frontier` has the bits of the frontier's kernels inside.
   [[nodiscard]] Ticks crossing(std::uint32_t frontier, bool inside) const {
     Ticks sum = 0;
     for (const Link& link : links) {
@@ -46,7 +46,7 @@ struct DecompositionStep {
     }
     return sum.in_base_units();
   }
-  /// The frontier before the next step.
+  /// Bits of the kernels inside that are in the frontier before the next step.
   [[nodiscard]] std::uint32_t after(std::uint32_t frontier, bool inside) const {
     return (inside ? frontier | bit : frontier) & ~leaving;
   }
@@ -59,8 +59,8 @@ struct PathDecomposition {
 };
 
 /// An order that always takes the kernel after which the frontier is least; nothing if it needs
-/// more bits than `widest`, 31 at most.  Tensors to kernels that are not in the set always cross.
-/// Throws Stopped by the deadline of the tables.
+/// more bits than `widest`, which is at most 31.  Tensors between kernels of the set and others
+/// always cross.  Throws Stopped by the deadline of the tables.
 [[nodiscard]] std::optional<PathDecomposition> path_decomposition(const FusionTables& tables,
                                                                   const KernelSet& kernels,
                                                                   std::size_t widest);
@@ -72,7 +72,7 @@ struct GroupDecomposition {
 };
 
 /// The paths of all kernels that can share a partition; nothing if the frontiers have too many
-/// states for dynamic programming.  Throws Stopped likewise.
+/// states for dynamic programming.  Throws Stopped by the deadline of the tables.
 [[nodiscard]] std::optional<std::vector<GroupDecomposition>> path_decompositions(
     const FusionTables& tables);
 

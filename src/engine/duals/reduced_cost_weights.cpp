@@ -1,7 +1,7 @@
 // Completion bounds, as in resource-constrained shortest paths: dynamic programming from the last
 // kernel to the first, as for a knapsack (Bellman 1957) whose items have a higher value beside
-// others.  SRAM is counted in equal units, called rooms; that of a kernel is rounded down, so the
-// bound may be too high, not too low.
+// others.  SRAM is counted in equal units, called rooms; the need of each kernel is rounded down,
+// so the bound may be too high, but never too low.
 //
 // Tested against all completions: tests/engine/duals/completion_bound_test.cpp.
 
@@ -25,11 +25,11 @@ std::int64_t sum_within(std::int64_t limit, std::int64_t a, std::int64_t b) {
   return b < limit - a ? a + b : limit;
 }
 
-// Total count of numbers in all bounds.  More rooms than kMostRooms hardly tighten a bound.
+// About the most numbers in all bounds.  More rooms than kMostRooms hardly tighten a bound.
 constexpr std::size_t kNumbers = std::size_t{1} << 22;
 constexpr std::size_t kMostRooms = 48;
-// Minus infinity.  Whatever is added to it, it stays below every possible value; whatever is
-// subtracted from it, it does not overflow.
+// Stands for minus infinity: sums with it stay below every possible value, and differences do not
+// overflow.
 constexpr std::int64_t kImpossible = -ReducedCostWeights::kGreatest;
 
 /// Number of rows of a step: one for each pattern of bits up to the highest bit of its frontier.
@@ -43,8 +43,7 @@ void raise(std::int64_t* numbers, const std::int64_t* others, std::size_t count,
   for (std::size_t i = 0; i < count; ++i) numbers[i] = std::max(numbers[i], others[i] + more);
 }
 
-/// Fills the numbers from the last step to the first; `begins` are the beginnings of the steps'
-/// rows.
+/// Fills the numbers from the last step to the first; `begins` has the first number of each step.
 DFSEARCH_FOR_EACH_PROCESSOR
 void find_numbers(const PathDecomposition& path, const ReducedCostWeights& weights, double sram,
                   std::size_t rooms, double rooms_of_byte, const std::vector<std::size_t>& begins,
@@ -71,7 +70,8 @@ void find_numbers(const PathDecomposition& path, const ReducedCostWeights& weigh
           const auto taken = static_cast<std::size_t>(needed * rooms_of_byte);
           raise(most + taken, with, width - taken, more);
         } else {
-          // A kernel may free SRAM: two buffers become one shared buffer.
+          // For kernels that free SRAM; the model has none, as a fused buffer is no smaller than a
+          // streamed one.
           const auto back = static_cast<std::size_t>(-needed * rooms_of_byte + 1.0);
           const std::size_t shifted = width - std::min(width, back);
           raise(most, with + back, shifted, more);

@@ -11,16 +11,17 @@
 
 namespace dfsearch {
 
-/// Closes the partitions of a node again, one after the other, with the functions of the search; a
-/// partition shared by several nodes is closed once.  Refers to the tables and to the partitions.
+/// Closes the partitions of a node again, one after the other, with the functions of the search.  A
+/// partition that several nodes share is closed once.  Refers to the tables and to the partitions.
 /// Used by one thread.
 class FusionReplay {
  public:
   explicit FusionReplay(const FusionTables& tables)
       : tables_(tables), tree_(tables), rules_(tables), root_(tree_.root()) {}
 
-  /// The first value of the node that is impossible or differs from the replayed partitions, the
-  /// bound aside; nothing if all values are right.  Requires sets over the kernels of the tables.
+  /// Describes a value of the node that is impossible or differs from the replayed partitions;
+  /// nothing if all are right.  The bound is not checked.  The sets of the node must be over the
+  /// kernels of the tables.
   [[nodiscard]] std::optional<std::string> wrong_in(const FusionNode& node);
 
  private:
@@ -34,7 +35,7 @@ class FusionReplay {
   FusionTree tree_;
   PartitionRules rules_;
   const FusionNode root_;
-  // The node after the partitions up to one; `closed` is not filled in.
+  // The node after each partition and all before it; its `closed` is not filled in.
   std::unordered_map<const ClosedPartition*, FusionNode> after_;
 };
 

@@ -6,13 +6,12 @@
 // keeps all its descendants out.  Every set comes up exactly once, and each decision costs time in
 // proportion to the tensors of the kernel:
 //
-//   - SRAM never falls when a kernel is put in, nor do the number of kernels
-//     and the mixture of repeats: what does not fit now stays out for good.
-//   - Memory time may fall, so it bounds nothing until the set is closed, except
-//     for the tensors that are sure to cross: loads from closed partitions and
-//     stores to kernels that stay out.
-//   - A partial set is cut when the time spent, the time of the kernels inside and
-//     the bound of the kernels outside are together above the limit.
+//   - SRAM and the number of kernels never fall when a kernel is put in, and a partition never
+//     mixes kernels that repeat with others.  So a kernel that does not fit now stays out for good.
+//   - Memory time may fall, so it bounds nothing until the set is closed, except for the tensors
+//     that are sure to cross: loads from closed partitions and stores to kernels that stay out.
+//   - A partial set is cut when the time spent, the time of the kernels inside and the bound of the
+//     kernels outside are together above the limit.
 //
 // The enumeration is compared with brute force over all assignments in tests/engine/solve_test.cpp.
 
@@ -28,8 +27,8 @@ namespace dfsearch {
 namespace {
 
 constexpr std::int64_t kStepsBetweenStops = 4096;
-constexpr Work kWordsOfDecision = 200;  // and some for every kernel, whose sets are copied
-constexpr Work kWordsOfKernel = 24;     // of a node
+constexpr Work kWordsOfDecision = 200;  // plus a part for copies of sets of kernels
+constexpr Work kWordsOfKernel = 24;     // per kernel, for each node
 
 class PartitionBranching {
  public:
@@ -83,7 +82,7 @@ class PartitionBranching {
   }
 
  private:
-  /// Collects the exchanges that map the ideal onto itself, by the later kernels of their pairs.
+  /// Collects the exchanges that map the ideal onto itself, for the later kernel of each pair.
   void find_exchanges() {
     if (tables_.order().exchanges().empty()) return;
     exchanges_.resize(tables_.size());
@@ -98,8 +97,8 @@ class PartitionBranching {
     }
   }
 
-  /// Whether some exchange maps the partition in the making, with this kernel inside, onto one that
-  /// comes before it: one that has the earlier kernel where they first differ.
+  /// Whether, with this kernel inside, some exchange maps the partition in the making onto a set
+  /// that comes before it: at the first pair where both differ, that set has the earlier kernel.
   [[nodiscard]] bool comes_later(std::size_t kernel) const {
     const auto inside = [&](std::size_t p) { return p == kernel || partition_.is_inside(p); };
     const auto open = [&](std::size_t p) { return p != kernel && partition_.undecided(p); };
@@ -117,7 +116,7 @@ class PartitionBranching {
     return false;
   }
 
-  /// The next kernel to decide.  Keeps out kernels for which `comes_later` is true.
+  /// The next kernel to decide.  Keeps out the ready kernels before it if `comes_later` is true.
   std::size_t next_ready(std::size_t from) {
     std::size_t next = partition_.first_ready(from);
     while (!exchanges_.empty() && next < partition_.ready_end() && comes_later(next)) {
@@ -151,8 +150,8 @@ class PartitionBranching {
     }
   }
 
-  /// Decides the first ready kernel at or after `from`, both ways, and so on.  Nothing before
-  /// `from` is undecided and ready: a kernel becomes ready behind its last producer.
+  /// Decides the first ready kernel at or after `from` both ways, then the kernels after it.  No
+  /// kernel before `from` is undecided and ready, since a kernel comes after its last producer.
   void decide(std::size_t from) {
     const std::size_t mark = partition_.mark();
     decide_on(next_ready(from));
@@ -194,7 +193,7 @@ class PartitionBranching {
     partition_.undo_to(mark);
   }
 
-  /// A bound of all completions: kernels inside stay inside, kernels outside stay outside.
+  /// Lower bound of all completions in which kernels inside and outside stay there.
   [[nodiscard]] Ticks partial_bound() const {
     if (!bounds_partial_) return bound_;
     const OpenPartition::Totals& inside = partition_.totals();
@@ -263,7 +262,7 @@ class PartitionBranching {
     }
   }
 
-  /// The budget is spent: the subtree below becomes a node of its own.
+  /// Emits the subtree below as a node of its own, since the budget is spent.
   void interrupt() {
     std::shared_ptr<const Decision> last;
     for (Step& step : path_) {
@@ -280,7 +279,7 @@ class PartitionBranching {
     sink_.child(std::move(child));
   }
 
-  /// A decision on the way to here; shared once a node refers to it.
+  /// A decision on the current path; `shared` is set once a node refers to it.
   struct Step {
     std::uint32_t kernel;
     bool inside;
@@ -293,7 +292,7 @@ class PartitionBranching {
   const FusionNode& node_;
   FusionSink& sink_;
   const PartitionDuals* duals_;  // or null
-  FineTicks dual_ = 0;           // of all that is not done
+  FineTicks dual_ = 0;           // sum of the duals of kernels that are not done
   const Rest rest_;              // before the partition
   const Unplaced unplaced_;
   OpenPartition partition_;
@@ -301,16 +300,16 @@ class PartitionBranching {
   Ticks bound_;  // of the node
   PartitionSlot slot_;
   std::vector<Step> path_;
-  // Exchanges that leave the ideal as it is, of each kernel that is the later of a pair.
+  // For each kernel the exchanges that leave the ideal as it is and have it as the later of a pair.
   std::vector<std::vector<const KernelPairs*>> exchanges_;
   const Work words_of_decision_;
-  const std::int64_t step_;  // steps per decision: more in large graphs
+  const std::int64_t step_;  // steps counted per decision: more in large graphs
   PacedDeadline deadline_;
   std::int64_t budget_ = 0;
   FusionTree::Branched branched_;
 };
 
-/// A sink for bounds, where nothing is emitted.
+/// A sink for computing bounds, to which nothing is emitted.
 class NoSink final : public FusionSink {
  public:
   [[nodiscard]] Ticks limit() const override { return kNever - 1; }
@@ -392,7 +391,7 @@ bool FusionTree::contains(const FusionNode& node, const Fusion& fusion) const {
         if (index(decision->kernel) != next) return false;
         continue;
       }
-      bool out = true;  // so are all kernels that depend on it
+      bool out = true;  // whether it and all that depend on it are out
       tables_.descendants(decision->kernel).for_each([&](std::size_t p) {
         out = out && index(p) != next;
       });

@@ -1,16 +1,16 @@
 // Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983).
 //
 // A kernel, with the kernels of its partition that must go along, moves to the partition of a
-// neighbour, to one that runs about as early, or to one of its own.  A move that makes the fusion
-// worse by d ticks is accepted with probability 2^(-d / temperature).  In each round the
+// neighbour, to any partition, to one that runs about as early, or to a new one.  A move that makes
+// the fusion worse by d ticks is accepted with probability 2^(-d / temperature).  In each round the
 // temperature falls from a share of the median cost of such moves in a sample (White 1984) to
 // nearly 0.  Each round begins at the best fusion so far, lasts longer and has a lower temperature.
 //
 // Times are ticks, and random numbers are integers or their products with the temperature, so all
-// machines make the same moves.  The tables cost the result again.
+// machines make the same moves.  The result is costed again by the tables.
 //
-// tests/engine/fusion/move_fusion_test.cpp: never worse, allowed, costed right, against brute
-// force.
+// tests/engine/fusion/move_fusion_test.cpp tests against brute force that the result is never worse
+// than the start, allowed and costed right.
 
 #include "engine/fusion/move_fusion.hpp"
 
@@ -26,7 +26,7 @@ namespace dfsearch {
 namespace {
 
 struct Round {
-  std::int64_t moves;  // for each kernel
+  std::int64_t moves;  // per kernel
   double temperature;  // as a multiple of the median rise
 };
 
@@ -91,7 +91,7 @@ void MoveSearch::go_on_from(Fusion better) {
   least_ = best_.time;
 }
 
-/// Begins the next block; returns false after the last.
+/// Begins the next block of moves; returns false after the last block of the last round.
 bool MoveSearch::cool() {
   if (blocks_left_ > 0) {
     temperature_ *= kCooling;
@@ -110,8 +110,8 @@ std::size_t MoveSearch::draw(std::size_t below) {
   return static_cast<std::size_t>(((random_() >> 32) * static_cast<std::uint64_t>(below)) >> 32);
 }
 
-/// The greatest rise of the time that a move may cause: about the temperature times -log2 of a
-/// number between 0 and 1.
+/// Draws the greatest rise of the time that a move may cause: about the temperature times -log2 of
+/// a random number between 0 and 1.
 Ticks MoveSearch::draw_rise() {
   const std::uint64_t bits = random_();
   const auto zeros = static_cast<double>(std::countl_zero(bits | 1));
@@ -134,7 +134,7 @@ std::size_t MoveSearch::draw_target(std::size_t kernel) {
   return place < 4 || place - 4 >= parts_.count() ? own : parts_.part_at(place - 4);
 }
 
-/// Draws kernels and their new partition.
+/// Draws kernels and their new partition, and costs the move.
 MoveSearch::Move MoveSearch::draw_move(Ticks most) {
   const std::size_t kernel = draw(tables_.size());
   const std::size_t own = parts_.part_of(kernel);

@@ -1,6 +1,6 @@
 #pragma once
-// Simulated annealing of a fusion: kernels move from partition to partition, and some moves make
-// the fusion worse.
+// Simulated annealing of a fusion: kernels move from partition to partition, and some moves that
+// make the fusion worse are accepted.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace dfsearch {
 
-/// Improves a fusion by random moves: the result is a function of the tables, to which the object
-/// refers, and of the start.  Used by one thread.
+/// Improves a fusion by random moves.  The result is a function of the tables, the start and the
+/// seed.  Refers to the tables.  Used by one thread.
 class MoveSearch {
  public:
-  /// `start` is a fusion of `tables`, for which moves are possible.  `seed` starts the
-  /// random moves: another one may find another fusion.
+  /// `start` is a fusion of `tables`, for which moves are possible.  `seed` starts the random
+  /// numbers; another seed may lead to another fusion.
   MoveSearch(const FusionTables& tables, Fusion start,
              std::uint64_t seed = std::mt19937_64::default_seed);
 
@@ -28,8 +28,8 @@ class MoveSearch {
   }
 
   /// Continues until `work`, which it counts down, is 0.  Returns true once the last round is over.
-  /// Throws Stopped at the deadline of the tables; the best fusion of the calls before remains
-  /// available.
+  /// Throws Stopped at the deadline of the tables; `best` then still returns the best fusion of the
+  /// earlier calls.
   bool advance(Work& work);
 
   /// Replaces the current and the best fusion by a better one.
@@ -37,7 +37,7 @@ class MoveSearch {
 
   /// The index of each kernel's current partition; the current fusion need not be the best.
   [[nodiscard]] std::vector<std::uint32_t> places() const { return parts_.places(); }
-  /// The best so far, costed by the tables.
+  /// The best fusion so far, costed by the tables.
   [[nodiscard]] const Fusion& best() const { return best_; }
 
  private:
@@ -59,8 +59,8 @@ class MoveSearch {
   const FusionTables& tables_;
   MovingParts parts_;
   Fusion best_;
-  Ticks least_;                             // time of `best_places_`
-  std::vector<std::uint32_t> best_places_;  // empty if no better fusion was found
+  Ticks least_;                             // least time so far
+  std::vector<std::uint32_t> best_places_;  // of this time; empty if `best_` has it
   std::mt19937_64 random_;
   int round_ = 0;
   std::int64_t blocks_left_ = 0;  // in the round; moves of a block have the same temperature

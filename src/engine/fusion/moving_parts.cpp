@@ -1,11 +1,11 @@
 // Costs and order of a fusion under moves.
 //
-// A partition's sums change with the kernels that move and their tensors alone: a tensor costs no
+// Only the kernels that move and their tensors change the sums of a partition: a tensor costs no
 // memory time while both ends are in one partition; otherwise each of the two partitions transfers
-// it.  So the effort of costing a move is proportional to the moved kernels, whatever the
-// partitions hold.  The order of the partitions is in moving_parts_order.cpp.
+// it.  So the effort of costing a move is proportional to the tensors of the moved kernels, however
+// many kernels the partitions hold.  The order of the partitions is in moving_parts_order.cpp.
 //
-// tests/engine/fusion/move_fusion_test.cpp: against OpenPartition and evaluate.
+// Tested against OpenPartition and evaluate: tests/engine/fusion/move_fusion_test.cpp.
 
 #include "engine/fusion/moving_parts.hpp"
 
@@ -15,7 +15,7 @@
 namespace dfsearch {
 namespace {
 
-// An allocation is a bisection that visits each kernel in every step.
+// An allocation of cores is a bisection that visits each kernel in every step.
 constexpr std::int64_t kStepsPerAllocated = 16;
 
 }  // namespace

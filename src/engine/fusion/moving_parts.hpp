@@ -15,9 +15,10 @@
 
 namespace dfsearch {
 
-/// The partitions of a fusion in an order in which they may run, each of one phase.  Some kernels
-/// of one partition are chosen; computing the effect of moving them takes time in proportion to
-/// their tensors.  Refers to the tables.  Used by one thread.
+/// The partitions of a fusion in an order in which they may run; each has kernels of one phase.
+/// Kernels of one partition can be chosen to move; computing the effect of a move takes time in
+/// proportion to their tensors (if cores are divided, also to the kernels of both partitions).
+/// Refers to the tables.  Used by one thread.
 class MovingParts {
  public:
   static constexpr std::size_t kNewPart = ~std::size_t{0};
@@ -39,24 +40,24 @@ class MovingParts {
     return std::span(links_).subspan(begin_[kernel], begin_[kernel + 1] - begin_[kernel]);
   }
 
-  // Chooses the kernels to move, all of one partition:
+  // Choice of the kernels to move, all from one partition:
 
   void choose(std::size_t kernel);
-  /// The kernel and all of its partition that depend on it.
+  /// Chooses the kernel and all kernels of its partition that depend on it.
   void choose_with_followers(std::size_t kernel);
-  /// The kernel and all of its partition that it depends on.
+  /// Chooses the kernel and all kernels of its partition on which it depends.
   void choose_with_leaders(std::size_t kernel);
 
-  /// Change of the fusion's time if the chosen kernels move to another partition, or to one of
-  /// their own; kNever if they do not fit there, or if the change exceeds `limit` for sure.
+  /// Change of the fusion's time if the chosen kernels move to partition `to`, or to a new one
+  /// (kNewPart); kNever if they do not fit there, or if the change exceeds `limit`.
   [[nodiscard]] Ticks change(std::size_t to, Ticks limit);
-  /// Makes the move that `change` costed last and allowed; false, and nothing is changed, if no
-  /// order of the partitions allows it.  In a partition of their own the chosen kernels run before
-  /// the rest of theirs, or after it.
+  /// Makes the last move that `change` costed, if that was not kNever.  Returns false and changes
+  /// nothing if no order of the partitions allows it, or if memory does not.  A new partition runs
+  /// just before or after the one that the kernels leave.
   enum class Side : std::uint8_t { Before, After };
   [[nodiscard]] bool move(Side side);
 
-  /// Returns the number of steps to choose, cost and move kernels since the last call.
+  /// Returns the number of steps that costing and moving kernels took since the last call.
   [[nodiscard]] std::int64_t take_steps();
 
   /// The place of each kernel's partition.
@@ -98,23 +99,23 @@ class MovingParts {
 
   const FusionTables& tables_;
   const PartitionRules rules_;
-  const bool allocates_;  // cores, as no utilization is given
+  const bool allocates_;  // cores are divided, as no utilization is given
   bool limited_ = false;  // memory may be too small for the waiting tensors
   std::vector<Arc> links_;
   std::vector<std::uint32_t> begin_;
-  std::vector<std::uint32_t> outputs_;  // where they begin among the links of a kernel
+  std::vector<std::uint32_t> outputs_;  // index of the first output among a kernel's links
 
-  std::vector<Part> parts_;                // parts in the order, and free ones
-  std::vector<std::size_t> free_;          // of parts_
-  std::vector<std::size_t> order_;         // of parts
-  std::vector<std::size_t> part_of_;       // kernel
-  std::vector<std::uint32_t> slot_of_;     // kernel: where it is in its part's list
-  std::array<std::size_t, 2> of_phase_{};  // partitions
+  std::vector<Part> parts_;                // parts in use, and free ones
+  std::vector<std::size_t> free_;          // free indices of parts_
+  std::vector<std::size_t> order_;         // parts in the order of their places
+  std::vector<std::size_t> part_of_;       // of each kernel
+  std::vector<std::uint32_t> slot_of_;     // index of each kernel in its part's list
+  std::array<std::size_t, 2> of_phase_{};  // number of partitions
   Ticks time_ = 0;
 
   // The chosen kernels, and the results of `change`.
   std::vector<std::uint32_t> chosen_;
-  std::vector<std::uint64_t> chosen_at_;  // kernel
+  std::vector<std::uint64_t> chosen_at_;  // of each kernel: the choice_ that chose it last
   std::uint64_t choice_ = 0;
   std::size_t from_ = 0;
   std::size_t to_ = 0;
@@ -123,8 +124,8 @@ class MovingParts {
   Ticks change_ = 0;
 
   std::int64_t steps_ = 0;
-  // Scratch.
-  std::vector<std::uint64_t> reached_at_;  // part
+  // Scratch of put_in_order() and of the computation of times.
+  std::vector<std::uint64_t> reached_at_;  // of each part: the reach_ that met it last
   std::uint64_t reach_ = 0;
   std::vector<std::size_t> stack_;
   std::vector<std::size_t> later_;

@@ -1,12 +1,11 @@
 // The order of partitions between which kernels move (after Pearce and Kelly 2006).
 //
-// The partitions are numbered so that tensors lead to later ones.  All new tensors between
-// partitions touch the partition that kernels move to, so there is a cycle if and only if this
-// partition reaches itself.  Among the numbers between its first consumer and its last producer,
-// the partitions that it reaches must come after it and all others before it; no other number
-// changes.
+// The partitions are numbered so that tensors lead from lower to higher numbers.  All new tensors
+// between partitions touch the partition to which kernels move, so there is a cycle if and only if
+// this partition reaches itself.  Only the numbers from its first consumer to its last producer
+// change: among them, the partitions that it reaches come after it, and all others before it.
 //
-// tests/engine/fusion/move_fusion_test.cpp: against all orders.
+// Tested against all orders: tests/engine/fusion/move_fusion_test.cpp.
 
 #include <algorithm>
 
@@ -14,8 +13,8 @@
 
 namespace dfsearch {
 
-/// Changes the order so that all partitions that this one needs come before it and all that need it
-/// after; false if there is no such order.
+/// Changes the order so that this partition comes after its producers and before its consumers;
+/// returns false and changes nothing if no order does.
 bool MovingParts::put_in_order(std::size_t part) {
   std::size_t first = parts_[part].place;
   std::size_t last = first;
@@ -48,8 +47,8 @@ bool MovingParts::put_in_order(std::size_t part) {
   return true;
 }
 
-/// Whether a path leads from the part back to it over parts up to the last place; marks the parts
-/// met.
+/// Whether a path over parts up to the place `last` leads from the part back to itself; marks the
+/// parts that it meets.
 bool MovingParts::reaches_itself(std::size_t part, std::size_t last) {
   ++reach_;
   stack_.assign(1, part);

@@ -1,6 +1,6 @@
-// A kernel that is kept out takes all its descendants with it, most of a large graph.  Their share
-// of the bounds is their sum, or the sum of all undecided kernels less the sum of the others,
-// whichever has fewer summands.  Tested against plain sums:
+// A kernel that is kept out takes all its descendants with it, often most of a large graph.  Their
+// share of the bounds is the sum of their shares, or the sum for all undecided kernels minus the
+// sum for the others, whichever has fewer summands.  Tested against plain sums:
 // tests/engine/fusion/open_partition_test.cpp.
 
 #include "engine/fusion/open_partition.hpp"
@@ -61,7 +61,7 @@ std::size_t OpenPartition::first_ready(std::size_t from) const {
   return p;
 }
 
-/// Whether cores and the mixture of repeats allow the kernel inside.
+/// Whether cores are left for the kernel, and it repeats if and only if the kernels inside do.
 bool OpenPartition::may_join(std::size_t p) const {
   if (static_cast<std::int64_t>(kernels_.size()) >= tables_.cores()) return false;
   return kernels_.empty() || tables_.kernel(kernels_.front()).repeats == tables_.kernel(p).repeats;
@@ -209,8 +209,8 @@ void OpenPartition::undo_to(std::size_t mark) {
   }
 }
 
-// The memory row assumes that the producers of kernels outside are done, which undecided ones are
-// not: it does not bound a part of the rest.
+// Leaves the memory row out: it assumes that producers which are not in the sum are done, but here
+// they may be undecided.  So it is no bound for a part of the rest.
 void OpenPartition::add_share(std::size_t p, Shares& sum) const {
   const std::array<Ticks, kBoundRows>& bound = tables_.kernel(p).share.bound;
   for (std::size_t r = 0; r < bound.size(); ++r) {
@@ -249,7 +249,7 @@ Ticks OpenPartition::time(Ticks limit) {
   if (static_cast<std::int64_t>(kernels_.size()) > tables_.cores()) return kNever;
   options_.clear();
   if (!tables_.problem().execution.compute_utilization) {
-    // The sum is only a bound, but it spares most allocations.
+    // The least time is only a bound, but it saves most allocations of cores.
     if (least_partition_time(tables_, totals_) > limit) return kNever;
     for (const std::uint32_t p : kernels_) options_.push_back(tables_.kernel(p).options);
   }

@@ -15,30 +15,30 @@
 
 namespace dfsearch {
 
-/// A partition in the making after an order ideal of done kernels.  Kernels are put in or
-/// kept out; the last decision can be taken back.  Each decision takes time in proportion
-/// to the tensors of the kernels it decides or, if these are most, to the undecided others.  One
-/// thread uses it.
+/// A partition in the making after an order ideal of done kernels.  Kernels are put in or kept out;
+/// the last decision can be taken back.  Each decision takes time in proportion to the tensors of
+/// the kernels that it decides or, if these are the majority, to the undecided kernels left.  Used
+/// by one thread.
 class OpenPartition {
  public:
   /// `duals` are the duals of the tables, or null.
   OpenPartition(const FusionTables& tables, const KernelSet& done,
                 const PartitionDuals* duals = nullptr);
 
-  /// Sums over the kernels inside, if it were closed now.
+  /// Sums over the kernels inside, as if the partition were closed now.
   struct Totals : SummedTimes {
-    Ticks sure_memory = 0;  ///< memory time whatever joins later
+    Ticks sure_memory = 0;  ///< memory time that no later decision saves
     Bytes sram{};
-    Bytes leaving{};  ///< stored tensors that leave it
+    Bytes leaving{};  ///< stored tensors that leave the partition
     std::int64_t pinned = 0;
     std::int64_t backward = 0;
-    // Only with duals: least amount that the kernels not inside add to each part of this
-    // partition's time, or to later ones.
+    // Only with duals: for each part of the time, the least amount that the kernels not inside add
+    // to this part if they join, or to later partitions if not.
     std::array<FineTicks, 3> dual{};
   };
   [[nodiscard]] const Totals& totals() const { return totals_; }
   [[nodiscard]] std::span<const std::uint32_t> kernels() const { return kernels_; }
-  /// Bounds of the kernels kept out, the memory row aside.
+  /// Bounds of the kernels kept out; the memory row is 0.
   [[nodiscard]] const Rest& outside() const { return outside_; }
 
   [[nodiscard]] bool undecided(std::size_t p) const { return undecided_.contains(p); }
@@ -49,24 +49,24 @@ class OpenPartition {
   [[nodiscard]] std::size_t first_ready(std::size_t from) const;
   [[nodiscard]] std::size_t ready_end() const { return ready_.end(); }
 
-  /// Whether cores, SRAM and the mixture of repeats allow it inside.  If not,
-  /// they never will while the present kernels stay.
+  /// Whether the kernel may join by cores, SRAM and repeats.  If not, it never may while the
+  /// present kernels stay.
   [[nodiscard]] bool fits(std::size_t p) const;
 
   /// `p` is undecided and ready.
   void put_in(std::size_t p);
   /// Puts the kernel in if it fits; returns whether it does.
   bool put_in_if_fits(std::size_t p);
-  /// Takes back the last put_in, of `p`; `before` are the totals it found.
+  /// Takes back the last put_in, which was of `p`; `before` has the totals before that.
   void take_out(std::size_t p, const Totals& before);
-  /// Takes back every put_in; there are no duals.
+  /// Takes back every put_in.  Requires that there are no duals.
   void take_out_all();
 
-  /// Counts a ready kernel among those done before.  Nothing is inside or outside then, and there
-  /// are no duals.
+  /// Adds a ready kernel to the done kernels.  Requires that no kernel is inside or outside and
+  /// that there are no duals.
   void put_before(std::size_t p);
-  /// Counts all kernels inside among those done before; each was ready when it joined.  There are
-  /// no duals, and nothing was kept out.
+  /// Moves all kernels inside to the done kernels; each must have been ready when it joined.
+  /// Requires that there are no duals and that no kernel was kept out.
   void close();
 
   /// Decides that the kernel and all its descendants stay out.
@@ -75,18 +75,19 @@ class OpenPartition {
   /// Takes back every keep_out since the mark.
   void undo_to(std::size_t mark);
 
-  /// Whether memory holds the waiting tensors while the partition runs.
+  /// Whether memory has room for all stored tensors while the partition runs.
   [[nodiscard]] bool fits_in_memory() const {
     return waiting_ + totals_.leaving <= tables_.capacity_for_activations();
   }
 
-  /// Time of this and all later partitions by the duals, before charges.  There must be duals.
+  /// Lower bound by the duals on the time of this and all later partitions, before charges.
+  /// Requires duals.
   [[nodiscard]] FineTicks dual_time() const;
 
-  /// Time of the partition if it were closed now; kNever if the cores do not
-  /// suffice or it is above `limit` for sure.
+  /// Time of the partition if it were closed now; kNever if the cores do not suffice, and possibly
+  /// if the time is above `limit`.
   [[nodiscard]] Ticks time(Ticks limit);
-  /// Words that dividing the cores takes in `time`; 0 where they are not divided.
+  /// Work of dividing the cores in `time`; 0 if a utilization is given.
   [[nodiscard]] Work allocation_work() const {
     constexpr Work kWordsOfKernel = 100;
     const bool divides = !kernels_.empty() && tables_.kernel(kernels_.front()).options != nullptr;
@@ -94,7 +95,7 @@ class OpenPartition {
   }
 
  private:
-  /// Shares of some kernels in the bounds of the kernels outside, the memory row aside, and in the
+  /// Shares of some kernels in the bounds of the kernels outside (not in the memory row) and in the
   /// duals.
   struct Shares {
     std::array<Ticks, kBoundRows> bound{};
@@ -102,7 +103,7 @@ class OpenPartition {
     Shares& operator+=(const Shares& other);
     Shares& operator-=(const Shares& other);
   };
-  /// A decision that some kernels stay out.
+  /// The decision that a kernel and its descendants stay out.
   struct KeptOut {
     KernelSet kernels;
     Shares shares;
@@ -126,10 +127,10 @@ class OpenPartition {
   KernelSet inside_;
   KernelSet outside_kernels_;
   std::optional<Shares> undecided_shares_;  // computed on demand
-  std::vector<std::uint32_t> missing_;      // inputs from kernels neither done nor inside
-  KernelSet ready_;                         // missing_ is 0 and not done; decided ones stay
+  std::vector<std::uint32_t> missing_;      // inputs from kernels that are neither done nor inside
+  KernelSet ready_;                         // not done, missing_ is 0; decided ones stay in
   std::vector<std::uint32_t> kernels_;      // inside, in the order of joining
-  std::vector<KeptOut> trail_;  // the first `kept_out_` hold; the others keep their room
+  std::vector<KeptOut> trail_;  // the first `kept_out_` are valid; the others keep memory
   std::size_t kept_out_ = 0;
   KernelSet others_;                                     // scratch of shares_of_many
   std::vector<const std::vector<CoreOption>*> options_;  // scratch of time()

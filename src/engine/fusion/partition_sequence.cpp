@@ -1,6 +1,6 @@
 // Costs a fusion as the tree does: partition after partition, each kernel after its producers.
 //
-// tests/engine/fusion/move_fusion_test.cpp: against evaluate and brute force.
+// Tested against evaluate and brute force: tests/engine/fusion/move_fusion_test.cpp.
 
 #include "engine/fusion/partition_sequence.hpp"
 

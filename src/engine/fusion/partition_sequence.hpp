@@ -1,6 +1,6 @@
 #pragma once
-// Sets of kernels that become partitions one after the other: the only place where these are
-// closed, ordered and checked outside the tree.
+// Turns sets of kernels into partitions one after the other, with the rules, checks and costs of
+// the tree.
 
 #include <cstdint>
 #include <optional>
@@ -28,7 +28,7 @@ class PartitionSequence {
   bool close(const KernelSet& kernels);
 
  private:
-  /// kNever if they do not fit.
+  /// The time of these kernels as the next partition; kNever if they do not fit.
   [[nodiscard]] Ticks time_of_next(const KernelSet& kernels);
 
   const FusionTables& tables_;

@@ -8,7 +8,7 @@ namespace dfsearch {
 namespace {
 
 constexpr std::uint64_t kWalks = 8;
-constexpr Work kMovesPerCut = 4;  // work of moves between cuts, in cuts
+constexpr Work kMovesPerCut = 4;  // work of moves between two cuts, in units of a cut's work
 
 }  // namespace
 
@@ -43,8 +43,8 @@ std::optional<Fusion> PointMoves::run(Work slice) {
 
 void PointMoves::publish() { slices_.release(std::exchange(spent_, 0)); }
 
-/// Moves change one boundary at a time; this finds the best boundaries between partitions for the
-/// current order (Prins 2004, for vehicle routes: order first, split second).
+/// Finds the best boundaries between partitions for the current order of the kernels; a move
+/// changes only one boundary at a time (Prins 2004, for vehicle routes: order first, split second).
 void PointMoves::cut_again(Work& work) {
   if (!tables_.bounds().use(SearchBound::Segments)) return;
   Work taken = 0;
@@ -55,7 +55,7 @@ void PointMoves::cut_again(Work& work) {
   if (cut && cut->time < moves_->best().time) moves_->go_on_from(std::move(*cut));
 }
 
-/// False if there is nothing to begin with.
+/// Begins with the best segments; returns false if there are none.
 bool PointMoves::begin(Work& work) {
   Work taken = 0;
   first_ = best_segments(tables_, taken);

@@ -11,17 +11,17 @@
 
 namespace dfsearch {
 
-/// Simulated annealing of the best segments of some tables, to which it refers.  Any thread may use
-/// it.
+/// Simulated annealing that starts from the best segments of some tables.  Refers to the tables.
+/// Any thread may use it.
 class PointMoves {
  public:
   explicit PointMoves(const FusionTables& tables);
 
-  /// Claims the slice that is due after this work of the tree, and returns its work; 0: none is
-  /// due, or another thread has the claim.
+  /// Claims the slice that is due once the tree has done the work `tree`, and returns the work of
+  /// the slice; 0 if none is due or another thread has the claim.
   [[nodiscard]] Work claim(Work tree) { return slices_.claim(tree); }
-  /// Runs the claimed slice: a fusion better than all before, or null.  Throws Stopped by the
-  /// deadline of the tables.
+  /// Runs the claimed slice; returns a fusion that is better than all before, if it finds one.
+  /// Throws Stopped by the deadline of the tables.
   [[nodiscard]] std::optional<Fusion> run(Work slice);
   /// Gives the claim back.
   void publish();
@@ -34,12 +34,12 @@ class PointMoves {
   EffortSlices slices_{Technique::Moves};
   // Belongs to the thread that has the claim.
   std::optional<Fusion> first_;        // the best segments
-  std::unique_ptr<MoveSearch> moves_;  // null: not begun
-  std::uint64_t walks_ = 1;            // that have begun
-  Work cut_ = 0;                       // taken by the last cut
-  Work moved_ = 0;                     // by moves since then
+  std::unique_ptr<MoveSearch> moves_;  // null before the first slice
+  std::uint64_t walks_ = 1;            // walks begun so far
+  Work cut_ = 0;                       // work of the last cut
+  Work moved_ = 0;                     // work of moves since the last cut
   Ticks best_ = kNever;                // time of the best fusion so far
-  Work spent_ = 0;                     // by the slice
+  Work spent_ = 0;                     // work of the slice
 };
 
 }  // namespace dfsearch

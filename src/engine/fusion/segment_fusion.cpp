@@ -1,20 +1,20 @@
 // Shortest path over segments.
 //
-// Vertices are numbers of kernels done, an edge closes the segment of kernels in
-// between.  Segments grow kernel by kernel and end at the first that does not fit, so
-// there are few of them when SRAM is scarce.  Only segments of one topological order
-// are tried: the result is an upper bound, no optimum.
+// A vertex is a number of kernels done; an edge closes the segment of kernels between two vertices.
+// Segments grow kernel by kernel and end before the first kernel that does not fit, so there are
+// few of them when SRAM is scarce.  Only segments of one topological order are tried, so the result
+// is an upper bound and not the optimum.
 //
-// Among the shortest paths the one with the fewest segments is taken; mostly it keeps the limit of
-// partitions by itself.  If not, vertices are (kernels done, partitions used).  Both find the same
-// path where the first one keeps the limit: with t its time and u its segments, no path within the
-// limit is shorter, and no path of time t has fewer than u segments; then by induction from the
-// end, both leave a vertex by the longest segment that keeps time and number at their least.  If
-// that table would be too large, each partition is charged an extra cost (Lagrangian relaxation of
-// the limit).
+// The first attempt takes the shortest path and, among several, one with the fewest segments;
+// mostly it keeps the limit of partitions.  If it does not, vertices become pairs (kernels done,
+// partitions used).  This table would also find the path of the first attempt if that keeps the
+// limit: let t be its time and u its number of segments.  No path within the limit is shorter, and
+// no path of time t has fewer than u segments.  By induction from the end, both attempts enter each
+// vertex by the longest segment that keeps time and number at their least.  If the table would be
+// too large, each partition is charged an extra cost instead (Lagrangian relaxation of the limit).
 
-// A best-first search in one thread, without ties: the engine's branch and bound
-// in its smallest form, for use inside an expansion.
+// `Search` is a best-first search in one thread, without ties: the engine's branch and bound in its
+// smallest form, for use inside an expansion.
 
 #include "engine/fusion/segment_fusion.hpp"
 
@@ -32,7 +32,7 @@
 namespace dfsearch {
 namespace {
 
-// Each takes some ten megabytes.
+// Limits on the table and on the list of segments, which take some ten megabytes each.
 constexpr std::size_t kLargestTable = 1'000'000;
 constexpr std::size_t kMostSegments = 1'000'000;
 // After this number of halvings the charge of a partition is within a millionth.
@@ -43,7 +43,7 @@ constexpr Work kWordsBetweenChecks = 100'000;
 struct Vertex {
   Ticks time = kNever;
   std::size_t from = 0;  // kernels done before the last segment
-  std::size_t used = 0;  // partitions used by then
+  std::size_t used = 0;  // partitions used; in the table: indices used before the last segment
 };
 
 /// Kernels that fit into a partition together, and its time.
@@ -66,7 +66,7 @@ class SegmentPath {
 
   std::optional<Fusion> find() {
     std::vector<Vertex> least = origin();
-    // A longer segment is on no path that replaces another one.
+    // A segment that takes longer does not make the path to its end shorter.
     const auto most = [&](std::size_t begin, std::size_t end) {
       return counts_ ? kNever : least[end].time - least[begin].time - 1;
     };
@@ -77,7 +77,7 @@ class SegmentPath {
       });
     });
     if (least.back().time >= kNever) return std::nullopt;
-    // One partition for each segment is mostly within the limit.
+    // Mostly the shortest path is within the limit of partitions.
     if (auto found = fusion(path(least))) return found;
     if (segments_.size() > kMostSegments) return std::nullopt;
     const std::size_t columns = static_cast<std::size_t>(tables_.partition_limit()) + 1;
@@ -98,7 +98,7 @@ class SegmentPath {
     return tables_.kernel(order_[place]).backward;
   }
 
-  /// The initial labels of the shortest path: one for each number of kernels done.
+  /// The initial labels of a shortest path, one for each vertex.
   [[nodiscard]] std::vector<Vertex> origin() const {
     std::vector<Vertex> least(tables_.size() + 1);
     least[0].time = tables_.weight_loads();
@@ -122,8 +122,8 @@ class SegmentPath {
     return path;
   }
 
-  /// Visits all edges of the graph of segments once, in ascending order of their begins, except
-  /// edges that surely take longer than `most` returns for their ends.
+  /// Visits each segment once, in ascending order of their begins.  Segments may be left out if
+  /// they take longer than `most(begin, end)`.
   template <class Most, class Visit>
   void for_each_segment(const Most& most, const Visit& visit) {
     OpenPartition partition(tables_, KernelSet(tables_.size()));
@@ -159,8 +159,9 @@ class SegmentPath {
     partition.take_out_all();
   }
 
-  /// The index of the partition of each segment, if there are enough.  With phases in halves the
-  /// backward ones start at their half, whatever number of forward ones came before.
+  /// The index of the partition of each segment; nothing if there are not enough indices.  With
+  /// phases in halves the backward segments start at their half, even if fewer forward segments
+  /// come before.
   [[nodiscard]] std::optional<Indices> indices_of(const std::vector<Segment>& path) const {
     Indices indices;
     for (const Segment& segment : path) {
@@ -172,7 +173,8 @@ class SegmentPath {
     return indices;
   }
 
-  /// The index that the next partition takes.
+  /// The index of the next partition if `used` indices are taken or skipped; nothing if none is
+  /// left.
   [[nodiscard]] std::optional<std::int64_t> index_after(std::int64_t used, bool backward) const {
     if (!counts_) return used;
     Unplaced left;
@@ -183,9 +185,10 @@ class SegmentPath {
     return std::nullopt;
   }
 
-  /// The shortest of the paths that indices suffice for: times for each number of indices used.
+  /// The shortest path for which the indices suffice.  The table has the least time for each number
+  /// of kernels done and of indices used.
   std::optional<Fusion> find_by_table(std::size_t columns) {
-    std::array<std::vector<std::size_t>, 2> next;  // column that each leads to; forward, backward
+    std::array<std::vector<std::size_t>, 2> next;  // column after each column, by phase
     for (const bool backward : {false, true}) {
       for (std::size_t used = 0; used + 1 < columns; ++used) {
         const auto index = index_after(static_cast<std::int64_t>(used), backward);
@@ -229,9 +232,9 @@ class SegmentPath {
     return fusion(path);
   }
 
-  /// For tables that would be too large: the shortest path if every partition costs a charge beside
-  /// its time, the least charge for which the indices suffice.  No other path with at most its
-  /// number of segments is shorter.
+  /// The shortest path if every partition costs a charge besides its time: the least charge at
+  /// which the indices suffice.  No path with at most as many segments is shorter.  Used if the
+  /// table would be too large.
   std::optional<Fusion> find_by_charge() {
     const auto charged_with = [&](double charge) {
       const auto cost = [charge](const Vertex& vertex) {
@@ -248,7 +251,7 @@ class SegmentPath {
       tables_.deadline().check();
       return fusion(path(least));
     };
-    // An infinite charge makes the segments as few as possible.
+    // An infinite charge leads to the path with the fewest segments.
     std::optional<Fusion> best = charged_with(std::numeric_limits<double>::infinity());
     if (!best) return std::nullopt;
     double too_little = 0.0;
@@ -262,7 +265,7 @@ class SegmentPath {
     return best;
   }
 
-  /// Nothing if the indices do not suffice.
+  /// The fusion of a path; nothing if the indices do not suffice.
   [[nodiscard]] std::optional<Fusion> fusion(const std::vector<Segment>& path) const {
     const auto indices = indices_of(path);
     if (!indices) return std::nullopt;
@@ -280,8 +283,8 @@ class SegmentPath {
   const FusionTables& tables_;
   const std::vector<std::size_t> order_;  // kernels, each after its producers
   const PartitionRules rules_;
-  const bool counts_;                     // else every kernel may have a partition of its own
-  std::vector<std::int64_t> least_used_;  // least index after the first n kernels
+  const bool counts_;                     // whether the limit of partitions may bind
+  std::vector<std::int64_t> least_used_;  // least next index after the first n kernels
   std::vector<Segment> segments_;         // edges of the graph, if partitions are counted
   Work work_ = 0;
   PacedDeadline paced_{tables_.deadline(), kWordsBetweenChecks};
@@ -337,13 +340,13 @@ class Search final : public FusionSink {
 
   void complete(Fusion&& fusion) override {
     if (fusion.time > limit_) return;
-    limit_ = fusion.time - 1;  // from now on only better ones
+    limit_ = fusion.time - 1;  // only better fusions from now on
     found_.fusion = std::move(fusion);
   }
 
  private:
   static constexpr std::int64_t kStepsPerNode = 1000;
-  /// Least bound first, among equal bounds the node with most partitions.
+  /// Order of the heap: the least bound is first and, among equal bounds, the most partitions.
   static bool later(const FusionNode& a, const FusionNode& b) {
     return a.bound != b.bound ? a.bound > b.bound : a.used < b.used;
   }

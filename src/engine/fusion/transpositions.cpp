@@ -6,7 +6,8 @@ Transpositions::Reached Transpositions::reached_by(const FusionNode& node) {
   return {.spent = node.spent, .next_index = node.next_index, .closed = node.closed};
 }
 
-/// Returns the ideal of the node or, if exchanges map it to others, their representative.
+/// Returns the ideal of the node or, if there are exchanges, the representative of its images,
+/// which is stored in `representative`.
 Transpositions::Ideal Transpositions::ideal_of(const FusionNode& node,
                                                KernelSet& representative) const {
   const KernelOrder& order = search_.order();

@@ -1,5 +1,5 @@
 #pragma once
-// The transposition table of the fusion search: the nodes met of each order ideal.
+// The transposition table of the fusion search: for each order ideal the nodes that reached it.
 
 #include <algorithm>
 #include <array>
@@ -18,12 +18,12 @@
 
 namespace dfsearch {
 
-/// Two nodes between partitions with the same done kernels have the same completions, except that
-/// the node with the greater next index has fewer.  So a node dominates another one if its time and
-/// its index are no greater.  Sets of done kernels that an exchange of kernels maps to each other
-/// have one entry.  Any thread may call.  A table that is full, or that has used its share of the
-/// memory, keeps its entries and takes no new ones; without SearchBound::Transpositions it takes
-/// none at all.
+/// Two nodes without an open partition and with the same done kernels have the same completions,
+/// except that the node with the greater next index may have fewer.  So a node dominates another
+/// one if its time and its next index are no greater.  Sets of done kernels that an exchange of
+/// kernels maps to each other have one entry.  Any thread may call.  A table that is full, or that
+/// has used its share of the memory, keeps its entries and takes no new ones; without
+/// SearchBound::Transpositions it takes none at all.
 class Transpositions {
  public:
   explicit Transpositions(const FusionTree& search, SearchBounds bounds = {},
@@ -33,14 +33,14 @@ class Transpositions {
   Transpositions(const Transpositions&) = delete;
   Transpositions& operator=(const Transpositions&) = delete;
 
-  /// Returns false if another node seen before dominates this one; else stores it and returns true,
-  /// also if the same node was stored before.
+  /// Returns false if a stored node dominates this one.  Otherwise stores the node, unless it is
+  /// stored already or the table is full, and returns true.
   bool admit(const FusionNode& node);
 
-  /// True if a node seen later dominates this one, which had been admitted.
+  /// Whether a node that was stored later dominates this node, which must have been admitted.
   [[nodiscard]] bool superseded(const FusionNode& node) const;
 
-  /// Distinct order ideals met.
+  /// Number of distinct order ideals that are stored.
   [[nodiscard]] std::int64_t ideals() const;
 
  private:
@@ -51,7 +51,7 @@ class Transpositions {
   };
   using Front = std::pmr::vector<Reached>;  // none dominates another
 
-  /// The kernels that are done, seen as words.
+  /// The set of done kernels as words, not owned.
   struct Ideal {
     std::span<const std::uint64_t> done;
     std::size_t hash = 0;
@@ -64,8 +64,8 @@ class Transpositions {
   };
 
   static constexpr std::size_t kFirstRoom = 256;  // bytes: most points have few ideals
-  /// Guarded by its mutex.  There may be hundreds of thousands of fronts.  None is erased alone:
-  /// the arena frees the memory of all fronts and their ideals at once.
+  /// Guarded by its mutex.  All stripes together may have hundreds of thousands of fronts.  Fronts
+  /// are never erased one by one: the arena frees all fronts and their ideals at once.
   struct Stripe {
     mutable std::mutex mutex;
     std::pmr::monotonic_buffer_resource arena{kFirstRoom};
@@ -74,8 +74,8 @@ class Transpositions {
 
   static constexpr std::size_t kStripes = 64;
   static constexpr std::size_t kStripeLimit = std::size_t{1} << 16;
-  /// A stripe that exceeds this number reserves space for kStripeLimit fronts, since rehashing more
-  /// of them would block the threads that wait for the mutex.
+  /// A stripe that has this number of fronts reserves space for kStripeLimit, since rehashing more
+  /// fronts later would block the threads that wait for the mutex.
   static constexpr std::size_t kFewFronts = std::size_t{1} << 10;
 
   [[nodiscard]] Ideal ideal_of(const FusionNode& node, KernelSet& representative) const;

@@ -15,12 +15,12 @@
 namespace dfsearch {
 namespace {
 
-// Kernels of all the tables that are kept for later trees over the same problem: some ten
-// megabytes.
+// Limit on the kernels of all tables that are kept for later trees over the same problem; these
+// tables take some ten megabytes.
 constexpr std::size_t kKernelsKept = 20'000;
 
-/// Where a joint search begins: the sharding of least bytes, unless it takes too
-/// long to find.
+/// The sharding that a joint search tries first: the sharding of least bytes, or the first of all
+/// if the search for it would take too long.
 std::vector<LoopPair> first_tried(const Problem& problem, const LoopSets& all,
                                   const Deadline& deadline) {
   try {
@@ -52,8 +52,8 @@ void FusionContext::learn(const PartitionDuals& duals) const {
 
 Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit) {
   if (limit == Score::infinity()) return kNever - 1;
-  // Bisection, since the quotient (limit - transfer) / factor is inexact: beside a long transfer
-  // the score is flat over many ticks, and the quotient is off by that number.
+  // Bisection, since the quotient (limit - transfer) / factor is inexact: if the transfer is long,
+  // many numbers of ticks have the same score, and the quotient may be off by as many.
   Ticks most = -1;  // the greatest number of ticks known to be within the limit; -1: none
   Ticks above = kNever;
   while (above - most > 1) {
@@ -114,7 +114,7 @@ void MappingProblem::attach_contexts(std::vector<OpenNodes<Node>::Entry>& entrie
   std::map<std::pair<OuterPoint, LoopSets>, std::shared_ptr<const FusionContext>> contexts;
   for (auto& entry : entries) {
     Node& node = entry.node;
-    // A fusion that has begun has its set of done kernels, if only an empty one.
+    // Before its fusion begins, a node has no set of done kernels, not even an empty one.
     if (!node.point || node.fusion.done.end() == 0) continue;
     LoopSets sharding = loops_left(node.point->network, node.sharding.get());
     auto& context = contexts[{*node.point, sharding}];
@@ -140,8 +140,8 @@ LayerDecisions MappingProblem::decisions(OuterPoint point, LoopSets sharding) co
           .spilled = point.spilled};
 }
 
-/// The order of the kernels, with the exchanges that leave these loops as they are.  The order for
-/// all loops is made when it is first needed, since its closures take n^2 bits.
+/// The order of the kernels, with the exchanges that leave these loops as they are.  The order that
+/// all nodes share is made on first use, since its sets of descendants take n^2 bits.
 std::shared_ptr<const KernelOrder> MappingProblem::order(const LoopSets& sharding) const {
   const auto make = [this](const LoopSets& loops) {
     std::vector<Exchange> exchanges;

@@ -1,7 +1,7 @@
 #pragma once
-// The whole problem as one tree: first the decisions outside the layer (network,
-// tile, micro-batch), then its sharding where that is searched, then its fusion
-// (docs/search.md, sections 3, 4 and 9).
+// The whole problem as one tree: first the decisions outside the layer (network, tile,
+// micro-batch), then the layer's sharding if that is searched, then its fusion (docs/search.md,
+// sections 3, 4 and 9).
 
 #include <atomic>
 #include <cstdint>
@@ -31,7 +31,7 @@
 
 namespace dfsearch {
 
-/// The most ticks of a layer whose score is at most `limit`; -1: none does.
+/// The greatest number of ticks of a layer with a score of at most `limit`; -1 if there is none.
 Ticks ticks_within(const Clock& clock, const StepTime& step, Score limit);
 
 /// True if no fusion can fit.
@@ -46,22 +46,21 @@ struct PointTables {
   const FusionTables fusion;
   PointDuals duals;
   PointMoves moves;
-  std::atomic<Work> used{0};  // by nodes of the point; relaxed
+  std::atomic<Work> used{0};  // work of the nodes of the point; relaxed
 };
 
-/// An outer point and a sharding whose fusion is being searched.  Shared by its
-/// nodes.
+/// An outer point and a sharding whose fusion is being searched.  Its nodes share this object.
 struct FusionContext {
   FusionContext(std::shared_ptr<PointTables> point, const StepTime& step);
 
   std::shared_ptr<PointTables> point;
   const FusionTables& tables;
   FusionTree search;
-  Ticks root_bound;                      // without duals
-  std::vector<LoopPair> first_sharding;  // of the shardings left
+  Ticks root_bound;                      // bound of the root, without duals
+  std::vector<LoopPair> first_sharding;  // the first of the shardings left
   StepTime step;
   mutable Transpositions transpositions;
-  // Lower bound on the time of every fusion, proved by duals meanwhile; relaxed.
+  // Lower bound on the time of every fusion, raised whenever duals prove a better one; relaxed.
   mutable std::atomic<Ticks> proved{0};
   mutable std::atomic<std::int64_t> admitted{0};  // nodes; relaxed
 
@@ -78,21 +77,22 @@ struct MappingSolution {
   Fusion fusion;
 };
 
-/// Makes a SearchProblem (engine/tree/search_problem.hpp) of a problem.
+/// A problem as a SearchProblem (engine/tree/search_problem.hpp).
 class MappingProblem {
  public:
   struct Node {
     Score bound{};
-    std::optional<std::size_t> network;  // all points of a network; empty: the root, or
-    std::optional<OuterPoint> point;     // one point
-    // Loops left, while a joint search decides them; null before and after.
+    // A node is all points of a network, or one point, or the root if both are empty.
+    std::optional<std::size_t> network;
+    std::optional<OuterPoint> point;
+    // Loops left while a joint search decides the sharding; null before and after.
     std::shared_ptr<const LoopSets> sharding;
-    std::shared_ptr<const FusionContext> context;  // null: the fusion is not begun yet
+    std::shared_ptr<const FusionContext> context;  // null until the fusion is begun
     FusionNode fusion;
   };
   using Solution = MappingSolution;
 
-  /// Everything about the problem that any tree over it can share.
+  /// Data about the problem that all trees over it share.
   struct Shared {
     /// Keeps a reference to the problem.
     Shared(const Problem& problem, SearchBounds its_bounds, const Allowance& its_allowance);
@@ -100,17 +100,17 @@ class MappingProblem {
     const SearchBounds bounds;
     const Allowance allowance;
     std::vector<NetworkChoice> networks;
-    const bool sharding_matters;                // else all cost the same, and one is searched
-    std::optional<ShardingSpace> space;         // of a joint search
-    std::vector<LoopPair> sharding;             // the given one; in a joint search the first tried
-    const Score floor;                          // no mapping along any network has a lower score
+    const bool sharding_matters;                // else all cost the same: one is searched
+    std::optional<ShardingSpace> space;         // only in a joint search
+    std::vector<LoopPair> sharding;             // of least bytes; in a joint search the first tried
+    const Score floor;                          // lower bound on the score of every mapping
     std::vector<std::int64_t> replacing_tiles;  // numbers of tiles that may replace others
     CoreOptionsCache core_options;
     std::mutex order_mutex;
-    std::shared_ptr<const KernelOrder> order;  // null: not needed yet; guarded by order_mutex
-    MemoryCharge order_memory;                 // likewise
+    std::shared_ptr<const KernelOrder> order;  // null until first used; guarded by order_mutex
+    MemoryCharge order_memory;                 // guarded by order_mutex
     std::mutex mutex;
-    // Per network the bounds of its points, once they are known; guarded by mutex.
+    // For each network the bounds of its points; null until they are known.  Guarded by mutex.
     std::vector<std::shared_ptr<const std::vector<Score>>> point_bounds;
     std::map<OuterPoint, std::shared_ptr<PointTables>> tables;  // guarded by mutex
   };
@@ -120,8 +120,8 @@ class MappingProblem {
   /// deadline.
   explicit MappingProblem(const Problem& problem, NodeEffort effort = {}, SearchBounds bounds = {},
                           const Allowance& allowance = {});
-  /// Another tree over the same problem, without these parallelisms, that shares the tables built
-  /// already but no results of a search.
+  /// Another tree over the same problem, without these parallelisms.  It shares the tables that are
+  /// built already, but no results of a search.
   [[nodiscard]] MappingProblem without(std::vector<Parallelism> excluded, NodeEffort effort) const;
 
   [[nodiscard]] Node root() const {
@@ -132,7 +132,7 @@ class MappingProblem {
   /// Throws Stopped.
   void check_deadline() const { shared_->allowance.deadline.check(); }
   [[nodiscard]] Score bound(const Node& node) const { return node.bound; }
-  /// Bound of the node with everything that duals have proved of its point since.
+  /// Bound of the node, raised to the bound that duals have proved of its point since.
   [[nodiscard]] Score bound_now(const Node& node) const {
     if (!node.context) return node.bound;
     const FusionContext& context = *node.context;
@@ -144,7 +144,7 @@ class MappingProblem {
   [[nodiscard]] std::size_t heap_bytes(const Node& node) const;
   void branch(const Node& node, Expansion<Node, Solution>& expansion) const;
 
-  /// Work beside the tree at the point of a node, which the effort rule allows.
+  /// Work of a technique beside the tree at the point of a node, within the effort rule.
   struct Slice {
     std::shared_ptr<const FusionContext> context;
     OuterPoint point;
@@ -154,33 +154,34 @@ class MappingProblem {
   /// Claims the slices that are due at the point of the node.
   void claim_slices(const Node& node, std::vector<Slice>& slices) const;
   void run(const Slice& slice, Expansion<Node, Solution>& expansion) const;
-  /// Shows the results of the slice to all nodes, and gives the claim back.
+  /// Publishes the results of the slice to all nodes, and gives the claim back.
   void publish(const Slice& slice) const;
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const std::vector<NetworkChoice>& networks() const { return networks_; }
-  /// Whether the tree leaves its parallelism out.
+  /// Whether the tree leaves out the parallelism of this network.
   [[nodiscard]] bool excludes(const NetworkChoice& network) const;
-  /// The loops of each kernel that a node leaves along a network; null: before any is decided.
+  /// The loops of each kernel that are left along a network, given the loops of a node; null: no
+  /// loop is decided yet.
   [[nodiscard]] LoopSets loops_left(std::size_t network, const LoopSets* of_node) const;
-  /// Gives nodes that were read back the tables of their points, once for each
-  /// point and sharding.
+  /// Gives each node that was read from a file the tables of its point; nodes of one point and
+  /// sharding share them.
   void attach_contexts(std::vector<OpenNodes<Node>::Entry>& entries) const;
-  /// The tables of a point; its transposition table is empty.  In a joint search
-  /// no sharding is decided yet.
+  /// The tables of a point and an empty transposition table.  In a joint search all loops of the
+  /// point are left.
   [[nodiscard]] std::shared_ptr<const FusionContext> open(OuterPoint point) const {
     return open(point, loops_left(point.network, nullptr));
   }
-  /// Lower bound of every sharding and fusion of the point, without its tables.
+  /// Lower bound of every sharding and fusion of the point, found without its tables.
   [[nodiscard]] Score point_bound(OuterPoint point) const;
   /// Lower bound of every sharding and fusion of the point, before any branching in it, with the
-  /// duals that the search has found.  Throws Stopped if the tables of the point are not at hand.
+  /// duals that the search has found.  Throws Stopped while it builds tables that were not kept.
   [[nodiscard]] Score root_bound(OuterPoint point) const;
   [[nodiscard]] Mapping mapping(const Solution& solution) const;
-  /// The decisions of a mapping that this problem does not search, though the model allows them.
+  /// The decisions of a mapping that the model allows but this problem does not search.
   [[nodiscard]] RuledOut ruled_out(const Mapping& mapping) const;
-  /// The solution that a mapping is, if it fits and has the sharding of this
-  /// problem and a parallelism that is not excluded.
+  /// The mapping as a solution; nothing if it does not fit, if some decision is not searched or if
+  /// its parallelism is excluded.
   [[nodiscard]] std::optional<Solution> solution(const Mapping& mapping) const;
 
   /// Adds the counters of the problem: outer points, ideals, capacities.
@@ -232,7 +233,7 @@ class MappingProblem {
   const std::vector<NetworkChoice>& networks_;
   const std::vector<LoopPair>& sharding_;
   const std::vector<Parallelism> excluded_;
-  // Counters: added to by any worker, relaxed, read after the search.
+  // Counters to which any worker adds; relaxed, and read after the search.
   mutable std::atomic<std::int64_t> points_{0};
   mutable std::atomic<std::int64_t> points_opened_{0};
   mutable std::atomic<std::int64_t> cut_by_capacity_{0};

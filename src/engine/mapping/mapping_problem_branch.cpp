@@ -1,11 +1,16 @@
 // The tree above the fusions (mapping_problem_fusion.cpp).
 //
-// root -> one node per network, at first without a bound, then with the least bound of its points
-// -> one per outer point, each with a closed-form bound that needs no graph work beyond a sum over
-// kernels -> where the sharding is searched, one more kernel's loop at a time -> the empty fusion
-// of the point, once its tables are built -> fusions.  All of them share one queue and one
-// incumbent, so a point is only opened while its bound is the least of all, and a good mapping of
-// one point prunes the others.
+// The levels of the tree are:
+//
+//   - the root;
+//   - a node per network, at first without a bound, then with the least bound of its points;
+//   - a node per outer point, whose bound is a closed form: a sum over kernels;
+//   - if the sharding is searched, nodes that each decide one more kernel's loop;
+//   - the empty fusion of the point, once its tables are built;
+//   - fusions.
+//
+// All nodes share one queue and one incumbent, so a point is opened only while its bound is the
+// least of all, and a good mapping of one point prunes the others.
 
 #include <algorithm>
 #include <tuple>
@@ -29,7 +34,7 @@ constexpr std::int64_t kRelaxationSteps = 200'000;
 // A point whose bound is below this share of the best known cost gets a first mapping of its own.
 constexpr double kFarFromBest = 0.99;
 
-/// All points of a network, given their bounds and the bound of the root.
+/// The node of all points of a network, given their bounds and the bound of the root.
 MappingProblem::Node of_network(std::size_t network, Score floor,
                                 const std::vector<Score>& bounds) {
   return {.bound = std::max(floor, *std::min_element(bounds.begin(), bounds.end())),
@@ -55,7 +60,7 @@ void MappingProblem::branch(const Node& node, Sink& expansion) const {
   }
 }
 
-/// One node per network, so that the bounds of all points are not one worker's work.
+/// Makes one node per network, so that several workers find the bounds of points.
 void MappingProblem::branch_root(Sink& expansion) const {
   std::int64_t networks = 0;
   PacedDeadline paced(shared_->allowance.deadline, 1'000);
@@ -69,8 +74,8 @@ void MappingProblem::branch_root(Sink& expansion) const {
       continue;
     }
     auto known = known_bounds(network);
-    // Later trees know the bounds from the first.  After a resume they are found again here, so
-    // that the nodes are the same.
+    // Later trees know the bounds from the first tree.  After a resume they do not, so the bounds
+    // are found again here and the nodes are the same.
     if (!known && !excluded_.empty()) known = find_bounds(outer_points(problem_, network));
     expansion.child(of_network(network, shared_->floor, known ? *known : std::vector{Score{}}));
   }
@@ -78,13 +83,13 @@ void MappingProblem::branch_root(Sink& expansion) const {
                 std::memory_order_relaxed);
 }
 
-/// A network whose bounds are new goes back to the queue with the least of them: most
-/// networks never come up again, and neither do their points.
+/// If the bounds of the points are new, the network goes back to the queue with the least of them:
+/// most networks never come up again, so their points never become nodes.
 void MappingProblem::branch_network(std::size_t network, Sink& expansion) const {
   const std::vector<OuterPoint> points = outer_points(problem_, network);
   auto bounds = known_bounds(network);
   if (!bounds) {
-    // The point of least memory need: the shortest tiles and the smallest micro-batch.
+    // The point that needs the least memory: the shortest tiles and the smallest micro-batch.
     offer_first(*std::min_element(points.begin(), points.end(),
                                   [](const OuterPoint& a, const OuterPoint& b) {
                                     return std::tie(a.spilled, a.tile, a.micro_batch) <
@@ -146,8 +151,9 @@ bool MappingProblem::replaced_by_other_tiles(OuterPoint point) const {
   return false;
 }
 
-/// Whether the memory holds the weights alone, which are the same at all points of a network.  The
-/// tables are those of the point that will be opened first; kernel-by-kernel execution needs none.
+/// Whether the weights alone fit into memory; they are the same at all points of a network.
+/// `point` is the one that is opened first, since its tables are built here (unless kernel by
+/// kernel).
 bool MappingProblem::holds_weights(OuterPoint point) const {
   Bytes weights{};
   if (problem_.execution.style == Style::KernelByKernel) {
@@ -168,7 +174,7 @@ bool MappingProblem::holds_weights(OuterPoint point) const {
   return weights * less_roundings(roundings) <= problem_.system.memory_capacity();
 }
 
-/// The bounds of all points of a network, for all trees.
+/// Finds the bounds of all points of a network and keeps them for all trees.
 std::shared_ptr<const std::vector<Score>> MappingProblem::find_bounds(
     const std::vector<OuterPoint>& points) const {
   std::vector<Score> bounds;
@@ -189,7 +195,7 @@ std::shared_ptr<const std::vector<Score>> MappingProblem::known_bounds(std::size
   return shared_->point_bounds.empty() ? nullptr : shared_->point_bounds[network];
 }
 
-/// The compute and network time that every sharding and fusion of the point takes.
+/// The score of the compute and network time that no sharding or fusion of the point can avoid.
 Score MappingProblem::point_bound(OuterPoint point) const {
   if (!bounds().use(SearchBound::Point)) return {};
   const NetworkChoice& network = networks_[point.network];
@@ -239,7 +245,7 @@ void MappingProblem::evaluate_kernel_by_kernel(const Node& node, std::vector<Loo
   const LayerDecisions decided = decisions(*node.point, loop_sets(sharding));
   const StepTime step = step_time(problem_, decided.network, decided.micro_batch);
   const LayerCosts costs(problem_, decided, 0, &shared_->core_options);
-  // Time of the mapping; evaluate decides whether it fits.
+  // This is the time of the mapping, even if it does not fit; `evaluate` decides that.
   const Ticks time = kernel_by_kernel_time(problem_, costs);
   if (time > ticks_within(costs.clock(), step, expansion.cutoff())) return;
   Solution solution{.cost = {},
@@ -266,9 +272,9 @@ void MappingProblem::offer(OuterPoint point, std::vector<LoopPair>&& sharding,
                      found_by);
 }
 
-/// The best fusion if every kernel had the minimum of each cost over its remaining loops; tightens
-/// the child's bound.  Nothing if no mapping below the child is within the cutoff.  Without
-/// SearchBound::Relaxation the result has no fusion and no bound.
+/// The best fusion if every kernel had the minimum of each cost over its remaining loops; raises
+/// the child's bound to the lower bound on its time.  Nothing if no mapping below the child is
+/// within the cutoff.  Without SearchBound::Relaxation the result has no fusion and no bound.
 std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided,
                                                    const StepTime& step, Node& child,
                                                    const Sink& expansion) const {
@@ -303,9 +309,9 @@ std::optional<RelaxedFusion> MappingProblem::relax(const LayerDecisions& decided
   return relaxed;
 }
 
-/// For kernel-by-kernel execution: tightens the child's bound to the bound of the best sharding
-/// left and offers that sharding.  Returns the kernel to branch on; nothing if the tensors entangle
-/// too many kernels.
+/// For kernel-by-kernel execution: raises the child's bound to the time of the best sharding left
+/// and offers that sharding.  Returns the kernel to branch on; nothing for other styles, or if no
+/// best sharding was found.
 std::optional<std::size_t> MappingProblem::bound_lone_kernels(const LayerDecisions& decided,
                                                               const StepTime& step, Node& child,
                                                               Sink& expansion) const {
@@ -343,7 +349,8 @@ void MappingProblem::branch_sharding(const Node& node, LoopSets&& sharding, Sink
     cut_by_shardings_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  // The relaxation of a point takes long, and another point may have a lower bound by now.
+  // The relaxation of a point takes long and another point may have a lower bound by now, so the
+  // child goes back to the queue.
   if (!kernel && !node.sharding && child.bound > node.bound) {
     points_opened_.fetch_sub(1, std::memory_order_relaxed);
     const bool dataflow = problem_.execution.style == Style::Dataflow;

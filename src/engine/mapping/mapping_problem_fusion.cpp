@@ -1,5 +1,5 @@
-// The fusions of one outer point and sharding: the empty one with its bounds and first mappings,
-// and the branching of the others with duals.
+// The fusions of one outer point and sharding: the empty fusion with its bounds and first mappings,
+// the branching of fusions, and the slices of duals and moves beside the tree.
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kStepsWhenTight = 500;
 constexpr std::int64_t kNodesOfLongSearch = 20'000;
-// In graphs with fewer kernels the tree itself finds a first mapping as fast.
+// In graphs with fewer kernels the tree itself finds a first mapping as quickly.
 constexpr std::size_t kManyKernels = 256;
 // In graphs with at least this number of kernels a child takes long, and most children are never
 // expanded.
@@ -51,8 +51,8 @@ class Adapter final : public FusionSink {
                       .fusion = std::move(fusion)});
   }
   void complete(Fusion&& fusion) override {
-    // A fusion that fits into the first tier of memory is found, at less cost, at the point without
-    // the second.
+    // A fusion that needs only the first tier of memory also belongs to the point that does not
+    // spill, where it costs less.
     if (node_.point->spilled && !context_.tables.spills(fusion.partition)) return;
     const Score cost = context_.score(fusion.time);
     expansion_.solution({.cost = cost,
@@ -67,19 +67,20 @@ class Adapter final : public FusionSink {
   const FusionContext& context_;
   Expansion<MappingProblem::Node, MappingSolution>& expansion_;
   char found_by_;
-  const PartitionDuals* duals_;  // that bound the children
+  const PartitionDuals* duals_;  // the duals that bound the children, or null
   mutable Score cutoff_{-1.0};   // the cutoff that limit_ belongs to
   mutable Ticks limit_ = 0;
 };
 
-/// Puts a node that was bounded without these duals back into the queue if they raise its bound.
+/// If the node was bounded without these duals and they raise its bound, puts it back into the
+/// queue and returns true.
 bool requeue_if_tighter(const MappingProblem::Node& node, const PartitionDuals& duals,
                         Expansion<MappingProblem::Node, MappingSolution>& expansion) {
   if (&duals == node.fusion.duals) return false;
   FusionNode again = node.fusion;
   const FusionTree& search = node.context->search;
   const auto is_later = [&] { return node.context->score(again.bound) > node.bound; };
-  // The bound of the ideal alone is one sum, and enough for most of thousands of nodes.
+  // The bound of the ideal alone is one sum, and it suffices for most nodes.
   again.bound = search.bound(node.fusion, duals);
   if (!is_later()) again.bound = search.bound_anew(node.fusion, &duals);
   if (!is_later()) return false;
@@ -121,9 +122,9 @@ void MappingProblem::open_fusion(const Node& node, LoopSets&& sharding, Sink& ex
   expansion.child(std::move(child));
 }
 
-/// Offers the best segments of the point, with the sharding of least bytes, if a search over a
-/// large graph or over shardings has no mapping yet, since bounding points and searching loops
-/// takes long there.
+/// If a search over a large graph or over shardings has no mapping yet, offers two mappings of the
+/// point with the first sharding: every kernel alone, and the best segments.  Such a search takes
+/// long to bound points or to decide loops.
 void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
   if (expansion.cutoff() < Score::infinity()) return;
   if (problem_.execution.style == Style::KernelByKernel || !bounds().use(SearchBound::Segments)) {
@@ -134,7 +135,7 @@ void MappingProblem::offer_first(OuterPoint point, Sink& expansion) const {
   offer_segments(point, loop_sets(sharding_), expansion);
 }
 
-/// Offers every kernel as a partition of its own, which needs no tables.
+/// Offers the mapping with every kernel in a partition of its own, which needs no tables.
 void MappingProblem::offer_alone(OuterPoint point, Sink& expansion) const {
   Fusion alone{.time = 0, .partition = one_partition_per_kernel()};
   MappingSolution one{
@@ -162,8 +163,8 @@ void MappingProblem::branch_fusion(const Node& node, Sink& expansion) const {
   if (duals != nullptr && requeue_if_tighter(node, *duals, expansion)) return;
   if (!node.fusion.opened) ideals_.fetch_add(1, std::memory_order_relaxed);
   Adapter adapter(node, expansion, 'T', duals);
-  // If memory is tight, a node emits fewer children; likewise in a long search, where another node
-  // has become the best one before a long enumeration is over.
+  // A node emits fewer children if memory is tight, and also in a long search: there, another node
+  // is the best by the time that a long enumeration ends.
   const bool few = shared_->allowance.is_tight() ||
                    context.admitted.load(std::memory_order_relaxed) > kNodesOfLongSearch;
   const bool is_large = context.tables.size() >= kLargeGraph;

@@ -1,11 +1,11 @@
 // Every fusion spends the compute time of all kernels and their network time
 // (docs/search.md, section 3).
 //
-// Roundings: n kernels take n - 1 additions here, and each of their times at most three.  The
-// product with the number of tiles, the sum of both times and the factor are three more.  The
-// model rounds a time at most three times before it is rounded up to a tick, adds up ticks
-// without rounding and makes seconds of them with one rounding more.  Together they are
-// n + 9; network times are the same doubles on both sides.
+// Roundings: n kernels take n - 1 additions here, and each of their times at most three roundings.
+// The product with the number of tiles, the sum of both times and the factor are three more.  The
+// model rounds a time at most three times before it rounds it up to a tick, adds up ticks without
+// rounding and converts them to seconds with one more rounding.  In all these are n + 9; network
+// times are the same doubles on both sides.
 
 // Multipliers.
 //
@@ -14,12 +14,11 @@
 // and any weight w between 0 and 1 (where the network is not hidden: C + N); loads of weights come
 // on top.  Forward and backward kernels share no partition, so the phases add up, each with its
 // weight.  This bound is a sum of terms over single kernels and over kernels that share a value;
-// its least sharding is found exactly (base/least_sum.hpp).  Any weights make a bound; good ones
-// make C and N of that sharding equal, and are found by halving the interval in which they lie.
+// the sharding of the least sum is found exactly (base/least_sum.hpp).  Any weights make a bound;
+// good weights make C and N of that sharding equal, and bisection finds them.
 //
-// Roundings: a term is at most eight operations away from exact numbers, a sum of n terms n more,
-// here and where the least one is compared with others; the roundings of the model are counted
-// above.
+// Roundings: a term takes at most eight, and a sum of n terms n more.  The sums are rounded twice:
+// where the least sum is sought, and here.  The roundings of the model are counted above.
 //
 // Tested against brute force: tests/engine/mapping/bound_properties_test.cpp.
 
@@ -46,7 +45,8 @@ constexpr double kMostJointSteps = 1e5;
 constexpr std::size_t kPhases = 2;
 constexpr std::size_t kRoundingsBesideTerms = 20;
 
-/// The sum of compute, network and load times in each phase: two where they share no partition.
+/// The sums of compute, network and load times of each phase; both phases are one group under
+/// `phases: halves`, where they may share a partition.
 LoopSum times_by_phase(const Problem& problem, const LayerDecisions& decisions,
                        const NetworkContext& context, CoreOptionsCache& cache,
                        const Deadline& deadline) {
@@ -106,9 +106,9 @@ Seconds least_compute(const Problem& problem, const Kernel& kernel, const Shard&
          chip.frequency;
 }
 
-// Chips share the work of a kernel and tiles divide it, and every count of cycles or FLOP is a
-// product of factors that are subadditive in one extent each: the parts together take no less than
-// the whole, in one step (docs/search.md, section 3).
+// Chips and tiles divide the work of a kernel.  Every count of cycles or FLOP is a product of
+// factors that are subadditive in one extent each, so the parts together take no less than the
+// whole kernel in one step (docs/search.md, section 3).
 Score least_score(const Problem& problem, const std::vector<NetworkChoice>& networks,
                   const Deadline& deadline) {
   PacedDeadline paced(deadline, 1'000);
@@ -119,7 +119,8 @@ Score least_score(const Problem& problem, const std::vector<NetworkChoice>& netw
     paced.check();
     Extents whole = extents_of(kernel);
     whole.steps = 1;
-    // The factor for loading arrays has two extents: parts of a weight may take less than all.
+    // The factor for loading arrays depends on two extents, so parts of a weight may take less time
+    // than the whole: it is left out.
     kernel.loads_arrays = false;
     const Seconds time = least_compute(problem, kernel, shard_of(whole, Loop::None, ChipGrid{}, 1));
     (kernel.spread == Spread::Tensor ? of_group : of_copy) += time;
@@ -217,7 +218,7 @@ std::vector<OuterPoint> outer_points(const Problem& problem, std::size_t network
   for (const std::int64_t tile : tiles_of(problem.workload)) {
     for (const std::int64_t micro_batch : micro_batches_of(problem.workload)) {
       points.push_back({.network = network, .tile = tile, .micro_batch = micro_batch});
-      // Kernel by kernel there is one mapping, whose memory evaluate computes.
+      // Kernel by kernel there is one mapping, and `evaluate` computes whether it spills.
       if (!problem.system.second_memory() || problem.execution.style == Style::KernelByKernel) {
         continue;
       }

@@ -1,9 +1,10 @@
-// Compares one layer with another, number by number and loop by loop.
+// Compares the costs of a layer under two numbers of tiles, cost by cost and loop by loop.
 //
-// More tiles have smaller buffers.  Their times are higher if a tensor passes through memory once
-// for each tile; otherwise they differ only for extents that the tiles do not divide.  So neither
-// is better in general.  Mostly many tiles are better if the SRAM may bind, and a single tile if no
-// tile has to fit.  Quantities that do not depend on the tiles, such as weights, are ignored.
+// Buffers are smaller with more tiles.  Times are higher if a tensor passes through memory once for
+// each tile; otherwise times differ only if the tiles do not divide an extent.  So neither more nor
+// fewer tiles are better in general.  Mostly many tiles are better if the SRAM may bind, and a
+// single tile is better if no tile has to fit.  Quantities that do not depend on the tiles, such as
+// weights, are ignored.
 //
 // Numbers are compared as the model computes them, not in exact arithmetic, so that the monotone
 // operations of the model keep their order.
@@ -41,7 +42,7 @@ std::int64_t tiled_extent(const Kernel& kernel) {
   return 1;
 }
 
-/// Whether the ratio of both numbers of tiles is a power of two.
+/// Whether the ratio of the two numbers of tiles is a power of two.
 bool is_doubled(std::int64_t a, std::int64_t b) {
   const auto [low, high] = std::minmax(a, b);
   return high % low == 0 && std::has_single_bit(static_cast<std::uint64_t>(high / low));
@@ -57,8 +58,8 @@ bool fewer_tiles_replace(const Problem& problem) {
   return problem.streams_kernels() || problem.workload.out_of_core;
 }
 
-/// Numbers of tiles that leave a loop one iteration for a tile: more tiles would only add to the
-/// work of its kernel.
+/// Numbers of tiles at which some tiled loop has one iteration per tile: more tiles would only add
+/// to the work of its kernel.
 std::vector<std::int64_t> replacing_tiles(const Problem& problem) {
   if (fewer_tiles_replace(problem)) return {1};
   std::vector<std::int64_t> tiles;
@@ -110,10 +111,10 @@ TileCosts::TileCosts(const Problem& problem, const LayerDecisions& decisions,
     if (reads_all_tiles(graph, tensor)) numbers_.push_back(std::max(0.0, tiles - 2.0) * bytes);
   };
   const auto add_tensor = [&](const Tensor& tensor) {
-    if (converts_values(problem)) add_tile(tensor, Loop::None);  // where it is gathered
+    if (converts_values(problem)) add_tile(tensor, Loop::None);  // a gathered value
     for (const LoopPair producer : decisions.sharding[tensor.from.index()]) {
       add_tile(tensor, producer);
-      if (!producer.is_single()) {  // where it is gathered along one axis
+      if (!producer.is_single()) {  // a value gathered along one axis
         add_tile(tensor, producer.loops[0]);
         add_tile(tensor, {Loop::None, producer.loops[1]});
       }
@@ -125,7 +126,7 @@ TileCosts::TileCosts(const Problem& problem, const LayerDecisions& decisions,
   for (const Tensor& tensor : graph.tensors()) add_tensor(tensor);
   for (const Tensor& seam : charged_seams(problem)) {
     add_tensor(seam);
-    // The stored bytes of all seams are added up for one tile, too.
+    // The model also adds up the stored bytes of all seams for one tile.
     for (const LoopPair producer : decisions.sharding[seam.from.index()]) {
       tile_sums_.push_back(
           tensor_bytes(graph, seam, producer, grid, tiles_, problem.workload.word) / Bytes(1.0));

@@ -1,5 +1,5 @@
 #pragma once
-// Tiles that need not be searched, as others are at least as good for any sharding.
+// Numbers of tiles that need not be searched, since another is at least as good for any sharding.
 
 #include <cstdint>
 #include <vector>
@@ -10,14 +10,15 @@
 
 namespace dfsearch {
 
-/// Whether compute times of layers can be compared: at a given utilization, or kernel by kernel.
+/// Whether compute times can be compared between numbers of tiles: at a given utilization, or
+/// kernel by kernel.
 [[nodiscard]] bool can_compare_tiles(const Problem& problem);
 
-/// Whether fewer and larger tiles replace others, not more and smaller ones: where no tile has to
-/// fit into the SRAM.
+/// Whether tiles are replaced by fewer, larger tiles; if not, by more, smaller tiles.  The former
+/// holds if no tile has to fit into SRAM.
 [[nodiscard]] bool fewer_tiles_replace(const Problem& problem);
 
-/// Numbers of tiles that may replace others; numbers that may replace most come first.
+/// Numbers of tiles that may replace others; the numbers that may replace most others come first.
 [[nodiscard]] std::vector<std::int64_t> replacing_tiles(const Problem& problem);
 
 /// Costs of a layer that depend on its tiles, for every sharding that is left.
@@ -32,8 +33,8 @@ class TileCosts {
 
  private:
   std::int64_t tiles_;
-  std::vector<double> numbers_;    // as the model has them
-  std::vector<double> tile_sums_;  // of a tile, which the model adds up before it multiplies
+  std::vector<double> numbers_;    // computed as in the model
+  std::vector<double> tile_sums_;  // per tile: added up by the model, then multiplied by the tiles
 };
 
 }  // namespace dfsearch

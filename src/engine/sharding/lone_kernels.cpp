@@ -2,9 +2,9 @@
 //
 // Each kernel is a partition.  Its time depends on its own loop, on the loops of its producers,
 // whose outputs it loads, and on the loops of its consumers, to whose layouts it converts.  So the
-// time of the layer is a sum of terms over few kernels each, in whole ticks, and its least sharding
-// is found exactly (base/least_sum.hpp).  The clock belongs to the layer with all loops left; no
-// sharding has longer ticks.
+// time of the layer is a sum of terms over few kernels each, in whole ticks, and the sharding of
+// the least sum is found exactly (base/least_sum.hpp).  The clock is that of the layer with all
+// loops left; no sharding has longer ticks.
 //
 // Tested against all shardings: tests/engine/sharding/lone_kernels_test.cpp.
 
@@ -24,9 +24,9 @@ namespace {
 
 constexpr double kMostCombinations = 4096.0;  // of the loops of a kernel and its neighbours
 constexpr double kMostLoneSteps = 1e6;
-constexpr double kMostExact = 0x1p53;  // sums of whole numbers below have no roundings
+constexpr double kMostExact = 0x1p53;  // sums of whole numbers below this limit are exact
 
-/// The decisions with the loop at this place of the set of each kernel, or the last one.
+/// The decisions where each kernel has the loop at this place of its set, or else the last loop.
 LayerDecisions at_place(LayerDecisions decisions, std::size_t place) {
   for (LoopSet& set : decisions.sharding) {
     set = loop_at(set, std::min(place, static_cast<std::size_t>(set.size()) - 1));
@@ -82,7 +82,7 @@ class LoneSum {
   }
 
  private:
-  /// The undecided kernels that the time of one depends on, ascending.
+  /// The undecided kernels on which the time of `kernel` depends, ascending.
   [[nodiscard]] std::vector<std::size_t> variables_of(KernelId kernel) const {
     std::vector<std::size_t> kernels = {kernel.index()};
     for (const TensorId t : graph_.inputs(kernel)) {
@@ -99,7 +99,7 @@ class LoneSum {
     return kernels;
   }
 
-  /// Nothing if the term has too many combinations.
+  /// The times of a kernel as a term of the sum; nothing if it has too many combinations.
   [[nodiscard]] std::optional<SumTerm> term_of(KernelId kernel, const Deadline& deadline) {
     SumTerm term{.variables = variables_of(kernel), .values = {}};
     double combinations = 1.0;
@@ -122,7 +122,7 @@ class LoneSum {
     return term;
   }
 
-  /// The time that `kernel_by_kernel_time` counts.
+  /// The time of a kernel as `kernel_by_kernel_time` counts it.
   [[nodiscard]] Ticks time_of(KernelId kernel, const LoopSets& sharding) const {
     const LayerCosts& own = of_place_[places_[kernel.index()]];
     Ticks memory = capped_sum(own.own_memory(kernel), own.step_latency(kernel));
@@ -140,12 +140,12 @@ class LoneSum {
     const Ticks network = relaxed_.clock().ticks(network_time(context_, kernel, sharding));
     const Ticks time = overlapped(problem_.execution.overlap, lone_compute(problem_, own, kernel),
                                   own.with_latency(memory), network);
-    // All kernels together decide whether weights are loaded: the load is counted only if it is
+    // All kernels together decide whether weights are loaded, so the load is counted only if it is
     // certain.
     return std::min(kNever, time + (loads_weights_ ? own.weight_load(kernel) : 0));
   }
 
-  /// The least time of a kernel under its worst loop, less that under its best one.
+  /// The least time of a kernel with its worst loop, minus its least time with its best loop.
   [[nodiscard]] double width_of(const SumTerm& term, std::size_t kernel) const {
     std::size_t stride = 1;
     for (std::size_t i = term.variables.size(); term.variables[--i] != kernel;) {
@@ -167,7 +167,7 @@ class LoneSum {
   const bool loads_weights_ = relaxed_.loads_weights();
   const NetworkContext context_;
   std::vector<std::size_t> sizes_;
-  std::vector<LayerCosts> of_place_;  // each kernel with the loop at a place of its set
+  std::vector<LayerCosts> of_place_;  // costs by place, as in at_place()
   std::vector<std::size_t> places_;   // of all kernels; scratch of term_of()
 };
 
@@ -177,7 +177,7 @@ std::optional<BestLoneSharding> best_lone_sharding(const Problem& problem,
                                                    const LayerDecisions& decisions,
                                                    CoreOptionsCache& cache,
                                                    const Deadline& deadline) {
-  // The number of pieces of a weight depends on the shardings of its neighbours, on either side.
+  // The number of pieces of a weight depends on the shardings of producers and of consumers.
   if (problem.charges_pieces()) return std::nullopt;
   return LoneSum(problem, decisions, cache).least(deadline);
 }

@@ -10,7 +10,7 @@
 namespace dfsearch {
 namespace {
 
-constexpr double kMostInTable = 4096.0;  // of the loops of a value's ends, in a table
+constexpr double kMostInTable = 4096.0;  // combinations of the loops of a value's ends
 constexpr double kNotAllowed = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -190,12 +190,12 @@ class ValueTermMaker {
     }
   }
 
-  /// The least time of making a layout if some reader requires it, by loop of the producer.
+  /// For each loop of the producer, the least time of making the layout if some reader requires it.
   [[nodiscard]] std::vector<double> prices(std::size_t layout) const {
     std::vector<double> prices;
     for (const LoopPair from : sets_[value_.producer_]) {
       double least = kNotAllowed;
-      double sure = 0.0;  // of readers that require this layout with each loop
+      double sure = 0.0;  // time of readers that require this layout with every loop
       for (const ValueTimes::Reader& reader : value_.readers_) {
         double of_reader = kNotAllowed;
         bool may_other = false;

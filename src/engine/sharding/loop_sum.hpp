@@ -1,7 +1,7 @@
 #pragma once
-// Times as a sum over single kernels and over the kernels at the ends of values, whose least
-// weighted sum is found exactly (base/least_sum.hpp).  The time of the conversions of a value, for
-// any loops of the kernels at its ends.
+// LoopSum: times as a sum of terms over single kernels and over the kernels at the ends of values;
+// the least weighted sum is found exactly (base/least_sum.hpp).  ValueTimes: the time of converting
+// a value, for any loops of the kernels at its ends.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace dfsearch {
 /// Immutable.
 class ValueTimes {
  public:
-  /// `tensors` belong to one value; `sets` has the possible loops.
+  /// `tensors` belong to one value; `sets` has the possible loops of each kernel.
   ValueTimes(const NetworkContext& context, const std::vector<Tensor>& tensors,
              const LoopSets& sets);
 
   [[nodiscard]] std::size_t producer() const { return producer_; }
-  /// The kernels at its ends, ascending.
+  /// The kernels at the ends of the value, ascending.
   [[nodiscard]] const std::vector<std::size_t>& ends() const { return ends_; }
   /// `sharding` has a loop for every kernel; only loops at the ends count.
   [[nodiscard]] double seconds(const std::vector<LoopPair>& sharding) const;
@@ -31,8 +31,8 @@ class ValueTimes {
  private:
   struct Reader {
     std::size_t kernel;
-    std::vector<std::uint8_t> wants;           // by pair
-    std::vector<std::vector<double>> seconds;  // by pair, and by pair of the producer
+    std::vector<std::uint8_t> wants;           // layouts required, by loop pair
+    std::vector<std::vector<double>> seconds;  // by loop pair, then by the producer's pair
   };
 
   friend class ValueTermMaker;
@@ -42,17 +42,17 @@ class ValueTimes {
   std::vector<Reader> readers_;
 };
 
-/// Seconds for every combination of some variables, the first of them running slowest; infinite
-/// where a combination is not allowed.
+/// Seconds for every combination of values of some variables; the first variable changes slowest.
+/// Forbidden combinations are infinite.
 struct ValueTerm {
   std::vector<std::size_t> variables;  ///< ascending
   std::vector<double> seconds;
 };
 
-/// The conversions of a value as terms of a sum for `least_sum`.  There is no table for ends with
-/// many combinations of loops: each possible layout becomes a variable of two values, appended to
-/// `sizes`, whose first entries are the sizes of `sets`.  The minimum of the sum of the terms is no
-/// more than the conversions take (docs/search.md, section 9).
+/// The conversions of a value as terms of a sum for `least_sum`: one table, unless the ends have
+/// too many combinations of loops.  In that case each layout becomes a variable with two values,
+/// whose size is appended to `sizes`; the first entries are the sizes of `sets`.  The least sum of
+/// the terms is no more than the conversions take (docs/search.md, section 9).
 std::vector<ValueTerm> value_terms(const ValueTimes& value, const LoopSets& sets,
                                    std::vector<std::size_t>& sizes);
 
@@ -73,16 +73,16 @@ struct LoopTimes {
   }
 };
 
-/// The times of groups of kernels, phases or partitions, for the loops left to each kernel.  Refers
-/// to the sets.  Used by one thread.
+/// The times of groups of kernels, as functions of the loops left to each kernel.  A group is a
+/// phase or a partition.  Refers to the sets.  Used by one thread.
 class LoopSum {
  public:
-  /// `groups` has the group of each kernel.  The sum has the conversions of all values, in the
-  /// groups of their producers, and no times of kernels yet.  Throws Stopped.
+  /// `groups` has the group of each kernel.  The sum starts with the conversions of all values,
+  /// each in the group of its producer, and without times of kernels.  Throws Stopped.
   LoopSum(const NetworkContext& context, const LoopSets& sets, std::vector<std::size_t> groups,
           const Deadline& deadline);
 
-  /// Adds times that a loop of the kernel takes in a group.
+  /// Adds to a group the times that `times_of` returns for each loop of the kernel.
   template <class TimesOf>
   void add(std::size_t kernel, std::size_t group, const TimesOf& times_of) {
     Share& share = terms_[kernel].shares.emplace_back(Share{.group = group, .times = {}});
@@ -105,15 +105,15 @@ class LoopSum {
   [[nodiscard]] std::vector<LoopPair> loops() const;
   [[nodiscard]] std::vector<LoopTimes> sums() const;
 
-  /// The excess of each kernel: the sum of its terms for these weights and for loops found before,
-  /// less the sum of the minimum of each term.
+  /// The excess of each kernel: the weighted sum of its terms at `values`, minus the sum of their
+  /// least values.  `values` has the places of loops found before.
   [[nodiscard]] std::vector<double> excess(const std::vector<LoopTimes>& weights,
                                            const std::vector<std::uint8_t>& values);
 
  private:
   struct Share {
     std::size_t group = 0;
-    std::vector<LoopTimes> times;  // the first variable running slowest
+    std::vector<LoopTimes> times;  // the first variable changes slowest
   };
   /// Times that depend on the same kernels.
   struct Term {
@@ -129,15 +129,15 @@ class LoopSum {
   const std::vector<std::size_t> groups_;
   const Deadline& deadline_;
   std::vector<std::size_t> sizes_;   // of the sets, then of the variables that values add
-  std::vector<Term> terms_;          // one for each kernel, then one for each value
+  std::vector<Term> terms_;          // one for each kernel, then the terms of values
   std::vector<SumTerm> summed_;      // the terms that have variables
   std::vector<std::size_t> of_sum_;  // their places in terms_
   EliminationOrder order_;
-  std::vector<std::uint8_t> values_;  // of the last least sum
+  std::vector<std::uint8_t> values_;  // of the last call of `minimize`
 };
 
 LoopPair loop_at(LoopSet set, std::size_t place);
-/// Likewise for each set.  There may be more places than sets.
+/// The loop at the given place of each set.  There may be more places than sets.
 std::vector<LoopPair> loops_at(const LoopSets& sets, const std::vector<std::uint8_t>& places);
 
 }  // namespace dfsearch

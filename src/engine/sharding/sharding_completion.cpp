@@ -3,9 +3,8 @@
 // The time of a partition, with the fusion fixed, is the largest of three sums.  It is replaced by
 // a weighted mean of the three, with nearly all the weight on the largest one.  The objective is
 // then a sum of terms over single kernels and over kernels that a value joins, and its best
-// sharding is found exactly (loop_sum.hpp).  The sums of that sharding give new weights; a few
-// rounds suffice.  It is a heuristic: it yields incumbents and a kernel to branch on, never a
-// bound.
+// sharding is found exactly (loop_sum.hpp).  The three sums of that sharding give new weights; a
+// few rounds suffice.  This heuristic yields incumbents and a kernel to branch on, never a bound.
 
 #include "engine/sharding/sharding_completion.hpp"
 
@@ -23,7 +22,7 @@ namespace {
 
 constexpr int kRoundsOfWeights = 3;
 constexpr double kMostSteps = 1e6;
-// The weight of a sum is its ratio to the largest one, to this power.
+// The weight of a sum is its ratio to the largest sum, to this power.
 constexpr double kSharpness = 8.0;
 
 class Completion {
@@ -105,7 +104,8 @@ class Completion {
     }
   }
 
-  /// Weights from the ratio of each sum of a partition to the largest of them.
+  /// Weights from the ratio of each sum of a partition to its largest sum; sums that nothing hides
+  /// have weight 1.
   [[nodiscard]] std::vector<LoopTimes> weights_of(const std::vector<LoopTimes>& sums) const {
     const Overlap overlap = problem_.execution.overlap;
     std::vector<LoopTimes> weights;

@@ -1,6 +1,6 @@
 #pragma once
-// The best completion of a sharding that is decided in part: for a given fusion, and with every
-// kernel in a partition of its own.
+// Completions of a sharding that is decided in part: a good one for a given fusion, and the best
+// one if every kernel has a partition of its own.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace dfsearch {
 
 struct ShardingCompletion {
   std::vector<LoopPair> sharding;  ///< for each kernel one of its remaining loops
-  /// Its cost with the fusion; none if it does not fit.
+  /// Cost of the sharding with the given fusion; none if it does not fit.
   std::optional<Cost> cost;
   std::size_t branch_on = 0;  ///< an undecided kernel
 };
@@ -37,9 +37,10 @@ struct BestLoneSharding {
   std::size_t branch_on = 0;       ///< an undecided kernel
 };
 
-/// The least time of the layer with every kernel in a partition of its own, over the shardings of
-/// `decisions`, where some kernel has more than one left.  Nothing if the tensors entangle too many
-/// kernels.  `cache` belongs to the machine.  Throws Stopped.
+/// The least time of the layer over all shardings of `decisions`, with every kernel in a partition
+/// of its own.  At least one kernel is undecided.  Nothing if tensors connect too many undecided
+/// kernels or if `charges_pieces` is true of the problem.  `cache` belongs to the machine.  Throws
+/// Stopped.
 std::optional<BestLoneSharding> best_lone_sharding(const Problem& problem,
                                                    const LayerDecisions& decisions,
                                                    CoreOptionsCache& cache,

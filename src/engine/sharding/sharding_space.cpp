@@ -1,12 +1,12 @@
 // Removal of dominated loops, which need no branch.
 //
-// A loop a of a kernel dominates a loop b if replacing b by a raises no cost: neither the kernel's
-// compute time, output, weight, explicit traffic and own collective, nor the conversion of any of
-// its tensors, for every loop that is left to the kernel at the other end.  So some best mapping
-// has no dominated loop.
+// A loop a of a kernel dominates a loop b if replacing b by a raises no cost.  The costs are the
+// kernel's compute time, output, weight, explicit traffic and own collective, and the conversion of
+// each of its tensors for every loop that is left to the kernel at the other end.  So some best
+// mapping has no dominated loop.
 //
-// Dominance and symmetry breaking could remove each other's witnesses unless both descend in one
-// well-founded order: the sum of all these costs, then the sharding in the order of ties:
+// Dominance and symmetry breaking could remove the mappings on which the other relies, unless both
+// descend in one well-founded order: by the sum of all these costs, then by the order of ties:
 //
 // - An exchange of kernels keeps the sum and makes the sharding earlier.
 // - A later loop a replaces b only if the kernel's own costs fall strictly, which lowers the sum.
@@ -26,17 +26,17 @@
 namespace dfsearch {
 namespace {
 
-/// The costs of a kernel by itself for a sharding.
+/// The costs of a kernel that depend on its own loop alone.
 struct OwnCosts {
-  // FLOP if a utilization is given, else the extents, with which cycles rise.
+  // FLOP if a utilization is given, else the extents: cycles never fall as these rise.
   std::array<double, 3> compute{};
   std::vector<Bytes> outputs;  // the whole output, then each tensor in its possible layouts
   Bytes weight{};
   Bytes stored{};
-  Bytes matrices{};  // all matrices, stored with this or another kernel
+  Bytes matrices{};  // all matrices, whether this or another kernel stores them
   Bytes explicit_memory{};
   Seconds network{};
-  std::array<Bytes, kLevelNames.size()> levels{};  // 0 unless they take time
+  std::array<Bytes, kLevelNames.size()> levels{};  // 0 unless levels take time
 
   friend bool operator==(const OwnCosts&, const OwnCosts&) = default;
 };
@@ -45,7 +45,7 @@ bool no_worse(const OwnCosts& a, const OwnCosts& b) {
   for (std::size_t x = 0; x < a.levels.size(); ++x) {
     if (a.levels[x] > b.levels[x]) return false;
   }
-  // Each part of an output is rounded up separately, so all are compared.
+  // Each part of an output is rounded up separately, so all parts are compared.
   return a.compute[0] <= b.compute[0] && a.compute[1] <= b.compute[1] &&
          a.compute[2] <= b.compute[2] &&
          std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), std::less_equal<>()) &&
@@ -65,7 +65,7 @@ class Domination {
         sets_(sets),
         cache_(cache) {}
 
-  /// Drops loops until none is dominated; each drop may make others dominated.
+  /// Drops dominated loops until none is left; each drop may make further loops dominated.
   void run(const Deadline& deadline) {
     for (bool changed = true; changed;) {
       changed = false;
@@ -119,8 +119,8 @@ class Domination {
     return true;
   }
 
-  /// Whether converting an input for a takes no more time than for b, and no more memory: a value
-  /// that is gathered along an axis takes more.
+  /// Whether converting an input for loop a takes no more time and memory than for loop b.  A value
+  /// takes more memory if it is gathered along an axis.
   [[nodiscard]] bool arrives_no_later(const Tensor& tensor, LoopPair producer, LoopPair a,
                                       LoopPair b) const {
     const LayoutPair made = produced_layouts(producer);
@@ -136,8 +136,8 @@ class Domination {
            conversion_time(context_, tensor, producer, b);
   }
 
-  /// Whether converting the output takes no more time with a than with b, for every layout that may
-  /// be required.
+  /// Whether converting the output takes no more time from loop a than from loop b, for every
+  /// layout that a consumer may require.
   [[nodiscard]] bool leaves_no_later(const Tensor& tensor, LoopPair a, LoopPair b) const {
     for (const LoopPair consumer : sets_[tensor.to.index()]) {
       if (conversion_time(context_, tensor, a, consumer) >
@@ -148,8 +148,8 @@ class Domination {
     return true;
   }
 
-  /// Whether a requires another layout than b of a value with further readers, which may require
-  /// the layout of b as well.
+  /// Whether the value of this input has further readers and loop a requires it in another layout
+  /// than loop b.  The other readers may share the conversion to the layout of b.
   [[nodiscard]] bool changes_shared(TensorId id, LoopPair a, LoopPair b) const {
     const Problem& problem = context_.problem;
     const Tensor& tensor = graph_.tensor(id);

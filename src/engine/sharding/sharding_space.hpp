@@ -1,6 +1,6 @@
 #pragma once
-// The shardings of a layer as sets of loops that shrink, which a joint search branches on
-// (docs/search.md, section 9).
+// The shardings of a layer as a set of loops for each kernel.  A joint search branches on these
+// sets (docs/search.md, section 9).
 
 #include <utility>
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace dfsearch {
 
-/// Whether one loop is left for every kernel.
+/// Whether every kernel has exactly one loop left.
 bool is_decided(const LoopSets& sets);
 
 std::vector<LoopPair> first_sharding(const LoopSets& sets);
@@ -31,14 +31,14 @@ class ShardingSpace {
   /// Whether some kernels can be exchanged and SearchBound::Symmetry is used.
   [[nodiscard]] bool has_symmetry() const { return !exchanges_.empty(); }
 
-  /// Removes loops by lex-leaders: of two kernels that can be exchanged the earlier has the earlier
-  /// loop.  False when nothing is left.
+  /// Removes loops by lex-leaders: of two kernels that can be exchanged, the earlier has no later
+  /// loop than the other.  Returns false if some kernel has no loop left.
   [[nodiscard]] bool break_symmetry(LoopSets& sets) const;
 
-  /// Removes loops that another loop of the same kernel replaces without making anything worse,
-  /// whatever the other kernels shard.  The loops left contain one of the best mappings, not
-  /// necessarily the first of them.  `network` and `tile` are decided; the sharding of `decisions`
-  /// is not used.  `cache` belongs to the machine.
+  /// Removes each loop that another loop of its kernel can replace at no cost, whatever the loops
+  /// of other kernels.  The loops left contain one of the best mappings, not necessarily the first.
+  /// `network` and `tile` are decided; the sharding of `decisions` is not used.  `cache` belongs to
+  /// the machine.
   void drop_dominated(const LayerDecisions& decisions, LoopSets& sets,
                       CoreOptionsCache& cache) const;
 

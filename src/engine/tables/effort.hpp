@@ -17,14 +17,14 @@ namespace dfsearch {
 /// Effort of one part of the search.
 struct Effort {
   std::int64_t calls = 0;
-  Seconds time{};          ///< of the threads that called it, on a processor
-  std::int64_t finds = 0;  ///< finds, by the meaning in its row of kSearchBounds
+  Seconds time{};          ///< processor time of the calling threads
+  std::int64_t finds = 0;  ///< named in SearchBoundName::finds
 };
 
 /// One entry for each SearchBound, in its order.
 using Efforts = std::array<Effort, kSearchBounds.size()>;
 
-/// The sums of one solve.  Any thread; the counters are relaxed, read after the search.
+/// The sums of one solve.  Any thread may add; the counters are relaxed and read after the search.
 class EffortCounters {
  public:
   void add(SearchBound part, std::int64_t nanoseconds, std::int64_t finds) {
@@ -56,11 +56,11 @@ class EffortCounters {
   std::array<Counter, kSearchBounds.size()> counters_;
 };
 
-/// One call of a thread, from here to the end of the scope.  It reads the thread's clock twice,
-/// some 300 ns each: for calls that take tens of microseconds at least.
+/// Counts one call of a thread, from the constructor to the end of the scope.  It reads the
+/// thread's clock twice, at some 300 ns, so the call should take tens of microseconds or more.
 class CountedCall {
  public:
-  /// Null counters: nothing is counted.
+  /// Counts nothing if `counters` is null.
   CountedCall(EffortCounters* counters, SearchBound part)
       : counters_(counters), part_(part), begin_(counters != nullptr ? now() : 0) {}
   CountedCall(const CountedCall&) = delete;
@@ -85,7 +85,7 @@ class CountedCall {
   std::int64_t finds_ = 0;
 };
 
-/// Handed down from a solve to all trees and tables that it builds.
+/// Limits and counters that a solve hands down to all trees and tables that it builds.
 struct Allowance {
   Deadline deadline{};
   MemoryBudget* memory = nullptr;     ///< null: no limit, nothing is counted

@@ -1,13 +1,13 @@
 // Share of each kernel in the lower bounds of a rest.
 //
 // The bounds are sums over kernels, so that a node updates them by subtraction.  Beyond the plain
-// totals they use one idea.  Take a kernel whose network time n is long.  Whatever partition holds
-// it can hide at most cmax of n behind compute, where cmax is the most compute time that fits on
-// the chip beside it: its own plus the best fractional knapsack of other kernels' weights into the
-// SRAM it leaves.  So n - cmax, if positive, comes on top of all compute time; and these excesses
-// add up over kernels even when they share a partition.  The same holds for memory time against
-// compute and for compute against network.  Proofs: docs/search.md, section 5.  Tested against
-// brute force: tests/engine/tables/fusion_bounds_test.cpp,
+// totals they use one idea.  Take a kernel whose network time n is long.  Any partition that holds
+// it can hide at most cmax of n behind compute, where cmax is the greatest compute time of kernels
+// that fit on the chip together with it: its own plus the best fractional knapsack of other
+// kernels' weights into the SRAM it leaves.  So n - cmax, if positive, comes on top of all compute
+// time; and these excesses add up over kernels even when they share a partition.  The same holds
+// for memory time against compute and for compute against network.  Proofs: docs/search.md, section
+// 5.  Tested against brute force: tests/engine/tables/fusion_bounds_test.cpp,
 // tests/engine/mapping/bound_properties_test.cpp.
 
 #include "engine/tables/fusion_bounds.hpp"
@@ -61,16 +61,16 @@ class ShareBuilder {
     const KernelCosts& producer = tables_.kernel(p);
     const KernelCosts& consumer = tables_.kernel(arc.other);
     const bool crosses = !tables_.may_share(p, arc.other);
-    // While the producer is in the rest the tensor costs nothing for sure, or a store and a load;
-    // once the producer is done, a load.
+    // While the producer is in the rest, a tensor that must cross costs a store and a load, and
+    // others may cost nothing.  Once the producer is done, the tensor costs a load.
     shares_[arc.other].bound[kMemoryRow] += arc.opposite;
     shares_[p].bound[kMemoryRow] += crosses ? arc.transfer : -arc.opposite;
     if (crosses) {
       forced_memory_[p] += arc.transfer;
       forced_memory_[arc.other] += arc.opposite;
     }
-    // SRAM likewise: one buffer for the consumer, and the least additional need if both ends are in
-    // the rest.
+    // SRAM is shared out likewise: the consumer has one buffer, and the producer the least further
+    // need if both ends are in the rest.
     if (!consumer.lonely) shares_[arc.other].sram[phase(consumer)] += arc.streamed;
     if (producer.lonely) return;
     const Bytes more = consumer.lonely || crosses
@@ -79,7 +79,8 @@ class ShareBuilder {
     shares_[p].sram[phase(producer)] += more;
   }
 
-  /// Compute and network time, and the time that neither can hide of the other and of memory.
+  /// Fills the compute and network rows: the kernel's own time, its network or memory time that no
+  /// compute can hide, and its compute time that no network can hide.
   void add_times(std::size_t p) {
     const bool hides = tables_.bounds().use(SearchBound::Hidden);
     const Overlap overlap = tables_.problem().execution.overlap;
@@ -103,7 +104,7 @@ class ShareBuilder {
     }
   }
 
-  /// Zeroes the rows that are switched off, including the excesses that other bounds added to them.
+  /// Zeroes the rows that are switched off, including the excesses that SearchBound::Hidden added.
   void drop_rows() {
     constexpr std::array kBoundOfRow = {SearchBound::Compute, SearchBound::Compute,
                                         SearchBound::Memory, SearchBound::Network};
@@ -117,7 +118,7 @@ class ShareBuilder {
 
   const FusionTables& tables_;
   std::vector<Rest> shares_;
-  std::vector<Ticks> forced_memory_;  // per kernel: memory time in every mapping
+  std::vector<Ticks> forced_memory_;  // per kernel: least memory time in every mapping
   MostBeside most_compute_;
   MostBeside most_network_;
 };

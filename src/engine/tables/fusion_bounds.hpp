@@ -1,6 +1,6 @@
 #pragma once
-// Lower bounds of the time and the SRAM of the kernels that are left of a layer: sums that grow and
-// shrink kernel by kernel.
+// Lower bounds of the time and the SRAM of a layer's kernels that are left: sums to which kernels
+// are added and from which they are subtracted one by one.
 
 #include <array>
 #include <cstddef>
@@ -25,8 +25,8 @@ enum BoundRow : std::size_t {
 /// Lower bounds on the cost of the kernels in no closed partition: a sum over kernels.
 struct Rest {
   std::array<Ticks, kBoundRows> bound{};
-  std::array<Bytes, 2> sram{};           ///< forward, backward: least that all partitions take
-  std::array<std::int64_t, 2> lonely{};  ///< kernels that take a partition each
+  std::array<Bytes, 2> sram{};           ///< per phase: least SRAM of all partitions together
+  std::array<std::int64_t, 2> lonely{};  ///< per phase: kernels that must be alone
   std::array<std::int64_t, 2> kernels{};
 
   Rest& operator+=(const Rest& other);

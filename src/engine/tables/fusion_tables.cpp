@@ -105,9 +105,9 @@ void FusionTables::fill_kernels() {
       costs.compute = costs_->compute_at_utilization(id);
     } else {
       costs.options = &costs_->options(id);
-      // c cores that finish in x cycles spend c * x of the C * x core-cycles of
-      // the chip, and one core alone spends the fewest: more cores only add
-      // idle ones where extents do not divide.
+      // c cores that finish in x cycles spend c * x of the C * x core-cycles of the chip's C cores.
+      // A single core spends the fewest: more cores only add idle cycles where extents do not
+      // divide.
       const double cycles =
           static_cast<double>(costs.options->front().cycles) / static_cast<double>(cores());
       // Rounded down by more than the rounding error of the division.
@@ -139,8 +139,8 @@ void FusionTables::fill_kernels() {
   if (has_levels()) bound_by_slowest_level();
 }
 
-/// The time of a partition is at least the sum of any one of its kernels' times on the chip: bounds
-/// take the time that is longest for all kernels together.
+/// For compute and for each level of the chip, the sum of the kernels' times is a lower bound on
+/// the time of a partition.  The bounds use the sum that is greatest over all kernels.
 void FusionTables::bound_by_slowest_level() {
   OnChipTimes sums{};
   for (const KernelCosts& kernel : kernels_) {
@@ -170,21 +170,22 @@ bool FusionTables::agree(std::size_t a, std::size_t b) const {
 }
 
 /// Finds all pairs at once, since bounds use most of them several times.  A tensor takes no less
-/// SRAM fused than streamed, so a set takes no less than its subsets: if a path fits, all pairs on
-/// it fit; if it does not fit, no longer path does.
+/// SRAM fused than streamed, so a set takes no less than its subsets.  If all kernels on paths
+/// between two kernels fit together, every pair among them does as well; if not, no wider pair
+/// fits.
 void FusionTables::find_partners() {
   if (!sees_paths()) return;
   const std::vector<KernelSet> none(size(), KernelSet(size()));
   std::vector<KernelSet> partners = none;
   std::vector<KernelSet> ancestors = none;
-  std::vector<KernelSet> too_far = none;  // from each kernel
+  std::vector<KernelSet> too_far = none;  // for each kernel: later ones whose paths do not fit
   const std::vector<KernelSet>& descendants = order_->descendants();
   for (std::size_t p = 0; p < size(); ++p) {
     descendants[p].for_each([&](std::size_t d) { ancestors[d].insert(p); });
   }
   KernelSet hull(size());
   const KernelSet no_kernels(size());
-  KernelSet near = no_kernels;  // on paths to a kernel that fit
+  KernelSet near = no_kernels;  // kernels on paths to `to` that fit
   for (std::size_t to = 0; to < size(); ++to) {
     near = no_kernels;
     for (std::size_t from = 0; from < to; ++from) {

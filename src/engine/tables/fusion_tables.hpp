@@ -18,30 +18,30 @@
 
 namespace dfsearch {
 
-/// One end of a tensor, seen from the other.
+/// A tensor, seen from the kernel at one of its ends.
 struct Arc {
   std::uint32_t other = 0;  ///< position of the kernel at the far end
-  Ticks transfer = 0;       ///< memory time of this end if it crosses: a store or a load, and
-                            ///< repeated reads of steps
+  Ticks transfer = 0;       ///< memory time of this end if the tensor crosses: a store or a load,
+                            ///< and repeated reads of steps
   Ticks opposite = 0;       ///< memory time of the other end
   Bytes fused{};            ///< SRAM with both ends in the partition
-  Bytes streamed{};         ///< SRAM with one end in it
-  Bytes stored{};           ///< memory while it waits between partitions
+  Bytes streamed{};         ///< SRAM with one end in the partition
+  Bytes stored{};           ///< memory while the tensor waits between partitions
 };
 
-/// Times of kernels on the chip: compute, then each of its levels.  The longest of their sums is
-/// the time of a partition there.
+/// Compute time, then the time of each level of the chip.  The longest of the sums over a partition
+/// is its time on the chip.
 using OnChipTimes = std::array<Ticks, 1 + kLevelNames.size()>;
 
 /// Costs that a kernel adds to a partition or to the rest that is still to be mapped.
 struct KernelCosts {
   /// Compute time at a given utilization; else a lower bound from core-cycles.  If a level of the
-  /// chip takes longer for all kernels together, the time in that level, which is a bound as well.
+  /// chip takes longer for all kernels together, the time in this level is used instead.
   Ticks compute = 0;
   Ticks network = 0;
   Ticks explicit_memory = 0;
   OnChipTimes on_chip{};  ///< 0 unless levels take time
-  Bytes weight{};         ///< resident in SRAM, with further resident data
+  Bytes weight{};         ///< bytes resident in SRAM: the weight and further data
   Rest share;             ///< its summands of Rest
   const std::vector<CoreOption>* options = nullptr;  ///< null when a utilization is given
   std::int32_t pin = -1;                             ///< index of its partition
@@ -55,11 +55,11 @@ struct KernelCosts {
 struct TableSettings {
   SearchBounds bounds{};
   CoreOptionsCache* cache = nullptr;  ///< shared by all tables; null: none
-  /// for the tables and for all searches over them
+  /// Applies to the tables and to all searches over them.
   Allowance allowance{};
 };
 
-/// The tables of one layer.  Kernels are numbered as KernelOrder does.  They are immutable and
+/// The tables of one layer.  Kernels are numbered as in KernelOrder.  The tables are immutable and
 /// refer to the problem.
 class FusionTables {
  public:
@@ -99,12 +99,12 @@ class FusionTables {
   [[nodiscard]] const Clock& clock() const { return costs_->clock(); }
   /// The time that loading the weights of all kernels takes in every mapping.
   [[nodiscard]] Ticks weight_loads() const { return weight_loads_; }
-  /// Memory left by the weights; negative: they do not fit.
+  /// Memory left by the weights; negative if they do not fit.
   [[nodiscard]] Bytes capacity_for_activations() const { return capacity_for_activations_; }
-  /// Bytes in memory all the time: weights, and the share of stored data.
+  /// Bytes that are always in memory: weights, and the share of stored data.
   [[nodiscard]] Bytes weights() const { return weights_; }
-  /// Whether a complete fusion needs more memory than the first tier has;
-  /// `partition` is per kernel of the graph's list.
+  /// Whether a complete fusion needs more memory than the first tier has; `partition` has the
+  /// partition of each kernel, in the order of the graph's list.
   [[nodiscard]] bool spills(const std::vector<std::int64_t>& partition) const;
   [[nodiscard]] Bytes sram() const { return problem_.system.accelerator.sram; }
   [[nodiscard]] std::int64_t cores() const { return problem_.system.accelerator.cores; }
@@ -114,14 +114,14 @@ class FusionTables {
   /// Whether one partition can hold both kernels, by the costs of both and of the paths
   /// between them.
   [[nodiscard]] bool may_share(std::size_t a, std::size_t b) const;
-  /// Whether may_share uses the paths between two kernels, which it does not in large graphs.
+  /// Whether may_share uses the paths between two kernels; in large graphs it does not.
   [[nodiscard]] bool sees_paths() const { return size() <= kHullLimit; }
-  /// Whether forward and backward kernels may share a partition (some partition, under
-  /// `phases: halves`).
+  /// Whether forward and backward kernels may share a partition: only the middle one of an odd
+  /// number of partitions under `phases: halves`.
   [[nodiscard]] bool phases_mix() const { return phases_mix_; }
 
  private:
-  // Hulls cost n steps for each tensor; larger graphs use the pair of kernels alone.
+  // In larger graphs the paths of all pairs would take too long: may_share uses the pair alone.
   static constexpr std::size_t kHullLimit = 256;
 
   [[nodiscard]] std::size_t heap_bytes() const;
@@ -151,7 +151,7 @@ class FusionTables {
   Ticks weight_loads_ = 0;
   Bytes weights_{};
   Bytes capacity_for_activations_{};
-  std::vector<KernelSet> partners_;  // by kernel: may share a partition; empty in large graphs
+  std::vector<KernelSet> partners_;  // kernels that each may share with; empty in large graphs
   MemoryCharge memory_;              // of the tables themselves
 };
 

@@ -36,8 +36,8 @@ void KernelOrder::add_exchange(const Exchange& exchange) {
   exchanges_.push_back(std::move(pairs));
 }
 
-/// Applies exchanges until none improves the ideal: if the ideal has only one kernel of a pair,
-/// then in the first such pair of an exchange this must be the earlier one.
+/// Applies exchanges until none improves the ideal.  An exchange improves it if, in the first pair
+/// of which the ideal has only one kernel, this kernel is the later one.
 KernelSet KernelOrder::representative(KernelSet ideal) const {
   for (bool changed = true; changed;) {
     changed = false;

@@ -1,6 +1,6 @@
 #pragma once
-// The order in which the fusion search sees the kernels: everything about a graph that does not
-// depend on tiles, sharding or costs, computed once for all outer points.
+// The order in which the fusion search decides the kernels.  It does not depend on tiles, sharding
+// or costs, so it is computed once for all outer points.
 
 #include <cstddef>
 #include <utility>
@@ -13,13 +13,13 @@
 
 namespace dfsearch {
 
-/// Pairs of kernels.  Exchanging the two of each pair leaves the graph and the costs as they are.
+/// Pairs of kernels.  Exchanging the two kernels of every pair changes neither graph nor costs.
 using Exchange = std::vector<std::pair<KernelId, KernelId>>;
-/// Pairs of positions in ascending order, the earlier one of a pair first.
+/// Pairs of positions in ascending order; each pair has the earlier position first.
 using KernelPairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
-/// The order in which kernels are numbered: by their position in a topological order,
-/// forward ones first.  Immutable.
+/// Numbers the kernels by their position in a topological order with all forward kernels first.
+/// Immutable.
 class KernelOrder {
  public:
   /// Throws Stopped.
@@ -34,11 +34,11 @@ class KernelOrder {
   [[nodiscard]] const std::vector<KernelSet>& descendants() const { return descendants_; }
 
   [[nodiscard]] const std::vector<KernelPairs>& exchanges() const { return exchanges_; }
-  /// The ideal that represents all images of this one under exchanges.  Mostly, but not always, all
+  /// The ideal that represents all images of `ideal` under exchanges.  Mostly, but not always, all
   /// images have the same representative.
   [[nodiscard]] KernelSet representative(KernelSet ideal) const;
 
-  /// Memory of the closures, which is nearly all it takes.
+  /// Memory of the sets of descendants, nearly all that the order takes.
   [[nodiscard]] std::size_t heap_bytes() const {
     return descendants_.size() * (sizeof(KernelSet) + size() / 8 + kAllocation);
   }

@@ -1,7 +1,7 @@
-// Kernels are sorted once by the ratio of time to weight.  For each anchor a fractional knapsack
-// takes the kernels that may share a partition with it, until one does not fit, mostly after a few.
-// Kernels without a weight always fit.  In large graphs, where paths are not considered
-// (FusionTables::sees_paths), their time is summed up once for each class of kernels.
+// Kernels are sorted once by the ratio of time to weight.  For each kernel, the anchor, a
+// fractional knapsack takes the kernels that may share a partition with it until one does not fit;
+// mostly it takes few.  Kernels without a weight always fit.  In large graphs, where paths are not
+// considered (FusionTables::sees_paths), their time is summed up once for each class of kernels.
 
 #include "engine/tables/most_beside.hpp"
 
@@ -56,7 +56,7 @@ MostBeside::Class MostBeside::class_of(const KernelCosts& kernel) const {
   return {kernel.repeats, kernel.backward && !tables_.phases_mix(), kernel.pin};
 }
 
-/// The time of all kernels without a weight that may share a partition with this one.
+/// The time of all kernels without a weight that may share a partition with the anchor.
 Ticks MostBeside::weightless_beside(std::size_t anchor) const {
   const KernelCosts& kernel = tables_.kernel(anchor);
   Ticks sum = 0;
@@ -83,7 +83,7 @@ Ticks MostBeside::weightless_beside(std::size_t anchor) const {
       sum += of->second;
     }
   }
-  // The sum over its class includes the anchor.
+  // The sum includes the anchor itself.
   if (kernel.weight == Bytes{}) sum -= kernel.*time_;
   return sum;
 }

@@ -11,13 +11,13 @@
 
 namespace dfsearch {
 
-/// One choice of index, with its conditions on the partition.
+/// One choice of index for the next partition, and the conditions that it sets.
 struct PartitionSlot {
   std::int32_t index = 0;
-  std::int64_t pinned = 0;      ///< number of kernels pinned to it, which it must all hold
+  std::int64_t pinned = 0;      ///< kernels pinned to the index; the partition must hold all
   bool forward = true;          ///< may hold forward kernels
   bool backward = true;         ///< may hold backward kernels
-  bool needs_backward = false;  ///< must hold one; otherwise an earlier index would do
+  bool needs_backward = false;  ///< must hold a backward kernel, else an earlier index would do
 };
 
 /// Kernels that are still to be placed, as the rules count them.
@@ -33,12 +33,12 @@ class PartitionRules {
   explicit PartitionRules(const FusionTables& tables);
 
   [[nodiscard]] Unplaced unplaced(const KernelSet& done) const;
-  /// Computes the same from `before` after further kernels of each phase were done.
+  /// Computes the same from the result before `forward` and `backward` more kernels were done.
   [[nodiscard]] Unplaced unplaced_after(const Unplaced& before, std::int64_t forward,
                                         std::int64_t backward, const KernelSet& done) const;
 
-  /// The useful indices after partitions below `next_index`, ascending.  Leaving more indices empty
-  /// only takes choices away.
+  /// The useful indices of the next partition, at least `next_index`, ascending.  Other indices
+  /// would only take choices away from later partitions.
   [[nodiscard]] std::vector<PartitionSlot> slots(std::int32_t next_index,
                                                  const Unplaced& unplaced) const;
 
@@ -47,23 +47,23 @@ class PartitionRules {
                                                       std::int32_t next_index,
                                                       const Unplaced& unplaced) const;
 
-  /// Whether kernels may still be placed when the next index is at least this.
+  /// Whether the unplaced kernels may still have indices of at least `next_index`.
   [[nodiscard]] bool open(std::int32_t next_index, const Unplaced& unplaced) const;
 
   [[nodiscard]] std::int32_t most() const { return most_; }
 
-  /// Number of groups of partitions: two, 0 and 1, if forward and backward kernels never share an
+  /// Number of groups of partitions: two (0 forward, 1 backward) if the phases never share an
   /// index, else one.
   [[nodiscard]] std::size_t groups() const { return last_forward_ < first_backward_ ? 2 : 1; }
   [[nodiscard]] std::size_t group(bool backward) const { return groups() == 2 && backward; }
-  /// Number of indices of a group at or after this one.
+  /// Number of indices of a group that are at least `next_index`.
   [[nodiscard]] std::int32_t left(std::size_t group, std::int32_t next_index) const;
 
  private:
   [[nodiscard]] Unplaced with_pins(Unplaced left, const KernelSet& done) const;
 
   const FusionTables& tables_;
-  std::int32_t most_;  // number of partitions
+  std::int32_t most_;  // greatest number of partitions
   bool halves_;
   std::int32_t last_forward_ = 0;    // greatest index of a forward kernel
   std::int32_t first_backward_ = 0;  // least index of a backward kernel

@@ -9,7 +9,8 @@
 
 namespace dfsearch {
 
-/// Sums over the kernels of a partition; the memory time has all tensors that cross its border.
+/// Sums over the kernels of a partition; the memory time includes all tensors that cross its
+/// border.
 struct SummedTimes {
   Ticks compute = 0;
   Ticks network = 0;
@@ -25,11 +26,12 @@ struct SummedTimes {
   }
 };
 
-/// Time without the division of the cores: a lower bound if the kernels share them, else exact.
+/// Time from the sums alone: exact at a given utilization, else a lower bound, since dividing the
+/// cores among the kernels may take longer.
 [[nodiscard]] Ticks least_partition_time(const FusionTables& tables, const SummedTimes& sums);
 
-/// Time with the best division of the cores among kernels with the given options, which are empty
-/// where a utilization is given; kNever if the cores do not suffice.  At most kNever.
+/// Time with the best division of the cores among kernels with these options, at most kNever;
+/// kNever if the cores do not suffice.  `options` is empty if a utilization is given.
 [[nodiscard]] Ticks partition_time(const FusionTables& tables, const SummedTimes& sums,
                                    std::span<const std::vector<CoreOption>* const> options);
 

@@ -1,7 +1,7 @@
 #pragma once
-// The techniques that keep the tree of the search small, by name, so that each can be left out: an
-// ablation shows its effect.  Without some of them the answer is the same and only the effort
-// differs, since an omitted bound is 0 and an omitted rule drops nothing.
+// The techniques that keep the tree of the search small.  Each has a name by which it can be left
+// out, so that an ablation shows its effect.  The answer is the same without them and only the
+// effort differs, since an omitted bound is 0 and an omitted rule drops nothing.
 
 #include <array>
 #include <cstdint>
@@ -37,8 +37,8 @@ struct SearchBoundName {
   SearchBound bound;
   std::string_view name;
   std::string_view meaning;  ///< the technique, with its section of docs/search.md
-  /// Name of the finds that its calls count (engine/tables/effort.hpp): better bounds, or better
-  /// mappings of their point; empty if calls are not counted.
+  /// Name of the finds that calls of the technique count (engine/tables/effort.hpp): better bounds,
+  /// or better mappings of a point; empty if calls are not counted.
   std::string_view finds{};
 };
 
@@ -83,8 +83,8 @@ class SearchBounds {
   [[nodiscard]] constexpr bool use(SearchBound bound) const { return (dropped_ & bit(bound)) == 0; }
   [[nodiscard]] constexpr bool use_all() const { return dropped_ == 0; }
 
-  /// Leaves out the bounds that a search for plans, executions, deployments or stages does not
-  /// have.
+  /// A copy that uses SearchBound::Floors, the only bound that a search for plans, executions,
+  /// deployments or stages can drop.
   [[nodiscard]] constexpr SearchBounds but_floors() const {
     SearchBounds others = *this;
     others.dropped_ &= ~bit(SearchBound::Floors);

@@ -32,7 +32,8 @@ using TensorTraits = std::tuple<int, std::int32_t, std::int64_t>;
 
 TensorTraits traits_of(const Tensor& tensor) { return {tensor.operand, tensor.value, tensor.rows}; }
 
-/// A neighbour and a number for the traits of the tensor between both, compared in this order.
+/// A neighbour of a kernel, and a number for the traits of the tensor between them; compared in
+/// this order.
 class Neighbour {
  public:
   Neighbour(std::size_t other, std::size_t traits)
@@ -67,7 +68,7 @@ class SymmetryFinder {
     colour();
   }
 
-  using Partners = std::map<std::size_t, std::size_t>;  // both directions
+  using Partners = std::map<std::size_t, std::size_t>;  // has (u, v) and (v, u)
 
   [[nodiscard]] std::set<Partners> exchanges() {
     std::map<std::uint32_t, std::size_t> last_of_colour;
@@ -84,11 +85,11 @@ class SymmetryFinder {
 
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  static constexpr int kSeam = 100;  // beyond all operands
+  static constexpr int kSeam = 100;  // greater than all operands
 
   void find_ends() {
     std::map<TensorTraits, std::size_t> numbers;
-    // No tensor has the traits of a seam.
+    // Seams get operands of their own, so that no tensor has the traits of a seam.
     std::vector<Tensor> all = graph_.tensors();
     for (Tensor seam : graph_.seams()) {
       seam.operand += seam.next_step ? 2 * kSeam : kSeam;
@@ -127,8 +128,8 @@ class SymmetryFinder {
                       sharding_[k], pins.empty() ? std::nullopt : pins[k]);
   }
 
-  /// Kernels of one colour are alike and have neighbours of the same colours after a few rounds;
-  /// exchanges are verified in any case.
+  /// Refines the colours until they are stable or the rounds are over: kernels of one colour are
+  /// alike, and mostly so are their neighbours.  Exchanges are verified in any case.
   void colour() {
     const std::size_t count = graph_.kernel_count();
     colours_.assign(count, 0);
@@ -166,7 +167,8 @@ class SymmetryFinder {
     std::sort(signature.begin() + begin, signature.end());
   }
 
-  /// The exchange of a and b and of all kernels that must follow, if it leaves the graph as it is.
+  /// The exchange of a and b and of all kernels that must be exchanged with them; nothing if it
+  /// changes the graph.
   [[nodiscard]] std::optional<Partners> exchange_of(std::size_t a, std::size_t b) {
     std::optional<Partners> exchange;
     if (pair_all(a, b)) {
@@ -199,7 +201,8 @@ class SymmetryFinder {
     return true;
   }
 
-  /// Common neighbours stay; the others are exchanged in the order of the list.
+  /// Pairs the neighbours of two kernels: common neighbours stay, the others are exchanged in the
+  /// order of the lists.
   bool pair_up(const Neighbours& x, const Neighbours& y) {
     only_x_.clear();
     only_y_.clear();
@@ -239,7 +242,7 @@ class SymmetryFinder {
   const LoopSets& sharding_;
   const Deadline& deadline_;
   std::vector<Neighbours> inputs_;   // of each kernel, ascending
-  std::vector<Neighbours> outputs_;  // the same
+  std::vector<Neighbours> outputs_;  // likewise
   Colours colours_;
   // State of the exchange that is tried.
   std::vector<std::size_t> partner_;

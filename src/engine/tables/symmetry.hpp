@@ -12,8 +12,8 @@
 
 namespace dfsearch {
 
-/// The first pair (u, v) of each exchange that leaves the graph, all costs and the remaining loops
-/// as they are; u precedes v in the list.  Both functions throw Stopped.
+/// The first pair (u, v) of each exchange that changes neither the graph nor costs nor the
+/// remaining loops; u precedes v in the graph's list.  This function and the next throw Stopped.
 std::vector<std::pair<std::size_t, std::size_t>> exchangeable_kernels(
     const Problem& problem, const LoopSets& sharding, const Deadline& deadline = {});
 
