@@ -1,8 +1,8 @@
 // A mapping onto any chip of a box takes at least as long as the best one onto the box's optimistic
-// chip, except for roundings: the product of wires and frequency is constant on paper where wires
-// run at their least voltage, and ticks depend on the clock.  Bounds are divided by 1 + 1e-11, far
-// more than these roundings, so that no box with the answer is dropped; answers and ties are
-// compared without it.
+// chip, except for roundings: the product of wires and frequency is constant only in exact
+// arithmetic if wires run at their least voltage, and ticks depend on the clock.  Bounds are
+// divided by 1 + 1e-11, far more than these roundings, so that no box with the answer is dropped;
+// answers and ties are compared without this factor.
 //
 // Before a box is halved, both halves along every share are bounded.  A half that holds no answer
 // is cut off.  This is most of the work: it finds the least share that each part needs, and thus

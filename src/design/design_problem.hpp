@@ -69,7 +69,7 @@ class DesignProblem {
   using Halves = std::array<std::optional<Node>, 2>;
 
   [[nodiscard]] bool is_excluded(const GridPoint& point) const;
-  /// Above the cutoff the bound may be any valid one.
+  /// A bound above the cutoff may be any valid lower bound.
   [[nodiscard]] std::optional<Node> bounded(SplitBox box, Score parent, Score cutoff) const;
   [[nodiscard]] Halves halves(const SplitBox& box, std::size_t share, Score parent,
                               Score cutoff) const;

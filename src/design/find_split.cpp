@@ -91,23 +91,23 @@ class SplitSearch {
   [[nodiscard]] Chip chip_of(const GridPoint& point) const {
     return derive(design_, space_.split(point), problem_.system.network);
   }
-  /// Boxes of this run so far, without boxes of the running tree.
+  /// Number of boxes halved in this run, without boxes of the running tree.
   [[nodiscard]] std::int64_t boxes() const { return state_.stats.nodes - before_.nodes; }
 
   const Problem& problem_;
   const ChipDesign& design_;
   const DesignOptions& options_;
   const SearchOptions inner_;
-  MemoryBudget memory_;  // before all that is charged to it
+  MemoryBudget memory_;  // before all members that are charged to it
   const SplitSpace space_;
   MachineAnswers answers_;
   DesignProblem tree_;
   SplitState state_;
   SearchMonitor monitor_;
   const SearchStats before_;  // of earlier runs
-  SearchStats trees_;         // and of the trees that are done
+  SearchStats trees_;         // of earlier runs and finished trees
   std::vector<FoundSplit> found_;
-  std::vector<Solution> solutions_;  // of the splits that have one
+  std::vector<Solution> solutions_;  // the splits of found_ that have a chip
 };
 
 void SplitSearch::find_all() {
@@ -226,7 +226,7 @@ void SplitSearch::keep(const BranchAndBoundResult<Solution>& now) {
   state_.stats = trees_;
   state_.stats.add_counts(now.stats);
   state_.stats.time = monitor_.total_time();
-  // The times of incumbents are those of the best split, which the first tree finds.
+  // The times of incumbents refer to the best split, which the first tree finds.
   if (!found_.empty()) return;
   const Seconds before = before_.time;
   state_.stats.first_incumbent =
@@ -265,7 +265,7 @@ void SplitSearch::fill(DesignResult& result) {
   result.search.memory_used += memory_.most();
 }
 
-/// Searches a mapping onto the best chip; bound and proof are those over all chips.
+/// Searches a mapping onto the best chip; its bound and proof are over all chips.
 void SplitSearch::search_best(DesignResult& result) {
   const Solution& best = solutions_.front();
   result.problem = *tree_.machine_of(best.point);

@@ -34,7 +34,7 @@ struct BudgetGain {
   std::optional<Component> part;  ///< none: the package, beside the die
   bool searched = false;          ///< `more` is a step of the grid; else a tenth of `has`
   double has = 0.0;               ///< mm2, W or mm
-  double more = 0.0;              ///< the same
+  double more = 0.0;              ///< the increase, in the same unit
   WhatIf known = WhatIf::Unknown;
   Score objective = Score::infinity();  ///< with `more`, if Known
   /// (objective - objective of the chip) / objective of the chip; negative means faster.  Known
@@ -78,8 +78,8 @@ struct DesignResult {
   StopReason stopped_by = StopReason::None;
   std::optional<Chip> chip;  ///< of the best split, whose shares it has
   Problem problem;           ///< the problem with that chip
-  /// The search for the best mapping onto it; its lower bound and gap are over all splits, its
-  /// times and memory are of the whole search.
+  /// The search for the best mapping onto this chip.  Its lower bound and gap are over all splits;
+  /// its times and memory are of the whole search.
   SearchResult search;
   Score lower_bound{};            ///< of all splits and mappings
   std::vector<FoundSplit> best;   ///< best first; `top` of them if there are
@@ -88,7 +88,7 @@ struct DesignResult {
   /// chip can be built, `search` has the reason why nothing fits onto it; if something fits, there
   /// is no reason.
   std::vector<Shortage> shortages;
-  double splits = 0.0;        ///< number of splits within the sums
+  double splits = 0.0;        ///< number of splits that keep the sums of the budgets
   std::int64_t boxes = 0;     ///< number of boxes that were halved
   std::int64_t machines = 0;  ///< number of machines whose best mapping was searched
 };

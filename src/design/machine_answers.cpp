@@ -61,8 +61,8 @@ SearchResult search(const Problem& machine, SearchOptions options,
   }
 }
 
-/// Searches only for a bound: also ends when a mapping proves that the least objective is not
-/// useless and the bound is near it.
+/// Searches only for a bound.  Also ends when a mapping proves that the least objective is not
+/// useless and the bound is near the objective of this mapping.
 SearchResult search_bound(const Problem& machine, SearchOptions options,
                           const UselessAbove& useless) {
   constexpr double kNear = 0.05;

@@ -31,26 +31,27 @@ struct UselessAbove {
   [[nodiscard]] bool holds(Score score) const { return score / slack > cutoff; }
 };
 
-/// Finds the best mapping onto machines that differ in their chip alone, or a bound of it, and
-/// remembers the objective as long as there is memory: many splits give the same machine.  Any
-/// thread.
+/// Finds the best mapping onto machines that differ in their chip alone, or a bound on its
+/// objective.  Objectives are remembered as long as there is memory: many splits give the same
+/// machine.  Any thread.
 class MachineAnswers {
  public:
   /// `options` are used for each search, `memory` is charged for the remembered answers; both must
   /// outlive it.
   MachineAnswers(const SearchOptions& options, MemoryBudget& memory);
 
-  /// The least objective of any mapping onto the machine; infinite: none fits.  If it is useless,
-  /// the result may be any useless lower bound of it.  Throws Stopped if a limit ends the search.
+  /// The least objective of any mapping onto the machine; infinite: none fits.  If the least
+  /// objective is useless, the result may be any useless lower bound of it.  Throws Stopped if a
+  /// limit ends the search.
   Score least(const Problem& machine, const UselessAbove& useless = {});
 
-  /// A lower bound of the objectives of all mappings onto the machine, which is useless if the
-  /// least objective is, and otherwise near it; infinite: none fits.  It depends only on the
-  /// machine and on `useless` of this and earlier calls.  Throws Stopped.
+  /// A lower bound on the objectives of all mappings onto the machine: useless if the least
+  /// objective is useless, otherwise near it; infinite: none fits.  It depends only on the machine
+  /// and on `useless` of this and earlier calls.  Throws Stopped.
   Score bound(const Problem& machine, const UselessAbove& useless);
 
-  /// Searches again a mapping of the least objective, which is finite.  Later searches start from
-  /// it.  Throws Stopped.
+  /// Searches a mapping of the least objective, which must be finite, and keeps it as the hint of
+  /// later searches.  Throws Stopped.
   std::shared_ptr<const Mapping> best(const Problem& machine);
 
   /// Number of machines that were searched.
@@ -61,7 +62,7 @@ class MachineAnswers {
   struct Answer {
     Score bound{};       ///< of all mappings
     bool exact = false;  ///< a mapping attains the bound, or none fits
-    /// The objective of a mapping that the bound is near; infinite if no such mapping is known.
+    /// The objective of a known mapping near the bound; infinite if no such mapping is known.
     Score reached = Score::infinity();
   };
 
@@ -75,8 +76,8 @@ class MachineAnswers {
   const SearchOptions& options_;
   MemoryBudget& memory_;
   mutable std::mutex mutex_;  // guards the members below
-  Answers answers_;           // of machines that can be built
-  Answers bounds_;            // of optimistic ones
+  Answers answers_;           // of buildable machines
+  Answers bounds_;            // of optimistic machines
   std::vector<MemoryCharge> charges_;
   std::shared_ptr<const Mapping> hint_;
   std::int64_t searched_ = 0;

@@ -24,7 +24,7 @@ struct OpenShare {
 /// component.
 using GridPoint = std::vector<std::int32_t>;
 
-/// All points between two, both included, that keep the sums of the classes.
+/// All points from `least` to `most`, both included, that keep the sums of the classes.
 struct SplitBox {
   GridPoint least;
   GridPoint most;
@@ -39,14 +39,14 @@ class SplitSpace {
 
   [[nodiscard]] const std::vector<OpenShare>& shares() const { return shares_; }
   [[nodiscard]] SplitBox all() const;
-  /// Number of points within the sums, which may exceed the integers.
+  /// Number of points that keep the sums; it may exceed the integers.
   [[nodiscard]] double count() const;
 
-  /// Lowers each entry of `most` to the amount that the sums leave if all others are at their
+  /// Lowers each entry of `most` to the amount that the sums leave if all other shares are at their
   /// least.  Returns false if the box is empty.
   [[nodiscard]] bool tighten(SplitBox& box) const;
   /// A point of a tightened box that uses up the budgets, in proportion to the widths of the
-  /// shares.
+  /// shares; the greatest point if the sums are unchecked.
   [[nodiscard]] GridPoint middle(const SplitBox& box) const;
   [[nodiscard]] Split split(const GridPoint& point) const;
 
@@ -55,7 +55,7 @@ class SplitSpace {
 
   const ChipDesign& design_;
   std::vector<OpenShare> shares_;
-  std::array<std::int32_t, kClasses> steps_{};  // per class: left by the given shares
+  std::array<std::int32_t, kClasses> steps_{};  // per class: steps left by the given shares
 };
 
 /// The state of a search over splits, for checkpoints.  Bounds of boxes and step times of splits

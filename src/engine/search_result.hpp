@@ -33,7 +33,7 @@ constexpr auto words(SearchStatus) {
                               {"no_solution", SearchStatus::NoSolution}});
 }
 
-/// State of the proof of an answer of any kind: SearchStatus::Optimal within the gap allowed.
+/// State of the proof of an answer of any kind; Optimal means within the allowed gap.
 struct Proof {
   SearchStatus status = SearchStatus::NoSolution;
   StopReason stopped_by = StopReason::None;
@@ -69,7 +69,7 @@ struct BestMapping : Proof {
 struct BestWithoutFramework {
   Score best = Score::infinity();  ///< the least objective known
   Score lower_bound{};
-  ///< objective of the answer over `best`, less 1; for fronts the greatest such value
+  /// (objective of the answer) / best - 1; for fronts the greatest such value
   double gain = 0.0;
 };
 
@@ -77,7 +77,7 @@ struct BestWithoutFramework {
 enum class Raised : std::uint8_t {
   Memory,      ///< capacity of a chip, of the first tier, in bytes
   Sram,        ///< SRAM of a chip, in bytes
-  Partitions,  ///< how many there may be
+  Partitions,  ///< the number of partitions that are allowed
   Degree,      ///< degree of one network dimension; the number of chips grows with it
 };
 constexpr auto words(Raised) {
@@ -92,7 +92,7 @@ struct FeasibleChange {
   Raised what = Raised::Sram;
   std::size_t dimension = 0;  ///< the dimension, for Raised::Degree
   double from = 0.0;          ///< value of the problem
-  /// Proved: nothing fits with values from `from` up to this one.
+  /// Proved: nothing fits with values from `from` up to, but not including, this one.
   double at_least = 0.0;
   /// A mapping fits with this value; it is the least such value if it equals `at_least`.
   double enough = 0.0;
@@ -102,22 +102,21 @@ struct FeasibleChange {
 
 /// Result of `solve`: the best answer, and others with other parallelisms.
 struct SearchResult : BestMapping, SearchReport {
-  /// If requested and the scope is not empty, the best mapping with nothing fixed beforehand that a
-  /// fixed effort finds; nothing where the limits came first.  If it is not better, only its bound
-  /// is kept.
+  /// The best mapping with nothing fixed beforehand that a fixed effort finds, if requested and the
+  /// scope is not empty; nothing if the limits came first.
   std::optional<BestMapping> beyond_scope;
   /// The reason, for Infeasible; nothing if a limit ended the search for it.
   std::optional<Infeasible> infeasible;
   std::vector<FeasibleChange> changes;  ///< changes that would help, for Infeasible, if requested
-  /// Only for Infeasible: whether the reason and all changes were searched with their full effort;
-  /// false if a limit ended that.
+  /// Only for Infeasible: whether the reason and all changes were searched with their full effort,
+  /// without meeting a limit.
   bool explained = true;
   RuledOut hint;                  ///< reasons why the search has no mapping like the hint
   std::int64_t parallelisms = 0;  ///< number of parallelisms to choose from
   SearchBounds bounds;            ///< that were used
   /// The best mappings with further parallelisms, best first.
   std::vector<BestMapping> alternatives;
-  Efforts efforts{};  ///< of the counted parts, in this run
+  Efforts efforts{};  ///< efforts of this run
   Bytes memory_limit = Bytes::infinity();
   Bytes memory_used{};  ///< the most that the search kept at once (base/memory_budget.hpp)
 };

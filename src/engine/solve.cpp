@@ -261,9 +261,9 @@ class Solver {
     }
   }
 
-  /// A search that was stopped may have left the point of its mapping with a bound below the bound
-  /// of its root, which is computed only now.  Mappings below closed nodes are no better than this
-  /// one.
+  /// Raises the lower bound of a stopped search: open nodes at the point of the mapping may have
+  /// bounds below the root bound of this point, which is computed only now.  Mappings in closed
+  /// nodes are no better than this one.
   void raise_bound(const BestAnswer& found, BestMapping& answer) const {
     if (found.stopped_by == StopReason::None || found.state_is_lost || !answer.root_bound) return;
     const Score least = std::min({found.solution->cost, found.open_elsewhere,
@@ -292,7 +292,7 @@ class Solver {
     return static_cast<std::int64_t>(different.size());
   }
 
-  /// Returns false unless the search ended with a mapping and without a limit.
+  /// Returns true if the answer is optimal within the allowed gap.
   bool add_answer(const BestAnswer& found) {
     BestMapping answer;
     answer.stopped_by = found.stopped_by;
@@ -327,7 +327,7 @@ class Solver {
 
   const Problem& problem_;
   const SearchOptions& options_;
-  MemoryBudget memory_;  // before all that is charged to it
+  MemoryBudget memory_;  // before all members that are charged to it
   EffortCounters efforts_;
   SearchState state_;
   const std::int64_t nodes_before_;  // by earlier runs
@@ -339,7 +339,7 @@ class Solver {
   std::vector<Parallelism> excluded_;  // of the answers
   bool state_is_lost_ = false;         // see BestAnswer
   std::shared_ptr<const void> left_;   // likewise, of the last answer
-  bool complete_ = false;              // no answer beyond them exists
+  bool complete_ = false;              // no further answer exists
 };
 
 /// Sets the scope and a bound of all mappings.  If the networks cannot be listed in time, the

@@ -38,7 +38,7 @@ struct MilpName {
 };
 std::optional<MilpName> parse_milp_name(std::string_view text);
 
-/// The whole number that the text is; nothing for other text.
+/// The text as a whole number; nothing if it is no whole number.
 std::optional<std::int64_t> parse_index(std::string_view text);
 
 }  // namespace dfsearch

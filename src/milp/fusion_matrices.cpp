@@ -6,8 +6,8 @@
 //   U[p]      p holds a kernel
 //
 // Only A is integer: with A decided, every other column has one value left, or an interval that
-// contains a whole number and matters to no other row.  Unnecessary columns are left out: A outside
-// a kernel's pin or half, B where the ends cannot meet, P, R and U where no row uses them.
+// contains a whole number and affects no other row.  Unnecessary columns are left out: A outside
+// the pin or half of a kernel, B where the ends cannot meet, P, R and U where no row uses them.
 // docs/milp.md numbers the rows and proves them.
 
 #include "milp/fusion_matrices.hpp"
@@ -108,7 +108,7 @@ class MatrixBuilder {
     }
   }
 
-  /// (1) Every kernel is in one partition, and (2) H counts up to it.
+  /// (1) Every kernel is in one partition, and (2) H is 1 from this partition on.
   void add_assignment() {
     a_.resize(kernels());
     h_.resize(kernels());
@@ -199,7 +199,7 @@ class MatrixBuilder {
            !(separate_ && backward(u) != backward(v));
   }
 
-  /// (6) B is the product of two binaries, (7) D the rest of their sum.
+  /// (6) B is the product of A at both ends, (7) D the sum of both less 2 B.
   void add_tensors() {
     b_.resize(tensors());
     d_.resize(tensors());

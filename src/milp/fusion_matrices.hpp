@@ -15,7 +15,7 @@ namespace dfsearch {
 /// A matrix of columns: a row for each kernel or tensor, an entry for each partition.
 using MilpMatrix = std::vector<std::vector<Affine>>;
 
-/// The entry of a partition, which is 0 before the first one.
+/// The entry of a partition, which is 0 before the first partition.
 inline Affine entry_of(const MilpMatrix& matrix, std::size_t row, std::int64_t partition) {
   return partition < 0 ? Affine{} : matrix[row][static_cast<std::size_t>(partition)];
 }
@@ -25,9 +25,10 @@ struct FusionMatrices {
   MilpMatrix a;  ///< kernel k is in p
   MilpMatrix h;  ///< kernel k is in one of 0..p
   MilpMatrix b;  ///< both ends of tensor e are in p
-  MilpMatrix d;  ///< exactly one end of it is
-  /// For each kernel whether it overflows SRAM by itself but may cut its weight into pieces if it
-  /// is alone in its partition.  Rows keep all other kernels out, so SRAM rows omit it.
+  MilpMatrix d;  ///< exactly one end of tensor e is in p
+  /// For each kernel whether it overflows SRAM by itself but fits alone in a partition, with its
+  /// weight cut into pieces.  Rows keep all other kernels out of this partition, so SRAM rows omit
+  /// the kernel.
   std::vector<bool> lonely;
 };
 

@@ -12,15 +12,17 @@
 // columns of MemoryRows below.  Only A, Y and F are integer; the others follow.
 //
 // Scale.  Solvers work with absolute tolerances near 1e-6.  Times are in a power of two of seconds
-// such that the layer run kernel by kernel takes 1024 to 2048 units, so a tolerance is 1e-9 of it.
-// Bytes are in a multiple of their greatest common divisor: as a rule coefficients are whole
-// numbers, a capacity is at most about a million of them, and a mapping that is too large misses it
-// by a whole unit, or more than a tolerance at least.  All numbers come from LayerCosts, as in the
-// search.  Tensors that wait in memory, and the tier that they need.
+// such that the layer run kernel by kernel takes 1024 to 2048 units, so a tolerance is 1e-9 of the
+// layer.  Bytes are in a multiple of their greatest common divisor: as a rule coefficients are
+// whole numbers, a capacity is at most about a million units, and a mapping that is too large
+// exceeds it by a whole unit, or at least by more than a tolerance.  All numbers come from
+// LayerCosts, as in the search.
+//
+// Columns of tensors that wait in memory, and of the tier that they need:
 //
 //   L[e,p]    tensor e waits in memory while p runs
 //   F[2]      the second tier of memory is in use
-//   Q[k,p]    kernel k is in p, and it is            Q[e,p]  tensor e crosses p, and it is
+//   Q[k,p]    product of F[2] and A[k,p]            Q[e,p]  product of F[2] and D[e,p]
 //
 // All memory is slower once the second tier is in use.  So nothing gains from F = 1, and only the
 // capacity can require it: F is 1 in an optimum only if the first tier overflows, or if both tiers
@@ -45,18 +47,18 @@
 namespace dfsearch {
 namespace {
 
-/// The tiers of memory that the mappings with some decisions use.
+/// The tiers of memory that all mappings with the given decisions use.
 enum class MemoryTiers : std::uint8_t {
   First,   ///< all use only the first, or there is no second
   Both,    ///< data that does not depend on the partitions overflows the first
   Either,  ///< the partitions decide
 };
 
-/// Columns that lengthen a time through memory when the second tier is in use; empty unless
-/// its use is open.
+/// Columns that lengthen a time through memory when the second tier is in use; empty unless the
+/// partitions decide whether it is.
 struct SpillMatrices {
   MilpMatrix kernels;  ///< kernel k is in p, and the second tier is in use
-  MilpMatrix tensors;  ///< exactly one end of tensor e is in p, and likewise
+  MilpMatrix tensors;  ///< exactly one end of tensor e is in p, and the second tier is in use
 };
 
 /// Bytes in memory all the time: weights, stored data and tensors between layers.
@@ -70,8 +72,8 @@ Bytes always_stored(const Problem& problem, const LayerCosts& costs) {
   return sum;
 }
 
-/// The tiers that mappings use; `costs` may have either bandwidth, as sizes do not depend
-/// on it.
+/// The tiers that mappings use.  `costs` may be computed for either tier, since sizes do not depend
+/// on bandwidths.
 MemoryTiers memory_tiers(const Problem& problem, const LayerCosts& costs) {
   const Bytes first = problem.system.memory[0].capacity;
   if (!problem.system.second_memory()) return MemoryTiers::First;
@@ -192,7 +194,7 @@ class MemoryRows {
   const MilpNames& names_;
   const FusionMatrices& m_;
   LinearModel& model_;
-  Affine spilled_;  // nothing if the tiers are given
+  Affine spilled_;  // no column if the tiers are given
   SpillMatrices spill_;
 };
 
@@ -395,8 +397,8 @@ class FusionModel {
     }
   }
 
-  /// (16) The time of a partition is at least each of its three times, or their
-  /// sum, as they overlap.
+  /// (16) The time of a partition is at least its compute, memory and network times, each or added
+  /// up, as the overlap requires.
   void add_times() {
     for (std::int64_t p = 0; p < partitions_; ++p) {
       const Affine time = model_.add_continuous(fmt::format("T[{}]", p), 1.0);
@@ -438,7 +440,7 @@ class FusionModel {
     }
   }
 
-  /// A time of kernel k in p that depends on the tiers of memory in use.
+  /// Adds a time of kernel k in p that depends on the tiers of memory in use.
   void add_through_memory(std::size_t k, std::int64_t p, Ticks (LayerCosts::*time)(KernelId) const,
                           LinearSum& sum) const {
     const Ticks ticks = (costs_.*time)(KernelId(k));

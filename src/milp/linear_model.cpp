@@ -19,7 +19,7 @@ bool holds(double left, Sense sense, double right) {
   return false;
 }
 
-/// Entries by column, each once, without zeros.
+/// The terms by column: equal columns are added up, zeros left out.
 std::vector<LinearSum::Term> combined(std::vector<LinearSum::Term> terms) {
   std::stable_sort(terms.begin(), terms.end(),
                    [](const auto& a, const auto& b) { return a.column < b.column; });
@@ -57,7 +57,7 @@ void LinearModel::add_row(std::string name, const LinearSum& left, Sense sense, 
   std::vector<LinearSum::Term> terms = combined(left.terms());
   if (terms.empty()) {
     if (holds(0.0, sense, right)) return;
-    // No format can write a row without columns: 0 = 1 becomes never = 1.
+    // No format can write a row without columns: 0 = 1 becomes never = 1 for a column fixed at 0.
     const Affine never = add_fixed("never[" + std::to_string(rows.size()) + "]", 0.0);
     terms.push_back({.column = never.column, .coefficient = 1.0});
     sense = Sense::Equal;

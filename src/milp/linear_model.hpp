@@ -13,7 +13,7 @@
 
 namespace dfsearch {
 
-/// A column, a constant, or the sum of both, as an entry of a matrix with some known entries.
+/// Entry of a matrix with some known entries: a column, a constant, or the sum of both.
 struct Affine {
   static constexpr std::int64_t kNone = -1;
   std::int64_t column = kNone;
@@ -92,7 +92,7 @@ class ByteScale {
   ByteScale(const std::vector<Bytes>& amounts, Bytes largest);
 
   [[nodiscard]] double amount(Bytes bytes) const { return bytes.in_base_units() / unit_; }
-  /// The greatest sum of amounts within a capacity.
+  /// The greatest sum of amounts within a capacity, in units.
   [[nodiscard]] double capacity(Bytes bytes) const;
 
  private:

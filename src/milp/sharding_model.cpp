@@ -4,9 +4,10 @@
 //   Z[e,l,m]      tensor e = u,v leaves u sharded on l and reaches v sharded on m
 //   Y[e,w]        the value that tensor e is the first to carry is converted to layout w
 //
-// Z is the product of two choices.  Its marginals are S of either end: the tightest formulation of
-// a sum over pairs, exact in the relaxation where the graph is a tree.  A value of several tensors
-// is converted once to each layout that one of its consumers requires, which is no sum over pairs.
+// Z is the product of two choices, stated by its marginals, S of either end: the tightest
+// formulation of a sum over pairs, exact in the relaxation where the graph is a tree.  A value of
+// several tensors is converted once to each layout that one of its consumers requires, which is no
+// sum over pairs.
 
 #include "milp/fusion_model.hpp"
 
@@ -127,7 +128,7 @@ class ShardingModel {
     }
   }
 
-  /// Y is at least 1 if the producer leaves another layout and one consumer requires this one.
+  /// Y is at least 1 if the producer leaves another layout and some consumer requires this layout.
   void add_value(const std::vector<TensorId>& value) {
     for (const auto& [layout, word] :
          {std::pair{Layout::Replicated, "RR"}, std::pair{Layout::ColumnSplit, "RS"},
@@ -150,7 +151,7 @@ class ShardingModel {
   }
 
   /// A sum that is 2 if the tensor leaves its producer in another layout and its consumer requires
-  /// this one, and less otherwise; nothing if it cannot be 2.
+  /// this layout, and less otherwise; nothing if it cannot be 2.
   [[nodiscard]] std::optional<LinearSum> wants(TensorId t, Layout layout) const {
     const Tensor& tensor = graph_.tensor(t);
     const std::size_t u = tensor.from.index();

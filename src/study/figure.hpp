@@ -16,7 +16,7 @@
 
 namespace dfsearch::study {
 
-/// One number of an answer; its row is below.
+/// One number of an answer; kFigureRows has its name, unit and needs.
 enum class Figure : std::uint8_t {
   StepTime,
   Price,
@@ -45,7 +45,7 @@ enum AnswerPart : unsigned {
   kTokenRates = 32,  ///< tokens a second
   kPrefill = 64,
   kDecode = 128,
-  kDeployment = 256,  ///< it has the figures of requests, and no others
+  kDeployment = 256,  ///< deployments: figures of requests only
 };
 struct FigureRow {
   Figure value;

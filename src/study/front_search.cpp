@@ -1,10 +1,10 @@
-// Boxes of points, halved where they may still hold a member of the front.
+// Branch and bound over boxes of points: a box that may hold a member of the front is halved.
 //
 // The fastest point of a box bounds the steps of all its points, the cheapest one their price,
 // power and peak.  A box holds no member if a found point beats its best possible figures.  Boxes
-// come in the order of one figure: points that beat a box are found before it, so that no box is
-// opened that the complete front would close.  Points are solved where they are the fastest of an
-// open box, and one answer serves all boxes that share it.
+// are examined in the order of one figure, so that points that beat a box are found before it and
+// no box is opened that the complete front would close.  Points are solved where they are the
+// fastest of an open box, and one answer serves all boxes that share this point.
 
 #include "study/front_search.hpp"
 
@@ -25,8 +25,8 @@ namespace {
 // A box takes some hundred bytes.
 constexpr std::size_t kMostBoxes = 2'000'000;
 
-/// The figure that orders boxes: one that the cheapest point of a box has before anything is
-/// solved, if the goal has such a figure.
+/// The figure that orders boxes: one whose value at the cheapest point is known without a search,
+/// if the goal has such a figure.
 Figure order_of(const Goal& goal) {
   for (const Figure figure : goal.figures) {
     if (figure == Figure::Price || figure == Figure::Power) return figure;
@@ -99,7 +99,7 @@ void FrontSearch::open(Box box, double step_bound, const Deadline& deadline) {
     Node node{.box = next, .step_bound = step_bound};
     node.rank = grid_.rank(fastest(next), knowledge_.growth);
     node.least = knowledge_.facts(cheapest(next));
-    std::size_t apart = 0;  // a dimension of Growth::None
+    std::size_t apart = 0;  // first dimension whose choices cannot be bounded together
     while (apart < grid_.dimensions() &&
            (next.first[apart] == next.last[apart] ||
             (node.least.grows && knowledge_.growth[apart] != Growth::None))) {

@@ -49,7 +49,7 @@ class Front {
   /// Adds the point unless it is beaten or not allowed, and drops the points that it beats; returns
   /// true if it was added.
   bool add(PointIndex index, PointIndex rank, const Figures& figures);
-  /// Whether a member beats all points with no better figures than these and no lower rank.
+  /// Whether a member beats all points whose figures are no better and whose rank is no lower.
   [[nodiscard]] bool beats(const Figures& best, PointIndex rank) const;
   /// Members ordered by the first figure, then by point.  Figures that differ by roundings alone
   /// are equal here.
@@ -72,8 +72,8 @@ struct PointKnowledge {
 /// proved.
 class FrontSearch : public PointSource {
  public:
-  /// Over the points from `begin` to before `end`.  All arguments but the deadline must outlive it.
-  /// Throws Stopped, and InputError where the points are too many to be taken one by one.
+  /// Searches the points from `begin` to before `end`.  All arguments but the deadline must outlive
+  /// it. Throws Stopped, and InputError if there are too many points to be taken one by one.
   FrontSearch(const Grid& grid, const Goal& goal, const PointKnowledge& knowledge, PointIndex begin,
               PointIndex end, const Deadline& deadline = {});
 
@@ -90,7 +90,7 @@ class FrontSearch : public PointSource {
     PointFacts least;         ///< of the cheapest point
     double step_bound = 0.0;  ///< of all points
     double order = 0.0;
-    PointIndex rank = 0;  ///< the least in the box
+    PointIndex rank = 0;  ///< least rank in the box
   };
   struct Later {
     bool operator()(const Node& a, const Node& b) const;
@@ -98,7 +98,7 @@ class FrontSearch : public PointSource {
   struct PointBounds {
     PointStatus status = PointStatus::NoSolution;
     double step_bound = 0.0;
-    bool whole = true;  ///< false: a bound suffices
+    bool whole = true;  ///< false: the point was solved with limited effort
   };
 
   void open(Box box, double step_bound, const Deadline& deadline);

@@ -23,7 +23,7 @@ struct Axis {
   std::size_t dimension = 0;
 };
 
-/// Combinations that have one of the listed places (ascending) in each of some dimensions.
+/// All combinations whose place is one of the listed (ascending) places in each listed dimension.
 struct Selection {
   std::vector<std::pair<std::size_t, std::vector<std::int32_t>>> places;
 
@@ -73,7 +73,7 @@ class Grid {
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> labels(PointIndex index) const;
 
   /// Renumbers the points: earlier choices first in dimensions of Growth::None, greater choices
-  /// first in others.  The first of equal points in this order represents all.
+  /// first in other dimensions.  The first of equal points in this order represents all.
   [[nodiscard]] PointIndex rank(const Choices& choices, const std::vector<Growth>& growth) const;
 
   /// Boxes that hold the points from `begin` to before `end`, each once.

@@ -16,11 +16,12 @@ namespace dfsearch::study {
 /// One thread puts points in and takes answers out.
 class Lanes {
  public:
-  /// Points are solved by `lanes` threads, one each; a point put in with `whole` by `threads`.
+  /// Starts `lanes` threads, each solving one point at a time; `whole` points use `threads`
+  /// threads.
   Lanes(const SolvePoint& solve, int lanes, int threads);
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
-  /// Waits for points that are being solved; others are dropped.
+  /// Waits for points that are being solved; drops all others.
   ~Lanes();
 
   /// Adds a point.  With `whole` it is solved by all threads, and no other point may be added

@@ -67,11 +67,11 @@ using PointAnswers = std::unordered_map<PointIndex, PointAnswer>;
 
 struct PointEffort {
   int threads = 1;
-  bool whole = true;     ///< false: some nodes only
+  bool whole = true;     ///< false: limited to some nodes
   std::size_t lane = 0;  ///< points of one lane are solved in sequence
 };
 
-/// Solves a point, within the limits; never throws but InternalError.  Called from any thread.
+/// Solves a point within the limits; throws only InternalError.  Called from any thread.
 using SolvePoint = std::function<PointAnswer(PointIndex, const PointEffort&)>;
 
 }  // namespace dfsearch::study

@@ -15,7 +15,7 @@ namespace dfsearch::study {
 
 struct StudyCount {
   std::int64_t points = 0;  ///< all points except excluded ones
-  std::int64_t solved = 0;  ///< or found infeasible or failed, by this and earlier runs
+  std::int64_t solved = 0;  ///< by this and earlier runs, including infeasible and failed points
   std::int64_t pruned = 0;  ///< need not be solved
   std::int64_t infeasible = 0;
   std::int64_t failed = 0;
@@ -43,7 +43,7 @@ class PointSource {
   PointSource& operator=(const PointSource&) = delete;
   virtual ~PointSource() = default;
 
-  /// The next point to solve; nothing if none is left, or none before a pending answer.
+  /// The next point to solve; nothing if none is left, or if the choice needs a pending answer.
   virtual std::optional<PointIndex> next() = 0;
   /// Whether a point with this answer, found with little effort, must be solved completely.
   virtual bool wants(const PointAnswer& answer) = 0;
@@ -82,9 +82,9 @@ struct RunOptions {
 };
 
 /// Solves the points of the source until none is left or the deadline has passed; returns true if
-/// none is left.  Points are solved in parallel, a thread each; one that takes long waits until all
-/// others are done and then has all threads.  An exception of `solve` or `on_answer` ends the run
-/// and is rethrown.
+/// none is left.  Points are solved in parallel, a thread each; a point that takes long is
+/// postponed until all others are done, and then gets all threads.  An exception of `solve` or
+/// `on_answer` ends the run and is rethrown.
 bool run_points(PointSource& source, const SolvePoint& solve, const RunOptions& options);
 
 }  // namespace dfsearch::study

@@ -1,6 +1,6 @@
-// Each lane has one point at a time, which it solves with some effort.  Points that need more wait
-// in a list.  When the source has no point and no lane is at work, the first one of the list is
-// solved with all threads; its answer may lead to new points.
+// Each lane has one point at a time, which it solves with limited effort.  Points that need more
+// effort wait in a list.  When the source has no point and no lane is at work, the first point of
+// the list is solved with all threads; its answer may lead to new points.
 
 #include <tbb/global_control.h>
 

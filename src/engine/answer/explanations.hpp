@@ -16,8 +16,7 @@ namespace dfsearch {
 /// Why nothing fits.
 struct InfeasibilityReason {
   Infeasible reason;
-  /// The need is the one of a single mapping that a short search found; other mappings may need
-  /// less.
+  /// The need is that of a single mapping that a short search found; other mappings may need less.
   bool needed_is_of_one_mapping = false;
 };
 
@@ -35,9 +34,9 @@ struct FeasibleChanges {
 };
 FeasibleChanges feasible_changes(const Problem& problem, const Allowance& allowance);
 
-/// Searches for the best mapping with nothing fixed beforehand, for at most `nodes` nodes. That
-/// number is fixed, so the result is the same every time.  `known` is a mapping to begin with, or
-/// null.  Throws Stopped.
+/// Searches for the best mapping with nothing fixed beforehand, for at most `nodes` nodes and at
+/// most a number that depends only on the problem, so that the result is the same every time.
+/// `known` is a mapping to begin with, or null.  Throws Stopped.
 BestMapping search_beyond_scope(const Problem& problem, const Mapping* known, std::int64_t nodes,
                                 const Allowance& allowance);
 

@@ -3,10 +3,10 @@
 // The search itself decides whether a changed problem has a mapping; it stops at the first.  More
 // memory or SRAM, and more partitions while the phases are separate, never take a mapping away, so
 // the least sufficient value is bracketed by an insufficient and a sufficient one.  Steps alternate
-// between the middle of the bracket and a value just below the need of the last mapping: the latter
-// ends most searches after a few steps, since few different needs occur, and bisection keeps the
-// others short.  Degrees, and numbers of partitions in halves, are not monotone and are tried one
-// by one.
+// between the middle of the bracket and a value just below the need of the last mapping.  The
+// latter usually closes the bracket after a few steps, since mappings have few different needs;
+// otherwise bisection does.  Degrees, and numbers of partitions in halves, are not monotone and are
+// tried one by one.
 
 #include "engine/answer/explanations.hpp"
 
@@ -72,7 +72,7 @@ class Trials {
     }
     BranchAndBound<MappingProblem> tree(search, {.limits = limits_, .memory = allowance_.memory});
     const auto found = tree.run();
-    // A problem without a single node costs something, too.
+    // A problem without a single node counts as one node.
     limits_.nodes -= std::max<std::int64_t>(1, found.stats.nodes);
     if (found.solution) {
       trial.mapping = search.mapping(*found.solution);
@@ -130,7 +130,7 @@ struct Quantity {
   std::function<double(const Trial&)> need;
 };
 
-/// The least whole value that suffices, of a quantity whose increase never takes a mapping away.
+/// The least sufficient whole value of a quantity whose increase never takes a mapping away.
 std::optional<FeasibleChange> least_enough(Raised what, const Quantity& quantity,
                                            const Allowance& allowance) {
   Trials trials(allowance);
@@ -218,7 +218,7 @@ std::optional<FeasibleChange> more_sram(const Problem& problem, const Allowance&
                              for (const PartitionCost& partition : trial.cost.partitions) {
                                most = std::max(most, std::ceil(partition.sram.in_base_units()));
                              }
-                             return most;  // more than need be where a weight is cut into pieces
+                             return most;  // more than necessary if a weight is cut into pieces
                            }},
                       allowance);
 }

@@ -31,7 +31,7 @@ Infeasible of_bytes(Resource resource, Bytes needed, Bytes available, std::strin
           .where = std::move(where)};
 }
 
-/// Searches a problem whose capacity was lifted, briefly, as the answer is only an explanation.
+/// Searches briefly for a mapping after a capacity was lifted: the answer is only an explanation.
 std::optional<Mapping> map_briefly(const Problem& problem, const Allowance& allowance) {
   const MappingProblem tree(problem, {}, {}, allowance);
   const SearchOptions options;
@@ -61,7 +61,7 @@ std::int64_t partitions_needed(const Problem& roomy, const Mapping& mapping) {
   return halves ? 2 * most : most;
 }
 
-/// A kernel that overflows SRAM by itself.
+/// A kernel that overflows SRAM even if it is alone in its partition.
 std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
   for (std::size_t p = 0; p < tables.size(); ++p) {
     const KernelCosts& kernel = tables.kernel(p);
@@ -73,8 +73,8 @@ std::optional<Infeasible> lonely_overflow(const FusionTables& tables) {
   return std::nullopt;
 }
 
-/// The point that needs least memory per chip: the network with the most tensor and pipeline
-/// parallelism, and the smallest tile.
+/// The point that needs least memory per chip: the network with the fewest replicas, the second
+/// tier of memory if it may be used, and the smallest tile.
 OuterPoint roomiest_point(const Problem& problem, const MappingProblem& search) {
   const std::vector<NetworkChoice>& networks = search.networks();
   const auto network = std::min_element(

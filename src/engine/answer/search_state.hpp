@@ -1,5 +1,5 @@
 #pragma once
-// All that a search needs to go on after it was interrupted.
+// State from which an interrupted search continues.
 
 #include <optional>
 #include <vector>
@@ -11,8 +11,8 @@
 namespace dfsearch {
 
 /// The state in a checkpoint, from which a resumed search starts.  Everything else is derived from
-/// the problem anew; a node read back has a null `context` though its fusion may have begun, and
-/// only the point and the partitions of a mapping read back are used.
+/// the problem.  A node read from a file has a null `context` even if its fusion has begun, and
+/// only the point and the partitions of a mapping read from a file are used.
 struct SearchState {
   /// The best mapping of a parallelism for which the search is over.
   struct Finished {

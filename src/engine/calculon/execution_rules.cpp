@@ -18,7 +18,7 @@ namespace {
 
 Score score(Seconds time) { return Score(time.in_base_units()); }
 
-/// How many decisions are taken at each level.
+/// Number of decisions taken down to each level.
 constexpr std::size_t kDecided[] = {0, 1, kDegreeDecisions, kScheduleDecisions, kShapeDecisions};
 
 PlanNode node_of(int level, const Execution& execution, Score bound) {
@@ -141,7 +141,7 @@ bool ExecutionRules::has(const PlanNode& node) const {
          has(static_cast<Level>(node.level), *execution);
 }
 
-/// Whether the space has an execution that comes from outside.
+/// Whether the space contains the execution, which may come from a file.
 bool ExecutionRules::has(const Execution& execution) const {
   if (!has(kShape, execution)) return false;
   const auto placements = space_.placements(execution);

@@ -12,7 +12,7 @@ namespace dfsearch::calculon {
 /// Memory is decided before time, networks come last (docs/search.md, section 13).
 class ExecutionRules final : public StepRules {
  public:
-  /// How far the decisions of a node go.
+  /// The decisions that a node has taken.
   enum Level : int {
     kRoot,
     kTensor,    ///< the tensor degree

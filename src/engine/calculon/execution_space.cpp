@@ -107,7 +107,7 @@ bool ExecutionSpace::is_legal_shape(const Execution& shape, bool even) const {
 
 std::vector<Execution> ExecutionSpace::shapes(const Execution& execution) const {
   const ExecutionChoices& choices = task_.choices;
-  // These flags have no effect in a forward pass and are then tried only if they are given.
+  // Without training these flags have no effect and are tried only if they are given.
   const std::vector<bool> flags =
       task_.transformer.training ? std::vector{true, false} : std::vector{false};
   const auto recomputes =
@@ -192,9 +192,9 @@ std::vector<std::size_t> ExecutionSpace::networks(Axis axis, std::int64_t degree
   return found;
 }
 
-// A floor is the step time of the model's own function with every unknown part at its least: the
-// function never falls when a part rises, and neither do its sums and products of doubles.  So a
-// floor is no more than the cost, rounding included (docs/search.md, section 13).
+// A floor is the step time of the model with every unknown part at its least.  The step time never
+// falls when a part rises, and neither do sums and products of doubles.  So a floor is no more than
+// the cost, rounding included (docs/search.md, section 13).
 
 namespace {
 
@@ -242,7 +242,7 @@ Seconds floor_of(const ExecutionSpace& space, const Execution& execution, StepBa
   basis.hop = least_hop(space, execution, hop);
   basis.backward_hop = least_hop(space, execution, basis.training ? hop : Bytes{});
   StepTime step = step_time(basis);
-  // If stages differ in size, the bubble is a difference; it is never negative.
+  // If stages differ in size, the bubble is a difference, whose least value is 0.
   if (basis.schedule.short_stages > 0.0) step.bubble = Seconds{};
   step.data = gradients;
   return step.total();
@@ -266,7 +266,7 @@ BlockFloor block_floor(const ExecutionSpace& space, const Execution& execution) 
   variant.fused = task.choices.fused;
   for (const Communication communication :
        {Communication::AllReduce, Communication::ReduceScatter}) {
-    // Point to point has the kernels of all-reduce.
+    // Point to point has the same kernels as all-reduce, so it is not tried.
     const bool split = communication == Communication::ReduceScatter;
     if (task.choices.communication &&
         split != (*task.choices.communication == Communication::ReduceScatter)) {

@@ -51,8 +51,8 @@ bool is_searched(const Task& task, const Execution& execution) {
   return ExecutionRules(task).cost(decisions_of(execution)).has_value();
 }
 
-// Neither counting nor explaining needs a time.  Memory is computed once for all networks, and
-// networks once for all shapes, so a space of millions is counted in hundredths of a second.
+// Counting and explaining compute no times.  Memory is computed once for all networks, and networks
+// once for all shapes, so a space of millions is counted in hundredths of a second.
 
 namespace {
 
@@ -93,7 +93,7 @@ void for_each_schedule(const ExecutionSpace& space, const Deadline& deadline, Ca
   });
 }
 
-/// Calls `call` with every execution up to its networks, and its lack of memory.
+/// Calls `call` with every execution without its networks, and with its misfit, if it has one.
 template <class Call>
 void for_each_shape(const ExecutionSpace& space, const Execution& scheduled, Call call) {
   const Task& task = space.task();
@@ -109,7 +109,7 @@ void for_each_shape(const ExecutionSpace& space, const Execution& scheduled, Cal
   }
 }
 
-/// The least distance is the nearest to fitting.
+/// Distance of a misfit from fitting; the least is the nearest.
 using Distance = std::tuple<bool, bool, double, std::vector<std::int64_t>>;
 
 Distance distance(const Execution& execution, const Misfit& misfit) {
@@ -212,7 +212,7 @@ ExecutionResult find_execution(const Task& task, const StepSearch& search) {
   put_answers<FoundExecution>(
       find_steps(ExecutionRules(task), search), result,
       [&](const StepAnswer& answer, FoundExecution& found) {
-        // The model judges: it computes the cost of the winner.
+        // The model recomputes the cost of the winner; the search must agree with it.
         found.execution = execution_of(*answer.decisions);
         auto verdict = evaluate(task.transformer, task.machine, *found.execution);
         const Cost* cost = std::get_if<Cost>(&verdict);

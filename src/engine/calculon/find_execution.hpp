@@ -28,8 +28,8 @@ bool is_searched(const Task& task, const Execution& execution);
 /// Stopped when the deadline has passed.
 std::int64_t count_candidates(const Task& task, const Deadline& deadline);
 
-/// The number of executions that fit.  Memory does not depend on networks, so only their number is
-/// multiplied in.  Throws Stopped.
+/// The number of executions that fit.  Memory does not depend on networks, so counts are multiplied
+/// by the number of networks.  Throws Stopped.
 std::int64_t count_feasible(const Task& task, const Deadline& deadline);
 
 /// The execution that is the nearest to fitting, and the reason why it does not fit.

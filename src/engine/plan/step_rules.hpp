@@ -15,8 +15,8 @@
 
 namespace dfsearch {
 
-/// The decisions of a step as numbers, in the order in which they are taken: the value itself or
-/// its place in its domain.  Of equal costs the lexicographically least list wins.
+/// The decisions of a step as numbers, in the order in which they are taken: each is a value or the
+/// index of a value in its domain.  Among equal costs the lexicographically least list wins.
 using Decisions = std::vector<std::int64_t>;
 
 /// A step with its decisions up to a level.
@@ -24,7 +24,7 @@ struct PlanNode {
   int level = 0;  ///< 0: no decision is taken
   Decisions taken;
   Score bound{};
-  std::vector<Score> below;  ///< bounds of the children, where they are known; else empty
+  std::vector<Score> below;  ///< bounds of the children if they are known, else empty
 };
 
 /// A whole step that fits.
@@ -53,8 +53,8 @@ struct PlanBranching {
   }
 };
 
-/// The equations of a step: which decisions there are, level by level, and a floor for each node.
-/// All functions are const and called by many threads at once.
+/// The equations of a step: its decisions, level by level, and a floor for each node.  All
+/// functions are const and called by many threads at once.
 class StepRules {
  public:
   virtual ~StepRules() = default;
@@ -65,16 +65,16 @@ class StepRules {
   /// Emits the children of a node, each with a bound that is no less than the bound of the node, or
   /// solutions.  Throws Stopped when the deadline has passed.
   virtual void branch(const PlanNode& node, const PlanBranching& branching) const = 0;
-  /// Whether a node that comes from outside is one of this tree, whatever its bounds.
+  /// Whether the tree contains a node that comes from a file; bounds are not compared.
   [[nodiscard]] virtual bool has(const PlanNode& node) const = 0;
   /// The cost of all decisions together; nothing if there is no such step or if it does not fit.
   [[nodiscard]] virtual std::optional<Score> cost(const Decisions& decisions) const = 0;
   /// Among steps of equal cost the least tie wins, then the order of decisions.
   [[nodiscard]] virtual Score tie(const Decisions&) const { return {}; }
 
-  /// Number of steps, up to their last decisions, whose memory was computed so far.
+  /// Number of steps, counted without their last decisions, whose memory was computed so far.
   [[nodiscard]] std::int64_t measured() const { return measured_.load(std::memory_order_relaxed); }
-  /// Steps whose time was computed so far.
+  /// Number of steps whose time was computed so far.
   [[nodiscard]] std::int64_t evaluated() const {
     return evaluated_.load(std::memory_order_relaxed);
   }

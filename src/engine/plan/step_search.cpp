@@ -1,6 +1,6 @@
-// One tree after the other (docs/search.md, section 13), each without the degrees of the answers
-// before it.  An interrupted search leaves the open nodes of its last tree, the incumbent and the
-// answers before.
+// One tree after the other (docs/search.md, section 13), each without the degrees of earlier
+// answers.  An interrupted search leaves the open nodes of its last tree, the incumbent and the
+// earlier answers.
 
 #include "engine/plan/step_search.hpp"
 
@@ -106,8 +106,8 @@ class StepFinder {
     if (!is_proved || is_last) return false;
     const StepAnswer& last = answers_.list.back();
     if (last.stopped_by != StopReason::None) {
-      // The answer is good enough, but equal costs are not all compared: a resumed search continues
-      // its tree, and nothing is known of the next answer.
+      // The proof is within the allowed gap, but not all equal costs are compared: a resumed search
+      // continues this tree, and nothing is known of the next answer.
       answers_.list.push_back({{.stopped_by = last.stopped_by, .lower_bound = last.lower_bound}});
       return false;
     }

@@ -17,7 +17,7 @@ namespace dfsearch {
 
 /// The state from which an interrupted search continues: the content of a checkpoint.
 struct StepState {
-  /// The best step of degrees for which the search is over.
+  /// The best step of a parallelism for which the search is over.
   struct Finished {
     Decisions decisions;
     Score lower_bound{};
@@ -39,13 +39,13 @@ struct StepState {
 struct StepSearch {
   Limits limits{};  ///< of the whole search, the counting included
   int threads = 1;
-  /// Expands equal nodes in an equal order for any number of threads.
+  /// Expands the same nodes in the same order for any number of threads.
   bool deterministic = false;
   std::int64_t top = 1;       ///< number of parallelisms, each with its best step
   bool count = false;         ///< count the steps that fit
   bool floors = true;         ///< close nodes by floors; else only memory closes nodes
-  bool robust = false;        ///< the plan of least regret as well, of a task with a stack
-  bool any_framework = true;  ///< the best plan of any framework as well, of a task with one
+  bool robust = false;        ///< also find the plan of least regret; the task must have a stack
+  bool any_framework = true;  ///< also find the best plan of any framework if the task has one
   /// First incumbent; dropped if it does not fit.
   std::optional<Decisions> hint = std::nullopt;
 
@@ -73,7 +73,7 @@ struct StepAnswer : Proof {
 };
 
 struct StepSearchReport : SearchReport {
-  std::int64_t measured = 0;   ///< steps, up to their last decisions, whose memory was computed
+  std::int64_t measured = 0;   ///< steps, without their last decisions, whose memory was computed
   std::int64_t evaluated = 0;  ///< steps whose time was computed
   std::optional<std::int64_t> candidates;  ///< nothing if a limit ended the count
   std::optional<std::int64_t> feasible;    ///< likewise; nothing if not requested

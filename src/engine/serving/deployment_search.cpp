@@ -74,8 +74,8 @@ CountWindow DeploymentSearch::window_of(const SideBound& decode, const SideBound
                        question_.has_floors ? incumbents_.most_value(decode.tpot) : kNever);
 }
 
-/// Bounds the node; returns false if none of its deployments keeps the limits, or none can be a
-/// better answer.
+/// Bounds the node; returns false if all its deployments break a limit, or none can be a better
+/// answer.
 bool DeploymentSearch::bound(Node& node) {
   LeastFigures& least = node.least;
   const auto [decode, prefill] = quick_.sides(node.box);
@@ -89,14 +89,15 @@ bool DeploymentSearch::bound(Node& node) {
     return false;
   }
   const auto window = [&, &one = decode, &other = prefill] { return window_of(one, other); };
-  // If there are many counts and no answer to rule some out, single batches will try them.
+  // If there are many counts and no known answer rules some out, they are tried at single batches
+  // only.
   if (is_free_ && !node.box.is_single() && node.box.counts() > kMostCounts &&
       !(incumbents_.most_value(least.tpot) < kNever)) {
     return true;
   }
   least.value = least.tpot = kNever;
   least.chips = std::numeric_limits<std::int64_t>::max();
-  // Counts outside the window have no answer that is as good as the best one.
+  // No deployment with counts outside the window is as good as the best answer.
   Closed reason = incumbents_.most_value(decode.tpot) < kNever ? Closed::Bound : Closed::Chips;
   PacedDeadline paced(limits_.deadline, kPairsBetweenChecks);
   node.box.each_count(window, [&](std::int64_t x, std::int64_t y, const Figures& figures) {

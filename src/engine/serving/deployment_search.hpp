@@ -40,16 +40,17 @@ class DeploymentSearch {
 
   [[nodiscard]] const Incumbents& incumbents() const { return incumbents_; }
   [[nodiscard]] StopReason stopped_by() const { return stopped_by_.load(); }
-  /// Lower bound on the values of all deployments that were not examined.
+  /// Lower bound on the values of all deployments: the least of the best value and the bounds of
+  /// open intervals.
   [[nodiscard]] double lower_bound() const;
-  /// Greatest distance of the answer, or of the front at any speed, from the optimum, as a share of
-  /// itself.
+  /// Greatest relative distance of the answer from the optimum; for a front the greatest at any
+  /// speed.
   [[nodiscard]] double gap() const;
   [[nodiscard]] std::int64_t nodes() const { return nodes_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t leaves() const { return leaves_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t improvements() const { return improvements_.load(); }
   [[nodiscard]] std::array<std::int64_t, kClosed> closed() const;
-  /// Whether some deployment broke a limit before any other.
+  /// Whether this limit was the first that some deployment or interval broke.
   [[nodiscard]] bool broke(Broken limit) const {
     return broken_[static_cast<std::size_t>(limit)].load();
   }
@@ -59,7 +60,7 @@ class DeploymentSearch {
   struct Node {
     DeploymentBox box;
     LeastFigures least;
-    double quick = 0.0;  ///< a bound of the value for any counts of replicas
+    double quick = 0.0;  ///< a lower bound on the value for any counts of replicas
   };
   [[nodiscard]] bool is_excluded(const Root& root) const;
   [[nodiscard]] CountWindow window_of(const SideBound& decode, const SideBound& prefill) const;
@@ -69,7 +70,7 @@ class DeploymentSearch {
   void search(const Root& root, std::size_t worker);
   [[nodiscard]] bool is_over();
   void leave_open(const Node& node);
-  void leave_unbounded(Node& node);  // whose own bound is not complete
+  void leave_unbounded(Node& node);  // for a node whose own bound is incomplete
   void close(Closed reason) { closed_[static_cast<std::size_t>(reason)].fetch_add(1); }
 
   const DeploymentSpace& space_;
@@ -79,7 +80,7 @@ class DeploymentSearch {
   const int threads_;
   Incumbents incumbents_;
   std::function<void(const Progress&, const Deployment&)> on_incumbent_;
-  const bool is_free_;  ///< no limit is given that rules out an interval
+  const bool is_free_;  ///< the task has neither a rate nor limits
   const QuickBound quick_;
   RootQueue roots_;
   std::vector<std::atomic<double>> at_work_;  // by worker: the bound of its root, or infinity
@@ -88,7 +89,7 @@ class DeploymentSearch {
   std::array<std::atomic<bool>, kBroken> broken_{};
   std::atomic<StopReason> stopped_by_ = StopReason::None;
   mutable std::mutex mutex_;        // guards the members below
-  std::vector<LeastFigures> open_;  // left when the search was stopped
+  std::vector<LeastFigures> open_;  // intervals that were open when the search was stopped
 };
 
 }  // namespace dfsearch::serving

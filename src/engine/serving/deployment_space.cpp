@@ -53,8 +53,8 @@ constexpr auto kAnyValue = [](std::int64_t) { return true; };
 const DegreeChoice kChunks{
     .values = {16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}};
 
-/// Whether more replicas have the effect of more ranks of attention_data: without experts ranks
-/// share nothing, and larger stages send over a dimension that is no faster.
+/// Whether replicas can replace ranks of attention_data: without experts ranks share nothing, and
+/// larger stages send over a dimension that is no faster.
 bool ranks_are_replicas(const Task& task, const RoleChoices& role) {
   if (task.model.experts || role.replicas || task.all.replicas) return false;
   return std::all_of(task.pools.begin(), task.pools.end(), [](const Pool& pool) {
@@ -71,7 +71,7 @@ DegreeChoice choice_of(const Task& task, const RoleChoices& role,
   const bool of_prefill = &role == &task.prefill && key == &RoleChoices::batch;
   if (role.*key) return *(role.*key);
   if (task.all.*key && !of_prefill) return *(task.all.*key);
-  // The tokens of an iteration that decoding requests leave.
+  // A chunk equal to the budget of an iteration: prefill takes the tokens that decoding leaves.
   if (key == &RoleChoices::chunk && task.batched_tokens) return {.values = {*task.batched_tokens}};
   if (key == &RoleChoices::chunk) return kChunks;
   if (key == &RoleChoices::batch) return {.values = {}, .least = 1, .most = 1024};
@@ -337,7 +337,7 @@ const Decision kDecisions[] = {
     {"batch", &RoleChoices::batch, [](const Role& r) { return r.batch; }},
     {"chunk", &RoleChoices::chunk, [](const Role& r) { return r.chunk; }}};
 
-/// Adds the reasons of one side; `where` is its key in a deployment with a dot, or empty.
+/// Adds the reasons of one side; `where` is the key of the side with a dot, or empty.
 void check_role(const Task& task, const Role& role, Side side, const std::string& where,
                 RuledOut& reasons) {
   const RoleChoices choices = choices_of(task, side);

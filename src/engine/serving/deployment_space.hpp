@@ -1,6 +1,6 @@
 #pragma once
-// The rules for deployments, and the space of deployments: chains of batches of replicas that
-// decode, and replicas that prefill.
+// The rules for deployments, and their space: chains, each of replicas of one structure at all
+// batches, that decode or prefill.
 
 #include <algorithm>
 #include <array>
@@ -20,8 +20,8 @@
 
 namespace dfsearch::serving {
 
-/// Replicas of one structure, chunk and depth, at all batches that may keep the limits that are
-/// monotone in the batch: memory, share of mixed iterations, times.
+/// Replicas of one structure, chunk and depth, at all batches that may keep the limits on memory,
+/// share of mixed iterations and times, which are monotone in the batch.
 struct Chain {
   std::unique_ptr<const Decoder> decoder;
   std::vector<std::int64_t> replicas;     ///< ascending
@@ -71,7 +71,7 @@ class DeploymentSpace {
   [[nodiscard]] const std::vector<Chain>& aggregated() const { return aggregated_; }
   [[nodiscard]] const std::vector<PrefillChain>& prefillers() const { return prefillers_; }
   [[nodiscard]] const std::vector<Chain>& decoders() const { return decoders_; }
-  /// Whether the pools have the chips of both roles, and both have one precision.
+  /// Whether the pools have enough chips for both roles, and both roles have the same precision.
   [[nodiscard]] bool holds(const Role& prefill, const Role& decode) const;
   /// The number of deployments that the choices leave, before any limit.
   [[nodiscard]] double deployments() const { return deployments_; }
@@ -108,15 +108,15 @@ RoleChoices choices_of(const Task& task, Side side);
 /// True if the model, the network and the chips of its pool allow the degrees of each role.
 bool has_room(const Task& task, const Deployment& deployment);
 
-/// True if the pools have enough chips for both sides, and both have one precision.
+/// True if the pools have enough chips for both sides, and both sides have the same precision.
 bool holds(const Task& task, const Role& prefill, const Role& decode);
 
 /// The decisions that the choices, the pools, the model, its network or the framework do not allow.
 /// `evaluate` checks the limits.
 RuledOut ruled_out(const Task& task, const Deployment& deployment);
 
-/// Numbers of replicas, x that prefill and y that decode, that an answer may have: x >= `least_x`,
-/// y >= `least_y`, and x * cost_x + y * cost_y is at most `most`, x * most_x and y * most_y.
+/// Numbers of replicas that an answer may have: x >= `least_x` that prefill, y >= `least_y` that
+/// decode, and x * cost_x + y * cost_y is at most each of `most`, x * most_x and y * most_y.
 struct CountWindow {
   double least_x = 0.0, least_y = 0.0;
   double cost_x = 0.0, cost_y = 1.0;
@@ -128,8 +128,8 @@ struct CountWindow {
   [[nodiscard]] std::pair<double, double> range_of_y(double x) const;
 };
 
-/// Deployments of a chain, alone or beside a chain that prefills, with the batches of an interval
-/// of each.  Refers to the space.
+/// Deployments of a chain, alone or beside a chain that prefills, with batches of one interval of
+/// each chain.  Refers to the space.
 class DeploymentBox {
  public:
   /// All batches of chains that have some; `prefill` is null for Aggregated.
@@ -197,7 +197,7 @@ class DeploymentBox {
   [[nodiscard]] Figures figures(std::int64_t prefillers, std::int64_t decoders) const {
     return figures(prefillers, prefilling(), decoders, decoding(decoders));
   }
-  /// The deployment of two counts that comes before all others of the box.
+  /// The first deployment of the box with these counts, in the order of ties.
   [[nodiscard]] Deployment deployment(std::int64_t prefillers, std::int64_t decoders) const;
   /// The lower and the upper half of the side whose times differ more; the box is not single.
   [[nodiscard]] std::pair<DeploymentBox, DeploymentBox> halves() const;

@@ -59,7 +59,7 @@ Task narrowed(const Task& task) {
   return few;
 }
 
-/// The model judges: it computes the figures of an answer.
+/// Recomputes the figures of an answer by the model; a difference is an InternalError.
 FrontPoint judged(const Task& task, const Candidate& candidate) {
   if (!ruled_out(task, candidate.deployment).empty()) {
     throw InternalError("the deployment found is not among the choices");
@@ -127,7 +127,7 @@ class Finder {
     monitor_.report(progress, [&](const Progress& total) { search_.on_incumbent(total, *first_); });
   }
 
-  /// A limit ended the search before it began: the best known deployment is the answer, without a
+  /// The answer if a limit ended the search before it began: the best known deployment, without a
   /// bound.
   void keep_known() {
     const bool front = task_.objective == Objective::Front;
@@ -348,7 +348,7 @@ class Finder {
     }
   }
 
-  /// All deployments one by one.
+  /// The number of deployments that keep all limits, counted one by one.
   [[nodiscard]] std::int64_t count() const;
 
   const Task& task_;
@@ -422,8 +422,8 @@ void add_any_framework(Task task, const ServingSearch& search, ServingResult& re
 
 namespace {
 
-/// Nothing fits: searches at the low end of the memory.  A deployment that fits there need not fit
-/// in reality.
+/// Called if nothing fits: searches at the low end of the memory.  A deployment that fits there
+/// need not fit in reality.
 void add_at_low(Task task, const ServingSearch& search, ServingResult& result) {
   const bool may =
       has_low_end(task) && std::find(result.ruled_out_by.begin(), result.ruled_out_by.end(),

@@ -40,8 +40,8 @@ struct ServingSearch {
   Seconds progress_interval{1.0};
   std::int64_t progress_nodes = 1024;
   std::function<void(const Progress&, const Deployment&)> on_incumbent = nullptr;
-  /// Called now and then, when something better was found, and at the end: with the state that a
-  /// later run needs.
+  /// Called from time to time if something better was found, and at the end, with the state from
+  /// which a later run can continue.
   std::function<void(const std::vector<Deployment>&, const SearchStats&)> on_checkpoint = nullptr;
   Seconds checkpoint_interval{0.5};
 };
@@ -63,26 +63,26 @@ enum class Closed : std::uint8_t { Bound, Rate, Chips, Cost, Time };
 inline constexpr std::size_t kClosed = 5;
 constexpr auto words(Closed) { return named<Closed>("bound", "rate", "chips", "cost", "time"); }
 
-/// A limit that is given, and the value that would keep it with all else unchanged.
+/// A given limit, and the value with which something fits if all else is unchanged.
 struct Remedy {
   Broken limit = Broken::Memory;
   double given = 0.0;
   /// The least value of the limit with which something fits, to the last bit (memory: to the byte).
-  /// For a rate: one that can be served, while a rate that is a millionth nearer to the given one
+  /// For a rate: a rate that can be served, although a rate closer to the given one by a millionth
   /// cannot.
   double enough = 0.0;
   Deployment deployment;  ///< a deployment that fits then
 };
 
-/// A number of a model, a pool or the budget that makes a fleet fit with all else unchanged.  This
-/// is proved.
+/// A number of a model, a pool or the budget, and a value with which a fleet is proved to fit if
+/// all else is unchanged.
 struct FleetRemedy {
   std::string limit;  ///< as in the config
   std::string of;     ///< the name of the model or pool; empty: the budget
   double given = 0.0, enough = 0.0;
 };
 
-/// The best with a tenth more of one quantity, all else as it is.
+/// The best deployment with 10 % more of one quantity of the chips, all else unchanged.
 struct TenthMore {
   std::string_view more;           ///< name of the quantity that is raised by 10 %
   std::size_t pool = 0;            ///< the pool of the chips
@@ -94,7 +94,7 @@ struct FleetMember {
   std::size_t model = 0;
   std::int64_t count = 1;
   Deployment deployment;
-  Figures figures;  ///< of one, at its capacity
+  Figures figures;  ///< figures of one deployment at its capacity
 };
 
 struct ServingResult : FoundDeployment, SearchReport {
@@ -117,7 +117,7 @@ struct ServingResult : FoundDeployment, SearchReport {
   /// deployment or front.
   std::optional<BestWithoutFramework> any_framework;
   std::vector<FrontPoint> of_any;
-  double deployments = 0.0;  ///< that the choices leave
+  double deployments = 0.0;  ///< number of deployments that the choices leave
   std::optional<std::int64_t> feasible;
   std::int64_t leaves = 0;
   std::array<std::int64_t, kClosed> closed{};

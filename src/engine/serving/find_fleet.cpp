@@ -79,7 +79,7 @@ class Numbers {
   std::size_t count_ = 1;
 };
 
-/// Deployments of a model, by the chips that each takes.
+/// A deployment of a model; Choices has one for each number of chips.
 struct Choice {
   Deployment deployment;
   double capacity = 0.0;
@@ -104,7 +104,7 @@ void offer(const DeploymentBox& box, std::int64_t prefillers, std::int64_t decod
   offer(below, prefillers, decoders, chips, paced, choices);
 }
 
-/// The best deployment for each number of chips.
+/// The deployment of the greatest capacity for each number of chips.
 Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& deadline) {
   const DeploymentSpace space(task, deadline);
   const auto chips_of = [&](const Structure& structure, std::int64_t count) {
@@ -136,7 +136,7 @@ Choices choices_of(const Task& task, const Numbers& numbers, const Deadline& dea
   return choices;
 }
 
-/// The rate of a model with each number of chips, and the deployments for it.
+/// The greatest rate of a model for each number of chips, and the deployments that serve it.
 struct Served {
   std::vector<double> most;
   std::vector<const Choices::value_type*>
@@ -258,7 +258,7 @@ class FleetFinder {
     Numbers numbers;
     std::vector<Choices> choices;  ///< of each model
     std::vector<Served> served;
-    std::vector<Sums> sums;  ///< of the first models, none at first
+    std::vector<Sums> sums;  ///< sums[m]: of the first m models
   };
 
   [[nodiscard]] std::size_t pools() const { return fleet_.models.front().pools.size(); }
@@ -364,7 +364,7 @@ class FleetFinder {
         [&](std::size_t sum) { return chips(mixes.numbers, sum); });
   }
 
-  /// No deployment keeps the limits of this model.
+  /// Adds remedies for a model without a deployment that keeps its limits.
   void add_limit_remedies(std::size_t model) {
     const Task alone = without_rate(fleet_.models[model]);
     if (!(DeploymentSpace(alone, search_.limits.deadline).deployments() > 0.0)) return;
@@ -389,8 +389,9 @@ class FleetFinder {
     }
   }
 
-  /// A whole fleet may need more of a limit than one deployment without its rate: a value, to a
-  /// thousandth, with which the fleet fits; nothing if 1,024 times the first value is too little.
+  /// Returns a value of a limit, within a thousandth, with which the whole fleet fits.  It may
+  /// exceed `first`, with which one deployment without its rate fits; nothing if 1,024 times
+  /// `first` is too little.
   template <class Fits>
   [[nodiscard]] static std::optional<double> enough_from(double first, const Fits& fits_with) {
     constexpr double kMost = 1024.0, kPrecision = 1e-3;
@@ -407,7 +408,7 @@ class FleetFinder {
     return high;
   }
 
-  /// Adds the rate of one model that the chips left by the others can serve.
+  /// Adds the greatest rate of one model that the chips left by the others can serve.
   void add_rate_remedy(const Mixes& mixes, std::size_t model) {
     Sums others = {{0, 0}};
     for (std::size_t m = 0; m < fleet_.models.size(); ++m) {
@@ -431,7 +432,7 @@ class FleetFinder {
     }
   }
 
-  /// The least chips of one pool, by bisection: more chips take no mix away.
+  /// Adds the least sufficient number of chips of one pool, by bisection: more chips never hurt.
   void add_chips_remedy(std::size_t pool) {
     constexpr std::int64_t kMost = 4;
     const std::int64_t given = fleet_.models.front().pools[pool].chips;
@@ -470,8 +471,8 @@ Task without_rate(Task task) {
 
 namespace {
 
-/// Called if no fleet serves all rates at the requested level of the memory: a fleet that does at
-/// the low end takes the proof away.
+/// Called if no fleet serves all rates at the requested level of the memory.  Unless the low end is
+/// infeasible as well, the status becomes NoSolution.
 void check_low_end(Fleet fleet, const ServingSearch& search, ServingResult& result) {
   if (std::none_of(fleet.models.begin(), fleet.models.end(), has_low_end)) return;
   for (Task& task : fleet.models) task.level = memory::Level::Low;

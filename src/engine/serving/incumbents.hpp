@@ -1,5 +1,5 @@
 #pragma once
-// The best deployments found: one number is compared, or two for a front.
+// The best deployments found, by one number or, for a front, by two.
 
 #include <atomic>
 #include <cstdint>
@@ -34,21 +34,21 @@ class Incumbents {
  public:
   explicit Incumbents(bool front) : front_(front) {}
 
-  /// Whether no deployment of the interval could be added, ties included.
+  /// Whether no deployment of the interval can improve the incumbents, ties included.
   [[nodiscard]] bool beats(const LeastFigures& least) const;
   /// The greatest value that an answer with this time per token may have.
   [[nodiscard]] double most_value(double tpot) const;
   /// Returns true if the candidate is the new best, or a new step of the front.
   bool add(const Candidate& candidate);
 
-  /// The best of all; null: there is none.
+  /// The first in the order of ties among deployments of the best value; null: there is none.
   [[nodiscard]] const Candidate* best() const;
   /// The deployment with the least value, to the last bit; null: there is none.
   [[nodiscard]] const Candidate* least() const;
-  /// Its value, or infinity.  Takes no lock.
+  /// The least value, or infinity.  Takes no lock.
   [[nodiscard]] double best_value() const { return best_.load(std::memory_order_relaxed); }
-  /// Returns how far the answer, or the front at any time per token, may be above the kept or open
-  /// points, as a share of itself.  Times that differ by less than kTie are equal.
+  /// Returns the greatest relative distance of the answer, or of the front at any time per token,
+  /// from the kept and the open points.  Times that differ by less than kTie are equal.
   [[nodiscard]] double gap_to(const std::vector<LeastFigures>& open) const;
   [[nodiscard]] std::vector<Deployment> deployments() const;
   /// The steps of the front, the fastest for a user first.

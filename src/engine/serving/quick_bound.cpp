@@ -11,7 +11,7 @@ double QuickBound::weight(const Pool& pool, double chips) const {
   return counts_dollars() ? chips * pool.price / 3600.0 * 1e6 : chips;
 }
 
-/// Chip-seconds of a request, their dollars, or the least joules at any clock.
+/// Cost of a request: chip-seconds, their dollars, or the least joules at any clock.
 // docs/energy.md (11)
 double QuickBound::spent(const Pool& pool, double chip_seconds, const EnergyWork& work) const {
   if (!asks_energy(objective_)) return weight(pool, chip_seconds);
@@ -49,7 +49,7 @@ double QuickBound::value(const SideBound& decode, const SideBound& prefill, doub
   const double e2e = first + means_.steps * decode.tpot;
   const double all = decode.spent + prefill.spent, output = means_.output;
   const double chips = real(decode.chips + prefill.chips);
-  // Little's law limits the requests a second to one for each user in its whole time.
+  // Little's law: the rate is at most the number of users over the whole time of a request.
   const double waiting = task_.concurrency ? e2e / *task_.concurrency : 0.0;
   switch (objective_) {
     case Objective::Interactivity:

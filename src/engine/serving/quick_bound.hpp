@@ -9,7 +9,7 @@
 
 namespace dfsearch::serving {
 
-/// The least that one side adds.  A side that aggregates has no other side.
+/// Lower bounds on the contribution of one side.  A side that aggregates has no other side.
 struct SideBound {
   double spent = 0.0;      ///< chips, dollars or joules for a request a second
   double weight = 0.0;     ///< chips or dollars an hour of one replica
@@ -30,8 +30,8 @@ class QuickBound {
   [[nodiscard]] SideBound prefilling(const Structure& structure, const Prefilling& first,
                                      const Prefilling& best) const;
   [[nodiscard]] std::pair<SideBound, SideBound> sides(const DeploymentBox& box) const;
-  /// The value of deployments of two sides in pools of `there` chips.  Never falls if a side adds
-  /// more of anything.
+  /// The value of deployments of two sides in pools of `there` chips.  It never falls if a member
+  /// of a side rises.
   [[nodiscard]] double value(const SideBound& decode, const SideBound& prefill, double there) const;
   /// The numbers of replicas of two sides whose value may be at most `most`.
   [[nodiscard]] CountWindow window(const SideBound& decode, const SideBound& prefill,

@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kNone = 0.0;
 
-/// A limit, the quantity to minimise without it, its value, and a setter of this value.
+/// A limit, the objective that stands for its quantity, and functions to read and to set its value.
 struct Row {
   Broken limit;
   Objective objective;
@@ -48,7 +48,7 @@ double most_memory(const Task& task) {
   return std::isfinite(most) ? most : kNone;
 }
 
-/// Changes all pools in proportion, the largest to this number of bytes.
+/// Scales the memory of all pools so that the largest has this number of bytes.
 void put_memory(Task& task, double bytes) {
   const double most = most_memory(task);
   for (Pool& pool : task.pools) {
@@ -101,7 +101,7 @@ std::optional<Remedy> memory_remedy(const Task& task, const LeastOf& least_of) {
   return Remedy{Broken::Memory, given, enough, best->deployment};
 }
 
-/// A rate that can be served, while a rate that is a millionth nearer to the given one cannot.
+/// A rate that can be served, although a rate closer to the given one by a millionth cannot.
 std::optional<Remedy> rate_remedy(const Task& task, const LeastOf& least_of) {
   constexpr double kPrecision = 1e-6;
   if (!task.rate) return std::nullopt;
@@ -163,7 +163,7 @@ namespace {
 
 constexpr std::size_t kMostReasons = 3;
 
-/// The first values that a choice leaves; an open one leaves 1, which fits best.
+/// The first values that a choice leaves; an open choice leaves 1, which fits best.
 std::vector<std::int64_t> some_of(const DegreeChoice& choice) {
   constexpr std::int64_t kSome = 8;
   std::vector<std::int64_t> values = choice.values;

@@ -1,5 +1,5 @@
 #pragma once
-// The reason why a task has no deployment, and for each limit the value that would give it one, all
+// The reason why a task has no deployment, and for each limit a value with which it has one, all
 // else unchanged.
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace dfsearch::serving {
 /// limits of the task.  Throws Stopped if the deadline comes before the proof.
 using LeastOf = std::function<std::optional<Candidate>(const Task&, Objective)>;
 
-/// Gives a limit, or the largest memory of a pool in proportion with all others, this value.
+/// Sets a limit; Broken::Memory scales the memory of all pools so that the largest has this value.
 void put_limit(Task& task, Broken limit, double value);
 
 /// Adds the remedies that are found before `least_of` throws.

@@ -1,6 +1,6 @@
 #pragma once
 // Roots of a search for deployments in the order of their bounds: chains that aggregate, and pairs
-// of chains that are written out one by one.
+// of chains, which are generated one by one.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +28,8 @@ class RootQueue {
 
   void add_aggregated(const Chain& chain);
   void add_pairs(const std::vector<Chain>& decoders, const std::vector<PrefillChain>& prefillers);
-  /// The root with the least bound that `is_beaten` does not close; nothing if none is left.  Roots
-  /// that are closed are added to `closed`.
+  /// The root with the least bound that `is_beaten` does not close; nothing if none is left.  Adds
+  /// the number of roots that were closed to `closed`.
   std::optional<Root> pop(const std::function<bool(const LeastFigures&)>& is_beaten,
                           std::int64_t& closed);
   /// The least bound of all remaining roots; infinity if none remains.
@@ -43,7 +43,7 @@ class RootQueue {
   struct Group {
     std::vector<const PrefillChain*> chains;
     std::vector<SideBound> sides;
-    std::vector<SideBound> rest;  ///< the least that this side and all after it add
+    std::vector<SideBound> rest;  ///< component-wise minimum of this side and all after it
   };
   /// Pairs of a chain that decodes with the chains of a group from `next` on.
   struct Row {

@@ -195,7 +195,7 @@ class StageSearch {
     }
   }
 
-  /// The partitions of stages that end at these borders, forward kernels first.
+  /// The partition of each kernel for stages that end at these borders, forward kernels first.
   [[nodiscard]] std::vector<std::int64_t> alone_in(const std::vector<std::size_t>& ends) const {
     const DataflowGraph& graph = problem_.workload.graph;
     const std::int64_t limit = problem_.partition_limit();
@@ -326,7 +326,7 @@ class StageSearch {
   const std::vector<NetworkChoice> networks_;
   std::unique_ptr<const StageOrder> order_;
   std::vector<LoopPair> sharding_;
-  std::vector<Point> points_;         // that are open, the least bound last
+  std::vector<Point> points_;         // open points, the least bound last
   Score closed_ = Score::infinity();  // the least bound of points closed within the gap
   SearchResult result_;
   char found_by_ = ' ';

@@ -1,12 +1,12 @@
-// Pricing few stages.
+// The best chain of stages, found by pricing few stages.
 //
 // The cost of a chain from the first border to the last follows from the sum and the greatest of
-// its stages.  Every stage has a time that is exact or a floor, so the best chain by these times is
-// a lower bound of all.  A stage matters only if the best chain through it, by these times, may
-// cost less than the best known; the others are dropped.  Among the stages that matter those with
-// the least bounds are priced, in growing batches, until all stages of the best chain are priced:
-// this chain is the optimum.  This is a shortest path with lazy weights (Dellin and Srinivasa,
-// 2016) of two criteria. docs/search.md, section 17.  Tested against brute force:
+// the times of its stages.  Every stage has an exact time or a floor, so the least cost by these
+// times is a lower bound on all chains.  A stage matters only if the best chain through it, by
+// these times, costs less than the best known chain; all others are dropped.  Among the stages that
+// matter those with the least bounds are priced, in growing batches, until all stages of the best
+// chain are priced: this chain is the optimum.  This is a shortest path with lazy weights (Dellin
+// and Srinivasa, 2016) of two criteria.  docs/search.md, section 17.  Tested against brute force:
 // tests/engine/stages/find_stages_test.cpp.
 
 #include "engine/stages/stage_chains.hpp"
@@ -34,7 +34,7 @@ StageChains::StageChains(const StagePricing& pricing, const StageOrder& order,
       edges_(count_) {
   PacedDeadline paced(deadline, 1'000);
   for (std::size_t i = 0; i < count_; ++i) {
-    // A stage has all kernels if it is the only one, and only then.
+    // A stage has all kernels if and only if it is the only stage.
     for (std::size_t j = i + 1; j < count_; ++j) {
       paced.check();
       const bool all = i == 0 && j + 1 == count_;
@@ -54,8 +54,8 @@ Score StageChains::score(Point point) const {
   return step_.score(clock.seconds(point.sum), clock.seconds(point.greatest));
 }
 
-/// Whether the memory of the stage holds the samples under way with `left` stages left, this stage
-/// included.
+/// Whether the memory of the stage holds the samples in flight if `left` stages are left, including
+/// this one.
 // docs/model.md (57)
 bool StageChains::fits(const Edge& edge, std::size_t left) const {
   return edge.flight >= std::min(pricing_.samples(), static_cast<std::int64_t>(left));

@@ -35,8 +35,8 @@ class StageChains {
 
   /// Prices more stages of chains that may cost less than `known`, by several threads, and improves
   /// the bound.  False if no such chain is left: bound() is then no less than `known`, or than the
-  /// best chain found.  The result is the same for any number of threads.  Throws Stopped, and then
-  /// nothing has changed.
+  /// cost of the best chain found.  The result is the same for any number of threads.  If it throws
+  /// Stopped, nothing has changed.
   bool advance(Score known);
 
   [[nodiscard]] std::int64_t priced() const { return priced_; }
@@ -49,7 +49,7 @@ class StageChains {
     std::int64_t flight = 0;
     Ticks time = 0;  ///< exact if priced, else a lower bound
   };
-  /// Times of the stages before a border, or after it.
+  /// Sum and maximum of the times of the stages before a border, or after it.
   struct Point {
     Ticks sum = 0;
     Ticks greatest = 0;

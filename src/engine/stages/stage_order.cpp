@@ -33,8 +33,8 @@ std::optional<std::vector<KernelSet>> order_ideals(const Before& before, const K
     kernels.for_each([&](std::size_t k) {
       paced.check();
       if (ideals[i].contains(k)) return;
-      // Adds the kernel and all kernels that come both before and after it, if the ideal has all
-      // others before it.
+      // Adds the kernel with its class, the kernels that come both before and after it, if the
+      // ideal has all other kernels that come before it.
       KernelSet next = ideals[i];
       before[k].for_each_common(kernels, [&](std::size_t other) {
         if (before[other].contains(k)) next.insert(other);
@@ -67,7 +67,7 @@ Pairs pairs_of_borders(const DataflowGraph& graph) {
     pairs.emplace_back(a, b);
     pairs.emplace_back(b, a);
   };
-  // Steps that wait for each other do not go from stage to stage and back.
+  // Kernels joined by a seam to the next step are in one stage.
   for (const Tensor& seam : graph.seams()) {
     if (seam.next_step) keep_together(seam.from.index(), seam.to.index());
   }
@@ -113,7 +113,7 @@ StageOrder::StageOrder(const DataflowGraph& graph, const Deadline& deadline)
   ideals_within_limit(before, backward, deadline);
   const Before of_borders = come_before(kernels, pairs_of_borders(graph), deadline);
   borders = ideals_within_limit(of_borders, all, deadline);
-  // Every longest chain of ideals adds one class of kernels at a time.
+  // Counts the classes of kernels: a longest chain of ideals adds one class at a time.
   for (std::size_t k = 0; k < kernels; ++k) {
     bool is_first = true;
     for (std::size_t other = 0; other < k; ++other) {

@@ -22,8 +22,8 @@ Before come_before(std::size_t kernels,
                    const std::vector<std::pair<std::size_t, std::size_t>>& pairs,
                    const Deadline& deadline = {});
 
-/// The ideals of the relation among these kernels, smaller ones first, from none of them to all;
-/// nothing if there are more than `most`.  Throws Stopped.
+/// The ideals of the relation among these kernels, smaller ones first, from the empty set to the
+/// set of all; nothing if there are more than `most`.  Throws Stopped.
 std::optional<std::vector<KernelSet>> order_ideals(const Before& before, const KernelSet& kernels,
                                                    std::size_t most, const Deadline& deadline);
 
@@ -32,13 +32,13 @@ inline constexpr std::size_t kMostStageIdeals = 3'000;
 
 /// The borders of stages, from the beginning to the end: each is the set of all kernels before it.
 struct StageOrder {
-  /// Throws InputError for a graph of more than kMostStageIdeals borders, or with more sets of
-  /// kernels of one phase that may be done before the others; Stopped.
+  /// Throws InputError if there are more than kMostStageIdeals borders, or ideals of the kernels of
+  /// one phase.  Throws Stopped.
   StageOrder(const DataflowGraph& graph, const Deadline& deadline);
 
   Before before;                   ///< the order of kernels that the partitions of a stage keep
   std::vector<KernelSet> borders;  ///< smaller ones first
-  KernelSet backward;              ///< kernels of that phase
+  KernelSet backward;              ///< the kernels of the backward phase
   std::size_t most_stages = 0;     ///< greatest number of non-empty stages
 };
 

@@ -66,8 +66,8 @@ StagePricing::StagePricing(const Problem& problem, const StageOrder& order, Mapp
   }
 }
 
-/// Core-seconds of the kernel over the number of cores: kernels that share the cores take no less
-/// than the sum.
+/// Core-seconds of the kernel over the number of cores: the sum over the kernels of a partition is
+/// a lower bound on its compute time.
 Ticks StagePricing::least_compute(KernelId kernel) const {
   if (problem_.execution.compute_utilization) return costs_.compute_at_utilization(kernel);
   const std::int64_t cores = problem_.system.accelerator.cores;
@@ -75,7 +75,7 @@ Ticks StagePricing::least_compute(KernelId kernel) const {
   for (const CoreOption& option : costs_.options(kernel)) {
     const double cycles = static_cast<double>(option.cycles) *
                           (static_cast<double>(option.cores) / static_cast<double>(cores));
-    // Rounded down, so that no sum of paces is less than the sum of the rounded ones.
+    // Rounded down, so that the sum of the rounded times is no more than the sum of the times.
     const auto whole = static_cast<std::int64_t>(std::min(cycles, 9e18));
     least = std::min(least, std::max<Ticks>(0, costs_.cycle_time(whole) - 1));
   }
@@ -187,8 +187,8 @@ StagePricing::Evaluated StagePricing::evaluated(const KernelSet& partition) cons
   return parts;
 }
 
-/// Whether the tensors that begin and end in the stage, and not in the partition, fit the memory
-/// while they wait.
+/// Whether the memory holds the tensors between kernels of the stage that wait while the partition
+/// runs, except for tensors inside the partition.
 bool StagePricing::fits_memory(const Stage& stage, const KernelSet& done,
                                const KernelSet& partition) const {
   const Bytes capacity = problem_.system.memory_capacity();
@@ -223,7 +223,7 @@ Ticks StagePricing::time(const Stage& stage, const KernelSet& done,
   return own.parts.time(problem_.execution.overlap);
 }
 
-/// If the partition limit is not binding, the list has no dimension for their count.
+/// The least times of chains of partitions, by number of partitions only if their limit is binding.
 StagePricing::Chains StagePricing::chains(const Stage& stage, const KernelSet& kernels) const {
   PacedDeadline paced(deadline_, 1'000);
   Chains chains;
@@ -258,7 +258,7 @@ StagePricing::Chains StagePricing::chains(const Stage& stage, const KernelSet& k
   return chains;
 }
 
-/// Divides the partitions of the stage among both phases.
+/// Chooses the numbers of partitions of both phases with the least time.
 StagePricing::Choice StagePricing::choose(const Stage& stage,
                                           const std::array<Chains, 2>& chains) const {
   const auto limit = static_cast<std::size_t>(problem_.partition_limit());

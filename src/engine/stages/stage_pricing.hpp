@@ -34,7 +34,7 @@ class StagePricing {
   /// Bounds of a stage from sums over its kernels.
   struct Floor {
     Ticks time = 0;  ///< lower bound on its time
-    /// The most samples whose values for the backward pass its memory holds.
+    /// The greatest number of samples whose values for the backward pass its memory holds.
     std::int64_t flight = 0;
   };
   /// Bounds of the stage between two borders, where the second contains the first; nothing if it
@@ -50,7 +50,7 @@ class StagePricing {
   [[nodiscard]] std::optional<Infeasible> misfit() const;
 
   [[nodiscard]] const Clock& clock() const { return costs_.clock(); }
-  /// Number of samples in sequence.
+  /// Number of samples that pass through a stage in a step.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
 
  private:
@@ -63,15 +63,15 @@ class StagePricing {
   };
   struct Stage {
     KernelSet kernels;
-    std::array<KernelSet, 2> phases;   ///< of them, by phase
-    std::array<Ticks, 2> handed_on{};  ///< by direction
+    std::array<KernelSet, 2> phases;   ///< forward and backward kernels of the stage
+    std::array<Ticks, 2> handed_on{};  ///< time to hand on values, forward and backward
     bool loads = false;                ///< its weights are read from memory
     Bytes weights{};
   };
   /// Chains of partitions of one phase of a stage.
   struct Chains {
     std::vector<KernelSet> ideals;
-    std::vector<std::vector<Ticks>> best;        ///< by partitions and ideal
+    std::vector<std::vector<Ticks>> best;        ///< by number of partitions and ideal
     std::vector<std::vector<std::size_t>> last;  ///< the ideal before the last partition
   };
   struct OwnParts {

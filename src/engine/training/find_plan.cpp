@@ -21,7 +21,7 @@
 namespace dfsearch::training {
 namespace {
 
-/// The step time with all times of the stack at one end; memory constants stay as they are.
+/// The step time with all time constants of the stack at one end; memory constants are unchanged.
 Seconds step_at(memory::Level end, Task task, const Blocks& blocks, const Plan& plan) {
   task.stack = task.stack->at(end);
   const auto verdict = evaluate(task, blocks, plan);
@@ -47,7 +47,7 @@ BestWithoutFramework step_of_any(Task task, const StepSearch& search, const Plan
   return {.best = least, .lower_bound = best.lower_bound, .gain = found / least - 1.0};
 }
 
-/// Unless `explains`, the result has no reason if nothing fits.
+/// If nothing fits, the result contains the reason only with `explains`.
 PlanResult find_at_level(const Task& task, const StepSearch& search, bool explains) {
   const PlanSpace space(task);
   LayoutShelf shelf(task, space.blocks());
@@ -55,7 +55,7 @@ PlanResult find_at_level(const Task& task, const StepSearch& search, bool explai
   PlanResult result;
   put_answers<FoundPlan>(
       find_steps(rules, search), result, [&](const StepAnswer& answer, FoundPlan& found) {
-        // The model judges: it computes the cost of the winner.
+        // The model recomputes the cost of the winner; the search must agree with it.
         found.plan = plan_of(*answer.decisions, task);
         found.fusions = rules.times().fusions(*found.plan, Deadline());
         auto verdict = evaluate(task, space.blocks(), *found.plan, found.fusions);
@@ -103,8 +103,8 @@ PlanResult find_at_level(const Task& task, const StepSearch& search, bool explai
   return result;
 }
 
-/// Whether the task provably cannot run if nothing fits at the low ends: its stack is known, and
-/// the recomputation is given or may be full.
+/// Whether a misfit at the low ends proves that the task cannot run: its stack must be known, and
+/// the recomputation must be given or include full recomputation.
 bool is_proof(const Task& task, const PlanSpace& space) {
   const std::vector<Recompute> recomputes = recomputes_of(space.task());
   const auto has = [&](Recompute recompute) {
@@ -134,8 +134,8 @@ void take_no_proof(PlanResult& result) {
   for (FoundPlan& other : result.alternatives) take(other);
 }
 
-/// The search at the level that the task decides by, or at the low ends if nothing fits at the
-/// typical ones.
+/// The search at the level by which the task decides, or at the low ends if nothing fits at the
+/// typical level.
 PlanResult find_at_levels(const Task& task, const StepSearch& search, bool explains) {
   const bool has_low_end = task.stack && task.decide == memory::Level::Typical;
   PlanResult result = find_at_level(task, search, explains && !has_low_end);
@@ -144,15 +144,15 @@ PlanResult find_at_levels(const Task& task, const StepSearch& search, bool expla
   low.decide = memory::Level::Low;
   PlanResult at_low = find_at_level(low, search_again(search, result), explains);
   take_no_proof(at_low);
-  if (at_low.no_plan) {  // regardless of memory
+  if (at_low.no_plan) {  // no plan exists, whatever the memory
     at_low.decided = task.decide;
     at_low.hint = result.hint;
   }
   return at_low;
 }
 
-/// The best plan with options of software that hold less, or the misfit, which proves nothing if a
-/// limit ended the search.
+/// The best plan with the software options that need less memory; otherwise the misfit, which
+/// proves nothing if a limit ended the search.
 PlanResult with_lean_options(const Task& task, const StepSearch& search, PlanResult misfit) {
   const LeanOptions lean = lean_options(task);
   if (!lean.any()) return misfit;
@@ -168,7 +168,7 @@ PlanResult with_lean_options(const Task& task, const StepSearch& search, PlanRes
   return found;
 }
 
-/// Calls `visit` with each plan up to its layers and place, until `visit` returns false.
+/// Calls `visit` with each plan, without layers and network, until `visit` returns false.
 template <class Visit>
 void for_each_plan(const Task& task, const Deadline& deadline, const Visit& visit) {
   const PlanSpace space(task);
@@ -206,8 +206,7 @@ bool open_degrees(Choices& choices) {
   return was_given;
 }
 
-/// A key whose value may be left open, and a function that does so and returns whether it was
-/// given.
+/// A key that may be given, and a function that opens its choice and returns whether it was given.
 using OpenPin = std::pair<std::string, bool (*)(Choices& choices)>;
 
 std::vector<OpenPin> open_pins() {
@@ -226,7 +225,7 @@ std::vector<OpenPin> open_pins() {
 
 PlanResult find_plan(const Task& task, const StepSearch& search) {
   PlanResult result = find_at_levels(task, search, true);
-  // It is certain that nothing runs only if nothing fits at the low ends of all constants.
+  // Infeasible is proved only if nothing fits at the low ends of all constants.
   if (!task.stack || result.status != SearchStatus::Infeasible || result.no_plan) return result;
   if (!result.misfit) {
     result.status = SearchStatus::NoSolution;
@@ -292,9 +291,9 @@ bool is_searched(const Task& task, const Plan& plan) {
   return PlanRules(space, shelf).cost(decisions_of(plan)).has_value();
 }
 
-// One search for each scenario, started from the plans that are best in the others, then one for
-// the least regret.  If a scenario has no proof, its best known step replaces the least one: ratios
-// to it are no more than the true ones, so the bound of the last search holds.  The lower bounds of
+// Each scenario is searched from the best of the plans known so far, then the plan of least regret
+// is searched.  In a scenario without proof the best known step replaces the least one: ratios to
+// it are no more than the true ones, so the bound of the last search holds.  The lower bounds of
 // the scenarios then limit the regret of the plan found.
 
 namespace {

@@ -1,5 +1,5 @@
-// The fusion in a layer depends only on degrees that divide a sample, the layout and the
-// micro-batch, hence plans share searches, for a mapping problem of one chip.
+// The fusion of a layer depends only on the degrees that divide a sample, the layout and the
+// micro-batch.  So plans share the searches for fusions, each a mapping problem of one chip.
 
 #include "engine/training/layer_times.hpp"
 
@@ -8,7 +8,7 @@
 namespace dfsearch::training {
 namespace {
 
-/// Index of a profile: 1 if gradients of weights wait, else 0.
+/// Index of a profile: 1 for a schedule in which weight gradients wait, else 0.
 std::size_t waits(Schedule schedule) { return schedule == Schedule::ZeroBubble ? 1 : 0; }
 
 /// Nothing if no mapping is faster than kernels one by one.
@@ -87,7 +87,7 @@ Profiles LayerTimes::least(const Plan& plan, const Deadline& deadline) {
       return profile_of(entry);
     });
   };
-  // Parts that another thread searches are awaited when nothing else of the plan is left to search.
+  // First searches all passes that no other thread is searching, then waits for the others.
   search_then(Others::Skip, [](const Entry&) { return BlockProfile{}; });
   return search_then(Others::Await, [&](Entry& entry) {
     const std::lock_guard lock(entry.making);

@@ -1,6 +1,7 @@
 #pragma once
-// Times of the parts of a task for the search of plans: for kernels one by one from their profile,
-// for fused ones a bound at once and the least time by the search of mappings on demand.
+// Times of the parts of a task for the search of plans.  Kernels run one by one have the times of
+// their profile; fused kernels have a bound at once, and their least time by a search of mappings
+// on demand.
 
 #include <array>
 #include <atomic>
@@ -29,15 +30,15 @@ class LayerTimes {
       : task_(task), blocks_(blocks), shelf_(shelf) {}
 
   /// Lower bounds on the times of any fusion in each pass of a plan with these decisions; layers,
-  /// network and decisions that only memory depends on are not read.  For a plan without a schedule
-  /// the bound is for all passes together, by any schedule.  Exact where kernels run one by one.
+  /// network and decisions that only memory depends on are ignored.  For a plan without a schedule
+  /// the bound covers all passes together under any schedule.  Exact where kernels run one by one.
   Profiles floor(const Plan& plan, const Deadline& deadline);
   Profiles least(const Plan& plan, const Deadline& deadline);
-  /// The fusion of each part of a plan with the least time, the first of equal ones in the order of
+  /// The fusion of least time for each part of a plan; of equal ones the first in the order of
   /// mappings; empty where kernels run one by one.
   Fusions fusions(const Plan& plan, const Deadline& deadline);
 
-  /// Passes of parts whose fusion was searched for so far.
+  /// Number of passes of parts whose fusion was searched so far.
   [[nodiscard]] std::int64_t searched() const { return searched_; }
 
  private:
@@ -64,7 +65,7 @@ class LayerTimes {
   /// Whether to wait for passes that another thread is searching.
   enum class Others : std::uint8_t { Skip, Await };
   void search(Entry& entry, Schedule schedule, Others others, const Deadline& deadline);
-  /// The profiles of the parts that the model has, each by `profile_of` its entry.
+  /// The profiles of the parts that the model has, each computed by `profile_of` from its entry.
   template <class ProfileOf>
   Profiles profiles(const Plan& plan, const Deadline& deadline, const ProfileOf& profile_of);
 
@@ -72,7 +73,7 @@ class LayerTimes {
   const Blocks& blocks_;
   LayoutShelf& shelf_;
   std::mutex mutex_;
-  std::map<Key, Entry> entries_;  // guarded by mutex_; the nodes stay where they are
+  std::map<Key, Entry> entries_;  // guarded by mutex_; references to entries stay valid
   std::atomic<std::int64_t> searched_{0};
 };
 

@@ -13,7 +13,7 @@
 #include "model/training/stages.hpp"
 #include "model/training/step.hpp"
 
-// Visits all plans except for their networks, on which no memory depends.
+// Visits all plans without their networks, since memory does not depend on networks.
 
 namespace dfsearch::training {
 
@@ -51,7 +51,7 @@ double share_of(const Machine& machine, const MemoryUse& use, Measure measure) {
   return std::max(first, second);
 }
 
-/// The plans of a shape, which differ by the layers of their stages.
+/// The memory of the plans of one shape, which differ by the layers of their stages.
 class ShapeMemory {
  public:
   ShapeMemory(const PlanSpace& space, const Plan& shape, const Profiles& profiles, Measure measure,
@@ -122,7 +122,7 @@ class ShapeMemory {
   }
 
  private:
-  /// Whether `layers` layers without the ends may need a share below `below` on a stage.
+  /// Whether a stage of `layers` layers, neither first nor last, may need a share below `below`.
   [[nodiscard]] bool may_have(std::int64_t layers, std::int64_t stage, double below) const {
     const std::optional<std::size_t> only = space_.blocks().order.only_kind();
     if (!only) return true;
@@ -201,7 +201,7 @@ bool open_degree(Choices& choices, Role role) {
   return was_given;
 }
 
-/// A choice that may be left open, and a function that does so and returns whether it was given.
+/// A choice that may be given, and a function that opens it and returns whether it was given.
 struct Opening {
   std::string_view key;
   std::function<bool(Choices& choices)> open;
@@ -280,7 +280,7 @@ std::optional<LeastMemory> least_of_memory(const Task& task, bool second,
 
 namespace {
 
-/// Adds up `count` over all decisions but the shape, times the number of networks.
+/// Sum of `count` over all degrees, layouts and micro-batches, times the number of networks.
 template <class Count>
 std::int64_t sum_of(const PlanSpace& space, LayoutShelf& shelf, const Deadline& deadline,
                     const Count& count) {

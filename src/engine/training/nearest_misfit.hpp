@@ -31,13 +31,14 @@ struct LeastMemory {
 /// Nothing if no plan fits into the other memory.  Throws Stopped.
 std::optional<LeastMemory> least_of_memory(const Task& task, bool second, const Deadline& deadline);
 
-/// Plans that differ only by the layers of their stages count as one, which fits if some spread of
-/// its layers does.  The greatest integer stands for all larger counts.  Both throw Stopped.
+/// Plans that differ only by the layers of their stages count as one plan, which fits if some
+/// spread of its layers fits.  The greatest integer stands for all larger counts.  Both throw
+/// Stopped.
 std::int64_t count_candidates(const PlanSpace& space, LayoutShelf& shelf, const Deadline& deadline);
 std::int64_t count_feasible(const PlanSpace& space, const PlanRules& rules, LayoutShelf& shelf,
                             const Deadline& deadline);
 
-/// The task with every curve at its best share.
+/// The task with each efficiency curve replaced by its greatest share.
 Task at_best_rates(Task task);
 
 /// The time that all matrix engines need for the products of the model at their best rate.

@@ -1,7 +1,7 @@
 #pragma once
-// A plan as a list of decisions, in the order in which they are taken and of ties: the degrees, the
-// micro-batch, the rows of model/training/decisions.hpp, the layers of each stage and, for each
-// dimension of the network, the degree of each role in it and the place of all on a mesh.
+// A plan as a list of decisions, in the order in which they are taken and break ties: the degrees,
+// the micro-batch, the rows of model/training/decisions.hpp, the layers of each stage and, for each
+// dimension of the network, the degree of each role and the placement of the roles on a mesh.
 
 #include <cstddef>
 
@@ -21,7 +21,7 @@ inline std::size_t shape_decisions() { return kMicroBatchDecisions + decisions()
 
 Decisions decisions_of(const Plan& plan);
 Decisions first_of(const Plan& plan, std::size_t count);
-/// The plan that has these decisions, and no others.
+/// The plan with these decisions; decisions beyond the list keep their defaults.
 Plan plan_of(const Decisions& decisions, const Task& task);
 
 }  // namespace dfsearch::training

@@ -2,9 +2,9 @@
 //
 // Degrees that divide a sample get a floor from the largest micro-batch at the best rates.  Plans
 // with all degrees, the micro-batch and perhaps the layout get a floor from the profile of their
-// layers, with every group at its fastest place.  Plans that lack only the network get the floor of
-// their schedule, once some spread of their layers fits in memory. docs/search.md, section 15, has
-// the proofs; tests/engine/training compares with plain enumeration.
+// layers, with every group at its fastest place.  Shapes, which lack only layers and network, get
+// the floor of their schedule if some spread of their layers fits in memory.  docs/search.md,
+// section 15, has the proofs; tests/engine/training compares with plain enumeration.
 
 #include "engine/training/plan_rules.hpp"
 
@@ -30,7 +30,7 @@ constexpr std::size_t kSeeds = 64;
 
 bool by_bound(const PlanNode& a, const PlanNode& b) { return a.bound < b.bound; }
 
-/// Work whose energy the objective counts; not computed if the objective is time alone.
+/// The work whose energy the objective includes; empty if the objective is the step time.
 EnergyWork searched_work(const Task& task, const StepModel& model, bool least) {
   return task.objective == Objective::StepTime ? EnergyWork{} : model.work(least);
 }
@@ -140,7 +140,7 @@ bool PlanRules::has(const PlanNode& node) const {
                                 node.below.size() == space_.layouts(plan.degrees, shelf_).size());
 }
 
-/// Whether the space has a plan that comes from outside.
+/// Whether the space contains the plan, which may come from a file.
 bool PlanRules::has(const Plan& plan) const {
   const std::vector<std::int64_t>& given = space_.task().choices.layers;
   const std::int64_t all = space_.blocks().layers();
@@ -161,7 +161,7 @@ bool PlanRules::has(const Plan& plan) const {
 
 void PlanRules::branch_root(const PlanNode& node, const PlanBranching& branching) const {
   if (!branching.into.incumbent()) seed(branching);
-  // The newest of equal bounds comes first: it has the smallest groups.
+  // The queue takes the newest of equal bounds first: here the node of the smallest groups.
   std::vector<Degrees> all = space_.inner_degrees();
   std::reverse(all.begin(), all.end());
   std::optional<std::int64_t> last;
@@ -373,7 +373,7 @@ std::vector<PlanNode> PlanRules::shapes_of(const PlanNode& node, Score most,
     ++measured;
     const EnergyWork work = searched_work(space_.task(), model, false);
     const Seconds longest = longest_step(space_.task(), work, most);
-    // A stack has many recomputations, and most plans with them take too long.
+    // Most of the many recomputations of a stack take too long: a floor drops their shapes early.
     if (space_.task().stack) {
       Plan plain = plan;
       plain.recompute = shape.recompute;

@@ -20,13 +20,13 @@ namespace dfsearch::training {
 /// Memory is decided before time, networks come last (docs/search.md, section 15).
 class PlanRules final : public StepRules {
  public:
-  /// How far the decisions of a node go.
+  /// The decisions that a node has taken.
   enum Level : int {
     kRoot,
     kTensor,      ///< the tensor degree
     kInner,       ///< degrees within a sample and of experts; PlanNode::below as in kMicroBatch
     kMicroBatch,  ///< all degrees and the micro-batch; PlanNode::below has the bound of each layout
-    kLayout,      ///< and the layout of values over the tensor ranks
+    kLayout,      ///< also the layout of values over the tensor ranks
     kShape,       ///< all but layers and network; some spread of the layers fits in memory
   };
 

@@ -22,7 +22,7 @@ constexpr std::int64_t kDivisionsBetweenChecks = 10'000;
 /// Enumerates the divisions of the network, dimension after dimension, role after role.
 class NetworkEnumeration {
  public:
-  /// On a mesh the ways to place a division.
+  /// Returns the ways to place a division on a mesh.
   using Placed = std::function<std::vector<Division>(std::size_t d, const Degrees& degrees)>;
 
   NetworkEnumeration(const Task& task, const Degrees& degrees, Placed placed,
@@ -59,7 +59,7 @@ class NetworkEnumeration {
     const auto& pins = task_.choices.network;
     const bool closed = d < pins.size() && pins[d] && *pins[d] != role;
     const std::int64_t most = closed ? 1 : std::gcd(degree, left_[role]);
-    // The last role takes all that is left of the dimension.
+    // The last role takes the remaining degree of the dimension.
     const std::int64_t least = r + 1 == kRoles.size() ? degree : 1;
     for (const std::int64_t part : divisors_[d]) {
       if (part < least || most % part != 0) continue;
@@ -72,7 +72,7 @@ class NetworkEnumeration {
   }
 
   void next(std::size_t d) {
-    if (d == network_.size()) {  // at once for one chip without a network
+    if (d == network_.size()) {  // also reached at once, if one chip has no network
       if (left_ == Degrees()) found_.push_back(network_);
       return;
     }

@@ -1,5 +1,5 @@
 #pragma once
-// The plans that a task leaves to the search (docs/training.md, section 1).
+// The plans that the choices of a task allow (docs/training.md, section 1).
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +35,7 @@ class PlanSpace {
   /// Throws Stopped.
   [[nodiscard]] std::vector<TensorLayout> layouts(const Degrees& degrees, LayoutShelf& shelf,
                                                   const Deadline& deadline = {}) const;
-  /// A layout that is found without the Pareto front, if the choices leave one.
+  /// A layout that is found without the Pareto front; nothing if the choices allow none.
   [[nodiscard]] std::optional<TensorLayout> first_layout(const Degrees& degrees) const;
   [[nodiscard]] std::vector<Plan> shapes(const Degrees& degrees, std::int64_t micro_batch,
                                          TensorLayout layout) const;
@@ -58,9 +58,11 @@ class PlanSpace {
   mutable std::map<std::pair<std::size_t, Degrees>, std::vector<Division>> placed_;  // by mutex_
 };
 
-/// The layouts without proof of docs/training.md, section 2, if some plan has ranks for them:
-/// layouts beyond the front among tensor ranks, unless the task gives the layout, and layouts that
-/// do not send least among context and expert ranks.
+/// The decisions that are fixed before the search, so that proofs hold only within them
+/// (docs/training.md, section 2).  Without a stack: layouts of tensor ranks beyond the front,
+/// unless the task gives the layout or has a framework, and layouts of context and expert ranks
+/// that do not send least.  With a stack: the layouts of libraries, and the recomputation if it is
+/// unknown or full recomputation is not supported.
 Scope scope_of(const PlanSpace& space);
 
 }  // namespace dfsearch::training

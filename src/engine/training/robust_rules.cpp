@@ -1,6 +1,6 @@
-// Every scenario expands the node by its own rules.  The bound of a child that all of them keep is
-// the greatest ratio of its bound in a scenario to the best step of that scenario.  The layers of
-// the stages are spread for the least regret over all scenarios.
+// Every scenario expands the node by its own rules.  A child is kept if all scenarios keep it: its
+// bound is the greatest ratio, over all scenarios, of its bound to the best step of the scenario.
+// The layers of the stages are spread for the least regret over all scenarios.
 
 #include "engine/training/robust_rules.hpp"
 
@@ -19,11 +19,11 @@ class ScenarioExpansion : public Expansion<PlanNode, PlanSolution> {
  public:
   ScenarioExpansion(const Expansion<PlanNode, PlanSolution>& into, Score best)
       : into_(into), best_(best) {}
-  /// The cutoff of the scenario, with a rounding to spare.
+  /// The cutoff of the scenario, with a margin for roundings.
   [[nodiscard]] Score cutoff() const override {
     return into_.cutoff() * best_.in_base_units() * (1.0 / kLessRoundings);
   }
-  /// Pretends that there is an incumbent, so that no first plan is searched.
+  /// Pretends that there is an incumbent, so that no first plan is searched for.
   [[nodiscard]] std::shared_ptr<const PlanSolution> incumbent() const override {
     return std::make_shared<const PlanSolution>();
   }

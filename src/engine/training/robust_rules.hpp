@@ -18,8 +18,8 @@ struct NamedScenario {
   std::string name;
   stack::Scenario times;
 };
-/// The typical times first; all classes of constants low, all high; each class alone low and high.
-/// Scans have scenarios of their own only where a model has any.
+/// The scenarios in order: typical times; all classes of constants low; all high; each class alone
+/// low and high.  Scans are a class only if the model has scans.
 std::vector<NamedScenario> scenarios(const stack::Ranges& ranges, bool has_scans = false);
 
 /// A task in a scenario with the space and rules of its search.  Not movable.

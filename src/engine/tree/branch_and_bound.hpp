@@ -7,7 +7,8 @@
 // 3. Each child is dropped at once if its bound proves that it cannot beat the
 //    incumbent: there is no tolerance, and any optimal solution may be the answer.
 //    The answer of an OrderedProblem is the first optimal solution for any order of
-//    expansion: among equal bounds it drops nodes whose completions come later.
+//    expansion: a node whose bound equals the cost of the incumbent is kept if it
+//    may hold a solution that precedes the incumbent.
 // 4. The remaining children are offered to the problem (`admit`), which drops
 //    children that earlier nodes dominate.
 // 5. When no node is open and none is held by a worker, the incumbent is proved.
@@ -16,9 +17,8 @@
 // therefore finishes the subtree of its node depth first before it takes another, which bounds the
 // memory.
 //
-// A checkpoint that is due stops the workers as a limit does: they hand their nodes back, so the
-// open nodes and the incumbent are the whole state.  Both are shown to the caller, then the workers
-// go on.
+// If a checkpoint is due, the workers stop as at a limit and hand their nodes back.  The open nodes
+// and the incumbent are then the whole state: both are passed to the caller, and the workers go on.
 //
 // Deterministic mode: deterministic_rounds.hpp.
 
@@ -74,7 +74,7 @@ class BranchAndBound {
     debug_solution_ = std::make_shared<const Solution>(std::move(solution));
   }
 
-  /// Resumes with the incumbent of an earlier search, which does not count as a find of this one.
+  /// Resumes with the incumbent of an earlier search, which this search does not count as a find.
   void resume_from(Solution&& incumbent, char found_by) {
     const Score cost = problem_.cost(incumbent);
     best_cost_ = std::min(best_cost_, cost);
@@ -143,11 +143,11 @@ class BranchAndBound {
 
   // While no worker works, in a checkpoint or after `run`:
 
-  /// Returns the open nodes in the order in which they came up; none stays.
+  /// Returns the open nodes in the order in which they came up, and removes them.
   [[nodiscard]] std::vector<Entry> take_open() { return open_.take_all(); }
-  /// Returns them in no order, only to be destroyed later (OpenNodes::leave).
+  /// Returns the open nodes in no order, for the caller to destroy later (OpenNodes::leave).
   [[nodiscard]] std::shared_ptr<const void> leave_open() { return open_.leave(); }
-  /// Calls visit(bound, entry) for each of them, in no order.
+  /// Calls visit(bound, entry) for each open node, in no order.
   template <class Visit>
   void for_each_open(const Visit& visit) const {
     open_.for_each(visit);
@@ -159,7 +159,7 @@ class BranchAndBound {
     result.cost = incumbent_.cost();
     result.found_by = incumbent_.found_by();
     result.lower_bound = std::min(lower_bound(), result.cost);
-    // A limit that was met together with the last open node has stopped nothing.
+    // If no node is open, the search is complete even if a limit was met.
     if (open_.size() > 0) result.stopped_by = stopped_by_.load(std::memory_order_relaxed);
     result.stats.nodes = nodes_.load(std::memory_order_relaxed);
     result.stats.pruned_by_bound = pruned_.load(std::memory_order_relaxed);
@@ -177,7 +177,7 @@ class BranchAndBound {
   friend class DeterministicRounds;
   using WallClock = std::chrono::steady_clock;
 
-  /// Whether equal solutions have an order.
+  /// Whether solutions of equal cost have an order.
   static constexpr bool kFindsFirst = OrderedProblem<P>;
   static constexpr Seconds kFirstCheckpoint{0.1};
   static constexpr Seconds kAlone{0.005};  ///< twice the time to start threads
@@ -241,7 +241,7 @@ class BranchAndBound {
   /// Lower bound on all solutions but the incumbent.
   [[nodiscard]] Score lower_bound() const { return std::max(open_.lower_bound(), options_.floor); }
 
-  /// The greatest bound of a node that may still be of use.
+  /// The greatest bound with which a node is still expanded.
   [[nodiscard]] Score cutoff() const {
     Score cost = incumbent_.cost();
     if (!kFindsFirst && cost < Score::infinity()) {
@@ -267,7 +267,7 @@ class BranchAndBound {
     take_over(&group);
   }
 
-  /// Whether `a` is the one to keep of two equally good solutions.
+  /// Whether `a` is kept rather than `b` if both have the same cost.
   bool precedes([[maybe_unused]] const Solution& a, [[maybe_unused]] const Solution& b) const {
     if constexpr (kFindsFirst) return problem_.precedes(a, b);
     return false;
@@ -284,7 +284,7 @@ class BranchAndBound {
     if (cost > options_.cutoff || !offer_quietly(cost, std::move(solution), found_by)) return;
     incumbents_.fetch_add(1, std::memory_order_relaxed);
     const std::lock_guard lock(improvement_mutex_);
-    // Another worker may have reported a better one meanwhile.
+    // Another worker may have reported a better solution meanwhile.
     if (!(cost < best_cost_)) return;
     // The first thread to enter reports the best of several waiting improvements; the others report
     // nothing.
@@ -349,7 +349,7 @@ class BranchAndBound {
     if (!sink.is_frozen()) learn(entry.node, sink);
   }
 
-  /// The slices that are due at the node.
+  /// Runs the slices of work that are due at the node.
   void learn([[maybe_unused]] const Node& node, [[maybe_unused]] Sink& sink) {
     if constexpr (LearningProblem<P>) {
       std::vector<typename P::Slice> slices;
@@ -394,16 +394,16 @@ class BranchAndBound {
     pruned_.fetch_add(std::exchange(sink.pruned, 0), std::memory_order_relaxed);
   }
 
-  /// Whether the bound of the node, which was the least open one, is above the cutoff.  Then all
-  /// open nodes are dropped, unless a worker has handed in a lesser one since.
+  /// If the bound of the node, which was the least open one, is above the cutoff: drops all open
+  /// nodes, unless a worker has handed in a node of a lesser bound since, and returns true.
   bool drop_all_from(const Entry& least) {
-    const Score limit = cutoff();  // which only falls
+    const Score limit = cutoff();  // the cutoff never rises
     if (!(least.bound > limit)) return false;
     pruned_.fetch_add(1 + open_.discard_above(limit), std::memory_order_relaxed);
     return true;
   }
 
-  /// Drops the node if finds since its creation make it useless, and returns whether they do.
+  /// Drops the node if results of the techniques make it useless; returns true if it was dropped.
   bool drop_outdated([[maybe_unused]] const Node& node) {
     if constexpr (LearningProblem<P>) {
       const Score bound = problem_.bound_now(node);
@@ -537,8 +537,8 @@ class BranchAndBound {
   OpenNodes<Node> open_;
   Incumbent<Solution> incumbent_;
   std::shared_ptr<const Solution> debug_solution_;  // null: no check
-  // Counters and flags: any worker adds or sets, relaxed; their exact values
-  // matter only after the arena has ended, which orders everything.
+  // Counters and flags: any worker adds or sets, relaxed; the exact values matter only after the
+  // end of the arena, which synchronises the workers.
   std::atomic<std::int64_t> nodes_{0};
   std::atomic<std::int64_t> pruned_{0};
   std::atomic<std::int64_t> dominated_{0};

@@ -11,11 +11,11 @@
 
 namespace dfsearch {
 
-/// Work of any part of the search in one unit, about a word of memory that is touched.  It is
-/// counted in the inner loops, so that it is a function of the problem on every machine.
+/// Unit of the work of every part of the search: about one word of memory that is read or written.
+/// Work is counted in the inner loops, so that it is a function of the problem on every machine.
 using Work = std::int64_t;
 
-/// A part of the search whose work is a share of the tree's.
+/// A part of the search whose work is limited to a share of the work of the tree.
 enum class Technique : std::uint8_t { Duals, Moves };
 
 /// Work that a technique may use at one point of the search.
@@ -23,7 +23,7 @@ struct EffortRow {
   Technique technique;
   std::string_view name;  ///< as in `--no-bound`
   Work after;             ///< work of the tree before its first slice
-  Work first_divisor;     ///< until its first find it may use the work of the tree divided by this
+  Work first_divisor;     ///< divisor of the tree's work for its share, until its first find
   Work divisor;           ///< the same after its first find
   Work slice;             ///< the least work of one slice
   std::string_view ends;  ///< when it is over

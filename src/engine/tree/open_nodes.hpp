@@ -89,8 +89,7 @@ class OpenNodes {
     for (const Slot& slot : heap_) visit(slot.bound, *slot.entry);
   }
 
-  /// Hands all open nodes to the caller, who only destroys them later: for many nodes this takes
-  /// long.
+  /// Returns all open nodes for the caller to destroy later: destroying many nodes takes long.
   [[nodiscard]] std::shared_ptr<const void> leave() {
     const std::lock_guard lock(mutex_);
     return std::make_shared<const std::vector<Slot>>(std::move(heap_));
@@ -137,8 +136,8 @@ class OpenNodes {
     held_.front().reset();
   }
 
-  /// Drops all open nodes if the least of their bounds is above `cutoff`, and returns how
-  /// many.
+  /// Drops all open nodes if the least of their bounds is above `cutoff`; returns the number
+  /// dropped.
   std::int64_t discard_above(Score cutoff) {
     std::vector<Slot> dropped;  // destroyed after the mutex is released
     const std::lock_guard lock(mutex_);
@@ -229,9 +228,9 @@ class OpenNodes {
   bool closed_ = false;
 };
 
-/// Readers on the hot path need the cost alone, so it is an atomic of its own
-/// and may lag behind the solution: a stale cost is too high, which prunes less
-/// but never wrongly.
+/// The best solution found so far.  Readers on the hot path need only its cost, which is an atomic
+/// of its own and may lag behind the solution: a stale cost is too high, which prunes less but
+/// never wrongly.
 template <class Solution>
 class Incumbent {
  public:
@@ -242,7 +241,7 @@ class Incumbent {
     const std::lock_guard lock(mutex_);
     return solution_;
   }
-  /// The technique that found it; ' ' while there is none.
+  /// The letter of the technique that found the solution; ' ' while there is none.
   [[nodiscard]] char found_by() const { return found_by_.load(std::memory_order_relaxed); }
 
   /// Takes the solution if it costs less than the incumbent, or the same and `precedes` returns

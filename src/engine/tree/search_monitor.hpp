@@ -91,7 +91,7 @@ class SearchMonitor {
   /// last report.
   void after_round();
 
-  /// Calls `call` with the progress of all trees together; `progress` is that of the watched tree.
+  /// Calls `call` with the progress of all trees together; `progress` is the watched tree's own.
   void report(const Progress& progress, const std::function<void(const Progress&)>& call);
 
   /// Makes a long call, such as a checkpoint, during which progress is reported.
@@ -99,7 +99,7 @@ class SearchMonitor {
 
   void stop();
 
-  /// The first exception of a call, after which none was made.  Null: none threw.
+  /// The exception of the first listener that threw, after which no listener was called; or null.
   [[nodiscard]] std::exception_ptr callback_error();
 
  private:
@@ -122,7 +122,7 @@ class SearchMonitor {
   std::optional<Ticker> ticker_;  // last: it uses the others
 };
 
-/// Watches a tree, and stops before the tree is gone, also when it throws.
+/// Watches a tree until the end of a scope, also if the scope ends by an exception.
 class Watched {
  public:
   Watched(SearchMonitor& monitor, std::function<Progress()> progress, int rank,

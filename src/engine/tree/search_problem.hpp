@@ -21,7 +21,7 @@ class Expansion {
   /// The solution of that cost, or null.
   [[nodiscard]] virtual std::shared_ptr<const Solution> incumbent() const = 0;
   virtual void child(Node&& node) = 0;
-  /// `found_by` is the letter of the log.
+  /// `found_by` is the letter of the technique in the log.
   virtual void solution(Solution&& solution, char found_by) = 0;
 };
 
@@ -33,8 +33,9 @@ class Expansion {
 ///   bound(child) >= bound(parent)                    bounds only tighten
 ///   bound(node) <= cost(any solution below the node)
 /// `branch` may end by Stopped when the deadline of the search has passed: the node then counts as
-/// not expanded, whatever it has emitted.  Every solution is below the root; a dropped node (admit
-/// returns false) has no solution below it that a node admitted earlier does not match or beat.
+/// not expanded, whatever it has emitted.  Every solution is below the root.  If `admit` drops a
+/// node, every solution below it costs at least as much as some solution below nodes admitted
+/// earlier.
 template <class P>
 concept SearchProblem = std::movable<typename P::Node> && std::copyable<typename P::Solution> &&
     requires(const P& problem, const typename P::Node& node, const typename P::Solution& solution,
@@ -46,8 +47,9 @@ concept SearchProblem = std::movable<typename P::Node> && std::copyable<typename
   problem.branch(node, expansion);
 };
 
-/// A problem with a strict total order of solutions of equal cost: its answer is the first of the
-/// best.  If a solution s below the node costs no more than t and precedes t, then before(node, t).
+/// A problem with a strict total order of solutions of equal cost: its answer is the first optimal
+/// solution.  The function before(node, t) is true if some solution below the node costs no more
+/// than t and precedes t.
 template <class P>
 concept OrderedProblem = SearchProblem<P> &&
     requires(const P& problem, const typename P::Node& node, const typename P::Solution& solution) {
@@ -72,9 +74,9 @@ concept SizedProblem = SearchProblem<P> &&
 };
 
 /// A problem with techniques beside the tree, in slices of work that it claims at a node.  `run`
-/// does the work of a slice, in the thread that has the claim, and `publish` shows the finds to all
-/// nodes.  `bound_now` is a bound with everything that was published: it is no less than `bound`,
-/// and takes no longer to compute.
+/// does the work of a slice, in the thread that has the claim; `publish` makes its results visible
+/// to all nodes.  `bound_now` is a bound that uses all published results: it is no less than
+/// `bound`, and takes no longer to compute.
 template <class P>
 concept LearningProblem = SearchProblem<P> &&
     requires(const P& problem, const typename P::Node& node, const typename P::Slice& slice,

@@ -38,7 +38,7 @@ struct Limits {
 
 /// How the work of a tree over mappings is cut into nodes.
 struct NodeEffort {
-  /// Steps of an enumeration before it is handed back to the queue, about a millisecond: other
+  /// Steps of an enumeration, about a millisecond, after which it goes back to the queue: other
   /// workers can then take a part of it.
   std::int64_t steps = 10'000;
   /// Factor of the work of a node in the effort rule (engine/tree/effort.hpp): with a high weight
@@ -56,7 +56,7 @@ struct SearchStats {
   std::int64_t pruned_by_dominance = 0;
   std::int64_t pruned_by_capacity = 0;
   std::int64_t pruned_by_tiles = 0;      ///< outer points that other tiles replace
-  std::int64_t pruned_by_shardings = 0;  ///< by a bound on all shardings left without a fusion
+  std::int64_t pruned_by_shardings = 0;  ///< nodes closed by a bound on all remaining shardings
   std::int64_t incumbents = 0;
   Seconds time{};
   Seconds proof_time{};                           ///< time of the proof of the best answer
@@ -64,8 +64,8 @@ struct SearchStats {
   Seconds best_incumbent = Seconds::infinity();   ///< likewise for the last improvement
   int threads = 1;                                ///< threads that worked
 
-  /// Outer points that were never opened.  A resumed search opens some points a second time: those
-  /// that were being opened when the checkpoint was written.
+  /// Outer points that were never opened.  A resumed search opens some points a second time, if the
+  /// checkpoint was written while they were being opened.
   [[nodiscard]] std::int64_t outer_points_closed() const {
     return std::max<std::int64_t>(0, outer_points - outer_points_opened);
   }
@@ -106,8 +106,8 @@ struct BranchAndBoundOptions {
   Limits limits{};
   int threads = 1;
   bool deterministic = false;
-  /// Time between checkpoints: less at the beginning, more if they would take over
-  /// a twentieth of the search.
+  /// Time between checkpoints: less at the beginning, more if checkpoints would take over a
+  /// twentieth of the search.
   Seconds checkpoint_interval{0.5};
   /// Solutions of a higher cost are rejected.
   Score cutoff = Score::infinity();
@@ -123,8 +123,8 @@ struct BranchAndBoundResult {
   std::shared_ptr<const Solution> solution;  ///< null: none was found
   Score cost = Score::infinity();
   char found_by = ' ';
-  /// Bound of all solutions.  Equal to `cost` when the search was completed; infinite
-  /// when it was and there is no solution.
+  /// Lower bound on all solutions: `cost` if the search was completed, infinite if it was completed
+  /// without a solution.
   Score lower_bound{};
   StopReason stopped_by = StopReason::None;
   SearchStats stats;
